@@ -1,0 +1,1 @@
+//! The AdmissionReview conversation: envelope, verdict, handlers; no I/O.

@@ -1,0 +1,1 @@
+//! Where a webhook's serving certificate comes from.

@@ -1,0 +1,1 @@
+//! Injection rules on a cluster.

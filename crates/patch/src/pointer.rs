@@ -1,0 +1,113 @@
+//! RFC 6901 pointers.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A place in a JSON document (RFC 6901), kept in its written form: `/metadata/annotations/example.com~1key`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pointer(String);
+
+impl Pointer {
+    /// The whole document.
+    pub fn root() -> Self {
+        Self::default()
+    }
+
+    /// The member `token` below this place; `~` and `/` in it are escaped.
+    #[must_use]
+    pub fn child(&self, token: &str) -> Self {
+        let mut pointer = self.clone();
+        pointer.push(token);
+        pointer
+    }
+
+    /// The item `index` of the list at this place.
+    #[must_use]
+    pub fn item(&self, index: usize) -> Self {
+        self.child(&index.to_string())
+    }
+
+    /// Goes down to the member `token`; `~` and `/` in it are escaped.
+    pub fn push(&mut self, token: &str) {
+        self.0.push('/');
+        for character in token.chars() {
+            match character {
+                '~' => self.0.push_str("~0"),
+                '/' => self.0.push_str("~1"),
+                other => self.0.push(other),
+            }
+        }
+    }
+
+    /// The place above, and the last step from it; `None` for the whole document.
+    pub fn split_last(&self) -> Option<(Self, Cow<'_, str>)> {
+        let (parent, last) = self.0.rsplit_once('/')?;
+        Some((Self(parent.to_owned()), unescape(last)))
+    }
+
+    /// The steps from the document down to this place, unescaped.
+    pub fn tokens(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        self.0.split('/').skip(1).map(unescape)
+    }
+
+    /// The written form.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether this is the whole document.
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Why a text is no pointer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PointerError {
+    /// RFC 6901 section 3: a pointer is empty or starts with `/`.
+    #[error("a JSON pointer is empty or starts with `/`")]
+    NoSlash,
+    /// RFC 6901 section 3: `~` is followed by `0` or `1`.
+    #[error("`~` in a JSON pointer is followed by `0` or `1`")]
+    Escape,
+}
+
+impl FromStr for Pointer {
+    type Err = PointerError;
+
+    fn from_str(text: &str) -> Result<Self, PointerError> {
+        if !text.is_empty() && !text.starts_with('/') {
+            return Err(PointerError::NoSlash);
+        }
+        if text.split('~').skip(1).any(|rest| !rest.starts_with(['0', '1'])) {
+            return Err(PointerError::Escape);
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Pointer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl Serialize for Pointer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Pointer {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Cow::<str>::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+fn unescape(token: &str) -> Cow<'_, str> {
+    if token.contains('~') { Cow::Owned(token.replace("~1", "/").replace("~0", "~")) } else { Cow::Borrowed(token) }
+}

@@ -1,0 +1,1 @@
+//! The HTTPS front door of an admission webhook: TLS, limits, deadlines, drain, probes.

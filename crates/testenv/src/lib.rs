@@ -1,0 +1,1 @@
+//! A real etcd and kube-apiserver for anyone's tests.

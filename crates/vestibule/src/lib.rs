@@ -1,0 +1,1 @@
+//! Kubernetes admission webhooks: typed handlers in, everything else done.
