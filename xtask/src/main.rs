@@ -1,2 +1,81 @@
-//! x
-fn main() {}
+//! The project's task runner: what one line of shell cannot do. `cargo xtask` prints the list.
+
+// A binary that talks to the terminal.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod cargo;
+mod check;
+mod controlplane;
+mod duplicates;
+mod keys;
+mod length;
+mod licences;
+mod metadata;
+mod test;
+mod walls;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("\nxtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    match arguments.task {
+        None => Ok(Arguments::command().print_help()?),
+        Some(Task::Test { require_apiserver }) => test::run(require_apiserver),
+        Some(Task::Check) => check::run(),
+        Some(Task::Walls) => walls::run(),
+        Some(Task::Controlplane) => controlplane::find_or_build(),
+        Some(Task::Keys { check: false }) => keys::write(),
+        Some(Task::Keys { check: true }) => keys::compare(),
+    }
+}
+
+/// The project's tasks. New here? `cargo xtask test`, then `cargo xtask check`.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Option<Task>,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Run every test, those on a real API server included where one can be found or built
+    Test {
+        /// Fail when a test that needs the real API server was skipped, or none ran
+        #[arg(long)]
+        require_apiserver: bool,
+    },
+    /// Format, lints, documentation, walls, licences, duplicates, file length, generated files
+    Check,
+    /// Which room knows which, which foreign crates it names, and what it never reaches
+    Walls,
+    /// Find the real etcd and kube-apiserver, or build them into the cache (needs Go)
+    Controlplane,
+    /// Write the table of list keys from the real API server's OpenAPI documents
+    Keys {
+        /// Only compare the table with what the API server says now
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Arguments::command().debug_assert();
+    }
+}

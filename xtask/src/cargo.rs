@@ -1,0 +1,46 @@
+//! Cargo as a child process.
+
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, bail};
+
+/// The cargo that runs this xtask.
+pub(crate) fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments);
+    command
+}
+
+/// Runs cargo before the user's eyes.
+pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<()> {
+    finish(&mut command(arguments))
+}
+
+/// What cargo prints to its standard output; its complaints go to the terminal.
+pub(crate) fn read(arguments: &[&str]) -> anyhow::Result<String> {
+    let mut command = command(arguments);
+    let output = command.stderr(Stdio::inherit()).output().with_context(|| starting(&command))?;
+    if !output.status.success() {
+        bail!("{} ended with {}", words(&command), output.status);
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// Runs `command` to its end; an error unless it succeeds.
+pub(crate) fn finish(command: &mut Command) -> anyhow::Result<()> {
+    let status = command.status().with_context(|| starting(command))?;
+    if !status.success() {
+        bail!("{} ended with {status}", words(command));
+    }
+    Ok(())
+}
+
+/// For a context of errors: the command could not even be started.
+pub(crate) fn starting(command: &Command) -> String {
+    format!("cannot start {}", words(command))
+}
+
+fn words(command: &Command) -> String {
+    let arguments = command.get_args().map(|argument| argument.to_string_lossy());
+    format!("`cargo {}`", arguments.collect::<Vec<_>>().join(" "))
+}

@@ -1,0 +1,87 @@
+//! No crate twice without a reason, and the large ones never.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::bail;
+
+use crate::metadata::{Metadata, Package};
+
+/// Two majors of these mean two worlds whose types do not fit together, and a binary that carries both.
+const NEVER_TWICE: &[&str] = &["http", "hyper", "k8s-openapi", "kube", "rustls", "serde", "tokio"];
+
+/// Doubles that others bring, each with the reason why we live with it.
+const TOLERATED: &[(&str, &str)] = &[
+    ("base64", "kube still asks for 0.22 while its own dependencies moved to 0.23"),
+    ("getrandom", "ring, rand and tempfile ask for three generations; each is a thin wrapper of one system call"),
+    ("r-efi", "only on UEFI, through two generations of getrandom"),
+    ("syn", "procedural macros move from 2 to 3 at their own pace; build time only"),
+    ("untrusted", "ring and webpki; a few hundred lines"),
+    ("windows-sys", "only on Windows"),
+];
+
+/// Fails on every second major without a reason, and on reasons nobody needs any more.
+pub(crate) fn run() -> anyhow::Result<()> {
+    let complaints = complaints(&majors(&Metadata::of_everything()?.packages));
+    if !complaints.is_empty() {
+        bail!("{}", complaints.join("\n"));
+    }
+    println!("duplicates: none but the {} that have a reason", TOLERATED.len());
+    Ok(())
+}
+
+type Majors<'p> = BTreeMap<&'p str, BTreeSet<&'p str>>;
+
+fn majors(packages: &[Package]) -> Majors<'_> {
+    let mut majors = Majors::new();
+    for package in packages {
+        majors.entry(&package.name).or_default().insert(major(&package.version));
+    }
+    majors.retain(|_, majors| majors.len() > 1);
+    majors
+}
+
+/// The part of a version that must be the same for two crates to be one: `1` of 1.2.3, `0.4` of 0.4.5.
+fn major(version: &str) -> &str {
+    let mut dots = version.match_indices('.').map(|(at, _)| at);
+    let end = if version.starts_with("0.") { dots.nth(1) } else { dots.next() };
+    end.and_then(|end| version.get(..end)).unwrap_or(version)
+}
+
+fn complaints(doubles: &Majors<'_>) -> Vec<String> {
+    let tolerated = |name: &str| TOLERATED.iter().any(|(known, _)| *known == name) && !NEVER_TWICE.contains(&name);
+    let new = doubles.iter().filter(|(name, _)| !tolerated(name)).map(|(name, majors)| {
+        let majors = majors.iter().copied().collect::<Vec<_>>().join(" and ");
+        format!(
+            "`{name}` is in the tree as {majors}: `cargo tree --workspace -i {name}@VERSION` shows who brings which. \
+             Bring them together; for a small crate that others bring, a line with the reason in {} will do.",
+            file!()
+        )
+    });
+    let stale = TOLERATED.iter().filter(|(name, _)| !doubles.contains_key(name)).map(|(name, _)| {
+        format!("`{name}` is no longer in the tree twice: take its line out of {}.", file!())
+    });
+    new.chain(stale).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_one_when_cargo_calls_them_compatible() {
+        assert_eq!(["1.2.3", "0.4.5", "0.0.7", "12.0.0-rc.1"].map(major), ["1", "0.4", "0.0", "12"]);
+    }
+
+    #[test]
+    fn a_second_major_is_a_complaint() {
+        let mut doubles: Majors<'_> = TOLERATED.iter().map(|(name, _)| (*name, BTreeSet::from(["1", "2"]))).collect();
+        assert_eq!(complaints(&doubles), [""; 0]);
+        doubles.insert("hyper", BTreeSet::from(["0.14", "1"]));
+        assert!(complaints(&doubles)[0].starts_with("`hyper` is in the tree as 0.14 and 1"));
+    }
+
+    #[test]
+    fn a_reason_without_a_double_is_a_complaint() {
+        assert_eq!(complaints(&Majors::new()).len(), TOLERATED.len());
+    }
+}

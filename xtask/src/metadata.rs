@@ -1,0 +1,69 @@
+//! What `cargo metadata` says of the workspace, as far as the checks read it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use serde::Deserialize;
+
+use crate::cargo;
+
+/// The workspace, or the whole graph.
+#[derive(Deserialize)]
+pub(crate) struct Metadata {
+    pub(crate) packages: Vec<Package>,
+    pub(crate) workspace_root: PathBuf,
+    pub(crate) target_directory: PathBuf,
+}
+
+/// One package.
+#[derive(Deserialize)]
+pub(crate) struct Package {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) license: Option<String>,
+    pub(crate) manifest_path: PathBuf,
+    pub(crate) dependencies: Vec<Dependency>,
+}
+
+/// One dependency as its manifest names it.
+#[derive(Deserialize)]
+pub(crate) struct Dependency {
+    pub(crate) name: String,
+    /// `None` for a normal dependency.
+    pub(crate) kind: Option<Kind>,
+    pub(crate) optional: bool,
+    /// The folder of a dependency that lives in this checkout.
+    pub(crate) path: Option<PathBuf>,
+}
+
+/// Kinds of dependency that need a section of their own in the manifest.
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    Build,
+    Dev,
+}
+
+impl Metadata {
+    /// The members of the workspace alone.
+    pub(crate) fn of_workspace() -> anyhow::Result<Self> {
+        Self::read(&["metadata", "--format-version=1", "--no-deps"])
+    }
+
+    /// Members and everything they bring, for all platforms.
+    pub(crate) fn of_everything() -> anyhow::Result<Self> {
+        Self::read(&["metadata", "--format-version=1"])
+    }
+
+    fn read(arguments: &[&str]) -> anyhow::Result<Self> {
+        serde_json::from_str(&cargo::read(arguments)?).context("cargo metadata printed something unexpected")
+    }
+}
+
+impl Package {
+    /// Its folder below `root`: `crates/patch`.
+    pub(crate) fn folder(&self, root: &Path) -> PathBuf {
+        let folder = self.manifest_path.parent().unwrap_or(&self.manifest_path);
+        folder.strip_prefix(root).unwrap_or(folder).to_owned()
+    }
+}
