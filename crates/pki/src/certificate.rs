@@ -1,0 +1,92 @@
+//! What webpki keeps to itself or does not ask of a trust anchor, and Go does.
+
+use rcgen::{DistinguishedName, DnType, DnValue};
+use rustls_pki_types::{CertificateDer, UnixTime};
+use x509_cert::Certificate as X509;
+use x509_cert::der::asn1::{Ia5StringRef, PrintableStringRef, Utf8StringRef};
+use x509_cert::der::oid::ObjectIdentifier;
+use x509_cert::der::{Decode, Encode};
+use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, KeyUsage, SubjectKeyIdentifier};
+
+use crate::VerifyError;
+
+const SERVER_AUTH: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.5.5.7.3.1");
+const ANY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.37.0");
+
+pub(crate) struct Certificate(X509);
+
+impl Certificate {
+    pub(crate) fn read(der: &CertificateDer<'_>) -> Option<Self> {
+        X509::from_der(der).ok().map(Self)
+    }
+
+    pub(crate) fn not_before(&self) -> UnixTime {
+        UnixTime::since_unix_epoch(self.0.tbs_certificate().validity().not_before.to_unix_duration())
+    }
+
+    pub(crate) fn not_after(&self) -> UnixTime {
+        UnixTime::since_unix_epoch(self.0.tbs_certificate().validity().not_after.to_unix_duration())
+    }
+
+    /// Whether Go takes it as the root of a server's chain now. (`x509.Certificate.isValid` and `CheckSignatureFrom`;
+    /// webpki trusts an anchor without looking.)
+    pub(crate) fn check_root(&self, now: UnixTime) -> Result<(), VerifyError> {
+        let which = "CA certificate";
+        if now < self.not_before() {
+            return Err(VerifyError::NotYetValid { which, not_before: self.not_before() });
+        }
+        if now > self.not_after() {
+            return Err(VerifyError::Expired { which, not_after: self.not_after() });
+        }
+        let certificate = self.0.tbs_certificate();
+        let authority = certificate
+            .get_extension::<BasicConstraints>()
+            .is_ok_and(|found| found.is_some_and(|(_, constraints)| constraints.ca));
+        let signs = certificate
+            .get_extension::<KeyUsage>()
+            .is_ok_and(|found| found.is_none_or(|(_, usage)| usage.key_cert_sign()));
+        let for_servers = certificate.get_extension::<ExtendedKeyUsage>().is_ok_and(|found| {
+            found.is_none_or(|(_, ExtendedKeyUsage(usages))| {
+                usages.contains(&SERVER_AUTH) || usages.contains(&ANY_USAGE)
+            })
+        });
+        if authority && signs && for_servers { Ok(()) } else { Err(VerifyError::NotAnAuthority) }
+    }
+
+    /// How many CAs may stand between it and the leaf; no limit if absent.
+    pub(crate) fn path_length(&self) -> Option<u8> {
+        let constraints = self.0.tbs_certificate().get_extension::<BasicConstraints>().ok()??;
+        constraints.1.path_len_constraint
+    }
+
+    pub(crate) fn public_key(&self) -> Option<Vec<u8>> {
+        self.0.tbs_certificate().subject_public_key_info().to_der().ok()
+    }
+
+    pub(crate) fn key_identifier(&self) -> Option<Vec<u8>> {
+        let (_, identifier) = self.0.tbs_certificate().get_extension::<SubjectKeyIdentifier>().ok()??;
+        Some(identifier.0.into_bytes().into_vec())
+    }
+
+    pub(crate) fn subject(&self) -> Option<Vec<u8>> {
+        self.0.tbs_certificate().subject().to_der().ok()
+    }
+
+    /// The subject for rcgen to write as an issuer. The caller compares the outcome: not every name survives.
+    pub(crate) fn distinguished_name(&self) -> Option<DistinguishedName> {
+        let mut name = DistinguishedName::new();
+        for attribute in self.0.tbs_certificate().subject().iter() {
+            let arcs: Vec<u64> = attribute.oid.arcs().map(u64::from).collect();
+            let value = &attribute.value;
+            let value = if let Ok(text) = value.decode_as::<Utf8StringRef<'_>>() {
+                DnValue::Utf8String(text.as_str().to_owned())
+            } else if let Ok(text) = value.decode_as::<PrintableStringRef<'_>>() {
+                DnValue::PrintableString(text.as_str().try_into().ok()?)
+            } else {
+                DnValue::Ia5String(value.decode_as::<Ia5StringRef<'_>>().ok()?.as_str().try_into().ok()?)
+            };
+            name.push(DnType::from_oid(&arcs), value);
+        }
+        Some(name)
+    }
+}

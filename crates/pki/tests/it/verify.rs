@@ -1,0 +1,156 @@
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    KeyUsagePurpose, date_time_ymd,
+};
+use rustls_pki_types::CertificateDer;
+use vestibule_pki::{VerifyError, verify};
+
+use crate::{DAY, HOUR, NAMES, authority, later, now};
+
+type Root = CertifiedIssuer<'static, KeyPair>;
+
+fn root(change: impl FnOnce(&mut CertificateParams)) -> Root {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    change(&mut params);
+    CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
+}
+
+fn leaf(root: &Root, change: impl FnOnce(&mut CertificateParams)) -> Vec<CertificateDer<'static>> {
+    let mut params = CertificateParams::new(NAMES.map(str::to_owned)).unwrap();
+    change(&mut params);
+    vec![params.signed_by(&KeyPair::generate().unwrap(), root).unwrap().der().clone()]
+}
+
+#[test]
+fn several_certificates_and_text_make_a_bundle() {
+    let (one, other) = (authority(), authority());
+    let leaf = one.issue(&NAMES, now(), DAY).unwrap();
+    let bundle = format!(
+        "# first\n{}some words\n-----BEGIN CERTIFICATE-----\n%%%\n-----END CERTIFICATE-----\n{}",
+        other.certificate_pem(),
+        one.certificate_pem()
+    );
+    assert_eq!(verify(&bundle, &leaf.chain, &NAMES, now()), Ok(()));
+    let unknown = verify(other.certificate_pem(), &leaf.chain, &NAMES, now());
+    assert_eq!(unknown, Err(VerifyError::UnknownAuthority));
+}
+
+#[test]
+fn a_bundle_without_a_certificate_is_an_error() {
+    let authority = authority();
+    let leaf = authority.issue(&NAMES, now(), DAY).unwrap();
+    for bundle in ["", "\n", "words", &*authority.key_pem()] {
+        assert_eq!(verify(bundle, &leaf.chain, &NAMES, now()), Err(VerifyError::EmptyBundle));
+    }
+    // Go reads nothing at all from this; so it must not pass for one readable certificate.
+    let joined = authority.certificate_pem().trim_end().repeat(2);
+    assert_eq!(verify(&joined, &leaf.chain, &NAMES, now()), Err(VerifyError::JoinedBundle));
+}
+
+#[test]
+fn dates_of_leaf_and_root_count() {
+    let good = root(|_| {});
+    let expired = leaf(&good, |params| params.not_after = date_time_ymd(2000, 1, 1));
+    assert!(matches!(
+        verify(&good.pem(), &expired, &NAMES, now()),
+        Err(VerifyError::Expired { which: "certificate", .. })
+    ));
+    let early = leaf(&good, |params| params.not_before = date_time_ymd(3000, 1, 1));
+    assert!(matches!(
+        verify(&good.pem(), &early, &NAMES, now()),
+        Err(VerifyError::NotYetValid { which: "certificate", .. })
+    ));
+    // webpki alone would accept both of these.
+    let old = root(|params| params.not_after = date_time_ymd(2000, 1, 1));
+    let error = verify(&old.pem(), &leaf(&old, |_| {}), &NAMES, now()).unwrap_err();
+    assert_eq!(error.to_string(), "the CA certificate expired at 2000-01-01T00:00:00Z");
+    let young = root(|params| params.not_before = date_time_ymd(3000, 1, 1));
+    assert!(matches!(
+        verify(&young.pem(), &leaf(&young, |_| {}), &NAMES, now()),
+        Err(VerifyError::NotYetValid { which: "CA certificate", .. })
+    ));
+    // Beside a good root, the expired one is still the explanation.
+    let bundle = format!("{}{}", good.pem(), old.pem());
+    assert!(matches!(
+        verify(&bundle, &leaf(&old, |_| {}), &NAMES, now()),
+        Err(VerifyError::Expired { which: "CA certificate", .. })
+    ));
+}
+
+#[test]
+fn a_root_must_be_allowed_to_sign_for_servers() {
+    let roots = [
+        root(|params| params.is_ca = IsCa::NoCa),
+        root(|params| params.key_usages = vec![KeyUsagePurpose::DigitalSignature]),
+        root(|params| params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth]),
+    ];
+    for root in roots {
+        let chain = leaf(&root, |_| {});
+        assert_eq!(verify(&root.pem(), &chain, &NAMES, now()), Err(VerifyError::NotAnAuthority));
+    }
+    let any = root(|params| params.extended_key_usages = vec![ExtendedKeyUsagePurpose::Any]);
+    assert_eq!(verify(&any.pem(), &leaf(&any, |_| {}), &NAMES, now()), Ok(()));
+}
+
+#[test]
+fn a_leaf_is_for_servers_or_says_nothing() {
+    let root = root(|_| {});
+    assert_eq!(verify(&root.pem(), &leaf(&root, |_| {}), &NAMES, now()), Ok(()));
+    let client = leaf(&root, |params| params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth]);
+    assert_eq!(verify(&root.pem(), &client, &NAMES, now()), Err(VerifyError::Usage));
+}
+
+#[test]
+fn only_subject_alternative_names_count() {
+    let root = root(|_| {});
+    let legacy = leaf(&root, |params| {
+        params.subject_alt_names.clear();
+        params.distinguished_name.push(rcgen::DnType::CommonName, "hooks.demo.svc");
+    });
+    let error = verify(&root.pem(), &legacy, &["hooks.demo.svc"], now()).unwrap_err();
+    assert!(matches!(error, VerifyError::Name { .. }), "{error}");
+    let chain = leaf(&root, |_| {});
+    for wrong in ["other.demo.svc", "hooks.demo.svc.cluster.local", "127.0.0.2"] {
+        let error = verify(&root.pem(), &chain, &[wrong], now()).unwrap_err();
+        assert!(matches!(&error, VerifyError::Name { name, .. } if name == wrong), "{error}");
+    }
+    let bad = VerifyError::BadName { name: "not a name".to_owned() };
+    assert_eq!(verify(&root.pem(), &chain, &["not a name"], now()), Err(bad));
+}
+
+#[test]
+fn an_intermediate_links_leaf_and_root_within_the_roots_path_length() {
+    for (limit, expected) in [(1, Ok(())), (0, Err(VerifyError::PathLength))] {
+        let root = root(|params| params.is_ca = IsCa::Ca(BasicConstraints::Constrained(limit)));
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.distinguished_name.push(rcgen::DnType::CommonName, "between");
+        let between = CertifiedIssuer::signed_by(params, KeyPair::generate().unwrap(), &root).unwrap();
+        let mut chain = leaf(&between, |_| {});
+        chain.push(between.der().clone());
+        assert_eq!(verify(&root.pem(), &chain, &NAMES, now()), expected);
+    }
+}
+
+#[test]
+fn a_chain_must_be_certificates() {
+    let authority = authority();
+    let none: [CertificateDer<'_>; 0] = [];
+    assert_eq!(verify(authority.certificate_pem(), &none, &NAMES, now()), Err(VerifyError::EmptyChain));
+    let garbage = [CertificateDer::from(b"garbage".as_slice())];
+    assert_eq!(
+        verify(authority.certificate_pem(), &garbage, &NAMES, now()),
+        Err(VerifyError::Unreadable { position: 1 })
+    );
+}
+
+#[test]
+fn a_leaf_serves_until_its_last_second() {
+    let authority = authority();
+    let leaf = authority.issue(&NAMES, now(), HOUR).unwrap();
+    let check = |time| verify(authority.certificate_pem(), &leaf.chain, &NAMES, time);
+    assert_eq!(check(leaf.not_before), Ok(()));
+    assert_eq!(check(leaf.not_after), Ok(()));
+    assert!(check(later(HOUR + std::time::Duration::from_secs(1))).is_err());
+}
