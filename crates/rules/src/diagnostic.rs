@@ -1,0 +1,169 @@
+//! What is wrong with a document, and where.
+
+mod code;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use code::{CODES, Code};
+pub(crate) use code::*;
+
+/// A place in a source text; both count from 1, columns in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    /// The line.
+    pub line: usize,
+    /// The column.
+    pub column: usize,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", self.line, self.column)
+    }
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// The documents cannot be used.
+    Error,
+    /// The documents work, and probably not as meant.
+    Warning,
+}
+
+/// One finding in one source text.
+///
+/// `Display` prints it as a compiler would, with the source line; [`Diagnostic::headline`] is the form for logs, where
+/// the author's values have no place. `Debug` prints the headline only.
+#[derive(Clone)]
+pub struct Diagnostic {
+    severity: Severity,
+    code: &'static Code,
+    message: String,
+    source: Arc<str>,
+    position: Position,
+    line: String,
+    help: Option<String>,
+}
+
+impl Diagnostic {
+    /// Whether the documents can be used all the same.
+    pub fn severity(&self) -> Severity {
+        self.severity
+    }
+
+    /// Which kind of finding it is.
+    pub fn code(&self) -> &'static Code {
+        self.code
+    }
+
+    /// What is wrong.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The name of the source: a path, or the ConfigMap and its key.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Where in the source.
+    pub fn position(&self) -> Position {
+        self.position
+    }
+
+    /// What to do about it, where there is an idea.
+    pub fn help(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+
+    /// `rules.yaml:14:9: error[VST0121]: ...`, without the source line.
+    pub fn headline(&self) -> String {
+        format!("{}:{}: {}[{}]: {}", self.source, self.position, self.word(), self.code.id, self.message)
+    }
+
+    #[must_use]
+    pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    fn word(&self) -> &'static str {
+        match self.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        }
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Position { line, column } = self.position;
+        let (snippet, indent) = window(&self.line, column);
+        let gutter = line.to_string().len();
+        writeln!(formatter, "{}[{}]: {}", self.word(), self.code.id, self.message)?;
+        writeln!(formatter, "{:gutter$} --> {}:{}", "", self.source, self.position)?;
+        writeln!(formatter, " {line} | {snippet}")?;
+        write!(formatter, " {:gutter$} | {:indent$}^", "", "")?;
+        match &self.help {
+            Some(help) => write!(formatter, " help: {help}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Diagnostic {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.headline())
+    }
+}
+
+/// A named source text, kept for the lines that diagnostics show.
+pub(crate) struct Source {
+    pub(crate) name: Arc<str>,
+    pub(crate) text: String,
+}
+
+impl Source {
+    pub(crate) fn error(&self, code: &'static Code, position: Position, message: impl Into<String>) -> Diagnostic {
+        self.finding(Severity::Error, code, position, message.into())
+    }
+
+    pub(crate) fn warning(
+        &self,
+        code: &'static Code,
+        position: Position,
+        message: impl Into<String>,
+    ) -> Diagnostic {
+        self.finding(Severity::Warning, code, position, message.into())
+    }
+
+    fn finding(
+        &self,
+        severity: Severity,
+        code: &'static Code,
+        position: Position,
+        message: String,
+    ) -> Diagnostic {
+        let line = self.text.lines().nth(position.line.saturating_sub(1)).unwrap_or_default();
+        Diagnostic {
+            severity,
+            code,
+            message,
+            source: Arc::clone(&self.name),
+            position,
+            line: line.to_owned(),
+            help: None,
+        }
+    }
+}
+
+/// The part of a line to show, and how far the caret stands in: a line of JSON may be a megabyte long.
+fn window(line: &str, column: usize) -> (String, usize) {
+    const WIDTH: usize = 100;
+    let at = column.saturating_sub(1);
+    let from = if at < WIDTH { 0 } else { at - WIDTH / 2 };
+    let shown = line.chars().skip(from).take(WIDTH).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    (shown, at - from)
+}

@@ -1,0 +1,212 @@
+//! YAML (and so JSON) as a tree that knows where everything stands.
+//!
+//! Values keep their text: whether `1.10` is a number or the words of an environment variable is the reader's question,
+//! not the parser's. Nothing here knows rules; users' pods are read with it too.
+
+mod parse;
+mod scalar;
+
+use std::sync::Arc;
+
+pub use crate::diagnostic::Position;
+use crate::diagnostic::{Code, Diagnostic, Source};
+
+/// How deep lists and maps may nest in each other.
+pub const MAX_DEPTH: usize = 128;
+
+/// How many values one source may hold, copies made by aliases included.
+pub const MAX_NODES: usize = 1_000_000;
+
+/// Reads every document of `text`; `name` is what diagnostics call it. Empty documents are left out.
+///
+/// Doubled keys, tags, keys that are no text, and aliases that grow beyond [`MAX_NODES`] are errors.
+///
+/// # Errors
+/// Everything that is wrong with any of the documents, at once.
+///
+/// ```
+/// let documents = vestibule_rules::yaml::read("pod.yaml", "kind: Pod\nspec: {hostNetwork: true}\n").unwrap();
+/// assert_eq!(documents[0].to_json(), r#"{"kind":"Pod","spec":{"hostNetwork":true}}"#);
+///
+/// let problems = vestibule_rules::yaml::read("pod.yaml", "kind: Pod\nkind: Job\n").err().unwrap();
+/// assert_eq!(problems[0].headline(), "pod.yaml:2:1: error[VST0102]: `kind` stands twice; first at 1:1");
+/// ```
+pub fn read(name: &str, text: &str) -> Result<Vec<Document>, Vec<Diagnostic>> {
+    let (documents, problems) = read_all(name, text);
+    if problems.is_empty() { Ok(documents) } else { Err(problems) }
+}
+
+/// The documents that could be read, and what is wrong with the others.
+pub(crate) fn read_all(name: &str, text: &str) -> (Vec<Document>, Vec<Diagnostic>) {
+    let source = Arc::new(Source { name: name.into(), text: text.to_owned() });
+    let (roots, problems) = parse::documents(&source);
+    let documents = roots.into_iter().map(|root| Document { root, source: Arc::clone(&source) });
+    (documents.collect(), problems)
+}
+
+/// One document. It may hold somebody's secrets, so it has no `Debug`.
+pub struct Document {
+    root: Node,
+    source: Arc<Source>,
+}
+
+impl Document {
+    /// The outermost value.
+    pub fn root(&self) -> &Node {
+        &self.root
+    }
+
+    /// The name its source was given.
+    pub fn source(&self) -> &str {
+        &self.source.name
+    }
+
+    /// The document as JSON: plain scalars resolved by YAML's core schema, and `0644` octal as `kubectl` reads it.
+    pub fn to_json(&self) -> String {
+        self.root.to_json()
+    }
+
+    /// A finding of the caller's own about this document.
+    pub fn diagnostic(&self, code: &'static Code, at: Position, message: impl Into<String>) -> Diagnostic {
+        self.source.error(code, at, message)
+    }
+
+    pub(crate) fn source_text(&self) -> &Arc<Source> {
+        &self.source
+    }
+}
+
+/// A value and where it starts.
+#[derive(Clone)]
+pub struct Node {
+    at: Position,
+    value: Value,
+}
+
+/// What a [`Node`] holds.
+#[derive(Clone)]
+pub enum Value {
+    /// Text, a number, a truth value or null; nobody has decided yet.
+    Scalar(Scalar),
+    /// A list.
+    List(Vec<Node>),
+    /// A map, in the order of the text.
+    Map(Vec<Entry>),
+}
+
+/// A scalar as it was written.
+#[derive(Clone)]
+pub struct Scalar {
+    text: String,
+    quoted: bool,
+}
+
+/// One key of a map with its value.
+#[derive(Clone)]
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// Where the key starts.
+    pub at: Position,
+    /// The value.
+    pub value: Node,
+}
+
+impl Node {
+    /// Where the value starts; for a block map, where its first key does.
+    pub fn at(&self) -> Position {
+        self.at
+    }
+
+    /// The value.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The value of the member `key`, if this is a map that has one.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        let Value::Map(entries) = &self.value else { return None };
+        entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
+    }
+
+    /// The scalar as it was written, whatever it would resolve to.
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Scalar(scalar) => Some(&scalar.text),
+            Value::List(_) | Value::Map(_) => None,
+        }
+    }
+
+    /// The items, if this is a list.
+    pub fn as_list(&self) -> Option<&[Node]> {
+        match &self.value {
+            Value::List(items) => Some(items),
+            Value::Scalar(_) | Value::Map(_) => None,
+        }
+    }
+
+    /// The members, if this is a map.
+    pub fn as_map(&self) -> Option<&[Entry]> {
+        match &self.value {
+            Value::Map(entries) => Some(entries),
+            Value::Scalar(_) | Value::List(_) => None,
+        }
+    }
+
+    /// Whether this is a scalar that resolves to null.
+    pub fn is_null(&self) -> bool {
+        matches!(&self.value, Value::Scalar(scalar) if scalar.to_json() == "null")
+    }
+
+    /// The value as JSON.
+    pub fn to_json(&self) -> String {
+        let mut json = String::new();
+        self.write_json(&mut json);
+        json
+    }
+
+    // Recursion is bounded: the parser lets nothing deeper than MAX_DEPTH through.
+    fn write_json(&self, json: &mut String) {
+        match &self.value {
+            Value::Scalar(scalar) => json.push_str(&scalar.to_json()),
+            Value::List(items) => {
+                json.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    json.push_str(if index > 0 { "," } else { "" });
+                    item.write_json(json);
+                }
+                json.push(']');
+            }
+            Value::Map(entries) => {
+                json.push('{');
+                for (index, entry) in entries.iter().enumerate() {
+                    json.push_str(if index > 0 { "," } else { "" });
+                    json.push_str(&quote(&entry.key));
+                    json.push(':');
+                    entry.value.write_json(json);
+                }
+                json.push('}');
+            }
+        }
+    }
+}
+
+impl Scalar {
+    /// The text, escapes resolved.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What it resolves to, as JSON.
+    pub fn to_json(&self) -> String {
+        if self.quoted { quote(&self.text) } else { scalar::resolve(&self.text) }
+    }
+}
+
+/// `text` as a JSON string.
+pub(crate) fn quote(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests;

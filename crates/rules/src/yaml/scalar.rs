@@ -1,0 +1,103 @@
+//! What a plain scalar means: YAML 1.2 core schema, with the legacy octals that `kubectl` still reads.
+
+use super::quote;
+
+/// The JSON that a plain scalar stands for. Numbers keep their text where JSON can write it.
+pub(super) fn resolve(text: &str) -> String {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => "null".to_owned(),
+        "true" | "True" | "TRUE" => "true".to_owned(),
+        "false" | "False" | "FALSE" => "false".to_owned(),
+        _ => number(text).unwrap_or_else(|| quote(text)),
+    }
+}
+
+fn number(text: &str) -> Option<String> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    if let Some(octal) = digits.strip_prefix("0o").or_else(|| legacy_octal(digits)) {
+        return u64::from_str_radix(octal, 8).ok().map(|value| format!("{sign}{value}"));
+    }
+    if let Some(hexadecimal) = digits.strip_prefix("0x").filter(|_| sign.is_empty()) {
+        return u64::from_str_radix(hexadecimal, 16).ok().map(|value| value.to_string());
+    }
+    decimal(sign, digits)
+}
+
+/// `[0-9]*(\.[0-9]*)?([eE][-+]?[0-9]+)?` with a digit before or after the point, as JSON would have it.
+fn decimal(sign: &str, digits: &str) -> Option<String> {
+    let (mantissa, exponent) = match digits.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (digits, None),
+    };
+    let (whole, fraction) = match mantissa.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (mantissa, None),
+    };
+    let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let power = exponent.map(|exponent| exponent.strip_prefix(['-', '+']).unwrap_or(exponent));
+    if !all_digits(whole) || !fraction.is_none_or(all_digits) {
+        return None;
+    }
+    if whole.is_empty() && fraction.is_none_or(str::is_empty) {
+        return None;
+    }
+    if power.is_some_and(|power| power.is_empty() || !all_digits(power)) {
+        return None;
+    }
+    let whole = match whole.trim_start_matches('0') {
+        "" => "0",
+        trimmed => trimmed,
+    };
+    let fraction = fraction.map(|fraction| format!(".{}", if fraction.is_empty() { "0" } else { fraction }));
+    let exponent = exponent.map(|exponent| format!("e{exponent}"));
+    Some(format!("{sign}{whole}{}{}", fraction.unwrap_or_default(), exponent.unwrap_or_default()))
+}
+
+/// The digits of `0644`.
+fn legacy_octal(digits: &str) -> Option<&str> {
+    let octal = digits.strip_prefix('0')?;
+    (!octal.is_empty() && octal.bytes().all(|byte| matches!(byte, b'0'..=b'7'))).then_some(octal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::resolve;
+
+    #[test]
+    fn resolves_as_the_core_schema_does() {
+        for (text, json) in [
+            ("", "null"),
+            ("~", "null"),
+            ("True", "true"),
+            ("on", "\"on\""),
+            ("yes", "\"yes\""),
+            ("80", "80"),
+            ("+80", "80"),
+            ("-1", "-1"),
+            ("0", "0"),
+            ("1.10", "1.10"),
+            ("1.", "1.0"),
+            (".5", "0.5"),
+            ("1e3", "1e3"),
+            ("18446744073709551616", "18446744073709551616"),
+            ("0o644", "420"),
+            ("0644", "420"),
+            ("0899", "899"),
+            ("0x1F", "31"),
+            ("1_000", "\"1_000\""),
+            ("100m", "\"100m\""),
+            ("1.2.3", "\"1.2.3\""),
+            ("2001-01-01", "\"2001-01-01\""),
+            (".", "\".\""),
+            ("-", "\"-\""),
+            ("e3", "\"e3\""),
+            (".inf", "\".inf\""),
+        ] {
+            assert_eq!(resolve(text), json, "{text}");
+            assert!(serde_json::from_str::<serde_json::Value>(json).is_ok());
+        }
+    }
+}

@@ -1,0 +1,112 @@
+use super::{MAX_DEPTH, Position, read};
+use crate::Diagnostic;
+
+fn json(text: &str) -> Vec<String> {
+    read("test.yaml", text).unwrap().iter().map(super::Document::to_json).collect()
+}
+
+fn problems(text: &str) -> Vec<Diagnostic> {
+    read("test.yaml", text).err().unwrap_or_default()
+}
+
+fn headlines(text: &str) -> Vec<String> {
+    problems(text).iter().map(Diagnostic::headline).collect()
+}
+
+#[test]
+fn several_documents_and_empty_ones() {
+    assert_eq!(json("a: 1\n---\n# nothing\n---\n- b\n...\n---\n"), [r#"{"a":1}"#, r#"["b"]"#]);
+    assert!(json("").is_empty());
+    assert!(json("# only a comment\n").is_empty());
+}
+
+#[test]
+fn json_is_read_as_it_is() {
+    let text = r#"{"a":[1.0,1e400,-0,123456789012345678901234567890],"b":"\u00e4\n\/","c":{},"d":null,"e":"0644"}"#;
+    let expected = r#"{"a":[1.0,1e400,-0,123456789012345678901234567890],"b":"ä\n/","c":{},"d":null,"e":"0644"}"#;
+    assert_eq!(json(text), [expected]);
+    assert_eq!(json("{\n\t\"a\": [\n\t\t1\n\t]\n}"), [r#"{"a":[1]}"#]);
+}
+
+#[test]
+fn json_with_long_members_is_read() {
+    let long = "x".repeat(5000);
+    let text = format!(r#"{{"a":"{long}","b":[{{"c":"{long}"}}]}}"#);
+    assert_eq!(json(&text), [text]);
+}
+
+#[test]
+fn scalars_keep_their_text() {
+    let documents = read("test.yaml", "a: 1.10\nb: on\nc: 0644\nd: |\n  x\n  y\n").unwrap();
+    let root = documents[0].root();
+    let text = |key| root.get(key).and_then(super::Node::as_text).unwrap();
+    assert_eq!([text("a"), text("b"), text("c"), text("d")], ["1.10", "on", "0644", "x\ny\n"]);
+}
+
+#[test]
+fn everything_knows_where_it_stands() {
+    let documents = read("test.yaml", "spec:\n  list:\n  - {name: a, image: ä b, x: 1}\n").unwrap();
+    let list = documents[0].root().get("spec").and_then(|spec| spec.get("list")).unwrap();
+    let entries = list.as_list().unwrap()[0].as_map().unwrap();
+    assert_eq!(entries[0].at, Position { line: 3, column: 6 });
+    assert_eq!(entries[2].at, Position { line: 3, column: 27 });
+    assert_eq!(entries[2].value.at(), Position { line: 3, column: 30 });
+}
+
+#[test]
+fn all_problems_of_all_documents_at_once() {
+    let text = "a: 1\na: 2\n---\nb: [1, 2\n---\nc: !!str 3\n<<: {}\n---\nd: 4\n";
+    let found = headlines(text);
+    assert_eq!(found.len(), 4, "{found:?}");
+    assert!(found[0].starts_with("test.yaml:2:1: error[VST0102]"), "{found:?}");
+    assert!(found[1].contains("VST0101"), "{found:?}");
+    assert!(found[2].starts_with("test.yaml:6:") && found[2].contains("VST0103"), "{found:?}");
+    assert!(found[3].starts_with("test.yaml:7:1: error[VST0106]"), "{found:?}");
+}
+
+#[test]
+fn keys_are_words() {
+    assert!(headlines("? [a]\n: 1\n")[0].contains("VST0106"));
+    assert!(headlines("a: &x [1]\nb:\n  *x : 1\n")[0].contains("VST0106"));
+    assert_eq!(json("1: a\ntrue: b\n"), [r#"{"1":"a","true":"b"}"#]);
+}
+
+#[test]
+fn aliases_are_copies() {
+    assert_eq!(json("a: &x {b: [1]}\nc: *x\n"), [r#"{"a":{"b":[1]},"c":{"b":[1]}}"#]);
+    assert!(headlines("a: &x [*x]\n")[0].contains("VST0104"));
+    assert!(!headlines("a: *nowhere\n").is_empty());
+}
+
+#[test]
+fn alias_bombs_are_refused() {
+    let mut text = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
+    for level in 1..30 {
+        let below = format!("*a{}", level - 1);
+        text += &format!("a{level}: &a{level} [{}]\n", vec![below; 10].join(","));
+    }
+    assert!(headlines(&text)[0].contains("VST0104"));
+
+    let mut deep = "a0: &a0 [x]\n".to_owned();
+    for level in 1..400 {
+        deep += &format!("a{level}: &a{level} [*a{}]\n", level - 1);
+    }
+    assert!(headlines(&deep)[0].contains("VST0105"));
+}
+
+#[test]
+fn hostile_depth_ends_in_a_diagnostic() {
+    assert!(!headlines(&"[".repeat(100_000)).is_empty());
+    assert!(!headlines(&"{a: ".repeat(100_000)).is_empty());
+    assert!(!headlines(&"- ".repeat(100_000)).is_empty());
+    let levels = |count: usize| format!("{}{}", "[".repeat(count), "]".repeat(count));
+    assert_eq!(json(&levels(MAX_DEPTH)).len(), 1);
+    assert!(!headlines(&levels(MAX_DEPTH + 1)).is_empty());
+}
+
+#[test]
+fn prints_like_a_compiler() {
+    let shown = problems("metadata:\n  name: a\n  name: b\n")[0].to_string();
+    let expected = "error[VST0102]: `name` stands twice; first at 2:3\n  --> test.yaml:3:3\n 3 |   name: b\n   |   ^";
+    assert_eq!(shown, expected);
+}
