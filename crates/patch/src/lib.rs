@@ -2,10 +2,19 @@
 //!
 //! Nothing here knows Kubernetes: which lists are keyed, and by what, is handed in as a [`Schema`].
 
+mod document;
+mod grammar;
+mod lay;
 mod operation;
 mod pointer;
 mod schema;
+mod text;
+mod view;
 
-pub use operation::Operation;
+pub use document::{ApplyError, ApplyErrorKind, Document};
+pub use grammar::{DocumentError, MAX_DEPTH};
+pub use lay::{LayError, diff, lay};
+pub use operation::{Operation, to_json};
 pub use pointer::{Pointer, PointerError};
 pub use schema::{Field, Key, List, Schema, Table, Type};
+pub use view::{Kind, View};

@@ -1,16 +1,16 @@
 //! RFC 6902 operations as typed values.
 
-use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::Pointer;
+use crate::{Pointer, text};
+
+mod wire;
 
 /// One step of a JSON Patch (RFC 6902 section 4).
 ///
 /// Values stay the bytes they were written in, so that `1.0` and integers beyond 2^53 pass through unchanged. There is
 /// no `Debug`: a value may be somebody's secret. Print [`Operation::name`] and [`Operation::path`].
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(tag = "op", rename_all = "lowercase")]
+#[derive(Clone)]
 pub enum Operation {
     /// Inserts into a list, or sets a member.
     Add {
@@ -86,4 +86,31 @@ impl Operation {
             Self::Remove { .. } | Self::Move { .. } | Self::Copy { .. } => None,
         }
     }
+}
+
+/// The patch as JSON text (RFC 6902 section 3), values byte by byte as they are.
+pub fn to_json(operations: &[Operation]) -> String {
+    let mut json = String::from("[");
+    for (index, operation) in operations.iter().enumerate() {
+        if index > 0 {
+            json.push(',');
+        }
+        json.push_str("{\"op\":\"");
+        json.push_str(operation.name());
+        if let Operation::Move { from, .. } | Operation::Copy { from, .. } = operation {
+            json.push_str("\",\"from\":");
+            json.push_str(&text::quote(from.as_str()));
+        } else {
+            json.push('"');
+        }
+        json.push_str(",\"path\":");
+        json.push_str(&text::quote(operation.path().as_str()));
+        if let Some(value) = operation.value() {
+            json.push_str(",\"value\":");
+            json.push_str(value.get());
+        }
+        json.push('}');
+    }
+    json.push(']');
+    json
 }

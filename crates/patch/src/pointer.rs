@@ -109,5 +109,18 @@ impl<'de> Deserialize<'de> for Pointer {
 }
 
 fn unescape(token: &str) -> Cow<'_, str> {
-    if token.contains('~') { Cow::Owned(token.replace("~1", "/").replace("~0", "~")) } else { Cow::Borrowed(token) }
+    if token.contains('~') {
+        Cow::Owned(token.replace("~1", "/").replace("~0", "~"))
+    } else {
+        Cow::Borrowed(token)
+    }
+}
+
+/// The list index `token` stands for (RFC 6901 section 4): digits without a leading zero.
+pub(crate) fn index(token: &str) -> Option<usize> {
+    let digits = token.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits || token.len() > 1 && token.starts_with('0') {
+        return None;
+    }
+    token.parse().ok()
 }

@@ -1,0 +1,210 @@
+//! RFC 6902, strictly.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde_json::value::RawValue;
+
+use super::{Document, Member, Node};
+use crate::pointer::index;
+use crate::view::Numbers;
+use crate::{MAX_DEPTH, Operation, Pointer, View, text};
+
+/// The most that all `copy` operations on one document may add, in bytes: thirty of them can double it thirty times.
+const MAX_COPIED: usize = 3 << 20;
+
+/// An operation that does not apply. Names the operation and the place, never a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ApplyError {
+    /// Which operation of a list it was, from 0; `None` if it was applied alone.
+    pub index: Option<usize>,
+    /// The operation's name, such as `add`.
+    pub operation: &'static str,
+    /// The place the operation stumbled over: its `path`, or its `from`.
+    pub path: Pointer,
+    /// What is wrong with it.
+    pub kind: ApplyErrorKind,
+}
+
+/// Why an operation does not apply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ApplyErrorKind {
+    /// There is no object or list above the place.
+    #[error("no object or list stands above it")]
+    NoParent,
+    /// Nothing stands at the place.
+    #[error("nothing stands there")]
+    Missing,
+    /// The last step is no index of the list, or lies beyond its end.
+    #[error("the list has no such place")]
+    Index,
+    /// A value cannot be moved into itself, and the whole document can be neither removed nor moved.
+    #[error("the value holds the place it would go to, or is the whole document")]
+    Inside,
+    /// A `test` found another value.
+    #[error("another value stands there")]
+    Differs,
+    /// The document would nest deeper than [`MAX_DEPTH`].
+    #[error("the document would nest deeper than {MAX_DEPTH} levels")]
+    Depth,
+    /// The copies would take more than 3 MiB.
+    #[error("the copies would take more than 3 MiB")]
+    Size,
+}
+
+impl Document<'_> {
+    /// Carries out one operation.
+    ///
+    /// # Errors
+    /// Where RFC 6902 says that the operation fails. A `move` may then have taken its value away already: throw the
+    /// document away.
+    pub fn apply(&mut self, operation: &Operation) -> Result<(), ApplyError> {
+        let done = match operation {
+            Operation::Add { path, value } => self.add(path, raw(value)).map_err(|kind| (path, kind)),
+            Operation::Remove { path } => self.take(path).map(drop).map_err(|kind| (path, kind)),
+            Operation::Replace { path, value } => self.replace(path, raw(value)).map_err(|kind| (path, kind)),
+            Operation::Move { from, path } => self.shift(from, path),
+            Operation::Copy { from, path } => self.copy(from, path),
+            Operation::Test { path, value } => self.test(path, value).map_err(|kind| (path, kind)),
+        };
+        done.map_err(|(path, kind)| ApplyError {
+            index: None,
+            operation: operation.name(),
+            path: path.clone(),
+            kind,
+        })
+    }
+
+    /// Carries out operations one after the other.
+    ///
+    /// # Errors
+    /// The first operation that fails, with its index. What came before it is done: throw the document away.
+    pub fn apply_all(&mut self, operations: &[Operation]) -> Result<(), ApplyError> {
+        operations.iter().enumerate().try_for_each(|(index, operation)| {
+            self.apply(operation).map_err(|error| ApplyError { index: Some(index), ..error })
+        })
+    }
+}
+
+impl<'a> Document<'a> {
+    fn add(&mut self, path: &Pointer, value: Node<'a>) -> Result<(), ApplyErrorKind> {
+        fits(path, &value)?;
+        let Some((parent, last)) = path.split_last() else {
+            self.root = value;
+            return Ok(());
+        };
+        match self.container(&parent)? {
+            Node::Array(items) => {
+                let place = if last == "-" { Some(items.len()) } else { index(&last) };
+                let place = place.filter(|&place| place <= items.len()).ok_or(ApplyErrorKind::Index)?;
+                items.insert(place, value);
+            }
+            Node::Object(members) => match members.iter_mut().rfind(|member| member.is(&last)) {
+                Some(member) => member.value = value,
+                None => members.push(Member { name: Cow::Owned(text::quote(&last)), value }),
+            },
+            Node::Raw(_) => return Err(ApplyErrorKind::NoParent),
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, path: &Pointer) -> Result<Node<'a>, ApplyErrorKind> {
+        let (parent, last) = path.split_last().ok_or(ApplyErrorKind::Inside)?;
+        match self.container(&parent)? {
+            Node::Array(items) => {
+                let place = index(&last).filter(|&place| place < items.len()).ok_or(ApplyErrorKind::Index)?;
+                Ok(items.remove(place))
+            }
+            // All of a doubled member goes, else an earlier one would come to light.
+            Node::Object(members) => {
+                let taken = members.extract_if(.., |member| member.is(&last)).last();
+                taken.map(|member| member.value).ok_or(ApplyErrorKind::Missing)
+            }
+            Node::Raw(_) => Err(ApplyErrorKind::NoParent),
+        }
+    }
+
+    fn replace(&mut self, path: &Pointer, value: Node<'a>) -> Result<(), ApplyErrorKind> {
+        fits(path, &value)?;
+        *self.find(path).ok_or(ApplyErrorKind::Missing)? = value;
+        Ok(())
+    }
+
+    fn shift<'p>(
+        &mut self,
+        from: &'p Pointer,
+        path: &'p Pointer,
+    ) -> Result<(), (&'p Pointer, ApplyErrorKind)> {
+        if from == path {
+            return self.at(from).map(drop).ok_or((from, ApplyErrorKind::Missing));
+        }
+        if path.as_str().strip_prefix(from.as_str()).is_some_and(|below| below.starts_with('/')) {
+            return Err((path, ApplyErrorKind::Inside));
+        }
+        let value = self.take(from).map_err(|kind| (from, kind))?;
+        self.add(path, value).map_err(|kind| (path, kind))
+    }
+
+    fn copy<'p>(
+        &mut self,
+        from: &'p Pointer,
+        path: &'p Pointer,
+    ) -> Result<(), (&'p Pointer, ApplyErrorKind)> {
+        let value = self.at(from).ok_or((from, ApplyErrorKind::Missing))?.to_json().into_owned();
+        self.copied = self.copied.saturating_add(value.len());
+        if self.copied > MAX_COPIED {
+            return Err((from, ApplyErrorKind::Size));
+        }
+        self.add(path, Node::Raw(Cow::Owned(value))).map_err(|kind| (path, kind))
+    }
+
+    fn test(&self, path: &Pointer, value: &RawValue) -> Result<(), ApplyErrorKind> {
+        let found = self.at(path).ok_or(ApplyErrorKind::Missing)?;
+        if found.equals(View::of(value), Numbers::ByValue) { Ok(()) } else { Err(ApplyErrorKind::Differs) }
+    }
+
+    /// The node at `path`, opened.
+    fn container(&mut self, path: &Pointer) -> Result<&mut Node<'a>, ApplyErrorKind> {
+        let node = self.find(path).ok_or(ApplyErrorKind::NoParent)?;
+        node.open();
+        Ok(node)
+    }
+
+    /// The node at `path`; those above it are opened.
+    fn find(&mut self, path: &Pointer) -> Option<&mut Node<'a>> {
+        path.tokens().try_fold(&mut self.root, |node, token| {
+            node.open();
+            match node {
+                Node::Array(items) => items.get_mut(index(&token)?),
+                Node::Object(members) => {
+                    members.iter_mut().rfind(|member| member.is(&token)).map(|member| &mut member.value)
+                }
+                Node::Raw(_) => None,
+            }
+        })
+    }
+}
+
+impl std::error::Error for ApplyError {}
+
+impl fmt::Display for ApplyError {
+    /// `operation 3: cannot add at /metadata/labels/app: no object or list stands above it`
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(index) = self.index {
+            write!(formatter, "operation {index}: ")?;
+        }
+        let place = if self.path.is_root() { "the whole document" } else { self.path.as_str() };
+        write!(formatter, "cannot {} at {place}: {}", self.operation, self.kind)
+    }
+}
+
+fn raw(value: &RawValue) -> Node<'static> {
+    Node::Raw(Cow::Owned(value.get().to_owned()))
+}
+
+/// No path makes a document deeper than one that could have been read: whatever walks nodes may recurse.
+fn fits(path: &Pointer, value: &Node<'_>) -> Result<(), ApplyErrorKind> {
+    if path.tokens().count() + value.depth() > MAX_DEPTH { Err(ApplyErrorKind::Depth) } else { Ok(()) }
+}

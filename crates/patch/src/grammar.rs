@@ -1,0 +1,232 @@
+//! The grammar of a whole document, checked once and without recursion.
+
+/// The deepest a document may nest, in arrays and objects around each other.
+pub const MAX_DEPTH: usize = 128;
+
+/// Why a text is no document we work on. The text itself is not repeated.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DocumentError {
+    /// Not JSON (RFC 8259).
+    #[error("not JSON: {expected} expected at line {line} column {column}")]
+    Syntax {
+        /// What would have been right.
+        expected: &'static str,
+        /// From 1.
+        line: usize,
+        /// From 1, in bytes.
+        column: usize,
+    },
+    /// Deeper than [`MAX_DEPTH`].
+    #[error("nested deeper than {MAX_DEPTH} levels at line {line} column {column}")]
+    Depth {
+        /// From 1.
+        line: usize,
+        /// From 1, in bytes.
+        column: usize,
+    },
+}
+
+/// Checks that `text` is one JSON value no deeper than [`MAX_DEPTH`], and leaves off the space around it.
+pub(crate) fn check(text: &str) -> Result<&str, DocumentError> {
+    let mut checker = Checker { bytes: text.as_bytes(), at: 0, depth: 0, objects: 0 };
+    match checker.document() {
+        Ok(()) => Ok(text.trim_matches([' ', '\t', '\n', '\r'])),
+        Err(stop) => Err(checker.describe(stop)),
+    }
+}
+
+struct Checker<'t> {
+    bytes: &'t [u8],
+    at: usize,
+    depth: usize,
+    /// The containers around the current place, innermost in the lowest bit: 1 is an object, 0 an array.
+    objects: u128,
+}
+
+enum Stop {
+    Expected(&'static str),
+    TooDeep,
+}
+
+// The stack is a number with one bit for each level.
+const _: () = assert!(MAX_DEPTH <= u128::BITS as usize);
+
+impl Checker<'_> {
+    fn document(&mut self) -> Result<(), Stop> {
+        loop {
+            self.value()?;
+            while self.depth > 0 && self.closed()? {}
+            if self.depth == 0 {
+                self.blank();
+                return if self.peek().is_none() { Ok(()) } else { Err(Stop::Expected("the end")) };
+            }
+        }
+    }
+
+    /// A scalar, an empty container, or everything up to where the first value inside a container starts.
+    fn value(&mut self) -> Result<(), Stop> {
+        loop {
+            self.blank();
+            match self.peek() {
+                Some(b'{') => {
+                    self.open(1)?;
+                    if self.accept(b'}') {
+                        return self.close();
+                    }
+                    self.key()?;
+                }
+                Some(b'[') => {
+                    self.open(0)?;
+                    if self.accept(b']') {
+                        return self.close();
+                    }
+                }
+                Some(b'"') => return self.string(),
+                Some(b'-' | b'0'..=b'9') => return self.number(),
+                Some(b't') => return self.literal(b"true"),
+                Some(b'f') => return self.literal(b"false"),
+                Some(b'n') => return self.literal(b"null"),
+                _ => return Err(Stop::Expected("a value")),
+            }
+        }
+    }
+
+    /// What follows a value inside a container: its end (true), or a comma and all that stands before the next value.
+    fn closed(&mut self) -> Result<bool, Stop> {
+        let object = self.objects & 1 == 1;
+        if self.accept(b',') {
+            if object {
+                self.key()?;
+            }
+            return Ok(false);
+        }
+        match (object, self.accept(if object { b'}' } else { b']' })) {
+            (_, true) => self.close().map(|()| true),
+            (true, false) => Err(Stop::Expected("`,` or `}`")),
+            (false, false) => Err(Stop::Expected("`,` or `]`")),
+        }
+    }
+
+    fn open(&mut self, object: u128) -> Result<(), Stop> {
+        if self.depth == MAX_DEPTH {
+            return Err(Stop::TooDeep);
+        }
+        self.at += 1;
+        self.depth += 1;
+        self.objects = self.objects << 1 | object;
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), Stop> {
+        self.depth -= 1;
+        self.objects >>= 1;
+        Ok(())
+    }
+
+    fn key(&mut self) -> Result<(), Stop> {
+        self.blank();
+        if self.peek() != Some(b'"') {
+            return Err(Stop::Expected("a member's name"));
+        }
+        self.string()?;
+        if self.accept(b':') { Ok(()) } else { Err(Stop::Expected("`:`")) }
+    }
+
+    fn string(&mut self) -> Result<(), Stop> {
+        self.at += 1;
+        loop {
+            match self.peek() {
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    self.at += 1;
+                    self.escape()?;
+                }
+                Some(0x20..) => self.at += 1,
+                _ => return Err(Stop::Expected("the end of a string")),
+            }
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    fn escape(&mut self) -> Result<(), Stop> {
+        let digits = match self.peek() {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 0,
+            Some(b'u') => 4,
+            _ => return Err(Stop::Expected("an escape")),
+        };
+        self.at += 1;
+        for _ in 0..digits {
+            if !self.peek().is_some_and(|byte| byte.is_ascii_hexdigit()) {
+                return Err(Stop::Expected("a hexadecimal digit"));
+            }
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    fn number(&mut self) -> Result<(), Stop> {
+        self.step(b'-');
+        if !self.step(b'0') {
+            self.digits()?;
+        }
+        if self.step(b'.') {
+            self.digits()?;
+        }
+        if self.step(b'e') || self.step(b'E') {
+            let _ = self.step(b'+') || self.step(b'-');
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    fn digits(&mut self) -> Result<(), Stop> {
+        let start = self.at;
+        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+            self.at += 1;
+        }
+        if self.at > start { Ok(()) } else { Err(Stop::Expected("a digit")) }
+    }
+
+    fn literal(&mut self, word: &'static [u8]) -> Result<(), Stop> {
+        if !self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(word)) {
+            return Err(Stop::Expected("a value"));
+        }
+        self.at += word.len();
+        Ok(())
+    }
+
+    /// Steps over `byte`, if it is next after blanks.
+    fn accept(&mut self, byte: u8) -> bool {
+        self.blank();
+        self.step(byte)
+    }
+
+    /// Steps over `byte`, if it is next.
+    fn step(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn blank(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn describe(&self, stop: Stop) -> DocumentError {
+        let before = self.bytes.get(..self.at).unwrap_or(self.bytes);
+        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+        let column = 1 + before.iter().rev().take_while(|&&byte| byte != b'\n').count();
+        match stop {
+            Stop::Expected(expected) => DocumentError::Syntax { expected, line, column },
+            Stop::TooDeep => DocumentError::Depth { line, column },
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Finding one's way in JSON text that is known to be well-formed. Nothing here recurses.
+
+use std::borrow::Cow;
+
+use crate::Kind;
+
+/// The kind of the value `text` starts with.
+pub(crate) fn kind(text: &str) -> Kind {
+    match text.as_bytes().first() {
+        Some(b'n') => Kind::Null,
+        Some(b't' | b'f') => Kind::Bool,
+        Some(b'"') => Kind::String,
+        Some(b'[') => Kind::Array,
+        Some(b'{') => Kind::Object,
+        _ => Kind::Number,
+    }
+}
+
+/// The texts of the values directly inside a container; an object's names come before their values.
+pub(crate) fn values(container: &str) -> Values<'_> {
+    Values { rest: container.get(1..).unwrap_or_default() }
+}
+
+/// The members of an object: written name, value. Doubled members come twice.
+pub(crate) fn members(object: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut values = values(object);
+    std::iter::from_fn(move || Some((values.next()?, values.next()?)))
+}
+
+/// How deep the value nests: 0 for a scalar, 1 for `{}`.
+pub(crate) fn depth(text: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => skip_string(&mut bytes),
+            b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// Whether the written string `written`, quotes included, means `plain`.
+pub(crate) fn means(written: &str, plain: &str) -> bool {
+    match written.contains('\\') {
+        false => written.get(1..written.len().saturating_sub(1)) == Some(plain),
+        true => unescape(written) == plain,
+    }
+}
+
+/// Writes a string, with quotes and the fewest escapes.
+pub(crate) fn quote(plain: &str) -> String {
+    let mut written = String::with_capacity(plain.len() + 2);
+    written.push('"');
+    for character in plain.chars() {
+        match character {
+            '"' | '\\' => written.extend(['\\', character]),
+            '\0'..='\x1f' => written.push_str(&format!("\\u{:04x}", u32::from(character))),
+            other => written.push(other),
+        }
+    }
+    written.push('"');
+    written
+}
+
+/// What a written string means, quotes and escapes taken away. Half a surrogate pair becomes U+FFFD, as in Go.
+pub(crate) fn unescape(written: &str) -> Cow<'_, str> {
+    let inner = written.get(1..written.len().saturating_sub(1)).unwrap_or_default();
+    let Some(first) = inner.find('\\') else { return Cow::Borrowed(inner) };
+    let (plain, mut rest) = inner.split_at(first);
+    let mut text = String::from(plain);
+    while let Some(escape) = rest.strip_prefix('\\') {
+        let mut after = escape.chars();
+        let character = match after.next() {
+            Some('b') => '\u{8}',
+            Some('f') => '\u{c}',
+            Some('n') => '\n',
+            Some('r') => '\r',
+            Some('t') => '\t',
+            Some('u') => unescape_unicode(&mut after),
+            Some(other) => other,
+            None => break,
+        };
+        text.push(character);
+        let (plain, next) =
+            after.as_str().split_at(after.as_str().find('\\').unwrap_or(after.as_str().len()));
+        text.push_str(plain);
+        rest = next;
+    }
+    Cow::Owned(text)
+}
+
+pub(crate) struct Values<'t> {
+    rest: &'t str,
+}
+
+impl<'t> Iterator for Values<'t> {
+    type Item = &'t str;
+
+    fn next(&mut self) -> Option<&'t str> {
+        let rest = self.rest.trim_start_matches([' ', '\t', '\n', '\r', ',', ':']);
+        if rest.starts_with([']', '}']) {
+            return None;
+        }
+        let (value, rest) = rest.split_at_checked(length(rest)).filter(|(value, _)| !value.is_empty())?;
+        self.rest = rest;
+        Some(value)
+    }
+}
+
+/// The length in bytes of the value `text` starts with.
+fn length(text: &str) -> usize {
+    let mut bytes = text.bytes();
+    match bytes.next() {
+        Some(b'"') => skip_string(&mut bytes),
+        Some(b'[' | b'{') => skip_container(&mut bytes),
+        _ => {
+            let end = |byte| matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r');
+            return text.bytes().position(end).unwrap_or(text.len());
+        }
+    }
+    text.len() - bytes.len()
+}
+
+fn skip_container(bytes: &mut std::str::Bytes<'_>) {
+    let mut depth = 1_usize;
+    while depth > 0 {
+        match bytes.next() {
+            Some(b'"') => skip_string(bytes),
+            Some(b'[' | b'{') => depth += 1,
+            Some(b']' | b'}') => depth -= 1,
+            Some(_) => {}
+            None => return,
+        }
+    }
+}
+
+/// Goes behind the closing quote of a string whose opening quote was just read.
+fn skip_string(bytes: &mut std::str::Bytes<'_>) {
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => return,
+            b'\\' => drop(bytes.next()),
+            _ => {}
+        }
+    }
+}
+
+/// The character of `\uXXXX`, or of a pair of them, with `after` standing behind the `u`.
+fn unescape_unicode(after: &mut std::str::Chars<'_>) -> char {
+    let Some(unit) = code_unit(after) else { return char::REPLACEMENT_CHARACTER };
+    if (0xD800..0xDC00).contains(&unit) {
+        let mut ahead = after.clone();
+        if ahead.next() == Some('\\')
+            && ahead.next() == Some('u')
+            && let Some(low @ 0xDC00..0xE000) = code_unit(&mut ahead)
+        {
+            *after = ahead;
+            return char::from_u32(0x1_0000 + ((unit - 0xD800) << 10) + (low - 0xDC00))
+                .unwrap_or(char::REPLACEMENT_CHARACTER);
+        }
+    }
+    char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+fn code_unit(digits: &mut std::str::Chars<'_>) -> Option<u32> {
+    let (written, rest) = digits.as_str().split_at_checked(4)?;
+    *digits = rest.chars();
+    u32::from_str_radix(written, 16).ok()
+}

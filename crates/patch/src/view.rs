@@ -1,0 +1,189 @@
+//! Looking into a document.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use serde_json::value::RawValue;
+
+use crate::document::Node;
+use crate::pointer::index;
+use crate::{Pointer, text};
+
+mod canonical;
+
+pub(crate) use canonical::Numbers;
+
+/// A value somewhere in a document, to look at. What was not asked for is not read.
+///
+/// There is no `Debug`: a value may be somebody's secret.
+#[derive(Clone, Copy)]
+pub struct View<'d>(Place<'d>);
+
+/// The kinds of JSON values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool,
+    /// A number of any size.
+    Number,
+    /// A string.
+    String,
+    /// A list.
+    Array,
+    /// Members by name.
+    Object,
+}
+
+#[derive(Clone, Copy)]
+enum Place<'d> {
+    Text(&'d str),
+    Node(&'d Node<'d>),
+}
+
+impl<'d> View<'d> {
+    /// Looks into a value that stands in some other structure.
+    pub fn of(value: &'d RawValue) -> Self {
+        Self(Place::Text(value.get()))
+    }
+
+    /// What kind of value this is.
+    pub fn kind(self) -> Kind {
+        match self.0 {
+            Place::Text(text) => text::kind(text),
+            Place::Node(Node::Array(_)) => Kind::Array,
+            Place::Node(Node::Object(_)) => Kind::Object,
+            Place::Node(Node::Raw(raw)) => text::kind(raw),
+        }
+    }
+
+    /// The member `name`, if this is an object that has one. Of a doubled member the last one counts, as in Go.
+    pub fn get(self, name: &str) -> Option<Self> {
+        match self.0 {
+            Place::Text(text) if text::kind(text) == Kind::Object => {
+                let found = text::members(text).filter(|(written, _)| text::means(written, name)).last();
+                found.map(|(_, value)| Self(Place::Text(value)))
+            }
+            Place::Node(Node::Object(members)) => {
+                members.iter().rfind(|member| member.is(name)).map(|member| Self::at(&member.value))
+            }
+            _ => None,
+        }
+    }
+
+    /// The item `index` from 0, if this is a list that long.
+    pub fn item(self, index: usize) -> Option<Self> {
+        match self.0 {
+            Place::Text(text) if text::kind(text) == Kind::Array => {
+                text::values(text).nth(index).map(|item| Self(Place::Text(item)))
+            }
+            Place::Node(Node::Array(items)) => items.get(index).map(Self::at),
+            _ => None,
+        }
+    }
+
+    /// The members of an object by their plain names, each name once; nothing for other values.
+    pub fn entries(self) -> Vec<(Cow<'d, str>, Self)> {
+        let mut entries: Vec<_> = match self.0 {
+            Place::Text(text) if text::kind(text) == Kind::Object => text::members(text)
+                .map(|(written, value)| (text::unescape(written), Self(Place::Text(value))))
+                .collect(),
+            Place::Node(Node::Object(members)) => {
+                members.iter().map(|member| (text::unescape(&member.name), Self::at(&member.value))).collect()
+            }
+            _ => Vec::new(),
+        };
+        let mut seen = HashSet::with_capacity(entries.len());
+        let last: Vec<bool> = entries.iter().rev().map(|(name, _)| seen.insert(&**name)).collect();
+        if last.contains(&false) {
+            let mut last = last.into_iter().rev();
+            entries.retain(|_| last.next() == Some(true));
+        }
+        entries
+    }
+
+    /// The items of a list; nothing for other values.
+    pub fn items(self) -> Vec<Self> {
+        match self.0 {
+            Place::Text(text) if text::kind(text) == Kind::Array => {
+                text::values(text).map(|item| Self(Place::Text(item))).collect()
+            }
+            Place::Node(Node::Array(items)) => items.iter().map(Self::at).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The string, escapes resolved. Half a surrogate pair reads as U+FFFD, as in Go.
+    pub fn as_str(self) -> Option<Cow<'d, str>> {
+        self.scalar(Kind::String).map(text::unescape)
+    }
+
+    /// The truth value.
+    pub fn as_bool(self) -> Option<bool> {
+        self.scalar(Kind::Bool).map(|text| text == "true")
+    }
+
+    /// The number, if it is written as an integer and fits.
+    pub fn as_i64(self) -> Option<i64> {
+        self.scalar(Kind::Number)?.parse().ok()
+    }
+
+    /// Whether this is `null`.
+    pub fn is_null(self) -> bool {
+        self.kind() == Kind::Null
+    }
+
+    /// The value at `pointer`, seen from here.
+    pub fn pointer(self, pointer: &Pointer) -> Option<Self> {
+        pointer.tokens().try_fold(self, |view, token| match view.kind() {
+            Kind::Array => view.item(index(&token)?),
+            _ => view.get(&token),
+        })
+    }
+
+    /// The value as JSON text: the very bytes received, where nothing inside was changed.
+    pub fn to_json(self) -> Cow<'d, str> {
+        match self.0 {
+            Place::Text(text) => Cow::Borrowed(text),
+            Place::Node(Node::Raw(raw)) => Cow::Borrowed(raw),
+            Place::Node(node) => {
+                let mut json = String::new();
+                node.write(&mut json);
+                Cow::Owned(json)
+            }
+        }
+    }
+
+    /// Whether both are the same JSON value. The order of members and the way a string is escaped do not matter; numbers
+    /// are the same only if written alike, because `1.0` is not `1` to everybody who will read it. Equal bytes are equal
+    /// without being read. Below [`MAX_DEPTH`](crate::MAX_DEPTH) only equal bytes are the same.
+    pub fn same_as(self, other: View<'_>) -> bool {
+        self.equals(other, Numbers::AsWritten)
+    }
+
+    pub(crate) fn equals(self, other: View<'_>, numbers: Numbers) -> bool {
+        let (mine, others) = (self.to_json(), other.to_json());
+        mine == others || self.kind() == other.kind() && self.canonical(numbers) == other.canonical(numbers)
+    }
+
+    /// Stands on a text that is known to be well-formed.
+    pub(crate) fn text(text: &'d str) -> Self {
+        Self(Place::Text(text))
+    }
+
+    /// Stands on a part of a document; on its text, as long as nobody opened it.
+    pub(crate) fn at(node: &'d Node<'d>) -> Self {
+        match node {
+            Node::Raw(raw) => Self(Place::Text(raw)),
+            opened => Self(Place::Node(opened)),
+        }
+    }
+
+    fn scalar(self, kind: Kind) -> Option<&'d str> {
+        match self.0 {
+            Place::Text(text) if text::kind(text) == kind => Some(text),
+            _ => None,
+        }
+    }
+}
