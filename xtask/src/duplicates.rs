@@ -12,7 +12,10 @@ const NEVER_TWICE: &[&str] = &["http", "hyper", "k8s-openapi", "kube", "rustls",
 /// Doubles that others bring, each with the reason why we live with it.
 const TOLERATED: &[(&str, &str)] = &[
     ("base64", "kube still asks for 0.22 while its own dependencies moved to 0.23"),
-    ("getrandom", "ring, rand and tempfile ask for three generations; each is a thin wrapper of one system call"),
+    (
+        "getrandom",
+        "ring, rand and tempfile ask for three generations; each is a thin wrapper of one system call",
+    ),
     ("r-efi", "only on UEFI, through two generations of getrandom"),
     ("syn", "procedural macros move from 2 to 3 at their own pace; build time only"),
     ("untrusted", "ring and webpki; a few hundred lines"),
@@ -48,7 +51,8 @@ fn major(version: &str) -> &str {
 }
 
 fn complaints(doubles: &Majors<'_>) -> Vec<String> {
-    let tolerated = |name: &str| TOLERATED.iter().any(|(known, _)| *known == name) && !NEVER_TWICE.contains(&name);
+    let tolerated =
+        |name: &str| TOLERATED.iter().any(|(known, _)| *known == name) && !NEVER_TWICE.contains(&name);
     let new = doubles.iter().filter(|(name, _)| !tolerated(name)).map(|(name, majors)| {
         let majors = majors.iter().copied().collect::<Vec<_>>().join(" and ");
         format!(
@@ -74,7 +78,8 @@ mod tests {
 
     #[test]
     fn a_second_major_is_a_complaint() {
-        let mut doubles: Majors<'_> = TOLERATED.iter().map(|(name, _)| (*name, BTreeSet::from(["1", "2"]))).collect();
+        let mut doubles: Majors<'_> =
+            TOLERATED.iter().map(|(name, _)| (*name, BTreeSet::from(["1", "2"]))).collect();
         assert_eq!(complaints(&doubles), [""; 0]);
         doubles.insert("hyper", BTreeSet::from(["0.14", "1"]));
         assert!(complaints(&doubles)[0].starts_with("`hyper` is in the tree as 0.14 and 1"));

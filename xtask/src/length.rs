@@ -15,7 +15,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     collect(&root, &mut files)?;
     let mut long = Vec::new();
     for file in &files {
-        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let text =
+            std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
         let lines = text.lines().count();
         if lines > MOST_LINES {
             let file = file.strip_prefix(&root).unwrap_or(file);

@@ -14,6 +14,7 @@ mod metadata;
 mod test;
 mod walls;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -29,14 +30,14 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    match arguments.task {
+    match &arguments.task {
         None => Ok(Arguments::command().print_help()?),
-        Some(Task::Test { require_apiserver }) => test::run(require_apiserver),
+        Some(Task::Test { require_apiserver }) => test::run(*require_apiserver),
         Some(Task::Check) => check::run(),
         Some(Task::Walls) => walls::run(),
         Some(Task::Controlplane) => controlplane::find_or_build(),
-        Some(Task::Keys { check: false }) => keys::write(),
-        Some(Task::Keys { check: true }) => keys::compare(),
+        Some(Task::Keys { check: false, from }) => keys::write(from.as_deref()),
+        Some(Task::Keys { check: true, from }) => keys::compare(from.as_deref()),
     }
 }
 
@@ -67,6 +68,9 @@ enum Task {
         /// Only compare the table with what the API server says now
         #[arg(long)]
         check: bool,
+        /// Read OpenAPI documents from this folder instead of a running API server
+        #[arg(long, value_name = "FOLDER")]
+        from: Option<PathBuf>,
     },
 }
 

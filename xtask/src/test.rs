@@ -32,9 +32,11 @@ pub(crate) fn run(require_apiserver: bool) -> anyhow::Result<()> {
     let all = ["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"];
     let mut ended_well = tests(&all, &report, require_apiserver, &mut tally)?;
     println!("\n== examples in the documentation");
-    ended_well &= tests(&["test", "--workspace", "--no-fail-fast", "--doc"], &report, require_apiserver, &mut tally)?;
+    ended_well &=
+        tests(&["test", "--workspace", "--no-fail-fast", "--doc"], &report, require_apiserver, &mut tally)?;
 
-    let text = std::fs::read_to_string(&report).with_context(|| format!("cannot read {}", report.display()))?;
+    let text =
+        std::fs::read_to_string(&report).with_context(|| format!("cannot read {}", report.display()))?;
     let server = Server::read(&text);
     println!("\n== summary");
     for skipped in &server.skipped {
@@ -53,7 +55,12 @@ pub(crate) fn run(require_apiserver: bool) -> anyhow::Result<()> {
 }
 
 /// Runs one `cargo test`, lets its lines through and counts them; false when it did not end well.
-fn tests(arguments: &[&str], report: &Path, require_apiserver: bool, tally: &mut Tally) -> anyhow::Result<bool> {
+fn tests(
+    arguments: &[&str],
+    report: &Path,
+    require_apiserver: bool,
+    tally: &mut Tally,
+) -> anyhow::Result<bool> {
     let mut command = cargo::command(arguments);
     command.stdout(Stdio::piped()).env(REPORT, report);
     if require_apiserver {
@@ -82,7 +89,10 @@ struct Tally {
 impl Tally {
     /// Adds a line such as `test result: ok. 12 passed; 0 failed; 1 ignored; ...`; any other line adds nothing.
     fn add(&mut self, line: &str) {
-        let Some((_, counts)) = line.strip_prefix("test result: ").and_then(|rest| rest.split_once(". ")) else { return };
+        let Some((_, counts)) = line.strip_prefix("test result: ").and_then(|rest| rest.split_once(". "))
+        else {
+            return;
+        };
         for count in counts.split("; ") {
             match count.split_once(' ').map(|(number, word)| (number.parse().unwrap_or(0), word)) {
                 Some((number, "passed")) => self.passed += number,
@@ -135,7 +145,8 @@ mod tests {
 
     #[test]
     fn a_skip_is_told_with_its_reason() {
-        let server = Server::read("ran pods::inject\nskipped pods::deny no Go, no assets\nran pods::update\n");
+        let server =
+            Server::read("ran pods::inject\nskipped pods::deny no Go, no assets\nran pods::update\n");
         assert_eq!((server.ran, server.skipped), (2, vec!["pods::deny no Go, no assets"]));
     }
 }

@@ -39,7 +39,15 @@ pub(crate) fn run() -> anyhow::Result<()> {
 fn tree(room: &Room) -> anyhow::Result<String> {
     let package = room.package;
     cargo::read(&[
-        "tree", "--quiet", "-p", package, "-e", "normal", "--all-features", "--target=all", "--prefix=depth",
+        "tree",
+        "--quiet",
+        "-p",
+        package,
+        "-e",
+        "normal",
+        "--all-features",
+        "--target=all",
+        "--prefix=depth",
     ])
 }
 
@@ -100,7 +108,9 @@ fn breach_of_room(room: &Room, dependency: &Dependency, other: &str) -> Option<S
     let Room { name, because, .. } = room;
     let how = if test { "uses, in its tests," } else { "knows" };
     let instead = if room.knows_behind_a_feature.contains(&other) {
-        format!("Instead, make the dependency optional, behind a feature that is off by default: `{other}` is for tests.")
+        format!(
+            "Instead, make the dependency optional, behind a feature that is off by default: `{other}` is for tests."
+        )
     } else if room.tests_with.contains(&other) {
         format!("Instead, name it under [dev-dependencies]: `{name}` may use `{other}` in its tests only.")
     } else {
@@ -122,7 +132,8 @@ fn breach_of_names(rooms: &[Room], room: &Room, dependency: &Dependency) -> Opti
         return None;
     }
     let Room { name, because, .. } = room;
-    let owners: Vec<_> = rooms.iter().filter(|room| room.names.contains(&foreign)).map(|room| room.name).collect();
+    let owners: Vec<_> =
+        rooms.iter().filter(|room| room.names.contains(&foreign)).map(|room| room.name).collect();
     let instead = if owners.is_empty() {
         format!("Instead, do without; if it is really needed, add it to {TABLE} and say why in docs/adr/.")
     } else {
@@ -138,7 +149,8 @@ fn breach_of_names(rooms: &[Room], room: &Room, dependency: &Dependency) -> Opti
 /// The breaches in what `room` reaches, by the text of `cargo tree --prefix=depth`.
 fn reached(room: &Room, tree: &str) -> Vec<String> {
     let ways = ways(tree);
-    let breaches = room.never_reaches.iter().filter_map(|foreign| ways.get(foreign).map(|way| (foreign, way)));
+    let breaches =
+        room.never_reaches.iter().filter_map(|foreign| ways.get(foreign).map(|way| (foreign, way)));
     breaches
         .map(|(foreign, way)| {
             format!(
@@ -161,7 +173,9 @@ fn ways(tree: &str) -> BTreeMap<&str, Vec<&str>> {
     for line in tree.lines() {
         let name_at = line.find(|character: char| !character.is_ascii_digit()).unwrap_or(line.len());
         let (depth, rest) = line.split_at(name_at);
-        let (Ok(depth), Some(name)) = (depth.parse::<usize>(), rest.split_whitespace().next()) else { continue };
+        let (Ok(depth), Some(name)) = (depth.parse::<usize>(), rest.split_whitespace().next()) else {
+            continue;
+        };
         way.truncate(depth);
         way.push(name);
         ways.entry(name).or_insert_with(|| way.clone());

@@ -35,9 +35,16 @@ fn a_house_in_order_has_no_breach() {
 
 #[test]
 fn a_forbidden_crate_is_told_with_room_wall_reason_and_home() {
-    let [breach] = &breaches("house-ground", "crates/ground", [normal("tokio")])[..] else { panic!("one breach") };
-    for part in ["`ground` names the crate `tokio`", "crates/ground/Cargo.toml", "may name serde", "it is pure", "at home: kit"]
-    {
+    let [breach] = &breaches("house-ground", "crates/ground", [normal("tokio")])[..] else {
+        panic!("one breach")
+    };
+    for part in [
+        "`ground` names the crate `tokio`",
+        "crates/ground/Cargo.toml",
+        "may name serde",
+        "it is pure",
+        "at home: kit",
+    ] {
         assert!(breach.contains(part), "{part:?} is missing in: {breach}");
     }
 }
@@ -53,17 +60,26 @@ fn nothing_points_up_not_even_in_tests() {
     let up = breaches("house-ground", "crates/ground", [room("house-upper")]);
     assert!(up[0].contains("`ground` knows the room `upper`"), "{up:?}");
     let in_tests = Dependency { kind: Some(Kind::Dev), ..room("house-upper") };
-    assert!(breaches("house-ground", "crates/ground", [in_tests])[0].contains("uses, in its tests, the room `upper`"));
+    assert!(
+        breaches("house-ground", "crates/ground", [in_tests])[0]
+            .contains("uses, in its tests, the room `upper`")
+    );
 }
 
 #[test]
 fn the_test_kit_stays_behind_its_feature() {
-    assert!(breaches("house-upper", "crates/upper", [room("house-kit")])[0].contains("make the dependency optional"));
+    assert!(
+        breaches("house-upper", "crates/upper", [room("house-kit")])[0]
+            .contains("make the dependency optional")
+    );
 }
 
 #[test]
 fn a_room_without_walls_is_a_breach() {
-    assert!(breaches("house-attic", "crates/attic", [])[0].contains("`house-attic` lies in crates/ but has no walls"));
+    assert!(
+        breaches("house-attic", "crates/attic", [])[0]
+            .contains("`house-attic` lies in crates/ but has no walls")
+    );
     assert_eq!(breaches("fire", "tests/fire", [room("house-upper"), normal("anything")]), [""; 0]);
 }
 
@@ -75,7 +91,8 @@ fn xtask_links_no_room() {
 
 #[test]
 fn reaching_shows_the_way() {
-    let tree = "0house-ground v0.1.0 (/house)\n1serde v1.0.0\n2serde_core v1.0.0\n1futures v0.3.0\n2tokio v1.50.0\n";
+    let tree =
+        "0house-ground v0.1.0 (/house)\n1serde v1.0.0\n2serde_core v1.0.0\n1futures v0.3.0\n2tokio v1.50.0\n";
     let [breach] = &reached(&GROUND, tree)[..] else { panic!("one breach") };
     assert!(breach.contains("house-ground -> futures -> tokio"), "{breach}");
     assert_eq!(reached(&GROUND, "0house-ground v0.1.0\n1tokio-util v0.7.0\n"), [""; 0]);
@@ -95,7 +112,9 @@ fn the_table_speaks_of_rooms_that_exist() {
 fn no_circle_of_rooms() {
     fn depth(name: &str, left: usize) -> Option<usize> {
         let room = ROOMS.iter().find(|room| room.name == name)?;
-        room.knows.iter().try_fold(left.checked_sub(1)?, |least, known| Some(least.min(depth(known, left - 1)?)))
+        room.knows
+            .iter()
+            .try_fold(left.checked_sub(1)?, |least, known| Some(least.min(depth(known, left - 1)?)))
     }
     for room in ROOMS {
         assert!(depth(room.name, ROOMS.len()).is_some(), "`{}` leads back to itself", room.name);
@@ -110,8 +129,11 @@ fn breaches<const N: usize>(name: &str, folder: &str, dependencies: [Dependency;
         manifest_path: format!("/house/{folder}/Cargo.toml").into(),
         dependencies: dependencies.into(),
     };
-    let metadata =
-        Metadata { packages: vec![package], workspace_root: "/house".into(), target_directory: "/house/target".into() };
+    let metadata = Metadata {
+        packages: vec![package],
+        workspace_root: "/house".into(),
+        target_directory: "/house/target".into(),
+    };
     named(HOUSE, &metadata)
 }
 
