@@ -1,0 +1,190 @@
+//! The answer: HTTP status and bytes that make kube-apiserver do what was meant (APISERVER.md 1.5).
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
+
+use crate::{AuditAnnotations, Cause, Denial, Fault, FaultKind, OnFault, Outcome, Review, Verdict};
+
+/// What goes back over HTTP, and what may be said about it in a log.
+#[non_exhaustive]
+pub struct Answer {
+    /// 200 with a review; 500 for a fault; 503 for not yet.
+    pub status: u16,
+    /// The media type of the body.
+    pub content_type: &'static str,
+    /// Whole seconds for `Retry-After`, which kube-apiserver heeds within its deadline.
+    pub retry_after_seconds: Option<u32>,
+    /// A review, or one short line of text.
+    pub body: Vec<u8>,
+    /// What was decided, without a value of the object.
+    pub decision: Decision,
+}
+
+/// What was decided, for logs and metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Decision {
+    /// It went on as it was.
+    Allowed,
+    /// It went on, changed by this many operations.
+    Mutated(usize),
+    /// It was refused with this code.
+    Denied(u16),
+    /// There was an accident.
+    Fault(FaultKind),
+    /// The caller was asked to come again.
+    NotReady,
+}
+
+impl Decision {
+    /// One lower-case word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Allowed => "allowed",
+            Self::Mutated(_) => "mutated",
+            Self::Denied(_) => "denied",
+            Self::Fault(_) => "fault",
+            Self::NotReady => "not_ready",
+        }
+    }
+}
+
+impl Answer {
+    pub(crate) fn new(review: &Review<'_>, on_fault: OnFault, verdict: &Verdict) -> Self {
+        match &verdict.outcome {
+            Outcome::Allowed => Self::review(review, verdict, Decision::Allowed, Response::default()),
+            Outcome::Mutated(operations) if operations.is_empty() => {
+                Self::review(review, verdict, Decision::Allowed, Response::default())
+            }
+            Outcome::Mutated(operations) => match serde_json::to_vec(operations) {
+                Ok(patch) => {
+                    let response = Response {
+                        patch: Some(STANDARD.encode(patch)),
+                        patch_type: Some("JSONPatch"),
+                        ..Response::default()
+                    };
+                    Self::review(review, verdict, Decision::Mutated(operations.len()), response)
+                }
+                Err(_) => Self::fault(&Fault::new(FaultKind::Patch, "the patch cannot be written as JSON")),
+            },
+            Outcome::Denied(denial) => Self::review(
+                review,
+                verdict,
+                Decision::Denied(denial.code_to_send()),
+                Response::refusing(denial),
+            ),
+            Outcome::Fault(fault) if on_fault == OnFault::Deny => {
+                let denial = Denial::new(fault.message.clone()).code(500).reason("InternalError");
+                Self::review(review, verdict, Decision::Fault(fault.kind), Response::refusing(&denial))
+            }
+            Outcome::Fault(fault) => Self::fault(fault),
+            Outcome::NotReady(missing) => {
+                let text = format!("not ready: {missing}");
+                Self { retry_after_seconds: Some(1), ..Self::text(503, text, Decision::NotReady) }
+            }
+        }
+    }
+
+    fn fault(fault: &Fault) -> Self {
+        Self::text(500, fault.message.clone(), Decision::Fault(fault.kind))
+    }
+
+    fn text(status: u16, text: String, decision: Decision) -> Self {
+        let content_type = "text/plain; charset=utf-8";
+        Self { status, content_type, retry_after_seconds: None, body: text.into_bytes(), decision }
+    }
+
+    fn review(review: &Review<'_>, verdict: &Verdict, decision: Decision, response: Response<'_>) -> Self {
+        let response = Response {
+            uid: &review.request.uid,
+            warnings: verdict.warnings.to_lines(),
+            audit_annotations: Some(&verdict.audit).filter(|audit| !audit.is_empty()),
+            ..response
+        };
+        let envelope =
+            Envelope { api_version: review.version.api_version(), kind: "AdmissionReview", response };
+        match serde_json::to_vec(&envelope) {
+            Ok(body) => Self {
+                status: 200,
+                content_type: "application/json",
+                retry_after_seconds: None,
+                body,
+                decision,
+            },
+            Err(_) => Self::fault(&Fault::new(FaultKind::Error, "the review cannot be written as JSON")),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Envelope<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    response: Response<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Response<'a> {
+    uid: &'a str,
+    allowed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<Status<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    audit_annotations: Option<&'a AuditAnnotations>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Status<'a> {
+    status: &'static str,
+    message: &'a str,
+    reason: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<Details<'a>>,
+    code: u16,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Details<'a> {
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    causes: &'a [Cause],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_seconds: Option<u32>,
+}
+
+impl Default for Response<'_> {
+    fn default() -> Self {
+        Self {
+            uid: "",
+            allowed: true,
+            status: None,
+            patch: None,
+            patch_type: None,
+            audit_annotations: None,
+            warnings: Vec::new(),
+        }
+    }
+}
+
+impl<'a> Response<'a> {
+    fn refusing(denial: &'a Denial) -> Self {
+        let Denial { reason, message, causes, retry_after_seconds, .. } = denial;
+        let details = (!causes.is_empty() || retry_after_seconds.is_some())
+            .then_some(Details { causes, retry_after_seconds: *retry_after_seconds });
+        let status = Status { status: "Failure", message, reason, details, code: denial.code_to_send() };
+        Self { allowed: false, status: Some(status), ..Self::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests;

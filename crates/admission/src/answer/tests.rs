@@ -1,0 +1,129 @@
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{Handler, HandlerFuture, Hook, Request};
+
+struct Says(fn() -> Verdict);
+
+impl Handler for Says {
+    fn handle<'a>(&'a self, _request: &'a Request<'a>, _budget: Duration) -> HandlerFuture<'a> {
+        Box::pin(async { (self.0)() })
+    }
+}
+
+async fn answer_of(hook: Hook) -> Answer {
+    let body = br#"{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","request":{"uid":"u-1",
+        "kind":{"group":"","version":"v1","kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},
+        "operation":"CREATE","userInfo":{},"object":{"spec":{}}}}"#;
+    let review = Review::parse(body).unwrap_or_else(|error| panic!("{error}"));
+    let verdict = hook.decide(&review.request, Duration::from_secs(1)).await;
+    hook.answer(&review, verdict)
+}
+
+fn response(answer: &Answer) -> Value {
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.content_type, "application/json");
+    let mut review: Value = serde_json::from_slice(&answer.body).unwrap();
+    assert_eq!(review["apiVersion"], "admission.k8s.io/v1beta1");
+    assert_eq!(review["kind"], "AdmissionReview");
+    review["response"].take()
+}
+
+fn operations(patch: &str) -> Vec<vestibule_patch::Operation> {
+    serde_json::from_str(patch).unwrap()
+}
+
+#[tokio::test]
+async fn allowed_has_neither_patch_nor_type() {
+    for says in [Verdict::allowed, || Verdict::mutated(Vec::new())] {
+        let answer = answer_of(Hook::mutating("m", Says(says))).await;
+        assert_eq!(response(&answer), json!({"uid": "u-1", "allowed": true}));
+        assert_eq!(answer.decision, Decision::Allowed);
+    }
+}
+
+#[tokio::test]
+async fn a_mutation_has_both() {
+    let says = || Verdict::mutated(operations(r#"[{"op":"add","path":"/spec/a","value":1.0}]"#));
+    let answer = answer_of(Hook::mutating("m", Says(says))).await;
+    let response = response(&answer);
+    assert_eq!(response["patchType"], "JSONPatch");
+    let patch = STANDARD.decode(response["patch"].as_str().unwrap()).unwrap();
+    assert_eq!(patch, br#"[{"op":"add","path":"/spec/a","value":1.0}]"#);
+    assert_eq!(answer.decision, Decision::Mutated(1));
+}
+
+#[tokio::test]
+async fn a_denial_carries_code_reason_and_causes() {
+    let says = || Denial::new("no such class").field("spec.volumes[0]", "unknown class").into();
+    let answer = answer_of(Hook::mutating("m", Says(says))).await;
+    assert_eq!(
+        response(&answer),
+        json!({"uid": "u-1", "allowed": false, "status": {"status": "Failure", "message": "no such class",
+            "reason": "Forbidden", "code": 403, "details": {"causes": [{"reason": "FieldValueInvalid",
+            "message": "unknown class", "field": "spec.volumes[0]"}]}}})
+    );
+    assert_eq!(answer.decision, Decision::Denied(403));
+}
+
+#[tokio::test]
+async fn a_code_that_would_break_the_connection_is_not_sent() {
+    let answer = answer_of(Hook::validating("v", Says(|| Denial::new("no").code(1000).into()))).await;
+    assert_eq!(response(&answer)["status"]["code"], 403);
+}
+
+#[tokio::test]
+async fn a_fault_leaves_the_decision_to_the_failure_policy() {
+    let says = || Fault::new(FaultKind::Error, "the lookup failed\nbecause").into();
+    let answer = answer_of(Hook::mutating("m", Says(says))).await;
+    assert_eq!((answer.status, answer.content_type), (500, "text/plain; charset=utf-8"));
+    assert_eq!(answer.body, b"the lookup failed because");
+    assert_eq!(answer.decision, Decision::Fault(FaultKind::Error));
+}
+
+#[tokio::test]
+async fn a_fault_denies_where_the_hook_says_so() {
+    let says = || Fault::new(FaultKind::Error, "the lookup failed").into();
+    let answer = answer_of(Hook::mutating("m", Says(says)).on_fault(OnFault::Deny)).await;
+    let response = response(&answer);
+    assert_eq!((&response["allowed"], &response["status"]["code"]), (&json!(false), &json!(500)));
+    assert_eq!(answer.decision, Decision::Fault(FaultKind::Error));
+}
+
+#[tokio::test]
+async fn a_panic_is_a_fault_and_keeps_its_message_to_itself() {
+    let answer = answer_of(Hook::mutating("m", Says(|| panic!("s3cret")))).await;
+    assert_eq!(answer.status, 500);
+    assert_eq!(answer.body, b"the handler of m panicked");
+    assert_eq!(answer.decision, Decision::Fault(FaultKind::Panic));
+}
+
+#[tokio::test]
+async fn an_inapplicable_patch_is_a_fault() {
+    let says = || Verdict::mutated(operations(r#"[{"op":"remove","path":"/spec/a"}]"#));
+    let answer = answer_of(Hook::mutating("m", Says(says))).await;
+    assert_eq!(answer.decision, Decision::Fault(FaultKind::Patch));
+}
+
+#[tokio::test]
+async fn not_ready_asks_to_come_again() {
+    let answer =
+        answer_of(Hook::mutating("m", Says(|| Verdict::not_ready("namespaces are being read")))).await;
+    assert_eq!((answer.status, answer.retry_after_seconds), (503, Some(1)));
+    assert_eq!(answer.decision, Decision::NotReady);
+}
+
+#[tokio::test]
+async fn warnings_and_audit_annotations_go_along_with_a_denial() {
+    let says = || {
+        let mut verdict = Verdict::from(Denial::new("no"));
+        verdict.warnings.push("look\nhere");
+        verdict.audit.insert("example.com/rule", "one");
+        verdict
+    };
+    let response = response(&answer_of(Hook::validating("v", Says(says))).await);
+    assert_eq!(response["warnings"], json!(["look", "here"]));
+    assert_eq!(response["auditAnnotations"], json!({"example.com-rule": "one"}));
+}

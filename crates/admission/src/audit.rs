@@ -1,0 +1,69 @@
+//! Audit annotations, with keys that kube-apiserver keeps.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// The longest key, in bytes: the name part of a qualified name (APISERVER.md 1.5).
+const LONGEST: usize = 63;
+
+/// Notes for the API server's audit log, stored as `WEBHOOK/KEY`. A key that is no name part would be dropped with
+/// nothing but a line in the API server's log; here its characters are replaced by `-` instead.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct AuditAnnotations(BTreeMap<String, String>);
+
+impl AuditAnnotations {
+    /// Notes `value` under `key`; a key noted before is overwritten. Never note secrets: audit logs are widely read.
+    pub fn insert(&mut self, key: &str, value: impl Into<String>) {
+        let key = name_part(key);
+        if !key.is_empty() {
+            self.0.insert(key, value.into());
+        }
+    }
+
+    /// Whether nothing was noted.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The notes, by key.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+}
+
+fn name_part(key: &str) -> String {
+    let allowed = |character: char| character.is_ascii_alphanumeric() || "-_.".contains(character);
+    let key: String = key.chars().map(|character| if allowed(character) { character } else { '-' }).collect();
+    let key = key.trim_start_matches(|character: char| !character.is_ascii_alphanumeric());
+    let key = &key[..key.len().min(LONGEST)];
+    key.trim_end_matches(|character: char| !character.is_ascii_alphanumeric()).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_become_name_parts() {
+        for (given, kept) in [
+            ("rules", "rules"),
+            ("example.com/rules", "example.com-rules"),
+            ("with space", "with-space"),
+            ("_edge.", "edge"),
+            ("größe", "gr--e"),
+            ("/", ""),
+        ] {
+            assert_eq!(name_part(given), kept);
+        }
+        assert_eq!(name_part(&"x".repeat(64)), "x".repeat(63));
+    }
+
+    #[test]
+    fn a_key_without_a_usable_character_is_left_out() {
+        let mut audit = AuditAnnotations::default();
+        audit.insert("//", "value");
+        assert!(audit.is_empty());
+    }
+}

@@ -1,0 +1,53 @@
+//! The self-check: no patch leaves that kube-apiserver would refuse.
+//!
+//! A patch that does not apply fails the user's request even under `failurePolicy: Ignore` (APISERVER.md 1.7), so it is
+//! the worst answer there is.
+
+use vestibule_patch::{Document, Operation, View};
+
+use crate::{Fault, FaultKind, HookKind, Request};
+
+/// What a mutation must leave alone: the API server's errors about these name neither the hook nor the field.
+const FIXED: [&[&str]; 4] = [&["apiVersion"], &["kind"], &["metadata", "uid"], &["metadata", "namespace"]];
+
+pub(crate) fn mutation(kind: HookKind, request: &Request<'_>, operations: &[Operation]) -> Result<(), Fault> {
+    if operations.is_empty() {
+        return Ok(());
+    }
+    if kind == HookKind::Validating {
+        return Err(refused("a validating hook changes nothing"));
+    }
+    let Some(object) = request.object.filter(|_| has_mutable_object(request)) else {
+        return Err(refused(format_args!("{} cannot change the object", request.operation)));
+    };
+    let mut document = Document::parse(object.get()).map_err(refused)?;
+    document.apply_all(operations).map_err(refused)?;
+    let (before, after) = (View::of(object), document.view());
+    match FIXED.iter().find(|path| !same(find(before, path), find(after, path))) {
+        Some(path) => Err(refused(format_args!("a mutation leaves {} as it is", path.join(".")))),
+        None => Ok(()),
+    }
+}
+
+fn has_mutable_object(request: &Request<'_>) -> bool {
+    matches!(request.operation, crate::Operation::Create | crate::Operation::Update)
+}
+
+fn find<'d>(view: View<'d>, path: &[&str]) -> Option<View<'d>> {
+    path.iter().try_fold(view, |view, name| view.get(name))
+}
+
+fn same(before: Option<View<'_>>, after: Option<View<'_>>) -> bool {
+    match (before, after) {
+        (None, None) => true,
+        (Some(before), Some(after)) => before.same_as(after),
+        _ => false,
+    }
+}
+
+fn refused(why: impl std::fmt::Display) -> Fault {
+    Fault::new(FaultKind::Patch, format_args!("the patch was held back: {why}"))
+}
+
+#[cfg(test)]
+mod tests;

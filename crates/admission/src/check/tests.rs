@@ -1,0 +1,65 @@
+use vestibule_patch::Operation as Change;
+
+use super::*;
+use crate::Review;
+
+const OBJECT: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","uid":"1"},"spec":{"x":1}}"#;
+
+fn check(kind: HookKind, operation: &str, patch: &str) -> Result<(), String> {
+    let body = format!(
+        r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"u",
+        "kind":{{"group":"","version":"v1","kind":"Pod"}},"resource":{{"group":"","version":"v1","resource":"pods"}},
+        "operation":"{operation}","userInfo":{{}},"object":{OBJECT}}}}}"#
+    );
+    let review = Review::parse(body.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    let operations: Vec<Change> = serde_json::from_str(patch).unwrap();
+    mutation(kind, &review.request, &operations).map_err(|fault| {
+        assert_eq!(fault.kind, FaultKind::Patch);
+        fault.message
+    })
+}
+
+#[test]
+fn a_patch_that_applies_may_leave() {
+    let patch =
+        r#"[{"op":"add","path":"/metadata/labels","value":{"a":"b"}},{"op":"remove","path":"/spec/x"}]"#;
+    assert_eq!(check(HookKind::Mutating, "CREATE", patch), Ok(()));
+    assert_eq!(check(HookKind::Mutating, "UPDATE", patch), Ok(()));
+}
+
+#[test]
+fn one_that_does_not_apply_is_held_back() {
+    let missing_parent = r#"[{"op":"add","path":"/metadata/labels/a","value":"s3cret"}]"#;
+    let message = check(HookKind::Mutating, "CREATE", missing_parent).unwrap_err();
+    assert!(message.contains("/metadata/labels/a"), "{message}");
+    assert!(!message.contains("s3cret"), "{message}");
+}
+
+#[test]
+fn deleting_and_connecting_change_nothing() {
+    let patch = r#"[{"op":"remove","path":"/spec/x"}]"#;
+    assert!(check(HookKind::Mutating, "DELETE", patch).unwrap_err().contains("DELETE"));
+    assert!(check(HookKind::Mutating, "CONNECT", patch).unwrap_err().contains("CONNECT"));
+    assert_eq!(check(HookKind::Mutating, "DELETE", "[]"), Ok(()));
+}
+
+#[test]
+fn a_validating_hook_has_no_patch() {
+    let patch = r#"[{"op":"remove","path":"/spec/x"}]"#;
+    assert!(check(HookKind::Validating, "CREATE", patch).unwrap_err().contains("validating"));
+}
+
+#[test]
+fn identity_stays() {
+    for (path, named) in [
+        ("/apiVersion", "apiVersion"),
+        ("/kind", "kind"),
+        ("/metadata/uid", "metadata.uid"),
+        ("/metadata/namespace", "metadata.namespace"),
+    ] {
+        let patch = format!(r#"[{{"op":"add","path":"{path}","value":"other"}}]"#);
+        assert!(check(HookKind::Mutating, "CREATE", &patch).unwrap_err().contains(named));
+    }
+    let rename = r#"[{"op":"replace","path":"/metadata/name","value":"b"}]"#;
+    assert_eq!(check(HookKind::Mutating, "CREATE", rename), Ok(()));
+}

@@ -1,0 +1,61 @@
+//! An accident: nobody decided anything.
+
+use std::fmt;
+
+/// Something went wrong before a decision was made. Answered with HTTP 500 so that the hook's `failurePolicy` decides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Fault {
+    /// What kind of accident.
+    pub kind: FaultKind,
+    /// One short line; kube-apiserver quotes it to the user.
+    pub message: String,
+}
+
+/// Kinds of accident, for logs and metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// A handler returned an error that is no denial.
+    Error,
+    /// The object does not decode into the handler's type, or nests too deeply.
+    Undecodable,
+    /// A handler panicked.
+    Panic,
+    /// No verdict within the deadline.
+    Deadline,
+    /// The patch does not apply to the object received, or is one the API server refuses.
+    Patch,
+}
+
+impl Fault {
+    /// A fault of the given kind. Of the message, the first 256 characters are kept, on one line.
+    pub fn new(kind: FaultKind, message: impl fmt::Display) -> Self {
+        let message = message.to_string();
+        let line: String = message
+            .chars()
+            .map(|character| if character.is_control() { ' ' } else { character })
+            .take(256)
+            .collect();
+        Self { kind, message: line.trim().to_owned() }
+    }
+}
+
+impl FaultKind {
+    /// One lower-case word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Undecodable => "undecodable",
+            Self::Panic => "panic",
+            Self::Deadline => "deadline",
+            Self::Patch => "patch",
+        }
+    }
+}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,112 @@
+//! One registered handler, and how a request passes through it.
+
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+
+use crate::answer::Answer;
+use crate::{Fault, FaultKind, Outcome, Request, Review, Verdict, check};
+
+/// A verdict in the making.
+pub type HandlerFuture<'a> = Pin<Box<dyn Future<Output = Verdict> + Send + 'a>>;
+
+/// Whatever makes a verdict of a request: the one shape that typed handlers and the injector are brought to.
+pub trait Handler: Send + Sync + 'static {
+    /// Decides. `budget` is the time until the future is dropped and the request counts as a fault; a handler that
+    /// computes without awaiting is not interrupted.
+    fn handle<'a>(&'a self, request: &'a Request<'a>, budget: Duration) -> HandlerFuture<'a>;
+}
+
+/// A handler under a name, with what must hold for its verdicts.
+#[derive(Clone)]
+pub struct Hook {
+    name: String,
+    kind: HookKind,
+    on_fault: OnFault,
+    handler: Arc<dyn Handler>,
+}
+
+/// Which of the API server's two phases calls a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HookKind {
+    /// May change the object.
+    Mutating,
+    /// May only refuse it.
+    Validating,
+}
+
+/// What a fault turns into.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OnFault {
+    /// HTTP 500: the registration's `failurePolicy` decides.
+    #[default]
+    FailurePolicy,
+    /// A denial with code 500, even where `failurePolicy` is `Ignore`.
+    Deny,
+}
+
+impl Hook {
+    /// A hook that may change objects.
+    pub fn mutating(name: impl Into<String>, handler: impl Handler) -> Self {
+        Self::new(name.into(), HookKind::Mutating, Arc::new(handler))
+    }
+
+    /// A hook that may only refuse.
+    pub fn validating(name: impl Into<String>, handler: impl Handler) -> Self {
+        Self::new(name.into(), HookKind::Validating, Arc::new(handler))
+    }
+
+    fn new(name: String, kind: HookKind, handler: Arc<dyn Handler>) -> Self {
+        Self { name, kind, on_fault: OnFault::default(), handler }
+    }
+
+    /// What a fault of this hook turns into.
+    #[must_use]
+    pub fn on_fault(mut self, on_fault: OnFault) -> Self {
+        self.on_fault = on_fault;
+        self
+    }
+
+    /// The hook's name in logs and metrics.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Which phase calls it.
+    pub fn kind(&self) -> HookKind {
+        self.kind
+    }
+
+    /// Runs the handler; a panic in it becomes a fault, and its message stays where it is: it may quote the object.
+    ///
+    /// The caller drops the future at the deadline and answers with [`Hook::out_of_time`].
+    pub async fn decide(&self, request: &Request<'_>, budget: Duration) -> Verdict {
+        // The handler is shared between requests and may be left inconsistent by its own panic: it is the author's
+        // to decide what it shares, as with any server that outlives one request.
+        let decision = AssertUnwindSafe(async { self.handler.handle(request, budget).await });
+        decision.catch_unwind().await.unwrap_or_else(|_| {
+            Fault::new(FaultKind::Panic, format_args!("the handler of {} panicked", self.name)).into()
+        })
+    }
+
+    /// The verdict when there was none in time.
+    pub fn out_of_time(&self, budget: Duration) -> Verdict {
+        let milliseconds = budget.as_millis();
+        let message = format_args!("{} reached no verdict within {milliseconds} ms", self.name);
+        Fault::new(FaultKind::Deadline, message).into()
+    }
+
+    /// Checks the verdict and turns it into what kube-apiserver must receive.
+    pub fn answer(&self, review: &Review<'_>, mut verdict: Verdict) -> Answer {
+        if let Outcome::Mutated(operations) = &verdict.outcome
+            && let Err(fault) = check::mutation(self.kind, &review.request, operations)
+        {
+            verdict.outcome = Outcome::Fault(fault);
+        }
+        Answer::new(review, self.on_fault, &verdict)
+    }
+}

@@ -1,0 +1,99 @@
+use serde_json::{Value, json};
+
+use super::*;
+
+fn body(change: impl FnOnce(&mut Value)) -> Vec<u8> {
+    let mut review = json!({
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "request": {
+            "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
+            "kind": {"group": "apps", "version": "v1", "kind": "Deployment"},
+            "resource": {"group": "apps", "version": "v1", "resource": "deployments"},
+            "name": "web",
+            "namespace": "shop",
+            "operation": "UPDATE",
+            "userInfo": {"username": "alice", "groups": ["system:authenticated"]},
+            "object": {"metadata": {"name": "web"}},
+            "oldObject": null,
+            "dryRun": true,
+        },
+    });
+    change(&mut review);
+    serde_json::to_vec(&review).unwrap()
+}
+
+fn error(change: impl FnOnce(&mut Value)) -> String {
+    Review::parse(&body(change)).err().unwrap().to_string()
+}
+
+#[test]
+fn the_envelope_is_read_and_the_object_left_alone() {
+    let body = body(|_| {});
+    let Review { version, request } = Review::parse(&body).ok().unwrap();
+    assert_eq!(version, Version::V1);
+    assert_eq!(request.uid, "705ab4f5-6393-11e8-b7cc-42010a800002");
+    assert_eq!(request.kind.to_string(), "apps/v1 Deployment");
+    assert_eq!(request.operation, Operation::Update);
+    assert_eq!(request.user.username, "alice");
+    assert_eq!(request.object.unwrap().get(), r#"{"metadata":{"name":"web"}}"#);
+    assert!(request.old_object.is_none());
+    assert!(request.dry_run);
+}
+
+#[test]
+fn both_versions_are_echoed() {
+    let body = body(|review| review["apiVersion"] = json!("admission.k8s.io/v1beta1"));
+    assert_eq!(Review::parse(&body).ok().unwrap().version.api_version(), "admission.k8s.io/v1beta1");
+}
+
+#[test]
+fn an_empty_name_is_no_name_and_the_prefix_is_shown() {
+    let body = body(|review| {
+        review["request"]["name"] = json!("");
+        review["request"]["object"] = json!({"metadata": {"generateName": "web-"}});
+    });
+    let Review { request, .. } = Review::parse(&body).ok().unwrap();
+    assert_eq!(request.name, None);
+    assert_eq!(request.display_name().unwrap(), "web-*****");
+}
+
+#[test]
+fn a_hostile_object_does_not_hide_the_uid() {
+    let deep = "[".repeat(200_000) + &"]".repeat(200_000);
+    let body = String::from_utf8(body(|_| {})).unwrap().replace(r#"{"metadata":{"name":"web"}}"#, &deep);
+    let review = Review::parse(body.as_bytes()).ok().unwrap();
+    assert!(review.request.uid.starts_with("705ab4f5"));
+}
+
+#[test]
+fn what_is_no_review_is_refused_without_repeating_a_value() {
+    assert!(
+        error(|review| review["request"]["operation"] = json!("s3cret")).contains("another type or value")
+    );
+    assert!(!error(|review| review["request"]["operation"] = json!("s3cret")).contains("s3cret"));
+    assert!(!error(|review| review["request"]["uid"] = json!({"s3cret": 1})).contains("s3cret"));
+    assert!(
+        error(|review| drop(review["request"].as_object_mut().unwrap().remove("userInfo")))
+            .contains("`userInfo` is missing")
+    );
+    assert_eq!(error(|review| review["request"] = Value::Null), "the AdmissionReview holds no request");
+    assert_eq!(
+        error(|review| review["request"]["uid"] = json!("")),
+        "the AdmissionReview's request has no uid"
+    );
+    assert!(
+        error(|review| review["apiVersion"] = json!("admission.k8s.io/v2"))
+            .contains("admission.k8s.io/v1 or")
+    );
+    assert!(error(|review| review["kind"] = json!("Pod")).contains("not an AdmissionReview"));
+    for text in ["", "[]", "{", "null", "{\"kind\":"] {
+        assert!(Review::parse(text.as_bytes()).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn escapes_in_the_uid_are_understood() {
+    let body = body(|review| review["request"]["uid"] = json!("a\"\u{1}\u{e9}"));
+    assert_eq!(Review::parse(&body).ok().unwrap().request.uid, "a\"\u{1}\u{e9}");
+}

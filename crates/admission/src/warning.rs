@@ -1,0 +1,86 @@
+//! Warnings, as kube-apiserver will let them through.
+
+/// The most a warning may hold once the response is crowded, in characters (APISERVER.md 1.5).
+const CROWDED: usize = 256;
+/// The most one response may hold over all warnings, in characters.
+const TOTAL: usize = 4096;
+
+/// Lines for the user. kube-apiserver silently drops a warning with a control character and cuts or drops what exceeds
+/// its limits, so every line is made to pass when it is added.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Warnings(Vec<String>);
+
+impl Warnings {
+    /// Adds a warning; each of its lines is one of its own. Empty lines and repetitions are left out.
+    pub fn push(&mut self, warning: &str) {
+        for line in warning.lines() {
+            let line = line.replace(char::is_control, " ");
+            let line = line.trim();
+            if !line.is_empty() && !self.0.iter().any(|known| known == line) {
+                self.0.push(line.to_owned());
+            }
+        }
+    }
+
+    /// The lines to send: all of them while they fit, else each cut to 256 characters and the last ones counted.
+    pub fn to_lines(&self) -> Vec<String> {
+        let total: usize = self.0.iter().map(|line| line.chars().count()).sum();
+        if total <= TOTAL {
+            return self.0.clone();
+        }
+        let kept = TOTAL / CROWDED - 1;
+        let mut lines: Vec<String> = self.0.iter().take(kept).map(|line| shorten(line)).collect();
+        if self.0.len() > kept {
+            lines.push(format!("and {} more warnings", self.0.len() - kept));
+        }
+        lines
+    }
+
+    /// Whether there is nothing to say.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The lines as they were added.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+}
+
+fn shorten(line: &str) -> String {
+    if line.chars().count() <= CROWDED {
+        return line.to_owned();
+    }
+    line.chars().take(CROWDED - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn warnings(lines: &[&str]) -> Warnings {
+        let mut warnings = Warnings::default();
+        lines.iter().for_each(|line| warnings.push(line));
+        warnings
+    }
+
+    #[test]
+    fn a_control_character_would_drop_the_warning() {
+        assert_eq!(warnings(&["a\tb", "c\nd", "", " "]).to_lines(), ["a b", "c", "d"]);
+    }
+
+    #[test]
+    fn repetitions_are_said_once() {
+        assert_eq!(warnings(&["a", "b", "a"]).to_lines(), ["a", "b"]);
+    }
+
+    #[test]
+    fn a_crowd_stays_within_the_limits() {
+        let long: Vec<String> = (0..20).map(|n| format!("{n}{}", "x".repeat(300))).collect();
+        let lines = warnings(&long.iter().map(String::as_str).collect::<Vec<_>>()).to_lines();
+        assert_eq!(lines.len(), 16);
+        assert_eq!(lines[15], "and 5 more warnings");
+        assert!(lines.iter().all(|line| line.chars().count() <= CROWDED));
+        assert!(lines.iter().map(|line| line.chars().count()).sum::<usize>() <= TOTAL);
+    }
+}
