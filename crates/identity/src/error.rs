@@ -1,0 +1,79 @@
+//! What can be wrong with an identity: which file, and what to do about it.
+
+use std::io;
+use std::path::PathBuf;
+
+use vestibule_pki::AuthorityError;
+
+/// Why a text names no source.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SourceError {
+    /// A source that a later version will have.
+    #[error("identity `{given}` is not in this version yet; use `local:DIR`")]
+    NotYet {
+        /// As given.
+        given: String,
+    },
+    /// `local` without its folder.
+    #[error("identity `local` needs a folder: `local:DIR`")]
+    NoFolder,
+    /// Anything else.
+    #[error("`{given}` is no identity; use `local:DIR`")]
+    Unknown {
+        /// As given.
+        given: String,
+    },
+}
+
+/// Why there is no certificate to present.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IdentityError {
+    /// A file or folder cannot be read or written.
+    #[error("cannot {action} {}: {source}", path.display())]
+    File {
+        /// `read`, `create` and so on.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// Others than the owner may read the CA's key, and with it sign for anyone who trusts the CA.
+    #[error("{} can be read by others (mode {mode:03o}): chmod 600 {}", path.display(), path.display())]
+    KeyReadable {
+        /// The key file.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// One file of the pair is there without the other.
+    #[error(
+        "{} is there, but {} is missing: put it back, or delete the former to have a new CA made",
+        present.display(), missing.display()
+    )]
+    HalfPair {
+        /// The file that is there.
+        present: PathBuf,
+        /// The file that is not.
+        missing: PathBuf,
+    },
+    /// The pair can be read, but cannot sign what clients accept: expired, or not a pair.
+    #[error(
+        "{} and {} cannot be used: {source}; restore them, or delete both to have a new CA made (its caBundle must then \
+         be registered again)",
+        certificate.display(), key.display()
+    )]
+    Authority {
+        /// The certificate file.
+        certificate: PathBuf,
+        /// The key file.
+        key: PathBuf,
+        /// What is wrong with them.
+        source: AuthorityError,
+    },
+    /// No certificate for these names, whatever the CA.
+    #[error("no serving certificate can be made: {0}")]
+    Leaf(#[source] AuthorityError),
+}
