@@ -1,1 +1,54 @@
 //! Kubernetes admission webhooks: typed handlers in, everything else done.
+//!
+//! ```no_run
+//! use k8s_openapi::api::core::v1::Pod;
+//! use vestibule::Operation::Create;
+//! use vestibule::{App, Context, Reject, deny, on};
+//!
+//! async fn label(mut pod: Pod, context: Context) -> Result<Pod, Reject> {
+//!     if context.user().username == "mallory" {
+//!         return Err(deny("not you, Mallory"));
+//!     }
+//!     pod.metadata.labels.get_or_insert_default().insert("seen".to_owned(), "true".to_owned());
+//!     Ok(pod)
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> std::process::ExitCode {
+//!     App::new("labeller").mutate("label", on::<Pod>([Create]).fail_open(), label).run().await
+//! }
+//! ```
+//!
+//! A handler gets a typed value and gives one back. What its type does not know stays in the object: the difference
+//! the handler made is laid on the object as it was received. [`deny`] is a refusal on purpose and holds always; `?` on
+//! any error is a fault, and the registration's `failurePolicy` decides.
+
+mod app;
+mod change;
+#[cfg(feature = "cli")]
+pub mod command;
+mod context;
+mod handler;
+mod on;
+mod registration;
+mod reject;
+mod selector;
+mod serve;
+mod target;
+mod telemetry;
+mod typed;
+
+pub use app::{App, AppError};
+pub use change::Change;
+pub use context::{Context, User};
+pub use handler::{Mutate, Validate};
+pub use on::{FailurePolicy, On, Raw, Rule, on, on_raw};
+pub use registration::Registration;
+pub use reject::{Reject, deny};
+pub use serve::{Bound, Options, ServeError, Stop};
+pub use target::{Target, TargetError};
+pub use vestibule_admission::{
+    Denial, Fault, FaultKind, Handler, HandlerFuture, OnFault, Operation, Outcome, Request, Verdict,
+};
+pub use vestibule_identity as identity;
+pub use vestibule_patch as patch;

@@ -1,0 +1,86 @@
+//! The command line of a webhook's binary: what [`App::run`] understands, in parts that other binaries can share.
+
+mod logs;
+mod manifests;
+mod serve;
+
+use std::fmt;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+pub use logs::init_logs;
+pub use manifests::{ManifestsArguments, Part};
+pub use serve::ServeArguments;
+
+use crate::App;
+
+/// Why a command ended badly. Its exit codes are the project's: 1 for what went wrong while running, 2 for bad input.
+#[derive(Debug)]
+pub struct CommandError {
+    message: String,
+    code: u8,
+}
+
+#[derive(Parser)]
+#[command(about = "A Kubernetes admission webhook.", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serves the hooks over HTTPS until a signal ends it.
+    ///
+    /// Example: serve --listen 127.0.0.1:8443 --identity local:.vestibule --dns localhost
+    Serve(ServeArguments),
+    /// Prints what registers the hooks with the API server.
+    ///
+    /// Example: manifests --only registration --service shop/my-webhook --identity local:.vestibule
+    Manifests(ManifestsArguments),
+}
+
+impl App {
+    /// Reads the command line and does what it says: `serve` or `manifests`. `--help` lists the options.
+    ///
+    /// What goes wrong is said on stderr; the exit code is 2 for bad input and 1 for what went wrong while running.
+    pub async fn run(self) -> ExitCode {
+        let name = self.name().to_owned();
+        let matches = Arguments::command().name(name.clone()).bin_name(name).get_matches();
+        let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        let done = match arguments.command {
+            Command::Serve(arguments) => {
+                init_logs();
+                arguments.serve(self).await
+            }
+            Command::Manifests(arguments) => arguments.print(&self),
+        };
+        done.map_or_else(|error| error.report(), |()| ExitCode::SUCCESS)
+    }
+}
+
+impl CommandError {
+    /// Bad input: exit code 2.
+    pub fn input(why: impl fmt::Display) -> Self {
+        Self { message: why.to_string(), code: 2 }
+    }
+
+    /// Something went wrong while running: exit code 1.
+    pub fn running(why: impl fmt::Display) -> Self {
+        Self { message: why.to_string(), code: 1 }
+    }
+
+    /// Says it on stderr.
+    #[expect(clippy::print_stderr, reason = "the last words of a binary")]
+    pub fn report(&self) -> ExitCode {
+        eprintln!("error: {self}");
+        ExitCode::from(self.code)
+    }
+}
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
