@@ -61,7 +61,7 @@ pub(super) const ROOMS: &[Room] = &[
         knows: &[],
         knows_behind_a_feature: &[],
         tests_with: &[],
-        names: &["rcgen", "rustls-pki-types", "rustls-webpki", "thiserror", "time", "zeroize"],
+        names: &["rcgen", "rustls-pki-types", "rustls-webpki", "thiserror", "time", "x509-cert", "zeroize"],
         never_reaches: &[
             "tokio",
             "hyper",
