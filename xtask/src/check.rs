@@ -1,38 +1,64 @@
 //! Everything about the code that is no test.
 
 use anyhow::bail;
+use clap::ValueEnum;
 
 use crate::{cargo, controlplane, duplicates, keys, length, licences, walls};
 
-type Check = (&'static str, fn() -> anyhow::Result<()>);
+/// One check.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Check {
+    /// rustfmt would change nothing
+    Format,
+    /// As the task of that name
+    Walls,
+    /// Every crate comes under a licence that is listed
+    Licences,
+    /// No crate twice without a reason
+    Duplicates,
+    /// No source file above 500 lines
+    Length,
+    /// clippy has nothing to say
+    Lints,
+    /// rustdoc has nothing to say
+    Documentation,
+    /// What is generated is what would be generated now
+    Generated,
+}
 
-/// Cheap ones first: they fail first.
-const CHECKS: &[Check] = &[
-    ("format", format),
-    ("walls", walls::run),
-    ("licences", licences::run),
-    ("duplicates", duplicates::run),
-    ("length", length::run),
-    ("lints", lints),
-    ("documentation", documentation),
-    ("generated files", generated_files),
-];
-
-/// Runs all checks, also after one that fails: one run tells everything.
-pub(crate) fn run() -> anyhow::Result<()> {
+/// Runs the `wanted` checks, or all, also after one that fails: one run tells everything.
+pub(crate) fn run(wanted: &[Check]) -> anyhow::Result<()> {
+    // Cheap ones come first: they fail first.
+    let checks = if wanted.is_empty() { Check::value_variants() } else { wanted };
     let mut failed = Vec::new();
-    for (name, check) in CHECKS {
+    for check in checks {
+        let name = check.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
         println!("\n== {name}");
-        if let Err(error) = check() {
+        if let Err(error) = check.run() {
             eprintln!("{name}: {error:#}");
-            failed.push(*name);
+            failed.push(name);
         }
     }
     if !failed.is_empty() {
-        bail!("{} of {} checks failed: {}", failed.len(), CHECKS.len(), failed.join(", "));
+        bail!("{} of {} checks failed: {}", failed.len(), checks.len(), failed.join(", "));
     }
-    println!("\n{} checks passed", CHECKS.len());
+    println!("\n{} of {} checks passed", checks.len(), checks.len());
     Ok(())
+}
+
+impl Check {
+    fn run(self) -> anyhow::Result<()> {
+        match self {
+            Self::Format => format(),
+            Self::Walls => walls::run(),
+            Self::Licences => licences::run(),
+            Self::Duplicates => duplicates::run(),
+            Self::Length => length::run(),
+            Self::Lints => lints(),
+            Self::Documentation => documentation(),
+            Self::Generated => generated(),
+        }
+    }
 }
 
 fn format() -> anyhow::Result<()> {
@@ -49,7 +75,7 @@ fn documentation() -> anyhow::Result<()> {
 }
 
 /// The API server is the source of what is generated, so there is nothing to compare without one.
-fn generated_files() -> anyhow::Result<()> {
+fn generated() -> anyhow::Result<()> {
     if let Err(error) = controlplane::find_or_build() {
         println!("NOT COMPARED, for there is no real API server here: {error:#}");
         return Ok(());

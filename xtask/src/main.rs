@@ -33,7 +33,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     match &arguments.task {
         None => Ok(Arguments::command().print_help()?),
         Some(Task::Test { require_apiserver }) => test::run(*require_apiserver),
-        Some(Task::Check) => check::run(),
+        Some(Task::Check { only }) => check::run(only),
         Some(Task::Walls) => walls::run(),
         Some(Task::Controlplane) => controlplane::find_or_build(),
         Some(Task::Keys { check: false, from }) => keys::write(from.as_deref()),
@@ -58,7 +58,11 @@ enum Task {
         require_apiserver: bool,
     },
     /// Format, lints, documentation, walls, licences, duplicates, file length, generated files
-    Check,
+    Check {
+        /// Run only these
+        #[arg(value_enum, value_name = "CHECK")]
+        only: Vec<check::Check>,
+    },
     /// Which room knows which, which foreign crates it names, and what it never reaches
     Walls,
     /// Find the real etcd and kube-apiserver, or build them into the cache (needs Go)

@@ -128,20 +128,27 @@ fn breach_of_room(room: &Room, dependency: &Dependency, other: &str) -> Option<S
 
 fn breach_of_names(rooms: &[Room], room: &Room, dependency: &Dependency) -> Option<String> {
     let foreign = dependency.name.as_str();
-    if dependency.kind == Some(Kind::Dev) || room.names.contains(&foreign) {
+    let behind_a_feature = room.names_behind_a_feature.contains(&foreign);
+    let allowed = dependency.kind == Some(Kind::Dev)
+        || room.names.contains(&foreign)
+        || (dependency.optional && behind_a_feature);
+    if allowed {
         return None;
     }
     let Room { name, because, .. } = room;
-    let owners: Vec<_> =
+    let homes: Vec<_> =
         rooms.iter().filter(|room| room.names.contains(&foreign)).map(|room| room.name).collect();
-    let instead = if owners.is_empty() {
-        format!("Instead, do without; if it is really needed, add it to {TABLE} and say why in docs/adr/.")
+    let instead = if behind_a_feature {
+        format!("Instead, make the dependency optional: `{foreign}` may come with a feature, never without.")
+    } else if homes.is_empty() {
+        "Instead, do without.".to_owned()
     } else {
-        format!("Instead, put the code that needs it where `{foreign}` is at home: {}.", list(&owners))
+        format!("Instead, put the code that needs it where `{foreign}` is at home: {}.", list(&homes))
     };
     Some(format!(
         "The room `{name}` names the crate `{foreign}` (crates/{name}/Cargo.toml), which is outside its walls: `{name}` \
-         may name {}. This wall stands because {because}. {instead}",
+         may name {}. This wall stands because {because}. {instead} If the wall itself is wrong, move it in {TABLE} and \
+         say why.",
         list(room.names),
     ))
 }

@@ -7,6 +7,7 @@ const GROUND: Room = Room {
     knows_behind_a_feature: &[],
     tests_with: &[],
     names: &["serde"],
+    names_behind_a_feature: &[],
     never_reaches: &["tokio"],
     because: "it is pure",
 };
@@ -17,6 +18,7 @@ const UPPER: Room = Room {
     knows: &["ground"],
     knows_behind_a_feature: &["kit"],
     tests_with: &["kit"],
+    names_behind_a_feature: &["clap"],
     ..GROUND
 };
 const HOUSE: &[Room] = &[GROUND, KIT, UPPER];
@@ -25,6 +27,7 @@ const HOUSE: &[Room] = &[GROUND, KIT, UPPER];
 fn a_house_in_order_has_no_breach() {
     let upper = [
         normal("serde"),
+        Dependency { optional: true, ..normal("clap") },
         room("house-ground"),
         Dependency { optional: true, ..room("house-kit") },
         Dependency { kind: Some(Kind::Dev), ..room("house-kit") },
@@ -75,6 +78,14 @@ fn the_test_kit_stays_behind_its_feature() {
 }
 
 #[test]
+fn a_crate_behind_a_feature_stays_there() {
+    assert!(
+        breaches("house-upper", "crates/upper", [normal("clap")])[0]
+            .contains("may come with a feature, never without")
+    );
+}
+
+#[test]
 fn a_room_without_walls_is_a_breach() {
     assert!(
         breaches("house-attic", "crates/attic", [])[0]
@@ -104,6 +115,11 @@ fn the_table_speaks_of_rooms_that_exist() {
     for room in ROOMS {
         let mentioned = room.knows.iter().chain(room.knows_behind_a_feature).chain(room.tests_with);
         assert_eq!(mentioned.copied().find(|name| !exists(name)), None, "in the row of `{}`", room.name);
+        assert!(
+            room.names_behind_a_feature.is_sorted(),
+            "the optional crates of `{}` are not sorted",
+            room.name
+        );
         assert!(room.names.is_sorted(), "the crates of `{}` are not sorted", room.name);
     }
 }
