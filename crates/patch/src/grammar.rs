@@ -32,7 +32,7 @@ pub(crate) fn check(text: &str) -> Result<&str, DocumentError> {
     let mut checker = Checker { bytes: text.as_bytes(), at: 0, depth: 0, objects: 0 };
     match checker.document() {
         Ok(()) => Ok(text.trim_matches([' ', '\t', '\n', '\r'])),
-        Err(stop) => Err(checker.describe(stop)),
+        Err(stop) => Err(checker.describe(&stop)),
     }
 }
 
@@ -220,7 +220,7 @@ impl Checker<'_> {
         self.bytes.get(self.at).copied()
     }
 
-    fn describe(&self, stop: Stop) -> DocumentError {
+    fn describe(&self, stop: &Stop) -> DocumentError {
         let before = self.bytes.get(..self.at).unwrap_or(self.bytes);
         let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
         let column = 1 + before.iter().rev().take_while(|&&byte| byte != b'\n').count();

@@ -1,6 +1,56 @@
 //! From two documents to operations on a third.
 
-use crate::{DocumentError, Operation, Schema};
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde_json::value::RawValue;
+
+use crate::grammar::check;
+use crate::{DocumentError, Kind, Operation, Pointer, Schema, View};
+
+mod align;
+mod list;
+
+/// The smallest sensible operations that make `after` out of `before`; none if both are the same.
+///
+/// # Errors
+/// Either text is not JSON or nests too deeply.
+///
+/// ```
+/// use vestibule_patch::{Schema, diff, to_json};
+///
+/// let patch = diff(r#"{"args": ["serve"]}"#, r#"{"args": ["--quiet", "serve"]}"#, Schema::unknown())?;
+/// assert_eq!(to_json(&patch), r#"[{"op":"add","path":"/args/0","value":"--quiet"}]"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn diff(before: &str, after: &str, schema: Schema<'_>) -> Result<Vec<Operation>, DocumentError> {
+    let before = View::text(check(before)?);
+    Draft::default().lay(before, View::text(check(after)?), before, schema)
+}
+
+/// The change from `before` to `after`, as operations on `onto`, of which `before` is what somebody's types can hold.
+///
+/// What `before` does not show of `onto` stays: unknown members, the spelling of numbers, and unknown members of list
+/// items, which go where their item goes. List items are told apart by the schema's keys; without keys, by the longest
+/// common subsequence. Where `onto` has nothing or `null`, the whole of what `after` has there is added.
+///
+/// # Errors
+/// One of the texts is not JSON or nests too deeply.
+///
+/// ```
+/// use vestibule_patch::{Schema, lay, to_json};
+///
+/// let onto = r#"{"name": "a", "since": 1.0}"#;
+/// let patch = lay(r#"{"name":"a"}"#, r#"{"name":"b"}"#, onto, Schema::unknown())?;
+/// assert_eq!(to_json(&patch), r#"[{"op":"replace","path":"/name","value":"b"}]"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn lay(before: &str, after: &str, onto: &str, schema: Schema<'_>) -> Result<Vec<Operation>, LayError> {
+    let before = View::text(check(before).map_err(LayError::Before)?);
+    let after = View::text(check(after).map_err(LayError::After)?);
+    let onto = View::text(check(onto).map_err(LayError::Onto)?);
+    Draft::default().lay(before, after, onto, schema).map_err(LayError::After)
+}
 
 /// Which of the three documents is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,21 +67,103 @@ pub enum LayError {
     Onto(#[source] DocumentError),
 }
 
-/// The smallest sensible operations that make `after` out of `before`.
-///
-/// # Errors
-/// Either text is not JSON or nests too deeply.
-pub fn diff(before: &str, after: &str, schema: Schema<'_>) -> Result<Vec<Operation>, DocumentError> {
-    lay(before, after, before, schema).map_err(|error| match error {
-        LayError::Before(error) | LayError::After(error) | LayError::Onto(error) => error,
-    })
+/// The patch in the making.
+#[derive(Default)]
+struct Draft {
+    operations: Vec<Operation>,
 }
 
-/// The change from `before` to `after`, as operations on `onto`.
-///
-/// # Errors
-/// One of the texts is not JSON or nests too deeply.
-pub fn lay(before: &str, after: &str, onto: &str, schema: Schema<'_>) -> Result<Vec<Operation>, LayError> {
-    let _ = (before, after, onto, schema);
-    Ok(Vec::new())
+impl Draft {
+    fn lay(
+        mut self,
+        before: View<'_>,
+        after: View<'_>,
+        onto: View<'_>,
+        schema: Schema<'_>,
+    ) -> Result<Vec<Operation>, DocumentError> {
+        self.change(&Pointer::root(), before, after, onto, schema)?;
+        Ok(self.operations)
+    }
+
+    /// Lays the change of one value on what stands at `place`.
+    fn change(
+        &mut self,
+        place: &Pointer,
+        before: View<'_>,
+        after: View<'_>,
+        onto: View<'_>,
+        schema: Schema<'_>,
+    ) -> Result<(), DocumentError> {
+        if before.to_json() == after.to_json() {
+            return Ok(());
+        }
+        match (before.kind(), after.kind(), onto.kind()) {
+            (Kind::Object, Kind::Object, Kind::Object) => self.members(place, before, after, onto, schema),
+            (Kind::Array, Kind::Array, Kind::Array) => self.list(place, before, after, onto, schema),
+            _ if before.same_as(after) || onto.same_as(after) => Ok(()),
+            _ => self.replace(place.clone(), after),
+        }
+    }
+
+    fn members(
+        &mut self,
+        place: &Pointer,
+        before: View<'_>,
+        after: View<'_>,
+        onto: View<'_>,
+        schema: Schema<'_>,
+    ) -> Result<(), DocumentError> {
+        let (before, after) = (before.entries(), after.entries());
+        let onto: HashMap<Cow<'_, str>, View<'_>> = onto.entries().into_iter().collect();
+        let kept: HashMap<&str, View<'_>> = after.iter().map(|(name, value)| (&**name, *value)).collect();
+        for (name, _) in
+            before.iter().filter(|(name, _)| !kept.contains_key(&**name) && onto.contains_key(name))
+        {
+            self.remove(place.child(name));
+        }
+        let before: HashMap<&str, View<'_>> = before.iter().map(|(name, value)| (&**name, *value)).collect();
+        for (name, after) in &after {
+            match (before.get(&**name), onto.get(name)) {
+                (Some(before), Some(onto)) if before.is_null() || !onto.is_null() => {
+                    if before.to_json() != after.to_json() {
+                        self.change(&place.child(name), *before, *after, *onto, schema.field(name))?;
+                    }
+                }
+                (Some(before), _) if before.same_as(*after) => {}
+                // Left out by `before` because its types see nothing in it. There may be more.
+                (None, Some(onto)) if after.kind() == onto.kind() && holds_something(*onto) => {
+                    let nothing = View::text(if onto.kind() == Kind::Array { "[]" } else { "{}" });
+                    self.change(&place.child(name), nothing, *after, *onto, schema.field(name))?;
+                }
+                _ => self.add(place.child(name), *after)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, path: Pointer, value: View<'_>) -> Result<(), DocumentError> {
+        self.operations.push(Operation::Add { path, value: raw(value)? });
+        Ok(())
+    }
+
+    fn remove(&mut self, path: Pointer) {
+        self.operations.push(Operation::Remove { path });
+    }
+
+    fn replace(&mut self, path: Pointer, value: View<'_>) -> Result<(), DocumentError> {
+        self.operations.push(Operation::Replace { path, value: raw(value)? });
+        Ok(())
+    }
+}
+
+fn holds_something(value: View<'_>) -> bool {
+    value.item(0).is_some() || !value.entries().is_empty()
+}
+
+fn raw(value: View<'_>) -> Result<Box<RawValue>, DocumentError> {
+    RawValue::from_string(value.to_json().into_owned()).map_err(|error| DocumentError::Syntax {
+        expected: "a value",
+        line: error.line(),
+        column: error.column(),
+    })
 }

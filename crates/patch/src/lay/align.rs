@@ -1,0 +1,235 @@
+//! Which item of one list is which item of another.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use crate::view::Numbers;
+use crate::{Kind, List, View};
+
+/// The most cells the table for equal items may have: 4 MiB, some milliseconds.
+const EQUAL_CELLS: usize = 1 << 19;
+/// The most pairs of items that are looked into for likeness.
+const LIKE_CELLS: usize = 1 << 10;
+/// The likeness of equal items.
+const EQUAL: u64 = 1000;
+
+/// An index into either list: the same item.
+type Pair = (usize, usize);
+
+/// For each item of `after`, the item of `before` that it was.
+pub(super) fn align(before: &[View<'_>], after: &[View<'_>], how: List) -> Vec<Option<usize>> {
+    let alike = |(one, other): &(&View<'_>, &View<'_>)| one.to_json() == other.to_json();
+    let start = before.iter().zip(after).take_while(alike).count();
+    let (old, new) = (&before[start..], &after[start..]);
+    let end = old.iter().rev().zip(new.iter().rev()).take_while(alike).count();
+    let (old, new) = (&old[..old.len() - end], &new[..new.len() - end]);
+
+    let mut aligned: Vec<Option<usize>> = (0..start).map(Some).collect();
+    aligned.resize(start + new.len(), None);
+    aligned.extend((before.len() - end..before.len()).map(Some));
+    let pairs = match (identities(old, how), identities(new, how)) {
+        (Some(old), Some(new)) => by_identity(&old, &new),
+        _ => by_content(old, new, how),
+    };
+    for (old, new) in pairs {
+        aligned[start + new] = Some(start + old);
+    }
+    aligned
+}
+
+/// What tells the items apart, if something does, in all of them, and no two share it.
+pub(super) fn identities(items: &[View<'_>], how: List) -> Option<Vec<String>> {
+    let identities: Vec<String> = items.iter().map(|item| identity(*item, how)).collect::<Option<_>>()?;
+    let distinct: HashSet<&String> = identities.iter().collect();
+    (distinct.len() == items.len()).then_some(identities)
+}
+
+/// The indexes of a longest rising subsequence.
+pub(super) fn rising(numbers: &[usize]) -> Vec<usize> {
+    // For each length, the index of the smallest number that ends such a sequence; and what came before each number.
+    let (mut ends, mut previous) = (Vec::<usize>::new(), Vec::with_capacity(numbers.len()));
+    for (index, number) in numbers.iter().enumerate() {
+        let length = ends.partition_point(|&end| numbers[end] < *number);
+        previous.push(length.checked_sub(1).map(|shorter| ends[shorter]));
+        ends.truncate(ends.len().max(length));
+        match ends.get_mut(length) {
+            Some(end) => *end = index,
+            None => ends.push(index),
+        }
+    }
+    let mut sequence: Vec<usize> =
+        std::iter::successors(ends.last().copied(), |&index| previous[index]).collect();
+    sequence.reverse();
+    sequence
+}
+
+fn identity(item: View<'_>, how: List) -> Option<String> {
+    match (how, item.kind()) {
+        (List::Map(keys), Kind::Object) => keys
+            .iter()
+            .map(|key| {
+                let value = item.get(key.name).filter(|value| !value.is_null());
+                value.or(key.default.map(View::text)).map(|value| value.canonical(Numbers::AsWritten) + ",")
+            })
+            .collect(),
+        (List::Map(_), _) | (List::Set, Kind::Array | Kind::Object) | (List::Atomic | List::Unknown, _) => {
+            None
+        }
+        (List::Set, _) => Some(item.canonical(Numbers::AsWritten)),
+    }
+}
+
+fn by_identity(old: &[String], new: &[String]) -> Vec<Pair> {
+    let places: HashMap<&str, usize> = old.iter().enumerate().map(|(at, key)| (&**key, at)).collect();
+    let pair = |(new, key): (usize, &String)| Some((*places.get(&**key)?, new));
+    new.iter().enumerate().filter_map(pair).collect()
+}
+
+/// First what is equal and stays in order, then what is equal and moved, then, between the former, what is much alike.
+fn by_content(old: &[View<'_>], new: &[View<'_>], how: List) -> Vec<Pair> {
+    let (whole_old, whole_new) = (0..old.len(), 0..new.len());
+    let (olds, news) = numbered(old, new);
+    let equal = |one: usize, other: usize| u64::from(olds[one] == news[other]);
+    let ordered = heaviest(&whole_old, &whole_new, EQUAL_CELLS, equal).unwrap_or_else(|| {
+        fill(&unique(&olds, &news), &whole_old, &whole_new, |old, new| {
+            heaviest(old, new, EQUAL_CELLS, equal).unwrap_or_default()
+        })
+    });
+    let moved = moved(&olds, &news, &ordered);
+    let (moved_old, moved_new): (HashSet<usize>, HashSet<usize>) = moved.iter().copied().unzip();
+    let like = |one: usize, other: usize| {
+        let taken = moved_old.contains(&one) || moved_new.contains(&other);
+        if taken { 0 } else { likeness(old[one], new[other], how) }
+    };
+    let mut pairs = fill(&ordered, &whole_old, &whole_new, |old, new| {
+        heaviest(old, new, LIKE_CELLS, like).unwrap_or_else(|| {
+            old.clone().zip(new.clone()).filter(|&(one, other)| like(one, other) > 0).collect()
+        })
+    });
+    pairs.extend(moved);
+    pairs
+}
+
+/// One number for all items that are equal, over both lists.
+fn numbered(old: &[View<'_>], new: &[View<'_>]) -> (Vec<usize>, Vec<usize>) {
+    let mut known = HashMap::new();
+    let mut number = |item: &View<'_>| {
+        let next = known.len();
+        *known.entry(item.canonical(Numbers::AsWritten)).or_insert(next)
+    };
+    (old.iter().map(&mut number).collect(), new.iter().map(&mut number).collect())
+}
+
+/// Equal items that `ordered` leaves alone.
+fn moved(old: &[usize], new: &[usize], ordered: &[Pair]) -> Vec<Pair> {
+    let (paired_old, paired_new): (HashSet<usize>, HashSet<usize>) = ordered.iter().copied().unzip();
+    let mut places: HashMap<usize, Vec<usize>> = HashMap::new();
+    for (place, number) in old.iter().enumerate().rev().filter(|(place, _)| !paired_old.contains(place)) {
+        places.entry(*number).or_default().push(place);
+    }
+    let rest = new.iter().enumerate().filter(|(place, _)| !paired_new.contains(place));
+    rest.filter_map(|(place, number)| Some((places.get_mut(number)?.pop()?, place))).collect()
+}
+
+/// Completes pairs by what `find` makes of the gaps between them.
+fn fill(
+    pairs: &[Pair],
+    old: &Range<usize>,
+    new: &Range<usize>,
+    find: impl Fn(&Range<usize>, &Range<usize>) -> Vec<Pair>,
+) -> Vec<Pair> {
+    let (mut filled, mut from) = (Vec::with_capacity(pairs.len()), (old.start, new.start));
+    for pair in pairs.iter().copied().chain([(old.end, new.end)]) {
+        let (old, new) = (from.0..pair.0, from.1..pair.1);
+        if !old.is_empty() && !new.is_empty() {
+            filled.extend(find(&old, &new));
+        }
+        filled.push(pair);
+        from = (pair.0 + 1, pair.1 + 1);
+    }
+    filled.pop();
+    filled
+}
+
+/// Items that each list holds once, in the order most of them share: linear, where a table would be too large.
+fn unique(old: &[usize], new: &[usize]) -> Vec<Pair> {
+    let mut places: HashMap<usize, (Vec<usize>, Vec<usize>)> = HashMap::new();
+    old.iter().enumerate().for_each(|(at, number)| places.entry(*number).or_default().0.push(at));
+    new.iter().enumerate().for_each(|(at, number)| places.entry(*number).or_default().1.push(at));
+    let mut pairs: Vec<Pair> = places
+        .into_values()
+        .filter_map(|(old, new)| match (&*old, &*new) {
+            (&[old], &[new]) => Some((old, new)),
+            _ => None,
+        })
+        .collect();
+    pairs.sort_unstable_by_key(|&(_, new)| new);
+    let olds: Vec<usize> = pairs.iter().map(|&(old, _)| old).collect();
+    rising(&olds).into_iter().map(|at| pairs[at]).collect()
+}
+
+/// The common subsequence of the greatest weight; `None` if its table were larger than `cells`.
+fn heaviest(
+    old: &Range<usize>,
+    new: &Range<usize>,
+    cells: usize,
+    weight: impl Fn(usize, usize) -> u64,
+) -> Option<Vec<Pair>> {
+    let width = new.len() + 1;
+    if old.len().saturating_mul(new.len()) > cells {
+        return None;
+    }
+    // The greatest weight from here to the end of both, for each pair of places.
+    let mut table = vec![0_u64; (old.len() + 1) * width];
+    for (row, one) in old.clone().enumerate().rev() {
+        for (column, other) in new.clone().enumerate().rev() {
+            let here = row * width + column;
+            let skipped = table[here + width].max(table[here + 1]);
+            let weight = weight(one, other);
+            table[here] = if weight == 0 { skipped } else { skipped.max(weight + table[here + width + 1]) };
+        }
+    }
+    let (mut pairs, mut row, mut column) = (Vec::new(), 0, 0);
+    while row < old.len() && column < new.len() {
+        let here = row * width + column;
+        if table[here] == table[here + width] {
+            row += 1;
+        } else if table[here] == table[here + 1] {
+            column += 1;
+        } else {
+            pairs.push((old.start + row, new.start + column));
+            (row, column) = (row + 1, column + 1);
+        }
+    }
+    Some(pairs)
+}
+
+/// How much two items have in common, from 0 to [`EQUAL`]; 0 unless it is half, or the key where the list has keys.
+fn likeness(one: View<'_>, other: View<'_>, how: List) -> u64 {
+    if let (Some(key), Some(others)) = (identity(one, how), identity(other, how)) {
+        return if key == others { 1 + agreement(one, other) } else { 0 };
+    }
+    let agreement = agreement(one, other);
+    if agreement * 2 >= EQUAL { agreement } else { 0 }
+}
+
+fn agreement(one: View<'_>, other: View<'_>) -> u64 {
+    if one.same_as(other) {
+        return EQUAL;
+    }
+    let (size, sum) = match (one.kind(), other.kind()) {
+        (Kind::Object, Kind::Object) => {
+            let (mine, others): (Vec<_>, HashMap<_, _>) =
+                (one.entries(), other.entries().into_iter().collect());
+            let shared = mine.iter().filter_map(|(name, value)| Some(agreement(*value, *others.get(name)?)));
+            (mine.len().max(others.len()), shared.sum::<u64>())
+        }
+        (Kind::Array, Kind::Array) => {
+            let (mine, others) = (one.items(), other.items());
+            let shared = mine.iter().zip(&others).map(|(value, other)| agreement(*value, *other));
+            (mine.len().max(others.len()), shared.sum::<u64>())
+        }
+        _ => return 0,
+    };
+    sum / u64::try_from(size).unwrap_or(u64::MAX).max(1)
+}
