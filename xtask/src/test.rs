@@ -39,8 +39,11 @@ pub(crate) fn run(require_apiserver: bool) -> anyhow::Result<()> {
         std::fs::read_to_string(&report).with_context(|| format!("cannot read {}", report.display()))?;
     let server = Server::read(&text);
     println!("\n== summary");
-    for skipped in &server.skipped {
-        println!("SKIPPED {skipped}");
+    for (name, reason) in &server.skipped {
+        println!("SKIPPED {name}: {reason}");
+    }
+    for name in &tally.failures {
+        println!("FAILED {name}");
     }
     println!("real API server: {} tests ran, {} skipped", server.ran, server.skipped.len());
     println!("{} passed, {} failed{}", tally.passed, tally.failed, tally.ignored());
@@ -84,15 +87,24 @@ struct Tally {
     passed: u32,
     failed: u32,
     ignored: u32,
+    /// The names of those that failed.
+    failures: Vec<String>,
 }
 
 impl Tally {
-    /// Adds a line such as `test result: ok. 12 passed; 0 failed; 1 ignored; ...`; any other line adds nothing.
+    /// Adds a line such as `test result: ok. 12 passed; 0 failed; 1 ignored; ...` or `test NAME ... FAILED`; any other
+    /// line adds nothing.
     fn add(&mut self, line: &str) {
-        let Some((_, counts)) = line.strip_prefix("test result: ").and_then(|rest| rest.split_once(". "))
-        else {
-            return;
-        };
+        if let Some((_, counts)) = line.strip_prefix("test result: ").and_then(|rest| rest.split_once(". ")) {
+            self.add_counts(counts);
+        } else if let Some(name) =
+            line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"))
+        {
+            self.failures.push(name.to_owned());
+        }
+    }
+
+    fn add_counts(&mut self, counts: &str) {
         for count in counts.split("; ") {
             match count.split_once(' ').map(|(number, word)| (number.parse().unwrap_or(0), word)) {
                 Some((number, "passed")) => self.passed += number,
@@ -114,14 +126,18 @@ impl Tally {
 /// What the tests on the real API server reported.
 struct Server<'r> {
     ran: usize,
-    /// Name and reason.
-    skipped: Vec<&'r str>,
+    /// Names and reasons.
+    skipped: Vec<(&'r str, &'r str)>,
 }
 
 impl<'r> Server<'r> {
     fn read(report: &'r str) -> Self {
         let ran = report.lines().filter(|line| line.starts_with("ran ")).count();
-        Self { ran, skipped: report.lines().filter_map(|line| line.strip_prefix("skipped ")).collect() }
+        let skipped = report.lines().filter_map(|line| line.strip_prefix("skipped "));
+        Self {
+            ran,
+            skipped: skipped.map(|line| line.split_once(' ').unwrap_or((line, "no reason given"))).collect(),
+        }
     }
 }
 
@@ -136,17 +152,19 @@ mod tests {
             "running 3 tests",
             "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s",
             "test a::b ... ok",
+            "test a::c ... FAILED",
             "test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 7 filtered out; finished in 1.52s",
         ] {
             tally.add(line);
         }
         assert_eq!((tally.passed, tally.failed, tally.ignored().as_str()), (15, 2, ", 1 ignored"));
+        assert_eq!(tally.failures, ["a::c"]);
     }
 
     #[test]
     fn a_skip_is_told_with_its_reason() {
         let server =
             Server::read("ran pods::inject\nskipped pods::deny no Go, no assets\nran pods::update\n");
-        assert_eq!((server.ran, server.skipped), (2, vec!["pods::deny no Go, no assets"]));
+        assert_eq!((server.ran, server.skipped), (2, vec![("pods::deny", "no Go, no assets")]));
     }
 }
