@@ -46,7 +46,9 @@ pub(crate) fn run(require_apiserver: bool) -> anyhow::Result<()> {
         println!("FAILED {name}");
     }
     println!("real API server: {} tests ran, {} skipped", server.ran, server.skipped.len());
-    println!("{} passed, {} failed{}", tally.passed, tally.failed, tally.ignored());
+    // libtest takes a test that returns early for one that passed.
+    let skipped = if require_apiserver { 0 } else { server.skipped.len() };
+    println!("{} passed, {} failed{}", tally.passed.saturating_sub(skipped), tally.failed, tally.ignored());
 
     if require_apiserver && (server.ran == 0 || !server.skipped.is_empty()) {
         bail!("--require-apiserver asks that every test on the real API server runs");
@@ -84,9 +86,9 @@ fn tests(
 /// Sums over libtest's own summaries.
 #[derive(Default)]
 struct Tally {
-    passed: u32,
-    failed: u32,
-    ignored: u32,
+    passed: usize,
+    failed: usize,
+    ignored: usize,
     /// The names of those that failed.
     failures: Vec<String>,
 }
