@@ -1,1 +1,67 @@
 //! A real etcd and kube-apiserver for anyone's tests.
+//!
+//! A webhook is done when a real API server is content with it. This crate starts one,
+//! in three seconds and without containers, and gives a test what it needs around it:
+//! namespaces, clients with and without rights, Services that resolve the way they do in
+//! production, a second webhook server that records, and webhook configurations that are
+//! live when [`install`](Environment::install) returns.
+//!
+//! ```no_run
+//! use serde_json::json;
+//! use vestibule_testenv::{self as testenv, Recorder};
+//!
+//! # async fn a_test() -> Result<(), testenv::Error> {
+//! let Some(env) = testenv::shared_or_skip().await else { return Ok(()) };
+//! let namespace = env.namespace(&[]).await?;
+//! let service = env.service(namespace.name(), "webhook").await?;
+//! let recorder = Recorder::allowing(&[&service.host()])?;
+//! service.add_replica(recorder.address(), None)?;
+//!
+//! let _installed = env.install([json!({
+//!     "apiVersion": "admissionregistration.k8s.io/v1",
+//!     "kind": "ValidatingWebhookConfiguration",
+//!     "metadata": { "name": "recorder" },
+//!     "webhooks": [{
+//!         "name": "recorder.example.dev",
+//!         "clientConfig": { "service": service.reference("/"), "caBundle": recorder.ca_bundle() },
+//!         "rules": [{
+//!             "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"],
+//!         }],
+//!         "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": namespace.name() } },
+//!         "sideEffects": "None",
+//!         "admissionReviewVersions": ["v1"],
+//!     }],
+//! })]).await?;
+//! // From here on every pod of the namespace goes past the recorder.
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The programs come from `KUBEBUILDER_ASSETS`, from a cache, or from a build with `go`:
+//! see [`Binaries`]. Nothing stays behind, also when the test process is killed.
+
+mod access;
+mod background;
+mod binaries;
+mod certificate;
+mod environment;
+mod error;
+mod install;
+mod log;
+mod marker;
+mod network;
+mod openapi;
+mod poll;
+mod recorder;
+mod report;
+mod service;
+mod session;
+mod watchdog;
+
+pub use binaries::Binaries;
+pub use environment::{Environment, Namespace, Options};
+pub use error::Error;
+pub use install::Installed;
+pub use recorder::{Answer, Recorded, Recorder};
+pub use service::Service;
+pub use session::{Session, shared_or_skip, start_or_skip};

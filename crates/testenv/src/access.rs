@@ -1,0 +1,76 @@
+//! Ways into the API server.
+
+use std::sync::Arc;
+
+use hyper::Uri;
+use k8s_openapi::ByteString;
+use kube::{Client, Config};
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject;
+use serde_json::{Value, json};
+
+use crate::Error;
+
+/// Where the API server is, and as whom to speak to it.
+#[derive(Clone)]
+pub(crate) struct Access {
+    url: String,
+    authority: Arc<str>,
+    token: String,
+    impersonate: Option<String>,
+}
+
+impl Access {
+    pub(crate) fn new(url: String, authority: &str, token: String) -> Self {
+        Self { url, authority: authority.into(), token, impersonate: None }
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The same server, with another token.
+    pub(crate) fn with_token(&self, token: String) -> Self {
+        Self { token, ..self.clone() }
+    }
+
+    /// An ordinary user, of no group but `system:authenticated`.
+    pub(crate) fn as_user(&self, user: &str) -> Self {
+        Self { impersonate: Some(user.to_owned()), ..self.clone() }
+    }
+
+    /// A client that lives in the runtime of the caller.
+    pub(crate) fn client(&self) -> Result<Client, Error> {
+        let unusable = |problem: String| Error::Object(format!("the address {}: {problem}", self.url));
+        let url: Uri = self.url.parse().map_err(|error| unusable(format!("{error}")))?;
+        let authority = CertificateDer::from_pem_slice(self.authority.as_bytes());
+        let authority = authority.map_err(|error| unusable(format!("{error}")))?;
+        let mut config = Config::new(url);
+        config.root_cert = Some(vec![authority.to_vec()]);
+        config.auth_info.token = Some(self.token.clone().into());
+        config.auth_info.impersonate = self.impersonate.clone();
+        // A test asks what the server answers, not what it answers in the end.
+        config.default_retry = false;
+        Client::try_from(config).map_err(Error::api("make a client"))
+    }
+
+    /// The same as a kubeconfig, in JSON, which is YAML.
+    pub(crate) fn kubeconfig(&self) -> Value {
+        let authority = ByteString(self.authority.as_bytes().to_vec());
+        let mut user = json!({ "token": self.token });
+        if let Some(name) = &self.impersonate {
+            user["as"] = json!(name);
+        }
+        json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{
+                "name": "testenv",
+                "cluster": { "server": self.url, "certificate-authority-data": authority },
+            }],
+            "users": [{ "name": "testenv", "user": user }],
+            "contexts": [{ "name": "testenv", "context": { "cluster": "testenv", "user": "testenv" } }],
+            "current-context": "testenv",
+        })
+    }
+}

@@ -1,0 +1,55 @@
+//! Certificates of the API server and of recorders, good for the length of a test.
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    KeyUsagePurpose,
+};
+
+use crate::Error;
+
+/// A serving certificate and the one that vouches for it, as PEM.
+pub(crate) struct Certificate {
+    pub(crate) authority: String,
+    pub(crate) leaf: String,
+    pub(crate) key: KeyPair,
+}
+
+impl Certificate {
+    /// For a server known by `names`, DNS names and addresses.
+    pub(crate) fn for_names(names: &[String]) -> Result<Self, Error> {
+        let authority = authority()?;
+        let key = KeyPair::generate()?;
+        let leaf = leaf(names)?.signed_by(&key, &authority)?.pem();
+        Ok(Self { authority: authority.pem(), leaf, key })
+    }
+}
+
+/// Which key signs tokens, as the PEM files that the API server reads.
+pub(crate) struct TokenKey {
+    pub(crate) private: String,
+    pub(crate) public: String,
+}
+
+impl TokenKey {
+    pub(crate) fn generate() -> Result<Self, Error> {
+        let key = KeyPair::generate()?;
+        Ok(Self { private: key.serialize_pem(), public: key.public_key_pem() })
+    }
+}
+
+fn authority() -> Result<CertifiedIssuer<'static, KeyPair>, Error> {
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, "testenv");
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+    Ok(CertifiedIssuer::self_signed(params, KeyPair::generate()?)?)
+}
+
+fn leaf(names: &[String]) -> Result<CertificateParams, Error> {
+    let mut params = CertificateParams::new(names)?;
+    params.distinguished_name.push(DnType::CommonName, "testenv server");
+    params.use_authority_key_identifier_extension = true;
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    Ok(params)
+}

@@ -1,0 +1,83 @@
+//! The control plane and what a test does with it.
+
+mod clients;
+mod start;
+
+pub use self::clients::Namespace;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::access::Access;
+use crate::marker::Markers;
+use crate::network::Network;
+use crate::watchdog::Watchdog;
+
+/// A running etcd and kube-apiserver of one's own; both end with it, or with the process.
+///
+/// It holds addresses, tokens and paths, and nothing of a runtime: each
+/// `#[tokio::test]` makes its own clients.
+///
+/// There are no controllers: a namespace that is deleted stays `Terminating`, owned
+/// objects are not collected, and no pod ever runs.
+pub struct Environment {
+    // Declared first: the processes end before anything else goes.
+    watchdog: Watchdog,
+    folder: PathBuf,
+    pub(crate) admin: Access,
+    pub(crate) network: Network,
+    pub(crate) markers: Markers,
+    numbers: AtomicUsize,
+}
+
+/// How an [`Environment`] starts.
+///
+/// ```
+/// use vestibule_testenv::Options;
+///
+/// let options = Options::default().api_server_flag("--enable-admission-plugins=AlwaysPullImages");
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Options {
+    pub(crate) api_server_flags: Vec<String>,
+    pub(crate) external_names: bool,
+}
+
+impl Options {
+    /// One more flag of kube-apiserver, `--name=value`.
+    #[must_use]
+    pub fn api_server_flag(mut self, flag: impl Into<String>) -> Self {
+        self.api_server_flags.push(flag.into());
+        self
+    }
+
+    /// Makes Services of type ExternalName even where ClusterIPs can be listened on; elsewhere they always are.
+    #[must_use]
+    pub fn external_names(mut self) -> Self {
+        self.external_names = true;
+        self
+    }
+}
+
+impl Environment {
+    /// Where the API server listens: `https://127.x.y.1:PORT`.
+    pub fn url(&self) -> &str {
+        self.admin.url()
+    }
+
+    /// Its folder: programs may write here, and it goes when the environment goes.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// What the API server has written so far.
+    pub fn api_server_log(&self) -> String {
+        self.watchdog.log(start::API_SERVER)
+    }
+
+    /// A number that this environment gave to nobody before.
+    pub(crate) fn number(&self) -> usize {
+        self.numbers.fetch_add(1, Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,162 @@
+//! Starting the control plane.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicUsize;
+
+use hyper::Request;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::Api;
+
+use super::{Environment, Options};
+use crate::Error;
+use crate::access::Access;
+use crate::binaries::Binaries;
+use crate::certificate::{Certificate, TokenKey};
+use crate::log::tail;
+use crate::marker::Markers;
+use crate::network::Network;
+use crate::poll;
+use crate::watchdog::Watchdog;
+
+pub(super) const API_SERVER: &str = "kube-apiserver";
+const ETCD: &str = "etcd";
+
+/// Known only to this machine: the token opens a server on a loopback address.
+const ADMIN_TOKEN: &str = "testenv-admin";
+
+impl Environment {
+    /// Starts a control plane and waits until it answers, about three seconds.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] where there are no programs to start; others say what went wrong with them.
+    pub async fn start() -> Result<Self, Error> {
+        Self::start_with(&Options::default()).await
+    }
+
+    /// As [`Environment::start`], but not as usual.
+    ///
+    /// # Errors
+    /// As [`Environment::start`].
+    pub async fn start_with(options: &Options) -> Result<Self, Error> {
+        let binaries = tokio::task::spawn_blocking(Binaries::find).await.map_err(|error| {
+            Error::Unavailable { reason: format!("the search for programs ended: {error}") }
+        })??;
+        let (network, claim) =
+            if options.external_names { Network::without_cluster_ips() } else { Network::claim() };
+        let [etcd_port, peer_port, api_port] = network.free_ports()?;
+        let address = network.address();
+
+        let folder = new_folder()?;
+        let mut watchdog = Watchdog::over(folder.clone(), claim)?;
+        let etcd_url = format!("http://{address}:{etcd_port}");
+        watchdog.start(
+            ETCD,
+            &binaries.etcd,
+            &etcd_flags(&folder, &etcd_url, &format!("http://{address}:{peer_port}")),
+        )?;
+
+        let certificate = Certificate::for_names(&[address.to_string(), "localhost".to_owned()])?;
+        write_files(&folder, &certificate)?;
+        let mut flags = api_server_flags(&folder, &etcd_url, &network, api_port);
+        flags.extend_from_slice(&options.api_server_flags);
+        watchdog.start(API_SERVER, &binaries.kube_apiserver, &flags)?;
+
+        let admin = Access::new(
+            format!("https://{address}:{api_port}"),
+            &certificate.authority,
+            ADMIN_TOKEN.to_owned(),
+        );
+        write(&folder.join("kubeconfig"), &admin.kubeconfig().to_string())?;
+        let markers = Markers::start()?;
+        let environment = Self { watchdog, folder, admin, network, markers, numbers: AtomicUsize::new(0) };
+        environment.wait_until_ready().await?;
+        environment.markers.prepare(&environment.admin()?).await?;
+        Ok(environment)
+    }
+
+    async fn wait_until_ready(&self) -> Result<(), Error> {
+        let client = self.admin()?;
+        let namespaces: Api<Namespace> = Api::all(client.clone());
+        let ready = poll::until("kube-apiserver being ready", 60, async || {
+            if let Some(program) = [ETCD, API_SERVER].into_iter().find(|program| self.watchdog.ended(program))
+            {
+                return Err(self.failed(program, format!("{program} ended at once")));
+            }
+            let ready = client.request_text(readiness()).await.is_ok();
+            Ok((ready && namespaces.get("default").await.is_ok()).then_some(()))
+        });
+        ready.await.map_err(|error| match error {
+            late @ Error::Late { .. } => self.failed(API_SERVER, late.to_string()),
+            other => other,
+        })
+    }
+
+    fn failed(&self, program: &str, what: String) -> Error {
+        Error::Start { what, log: tail(&self.watchdog.log(program)) }
+    }
+}
+
+fn readiness() -> Request<Vec<u8>> {
+    let mut request = Request::new(Vec::new());
+    *request.uri_mut() = hyper::Uri::from_static("/readyz");
+    request
+}
+
+/// From here on the folder belongs to the watchdog.
+fn new_folder() -> Result<std::path::PathBuf, Error> {
+    let folder = tempfile::Builder::new().prefix("vestibule-testenv-").tempdir();
+    folder
+        .map(tempfile::TempDir::keep)
+        .map_err(|source| Error::file("create a folder in", &std::env::temp_dir(), source))
+}
+
+fn etcd_flags(folder: &Path, url: &str, peer_url: &str) -> Vec<String> {
+    vec![
+        format!("--data-dir={}", folder.join("data").display()),
+        format!("--listen-client-urls={url}"),
+        format!("--advertise-client-urls={url}"),
+        format!("--listen-peer-urls={peer_url}"),
+        format!("--initial-advertise-peer-urls={peer_url}"),
+        format!("--initial-cluster=default={peer_url}"),
+        // What a power cut would lose is thrown away anyway.
+        "--unsafe-no-fsync".to_owned(),
+    ]
+}
+
+fn api_server_flags(folder: &Path, etcd_url: &str, network: &Network, port: u16) -> Vec<String> {
+    let file = |name: &str| folder.join(name).display().to_string();
+    vec![
+        format!("--etcd-servers={etcd_url}"),
+        format!("--bind-address={}", network.address()),
+        format!("--secure-port={port}"),
+        format!("--tls-cert-file={}", file("server.crt")),
+        format!("--tls-private-key-file={}", file("server.key")),
+        format!("--service-cluster-ip-range={}", network.service_range()),
+        "--service-account-issuer=https://testenv.invalid".to_owned(),
+        format!("--service-account-key-file={}", file("tokens.pub")),
+        format!("--service-account-signing-key-file={}", file("tokens.key")),
+        format!("--token-auth-file={}", file("tokens.csv")),
+        "--authorization-mode=RBAC".to_owned(),
+        "--allow-privileged=true".to_owned(),
+        "--profiling=false".to_owned(),
+    ]
+}
+
+fn write_files(folder: &Path, certificate: &Certificate) -> Result<(), Error> {
+    let tokens = TokenKey::generate()?;
+    for (name, text) in [
+        ("server.crt", &certificate.leaf),
+        ("server.key", &certificate.key.serialize_pem()),
+        ("tokens.key", &tokens.private),
+        ("tokens.pub", &tokens.public),
+        ("tokens.csv", &format!("{ADMIN_TOKEN},admin,admin,\"system:masters\"\n")),
+    ] {
+        write(&folder.join(name), text)?;
+    }
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    fs::write(path, text).map_err(|source| Error::file("write", path, source))
+}

@@ -1,0 +1,173 @@
+//! Installing objects, webhook configurations above all.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams};
+use kube::core::GroupVersionKind;
+use kube::discovery::{Scope, pinned_kind};
+use kube::{Api, Client};
+use serde_json::Value;
+
+use crate::access::Access;
+use crate::background::background;
+use crate::{Environment, Error, marker, poll};
+
+/// Webhook configurations that are live, until this is dropped or [uninstalled](Installed::uninstall).
+#[must_use = "the configurations are removed when this is dropped"]
+pub struct Installed {
+    admin: Access,
+    configurations: Vec<Configuration>,
+}
+
+#[derive(Clone)]
+struct Configuration {
+    name: String,
+    resource: ApiResource,
+    marker: String,
+}
+
+impl Environment {
+    /// Applies `objects` in their order, and returns when the API server acts on each of
+    /// them: calls every hook of every webhook configuration, serves every custom resource.
+    ///
+    /// Each configuration gets one more hook, `is-ready.testenv.vestibule.dev`, which
+    /// denies marker objects in a namespace of testenv's; nothing else ever meets it. A
+    /// hook that fails or denies *every* ConfigMap of every namespace is in its way.
+    ///
+    /// Webhook configurations go when the returned value is dropped, all else stays.
+    ///
+    /// # Errors
+    /// [`Error::Api`] for an object that the API server refuses, [`Error::Late`] when it does not act on one.
+    pub async fn install(&self, objects: impl IntoIterator<Item = Value>) -> Result<Installed, Error> {
+        let client = self.admin()?;
+        let mut installed = Installed { admin: self.admin.clone(), configurations: Vec::new() };
+        for mut object in objects {
+            let identity = Identity::of(&object)?;
+            if !identity.is_webhook_configuration() {
+                apply(&client, &identity, &object).await?;
+                continue;
+            }
+            let marker = format!("m{}", self.number());
+            add_hook(&mut object, self.markers.hook(&marker))?;
+            let resource = apply(&client, &identity, &object).await?;
+            // Known before it is waited for: it goes also when the wait fails.
+            installed.configurations.push(Configuration { name: identity.name, resource, marker });
+        }
+        for configuration in &installed.configurations {
+            marker::wait(&client, &configuration.marker, true).await?;
+        }
+        Ok(installed)
+    }
+}
+
+impl Installed {
+    /// Removes the configurations, and returns when the API server no longer acts on them.
+    ///
+    /// # Errors
+    /// [`Error::Api`] when it cannot be asked, [`Error::Late`] when it goes on.
+    pub async fn uninstall(mut self) -> Result<(), Error> {
+        let client = self.admin.client()?;
+        let configurations = std::mem::take(&mut self.configurations);
+        delete(&client, &configurations).await?;
+        for configuration in configurations {
+            marker::wait(&client, &configuration.marker, false).await?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Installed {
+    fn drop(&mut self) {
+        const PATIENCE: Duration = Duration::from_secs(5);
+        let configurations = std::mem::take(&mut self.configurations);
+        let Ok(runtime) = background() else { return };
+        if configurations.is_empty() {
+            return;
+        }
+        let (done, wait) = mpsc::channel();
+        let admin = self.admin.clone();
+        runtime.spawn(async move {
+            if let Ok(client) = admin.client() {
+                let _ = delete(&client, &configurations).await;
+            }
+            let _ = done.send(());
+        });
+        // The environment may be gone already, and the configurations with it.
+        let _ = wait.recv_timeout(PATIENCE);
+    }
+}
+
+async fn delete(client: &Client, configurations: &[Configuration]) -> Result<(), Error> {
+    for Configuration { name, resource, .. } in configurations {
+        let api: Api<DynamicObject> = Api::all_with(client.clone(), resource);
+        match api.delete(name, &DeleteParams::default()).await {
+            Err(kube::Error::Api(status)) if status.is_not_found() => {}
+            other => drop(other.map_err(Error::api(format!("delete {} {name}", resource.kind)))?),
+        }
+    }
+    Ok(())
+}
+
+/// What says which object it is.
+struct Identity {
+    kind: GroupVersionKind,
+    namespace: Option<String>,
+    name: String,
+}
+
+impl Identity {
+    fn of(object: &Value) -> Result<Self, Error> {
+        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+        let required = |pointer| text(pointer).ok_or_else(|| Error::Object(format!("it has no {pointer}")));
+        let (api_version, kind) = (required("/apiVersion")?, required("/kind")?);
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        Ok(Self {
+            kind: GroupVersionKind::gvk(group, version, kind),
+            namespace: text("/metadata/namespace").map(str::to_owned),
+            name: required("/metadata/name")?.to_owned(),
+        })
+    }
+
+    fn is_webhook_configuration(&self) -> bool {
+        self.kind.group == "admissionregistration.k8s.io" && self.kind.kind.ends_with("WebhookConfiguration")
+    }
+}
+
+async fn apply(client: &Client, identity: &Identity, object: &Value) -> Result<ApiResource, Error> {
+    let Identity { kind, namespace, name } = identity;
+    let action = || format!("apply {} {name}", kind.kind);
+    let (resource, capabilities) = pinned_kind(client, kind).await.map_err(Error::api(action()))?;
+    let api: Api<DynamicObject> = match capabilities.scope {
+        Scope::Cluster => Api::all_with(client.clone(), &resource),
+        Scope::Namespaced => {
+            Api::namespaced_with(client.clone(), namespace.as_deref().unwrap_or("default"), &resource)
+        }
+    };
+    let parameters = PatchParams::apply("testenv").force();
+    api.patch(name, &parameters, &Patch::Apply(object)).await.map_err(Error::api(action()))?;
+    if kind.kind == "CustomResourceDefinition" {
+        wait_until_served(&api, name).await?;
+    }
+    Ok(resource)
+}
+
+/// First in the list: no other hook of the configuration keeps a marker from it.
+fn add_hook(configuration: &mut Value, hook: Value) -> Result<(), Error> {
+    let hooks = configuration.get_mut("webhooks").and_then(Value::as_array_mut);
+    hooks
+        .ok_or_else(|| Error::Object("a webhook configuration without webhooks".to_owned()))?
+        .insert(0, hook);
+    Ok(())
+}
+
+async fn wait_until_served(definitions: &Api<DynamicObject>, name: &str) -> Result<(), Error> {
+    poll::until(&format!("custom resource {name} being served"), 20, async || {
+        let definition = definitions.get(name).await.map_err(Error::api(format!("read {name}")))?;
+        let conditions = definition.data.pointer("/status/conditions").and_then(Value::as_array);
+        let established = conditions
+            .is_some_and(|all| all.iter().any(|one| one["type"] == "Established" && one["status"] == "True"));
+        Ok(established.then_some(()))
+    })
+    .await
+}

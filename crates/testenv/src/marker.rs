@@ -1,0 +1,81 @@
+//! How to know that the API server acts on a configuration.
+//!
+//! It learns of webhook configurations by a watch, some milliseconds after they were
+//! written, and tells nobody. So each configuration gets one more hook that denies
+//! marker objects of its own: once a marker is denied, the whole object is live.
+
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::PostParams;
+use kube::{Api, Client};
+use serde_json::{Value, json};
+
+use crate::recorder::{Answer, Recorder};
+use crate::{Error, poll};
+
+/// The server that denies markers.
+pub(crate) struct Markers {
+    denier: Recorder,
+}
+
+impl Markers {
+    pub(crate) fn start() -> Result<Self, Error> {
+        let denier = Recorder::start(&[], |seen| {
+            let label = &seen.review()["request"]["object"]["metadata"]["labels"][LABEL];
+            Answer::Deny(denial(label.as_str().unwrap_or_default()))
+        })?;
+        Ok(Self { denier })
+    }
+
+    /// Makes the namespace that markers are in; nobody else's objects are.
+    pub(crate) async fn prepare(&self, client: &Client) -> Result<(), Error> {
+        let metadata = ObjectMeta { name: Some(NAMESPACE.to_owned()), ..ObjectMeta::default() };
+        let namespace = Namespace { metadata, ..Namespace::default() };
+        let made = Api::all(client.clone()).create(&PostParams::default(), &namespace).await;
+        made.map(drop).map_err(Error::api(format!("create namespace {NAMESPACE}")))
+    }
+
+    /// A hook for a Mutating- or ValidatingWebhookConfiguration that denies the markers called `marker`.
+    pub(crate) fn hook(&self, marker: &str) -> Value {
+        json!({
+            "name": "is-ready.testenv.vestibule.dev",
+            "clientConfig": { "url": self.denier.url("/is-ready"), "caBundle": self.denier.ca_bundle() },
+            "rules": [{ "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["CREATE"] }],
+            "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": NAMESPACE } },
+            "objectSelector": { "matchLabels": { LABEL: marker } },
+            "failurePolicy": "Ignore",
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+            "timeoutSeconds": 5,
+        })
+    }
+}
+
+/// Waits until `marker` is denied, so that its configuration is `live`; or no longer, so that it is not.
+pub(crate) async fn wait(client: &Client, marker: &str, live: bool) -> Result<(), Error> {
+    let markers: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
+    let object = ConfigMap {
+        metadata: ObjectMeta {
+            generate_name: Some("marker-".to_owned()),
+            labels: Some([(LABEL.to_owned(), marker.to_owned())].into()),
+            ..ObjectMeta::default()
+        },
+        ..ConfigMap::default()
+    };
+    let dry_run = PostParams { dry_run: true, ..PostParams::default() };
+    let what = if live { "the configuration being live" } else { "the configuration being gone" };
+    poll::until(what, 20, async || {
+        let answer = markers.create(&dry_run, &object).await;
+        let denied =
+            matches!(answer, Err(kube::Error::Api(status)) if status.message.contains(&denial(marker)));
+        Ok((denied == live).then_some(()))
+    })
+    .await
+}
+
+fn denial(marker: &str) -> String {
+    format!("marker {marker} is seen")
+}
+
+const NAMESPACE: &str = "testenv-markers";
+const LABEL: &str = "testenv.vestibule.dev/marker";

@@ -1,0 +1,31 @@
+//! What the API server says about its types.
+
+use std::collections::BTreeMap;
+
+use hyper::{Request, Uri};
+use serde_json::Value;
+
+use crate::{Environment, Error};
+
+impl Environment {
+    /// The OpenAPI v3 documents, by the path of what they describe: `api/v1`, `apis/apps/v1`, ...
+    ///
+    /// # Errors
+    /// [`Error::Api`] when one cannot be read.
+    pub async fn openapi(&self) -> Result<BTreeMap<String, Value>, Error> {
+        let client = self.admin()?;
+        let read = async |path: &str| {
+            let mut request = Request::new(Vec::new());
+            *request.uri_mut() =
+                path.parse::<Uri>().map_err(|error| Error::Object(format!("{path}: {error}")))?;
+            client.request::<Value>(request).await.map_err(Error::api(format!("read {path}")))
+        };
+        let index = read("/openapi/v3").await?;
+        let mut documents = BTreeMap::new();
+        for (name, entry) in index["paths"].as_object().into_iter().flatten() {
+            let path = entry["serverRelativeURL"].as_str().unwrap_or_default();
+            documents.insert(name.clone(), read(path).await?);
+        }
+        Ok(documents)
+    }
+}

@@ -1,0 +1,144 @@
+//! A webhook server that keeps what it is sent.
+
+mod answer;
+mod serve;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use k8s_openapi::ByteString;
+use serde_json::Value;
+use tokio::task::AbortHandle;
+
+pub use self::answer::Answer;
+use crate::Error;
+use crate::background::background;
+use crate::certificate::Certificate;
+use crate::network::{listen, local_address};
+
+/// An HTTPS server that records each AdmissionReview and answers as it is told; any path is a hook.
+///
+/// It works in a thread of its own until it is dropped, whatever becomes of the runtime of the test.
+///
+/// ```
+/// use vestibule_testenv::{Answer, Recorder};
+///
+/// let recorder = Recorder::start(&["second.default.svc"], |seen| match seen.path.as_str() {
+///     "/label" => Answer::Patch(serde_json::json!([
+///         { "op": "add", "path": "/metadata/labels", "value": { "second": "was here" } },
+///     ])),
+///     _ => Answer::Allow,
+/// })?;
+/// assert!(recorder.recorded().is_empty());
+/// # Ok::<(), vestibule_testenv::Error>(())
+/// ```
+pub struct Recorder {
+    address: SocketAddr,
+    authority: String,
+    records: Arc<Records>,
+    server: AbortHandle,
+}
+
+/// A request as it arrived. Without `Debug`: objects belong into no log.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Recorded {
+    /// The path of the hook.
+    pub path: String,
+    /// What follows `?`: `timeout=10s`.
+    pub query: String,
+    /// The name that the client asked for in its TLS greeting (SNI).
+    pub server_name: Option<String>,
+    /// The version of HTTP: `HTTP/1.1`.
+    pub protocol: String,
+    /// The header `Host`.
+    pub host: String,
+    /// The AdmissionReview, byte for byte.
+    pub body: Bytes,
+}
+
+impl Recorder {
+    /// Starts a server on a free port of 127.0.0.1, with a certificate for that address and `names`.
+    ///
+    /// # Errors
+    /// [`Error::Certificate`] for a name that no certificate can hold.
+    pub fn start(
+        names: &[&str],
+        answer: impl Fn(&Recorded) -> Answer + Send + Sync + 'static,
+    ) -> Result<Self, Error> {
+        let own = ["127.0.0.1", "localhost"].into_iter();
+        let names: Vec<_> = own.chain(names.iter().copied()).map(str::to_owned).collect();
+        let certificate = Certificate::for_names(&names)?;
+        let tls = serve::acceptor(&certificate)?;
+        let listener = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+        let address = local_address(&listener)?;
+        let records = Arc::new(Records { seen: Mutex::default(), answer: Box::new(answer) });
+        let server = background()?.spawn(serve::accept(listener, tls, records.clone())).abort_handle();
+        Ok(Self { address, authority: certificate.authority, records, server })
+    }
+
+    /// A server that allows everything.
+    ///
+    /// # Errors
+    /// As [`Recorder::start`].
+    pub fn allowing(names: &[&str]) -> Result<Self, Error> {
+        Self::start(names, |_| Answer::Allow)
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The URL of the hook at `path` (`/mutate`), for `clientConfig.url`.
+    pub fn url(&self, path: &str) -> String {
+        format!("https://{}{path}", self.address)
+    }
+
+    /// What belongs into `clientConfig.caBundle`: the certificate of its authority, base64 in JSON.
+    pub fn ca_bundle(&self) -> ByteString {
+        ByteString(self.authority.as_bytes().to_vec())
+    }
+
+    /// What has arrived so far, in order.
+    pub fn recorded(&self) -> Vec<Recorded> {
+        self.records.seen().clone()
+    }
+
+    /// Gives away what has arrived so far and starts anew.
+    pub fn take(&self) -> Vec<Recorded> {
+        std::mem::take(&mut *self.records.seen())
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+impl Recorded {
+    /// The AdmissionReview; null when it is no JSON.
+    pub fn review(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+}
+
+struct Records {
+    seen: Mutex<Vec<Recorded>>,
+    answer: Box<dyn Fn(&Recorded) -> Answer + Send + Sync>,
+}
+
+impl Records {
+    fn seen(&self) -> std::sync::MutexGuard<'_, Vec<Recorded>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a request and says how to answer it.
+    fn keep(&self, recorded: Recorded) -> (hyper::StatusCode, Vec<u8>) {
+        let answer = (self.answer)(&recorded).into_response(&recorded);
+        self.seen().push(recorded);
+        answer
+    }
+}

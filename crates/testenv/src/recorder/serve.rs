@@ -1,0 +1,85 @@
+//! The server of a recorder: TLS and HTTP/1.1, as a Service's backend has them.
+
+use std::convert::Infallible;
+use std::net::TcpListener;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_TYPE, HOST, HeaderValue};
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use rustls::ServerConfig;
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+
+use super::{Recorded, Records};
+use crate::Error;
+use crate::certificate::Certificate;
+
+/// TLS with `certificate`, offering HTTP/1.1 only.
+pub(super) fn acceptor(certificate: &Certificate) -> Result<TlsAcceptor, Error> {
+    let unreadable = |error: rustls_pki_types::pem::Error| rustls::Error::General(error.to_string());
+    let chain = vec![CertificateDer::from_pem_slice(certificate.leaf.as_bytes()).map_err(unreadable)?];
+    let key = PrivateKeyDer::Pkcs8(certificate.key.serialize_der().into());
+    let mut config =
+        ServerConfig::builder_with_provider(Arc::new(rustls::crypto::aws_lc_rs::default_provider()))
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_single_cert(chain, key)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// Serves until the task is ended; its connections end with it.
+pub(super) async fn accept(listener: TcpListener, tls: TlsAcceptor, records: Arc<Records>) {
+    let tokio_listener =
+        listener.set_nonblocking(true).and_then(|()| tokio::net::TcpListener::from_std(listener));
+    let Ok(listener) = tokio_listener else { return };
+    let mut connections = JoinSet::new();
+    while let Ok((stream, _)) = listener.accept().await {
+        connections.spawn(serve(stream, tls.clone(), records.clone()));
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+/// A connection that fails is its client's to report.
+async fn serve(stream: TcpStream, tls: TlsAcceptor, records: Arc<Records>) {
+    let Ok(stream) = tls.accept(stream).await else { return };
+    let server_name = stream.get_ref().1.server_name().map(str::to_owned);
+    let service = service_fn(|request| record(request, server_name.clone(), &records));
+    let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+}
+
+async fn record(
+    request: Request<Incoming>,
+    server_name: Option<String>,
+    records: &Records,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let (head, body) = request.into_parts();
+    let Ok(body) = body.collect().await else {
+        return Ok(respond(StatusCode::BAD_REQUEST, Vec::new()));
+    };
+    let host = head.headers.get(HOST).and_then(|host| host.to_str().ok());
+    let (status, answer) = records.keep(Recorded {
+        path: head.uri.path().to_owned(),
+        query: head.uri.query().unwrap_or_default().to_owned(),
+        server_name,
+        protocol: format!("{:?}", head.version),
+        host: host.unwrap_or_default().to_owned(),
+        body: body.to_bytes(),
+    });
+    Ok(respond(status, answer))
+}
+
+fn respond(status: StatusCode, body: Vec<u8>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

@@ -1,0 +1,108 @@
+//! The balancer behind a Service's address.
+
+use std::collections::HashMap;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::io::copy_bidirectional;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::task::{AbortHandle, JoinSet};
+
+use crate::background::background;
+
+/// The replicas of a Service, and which of them get connections.
+#[derive(Default)]
+pub(super) struct Replicas {
+    routed: Arc<watch::Sender<Vec<SocketAddr>>>,
+    watched: Mutex<HashMap<SocketAddr, AbortHandle>>,
+    delay: Mutex<Duration>,
+    turn: AtomicUsize,
+}
+
+/// Carries connections until the task is ended; they end with it.
+pub(super) async fn run(listener: TcpListener, replicas: Arc<Replicas>) {
+    let tokio_listener =
+        listener.set_nonblocking(true).and_then(|()| tokio::net::TcpListener::from_std(listener));
+    let Ok(listener) = tokio_listener else { return };
+    let mut connections = JoinSet::new();
+    while let Ok((client, _)) = listener.accept().await {
+        // As kube-proxy does, the choice is made once: what is wrong with it is the client's to see.
+        if let Some(replica) = replicas.choose() {
+            connections.spawn(carry(client, replica));
+        }
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+async fn carry(mut client: TcpStream, replica: SocketAddr) {
+    let Ok(mut server) = TcpStream::connect(replica).await else { return };
+    let _ = client.set_nodelay(true);
+    let _ = server.set_nodelay(true);
+    let _ = copy_bidirectional(&mut client, &mut server).await;
+}
+
+impl Replicas {
+    /// Sends connections to `address`, or no longer, after the delay.
+    pub(super) fn route(&self, address: SocketAddr, ready: bool) {
+        let routed = self.routed.clone();
+        let change = move || {
+            routed.send_if_modified(|all| {
+                let before = all.len();
+                all.retain(|&one| one != address);
+                all.extend(ready.then_some(address));
+                all.len() != before
+            });
+        };
+        let delay = *lock(&self.delay);
+        match background() {
+            Ok(runtime) if !delay.is_zero() => drop(runtime.spawn(async move {
+                tokio::time::sleep(delay).await;
+                change();
+            })),
+            _ => change(),
+        }
+    }
+
+    pub(super) fn routed(&self) -> Vec<SocketAddr> {
+        self.routed.borrow().clone()
+    }
+
+    pub(super) async fn wait_for(&self, count: usize) {
+        // The sender is ours, so the wait cannot fail.
+        let _ = self.routed.subscribe().wait_for(|all| all.len() == count).await;
+    }
+
+    pub(super) fn set_delay(&self, delay: Duration) {
+        *lock(&self.delay) = delay;
+    }
+
+    /// Keeps the task that watches `address`, in place of any earlier one.
+    pub(super) fn watched(&self, address: SocketAddr, watch: AbortHandle) {
+        if let Some(earlier) = lock(&self.watched).insert(address, watch) {
+            earlier.abort();
+        }
+    }
+
+    pub(super) fn unwatched(&self, address: SocketAddr) {
+        if let Some(watch) = lock(&self.watched).remove(&address) {
+            watch.abort();
+        }
+    }
+
+    pub(super) fn unwatch_all(&self) {
+        lock(&self.watched).drain().for_each(|(_, watch)| watch.abort());
+    }
+
+    fn choose(&self) -> Option<SocketAddr> {
+        let routed = self.routed.borrow();
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        routed.get(turn.checked_rem(routed.len())?).copied()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,92 @@
+//! An environment for one test, or a skip that is heard.
+
+use std::ops::Deref;
+
+use tokio::sync::OnceCell;
+
+use crate::log::tail;
+use crate::{Environment, Error, Options, report};
+
+/// An environment in the hands of a test. When the test panics, it shows the end of the API server's log.
+///
+/// Ends the environment when it is the test's own; what is shared goes with the process.
+pub struct Session {
+    held: Held,
+    log_start: usize,
+}
+
+enum Held {
+    Own(Box<Environment>),
+    Shared(&'static Environment),
+}
+
+/// The environment that all tests of this process share, or `None` where there can be none: the test is skipped.
+///
+/// ```no_run
+/// # use vestibule_testenv as testenv;
+/// # async fn a_test() -> Result<(), testenv::Error> {
+/// let Some(env) = testenv::shared_or_skip().await else { return Ok(()) };
+/// let namespace = env.namespace(&[("injection", "enabled")]).await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// A skip is told on standard error with its reason. With `VESTIBULE_REQUIRE_APISERVER`
+/// set it is a failure. When `VESTIBULE_TEST_REPORT` names a file, a line `ran NAME` or
+/// `skipped NAME REASON` is appended to it.
+///
+/// # Panics
+/// When a control plane is there but does not start, and where a skip is a failure.
+pub async fn shared_or_skip() -> Option<Session> {
+    static SHARED: OnceCell<Environment> = OnceCell::const_new();
+    session(SHARED.get_or_try_init(Environment::start).await.map(Held::Shared))
+}
+
+/// As [`shared_or_skip`], with an environment of the test's own, started as `options` say.
+///
+/// # Panics
+/// As [`shared_or_skip`].
+pub async fn start_or_skip(options: &Options) -> Option<Session> {
+    session(Environment::start_with(options).await.map(|own| Held::Own(Box::new(own))))
+}
+
+#[expect(clippy::panic, reason = "called by tests only, where a panic is the failure")]
+fn session(started: Result<Held, Error>) -> Option<Session> {
+    match started {
+        Ok(held) => {
+            report::ran();
+            let mut session = Session { held, log_start: 0 };
+            session.log_start = session.api_server_log().len();
+            Some(session)
+        }
+        Err(Error::Unavailable { reason }) if std::env::var_os("VESTIBULE_REQUIRE_APISERVER").is_none() => {
+            report::skipped(&reason);
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+impl Deref for Session {
+    type Target = Environment;
+
+    fn deref(&self) -> &Environment {
+        match &self.held {
+            Held::Own(environment) => environment,
+            Held::Shared(environment) => environment,
+        }
+    }
+}
+
+impl Drop for Session {
+    #[expect(clippy::print_stderr, reason = "the test harness shows it with the test that failed")]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let log = self.api_server_log();
+            eprintln!(
+                "kube-apiserver since this test began:\n{}",
+                tail(log.get(self.log_start..).unwrap_or(&log))
+            );
+        }
+    }
+}

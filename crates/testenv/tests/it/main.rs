@@ -1,0 +1,8 @@
+//! The environment, tried on a real API server.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+mod environment;
+mod install;
+mod killed;
+mod objects;
+mod service;
