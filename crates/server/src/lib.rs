@@ -1,1 +1,54 @@
-//! The HTTPS front door of an admission webhook: TLS, limits, deadlines, drain, probes.
+//! The HTTPS front door of an admission webhook: accept, TLS, limits, deadlines, drain, probes.
+//!
+//! A [`Server`] brings requests on a path to a [`Hook`](vestibule_admission::Hook) and its answers back, as
+//! kube-apiserver needs it: HTTP/1.1 on connections that stay open longer than the API server keeps them, an answer
+//! before its deadline, `Retry-After` when there is too much to do, and an end that loses no call ([`Shutdown`]). What
+//! certificate is presented is asked at every handshake ([`PresentCertificate`]); how it comes to be is not known here.
+//! Nothing is logged: an [`Observer`] is told.
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! use std::time::Duration;
+//! use vestibule_admission::{Handler, HandlerFuture, Hook, Request, Verdict};
+//! use vestibule_server::{CertificateCell, Server, ServingCertificate, Settings};
+//!
+//! struct Allow;
+//!
+//! impl Handler for Allow {
+//!     fn handle<'a>(&'a self, _request: &'a Request<'a>, _budget: Duration) -> HandlerFuture<'a> {
+//!         Box::pin(async { Verdict::allowed() })
+//!     }
+//! }
+//!
+//! # async fn example(chain: Vec<rustls_pki_types::CertificateDer<'static>>, key: rustls_pki_types::PrivateKeyDer<'static>)
+//! # -> Result<(), Box<dyn std::error::Error>> {
+//! let certificate = CertificateCell::new(ServingCertificate::new(chain, &key)?);
+//! let server = Server::new(Settings::default(), Arc::new(certificate))
+//!     .route("/validate/all", Hook::validating("all", Allow), Duration::from_secs(5))
+//!     .bind()
+//!     .await?;
+//! let shutdown = server.shutdown(); // for whoever handles signals
+//! server.serve().await;
+//! # Ok(()) }
+//! ```
+
+mod body;
+mod certificate;
+mod connection;
+mod deadline;
+mod gate;
+mod hooks;
+mod observer;
+mod probes;
+mod refusal;
+mod server;
+mod settings;
+mod shutdown;
+mod tls;
+
+pub use certificate::{CertificateCell, CertificateError, PresentCertificate, ServingCertificate};
+pub use observer::{Decided, Observer};
+pub use refusal::Refusal;
+pub use server::{BindError, Bound, Server};
+pub use settings::{Settings, TlsVersion};
+pub use shutdown::Shutdown;

@@ -1,0 +1,109 @@
+//! One HTTP/1.1 connection from its first byte to its last.
+
+mod stage;
+
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::CONNECTION;
+use http::{HeaderValue, Request, Response};
+use http_body_util::Full;
+use hyper::body::{Body, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::Service;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::time::{sleep_until, timeout};
+
+use self::stage::{Patience, Stage, Staged};
+use crate::settings::Settings;
+use crate::shutdown::{Phase, Phases};
+
+/// How long a client that was answered before its body had been read is given to read the answer.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// Makes responses of requests.
+pub(crate) trait Respond: Send + Sync + 'static {
+    fn respond(&self, request: Request<Incoming>) -> impl Future<Output = Response<Full<Bytes>>> + Send;
+}
+
+/// Serves requests until the client or a timeout ends the connection, or the server stops.
+pub(crate) async fn serve<I, R>(io: I, responder: Arc<R>, settings: &Settings, phases: Phases)
+where
+    I: AsyncRead + AsyncWrite + Unpin,
+    R: Respond,
+{
+    let patience = Patience { head: settings.head_timeout, idle: settings.idle_timeout };
+    let stage = Arc::new(Stage::new(patience));
+    let service = Exchange { responder, stage: Arc::clone(&stage), phases: phases.clone() };
+    let io = TokioIo::new(Staged::new(io, Arc::clone(&stage)));
+    let mut connection = http1::Builder::new().serve_connection(io, service);
+
+    let mut stopping = pin!(phases.reached(Phase::Stopping));
+    let mut closing = false;
+    loop {
+        tokio::select! {
+            _ = poll_fn(|context| connection.poll_without_shutdown(context)) => break,
+            () = &mut stopping, if !closing => {
+                closing = true;
+                Pin::new(&mut connection).graceful_shutdown();
+            }
+            () = sleep_until(stage.deadline()) => {
+                if stage.is_overdue() {
+                    break;
+                }
+            }
+        }
+    }
+    end(connection.into_parts().io.into_inner(), stage.is_body_left()).await;
+}
+
+/// Closing a socket with unread bytes resets it, and the client may then lose the answer it has not read yet.
+async fn end(mut io: impl AsyncRead + AsyncWrite + Unpin, linger: bool) {
+    let farewell = async {
+        if io.shutdown().await.is_ok() && linger {
+            let mut rest = [0; 8192];
+            while let Ok(1..) = io.read(&mut rest).await {}
+        }
+    };
+    // Whether the client waits for the end is its own affair.
+    let _ = timeout(LINGER, farewell).await;
+}
+
+/// What happens around every response, whoever makes it.
+struct Exchange<R> {
+    responder: Arc<R>,
+    stage: Arc<Stage>,
+    phases: Phases,
+}
+
+impl<R: Respond> Service<Request<Incoming>> for Exchange<R> {
+    type Response = Response<Full<Bytes>>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        let responder = Arc::clone(&self.responder);
+        let stage = Arc::clone(&self.stage);
+        let phases = self.phases.clone();
+        Box::pin(async move {
+            stage.request_begins();
+            let has_body = !request.body().is_end_stream();
+            let mut response = responder.respond(request).await;
+            let body_left = has_body && response.extensions().get::<BodyLeft>().is_some();
+            if body_left || phases.is_draining() {
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            stage.request_ends(body_left);
+            Ok(response)
+        })
+    }
+}
+
+/// Set as an extension on a response that was made without reading the request's body to its end.
+#[derive(Clone, Copy)]
+pub(crate) struct BodyLeft;

@@ -1,0 +1,86 @@
+//! How long a handler may take.
+
+use std::time::Duration;
+
+/// The time to answer in: the smaller of the caller's `timeout` parameter and the hook's own, less a tenth (at most
+/// half a second) for the way back.
+///
+/// kube-apiserver rounds its parameter up to whole seconds, so a caller in a hurry may still give up earlier.
+pub(crate) fn budget(query: Option<&str>, hook: Duration) -> Duration {
+    let timeout = query.and_then(timeout_parameter).map_or(hook, |asked| asked.min(hook));
+    timeout - (timeout / 10).min(Duration::from_millis(500))
+}
+
+/// A parameter that cannot be read, or is zero, sets no limit: refusing the call would help nobody.
+fn timeout_parameter(query: &str) -> Option<Duration> {
+    let value = query.split('&').find_map(|pair| pair.strip_prefix("timeout="))?;
+    go_duration(value).filter(|timeout| !timeout.is_zero())
+}
+
+/// What Go's `time.Duration` prints: `10s`, `1m30s`, `1.5s`, `500ms`.
+fn go_duration(text: &str) -> Option<Duration> {
+    let mut rest = text;
+    let mut total = Duration::ZERO;
+    while !rest.is_empty() {
+        let number = rest.find(|character: char| !character.is_ascii_digit() && character != '.')?;
+        let (number, after) = rest.split_at(number);
+        let unit = after.find(|character: char| character.is_ascii_digit()).unwrap_or(after.len());
+        let (unit, after) = after.split_at(unit);
+        let seconds = match unit {
+            "h" => 3600.0,
+            "m" => 60.0,
+            "s" => 1.0,
+            "ms" => 1e-3,
+            "us" | "µs" => 1e-6,
+            "ns" => 1e-9,
+            _ => return None,
+        };
+        let part = Duration::try_from_secs_f64(number.parse::<f64>().ok()? * seconds).ok()?;
+        total = total.checked_add(part)?;
+        rest = after;
+    }
+    Some(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_as_go_writes_them() {
+        let milliseconds = Duration::from_millis;
+        for (text, expected) in [
+            ("10s", Some(milliseconds(10_000))),
+            ("1m30s", Some(milliseconds(90_000))),
+            ("1h0m1s", Some(milliseconds(3_601_000))),
+            ("1.5s", Some(milliseconds(1500))),
+            ("250ms", Some(milliseconds(250))),
+            ("", Some(Duration::ZERO)),
+            ("10", None),
+            ("s", None),
+            ("-1s", None),
+            ("1x", None),
+            ("1..s", None),
+            ("99999999999999999999h", None),
+        ] {
+            assert_eq!(go_duration(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_smaller_limit_counts_less_a_margin() {
+        let (second, hook) = (Duration::from_secs(1), Duration::from_secs(5));
+        for (query, expected) in [
+            (None, 4500),
+            (Some("timeout=2s"), 1800),
+            (Some("a=b&timeout=1s"), 900),
+            (Some("timeout=30s"), 4500),
+            (Some("timeout=0s"), 4500),
+            (Some("timeout=soon"), 4500),
+            (Some(""), 4500),
+        ] {
+            assert_eq!(budget(query, hook), Duration::from_millis(expected), "{query:?}");
+        }
+        assert_eq!(budget(Some("timeout=30s"), second * 60), Duration::from_millis(29_500));
+    }
+}

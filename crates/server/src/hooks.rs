@@ -1,0 +1,145 @@
+//! From a request on a hook's path to its answer.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use tokio::time::{Instant, timeout_at};
+use vestibule_admission::{Answer, Hook, Review, Verdict};
+
+use crate::body::{Bodies, Received};
+use crate::connection::Respond;
+use crate::deadline;
+use crate::gate::{Full as GateFull, Gate};
+use crate::observer::{Decided, Observer};
+use crate::probes::Readiness;
+use crate::refusal::{Refusal, Refused};
+
+/// Everything that is served over HTTPS.
+pub(crate) struct Hooks {
+    pub(crate) routes: BTreeMap<String, Route>,
+    pub(crate) bodies: Bodies,
+    pub(crate) gate: Gate,
+    pub(crate) readiness: Readiness,
+    pub(crate) observer: Arc<dyn Observer>,
+}
+
+/// A hook and the longest time it may take.
+pub(crate) struct Route {
+    pub(crate) hook: Hook,
+    pub(crate) timeout: Duration,
+}
+
+impl Respond for Hooks {
+    async fn respond(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+        match self.exchange(request).await {
+            Ok(answer) => response(answer),
+            Err(refused) => {
+                self.observer.refused(refused.refusal);
+                refused.response()
+            }
+        }
+    }
+}
+
+impl Hooks {
+    async fn exchange(&self, request: Request<Incoming>) -> Result<Answer, Refused> {
+        let began = Instant::now();
+        let (head, body) = request.into_parts();
+        let (route, body) = self.receive(&head, body).await.map_err(Refused::with_body_left)?;
+        let missing = self.readiness.missing();
+        if !missing.is_empty() {
+            return Err(Refusal::NotReady.because(format!("not ready: {}", missing.join(", "))));
+        }
+        let review =
+            Review::parse(&body.bytes).map_err(|error| Refusal::Unreadable.because(error.to_string()))?;
+
+        let budget = deadline::budget(head.uri.query(), route.timeout);
+        let verdict = self.decide(&route.hook, &review, began + budget, budget).await?;
+        let answer = route.hook.answer(&review, verdict);
+        self.observer.decided(&Decided {
+            hook: route.hook.name(),
+            hook_kind: route.hook.kind(),
+            request: &review.request,
+            decision: answer.decision,
+            elapsed: began.elapsed(),
+        });
+        Ok(answer)
+    }
+
+    async fn receive(&self, head: &Parts, body: Incoming) -> Result<(&Route, Received<'_>), Refused> {
+        let Some(route) = self.routes.get(head.uri.path()) else {
+            return Err(Refusal::UnknownPath.because("no hook is served at this path"));
+        };
+        if head.method != Method::POST {
+            return Err(Refusal::Method.because("a hook takes POST"));
+        }
+        if !is_json(&head.headers) {
+            return Err(Refusal::MediaType.because("a hook takes application/json"));
+        }
+        Ok((route, self.bodies.receive(body).await?))
+    }
+
+    /// Time spent waiting for a place counts against the deadline as well.
+    async fn decide(
+        &self,
+        hook: &Hook,
+        review: &Review<'_>,
+        deadline: Instant,
+        budget: Duration,
+    ) -> Result<Verdict, Refused> {
+        let mut caller = Caller { hook, observer: &*self.observer, waits: true };
+        let decision = timeout_at(deadline, async {
+            let _permit = self.gate.enter().await?;
+            Ok(hook.decide(&review.request, deadline.duration_since(Instant::now())).await)
+        });
+        let decision = decision.await;
+        caller.waits = false;
+        match decision {
+            Ok(Ok(verdict)) => Ok(verdict),
+            Ok(Err(GateFull)) => Err(Refusal::Overloaded.because("too many requests wait; try again")),
+            Err(_) => Ok(hook.out_of_time(budget)),
+        }
+    }
+}
+
+/// Tells when the caller is gone: then the future that waits for the decision is dropped, and this with it.
+struct Caller<'a> {
+    hook: &'a Hook,
+    observer: &'a dyn Observer,
+    waits: bool,
+}
+
+impl Drop for Caller<'_> {
+    fn drop(&mut self) {
+        if self.waits {
+            self.observer.abandoned(self.hook.name());
+        }
+    }
+}
+
+/// Whatever parameters it has. Absent, it is taken for what it can only be.
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(value) = headers.get(CONTENT_TYPE) else {
+        return true;
+    };
+    let media_type = value.to_str().unwrap_or_default().split(';').next().unwrap_or_default();
+    media_type.trim().eq_ignore_ascii_case("application/json")
+}
+
+fn response(answer: Answer) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(answer.body)));
+    *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(answer.content_type));
+    if let Some(seconds) = answer.retry_after_seconds {
+        headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}

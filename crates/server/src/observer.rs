@@ -1,0 +1,44 @@
+//! What the server tells of itself. It logs nothing.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use vestibule_admission::{Decision, HookKind, Request};
+
+use crate::Refusal;
+
+/// Told what happened, on the task where it happened: return soon. Everything has a default that does nothing.
+pub trait Observer: Send + Sync + 'static {
+    /// A hook reached a decision, by verdict or by fault.
+    fn decided(&self, _decided: &Decided<'_>) {}
+
+    /// A request was answered without asking a handler.
+    fn refused(&self, _refusal: Refusal) {}
+
+    /// The caller went away before the named hook had decided; its handler was dropped.
+    fn abandoned(&self, _hook: &str) {}
+
+    /// A handshake came to nothing. All the client says about a certificate that it does not trust is
+    /// `bad certificate`.
+    fn handshake_failed(&self, _peer: SocketAddr, _reason: &str) {}
+}
+
+/// One decision, for one line of log: who, what and how long, and no value of the object.
+#[non_exhaustive]
+pub struct Decided<'a> {
+    /// The hook's name.
+    pub hook: &'a str,
+    /// Which phase called it.
+    pub hook_kind: HookKind,
+    /// The request: uid, kind, namespace, name, operation. Its object is not for logs.
+    pub request: &'a Request<'a>,
+    /// What was decided.
+    pub decision: Decision,
+    /// From the end of the request's head to the answer.
+    pub elapsed: Duration,
+}
+
+/// Tells nobody.
+pub(crate) struct Silent;
+
+impl Observer for Silent {}

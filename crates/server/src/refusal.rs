@@ -1,0 +1,108 @@
+//! Requests that reach no handler.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderValue, Response, StatusCode};
+use http_body_util::Full;
+
+use crate::connection::BodyLeft;
+
+/// Why a request was answered without asking a handler. Each is one short line of text on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// 404: nothing is served at the path; it is compared exactly.
+    UnknownPath,
+    /// 405: hooks take POST only.
+    Method,
+    /// 415: a content type other than JSON.
+    MediaType,
+    /// 413: a body over the limit. A declared length is refused before anything is read.
+    TooLarge,
+    /// 408: the body did not arrive in time.
+    SlowBody,
+    /// 400: the body is no review, or broke off.
+    Unreadable,
+    /// 429 with `Retry-After`: too many requests are waiting, or too much body is in memory.
+    Overloaded,
+    /// 503 with `Retry-After`: something is still missing.
+    NotReady,
+}
+
+/// A refusal with the words for the client.
+pub(crate) struct Refused {
+    pub(crate) refusal: Refusal,
+    pub(crate) text: Cow<'static, str>,
+    /// Whether some of the request's body is still to come.
+    pub(crate) body_left: bool,
+}
+
+impl Refusal {
+    /// The HTTP status sent.
+    pub fn status(self) -> StatusCode {
+        match self {
+            Self::UnknownPath => StatusCode::NOT_FOUND,
+            Self::Method => StatusCode::METHOD_NOT_ALLOWED,
+            Self::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
+            Self::Unreadable => StatusCode::BAD_REQUEST,
+            Self::Overloaded => StatusCode::TOO_MANY_REQUESTS,
+            Self::NotReady => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    /// One lower-case word, for metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::UnknownPath => "unknown_path",
+            Self::Method => "method",
+            Self::MediaType => "media_type",
+            Self::TooLarge => "too_large",
+            Self::SlowBody => "slow_body",
+            Self::Unreadable => "unreadable",
+            Self::Overloaded => "overloaded",
+            Self::NotReady => "not_ready",
+        }
+    }
+
+    pub(crate) fn because(self, text: impl Into<Cow<'static, str>>) -> Refused {
+        Refused { refusal: self, text: text.into(), body_left: false }
+    }
+}
+
+impl Refused {
+    pub(crate) fn with_body_left(self) -> Self {
+        Self { body_left: true, ..self }
+    }
+
+    pub(crate) fn response(self) -> Response<Full<Bytes>> {
+        let mut response = text(self.refusal.status(), self.text);
+        if self.body_left {
+            response.extensions_mut().insert(BodyLeft);
+        }
+        let headers = response.headers_mut();
+        match self.refusal {
+            Refusal::Method => drop(headers.insert(ALLOW, HeaderValue::from_static("POST"))),
+            Refusal::Overloaded | Refusal::NotReady => {
+                drop(headers.insert(RETRY_AFTER, HeaderValue::from_static("1")));
+            }
+            _ => {}
+        }
+        response
+    }
+}
+
+/// A short line of text.
+pub(crate) fn text(status: StatusCode, text: impl Into<Cow<'static, str>>) -> Response<Full<Bytes>> {
+    let body = match text.into() {
+        Cow::Borrowed(text) => Bytes::from_static(text.as_bytes()),
+        Cow::Owned(text) => Bytes::from(text),
+    };
+    let mut response = Response::new(Full::new(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+}

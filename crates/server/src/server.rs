@@ -1,0 +1,305 @@
+//! Putting it together, and the accept loop.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+use vestibule_admission::Hook;
+
+use crate::body::Bodies;
+use crate::certificate::PresentCertificate;
+use crate::connection::{self, Respond};
+use crate::gate::Gate;
+use crate::hooks::{Hooks, Route};
+use crate::observer::{Observer, Silent};
+use crate::probes::{Metrics, Probes, Readiness};
+use crate::settings::Settings;
+use crate::shutdown::{Phase, Phases, Shutdown};
+use crate::tls;
+
+/// Connections to the probes at a time: kubelet and a scraper need a few.
+const MAX_PROBE_CONNECTIONS: usize = 64;
+/// The pause after an accept that failed, most often for want of file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// A server in the making.
+pub struct Server {
+    settings: Settings,
+    certificate: Arc<dyn PresentCertificate>,
+    routes: BTreeMap<String, Route>,
+    twice: Option<String>,
+    conditions: Arc<dyn Fn() -> Vec<String> + Send + Sync>,
+    metrics: Option<Metrics>,
+    observer: Arc<dyn Observer>,
+}
+
+/// A server whose addresses are taken: callers that connect now wait for [`serve`](Self::serve).
+pub struct Bound {
+    settings: Arc<Settings>,
+    listener: TcpListener,
+    address: SocketAddr,
+    probes: Option<(TcpListener, SocketAddr, Arc<Probes>)>,
+    acceptor: TlsAcceptor,
+    hooks: Arc<Hooks>,
+    shutdown: Shutdown,
+}
+
+/// Why a server cannot start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BindError {
+    /// The address is taken, or not ours to take.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// As in the settings.
+        address: SocketAddr,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// Two hooks on one path.
+    #[error("two hooks are to be served at {path}; give one of them another path")]
+    Path {
+        /// The path.
+        path: String,
+    },
+    /// No path begins otherwise.
+    #[error("the path {path:?} of a hook does not begin with `/`")]
+    Relative {
+        /// The path.
+        path: String,
+    },
+    /// The random generator of the system does not answer.
+    #[error("no random numbers from the system")]
+    Random,
+    /// The TLS library refuses the settings.
+    #[error("TLS cannot be set up: {0}")]
+    Tls(String),
+}
+
+impl Server {
+    /// A server without hooks.
+    pub fn new(settings: Settings, certificate: Arc<dyn PresentCertificate>) -> Self {
+        Self {
+            settings,
+            certificate,
+            routes: BTreeMap::new(),
+            twice: None,
+            conditions: Arc::new(Vec::new),
+            metrics: None,
+            observer: Arc::new(Silent),
+        }
+    }
+
+    /// Serves `hook` at exactly `path`, and gives its handler `timeout` (the registration's `timeoutSeconds`) or what the
+    /// caller asks for, whichever is less, less a tenth for the way back.
+    #[must_use]
+    pub fn route(mut self, path: impl Into<String>, hook: Hook, timeout: Duration) -> Self {
+        let path = path.into();
+        if self.routes.insert(path.clone(), Route { hook, timeout }).is_some() {
+            self.twice = Some(path);
+        }
+        self
+    }
+
+    /// What must hold before hooks are asked, beside a certificate: `conditions` returns what is still missing, in a few
+    /// words each. Asked at every request, so it must be cheap.
+    #[must_use]
+    pub fn ready_when(mut self, conditions: impl Fn() -> Vec<String> + Send + Sync + 'static) -> Self {
+        self.conditions = Arc::new(conditions);
+        self
+    }
+
+    /// Serves what `write` writes at `/metrics`, as `content_type`.
+    #[must_use]
+    pub fn metrics(
+        mut self,
+        content_type: &'static str,
+        write: impl Fn() -> String + Send + Sync + 'static,
+    ) -> Self {
+        self.metrics = Some(Metrics { content_type, write: Arc::new(write) });
+        self
+    }
+
+    /// Tells `observer` what happens.
+    #[must_use]
+    pub fn observer(mut self, observer: impl Observer) -> Self {
+        self.observer = Arc::new(observer);
+        self
+    }
+
+    /// Takes the addresses.
+    ///
+    /// # Errors
+    /// An address that cannot be taken, a path that is used twice or is none.
+    pub async fn bind(self) -> Result<Bound, BindError> {
+        let Self { settings, certificate, routes, twice, conditions, metrics, observer } = self;
+        if let Some(path) = twice {
+            return Err(BindError::Path { path });
+        }
+        if let Some(path) = routes.keys().find(|path| !path.starts_with('/')) {
+            return Err(BindError::Relative { path: path.clone() });
+        }
+        let shutdown = Shutdown::new();
+        let acceptor = tls::acceptor(settings.tls_min, Arc::clone(&certificate))?;
+        let readiness = Readiness { certificate, conditions };
+        let (listener, address) = listen(settings.listen).await?;
+        let probes = match settings.probes {
+            Some(address) => {
+                let (listener, address) = listen(address).await?;
+                let probes = Probes { readiness: readiness.clone(), metrics, phases: shutdown.phases() };
+                Some((listener, address, Arc::new(probes)))
+            }
+            None => None,
+        };
+        let hooks = Arc::new(Hooks {
+            routes,
+            bodies: Bodies::new(settings.max_body, settings.max_bodies, settings.body_timeout),
+            gate: Gate::new(settings.max_running, settings.max_waiting),
+            readiness,
+            observer,
+        });
+        Ok(Bound { settings: Arc::new(settings), listener, address, probes, acceptor, hooks, shutdown })
+    }
+}
+
+impl Bound {
+    /// Where HTTPS is served.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where the probes are served, if they are.
+    pub fn probes_address(&self) -> Option<SocketAddr> {
+        self.probes.as_ref().map(|(_, address, _)| *address)
+    }
+
+    /// The handle that ends the server.
+    pub fn shutdown(&self) -> Shutdown {
+        self.shutdown.clone()
+    }
+
+    /// Serves until told to end, and returns how many connections were cut off in the end.
+    pub async fn serve(self) -> usize {
+        let Self { settings, listener, probes, acceptor, hooks, shutdown, .. } = self;
+        let phases = shutdown.phases();
+        if let Some((listener, _, responder)) = probes {
+            let attendant = Arc::new(Plain { responder, settings: Arc::clone(&settings) });
+            let connections = Arc::new(Semaphore::new(MAX_PROBE_CONNECTIONS));
+            let phases = phases.clone();
+            tokio::spawn(async move {
+                tokio::select! {
+                    () = phases.reached(Phase::Aborting) => {}
+                    () = accept(&listener, &attendant, &connections, &phases) => {}
+                }
+            });
+        }
+        let capacity = u32::try_from(settings.max_connections).unwrap_or(u32::MAX);
+        let connections = Arc::new(Semaphore::new(capacity as usize));
+        let front = Arc::new(Front { acceptor, hooks, settings: Arc::clone(&settings) });
+        let until_the_last_leaves = async {
+            tokio::select! {
+                () = accept(&listener, &front, &connections, &phases) => {}
+                () = closing_time(&phases, settings.drain_delay) => {}
+            }
+            drop(listener);
+            // All permits are free when no connection is left.
+            connections.acquire_many(capacity).await.map(drop)
+        };
+        let cut = tokio::select! {
+            _ = until_the_last_leaves => 0,
+            () = time_is_up(&phases, settings.drain_timeout) => {
+                capacity as usize - connections.available_permits()
+            }
+        };
+        // The probes answer until now, so that nobody takes a draining server for a dead one.
+        shutdown.abort();
+        cut
+    }
+}
+
+async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), BindError> {
+    let failed = |source| BindError::Listen { address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let local = listener.local_addr().map_err(failed)?;
+    Ok((listener, local))
+}
+
+async fn closing_time(phases: &Phases, delay: Duration) {
+    phases.reached(Phase::Draining).await;
+    // Either ends the wait.
+    let _ = timeout(delay, phases.reached(Phase::Stopping)).await;
+}
+
+async fn time_is_up(phases: &Phases, drain_timeout: Duration) {
+    phases.reached(Phase::Draining).await;
+    // Either ends the wait.
+    let _ = timeout(drain_timeout, phases.reached(Phase::Aborting)).await;
+}
+
+/// Serves whoever comes, each on a task of its own, so that nobody waits for another's handshake.
+async fn accept<A: Attend>(
+    listener: &TcpListener,
+    attendant: &Arc<A>,
+    connections: &Arc<Semaphore>,
+    phases: &Phases,
+) {
+    // The semaphore is never closed.
+    while let Ok(permit) = Arc::clone(connections).acquire_owned().await {
+        let Ok((stream, peer)) = listener.accept().await else {
+            sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
+        let attendant = Arc::clone(attendant);
+        let phases = phases.clone();
+        tokio::spawn(async move {
+            let _permit = permit;
+            // Answers are written whole: waiting for more to send only delays them.
+            let _ = stream.set_nodelay(true);
+            let aborting = phases.clone();
+            tokio::select! {
+                () = aborting.reached(Phase::Aborting) => {}
+                () = attendant.attend(stream, peer, phases) => {}
+            }
+        });
+    }
+}
+
+/// Looks after one connection from accept to close.
+trait Attend: Send + Sync + 'static {
+    fn attend(&self, stream: TcpStream, peer: SocketAddr, phases: Phases) -> impl Future<Output = ()> + Send;
+}
+
+struct Front {
+    acceptor: TlsAcceptor,
+    hooks: Arc<Hooks>,
+    settings: Arc<Settings>,
+}
+
+struct Plain<R> {
+    responder: Arc<R>,
+    settings: Arc<Settings>,
+}
+
+impl Attend for Front {
+    async fn attend(&self, stream: TcpStream, peer: SocketAddr, phases: Phases) {
+        match timeout(self.settings.handshake_timeout, self.acceptor.accept(stream)).await {
+            Ok(Ok(stream)) => {
+                connection::serve(stream, Arc::clone(&self.hooks), &self.settings, phases).await;
+            }
+            Ok(Err(error)) => self.hooks.observer.handshake_failed(peer, &error.to_string()),
+            Err(_) => self.hooks.observer.handshake_failed(peer, "it took too long"),
+        }
+    }
+}
+
+impl<R: Respond> Attend for Plain<R> {
+    async fn attend(&self, stream: TcpStream, _peer: SocketAddr, phases: Phases) {
+        connection::serve(stream, Arc::clone(&self.responder), &self.settings, phases).await;
+    }
+}

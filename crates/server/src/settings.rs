@@ -1,0 +1,75 @@
+//! Every limit of the server, in one place.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+/// Limits, times and addresses. The defaults are right for a webhook behind a Service; the reasons are beside them.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// Where HTTPS is served; port 0 takes a free one. `0.0.0.0:10250`: the port that managed control planes are allowed
+    /// to reach.
+    pub listen: SocketAddr,
+    /// Where `/livez`, `/readyz` and `/metrics` are served without TLS. Nowhere, unless set.
+    pub probes: Option<SocketAddr>,
+    /// The oldest TLS accepted. 1.2, as kube-apiserver offers it.
+    pub tls_min: TlsVersion,
+    /// Connections held at a time; further ones wait to be accepted. 4096, about 40 KB each when idle. One API server
+    /// was seen to open 700.
+    pub max_connections: usize,
+    /// From accept to the end of the handshake. 10 s, the API server's own limit.
+    pub handshake_timeout: Duration,
+    /// From the first byte of a request to the end of its head. 10 s.
+    pub head_timeout: Duration,
+    /// From the end of the head to the end of the body. 10 s.
+    pub body_timeout: Duration,
+    /// How long a connection may rest between requests. 120 s: kube-apiserver closes its own after 90 s, and a server
+    /// that closes first fails the call that is just being sent.
+    pub idle_timeout: Duration,
+    /// The largest body, in bytes. 8 MiB; an object of 3 MiB is escaped to more, in the worst case to 28 MB.
+    pub max_body: usize,
+    /// The most that bodies may hold in memory together, in bytes, before new ones are turned away. 256 MiB.
+    pub max_bodies: usize,
+    /// Handlers that run at a time. 512.
+    pub max_running: usize,
+    /// Requests that wait for one of those to end; further ones are turned away with 429 at once. 512.
+    pub max_waiting: usize,
+    /// How long a draining server still accepts connections: until every API server knows that the endpoint is gone.
+    /// 10 s.
+    pub drain_delay: Duration,
+    /// From the start of a drain to the end, whatever is still open. 95 s: longer than the API server keeps an idle
+    /// connection, so that it is the one who closes.
+    pub drain_timeout: Duration,
+}
+
+/// A version of TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TlsVersion {
+    /// TLS 1.2 (RFC 5246)
+    V1_2,
+    /// TLS 1.3 (RFC 8446)
+    V1_3,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 10250)),
+            probes: None,
+            tls_min: TlsVersion::V1_2,
+            max_connections: 4096,
+            handshake_timeout: seconds(10),
+            head_timeout: seconds(10),
+            body_timeout: seconds(10),
+            idle_timeout: seconds(120),
+            max_body: 8 << 20,
+            max_bodies: 256 << 20,
+            max_running: 512,
+            max_waiting: 512,
+            drain_delay: seconds(10),
+            drain_timeout: seconds(95),
+        }
+    }
+}
