@@ -1,0 +1,115 @@
+//! Laws that hold for any two documents.
+
+use proptest::prelude::*;
+use serde_json::Value;
+use vestibule_patch::{Document, Operation, Pointer, Schema, diff, to_json};
+
+use crate::sample::{Json, document, edit, plain, schema, tape, write};
+
+fn many() -> ProptestConfig {
+    ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+fn value(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+proptest! {
+    #![proptest_config(many())]
+
+    #[test]
+    fn the_delta_makes_the_second_document_out_of_the_first(
+        before in document(), fresh in document(), mut script in tape(), mut spelling in tape(),
+        related in any::<bool>(), blind in any::<bool>(),
+    ) {
+        let mut after = if related { before.clone() } else { fresh.clone() };
+        edit(&mut after, &fresh, &mut script);
+        let (before, after) = (write(&before, &mut spelling), write(&after, &mut spelling));
+        let operations = diff(&before, &after, if blind { Schema::unknown() } else { schema() }).unwrap();
+
+        let mut document = Document::parse(&before).unwrap();
+        document.apply_all(&operations).unwrap();
+        prop_assert!(document.view().same_as(Document::parse(&after).unwrap().view()));
+        prop_assert_eq!(value(&document.to_json()), value(&after));
+
+        let json = to_json(&operations);
+        let independent: json_patch::Patch = serde_json::from_str(&json).unwrap();
+        let mut independently = value(&before);
+        json_patch::patch(&mut independently, &independent).unwrap();
+        prop_assert_eq!(independently, value(&after));
+
+        let again: Vec<Operation> = serde_json::from_str(&json).unwrap();
+        prop_assert_eq!(to_json(&again), json);
+    }
+
+    #[test]
+    fn equal_documents_give_nothing(document in document(), mut one in tape(), mut other in tape()) {
+        let (one, other) = (write(&document, &mut one), write(&document, &mut other));
+        prop_assert_eq!(to_json(&diff(&one, &other, schema()).unwrap()), "[]");
+        prop_assert!(Document::parse(&one).unwrap().view().same_as(Document::parse(&other).unwrap().view()));
+    }
+
+    #[test]
+    fn documents_that_are_not_the_same_give_something(one in document(), other in document()) {
+        let (one, other) = (plain(&one), plain(&other));
+        let same = Document::parse(&one).unwrap().view().same_as(Document::parse(&other).unwrap().view());
+        prop_assert_eq!(diff(&one, &other, schema()).unwrap().is_empty(), same);
+    }
+
+    #[test]
+    fn an_insertion_is_one_add(
+        items in prop::collection::vec(document(), 0..6), item in document(), mut place in tape(),
+        list in prop::sample::select(&["atomic", "named", "plain", "ports", "set"][..]),
+    ) {
+        let mut more = items.clone();
+        more.insert(place.below(items.len() + 1), item);
+        let holding = |items| plain(&Json::Object(vec![(list.to_owned(), Json::Array(items))]));
+        let operations = diff(&holding(items.clone()), &holding(more.clone()), schema()).unwrap();
+        prop_assert_eq!(operations.iter().map(Operation::name).collect::<Vec<_>>(), ["add"]);
+        let back = diff(&holding(more), &holding(items), schema()).unwrap();
+        prop_assert_eq!(back.iter().map(Operation::name).collect::<Vec<_>>(), ["remove"]);
+    }
+
+    #[test]
+    fn views_agree_with_a_parsed_tree(json in document(), mut spelling in tape()) {
+        let text = write(&json, &mut spelling);
+        let parsed = value(&text);
+        let document = Document::parse(&text).unwrap();
+        prop_assert_eq!(value(&plain(&crate::sample::read(document.view()))), parsed.clone());
+        for (name, member) in parsed.as_object().unwrap() {
+            let found = document.at(&Pointer::root().child(name)).unwrap();
+            prop_assert_eq!(&value(&found.to_json()), member);
+        }
+    }
+
+    #[test]
+    fn pointers_survive_being_written(tokens in prop::collection::vec("[a~/01\\\\\"é]{0,4}", 0..5)) {
+        let mut pointer = Pointer::root();
+        tokens.iter().for_each(|token| pointer.push(token));
+        let read: Pointer = pointer.as_str().parse().unwrap();
+        prop_assert_eq!(&read, &pointer);
+        prop_assert_eq!(read.tokens().collect::<Vec<_>>(), tokens);
+        prop_assert_eq!(serde_json::from_str::<Pointer>(&serde_json::to_string(&pointer).unwrap()).unwrap(), pointer);
+    }
+
+    #[test]
+    fn operations_survive_being_written(kind in 0..6_usize, from in "(/[a-z~]{0,3}){0,3}", json in document()) {
+        let mut path = Pointer::root();
+        path.push(&from);
+        let from = path.child("from");
+        let value = serde_json::value::RawValue::from_string(plain(&json)).unwrap();
+        let operation = match kind {
+            0 => Operation::Add { path, value },
+            1 => Operation::Remove { path },
+            2 => Operation::Replace { path, value },
+            3 => Operation::Move { from, path },
+            4 => Operation::Copy { from, path },
+            _ => Operation::Test { path, value },
+        };
+        let written = serde_json::to_string(&operation).unwrap();
+        prop_assert_eq!(format!("[{written}]"), to_json(std::slice::from_ref(&operation)));
+        let read: Operation = serde_json::from_str(&written).unwrap();
+        prop_assert_eq!(serde_json::to_string(&read).unwrap(), written);
+        prop_assert_eq!(read.name(), operation.name());
+    }
+}

@@ -1,0 +1,12 @@
+//! What the crate promises, from outside.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+mod hostile;
+mod laws;
+mod lists;
+mod lossless;
+mod operations;
+mod sample;
+mod scale;
+mod three_way;
+mod views;
