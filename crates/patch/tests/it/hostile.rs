@@ -1,1 +1,105 @@
+//! Depth and size end in an error.
 
+use serde_json::value::RawValue;
+use vestibule_patch::{
+    ApplyErrorKind, Document, DocumentError, LayError, MAX_DEPTH, Operation, Pointer, Schema, View, diff, lay,
+};
+
+fn nested(open: &str, close: &str, depth: usize) -> String {
+    open.repeat(depth) + "1" + &close.repeat(depth)
+}
+
+#[test]
+fn a_hundred_thousand_levels_are_refused() {
+    let far = MAX_DEPTH + 1;
+    for text in
+        [nested("[", "]", 100_000), "[".repeat(100_000), nested("[", "]", far), nested("{\"a\":", "}", far)]
+    {
+        let error = Document::parse(&text).err().unwrap();
+        assert!(matches!(error, DocumentError::Depth { line: 1, .. }), "{error}");
+        assert!(matches!(diff("1", &text, Schema::unknown()), Err(DocumentError::Depth { .. })));
+        assert!(matches!(lay("1", "1", &text, Schema::unknown()), Err(LayError::Onto(_))));
+    }
+}
+
+#[test]
+fn the_deepest_documents_allowed_work() {
+    let deepest = nested("[", "]", MAX_DEPTH);
+    let other = deepest.replace('1', "2");
+    let operations = diff(&deepest, &other, Schema::unknown()).unwrap();
+    let mut document = Document::parse(&deepest).unwrap();
+    document.apply_all(&operations).unwrap();
+    assert_eq!(document.to_json(), other);
+}
+
+#[test]
+fn views_of_foreign_values_do_not_overflow_either() {
+    let deep = |spaces: &str| {
+        RawValue::from_string(format!("{}{spaces}{}", "[".repeat(100_000), "]".repeat(100_000))).unwrap()
+    };
+    let (one, other, again) = (deep(""), deep(" "), deep(""));
+    assert!(View::of(&one).same_as(View::of(&again)));
+    assert!(!View::of(&one).same_as(View::of(&other)));
+    let mut document = Document::parse("[1]").unwrap();
+    let operation = Operation::Test { path: Pointer::root(), value: other };
+    assert_eq!(document.apply(&operation).unwrap_err().kind, ApplyErrorKind::Differs);
+}
+
+#[test]
+fn no_operation_makes_a_document_too_deep() {
+    let (value, path) =
+        (RawValue::from_string(nested("[", "]", MAX_DEPTH)).unwrap(), Pointer::root().item(0));
+    let mut document = Document::parse("[{}]").unwrap();
+    for operation in [
+        Operation::Add { path: path.clone(), value: value.clone() },
+        Operation::Replace { path: path.clone(), value },
+    ] {
+        assert_eq!(document.apply(&operation).unwrap_err().kind, ApplyErrorKind::Depth);
+    }
+    let text = format!("[[],{}]", nested("[", "]", MAX_DEPTH - 1));
+    for operation in [
+        Operation::Move { from: Pointer::root().item(1), path: path.item(0) },
+        Operation::Copy { from: Pointer::root().item(1), path: path.item(0) },
+    ] {
+        let mut document = Document::parse(&text).unwrap();
+        assert_eq!(document.apply(&operation).unwrap_err().kind, ApplyErrorKind::Depth);
+    }
+    let far = Pointer::root().child(&"x/".repeat(100_000)).as_str().replace("~1", "/").parse().unwrap();
+    assert_eq!(document.apply(&Operation::Remove { path: far }).unwrap_err().kind, ApplyErrorKind::NoParent);
+}
+
+#[test]
+fn copies_do_not_grow_without_end() {
+    let text = format!(r#"["{}"]"#, "x".repeat(1000));
+    let mut document = Document::parse(&text).unwrap();
+    let double = Operation::Copy { from: Pointer::root(), path: Pointer::root().child("-") };
+    let error = (0..40).find_map(|_| document.apply(&double).err()).unwrap();
+    assert_eq!(error.kind, ApplyErrorKind::Size);
+    assert!(document.to_json().len() < 8 << 20);
+}
+
+#[test]
+fn what_is_no_json_is_named_by_its_place() {
+    for (text, says) in [
+        ("", "not JSON: a value expected at line 1 column 1"),
+        ("{\n \"a\" 1}", "not JSON: `:` expected at line 2 column 6"),
+        ("[1,]", "not JSON: a value expected at line 1 column 4"),
+        ("{\"a\":1,}", "not JSON: a member's name expected at line 1 column 8"),
+        ("[1 2]", "not JSON: `,` or `]` expected at line 1 column 4"),
+        ("{\"a\":1]", "not JSON: `,` or `}` expected at line 1 column 7"),
+        ("1 2", "not JSON: the end expected at line 1 column 3"),
+        ("01", "not JSON: the end expected at line 1 column 2"),
+        ("1.", "not JSON: a digit expected at line 1 column 3"),
+        ("-", "not JSON: a digit expected at line 1 column 2"),
+        ("1e+", "not JSON: a digit expected at line 1 column 4"),
+        ("nul", "not JSON: a value expected at line 1 column 1"),
+        ("\"\\x\"", "not JSON: an escape expected at line 1 column 3"),
+        ("\"\\u00g0\"", "not JSON: a hexadecimal digit expected at line 1 column 6"),
+        ("\"a\nb\"", "not JSON: the end of a string expected at line 1 column 3"),
+        ("\"a", "not JSON: the end of a string expected at line 1 column 3"),
+        ("\u{feff}1", "not JSON: a value expected at line 1 column 1"),
+    ] {
+        assert_eq!(Document::parse(text).err().unwrap().to_string(), says, "{text}");
+        assert!(serde_json::from_str::<&RawValue>(text).is_err(), "{text}");
+    }
+}

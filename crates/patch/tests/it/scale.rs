@@ -1,1 +1,86 @@
+//! Long lists take time in proportion to their length, whatever was done to them.
 
+use std::time::{Duration, Instant};
+
+use vestibule_patch::{Document, Operation, diff, lay};
+
+use crate::sample::schema;
+
+const LENGTH: usize = 10_000;
+
+fn check(list: &str, before: &[String], after: &[String], most: usize) {
+    let text = |items: &[String]| format!(r#"{{"{list}":[{}]}}"#, items.join(","));
+    let (before, after) = (text(before), text(after));
+    let start = Instant::now();
+    let operations = diff(&before, &after, schema()).unwrap();
+    let mut document = Document::parse(&before).unwrap();
+    document.apply_all(&operations).unwrap();
+    // A minute is what a quadratic alignment takes here; the bound leaves room for a busy machine.
+    assert!(start.elapsed() < Duration::from_secs(20), "{list}: {:?}", start.elapsed());
+    assert!(document.view().same_as(Document::parse(&after).unwrap().view()));
+    assert!(operations.len() <= most, "{list}: {} operations", operations.len());
+}
+
+fn objects(range: std::ops::Range<usize>, x: usize) -> Vec<String> {
+    range.map(|n| format!(r#"{{"name":"n{n}","x":{x},"y":{n},"z":[1]}}"#)).collect()
+}
+
+#[test]
+fn an_insertion_at_either_end_or_between() {
+    for list in ["named", "plain"] {
+        for place in [0, LENGTH / 2, LENGTH] {
+            let (before, mut after) = (objects(0..LENGTH, 0), objects(0..LENGTH, 0));
+            after.insert(place, r#"{"name":"new"}"#.to_owned());
+            check(list, &before, &after, 1);
+            check(list, &after, &before, 1);
+        }
+    }
+}
+
+#[test]
+fn changes_far_apart() {
+    for list in ["named", "plain"] {
+        let (before, mut after) = (objects(0..LENGTH, 0), objects(0..LENGTH, 0));
+        after[0] = r#"{"name":"n0","x":1,"y":0,"z":[1]}"#.to_owned();
+        after[LENGTH - 1] = after[LENGTH - 1].replace("\"x\":0", "\"x\":1");
+        after.remove(LENGTH / 2);
+        check(list, &before, &after, 3);
+    }
+}
+
+#[test]
+fn a_change_in_every_item() {
+    for list in ["named", "plain"] {
+        check(list, &objects(0..LENGTH, 0), &objects(0..LENGTH, 1), LENGTH);
+    }
+}
+
+#[test]
+fn nothing_in_common_and_everything_alike() {
+    check("plain", &objects(0..LENGTH, 0), &objects(LENGTH..2 * LENGTH, 1), LENGTH);
+    let (ones, mut twos) = (vec!["1".to_owned(); LENGTH], vec!["1".to_owned(); LENGTH]);
+    (twos[0], twos[LENGTH - 1]) = ("2".to_owned(), "2".to_owned());
+    check("plain", &ones, &twos, 3);
+}
+
+#[test]
+fn the_other_way_round() {
+    let (before, mut after) = (objects(0..LENGTH, 0), objects(0..LENGTH, 0));
+    after.rotate_left(1);
+    check("named", &before, &after, 1);
+    check("plain", &before, &after, 1);
+    let (before, mut after) = (objects(0..1000, 0), objects(0..1000, 0));
+    after.reverse();
+    check("named", &before, &after, 999);
+}
+
+#[test]
+fn unknown_fields_in_every_item() {
+    let text = |items: Vec<String>| format!(r#"{{"named":[{}]}}"#, items.join(","));
+    let (before, onto) = (objects(0..LENGTH, 0), objects(0..LENGTH, 0));
+    let onto: Vec<String> = onto.iter().map(|item| item.replacen('{', r#"{"unknown":1.0,"#, 1)).collect();
+    let mut after = before.clone();
+    after.insert(0, r#"{"name":"new"}"#.to_owned());
+    let operations = lay(&text(before), &text(after), &text(onto), schema()).unwrap();
+    assert_eq!(operations.iter().map(Operation::name).collect::<Vec<_>>(), ["add"]);
+}

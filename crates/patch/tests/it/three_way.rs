@@ -1,1 +1,175 @@
+//! A change made on what the types can hold, laid on the object as it was received.
 
+use vestibule_patch::{Document, Schema, diff, lay, to_json};
+
+use crate::sample::schema;
+
+fn check(before: &str, after: &str, onto: &str, patch: &str, result: &str) {
+    let operations = lay(before, after, onto, schema()).unwrap();
+    assert_eq!(to_json(&operations), patch);
+    let mut document = Document::parse(onto).unwrap();
+    document.apply_all(&operations).unwrap();
+    assert_eq!(document.to_json(), result);
+}
+
+#[test]
+fn a_prepended_item_does_not_inherit() {
+    check(
+        r#"{"named":[{"name":"old"}]}"#,
+        r#"{"named":[{"name":"new"},{"name":"old"}]}"#,
+        r#"{"named":[{"name":"old","restartPolicy":"Always"}]}"#,
+        r#"[{"op":"add","path":"/named/0","value":{"name":"new"}}]"#,
+        r#"{"named":[{"name":"new"},{"name":"old","restartPolicy":"Always"}]}"#,
+    );
+}
+
+#[test]
+fn a_prepended_item_does_not_inherit_without_keys_either() {
+    check(
+        r#"{"plain":[{"a":1,"b":2}]}"#,
+        r#"{"plain":[{"a":1,"b":3},{"a":1,"b":2,"c":3}]}"#,
+        r#"{"plain":[{"a":1,"b":2,"unknown":1.0}]}"#,
+        r#"[{"op":"add","path":"/plain/0","value":{"a":1,"b":3}},{"op":"add","path":"/plain/1/c","value":3}]"#,
+        r#"{"plain":[{"a":1,"b":3},{"a":1,"b":2,"unknown":1.0,"c":3}]}"#,
+    );
+}
+
+#[test]
+fn a_moved_item_takes_along_what_is_its_own() {
+    check(
+        r#"{"named":[{"name":"a"},{"name":"b"},{"name":"c"}]}"#,
+        r#"{"named":[{"name":"c","x":1},{"name":"a"},{"name":"b"}]}"#,
+        r#"{"named":[{"name":"a"},{"name":"b"},{"name":"c","unknown":1e400}]}"#,
+        r#"[{"op":"move","from":"/named/2","path":"/named/0"},{"op":"add","path":"/named/0/x","value":1}]"#,
+        r#"{"named":[{"name":"c","unknown":1e400,"x":1},{"name":"a"},{"name":"b"}]}"#,
+    );
+}
+
+#[test]
+fn a_removed_item_takes_its_unknown_fields_away() {
+    check(
+        r#"{"named":[{"name":"a"},{"name":"b"}]}"#,
+        r#"{"named":[{"name":"b"}]}"#,
+        r#"{"named":[{"name":"a","unknown":1},{"name":"b","unknown":2}]}"#,
+        r#"[{"op":"remove","path":"/named/0"}]"#,
+        r#"{"named":[{"name":"b","unknown":2}]}"#,
+    );
+}
+
+#[test]
+fn another_item_in_the_same_place_inherits_nothing() {
+    check(
+        r#"{"named":[{"name":"a"},{"name":"b"}]}"#,
+        r#"{"named":[{"name":"a"},{"name":"c"}]}"#,
+        r#"{"named":[{"name":"a"},{"name":"b","unknown":2}]}"#,
+        r#"[{"op":"replace","path":"/named/1","value":{"name":"c"}}]"#,
+        r#"{"named":[{"name":"a"},{"name":"c"}]}"#,
+    );
+}
+
+#[test]
+fn a_missing_parent_is_added_once_and_whole() {
+    for (onto, result) in
+        [("{}", r#"{"child":{"a":1,"b":2}}"#), (r#"{"child":null}"#, r#"{"child":{"a":1,"b":2}}"#)]
+    {
+        check(
+            r#"{"child":{}}"#,
+            r#"{"child":{"a":1,"b":2}}"#,
+            onto,
+            r#"[{"op":"add","path":"/child","value":{"a":1,"b":2}}]"#,
+            result,
+        );
+    }
+}
+
+#[test]
+fn a_null_list_counts_as_absent() {
+    check(
+        r#"{"named":[]}"#,
+        r#"{"named":[{"name":"a"}]}"#,
+        r#"{"named":null}"#,
+        r#"[{"op":"add","path":"/named","value":[{"name":"a"}]}]"#,
+        r#"{"named":[{"name":"a"}]}"#,
+    );
+    check(r#"{"named":[]}"#, r#"{"named":[]}"#, r#"{"named":null}"#, "[]", r#"{"named":null}"#);
+}
+
+#[test]
+fn a_whole_document_of_another_kind_is_replaced() {
+    check("{}", r#"{"a":1}"#, "null", r#"[{"op":"replace","path":"","value":{"a":1}}]"#, r#"{"a":1}"#);
+}
+
+#[test]
+fn a_member_that_types_see_nothing_in_keeps_what_it_holds() {
+    check(
+        "{}",
+        r#"{"child":{"a":1},"plain":[1]}"#,
+        r#"{"child":{"unknown":1},"plain":["unknown"]}"#,
+        r#"[{"op":"add","path":"/child/a","value":1},{"op":"add","path":"/plain/1","value":1}]"#,
+        r#"{"child":{"unknown":1,"a":1},"plain":["unknown",1]}"#,
+    );
+}
+
+#[test]
+fn defaults_of_keys_are_filled_in() {
+    check(
+        r#"{"ports":[{"port":53},{"port":53,"protocol":"UDP"}]}"#,
+        r#"{"ports":[{"port":53,"protocol":"UDP","x":1},{"port":53,"protocol":"TCP","x":2}]}"#,
+        r#"{"ports":[{"port":53,"protocol":null,"unknown":1},{"port":53,"protocol":"UDP"}]}"#,
+        concat!(
+            r#"[{"op":"move","from":"/ports/1","path":"/ports/0"},"#,
+            r#"{"op":"add","path":"/ports/0/x","value":1},{"op":"add","path":"/ports/1/protocol","value":"TCP"},"#,
+            r#"{"op":"add","path":"/ports/1/x","value":2}]"#
+        ),
+        concat!(
+            r#"{"ports":[{"port":53,"protocol":"UDP","x":1},"#,
+            r#"{"port":53,"protocol":"TCP","unknown":1,"x":2}]}"#
+        ),
+    );
+}
+
+#[test]
+fn doubled_keys_are_told_apart_by_what_they_hold() {
+    check(
+        r#"{"named":[{"name":"a","x":1},{"name":"a","x":2}]}"#,
+        r#"{"named":[{"name":"a","x":1},{"name":"b"},{"name":"a","x":3}]}"#,
+        r#"{"named":[{"name":"a","x":1,"unknown":1},{"name":"a","x":2,"unknown":2}]}"#,
+        concat!(
+            r#"[{"op":"add","path":"/named/1","value":{"name":"b"}},"#,
+            r#"{"op":"replace","path":"/named/2/x","value":3}]"#
+        ),
+        r#"{"named":[{"name":"a","x":1,"unknown":1},{"name":"b"},{"name":"a","x":3,"unknown":2}]}"#,
+    );
+}
+
+#[test]
+fn items_that_decoding_left_out_stay_where_they_are() {
+    check(
+        r#"{"named":[{"name":"a"},{"name":"c"}]}"#,
+        r#"{"named":[{"name":"z"},{"name":"a"},{"name":"c","x":1}]}"#,
+        r#"{"named":[{"name":"a"},{"other":"b"},{"name":"c"}]}"#,
+        concat!(
+            r#"[{"op":"add","path":"/named/0","value":{"name":"z"}},"#,
+            r#"{"op":"add","path":"/named/3/x","value":1}]"#
+        ),
+        r#"{"named":[{"name":"z"},{"name":"a"},{"other":"b"},{"name":"c","x":1}]}"#,
+    );
+}
+
+#[test]
+fn a_number_is_replaced_only_if_it_is_written_otherwise() {
+    check(r#"{"x":1}"#, r#"{"x":1}"#, r#"{"x":1.0}"#, "[]", r#"{"x":1.0}"#);
+    let operations = diff(r#"{"x":1}"#, r#"{"x":1.0}"#, Schema::unknown()).unwrap();
+    assert_eq!(to_json(&operations), r#"[{"op":"replace","path":"/x","value":1.0}]"#);
+}
+
+#[test]
+fn an_item_reaches_its_place_in_a_list_the_types_have_shortened() {
+    check(
+        r#"{"set":["a","b"]}"#,
+        r#"{"set":["a","b","c"]}"#,
+        r#"{"set":["A","b"]}"#,
+        r#"[{"op":"add","path":"/set/2","value":"c"}]"#,
+        r#"{"set":["A","b","c"]}"#,
+    );
+}
