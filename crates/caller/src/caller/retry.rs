@@ -1,0 +1,49 @@
+//! When an answer is no answer yet.
+
+use std::time::Duration;
+
+/// How often one call is repeated at the server's wish.
+const RETRIES: u32 = 10;
+
+#[derive(Default)]
+pub(super) struct Retries {
+    done: u32,
+}
+
+impl Retries {
+    /// How long to wait before the same request is sent again; `None` where the answer stands.
+    pub(super) fn pause(&mut self, status: u16, retry_after: Option<&str>) -> Option<Duration> {
+        let asks = status == 429 || status >= 500;
+        // The header's date form and negative numbers are not understood.
+        let seconds = retry_after.filter(|_| asks)?.parse::<u32>().ok()?;
+        (self.done < RETRIES).then(|| {
+            self.done += 1;
+            Duration::from_secs(seconds.into())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_busy_answers_with_whole_seconds_are_repeated() {
+        let pause = |status, header| Retries::default().pause(status, header);
+        for status in [429, 500, 503, 599] {
+            assert_eq!(pause(status, Some("2")), Some(Duration::from_secs(2)), "{status}");
+            assert_eq!(pause(status, None), None, "{status}");
+            assert_eq!(pause(status, Some("Wed, 21 Oct 2026 07:28:00 GMT")), None, "{status}");
+        }
+        for status in [200, 400, 403, 404] {
+            assert_eq!(pause(status, Some("2")), None, "{status}");
+        }
+    }
+
+    #[test]
+    fn ten_times_at_most() {
+        let mut retries = Retries::default();
+        let granted = (0..20).filter(|_| retries.pause(503, Some("0")).is_some()).count();
+        assert_eq!(granted, 10);
+    }
+}

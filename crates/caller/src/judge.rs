@@ -1,0 +1,66 @@
+//! What kube-apiserver makes of an answer (APISERVER.md 1.5 and 1.6).
+//!
+//! Where this judge differs from kube-apiserver, it is stricter: YAML answers are not read, and patches follow RFC 6902
+//! to the letter, so a `replace` of a missing member, a negative or zero-padded index or an `add` without value fails
+//! here although Go's library takes it. Of the patched object only `apiVersion` and `kind` are checked: this room knows
+//! no schema.
+
+mod audit;
+mod body;
+mod patch;
+mod response;
+mod status;
+mod warnings;
+
+use crate::outcome::{Allowed, Denied, Failed, Outcome};
+use crate::{Answer, Hook, Review};
+use response::Response;
+
+/// Judges an answer as kube-apiserver would.
+pub fn judge(review: &Review, hook: &Hook, answer: &Answer) -> Outcome {
+    weigh(review, hook, answer).unwrap_or_else(Outcome::Failed)
+}
+
+fn weigh(review: &Review, hook: &Hook, answer: &Answer) -> Result<Outcome, Failed> {
+    let failed_to_call = |why: String| Failed::calling(hook, &format!("failed to call webhook: {why}"));
+    let body = body::read(review.version(), answer).map_err(failed_to_call)?;
+    let response = response::decode(&body).map_err(failed_to_call)?;
+    let response = response::verify(&body, response, review, hook.kind())
+        .map_err(|why: String| Failed::calling(hook, &format!("received invalid webhook response: {why}")))?;
+    if !response.allowed {
+        return Ok(Outcome::Denied(deny(response, hook)));
+    }
+    let patched = patch::apply(&response, review.object(), hook)?;
+    let (object, patch) = match patched {
+        Some(patched) => (Some(patched.object), Some(patched.patch)),
+        None => (review.object().cloned(), None),
+    };
+    Ok(Outcome::Allowed(Allowed {
+        object,
+        patch,
+        warnings: warnings::sort(response.warnings),
+        audit_annotations: audit::sort(hook.name(), response.audit_annotations),
+    }))
+}
+
+/// A denial never looks like a success, and always says who denied.
+fn deny(response: Response, hook: &Hook) -> Denied {
+    let status = response.status;
+    let denied_by = format!("admission webhook {:?} denied the request", hook.name());
+    let message = if !status.message.is_empty() {
+        format!("{denied_by}: {}", status.message)
+    } else if !status.reason.is_empty() {
+        format!("{denied_by}: {}", status.reason)
+    } else {
+        format!("{denied_by} without explanation")
+    };
+    Denied {
+        code: if status.code < 400 { 400 } else { status.code },
+        reason: status.reason,
+        message,
+        causes: status.causes,
+        retry_after_seconds: (status.retry_after_seconds > 0).then_some(status.retry_after_seconds),
+        warnings: warnings::sort(response.warnings),
+        audit_annotations: audit::sort(hook.name(), response.audit_annotations),
+    }
+}

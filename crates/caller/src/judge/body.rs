@@ -1,0 +1,92 @@
+//! From bytes to a decoded AdmissionReview, with the words of client-go's decoder where it fails.
+
+use serde_json::Value;
+
+use super::status;
+use crate::{Answer, ReviewVersion};
+
+/// The group and kind every answer must be of.
+const GROUP: &str = "admission.k8s.io";
+const KIND: &str = "AdmissionReview";
+
+/// Reads the answer's review; the error is what client-go says.
+pub(super) fn read(sent: ReviewVersion, answer: &Answer) -> Result<Value, String> {
+    if let Some(content_type) = &answer.content_type
+        && !is_media_type(content_type)
+    {
+        return Err("Internal error occurred: mime: no media type".to_owned());
+    }
+    if !(200..=206).contains(&answer.status) {
+        return Err(status::message(answer));
+    }
+    if answer.body.is_empty() {
+        let content_type = answer.content_type.as_deref().unwrap_or("application/json");
+        let status = answer.status;
+        return Err(format!("0-length response with status code: {status} and content type: {content_type}"));
+    }
+    let review = parse(&answer.body)?;
+    check_type(&review, sent)?;
+    Ok(review)
+}
+
+/// `type` or `type/subtype`, parameters aside.
+fn is_media_type(content_type: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    let is_token =
+        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'/');
+    essence.split_once('/').map_or(is_token(essence), |(main, sub)| is_token(main) && is_token(sub))
+}
+
+/// Of a member written twice the last one counts; invalid UTF-8 is replaced; a byte order mark is skipped.
+fn parse(body: &[u8]) -> Result<Value, String> {
+    let text = String::from_utf8_lossy(body);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let review = serde_json::from_str(text)
+        .map_err(|error| format!("couldn't get version/kind; json parse error: {error}"))?;
+    match review {
+        Value::Object(_) => Ok(review),
+        other => Err(format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {} into an object",
+            type_name(&other)
+        )),
+    }
+}
+
+/// The decoder takes a missing apiVersion or kind for the expected one, and finds no Go type for others.
+fn check_type(review: &Value, sent: ReviewVersion) -> Result<(), String> {
+    let api_version = text(review, "apiVersion")?.unwrap_or(sent.api_version());
+    let kind = text(review, "kind")?.unwrap_or(KIND);
+    let version = api_version.strip_prefix(GROUP).and_then(|rest| rest.strip_prefix('/'));
+    match version {
+        Some("v1" | "v1beta1") if kind == KIND && api_version == sent.api_version() => Ok(()),
+        Some(got @ ("v1" | "v1beta1")) if kind == KIND => Err(format!(
+            "converting ({got}.AdmissionReview) to ({}.AdmissionReview): unknown conversion",
+            if got == "v1" { "v1beta1" } else { "v1" }
+        )),
+        _ => Err(format!("no kind {kind:?} is registered for version {api_version:?}")),
+    }
+}
+
+/// A string member that says something.
+pub(super) fn text<'a>(review: &'a Value, field: &str) -> Result<Option<&'a str>, String> {
+    match review.get(field) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.as_str()).filter(|text| !text.is_empty())),
+        Some(other) => Err(format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {} into field {field} of type string",
+            type_name(other)
+        )),
+    }
+}
+
+/// What Go calls the type of a JSON value.
+pub(super) fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}

@@ -1,0 +1,131 @@
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::{Value, json};
+use vestibule_caller::{Admission, Answer, FailurePolicy, Outcome, Review, judge};
+
+use super::{UID, allowed, mutating, pod, review};
+
+#[test]
+fn a_patch_is_applied() {
+    let patch = json!([
+        {"op": "test", "path": "/kind", "value": "Pod"},
+        {"op": "add", "path": "/metadata/annotations", "value": {}},
+        {"op": "add", "path": "/metadata/annotations/example.com~1a", "value": "1"},
+        {"op": "add", "path": "/spec/containers/-", "value": {"name": "proxy"}},
+    ]);
+    let Outcome::Allowed(outcome) = judge(&review(), &mutating(), &patched(&patch)) else {
+        panic!("not allowed")
+    };
+    let object = outcome.object.unwrap();
+    assert_eq!(object["metadata"]["annotations"], json!({"example.com/a": "1"}));
+    assert_eq!(object["spec"]["containers"][1]["name"], "proxy");
+    assert_eq!(outcome.patch, Some(patch));
+}
+
+#[test]
+fn an_array_of_numbers_is_a_patch_too() {
+    let patch = json!([{"op": "remove", "path": "/metadata/labels"}]);
+    let numbers: Vec<u8> = patch.to_string().into_bytes();
+    let answer = Answer::json(200, allowed(json!({"patch": numbers, "patchType": "JSONPatch"})));
+    let Outcome::Allowed(outcome) = judge(&review(), &mutating(), &answer) else { panic!("not allowed") };
+    assert!(outcome.object.unwrap()["metadata"].get("labels").is_none());
+}
+
+#[test]
+fn an_empty_patch_is_none() {
+    for patch in [json!([]), Value::Null] {
+        for review in [review(), deletion()] {
+            let Outcome::Allowed(outcome) = judge(&review, &mutating(), &patched(&patch)) else {
+                panic!("{patch}")
+            };
+            assert!(outcome.patch.is_none(), "{patch}");
+            assert_eq!(outcome.object.as_ref(), review.object(), "{patch}");
+        }
+    }
+}
+
+#[test]
+fn an_unusable_patch_is_refused_under_ignore_too() {
+    let step = |op: &str, path: &str, value: Value| json!([{"op": op, "path": path, "value": value}]);
+    let cases = [
+        (
+            step("add", "/metadata/annotations/q", json!("1")),
+            r#"add operation does not apply: doc is missing path: "/metadata/annotations/q": missing value"#,
+        ),
+        (
+            step("add", "/spec/containers/5", json!({})),
+            "error in add for path: '/spec/containers/5': Unable to access invalid index: 5",
+        ),
+        (
+            json!([{"op": "remove", "path": "/zz"}]),
+            "error in remove for path: '/zz': Unable to remove nonexistent key: zz: missing value",
+        ),
+        (step("test", "/kind", json!("Job")), "testing value /kind failed: test failed"),
+        (step("frob", "/kind", json!(1)), "Unexpected kind: frob"),
+        (step("add", "kind", json!(1)), "add operation is malformed"),
+        (json!([{"op": "add", "path": "/x"}]), "add operation is malformed"),
+        (step("replace", "/metadata/zz", json!(1)), "replace operation does not apply at /metadata/zz"),
+        (json!({"op": "remove"}), "json: cannot unmarshal the patch into an array of operations"),
+        (step("replace", "/kind", json!("Job")), "the patched object does not decode"),
+        (step("replace", "", json!([])), "the patched object does not decode"),
+        (step("add", "/spec/containers/01", json!({})), "error in add for path: '/spec/containers/01'"),
+    ];
+    for (patch, expected) in cases {
+        refused(&review(), &patched(&patch), &format!("Internal error occurred: {expected}"));
+    }
+    let garbage = allowed(json!({"patch": BASE64_STANDARD.encode("not json"), "patchType": "JSONPatch"}));
+    refused(&review(), &Answer::json(200, garbage), "Internal error occurred: the patch is not JSON");
+}
+
+#[test]
+fn a_patch_on_delete_is_refused_under_ignore_too() {
+    let patch = json!([{"op": "remove", "path": "/metadata"}]);
+    refused(
+        &deletion(),
+        &patched(&patch),
+        r#"Internal error occurred: admission webhook "m.example.com" attempted to modify the object, which is not supported for this operation"#,
+    );
+}
+
+#[test]
+fn another_patch_type_fails_the_call() {
+    let patch = BASE64_STANDARD.encode(r#"[{"op":"remove","path":"/spec"}]"#);
+    for name in ["MergePatch", "jsonpatch"] {
+        let answer = Answer::json(200, allowed(json!({"patch": patch, "patchType": name})));
+        let Outcome::Failed(failed) = judge(&review(), &mutating(), &answer) else { panic!("{name}") };
+        let why = format!(
+            r#"Internal error occurred: failed calling webhook "m.example.com": unsupported patch type "{name}""#
+        );
+        assert_eq!((failed.message, failed.ignorable), (why, true));
+    }
+}
+
+#[test]
+fn copies_cannot_grow_a_document_without_end() {
+    let mut steps = vec![json!({"op": "add", "path": "/x", "value": ["x".repeat(1000)]})];
+    steps.extend((0..40).map(|_| json!({"op": "copy", "from": "/x", "path": "/x/-"})));
+    refused(
+        &review(),
+        &patched(&json!(steps)),
+        "Internal error occurred: Unable to copy, the accumulated size",
+    );
+}
+
+fn patched(patch: &Value) -> Answer {
+    let encoded = BASE64_STANDARD.encode(patch.to_string());
+    Answer::json(200, allowed(json!({"patch": encoded, "patchType": "JSONPatch"})))
+}
+
+fn deletion() -> Review {
+    Review::delete(pod()).uid(UID).build().unwrap()
+}
+
+fn refused(review: &Review, answer: &Answer, start: &str) {
+    match judge(review, &mutating(), answer).under(FailurePolicy::Ignore, review) {
+        Admission::Refused { code, message, .. } => {
+            assert_eq!(code, 500, "{message}");
+            assert!(message.starts_with(start), "{message:?} does not start with {start:?}");
+        }
+        Admission::Admitted { .. } => panic!("admitted: {start}"),
+    }
+}

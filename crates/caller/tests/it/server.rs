@@ -1,0 +1,145 @@
+//! An HTTPS server that answers by script and tells what it saw.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rustls::ServerConfig;
+use rustls_pki_types::PrivateKeyDer;
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+pub(crate) const NAME: &str = "hook.shop.svc";
+
+/// A certificate authority that lives as long as its test.
+pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
+
+impl Authority {
+    pub(crate) fn new() -> Self {
+        Self::named("vestibule test")
+    }
+
+    pub(crate) fn named(name: &str) -> Self {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
+    }
+
+    pub(crate) fn bundle(&self) -> String {
+        self.0.pem()
+    }
+
+    fn server_config(&self, name: &str) -> ServerConfig {
+        let key = KeyPair::generate().unwrap();
+        let leaf = CertificateParams::new([name.to_owned()]).unwrap().signed_by(&key, &self.0).unwrap();
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let key = PrivateKeyDer::Pkcs8(key.serialize_der().into());
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![leaf.into()], key)
+            .unwrap();
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        config
+    }
+}
+
+/// One request as it arrived.
+#[derive(Clone)]
+pub(crate) struct Seen {
+    pub(crate) connection: usize,
+    pub(crate) sni: Option<String>,
+    pub(crate) alpn: Option<Vec<u8>>,
+    pub(crate) resumed: bool,
+    pub(crate) target: String,
+    pub(crate) method: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+/// One scripted answer: status, headers, body. `None` never answers.
+pub(crate) type Scripted = Option<(u16, Vec<(&'static str, &'static str)>, String)>;
+
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    seen: Arc<Mutex<Vec<Seen>>>,
+}
+
+impl Server {
+    /// Serves `answers` one after the other; the last one again and again.
+    pub(crate) async fn start(authority: &Authority, name: &str, answers: Vec<Scripted>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let acceptor = TlsAcceptor::from(Arc::new(authority.server_config(name)));
+        let script = Arc::new(Mutex::new(VecDeque::from(answers)));
+        tokio::spawn(accept(listener, acceptor, script, Arc::clone(&seen)));
+        Self { address, seen }
+    }
+
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        self.seen.lock().unwrap().clone()
+    }
+}
+
+async fn accept(
+    listener: TcpListener,
+    acceptor: TlsAcceptor,
+    script: Arc<Mutex<VecDeque<Scripted>>>,
+    seen: Arc<Mutex<Vec<Seen>>>,
+) {
+    for connection in 0.. {
+        let (stream, _) = listener.accept().await.unwrap();
+        let (acceptor, script, seen) = (acceptor.clone(), Arc::clone(&script), Arc::clone(&seen));
+        tokio::spawn(async move {
+            let Ok(stream) = acceptor.accept(stream).await else { return };
+            let tls = stream.get_ref().1;
+            let first = Seen {
+                connection,
+                sni: tls.server_name().map(str::to_owned),
+                alpn: tls.alpn_protocol().map(<[u8]>::to_vec),
+                resumed: tls.handshake_kind() == Some(rustls::HandshakeKind::Resumed),
+                target: String::new(),
+                method: String::new(),
+                headers: HeaderMap::new(),
+                body: Bytes::new(),
+            };
+            let service = service_fn(|request| answer(request, first.clone(), &script, &seen));
+            // A client that leaves in the middle is part of the tests.
+            let _ended = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+        });
+    }
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    connection: Seen,
+    script: &Mutex<VecDeque<Scripted>>,
+    seen: &Mutex<Vec<Seen>>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
+    let (target, method) = (head.uri.to_string(), head.method.to_string());
+    seen.lock().unwrap().push(Seen { target, method, headers: head.headers, body, ..connection });
+    let scripted = {
+        let mut script = script.lock().unwrap();
+        if script.len() > 1 { script.pop_front().unwrap() } else { script[0].clone() }
+    };
+    let Some((status, headers, body)) = scripted else { return std::future::pending().await };
+    let mut response = Response::builder().status(status).header("content-type", "application/json");
+    for (name, value) in headers {
+        response = response.header(name, value);
+    }
+    Ok(response.body(Full::from(body)).unwrap())
+}
