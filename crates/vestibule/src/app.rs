@@ -124,7 +124,8 @@ impl App {
         let mut seen = BTreeSet::new();
         for Registered { entry, .. } in &self.hooks {
             if !seen.insert(&entry.name) {
-                problems.push(format!("hook `{}`: the name is taken; hooks need names of their own", entry.name));
+                problems
+                    .push(format!("hook `{}`: the name is taken; hooks need names of their own", entry.name));
             }
         }
         if problems.is_empty() { Ok(()) } else { Err(AppError { name: self.name.clone(), problems }) }
@@ -142,7 +143,8 @@ impl App {
         let name = hook.name().to_owned();
         let mut problems = on.problems();
         if !is_dns_label(&name) {
-            problems.push("a hook's name uses lower-case letters, digits and `-`: it becomes a path".to_owned());
+            problems
+                .push("a hook's name uses lower-case letters, digits and `-`: it becomes a path".to_owned());
         }
         self.problems.extend(problems.into_iter().map(|problem| format!("hook `{name}`: {problem}")));
         let directory = match hook.kind() {

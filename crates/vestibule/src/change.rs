@@ -29,8 +29,8 @@ pub enum Change<T> {
 }
 
 impl<T> Change<T> {
-    /// The object as it will be; nothing on DELETE.
-    pub fn new(&self) -> Option<&T> {
+    /// The object as it will be, or the options of CONNECT; nothing on DELETE.
+    pub fn object(&self) -> Option<&T> {
         match self {
             Self::Create { new } | Self::Update { new, .. } => Some(new),
             Self::Connect { options } => Some(options),

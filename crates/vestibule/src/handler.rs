@@ -42,7 +42,11 @@ pub trait Validate<T>: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`deny`](crate::deny) refuses the request; any other error is a fault.
-    fn validate(&self, change: Change<T>, context: Context) -> impl Future<Output = Result<(), Reject>> + Send;
+    fn validate(
+        &self,
+        change: Change<T>,
+        context: Context,
+    ) -> impl Future<Output = Result<(), Reject>> + Send;
 }
 
 impl<T, F, Verdict> Validate<T> for F
@@ -50,7 +54,11 @@ where
     F: Fn(Change<T>, Context) -> Verdict + Send + Sync + 'static,
     Verdict: Future<Output = Result<(), Reject>> + Send,
 {
-    fn validate(&self, change: Change<T>, context: Context) -> impl Future<Output = Result<(), Reject>> + Send {
+    fn validate(
+        &self,
+        change: Change<T>,
+        context: Context,
+    ) -> impl Future<Output = Result<(), Reject>> + Send {
         self(change, context)
     }
 }

@@ -46,11 +46,15 @@ impl Registration {
         let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
         let mutating: Vec<_> = mutating.map(|entry| entry.mutating(name, target, ca_bundle)).collect();
         let validating: Vec<_> = validating.map(|entry| entry.validating(name, target, ca_bundle)).collect();
+        let mutating = Some(mutating).filter(|webhooks| !webhooks.is_empty());
+        let validating = Some(validating).filter(|webhooks| !webhooks.is_empty());
         Self {
-            mutating: (!mutating.is_empty())
-                .then(|| MutatingWebhookConfiguration { metadata: metadata.clone(), webhooks: Some(mutating) }),
-            validating: (!validating.is_empty())
-                .then(|| ValidatingWebhookConfiguration { metadata, webhooks: Some(validating) }),
+            mutating: mutating.map(|webhooks| MutatingWebhookConfiguration {
+                metadata: metadata.clone(),
+                webhooks: Some(webhooks),
+            }),
+            validating: validating
+                .map(|webhooks| ValidatingWebhookConfiguration { metadata, webhooks: Some(webhooks) }),
         }
     }
 
@@ -64,8 +68,10 @@ impl Registration {
     /// The names of the objects, with their kinds.
     pub fn names(&self) -> Vec<(&'static str, String)> {
         let name = |metadata: &ObjectMeta| metadata.name.clone().unwrap_or_default();
-        let mutating = self.mutating.iter().map(|it| (MutatingWebhookConfiguration::KIND, name(&it.metadata)));
-        let validating = self.validating.iter().map(|it| (ValidatingWebhookConfiguration::KIND, name(&it.metadata)));
+        let mutating =
+            self.mutating.iter().map(|it| (MutatingWebhookConfiguration::KIND, name(&it.metadata)));
+        let validating =
+            self.validating.iter().map(|it| (ValidatingWebhookConfiguration::KIND, name(&it.metadata)));
         mutating.chain(validating).collect()
     }
 }

@@ -28,7 +28,8 @@ pub(crate) fn parse(text: &str) -> Result<LabelSelector, String> {
 
 /// `key NotIn values`, beside whatever the selector already asks for.
 pub(crate) fn exclude(selector: &mut LabelSelector, key: &str, values: Vec<String>) {
-    let excluded = LabelSelectorRequirement { key: key.to_owned(), operator: "NotIn".to_owned(), values: Some(values) };
+    let excluded =
+        LabelSelectorRequirement { key: key.to_owned(), operator: "NotIn".to_owned(), values: Some(values) };
     selector.match_expressions.get_or_insert_default().push(excluded);
 }
 
@@ -41,7 +42,9 @@ fn checked(key: &str) -> Result<&str, String> {
     let key = key.trim();
     let allowed = |character: char| character.is_ascii_alphanumeric() || "-_./".contains(character);
     if key.is_empty() || !key.chars().all(allowed) {
-        return Err(format!("`{key}` is no label key; write `key=value`, `key!=value`, `key` or `!key`, with commas between"));
+        return Err(format!(
+            "`{key}` is no label key; write `key=value`, `key!=value`, `key` or `!key`, with commas between"
+        ));
     }
     Ok(key)
 }

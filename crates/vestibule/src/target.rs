@@ -60,7 +60,8 @@ impl Target {
     pub fn url(text: &str) -> Result<Self, TargetError> {
         let wrong = || TargetError::Url(text.to_owned());
         let uri = Uri::from_str(text).map_err(|_| wrong())?;
-        let plain = uri.scheme_str() == Some("https") && matches!(uri.path(), "" | "/") && uri.query().is_none();
+        let plain =
+            uri.scheme_str() == Some("https") && matches!(uri.path(), "" | "/") && uri.query().is_none();
         let authority = uri.authority().filter(|authority| plain && !authority.as_str().contains('@'));
         let authority = authority.ok_or_else(wrong)?;
         Ok(Self::Url(format!("https://{authority}")))
@@ -101,7 +102,9 @@ impl Target {
                 }),
                 url: None,
             },
-            Self::Url(url) => WebhookClientConfig { ca_bundle, service: None, url: Some(format!("{url}{path}")) },
+            Self::Url(url) => {
+                WebhookClientConfig { ca_bundle, service: None, url: Some(format!("{url}{path}")) }
+            }
         }
     }
 }
@@ -117,8 +120,12 @@ impl fmt::Display for Target {
 
 /// RFC 1123 section 2.1, as Kubernetes asks it of most names.
 pub(crate) fn is_dns_label(text: &str) -> bool {
-    let inner = |character: char| character.is_ascii_lowercase() || character.is_ascii_digit() || character == '-';
-    (1..=63).contains(&text.len()) && text.chars().all(inner) && !text.starts_with('-') && !text.ends_with('-')
+    let inner =
+        |character: char| character.is_ascii_lowercase() || character.is_ascii_digit() || character == '-';
+    (1..=63).contains(&text.len())
+        && text.chars().all(inner)
+        && !text.starts_with('-')
+        && !text.ends_with('-')
 }
 
 #[cfg(test)]

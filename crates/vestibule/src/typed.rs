@@ -114,20 +114,22 @@ enum Asked {
 
 impl Asked {
     fn of(rules: &[Rule], request: &Request<'_>) -> Self {
-        let of_resource = |rule: &&Rule| {
-            let resource = rule.resource.split('/').next().unwrap_or_default();
-            rule.group == request.resource.group && resource == request.resource.resource
-        };
-        let named = |rule: &Rule| {
-            rule.resource.split_once('/').map(|(_, subresource)| subresource) == request.subresource.as_deref()
-                && rule.operations.contains(&request.operation)
-        };
-        let mut rules = rules.iter().filter(of_resource).peekable();
-        match rules.peek() {
-            None => Self::Stranger,
-            Some(_) if rules.any(named) => Self::Something,
-            Some(_) => Self::Nothing,
+        let asked = (&*request.resource.group, &*request.resource.resource, request.subresource.as_deref());
+        let mut found = Self::Stranger;
+        for rule in rules {
+            let (resource, subresource) = match rule.resource.split_once('/') {
+                Some((resource, subresource)) => (resource, Some(subresource)),
+                None => (&*rule.resource, None),
+            };
+            if (&*rule.group, resource, subresource) == asked && rule.operations.contains(&request.operation)
+            {
+                return Self::Something;
+            }
+            if (&*rule.group, resource) == (asked.0, asked.1) {
+                found = Self::Nothing;
+            }
         }
+        found
     }
 }
 
@@ -153,8 +155,10 @@ fn reaches<T: DeserializeOwned + Serialize>(
     received: &RawValue,
     after: &str,
 ) -> Result<(), Fault> {
-    let astray = |_| Fault::new(FaultKind::Patch, "the patch does not lead to the handler's object: please report it");
-    let mut document = Document::parse(received.get()).map_err(|error| Fault::new(FaultKind::Patch, error))?;
+    let astray =
+        |_| Fault::new(FaultKind::Patch, "the patch does not lead to the handler's object: please report it");
+    let mut document =
+        Document::parse(received.get()).map_err(|error| Fault::new(FaultKind::Patch, error))?;
     document.apply_all(operations).map_err(|error| Fault::new(FaultKind::Patch, error))?;
     let reached: T = serde_json::from_str(&document.to_json()).map_err(|_| astray(()))?;
     if encode(&reached)? == after { Ok(()) } else { Err(astray(())) }
@@ -165,7 +169,8 @@ fn decode<T: DeserializeOwned>(object: &RawValue) -> Result<T, Fault> {
     serde_json::from_str(object.get()).map_err(|error| {
         let (line, column, to) = (error.line(), error.column(), std::any::type_name::<T>());
         let to = to.rsplit("::").next().unwrap_or(to);
-        let message = format_args!("the object is no {to}: line {line} column {column} does not fit the type");
+        let message =
+            format_args!("the object is no {to}: line {line} column {column} does not fit the type");
         Fault::new(FaultKind::Undecodable, message)
     })
 }
@@ -180,7 +185,8 @@ fn missing(member: &str) -> Fault {
 }
 
 fn stranger(request: &Request<'_>) -> Fault {
-    let message = format_args!("{} is not what this hook is for: check the registration's rules", request.kind);
+    let message =
+        format_args!("{} is not what this hook is for: check the registration's rules", request.kind);
     Fault::new(FaultKind::Undecodable, message)
 }
 

@@ -33,7 +33,9 @@ fn everything_wrong_is_said_at_once() {
         .mutate("twice", on::<Pod>([Create]).fail_open(), same)
         .validate("twice", on::<Deployment>([Create]).fail_open(), pass);
     let said = problems(&app).join("\n");
-    for expected in ["`Demo`", "becomes a path", "at least one operation", "1 to 30", "`in (x)`", "name is taken"] {
+    for expected in
+        ["`Demo`", "becomes a path", "at least one operation", "1 to 30", "`in (x)`", "name is taken"]
+    {
         assert!(said.contains(expected), "{expected} in {said}");
     }
     assert!(problems(&App::new("empty"))[0].contains("no hook"));

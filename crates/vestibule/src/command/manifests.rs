@@ -51,9 +51,12 @@ impl ManifestsArguments {
 
     fn registration(&self, app: &App) -> Result<Vec<serde_json::Value>, CommandError> {
         let Some(target) = self.service.as_ref().or(self.url.as_ref()) else {
-            return Err(CommandError::input("say where the webhook is: --service NS/NAME or --url https://HOST:PORT"));
+            return Err(CommandError::input(
+                "say where the webhook is: --service NS/NAME or --url https://HOST:PORT",
+            ));
         };
-        let identity = self.identity.open(&target.dns_names(), SystemTime::now()).map_err(CommandError::input)?;
+        let identity =
+            self.identity.open(&target.dns_names(), SystemTime::now()).map_err(CommandError::input)?;
         let registration = app.registration(target, &identity.ca_bundle()).map_err(CommandError::input)?;
         Ok(registration.objects())
     }

@@ -47,12 +47,12 @@ impl ServeArguments {
     pub async fn serve(&self, app: App) -> Result<(), CommandError> {
         let identity = self.identity.open(&self.names(), SystemTime::now()).map_err(CommandError::input)?;
         let mut options = Options::new(self.listen, identity);
-        options.metrics_listen = self.metrics_listen.0;
-        options.drain_delay = self.drain_delay;
-        options.drain_timeout = self.drain_timeout;
+        options.settings.probes = self.metrics_listen.0;
+        options.settings.drain_delay = self.drain_delay;
+        options.settings.drain_timeout = self.drain_timeout;
         app.check().map_err(CommandError::input)?;
         let bound = app.bind(options).await.map_err(CommandError::running)?;
-        bound.until_signalled().await.map_err(CommandError::running)
+        bound.serve_until_signalled().await.map_err(CommandError::running)
     }
 
     /// Without a name of its own, the certificate is for the address listened on, as a laptop needs it.
@@ -73,7 +73,9 @@ fn address_or_off(text: &str) -> Result<AddressOrOff, String> {
     if text == "off" {
         return Ok(AddressOrOff(None));
     }
-    text.parse().map(|address| AddressOrOff(Some(address))).map_err(|_| "write ADDRESS:PORT or `off`".to_owned())
+    text.parse()
+        .map(|address| AddressOrOff(Some(address)))
+        .map_err(|_| "write ADDRESS:PORT or `off`".to_owned())
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

@@ -127,7 +127,10 @@ async fn a_denial_is_no_fault_and_warnings_go_with_both() {
     assert_eq!(answer.decision, Decision::Denied(403));
     let response = response(&answer);
     assert_eq!(response["status"]["details"]["causes"][0]["field"], "spec.volumes[0]");
-    assert_eq!((&response["warnings"], &response["auditAnnotations"]), (&json!(["look"]), &json!({"rule": "one"})));
+    assert_eq!(
+        (&response["warnings"], &response["auditAnnotations"]),
+        (&json!(["look"]), &json!({"rule": "one"}))
+    );
 
     let fail = async |_: Pod, _: Context| -> Result<Pod, Reject> { Err("x".parse::<u8>().unwrap_err())? };
     let answer = call(mutating(fail), &review("CREATE", |_| {})).await;

@@ -1,0 +1,155 @@
+//! From an app to a server that listens.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+use vestibule_identity::Identity;
+use vestibule_server::{
+    BindError, CertificateCell, CertificateError, Observer, Server, ServingCertificate, Settings, Shutdown,
+};
+
+use crate::app::Registered;
+use crate::telemetry::{CONTENT_TYPE, Telemetry};
+use crate::{App, AppError};
+
+/// Where and how an app is served.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Options {
+    /// Where the certificate comes from.
+    pub identity: Arc<dyn Identity>,
+    /// Addresses, limits and times.
+    pub settings: Settings,
+    /// Told of every decision, beside log and metrics.
+    pub observer: Option<Arc<dyn Observer>>,
+}
+
+/// An app whose addresses are taken: callers that connect now wait for [`Bound::serve`].
+#[must_use = "it serves only when told to"]
+pub struct Bound {
+    server: vestibule_server::Bound,
+    names: Vec<String>,
+    hooks: Vec<String>,
+}
+
+/// Why an app cannot be served.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The app is not in order.
+    #[error(transparent)]
+    App(#[from] AppError),
+    /// The identity's certificate cannot be used.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    /// An address cannot be taken.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// The system refuses to tell of signals.
+    #[error("signals cannot be listened to: {0}")]
+    Signals(std::io::Error),
+}
+
+impl Options {
+    /// HTTPS on `listen`, no plain port, and the limits of [`Settings`].
+    pub fn new(listen: SocketAddr, identity: Arc<dyn Identity>) -> Self {
+        let mut settings = Settings::default();
+        settings.listen = listen;
+        Self { identity, settings, observer: None }
+    }
+}
+
+impl App {
+    /// Takes the addresses and makes everything ready.
+    ///
+    /// # Errors
+    /// The app is not in order, the certificate cannot be used, or an address is taken.
+    pub async fn bind(self, options: Options) -> Result<Bound, ServeError> {
+        self.check()?;
+        let leaf = options.identity.present();
+        let certificate = ServingCertificate::new(leaf.chain.clone(), &leaf.key)?;
+        let telemetry = Telemetry::new(options.observer);
+        let conditions = self.conditions().to_vec();
+        let missing = move || {
+            let missing = conditions.iter().filter(|condition| !(condition.holds)());
+            missing.map(|condition| condition.name.clone()).collect()
+        };
+        let metrics = telemetry.clone();
+        let mut server = Server::new(options.settings, Arc::new(CertificateCell::new(certificate)))
+            .ready_when(missing)
+            .metrics(CONTENT_TYPE, move || metrics.metrics())
+            .observer(telemetry);
+        let mut hooks = Vec::new();
+        for Registered { hook, entry } in self.hooks() {
+            let timeout = Duration::from_secs(entry.timeout_seconds.into());
+            server = server.route(entry.path.as_str(), hook.clone(), timeout);
+            hooks.push(entry.path.clone());
+        }
+        Ok(Bound { server: server.bind().await?, names: leaf.names.clone(), hooks })
+    }
+}
+
+impl Bound {
+    /// Where HTTPS is served.
+    pub fn address(&self) -> SocketAddr {
+        self.server.address()
+    }
+
+    /// Where `/livez`, `/readyz` and `/metrics` are served, if they are.
+    pub fn probes_address(&self) -> Option<SocketAddr> {
+        self.server.probes_address()
+    }
+
+    /// The handle that ends it, from anywhere.
+    pub fn shutdown(&self) -> Shutdown {
+        self.server.shutdown()
+    }
+
+    /// Serves until the [`Shutdown`] handle ends it. Returns how many connections were cut off in the end.
+    pub async fn serve(self) -> usize {
+        let probes = self.probes_address().map(|address| address.to_string());
+        let (address, names, hooks) = (self.address(), self.names.join(","), self.hooks.join(","));
+        tracing::info!(%address, probes, names, hooks, "serving");
+        self.server.serve().await
+    }
+
+    /// Serves until SIGTERM has drained it or SIGINT has stopped it; a second signal ends everything at once.
+    ///
+    /// # Errors
+    /// The system refuses to tell of signals.
+    pub async fn serve_until_signalled(self) -> Result<(), ServeError> {
+        let mut terminate = signal(SignalKind::terminate()).map_err(ServeError::Signals)?;
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(ServeError::Signals)?;
+        let shutdown = self.shutdown();
+        let signals = async move {
+            tokio::select! {
+                _ = terminate.recv() => {
+                    tracing::info!("draining: SIGTERM");
+                    shutdown.drain();
+                }
+                _ = interrupt.recv() => {
+                    tracing::info!("stopping: SIGINT");
+                    shutdown.stop();
+                }
+            }
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            tracing::warn!("ending at once: a second signal");
+            shutdown.abort();
+            std::future::pending::<()>().await;
+        };
+        let cut = tokio::select! {
+            cut = self.serve() => cut,
+            () = signals => 0,
+        };
+        match cut {
+            0 => tracing::info!("stopped"),
+            cut => tracing::warn!(connections = cut, "stopped; connections were cut off"),
+        }
+        Ok(())
+    }
+}

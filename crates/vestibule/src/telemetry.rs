@@ -1,0 +1,156 @@
+//! What the server tells: one line of log for each decision, and the only metrics registry.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+use vestibule_admission::{Decision, Operation};
+use vestibule_server::{Decided, Observer, Refusal};
+
+/// OpenMetrics, as prometheus-client writes it.
+pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Seconds. kube-apiserver's own buckets begin at 5 ms, where most answers are long done.
+const BUCKETS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
+
+/// Logs and counts. Every label has a closed set of values: nobody's namespace makes a series.
+#[derive(Clone)]
+pub(crate) struct Telemetry {
+    registry: Arc<Registry>,
+    requests: Family<Request, Counter>,
+    duration: Family<Hook, Histogram, fn() -> Histogram>,
+    refused: Family<Refused, Counter>,
+    abandoned: Family<Hook, Counter>,
+    handshakes_failed: Counter,
+    also: Option<Arc<dyn Observer>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Request {
+    webhook: String,
+    operation: &'static str,
+    decision: &'static str,
+    reason: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Hook {
+    webhook: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Refused {
+    reason: &'static str,
+}
+
+impl Telemetry {
+    /// `also` is told everything too.
+    pub(crate) fn new(also: Option<Arc<dyn Observer>>) -> Self {
+        let mut registry = Registry::with_prefix("vestibule");
+        let requests = Family::default();
+        let duration = Family::new_with_constructor((|| Histogram::new(BUCKETS)) as fn() -> Histogram);
+        let refused = Family::default();
+        let abandoned = Family::default();
+        let handshakes_failed = Counter::default();
+        registry.register("admission_requests", "Decisions of hooks", requests.clone());
+        registry.register(
+            "admission_duration_seconds",
+            "From a request's head to its answer",
+            duration.clone(),
+        );
+        registry.register("admission_refused", "Requests answered without asking a hook", refused.clone());
+        registry.register("admission_abandoned", "Requests whose caller went away", abandoned.clone());
+        registry.register(
+            "handshakes_failed",
+            "TLS handshakes that came to nothing",
+            handshakes_failed.clone(),
+        );
+        let registry = Arc::new(registry);
+        Self { registry, requests, duration, refused, abandoned, handshakes_failed, also }
+    }
+
+    /// The metrics as text.
+    pub(crate) fn metrics(&self) -> String {
+        let mut written = String::new();
+        // Writing to a string cannot fail.
+        let _ = text::encode(&mut written, &self.registry);
+        written
+    }
+}
+
+impl Observer for Telemetry {
+    fn decided(&self, decided: &Decided<'_>) {
+        log(decided);
+        let webhook = decided.hook.to_owned();
+        self.duration
+            .get_or_create(&Hook { webhook: webhook.clone() })
+            .observe(decided.elapsed.as_secs_f64());
+        let labels = Request {
+            webhook,
+            operation: Operation::as_str(decided.request.operation),
+            decision: decided.decision.as_str(),
+            reason: reason(decided.decision),
+        };
+        self.requests.get_or_create(&labels).inc();
+        self.tell(|also| also.decided(decided));
+    }
+
+    fn refused(&self, refusal: Refusal) {
+        tracing::debug!(reason = refusal.as_str(), "refused");
+        self.refused.get_or_create(&Refused { reason: refusal.as_str() }).inc();
+        self.tell(|also| also.refused(refusal));
+    }
+
+    fn abandoned(&self, hook: &str) {
+        tracing::info!(hook, "the caller went away before the decision");
+        self.abandoned.get_or_create(&Hook { webhook: hook.to_owned() }).inc();
+        self.tell(|also| also.abandoned(hook));
+    }
+
+    fn handshake_failed(&self, peer: SocketAddr, reason: &str) {
+        tracing::info!(%peer, reason, "a TLS handshake failed");
+        self.handshakes_failed.inc();
+        self.tell(|also| also.handshake_failed(peer, reason));
+    }
+}
+
+impl Telemetry {
+    fn tell(&self, what: impl FnOnce(&dyn Observer)) {
+        if let Some(also) = &self.also {
+            what(&**also);
+        }
+    }
+}
+
+/// One line, and never a value of the object.
+fn log(decided: &Decided<'_>) {
+    let request = decided.request;
+    let operations = match decided.decision {
+        Decision::Mutated(operations) => operations,
+        _ => 0,
+    };
+    tracing::info!(
+        uid = &*request.uid,
+        kind = %request.kind,
+        namespace = request.namespace.as_deref(),
+        name = request.display_name().as_deref(),
+        operation = request.operation.as_str(),
+        hook = decided.hook,
+        verdict = decided.decision.as_str(),
+        reason = Some(reason(decided.decision)).filter(|reason| !reason.is_empty()),
+        operations,
+        ms = (decided.elapsed.as_secs_f64() * 1e6).round() / 1e3,
+        "decided"
+    );
+}
+
+fn reason(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Fault(kind) => kind.as_str(),
+        _ => "",
+    }
+}
