@@ -20,7 +20,7 @@ use retry::Retries;
 /// The port in `NAME.NS.svc:PORT` where a registration names none.
 const SERVICE_PORT: u16 = 443;
 
-/// Calls one webhook server as kube-apiserver does (APISERVER.md 1.1 to 1.4): HTTP/1.1 over TLS to a Service's name,
+/// Calls one webhook server as kube-apiserver does: HTTP/1.1 over TLS to a Service's name,
 /// up to 25 idle connections kept for 90 s, no TLS resumption.
 ///
 /// Three things it leaves out: redirects are not followed, answers are not asked for compressed, and an empty CA bundle
@@ -111,7 +111,7 @@ impl Caller {
         let answer = Answer {
             status: head.status.as_u16(),
             content_type: header(CONTENT_TYPE),
-            body: body.to_bytes().to_vec(),
+            body: body.to_bytes().into(),
         };
         Ok((answer, header(http::header::RETRY_AFTER)))
     }

@@ -1,4 +1,4 @@
-//! What kube-apiserver makes of an answer (APISERVER.md 1.5 and 1.6).
+//! What kube-apiserver makes of an answer.
 //!
 //! Where this judge differs from kube-apiserver, it is stricter: YAML answers are not read, and patches follow RFC 6902
 //! to the letter, so a `replace` of a missing member, a negative or zero-padded index or an `add` without value fails

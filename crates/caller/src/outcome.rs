@@ -133,7 +133,7 @@ pub enum Admission {
 }
 
 impl Outcome {
-    /// What becomes of `review` under this failure policy (APISERVER.md 1.7).
+    /// What becomes of `review` under this failure policy.
     pub fn under(self, policy: FailurePolicy, review: &Review) -> Admission {
         match self {
             Self::Allowed(allowed) => Admission::Admitted {

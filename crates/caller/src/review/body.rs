@@ -7,7 +7,8 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
-use super::{ApiResource, Kind, Operation, ReviewBuilder, ReviewVersion, User};
+use super::builder::Kind;
+use super::{ApiResource, Operation, ReviewBuilder, ReviewVersion, User};
 
 pub(super) fn encode(
     review: &ReviewBuilder,
