@@ -5,8 +5,8 @@ mod code;
 use std::fmt;
 use std::sync::Arc;
 
-pub use code::{CODES, Code};
 pub(crate) use code::*;
+pub use code::{CODES, Code};
 
 /// A place in a source text; both count from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -126,7 +126,12 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    pub(crate) fn error(&self, code: &'static Code, position: Position, message: impl Into<String>) -> Diagnostic {
+    pub(crate) fn error(
+        &self,
+        code: &'static Code,
+        position: Position,
+        message: impl Into<String>,
+    ) -> Diagnostic {
         self.finding(Severity::Error, code, position, message.into())
     }
 

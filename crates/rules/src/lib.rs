@@ -1,7 +1,39 @@
-//! Injection rules: documents and a pod in; decision, operations and explanation out; no I/O.
+//! Injection rules: documents and a pod in; decision, operations and explanation out; no I/O, no clock.
+//!
+//! [`RuleSet::load`] reads documents into a tree that knows where everything stands ([`yaml`]), and reports all that is
+//! wrong with all of them ([`Diagnostic`]). [`RuleSet::evaluate`] asks every rule about an object ([`Subject`]): is it
+//! meant, did somebody opt in or out, and what has to be added so that the object holds what the rule wants? The answer
+//! ([`Decision`]) is a JSON Patch in which every operation knows the rule, clause and line it comes from.
+//!
+//! Objects stay the text they came as and are opened only along the paths rules touch, so fields that nobody here knows
+//! survive. What rules made they recognise: a second evaluation changes nothing.
 
+mod decision;
 pub mod diagnostic;
+mod evaluate;
+mod load;
+mod merge;
 mod near;
+mod overlay;
+mod pod;
+mod quantity;
+mod rule;
+mod select;
+mod subject;
 pub mod yaml;
 
+pub use decision::{Change, Decision, Origin, Outcome, Reason, Verdict};
 pub use diagnostic::{CODES, Code, Diagnostic, Position, Severity};
+pub use evaluate::{RuleSet, Target};
+pub use rule::{Resource, Rule, Verb};
+pub use select::OWN_POD_LABEL;
+pub use subject::{NamespaceFacts, Subject};
+
+/// The `apiVersion` of rule documents.
+pub const API_VERSION: &str = "vestibule.dev/v1alpha1";
+
+/// The label or annotation by which pods and namespaces opt in or out of rules.
+pub const INJECT_KEY: &str = "vestibule.dev/inject";
+
+/// The same for one rule: its name follows.
+pub const RULE_KEY_PREFIX: &str = "inject.vestibule.dev/";

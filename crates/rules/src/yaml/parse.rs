@@ -10,7 +10,8 @@ use crate::diagnostic::{self, Diagnostic, Source};
 /// The roots of the documents that could be read, and what is wrong with the others.
 pub(super) fn documents(source: &Source) -> (Vec<Node>, Vec<Diagnostic>) {
     let text = source.text.strip_prefix('\u{feff}').unwrap_or(&source.text);
-    let mut options = granit_parser::options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
+    let mut options =
+        granit_parser::options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
     options.set_emit_comments(false);
     let mut parser = Parser::new_from_str_with_options(text, options);
     let mut roots = Vec::new();

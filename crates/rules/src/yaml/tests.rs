@@ -22,8 +22,10 @@ fn several_documents_and_empty_ones() {
 
 #[test]
 fn json_is_read_as_it_is() {
-    let text = r#"{"a":[1.0,1e400,-0,123456789012345678901234567890],"b":"\u00e4\n\/","c":{},"d":null,"e":"0644"}"#;
-    let expected = r#"{"a":[1.0,1e400,-0,123456789012345678901234567890],"b":"ä\n/","c":{},"d":null,"e":"0644"}"#;
+    let text =
+        r#"{"a":[1.0,1e400,-0,123456789012345678901234567890],"b":"\u00e4\n\/","c":{},"d":null,"e":"0644"}"#;
+    let expected =
+        r#"{"a":[1.0,1e400,-0,123456789012345678901234567890],"b":"ä\n/","c":{},"d":null,"e":"0644"}"#;
     assert_eq!(json(text), [expected]);
     assert_eq!(json("{\n\t\"a\": [\n\t\t1\n\t]\n}"), [r#"{"a":[1]}"#]);
 }
@@ -107,6 +109,7 @@ fn hostile_depth_ends_in_a_diagnostic() {
 #[test]
 fn prints_like_a_compiler() {
     let shown = problems("metadata:\n  name: a\n  name: b\n")[0].to_string();
-    let expected = "error[VST0102]: `name` stands twice; first at 2:3\n  --> test.yaml:3:3\n 3 |   name: b\n   |   ^";
+    let expected =
+        "error[VST0102]: `name` stands twice; first at 2:3\n  --> test.yaml:3:3\n 3 |   name: b\n   |   ^";
     assert_eq!(shown, expected);
 }

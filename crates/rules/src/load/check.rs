@@ -1,0 +1,81 @@
+//! What the API server would refuse later, refused while somebody is looking. Each check answers what is wanted.
+
+use crate::quantity::nanos;
+
+/// RFC 1123 label: names of containers and volumes, and of rules because they end an annotation's key.
+pub(super) fn name(text: &str) -> Result<(), &'static str> {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let fine = (1..=63).contains(&text.len())
+        && text.bytes().all(inner)
+        && !text.starts_with('-')
+        && !text.ends_with('-');
+    fine.then_some(()).ok_or("1 to 63 lower-case letters, digits and `-`, which neither starts nor ends it")
+}
+
+/// Keys of labels and annotations: an optional DNS prefix, `/`, and a name.
+pub(super) fn key(text: &str) -> Result<(), &'static str> {
+    let (prefix, name) = text.split_once('/').map_or((None, text), |(prefix, name)| (Some(prefix), name));
+    let dns = |prefix: &str| {
+        prefix.len() <= 253
+            && prefix.split('.').all(|part| {
+                !part.is_empty()
+                    && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+                    && !part.starts_with('-')
+                    && !part.ends_with('-')
+            })
+    };
+    (prefix.is_none_or(dns) && !name.is_empty() && label(name).is_ok())
+        .then_some(())
+        .ok_or("a name of at most 63 letters, digits, `-`, `_` and `.`, perhaps after a DNS name and `/`")
+}
+
+/// Values of labels.
+pub(super) fn label(text: &str) -> Result<(), &'static str> {
+    let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    let fine = text.len() <= 63
+        && text.bytes().all(inner)
+        && !text.starts_with(['-', '_', '.'])
+        && !text.ends_with(['-', '_', '.']);
+    fine.then_some(())
+        .ok_or("at most 63 letters, digits, `-`, `_` and `.`, with a letter or digit at both ends")
+}
+
+/// Names of environment variables.
+pub(super) fn variable(text: &str) -> Result<(), &'static str> {
+    let fine = !text.is_empty() && text.bytes().all(|byte| (b' '..=b'~').contains(&byte) && byte != b'=');
+    fine.then_some(()).ok_or("printable ASCII without `=`")
+}
+
+/// Names of ports (RFC 6335 service names).
+pub(super) fn port(text: &str) -> Result<(), &'static str> {
+    let fine = text.len() <= 15
+        && name(text).is_ok()
+        && !text.contains("--")
+        && text.bytes().any(|b| b.is_ascii_lowercase());
+    fine.then_some(())
+        .ok_or("1 to 15 lower-case letters, digits and single `-`, at least one of them a letter")
+}
+
+/// Amounts.
+pub(super) fn quantity(text: &str) -> Result<(), &'static str> {
+    nanos(text).map(|_| ()).ok_or("a quantity such as `100m`, `0.5` or `64Mi`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{key, label, name, port, quantity, variable};
+
+    #[test]
+    fn accepts_and_refuses_as_the_api_server_does() {
+        assert!(name("envoy-1").is_ok());
+        assert!(["", "-a", "a-", "A", "a_b", "a.b"].iter().all(|text| name(text).is_err()));
+        assert!(name(&"a".repeat(63)).is_ok() && name(&"a".repeat(64)).is_err());
+        assert!(label("").is_ok() && label("a_B.9").is_ok());
+        assert!(["a.", "_a", "a b"].iter().all(|text| label(text).is_err()));
+        assert!(key("example.com/a").is_ok() && key("a").is_ok());
+        assert!(["", "/a", "a/", "a/b/c", "Ex.com/a", ".com/a"].iter().all(|text| key(text).is_err()));
+        assert!(variable("A.b-c").is_ok() && variable("A=b").is_err() && variable("").is_err());
+        assert!(port("http").is_ok() && port("80").is_err() && port("a--b").is_err());
+        assert!(quantity("64Mi").is_ok() && quantity("64MiB").is_err());
+    }
+}

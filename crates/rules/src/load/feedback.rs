@@ -1,0 +1,33 @@
+//! Rules that write what rules read: their second evaluation would differ from the first.
+
+use super::Loaded;
+use crate::diagnostic::{self, Diagnostic};
+use crate::rule::{Resource, Rule};
+use crate::{INJECT_KEY, RULE_KEY_PREFIX};
+
+pub(super) fn findings(loaded: &[Loaded]) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
+    // Only pods have their own labels written; of a Deployment the template's are, which no match reads.
+    let pods = || loaded.iter().filter(|loaded| loaded.rule.targets.contains(&Resource::Pods));
+    for writer in pods() {
+        for (map, key, at) in &writer.writes {
+            let reader = pods().find(|reader| reads(&reader.rule, map, key));
+            if let Some(reader) = reader {
+                let message = format!("{} `{key}` is read by rule `{}`", singular(map), reader.rule.name);
+                findings.push(writer.source.error(&diagnostic::FEEDBACK, *at, message));
+            }
+        }
+    }
+    findings
+}
+
+fn reads(rule: &Rule, map: &str, key: &str) -> bool {
+    key == INJECT_KEY
+        || key.strip_prefix(RULE_KEY_PREFIX) == Some(rule.name())
+        || map == "labels" && rule.matching.labels.pairs.iter().any(|(label, _)| label == key)
+        || map == "annotations" && rule.compat.iter().any(|compat| compat.key == key)
+}
+
+fn singular(map: &str) -> &str {
+    map.trim_end_matches('s')
+}

@@ -1,0 +1,153 @@
+//! Fragments of a pod: typed by the schema, near misses of its fields refused, unknown fields kept with a warning.
+
+use vestibule_patch::{List, Schema};
+
+use super::check;
+use super::reader::Reader;
+use crate::diagnostic;
+use crate::near::nearest;
+use crate::overlay::{Member, Overlay};
+use crate::pod;
+use crate::yaml::{Entry, Node, Value};
+
+impl Reader {
+    /// The object `node` without the fields `ours`, which belong to the rule format.
+    pub(super) fn object(
+        &mut self,
+        node: &Node,
+        what: &str,
+        schema: Schema<'_>,
+        ours: &[&str],
+    ) -> Option<Overlay> {
+        let entries = node.as_map().or_else(|| {
+            self.wrong_type(node, what, "a map");
+            None
+        })?;
+        let entries = entries.iter().filter(|entry| !ours.contains(&entry.key.as_str()));
+        let members = entries.filter_map(|entry| self.member(entry, what, schema)).collect();
+        Some(Overlay::Map(members))
+    }
+
+    fn member(&mut self, entry: &Entry, what: &str, schema: Schema<'_>) -> Option<Member> {
+        let name = entry.key.as_str();
+        if name.starts_with('$') {
+            let message = format!("`{name}`: expressions are not supported yet");
+            self.error(&diagnostic::NOT_SUPPORTED, entry.at, message);
+            return None;
+        }
+        let fields = schema.fields();
+        let known = fields.is_empty() || fields.iter().any(|field| field.name == name);
+        if !known {
+            let message = format!("`{what}` is not known to have a field `{name}`");
+            match nearest(name, fields.iter().map(|field| field.name)) {
+                Some(near) => {
+                    let help = format!("did you mean `{near}`?");
+                    self.error_with_help(&diagnostic::UNKNOWN_FIELD, entry.at, message, help);
+                }
+                None => self.warning(&diagnostic::UNKNOWN_POD_FIELD, entry.at, message),
+            }
+        }
+        let value = self.fragment(&entry.value, name, schema.field(name))?;
+        Some(Member { name: name.to_owned(), value, known })
+    }
+
+    /// The value of the field `name`; `None` where it says nothing (empty lists and maps of text), or is wrong.
+    pub(super) fn fragment(&mut self, node: &Node, name: &str, schema: Schema<'_>) -> Option<Overlay> {
+        let is_list = matches!(node.value(), Value::List(_));
+        if node.is_null() {
+            self.null(node, name);
+            return None;
+        }
+        if schema.list() != List::Unknown && !is_list {
+            self.wrong_type(node, name, "a list");
+            return None;
+        }
+        if schema.list() == List::Unknown && !schema.fields().is_empty() && node.as_map().is_none() {
+            self.wrong_type(node, name, "a map");
+            return None;
+        }
+        match node.value() {
+            Value::Scalar(scalar) if pod::is_text(name) => Some(Overlay::Text(scalar.text().to_owned())),
+            Value::Scalar(scalar) => Some(match scalar.to_json() {
+                text if text.starts_with('"') => Overlay::Text(scalar.text().to_owned()),
+                literal => Overlay::Literal(literal),
+            }),
+            Value::List(items) => {
+                self.unique(items, name, schema.list());
+                let mut overlays = Vec::new();
+                for item in items {
+                    let Some(overlay) = self.fragment(item, name, schema.item()) else { continue };
+                    self.item_values(name, &overlay, item.at());
+                    overlays.push(overlay);
+                }
+                Some(Overlay::List(overlays)).filter(|list| !list.items().is_empty())
+            }
+            Value::Map(_) if pod::is_text_map(name) => self.text_members(node, name),
+            Value::Map(_) => self.object(node, name, schema, &[]),
+        }
+    }
+
+    fn text_members(&mut self, node: &Node, name: &str) -> Option<Overlay> {
+        let mut pairs = self.text_map(node, name);
+        if pod::is_quantity(name) {
+            pairs.retain(|(key, value, at)| self.checked(check::quantity(value), key, *at));
+        }
+        let map = Overlay::map(pairs.into_iter().map(|(key, value, _)| (key, Overlay::Text(value))));
+        Some(map).filter(|map| !map.members().is_empty())
+    }
+
+    /// Reports names within an item of the list `name` that the API server would refuse.
+    pub(super) fn item_values(&mut self, name: &str, item: &Overlay, at: crate::Position) {
+        match (name, item.text("name")) {
+            ("env", None) => self.error(&diagnostic::MISSING_FIELD, at, "a variable has no `name`"),
+            ("env", Some(text)) => drop(self.checked(check::variable(text), "name", at)),
+            ("ports", Some(text)) => drop(self.checked(check::port(text), "name", at)),
+            ("volumeMounts", None) => self.error(&diagnostic::MISSING_FIELD, at, "a mount has no `name`"),
+            ("volumeMounts", Some(_)) if item.text("mountPath").is_none() => {
+                self.error(&diagnostic::MISSING_FIELD, at, "a mount has no `mountPath`");
+            }
+            _ => {}
+        }
+    }
+
+    /// Reports what the API server would refuse; answers whether all is well.
+    pub(super) fn checked(
+        &mut self,
+        check: Result<(), &'static str>,
+        what: &str,
+        at: crate::Position,
+    ) -> bool {
+        if let Err(wanted) = check {
+            let message = format!("the API server refuses this value of `{what}`");
+            self.error_with_help(&diagnostic::WRONG_VALUE, at, message, format!("wanted: {wanted}"));
+        }
+        check.is_ok()
+    }
+
+    /// Reports items of a keyed list that the API server would take for the same.
+    pub(super) fn unique(&mut self, items: &[Node], name: &str, list: List) {
+        let List::Map(keys) = list else { return };
+        let mut seen: Vec<(String, crate::Position)> = Vec::new();
+        for item in items {
+            let text = |key: &vestibule_patch::Key| {
+                let written = item.get(key.name).and_then(Node::as_text);
+                written.or_else(|| key.default.map(|default| default.trim_matches('"'))).map(str::to_owned)
+            };
+            let Some(parts) = keys.iter().map(text).collect::<Option<Vec<_>>>() else { continue };
+            let (code, said) = match name {
+                "volumeMounts" => {
+                    let path = parts.concat();
+                    (&diagnostic::DOUBLED_MOUNT, path.trim_end_matches('/').to_owned())
+                }
+                _ => (&diagnostic::DOUBLED_NAME, parts.join("/")),
+            };
+            match seen.iter().find(|(earlier, _)| *earlier == said) {
+                Some((_, first)) => {
+                    let message = format!("`{said}` stands twice in `{name}`; first at {first}");
+                    self.error(code, item.at(), message);
+                }
+                None => seen.push((said, item.at())),
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! The document around a rule, and the fields of its `spec`.
+
+use std::sync::Arc;
+
+use vestibule_patch::Schema;
+
+use super::check;
+use super::matching::{match_of, opt_in};
+use super::reader::{Known, Reader};
+use crate::API_VERSION;
+use crate::diagnostic::{self, Position};
+use crate::rule::{CompatAnnotation, OnError, Policy, Resource, Rule};
+use crate::yaml::Node;
+
+const DOCUMENT: Known =
+    Known { what: "the document", fields: &["apiVersion", "kind", "metadata", "spec"], later: &[] };
+
+const METADATA: Known = Known { what: "`metadata`", fields: &["name", "labels", "annotations"], later: &[] };
+
+const SPEC: Known = Known {
+    what: "`spec`",
+    fields: &[
+        "compatAnnotations",
+        "containers",
+        "initContainers",
+        "match",
+        "onConflict",
+        "onError",
+        "optIn",
+        "order",
+        "pod",
+        "required",
+        "sidecars",
+        "targets",
+        "volumes",
+    ],
+    later: &[
+        "imagePullSecrets",
+        "lookups",
+        "parameters",
+        "remove",
+        "replace",
+        "rollout",
+        "securityProfile",
+        "variables",
+        "when",
+    ],
+};
+
+pub(super) const POLICIES: &[(&str, Policy)] = &[
+    ("keep", Policy::Keep),
+    ("override", Policy::Override),
+    ("skipRule", Policy::SkipRule),
+    ("deny", Policy::Deny),
+];
+
+const KINDS_OF_THE_FORMAT: &[&str] = &["InjectorSettings", "Defaulting", "Guard"];
+
+/// The rule in a document; `None` where something essential is missing. What is wrong stands in `reader`.
+pub(super) fn injection(reader: &mut Reader, root: &Node, pod: Schema<'_>) -> Option<Rule> {
+    if !is_injection(reader, root) {
+        return None;
+    }
+    reader.fields(root, &DOCUMENT);
+    let name = name(reader, root);
+    let Some(spec) = root.get("spec") else {
+        reader.error(&diagnostic::MISSING_FIELD, root.at(), "`spec` is missing");
+        return None;
+    };
+    reader.fields(spec, &SPEC);
+    let (name, at) = name?;
+    let rule = rule(reader, spec, &name, at, pod);
+    let empty = rule.metadata.is_empty()
+        && rule.volumes.is_empty()
+        && rule.injected.is_empty()
+        && rule.blocks.is_empty();
+    if empty && reader.findings.is_empty() {
+        reader.error(&diagnostic::EMPTY_RULE, spec.at(), format!("rule `{name}` adds nothing"));
+    }
+    Some(rule)
+}
+
+fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<'_>) -> Rule {
+    let required = spec.get("required").and_then(|node| reader.boolean(node, "required")).unwrap_or_default();
+    let on_conflict = reader.policy(spec, required);
+    let matching = match_of(reader, spec);
+    let (opt_in, opt_in_at) = opt_in(reader, spec, &matching);
+    let pod_spec = pod.field("spec");
+    Rule {
+        name: name.into(),
+        source: Arc::clone(&reader.source.name),
+        at,
+        targets: targets(reader, spec),
+        order: spec.get("order").and_then(|node| reader.integer(node, "order")).unwrap_or_default(),
+        required,
+        on_error: on_error(reader, spec, required),
+        matching,
+        opt_in,
+        opt_in_at,
+        compat: compat_annotations(reader, spec),
+        metadata: reader.pod_metadata(spec, on_conflict),
+        volumes: reader.volumes(spec, pod_spec, required, on_conflict),
+        injected: reader.injected(spec, pod_spec, required, on_conflict),
+        blocks: reader.blocks(spec, pod_spec, required, on_conflict),
+    }
+}
+
+fn is_injection(reader: &mut Reader, root: &Node) -> bool {
+    if root.as_map().is_none() {
+        reader.wrong_type(root, "the document", "a map");
+        return false;
+    }
+    let kind = root.get("kind").and_then(Node::as_text);
+    let version = root.get("apiVersion").and_then(Node::as_text);
+    let at = |field: &str| root.get(field).map_or(root.at(), Node::at);
+    let help = format!("a rule starts with `apiVersion: {API_VERSION}` and `kind: Injection`");
+    match (version, kind) {
+        (Some(API_VERSION), Some("Injection")) => return true,
+        (Some(API_VERSION), Some(kind)) if KINDS_OF_THE_FORMAT.contains(&kind) => {
+            let message = format!("kind `{kind}` is not supported yet");
+            reader.error(&diagnostic::NOT_SUPPORTED, at("kind"), message);
+        }
+        (Some(API_VERSION), Some(kind)) => {
+            let message = format!("`{kind}` is no kind of {API_VERSION}");
+            reader.error_with_help(&diagnostic::WRONG_KIND, at("kind"), message, help);
+        }
+        (Some(version), Some(_)) => {
+            let message = format!("apiVersion `{version}` is not {API_VERSION}");
+            reader.error_with_help(&diagnostic::WRONG_KIND, at("apiVersion"), message, help);
+        }
+        (version, _) => {
+            let missing = if version.is_none() { "apiVersion" } else { "kind" };
+            let message = format!("`{missing}` is missing");
+            reader.error_with_help(&diagnostic::WRONG_KIND, root.at(), message, help);
+        }
+    }
+    false
+}
+
+fn name(reader: &mut Reader, root: &Node) -> Option<(String, Position)> {
+    let Some(metadata) = root.get("metadata") else {
+        reader.error(&diagnostic::MISSING_FIELD, root.at(), "`metadata` is missing");
+        return None;
+    };
+    reader.fields(metadata, &METADATA);
+    let Some(node) = metadata.get("name") else {
+        reader.error(&diagnostic::MISSING_FIELD, metadata.at(), "`metadata.name` is missing");
+        return None;
+    };
+    let name = reader.text(node, "metadata.name")?;
+    reader.checked(check::name(name), "metadata.name", node.at()).then(|| (name.to_owned(), node.at()))
+}
+
+fn targets(reader: &mut Reader, spec: &Node) -> Vec<Resource> {
+    let Some(node) = spec.get("targets") else { return vec![Resource::Pods] };
+    let items = reader.list(node, "targets");
+    let possible = [("pods", Resource::Pods), ("deployments", Resource::Deployments)];
+    let mut targets: Vec<Resource> =
+        items.iter().filter_map(|item| reader.word(item, "targets", &possible)).collect();
+    if items.is_empty() && node.as_list().is_some() {
+        reader.error(&diagnostic::WRONG_VALUE, node.at(), "`targets` names nothing");
+    }
+    targets.sort_unstable();
+    targets.dedup();
+    targets
+}
+
+fn on_error(reader: &mut Reader, spec: &Node, required: bool) -> OnError {
+    let default = if required { OnError::Deny } else { OnError::Skip };
+    let Some(node) = spec.get("onError") else { return default };
+    let possible = [("skip", OnError::Skip), ("deny", OnError::Deny)];
+    let chosen = reader.word(node, "onError", &possible).unwrap_or(default);
+    if required && chosen == OnError::Skip {
+        let message = "`required: true` and `onError: skip` contradict each other";
+        reader.error(&diagnostic::REQUIRED_SKIPS, node.at(), message);
+    }
+    chosen
+}
+
+fn compat_annotations(reader: &mut Reader, spec: &Node) -> Vec<CompatAnnotation> {
+    let Some(node) = spec.get("compatAnnotations") else { return Vec::new() };
+    let entries = reader.map(node, "compatAnnotations");
+    let mut compat = Vec::new();
+    for entry in entries {
+        reader.checked(check::key(&entry.key), "compatAnnotations", entry.at);
+        let accepted = reader.texts(&entry.value, &entry.key);
+        compat.push(CompatAnnotation { key: entry.key.clone(), accepted });
+    }
+    compat
+}
+
+impl Reader {
+    /// `onConflict` of a spec, a block or an item.
+    pub(super) fn policy(&mut self, node: &Node, required: bool) -> Option<Policy> {
+        let node = node.get("onConflict")?;
+        let policy = self.word(node, "onConflict", POLICIES)?;
+        if required && policy == Policy::SkipRule {
+            let message = "`required: true` and `onConflict: skipRule` contradict each other";
+            self.error(&diagnostic::REQUIRED_SKIPS, node.at(), message);
+        }
+        Some(policy)
+    }
+}

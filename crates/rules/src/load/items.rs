@@ -1,0 +1,341 @@
+//! What a rule adds: volumes, sidecars, init containers, blocks for existing containers, labels and annotations.
+
+use vestibule_patch::{List, Schema};
+
+use super::check;
+use super::reader::{Known, Reader};
+use crate::diagnostic;
+use crate::overlay::{Member, Overlay};
+use crate::rule::{
+    Block, BlockList, Clause, Injected, Item, MetadataItem, Place, Policy, ResourceItem, Select, Which,
+};
+use crate::yaml::Node;
+
+const POD: Known = Known { what: "`pod`", fields: &["annotations", "labels"], later: &["spec"] };
+
+const BLOCK: Known = Known {
+    what: "`containers`",
+    fields: &["env", "envFrom", "onConflict", "ports", "resources", "select", "volumeMounts"],
+    later: &[
+        "args",
+        "command",
+        "image",
+        "imagePullPolicy",
+        "lifecycle",
+        "livenessProbe",
+        "readinessProbe",
+        "remove",
+        "replace",
+        "securityContext",
+        "startupProbe",
+        "stdin",
+        "tty",
+        "volumeDevices",
+        "workingDir",
+    ],
+};
+
+const SELECT: Known =
+    Known { what: "`select`", fields: &["all", "exclude", "images", "index", "init", "names"], later: &[] };
+
+const RESOURCES: Known = Known { what: "`resources`", fields: &["limits", "requests"], later: &["claims"] };
+
+const POSITION: Known =
+    Known { what: "`position`", fields: &["containers", "initContainers"], later: &["strict"] };
+
+const ANCHOR: Known = Known { what: "a position", fields: &["after", "before"], later: &[] };
+
+/// The lists of a container that a block can add to, with what happens on a conflict unless the rule says.
+const LISTS: &[(&str, Policy)] = &[
+    ("env", Policy::Keep),
+    ("envFrom", Policy::Keep),
+    ("ports", Policy::Keep),
+    ("volumeMounts", Policy::SkipRule),
+];
+
+/// Fields of an item that belong to the rule format, not to the pod.
+const OURS: &[&str] = &["mode", "onConflict", "position"];
+
+const ONLY_NATIVE: &[&str] = &["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Native,
+    Regular,
+}
+
+impl Reader {
+    pub(super) fn pod_metadata(&mut self, spec: &Node, on_conflict: Option<Policy>) -> Vec<MetadataItem> {
+        let Some(pod) = spec.get("pod") else { return Vec::new() };
+        self.fields(pod, &POD);
+        let mut items = Vec::new();
+        for map in ["labels", "annotations"] {
+            let Some(node) = pod.get(map) else { continue };
+            for (key, value, at) in self.text_map(node, map) {
+                self.checked(check::key(&key), &key, at);
+                if map == "labels" {
+                    self.checked(check::label(&value), &key, at);
+                }
+                let clause = Clause { text: format!("pod.{map}[{key}]"), at };
+                let policy = on_conflict.unwrap_or(Policy::Keep);
+                items.push(MetadataItem {
+                    map,
+                    item: Item { clause, key, overlay: Overlay::Text(value), policy },
+                });
+            }
+        }
+        items
+    }
+
+    pub(super) fn volumes(
+        &mut self,
+        spec: &Node,
+        pod_spec: Schema<'_>,
+        required: bool,
+        on_conflict: Option<Policy>,
+    ) -> Vec<Item> {
+        let Some(node) = spec.get("volumes") else { return Vec::new() };
+        let default = on_conflict.unwrap_or(Policy::SkipRule);
+        self.named_items(node, "volumes", pod_spec.field("volumes"), required, default)
+    }
+
+    pub(super) fn injected(
+        &mut self,
+        spec: &Node,
+        pod_spec: Schema<'_>,
+        required: bool,
+        on_conflict: Option<Policy>,
+    ) -> Vec<Injected> {
+        let mut injected = Vec::new();
+        for field in ["sidecars", "initContainers"] {
+            let Some(node) = spec.get(field) else { continue };
+            let default = on_conflict.unwrap_or(Policy::SkipRule);
+            let items = self.named_items(node, field, pod_spec.field("containers"), required, default);
+            for (node, item) in node.as_list().unwrap_or_default().iter().zip(items) {
+                injected.push(self.injected_container(node, item, field == "sidecars"));
+            }
+        }
+        for (index, one) in injected.iter().enumerate() {
+            if injected.iter().take(index).any(|other| other.item.key == one.item.key) {
+                let message = format!("container `{}` stands twice in this rule", one.item.key);
+                self.error(&diagnostic::DOUBLED_NAME, one.item.clause.at, message);
+            }
+        }
+        injected
+    }
+
+    fn injected_container(&mut self, node: &Node, mut item: Item, sidecar: bool) -> Injected {
+        let modes = [("auto", Mode::Native), ("native", Mode::Native), ("regular", Mode::Regular)];
+        let mode = node.get("mode").and_then(|mode| self.word(mode, "mode", &modes)).unwrap_or(Mode::Native);
+        let native = sidecar && mode == Mode::Native;
+        let regular = sidecar && mode == Mode::Regular;
+        let list = if regular { "containers" } else { "initContainers" };
+        if !sidecar && let Some(mode) = node.get("mode") {
+            self.error(&diagnostic::UNKNOWN_FIELD, mode.at(), "an init container has no `mode`");
+        }
+        if let Some(policy) = node.get("restartPolicy")
+            && !(native && policy.as_text() == Some("Always"))
+        {
+            let help = "a native sidecar gets `restartPolicy: Always` by itself";
+            let message = "`restartPolicy` cannot be set here";
+            self.error_with_help(&diagnostic::WRONG_VALUE, policy.at(), message, help);
+        }
+        if native && item.overlay.get("restartPolicy").is_none() {
+            let value = Overlay::Text("Always".to_owned());
+            let member = Member { name: "restartPolicy".to_owned(), value, known: true };
+            if let Overlay::Map(members) = &mut item.overlay {
+                members.push(member);
+            }
+        }
+        if !sidecar {
+            for field in ONLY_NATIVE {
+                if let Some(node) = node.get(field) {
+                    let message = format!("an init container that ends cannot have `{field}`");
+                    self.error(&diagnostic::WRONG_VALUE, node.at(), message);
+                }
+            }
+        }
+        let place = self.place(node, list).unwrap_or(if native { Place::First } else { Place::Last });
+        Injected { item, list, place, regular }
+    }
+
+    fn place(&mut self, node: &Node, list: &str) -> Option<Place> {
+        let position = node.get("position")?;
+        self.fields(position, &POSITION);
+        let place = position.get(list)?;
+        if place.as_map().is_none() {
+            return self.word(place, "position", &[("first", false), ("last", true)]).map(
+                |last| match last {
+                    true => Place::Last,
+                    false => Place::First,
+                },
+            );
+        }
+        self.fields(place, &ANCHOR);
+        match (place.get("before"), place.get("after")) {
+            (Some(before), None) => self.text(before, "before").map(|name| Place::Before(name.to_owned())),
+            (None, Some(after)) => self.text(after, "after").map(|name| Place::After(name.to_owned())),
+            _ => {
+                self.error(
+                    &diagnostic::WRONG_VALUE,
+                    place.at(),
+                    "a position is either `before` or `after` one name",
+                );
+                None
+            }
+        }
+    }
+
+    pub(super) fn blocks(
+        &mut self,
+        spec: &Node,
+        pod_spec: Schema<'_>,
+        required: bool,
+        on_conflict: Option<Policy>,
+    ) -> Vec<Block> {
+        let Some(node) = spec.get("containers") else { return Vec::new() };
+        let container = pod_spec.field("containers").item();
+        let mut blocks = Vec::new();
+        for (index, node) in self.list(node, "containers").iter().enumerate() {
+            self.fields(node, &BLOCK);
+            let on_conflict = self.policy(node, required).or(on_conflict);
+            let clause = format!("containers[{index}]");
+            let select = self.select(node);
+            let mut lists = Vec::new();
+            for (member, default) in LISTS {
+                let Some(list) = node.get(member) else { continue };
+                let policy = on_conflict.unwrap_or(*default);
+                let items = self.items(
+                    list,
+                    member,
+                    &format!("{clause}.{member}"),
+                    container.field(member),
+                    required,
+                    policy,
+                );
+                lists.push(BlockList { member, items });
+            }
+            let resources = self.resources(node, &clause, on_conflict.unwrap_or(Policy::Keep));
+            let Some(select) = select else { continue };
+            blocks.push(Block { select, lists, resources });
+        }
+        blocks
+    }
+
+    fn select(&mut self, block: &Node) -> Option<Select> {
+        const ONE_OF: &str = "`select` has exactly one of `all: true`, `names`, `images` and `index`";
+        let Some(node) = block.get("select") else {
+            self.error_with_help(&diagnostic::MISSING_FIELD, block.at(), "`select` is missing", ONE_OF);
+            return None;
+        };
+        self.fields(node, &SELECT);
+        let mut found = Vec::new();
+        if let Some(all) = node.get("all")
+            && self.boolean(all, "all")?
+        {
+            found.push(Which::All);
+        }
+        if let Some(names) = node.get("names") {
+            found.push(Which::Names(self.texts(names, "names")));
+        }
+        if let Some(images) = node.get("images") {
+            found.push(Which::Images(self.texts(images, "images")));
+        }
+        if let Some(index) = node.get("index") {
+            found.push(Which::Index(self.integer(index, "index")?));
+        }
+        let exclude = node.get("exclude").map(|names| self.texts(names, "exclude")).unwrap_or_default();
+        let init = node.get("init").and_then(|init| self.boolean(init, "init")).unwrap_or_default();
+        match (found.pop(), found.is_empty()) {
+            (Some(which), true) => Some(Select { which, exclude, init }),
+            _ => {
+                self.error(&diagnostic::WRONG_VALUE, node.at(), ONE_OF);
+                None
+            }
+        }
+    }
+
+    fn resources(&mut self, block: &Node, clause: &str, policy: Policy) -> Vec<ResourceItem> {
+        let Some(node) = block.get("resources") else { return Vec::new() };
+        self.fields(node, &RESOURCES);
+        let mut items = Vec::new();
+        for group in ["requests", "limits"] {
+            let Some(node) = node.get(group) else { continue };
+            for (key, value, at) in self.text_map(node, group) {
+                self.checked(check::quantity(&value), &key, at);
+                let clause = Clause { text: format!("{clause}.resources.{group}[{key}]"), at };
+                items.push(ResourceItem {
+                    group,
+                    item: Item { clause, key, overlay: Overlay::Text(value), policy },
+                });
+            }
+        }
+        items
+    }
+
+    /// Items of `volumes`, `sidecars` and `initContainers`: all of them have a DNS label for a name.
+    fn named_items(
+        &mut self,
+        node: &Node,
+        field: &'static str,
+        schema: Schema<'_>,
+        required: bool,
+        policy: Policy,
+    ) -> Vec<Item> {
+        for item in node.as_list().unwrap_or_default() {
+            match item.get("name") {
+                Some(name) => {
+                    if let Some(text) = self.text(name, "name") {
+                        self.checked(check::name(text), "name", name.at());
+                    }
+                }
+                None if item.as_map().is_some() => {
+                    self.error(
+                        &diagnostic::MISSING_FIELD,
+                        item.at(),
+                        format!("an item of `{field}` has no `name`"),
+                    );
+                }
+                None => {}
+            }
+        }
+        self.items(node, field, field, schema, required, policy)
+    }
+
+    fn items(
+        &mut self,
+        node: &Node,
+        field: &str,
+        clause: &str,
+        schema: Schema<'_>,
+        required: bool,
+        policy: Policy,
+    ) -> Vec<Item> {
+        let nodes = self.list(node, field);
+        self.unique(nodes, field, schema.list());
+        let mut items = Vec::new();
+        for (index, node) in nodes.iter().enumerate() {
+            let policy = self.policy(node, required).unwrap_or(policy);
+            let overlay = self.object(node, field, schema.item(), OURS).unwrap_or(Overlay::Map(Vec::new()));
+            self.item_values(field, &overlay, node.at());
+            let clause = Clause { text: format!("{clause}[{index}]"), at: node.at() };
+            items.push(Item { key: key(&overlay, schema.list()), clause, overlay, policy });
+        }
+        items
+    }
+}
+
+/// What tells the item apart, for people.
+fn key(overlay: &Overlay, list: List) -> String {
+    let keys = match list {
+        List::Map(keys) => keys.iter().map(|key| key.name).collect(),
+        List::Unknown | List::Atomic | List::Set => vec!["name"],
+    };
+    let part = |name: &str| {
+        overlay.get(name).map(|value| match value {
+            Overlay::Text(text) | Overlay::Literal(text) => text.clone(),
+            Overlay::List(_) | Overlay::Map(_) => String::new(),
+        })
+    };
+    keys.into_iter().filter_map(part).collect::<Vec<_>>().join("/")
+}

@@ -1,0 +1,94 @@
+//! `match` and `optIn`: whom a rule is for.
+
+use super::check;
+use super::reader::{Known, Reader};
+use crate::diagnostic::{self, Position};
+use crate::rule::{Labels, Match, OptIn};
+use crate::yaml::Node;
+
+const MATCH: Known = Known {
+    what: "`match`",
+    fields: &["hostNetwork", "namespaces", "objects", "os"],
+    later: &["ownerKinds", "resources"],
+};
+
+const NAMESPACES: Known =
+    Known { what: "`match.namespaces`", fields: &["exclude", "matchLabels", "names"], later: &[] };
+
+const OBJECTS: Known = Known { what: "`match.objects`", fields: &["labels"], later: &[] };
+
+pub(super) fn match_of(reader: &mut Reader, spec: &Node) -> Match {
+    let node = spec.get("match");
+    let at = node.map_or(spec.at(), Node::at);
+    if let Some(node) = node {
+        reader.fields(node, &MATCH);
+    }
+    let part = |name: &str| node.and_then(|node| node.get(name));
+    let namespaces = part("namespaces");
+    let objects = part("objects");
+    if let Some(namespaces) = namespaces {
+        reader.fields(namespaces, &NAMESPACES);
+    }
+    if let Some(objects) = objects {
+        reader.fields(objects, &OBJECTS);
+    }
+    let mut names = |field: &str| {
+        let list = namespaces.and_then(|namespaces| namespaces.get(field));
+        list.map(|list| reader.texts(list, field)).unwrap_or_default()
+    };
+    Match {
+        at,
+        namespaces: names("names"),
+        excluded: names("exclude"),
+        namespace_labels: labels(reader, namespaces, "matchLabels", at),
+        labels: labels(reader, objects, "labels", at),
+        os: part("os").map_or(Some("linux"), |node| {
+            let possible = [("linux", Some("linux")), ("windows", Some("windows")), ("any", None)];
+            reader.word(node, "os", &possible).flatten()
+        }),
+        os_at: part("os").map_or(at, Node::at),
+        skip_host_network: part("hostNetwork").and_then(|node| {
+            let possible = [("skip", Some(node.at())), ("inject", None)];
+            reader.word(node, "hostNetwork", &possible).flatten()
+        }),
+    }
+}
+
+/// `optIn`, and where it stands.
+pub(super) fn opt_in(reader: &mut Reader, spec: &Node, matching: &Match) -> (OptIn, Position) {
+    let node = spec.get("optIn");
+    let possible = [
+        ("namespace", OptIn::Namespace),
+        ("pod", OptIn::Pod),
+        ("either", OptIn::Either),
+        ("always", OptIn::Always),
+    ];
+    let opt_in = node.and_then(|node| reader.word(node, "optIn", &possible));
+    let at = node.map_or(matching.at, Node::at);
+    let addressed = !matching.namespaces.is_empty()
+        || !matching.namespace_labels.pairs.is_empty()
+        || !matching.labels.pairs.is_empty();
+    // A word that cannot be read was reported already.
+    if (node.is_none() || opt_in == Some(OptIn::Always)) && !addressed {
+        reader.error_with_help(
+            &diagnostic::ADDRESSES_NOBODY,
+            at,
+            "this rule is for every pod of the cluster",
+            "name namespaces or labels under `match`, or set `optIn: pod`",
+        );
+    }
+    (opt_in.unwrap_or(OptIn::Always), at)
+}
+
+fn labels(reader: &mut Reader, parent: Option<&Node>, field: &str, at: Position) -> Labels {
+    let Some(node) = parent.and_then(|parent| parent.get(field)) else {
+        return Labels { at, pairs: Vec::new() };
+    };
+    let pairs = reader.text_map(node, field);
+    for (key, value, at) in &pairs {
+        reader.checked(check::key(key), key, *at);
+        reader.checked(check::label(value), key, *at);
+    }
+    let at = pairs.first().map_or(node.at(), |(_, _, at)| *at);
+    Labels { at, pairs: pairs.into_iter().map(|(key, value, _)| (key, value)).collect() }
+}

@@ -1,0 +1,171 @@
+//! Typed access to the tree that records what is wrong and goes on.
+
+use std::sync::Arc;
+
+use crate::diagnostic::{self, Code, Diagnostic, Position, Source};
+use crate::near::nearest;
+use crate::yaml::{Entry, Node, Value};
+
+/// Collects the findings of one source.
+pub(super) struct Reader {
+    pub(super) source: Arc<Source>,
+    pub(super) findings: Vec<Diagnostic>,
+}
+
+/// The fields a map may have.
+pub(super) struct Known {
+    /// What the map is, for people: `spec.match`.
+    pub(super) what: &'static str,
+    pub(super) fields: &'static [&'static str],
+    /// Fields of the format that this version cannot act on.
+    pub(super) later: &'static [&'static str],
+}
+
+impl Reader {
+    pub(super) fn error(&mut self, code: &'static Code, at: Position, message: impl Into<String>) {
+        self.findings.push(self.source.error(code, at, message));
+    }
+
+    pub(super) fn error_with_help(
+        &mut self,
+        code: &'static Code,
+        at: Position,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.findings.push(self.source.error(code, at, message).with_help(help));
+    }
+
+    pub(super) fn warning(&mut self, code: &'static Code, at: Position, message: impl Into<String>) {
+        self.findings.push(self.source.warning(code, at, message));
+    }
+
+    /// The members of a map, after every unknown one was reported.
+    pub(super) fn fields<'n>(&mut self, node: &'n Node, known: &Known) -> &'n [Entry] {
+        let entries = self.map(node, known.what);
+        for entry in entries {
+            let name = entry.key.as_str();
+            if known.later.contains(&name) {
+                let message = format!("`{name}` in {} is not supported yet", known.what);
+                self.error(&diagnostic::NOT_SUPPORTED, entry.at, message);
+            } else if !known.fields.contains(&name) {
+                self.unknown_field(entry, known.what, known.fields);
+            }
+        }
+        entries
+    }
+
+    pub(super) fn unknown_field(&mut self, entry: &Entry, what: &str, known: &[&str]) {
+        let message = format!("unknown field `{}` in {what}", entry.key);
+        let help = match nearest(&entry.key, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known here: {}", words(known)),
+        };
+        self.error_with_help(&diagnostic::UNKNOWN_FIELD, entry.at, message, help);
+    }
+
+    pub(super) fn map<'n>(&mut self, node: &'n Node, what: &str) -> &'n [Entry] {
+        node.as_map().unwrap_or_else(|| {
+            self.wrong_type(node, what, "a map");
+            &[]
+        })
+    }
+
+    pub(super) fn list<'n>(&mut self, node: &'n Node, what: &str) -> &'n [Node] {
+        node.as_list().unwrap_or_else(|| {
+            self.wrong_type(node, what, "a list");
+            &[]
+        })
+    }
+
+    /// Text as it was written: `1.10` stays `1.10`.
+    pub(super) fn text<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n str> {
+        if node.is_null() {
+            self.null(node, what);
+            return None;
+        }
+        let text = node.as_text();
+        if text.is_none() {
+            self.wrong_type(node, what, "text");
+        }
+        text
+    }
+
+    pub(super) fn texts(&mut self, node: &Node, what: &str) -> Vec<String> {
+        let items = self.list(node, what);
+        items.iter().filter_map(|item| self.text(item, what)).map(str::to_owned).collect()
+    }
+
+    /// A map from text to text, with the place of every key.
+    pub(super) fn text_map(&mut self, node: &Node, what: &str) -> Vec<(String, String, Position)> {
+        let entries = self.map(node, what);
+        let pair = |entry: &Entry| {
+            let value = self.text(&entry.value, &entry.key)?;
+            Some((entry.key.clone(), value.to_owned(), entry.at))
+        };
+        entries.iter().filter_map(pair).collect()
+    }
+
+    pub(super) fn boolean(&mut self, node: &Node, what: &str) -> Option<bool> {
+        let value = match self.resolved(node).as_deref() {
+            Some("true") => Some(true),
+            Some("false") => Some(false),
+            _ => None,
+        };
+        if value.is_none() {
+            self.wrong_type(node, what, "`true` or `false`");
+        }
+        value
+    }
+
+    pub(super) fn integer<T: std::str::FromStr>(&mut self, node: &Node, what: &str) -> Option<T> {
+        let value = self.resolved(node).and_then(|json| json.parse().ok());
+        if value.is_none() {
+            self.wrong_type(node, what, "a whole number");
+        }
+        value
+    }
+
+    /// One of few words.
+    pub(super) fn word<T: Copy>(&mut self, node: &Node, what: &str, possible: &[(&str, T)]) -> Option<T> {
+        let text = self.text(node, what)?;
+        let value = possible.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
+        if value.is_none() {
+            let known: Vec<&str> = possible.iter().map(|(word, _)| *word).collect();
+            let message = format!("`{what}` cannot be `{text}`");
+            let help = match nearest(text, known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("possible: {}", words(&known)),
+            };
+            self.error_with_help(&diagnostic::WRONG_VALUE, node.at(), message, help);
+        }
+        value
+    }
+
+    pub(super) fn null(&mut self, node: &Node, what: &str) {
+        let help = "leave the field out, or write \"\" for an empty text";
+        self.error_with_help(&diagnostic::NULL, node.at(), format!("`{what}` is null"), help);
+    }
+
+    pub(super) fn wrong_type(&mut self, node: &Node, what: &str, wanted: &str) {
+        if node.is_null() {
+            return self.null(node, what);
+        }
+        let found = match node.value() {
+            Value::Scalar(_) => "a single value",
+            Value::List(_) => "a list",
+            Value::Map(_) => "a map",
+        };
+        let message = format!("`{what}` wants {wanted}, and this is {found}");
+        self.error(&diagnostic::WRONG_TYPE, node.at(), message);
+    }
+
+    fn resolved(&self, node: &Node) -> Option<String> {
+        matches!(node.value(), Value::Scalar(_)).then(|| node.to_json())
+    }
+}
+
+/// "`a`, `b`".
+pub(super) fn words(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,107 @@
+//! Whether what a rule wants is there already. What others added around it does not matter.
+
+use vestibule_patch::{Key, Kind, List, Schema, View};
+
+use crate::overlay::Overlay;
+use crate::pod;
+use crate::quantity::nanos;
+
+/// Whether `overlay` is a subset of `found`, the value of the member `name`.
+pub(crate) fn contains(found: View<'_>, overlay: &Overlay, name: &str, schema: Schema<'_>) -> bool {
+    match overlay {
+        Overlay::Text(text) => {
+            found.as_str().is_some_and(|found| {
+                found == *text
+                    || pod::is_quantity(name) && same_amount(&found, text)
+                    || same_path(name, &found, text)
+            }) || pod::is_quantity(name)
+                && found.kind() == Kind::Number
+                && same_amount(&found.to_json(), text)
+        }
+        Overlay::Literal(json) => found.to_json() == json.as_str(),
+        Overlay::List(items) => contains_items(found, items, name, schema),
+        Overlay::Map(members) => {
+            found.kind() == Kind::Object
+                && members.iter().filter(|member| member.known).all(|member| {
+                    // Every entry of `requests` is a quantity, whatever its key.
+                    let name = if pod::is_text_map(name) { name } else { &member.name };
+                    match present(found, &member.name) {
+                        Some(found) => contains(found, &member.value, name, schema.field(&member.name)),
+                        None => is_absence(found, &member.name, &member.value),
+                    }
+                })
+        }
+    }
+}
+
+fn contains_items(found: View<'_>, wanted: &[Overlay], name: &str, schema: Schema<'_>) -> bool {
+    let items = found.items();
+    let same = |(found, wanted): (&View<'_>, &Overlay)| contains(*found, wanted, name, schema.item());
+    match schema.list() {
+        List::Map(_) | List::Set => wanted.iter().all(|wanted| {
+            find(&items, wanted, name, schema).is_some_and(|(_, found)| same((&found, wanted)))
+        }),
+        List::Atomic | List::Unknown => {
+            found.kind() == Kind::Array && items.len() == wanted.len() && items.iter().zip(wanted).all(same)
+        }
+    }
+}
+
+/// The item that `wanted` would be; of doubled ones the last, which is the one that counts (legal in `env`).
+/// In a list without keys it is one that holds all of it.
+pub(crate) fn find<'d>(
+    items: &[View<'d>],
+    wanted: &Overlay,
+    name: &str,
+    schema: Schema<'_>,
+) -> Option<(usize, View<'d>)> {
+    let same = |found: View<'_>| match schema.list() {
+        List::Map(keys) => keys
+            .iter()
+            .all(|key| same_path_or_text(key.name, &found_key(found, key), &wanted_key(wanted, key))),
+        List::Set | List::Atomic | List::Unknown => contains(found, wanted, name, schema.item()),
+    };
+    items.iter().copied().enumerate().rev().find(|(_, found)| same(*found))
+}
+
+/// The member `name`; a null is none.
+pub(crate) fn present<'d>(object: View<'d>, name: &str) -> Option<View<'d>> {
+    object.get(name).filter(|value| !value.is_null())
+}
+
+fn found_key(found: View<'_>, key: &Key) -> String {
+    match present(found, key.name) {
+        Some(value) => value.as_str().map_or_else(|| value.to_json().into_owned(), |text| text.into_owned()),
+        None => default(key),
+    }
+}
+
+fn wanted_key(wanted: &Overlay, key: &Key) -> String {
+    match wanted.get(key.name) {
+        Some(Overlay::Text(text) | Overlay::Literal(text)) => text.clone(),
+        Some(Overlay::List(_) | Overlay::Map(_)) | None => default(key),
+    }
+}
+
+fn default(key: &Key) -> String {
+    key.default.unwrap_or_default().trim_matches('"').to_owned()
+}
+
+fn same_path_or_text(name: &str, one: &str, other: &str) -> bool {
+    one == other || same_path(name, one, other)
+}
+
+fn same_path(name: &str, one: &str, other: &str) -> bool {
+    name == "mountPath" && one.trim_end_matches('/') == other.trim_end_matches('/')
+}
+
+fn same_amount(one: &str, other: &str) -> bool {
+    matches!((nanos(one), nanos(other)), (Some(one), Some(other)) if one == other)
+}
+
+/// Whether the API server leaves `name` out where its value is `wanted`, and nothing stands in its place.
+fn is_absence(found: View<'_>, name: &str, wanted: &Overlay) -> bool {
+    let excluded = pod::union_of(name).unwrap_or_default().iter();
+    pod::is_omitted_zero(name, &wanted.to_json())
+        && excluded.filter(|other| **other != name).all(|other| present(found, other).is_none())
+}

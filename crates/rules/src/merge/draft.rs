@@ -1,0 +1,84 @@
+//! The object as it is becoming, and the operations that lead there.
+
+use serde_json::value::RawValue;
+use vestibule_patch::{Document, Operation, Pointer, View};
+
+use crate::decision::{Change, Origin};
+use crate::yaml::quote;
+
+/// Changes go through here one by one, so that each applies to what the ones before it made.
+#[derive(Clone)]
+pub(crate) struct Draft<'d> {
+    document: Document<'d>,
+    changes: Vec<Change>,
+}
+
+/// An operation that cannot be carried out: the object has another shape than a pod's.
+#[derive(Debug)]
+pub(crate) struct Misfit(pub(crate) String);
+
+impl<'d> Draft<'d> {
+    pub(crate) fn new(document: Document<'d>) -> Self {
+        Self { document, changes: Vec::new() }
+    }
+
+    /// The value at `pointer`; a null is none.
+    pub(crate) fn at(&self, pointer: &Pointer) -> Option<View<'_>> {
+        self.document.at(pointer).filter(|value| !value.is_null())
+    }
+
+    /// Sets the member at `pointer`, with the objects above it that are missing, in one operation.
+    pub(crate) fn set(&mut self, pointer: &Pointer, json: String, origin: &Origin) -> Result<(), Misfit> {
+        let (mut path, mut json) = (pointer.clone(), json);
+        while let Some((parent, last)) = path.split_last()
+            && self.at(&parent).is_none()
+        {
+            json = format!("{{{}:{json}}}", quote(&last));
+            path = parent;
+        }
+        let value = raw(json)?;
+        self.apply(Operation::Add { path, value }, origin)
+    }
+
+    /// Inserts into the list at `pointer`, which is there and has `length` items.
+    pub(crate) fn insert(
+        &mut self,
+        list: &Pointer,
+        index: usize,
+        length: usize,
+        json: String,
+        origin: &Origin,
+    ) -> Result<(), Misfit> {
+        let path = if index < length { list.item(index) } else { list.child("-") };
+        let value = raw(json)?;
+        self.apply(Operation::Add { path, value }, origin)
+    }
+
+    pub(crate) fn replace(&mut self, path: &Pointer, json: String, origin: &Origin) -> Result<(), Misfit> {
+        let value = raw(json)?;
+        self.apply(Operation::Replace { path: path.clone(), value }, origin)
+    }
+
+    pub(crate) fn remove(&mut self, path: &Pointer, origin: &Origin) -> Result<(), Misfit> {
+        self.apply(Operation::Remove { path: path.clone() }, origin)
+    }
+
+    /// The changes made since `count` of them were there.
+    pub(crate) fn since(&self, count: usize) -> &[Change] {
+        self.changes.get(count..).unwrap_or_default()
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.changes.len()
+    }
+
+    fn apply(&mut self, operation: Operation, origin: &Origin) -> Result<(), Misfit> {
+        self.document.apply(&operation).map_err(|error| Misfit(error.to_string()))?;
+        self.changes.push(Change { operation, origin: origin.clone() });
+        Ok(())
+    }
+}
+
+fn raw(json: String) -> Result<Box<RawValue>, Misfit> {
+    RawValue::from_string(json).map_err(|_| Misfit("a value of the rule is no JSON".to_owned()))
+}

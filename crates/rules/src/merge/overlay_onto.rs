@@ -1,0 +1,78 @@
+//! `override`: an overlay laid onto what exists, with as little change as will do.
+
+use vestibule_patch::{List, Pointer, Schema};
+
+use super::{Draft, Misfit, contains, find, present};
+use crate::decision::Origin;
+use crate::overlay::Overlay;
+use crate::pod;
+
+/// Lays `overlay` onto the value at `path`, which is there.
+// Recursion is bounded by the depth of the rule's own document.
+pub(super) fn overlay_onto(
+    draft: &mut Draft<'_>,
+    path: &Pointer,
+    overlay: &Overlay,
+    schema: Schema<'_>,
+    origin: &Origin,
+) -> Result<(), Misfit> {
+    match overlay {
+        Overlay::Text(_) | Overlay::Literal(_) => draft.replace(path, overlay.to_json(), origin),
+        Overlay::Map(members) => {
+            for member in members {
+                remove_alternatives(draft, path, &member.name, origin)?;
+                let below = path.child(&member.name);
+                let schema = schema.field(&member.name);
+                match draft.at(&below) {
+                    None => draft.set(&below, member.value.to_json(), origin)?,
+                    Some(found) if contains(found, &member.value, &member.name, schema) => {}
+                    Some(_) => overlay_onto(draft, &below, &member.value, schema, origin)?,
+                }
+            }
+            Ok(())
+        }
+        Overlay::List(items) => match schema.list() {
+            List::Map(_) | List::Set => {
+                for item in items {
+                    lay_item(draft, path, item, schema, origin)?;
+                }
+                Ok(())
+            }
+            // An atomic list is one value.
+            List::Atomic | List::Unknown => draft.replace(path, overlay.to_json(), origin),
+        },
+    }
+}
+
+fn lay_item(
+    draft: &mut Draft<'_>,
+    list: &Pointer,
+    item: &Overlay,
+    schema: Schema<'_>,
+    origin: &Origin,
+) -> Result<(), Misfit> {
+    let name = list.split_last().map(|(_, name)| name.into_owned()).unwrap_or_default();
+    let existing = draft.at(list).map(vestibule_patch::View::items).unwrap_or_default();
+    let length = existing.len();
+    match find(&existing, item, &name, schema) {
+        None => draft.insert(list, length, length, item.to_json(), origin),
+        Some((_, found)) if contains(found, item, &name, schema.item()) => Ok(()),
+        Some((index, _)) => overlay_onto(draft, &list.item(index), item, schema.item(), origin),
+    }
+}
+
+/// Of a union's members an object has one at most: the others go.
+fn remove_alternatives(
+    draft: &mut Draft<'_>,
+    path: &Pointer,
+    member: &str,
+    origin: &Origin,
+) -> Result<(), Misfit> {
+    let Some(union) = pod::union_of(member) else { return Ok(()) };
+    for other in union.iter().filter(|other| **other != member) {
+        if draft.at(path).is_some_and(|object| present(object, other).is_some()) {
+            draft.remove(&path.child(other), origin)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! Where new items go in a list.
+
+use std::collections::HashSet;
+
+use vestibule_patch::View;
+
+use crate::overlay::Overlay;
+use crate::rule::{Injected, Item, Place};
+
+/// New items with the index of each at the moment it is inserted, one after the other.
+pub(crate) type Insertions<'r> = Vec<(usize, &'r Item)>;
+
+/// All before index `at` of the list as it stands, in the order of the rule.
+pub(crate) fn at<'r>(at: usize, items: Vec<&'r Item>) -> Insertions<'r> {
+    items.into_iter().enumerate().map(|(offset, item)| (at + offset, item)).collect()
+}
+
+/// Variables go before the user's, who may refer to them; except those that refer to a user's variable themselves,
+/// directly or through each other: the kubelet expands `$(X)` only if X stands before.
+pub(crate) fn variables<'r>(existing: &[View<'_>], items: Vec<&'r Item>) -> Insertions<'r> {
+    let placed: Vec<usize> = items.iter().map(|item| after(existing, &items, item)).collect();
+    let mut ordered: Vec<(usize, &Item)> = placed.into_iter().zip(items).collect();
+    ordered.sort_by_key(|(index, _)| *index);
+    ordered.into_iter().enumerate().map(|(offset, (index, item))| (index + offset, item)).collect()
+}
+
+/// How many of the existing variables `item` has to stand behind.
+fn after(existing: &[View<'_>], items: &[&Item], item: &Item) -> usize {
+    let mut seen: HashSet<&str> = HashSet::from([item.key.as_str()]);
+    let mut open: Vec<&Overlay> = vec![&item.overlay];
+    let mut least = 0;
+    while let Some(overlay) = open.pop() {
+        for name in references(overlay.text("value").unwrap_or_default()) {
+            if !seen.insert(name) {
+                continue;
+            }
+            let named =
+                |variable: &View<'_>| variable.get("name").and_then(View::as_str).is_some_and(|n| n == name);
+            if let Some(index) = existing.iter().rposition(named) {
+                least = least.max(index + 1);
+            }
+            open.extend(items.iter().filter(|other| other.key == name).map(|other| &other.overlay));
+        }
+    }
+    least
+}
+
+/// The names X of every `$(X)`; `$$(X)` is none.
+fn references(value: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut rest = value;
+    while let Some((_, behind)) = rest.split_once('$') {
+        rest = match (behind.strip_prefix('$'), behind.strip_prefix('(')) {
+            (Some(escaped), _) => escaped,
+            (None, Some(open)) => match open.split_once(')') {
+                Some((name, behind)) => {
+                    names.push(name);
+                    behind
+                }
+                None => return names,
+            },
+            (None, None) => behind,
+        };
+    }
+    names
+}
+
+/// Containers go where their `position` says, as far as they are `new`. `first` stands behind what the rules before
+/// put first, whose names are `firsts`.
+pub(crate) fn containers<'r>(
+    existing: Vec<String>,
+    containers: &[&'r Injected],
+    new: &HashSet<&str>,
+    firsts: &mut HashSet<&'r str>,
+) -> Insertions<'r> {
+    let mut names = existing;
+    let mut insertions = Vec::new();
+    for Injected { item, place, .. } in containers {
+        if new.contains(item.key.as_str()) {
+            let index_of = |anchor: &String| names.iter().position(|name| name == anchor);
+            // An anchor that is not there is no reason to leave the container out: at the side it was to stand on.
+            let index = match place {
+                Place::First => names.iter().take_while(|name| firsts.contains(name.as_str())).count(),
+                Place::Last => names.len(),
+                Place::Before(anchor) => index_of(anchor).unwrap_or_default(),
+                Place::After(anchor) => index_of(anchor).map_or(names.len(), |index| index + 1),
+            };
+            names.insert(index, item.key.clone());
+            insertions.push((index, item));
+        }
+        if *place == Place::First {
+            firsts.insert(&item.key);
+        }
+    }
+    insertions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::references;
+
+    #[test]
+    fn finds_what_the_kubelet_expands() {
+        assert_eq!(references("$(A)-$(B) $$(C) $D $(E"), ["A", "B"]);
+        assert_eq!(references("$$$(A)"), ["A"]);
+        assert!(references("").is_empty());
+    }
+}

@@ -1,0 +1,88 @@
+//! What would make the result no valid pod, as far as the rule touched it.
+
+use std::collections::HashSet;
+
+use vestibule_patch::View;
+
+use super::{CONTAINER_LISTS, Failure, Merge, present};
+use crate::overlay::Overlay;
+use crate::rule::{Clause, Item};
+use crate::subject::text;
+
+impl Merge<'_, '_, '_, '_> {
+    /// Every mount that the rule brings has a volume.
+    pub(super) fn verify(&self) -> Result<(), Failure> {
+        let volumes = self.existing(&self.scene.layout.spec.child("volumes"));
+        let volumes: HashSet<String> =
+            volumes.into_iter().filter_map(|volume| text(Some(volume), "name")).collect();
+        let in_containers = self.rule.injected.iter().flat_map(|one| {
+            let mounts = one.item.overlay.get("volumeMounts").map(Overlay::items).unwrap_or_default();
+            mounts.iter().map(|mount| (&one.item.clause, mount))
+        });
+        let selected = self.rule.blocks.iter().filter(|block| !self.selected(&block.select).is_empty());
+        let lists = selected.flat_map(|block| &block.lists).filter(|list| list.member == "volumeMounts");
+        let in_blocks = lists.flat_map(|list| &list.items).map(|item| (&item.clause, &item.overlay));
+        for (clause, mount) in in_containers.chain(in_blocks) {
+            let volume = mount.text("name").unwrap_or_default();
+            if !volumes.contains(volume) {
+                let sentence = format!("a mount names volume `{volume}`, which the pod does not have");
+                return Err(invalid(clause, sentence));
+            }
+        }
+        Ok(())
+    }
+
+    /// Containers of a pod share one network: what two of them listen to, or a name that two ports have.
+    pub(super) fn port_clash(&self, item: &Item) -> Option<String> {
+        let mine = item.overlay.get("ports").map(Overlay::items).unwrap_or_default();
+        if mine.is_empty() {
+            return None;
+        }
+        for list in CONTAINER_LISTS {
+            for container in self.existing(&self.scene.layout.spec.child(list)) {
+                // An init container that ends has left its ports before the others start.
+                if list == "initContainers"
+                    && text(Some(container), "restartPolicy").as_deref() != Some("Always")
+                {
+                    continue;
+                }
+                let theirs = present(container, "ports").map(View::items).unwrap_or_default();
+                let clash = mine.iter().find_map(|port| theirs.iter().find_map(|other| clash(port, *other)));
+                if let Some(what) = clash {
+                    let name = text(Some(container), "name").unwrap_or_default();
+                    return Some(format!(
+                        "{what} of container `{}` is taken by container `{name}`",
+                        item.key
+                    ));
+                }
+            }
+        }
+        None
+    }
+}
+
+fn clash(mine: &Overlay, theirs: View<'_>) -> Option<String> {
+    let number = |name: &str| match mine.get(name) {
+        Some(Overlay::Literal(number)) => Some(number.clone()),
+        _ => None,
+    };
+    let same = |name: &str| {
+        number(name)
+            .is_some_and(|number| present(theirs, name).is_some_and(|other| other.to_json() == number))
+    };
+    let protocol = mine.text("protocol").unwrap_or("TCP");
+    let other = text(Some(theirs), "protocol");
+    if other.as_deref().unwrap_or("TCP") == protocol {
+        for field in ["containerPort", "hostPort"] {
+            if same(field) {
+                return Some(format!("port {}/{protocol}", number(field).unwrap_or_default()));
+            }
+        }
+    }
+    let name = mine.text("name").filter(|name| !name.is_empty())?;
+    (text(Some(theirs), "name").as_deref() == Some(name)).then(|| format!("port name `{name}`"))
+}
+
+fn invalid(clause: &Clause, sentence: String) -> Failure {
+    Failure { clause: clause.clone(), sentence, conflict: None }
+}

@@ -1,0 +1,90 @@
+//! What a rule wants to be there: a fragment of a pod, typed.
+
+use crate::yaml::quote;
+
+/// A value that a rule brings. It may be a secret, so there is no `Debug`.
+#[derive(Clone)]
+pub(crate) enum Overlay {
+    Text(String),
+    /// A number or truth value, as JSON.
+    Literal(String),
+    List(Vec<Overlay>),
+    Map(Vec<Member>),
+}
+
+#[derive(Clone)]
+pub(crate) struct Member {
+    pub(crate) name: String,
+    pub(crate) value: Overlay,
+    /// Whether the schema knows the field. The API server may drop one that is unknown, so its absence proves nothing.
+    pub(crate) known: bool,
+}
+
+impl Overlay {
+    /// A map with the members given, all known.
+    pub(crate) fn map(members: impl IntoIterator<Item = (String, Overlay)>) -> Self {
+        let members = members.into_iter().map(|(name, value)| Member { name, value, known: true });
+        Self::Map(members.collect())
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Overlay> {
+        self.members().iter().find(|member| member.name == name).map(|member| &member.value)
+    }
+
+    pub(crate) fn members(&self) -> &[Member] {
+        match self {
+            Self::Map(members) => members,
+            Self::Text(_) | Self::Literal(_) | Self::List(_) => &[],
+        }
+    }
+
+    pub(crate) fn items(&self) -> &[Overlay] {
+        match self {
+            Self::List(items) => items,
+            Self::Text(_) | Self::Literal(_) | Self::Map(_) => &[],
+        }
+    }
+
+    pub(crate) fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Literal(_) | Self::List(_) | Self::Map(_) => None,
+        }
+    }
+
+    /// The text of the member `name`.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.get(name).and_then(Self::as_text)
+    }
+
+    pub(crate) fn to_json(&self) -> String {
+        let mut json = String::new();
+        self.write_json(&mut json);
+        json
+    }
+
+    fn write_json(&self, json: &mut String) {
+        match self {
+            Self::Text(text) => json.push_str(&quote(text)),
+            Self::Literal(literal) => json.push_str(literal),
+            Self::List(items) => {
+                json.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    json.push_str(if index > 0 { "," } else { "" });
+                    item.write_json(json);
+                }
+                json.push(']');
+            }
+            Self::Map(members) => {
+                json.push('{');
+                for (index, member) in members.iter().enumerate() {
+                    json.push_str(if index > 0 { "," } else { "" });
+                    json.push_str(&quote(&member.name));
+                    json.push(':');
+                    member.value.write_json(json);
+                }
+                json.push('}');
+            }
+        }
+    }
+}

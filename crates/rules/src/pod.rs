@@ -1,0 +1,102 @@
+//! What is known about pods beyond their lists' keys: the schema does not say it, so it is written by hand.
+
+/// Members whose value is text however it is written: `value: on`, `image: 1.10`, `cpu: 1`.
+const TEXTS: &[&str] = &[
+    "args",
+    "claimName",
+    "command",
+    "containerName",
+    "fieldPath",
+    "image",
+    "imagePullPolicy",
+    "ip",
+    "key",
+    "medium",
+    "mountPath",
+    "name",
+    "path",
+    "protocol",
+    "resource",
+    "restartPolicy",
+    "secretName",
+    "subPath",
+    "subPathExpr",
+    "value",
+    "workingDir",
+];
+
+/// Members that are maps from text to text.
+const TEXT_MAPS: &[&str] =
+    &["annotations", "labels", "limits", "matchLabels", "nodeSelector", "requests", "volumeAttributes"];
+
+/// Members (or the maps they stand in) that hold quantities, which have several spellings.
+const QUANTITIES: &[&str] = &["divisor", "limits", "requests", "sizeLimit"];
+
+/// Members that the API server leaves out where they have their zero value; pointers such as
+/// `allowPrivilegeEscalation` are none of them.
+const OMITTED_ZEROS: &[&str] = &["hostPort", "readOnly", "stdin", "stdinOnce", "tty"];
+
+/// The sources of a volume: all of its members but `name`.
+const VOLUME_SOURCES: &[&str] = &[
+    "awsElasticBlockStore",
+    "azureDisk",
+    "azureFile",
+    "cephfs",
+    "cinder",
+    "configMap",
+    "csi",
+    "downwardAPI",
+    "emptyDir",
+    "ephemeral",
+    "fc",
+    "flexVolume",
+    "flocker",
+    "gcePersistentDisk",
+    "gitRepo",
+    "glusterfs",
+    "hostPath",
+    "image",
+    "iscsi",
+    "nfs",
+    "persistentVolumeClaim",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "projected",
+    "quobyte",
+    "rbd",
+    "scaleIO",
+    "secret",
+    "storageos",
+    "vsphereVolume",
+];
+
+/// Members of which an object has one at most. `image` makes no union of a container: it is text there.
+const UNIONS: &[&[&str]] = &[
+    VOLUME_SOURCES,
+    &["value", "valueFrom"],
+    &["configMapRef", "secretRef"],
+    &["configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"],
+    &["exec", "grpc", "httpGet", "sleep", "tcpSocket"],
+];
+
+pub(crate) fn is_text(member: &str) -> bool {
+    TEXTS.contains(&member)
+}
+
+pub(crate) fn is_text_map(member: &str) -> bool {
+    TEXT_MAPS.contains(&member)
+}
+
+pub(crate) fn is_quantity(member: &str) -> bool {
+    QUANTITIES.contains(&member)
+}
+
+/// Whether an absent `member` means the same as the value `json`.
+pub(crate) fn is_omitted_zero(member: &str, json: &str) -> bool {
+    json == "\"\"" || (matches!(json, "false" | "0") && OMITTED_ZEROS.contains(&member))
+}
+
+/// The members that exclude `member`, itself among them.
+pub(crate) fn union_of(member: &str) -> Option<&'static [&'static str]> {
+    UNIONS.iter().find(|union| union.contains(&member)).copied()
+}

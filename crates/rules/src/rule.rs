@@ -1,0 +1,237 @@
+//! A rule as it is used: checked, defaults filled in, every part with its place in the source.
+
+use std::sync::Arc;
+
+use crate::Position;
+use crate::overlay::Overlay;
+
+/// What rules change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Resource {
+    /// Pods, when they are created.
+    Pods,
+    /// Deployments of `apps`, when they are created or updated: their pod template.
+    Deployments,
+}
+
+impl Resource {
+    /// The word of the API: `pods`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pods => "pods",
+            Self::Deployments => "deployments",
+        }
+    }
+
+    /// The verbs under which rules change it.
+    pub fn verbs(self) -> &'static [Verb] {
+        match self {
+            // Most of a pod cannot be changed any more once it exists.
+            Self::Pods => &[Verb::Create],
+            Self::Deployments => &[Verb::Create, Verb::Update],
+        }
+    }
+}
+
+/// What is being done to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verb {
+    /// `CREATE`.
+    Create,
+    /// `UPDATE`.
+    Update,
+    /// `DELETE`.
+    Delete,
+    /// `CONNECT`.
+    Connect,
+}
+
+/// One `Injection`.
+pub struct Rule {
+    pub(crate) name: Arc<str>,
+    pub(crate) source: Arc<str>,
+    pub(crate) at: Position,
+    pub(crate) targets: Vec<Resource>,
+    pub(crate) order: i64,
+    pub(crate) required: bool,
+    pub(crate) on_error: OnError,
+    pub(crate) matching: Match,
+    pub(crate) opt_in: OptIn,
+    pub(crate) opt_in_at: Position,
+    pub(crate) compat: Vec<CompatAnnotation>,
+    pub(crate) metadata: Vec<MetadataItem>,
+    pub(crate) volumes: Vec<Item>,
+    pub(crate) injected: Vec<Injected>,
+    pub(crate) blocks: Vec<Block>,
+}
+
+impl Rule {
+    /// `metadata.name`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The name of its source.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Where its name stands in the source.
+    pub fn position(&self) -> Position {
+        self.at
+    }
+
+    /// Whether pods that it fails to change are denied.
+    pub fn required(&self) -> bool {
+        self.required
+    }
+
+    /// What it changes.
+    pub fn targets(&self) -> &[Resource] {
+        &self.targets
+    }
+
+    /// The namespace labels it asks for: a registration may select by them.
+    pub fn namespace_labels(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.matching.namespace_labels.pairs.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
+    /// The object labels it asks for: a registration may select by them.
+    pub fn object_labels(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.matching.labels.pairs.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
+    /// Whether it cannot decide without the namespace's labels and annotations.
+    pub fn needs_namespace_facts(&self) -> bool {
+        !self.matching.namespace_labels.pairs.is_empty()
+            || matches!(self.opt_in, OptIn::Namespace | OptIn::Either)
+    }
+}
+
+/// `match`.
+pub(crate) struct Match {
+    pub(crate) at: Position,
+    pub(crate) namespaces: Vec<String>,
+    pub(crate) excluded: Vec<String>,
+    pub(crate) namespace_labels: Labels,
+    pub(crate) labels: Labels,
+    /// `None` is any.
+    pub(crate) os: Option<&'static str>,
+    pub(crate) os_at: Position,
+    pub(crate) skip_host_network: Option<Position>,
+}
+
+/// Labels that must be there.
+pub(crate) struct Labels {
+    pub(crate) at: Position,
+    pub(crate) pairs: Vec<(String, String)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OptIn {
+    Namespace,
+    Pod,
+    Either,
+    Always,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OnError {
+    Skip,
+    Deny,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Policy {
+    Keep,
+    Override,
+    SkipRule,
+    Deny,
+}
+
+/// A key of another injector, and the values that mean yes.
+pub(crate) struct CompatAnnotation {
+    pub(crate) key: String,
+    pub(crate) accepted: Vec<String>,
+}
+
+/// A part of a rule that can be pointed at.
+#[derive(Clone)]
+pub(crate) struct Clause {
+    pub(crate) text: String,
+    pub(crate) at: Position,
+}
+
+impl Clause {
+    /// The list this clause is an item of: `sidecars` for `sidecars[0]`.
+    pub(crate) fn list(&self) -> Self {
+        let text = self.text.rsplit_once('[').map_or(&*self.text, |(list, _)| list);
+        Self { text: text.to_owned(), at: self.at }
+    }
+}
+
+/// One thing to add: a list item, or a map's value.
+pub(crate) struct Item {
+    pub(crate) clause: Clause,
+    /// What people call it: the name, the mount path, the label's key.
+    pub(crate) key: String,
+    pub(crate) overlay: Overlay,
+    pub(crate) policy: Policy,
+}
+
+/// A label or annotation.
+pub(crate) struct MetadataItem {
+    pub(crate) map: &'static str,
+    pub(crate) item: Item,
+}
+
+/// A sidecar or init container.
+pub(crate) struct Injected {
+    pub(crate) item: Item,
+    pub(crate) list: &'static str,
+    pub(crate) place: Place,
+    /// A sidecar that a Job would wait for.
+    pub(crate) regular: bool,
+}
+
+/// Where an injected container goes.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    First,
+    Last,
+    Before(String),
+    After(String),
+}
+
+/// A `containers` block.
+pub(crate) struct Block {
+    pub(crate) select: Select,
+    pub(crate) lists: Vec<BlockList>,
+    pub(crate) resources: Vec<ResourceItem>,
+}
+
+/// Items for one list of the selected containers.
+pub(crate) struct BlockList {
+    pub(crate) member: &'static str,
+    pub(crate) items: Vec<Item>,
+}
+
+/// One entry of `resources`.
+pub(crate) struct ResourceItem {
+    pub(crate) group: &'static str,
+    pub(crate) item: Item,
+}
+
+/// Which containers a block is for.
+pub(crate) struct Select {
+    pub(crate) which: Which,
+    pub(crate) exclude: Vec<String>,
+    pub(crate) init: bool,
+}
+
+pub(crate) enum Which {
+    All,
+    Names(Vec<String>),
+    Images(Vec<String>),
+    Index(usize),
+}
