@@ -145,7 +145,7 @@ pub(super) const ROOMS: &[Room] = &[
         tests_with: &["caller", "testenv"],
         names: &["futures-util", "k8s-openapi", "kube", "serde_json", "thiserror", "tokio", "tracing"],
         names_behind_a_feature: &[],
-        never_reaches: &[],
+        never_reaches: &["clap"],
         because: "injector carries rules on a cluster as a user of the framework: flags belong to cli, merging to rules, TLS to server",
     },
     Room {
