@@ -288,7 +288,12 @@ struct Plain<R> {
 
 impl Attend for Front {
     async fn attend(&self, stream: TcpStream, peer: SocketAddr, phases: Phases) {
-        match timeout(self.settings.handshake_timeout, self.acceptor.accept(stream)).await {
+        let handshake = timeout(self.settings.handshake_timeout, self.acceptor.accept(stream));
+        let handshake = tokio::select! {
+            handshake = handshake => handshake,
+            () = phases.reached(Phase::Stopping) => return,
+        };
+        match handshake {
             Ok(Ok(stream)) => {
                 connection::serve(stream, Arc::clone(&self.hooks), &self.settings, phases).await;
             }

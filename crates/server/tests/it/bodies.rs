@@ -1,0 +1,127 @@
+//! Rows 9 and 16, and clients that are slow.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use vestibule_admission::Hook;
+use vestibule_server::Settings;
+
+use crate::harness::{HOOK, Running, TIMEOUT, allow, review, serve, serve_with};
+
+const HEAD: &str = "POST /hook HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n";
+
+async fn limited(change: impl FnOnce(&mut Settings)) -> Running {
+    serve_with(change, |server| server.route(HOOK, Hook::mutating("hook", allow()), TIMEOUT)).await
+}
+
+/// Everything the server says to these bytes until it closes the connection.
+async fn exchange(server: &Running, bytes: &str) -> String {
+    let mut stream = server.tls().await;
+    stream.write_all(bytes.as_bytes()).await.unwrap();
+    let mut said = String::new();
+    stream.read_to_string(&mut said).await.unwrap();
+    said
+}
+
+#[tokio::test]
+async fn a_declared_length_over_the_limit_is_refused_before_a_byte_of_it_comes() {
+    let mut server = limited(|settings| settings.max_body = 1000).await;
+    let said = exchange(&server, &format!("{HEAD}content-length: 1001\r\n\r\n")).await;
+    assert!(said.starts_with("HTTP/1.1 413 "), "{said}");
+    assert!(said.contains("connection: close\r\n"), "{said}");
+    assert!(said.ends_with("the body is larger than 1000 bytes"), "{said}");
+    assert_eq!(server.event().await, "refused too_large");
+}
+
+#[tokio::test]
+async fn a_client_that_sends_it_all_still_reads_the_answer() {
+    let server = limited(|settings| settings.max_body = 1000).await;
+    let reply = server.connect().await.post(HOOK, vec![b' '; 4 << 20]).await;
+    assert_eq!(reply.status, StatusCode::PAYLOAD_TOO_LARGE);
+}
+
+#[tokio::test]
+async fn a_chunked_body_is_counted() {
+    let server = limited(|settings| settings.max_body = 1000).await;
+    let body = review("1");
+    let chunk = |text: &str| format!("{:x}\r\n{text}\r\n", text.len());
+    let small = chunk(&body[..10]) + &chunk(&body[10..]) + "0\r\n\r\n";
+    let head = format!("{HEAD}connection: close\r\ntransfer-encoding: chunked\r\n\r\n");
+    let said = exchange(&server, &(head.clone() + &small)).await;
+    assert!(said.starts_with("HTTP/1.1 200 "), "{said}");
+    let large = chunk(&" ".repeat(600)).repeat(2);
+    let said = exchange(&server, &(head + &large)).await;
+    assert!(said.starts_with("HTTP/1.1 413 "), "{said}");
+}
+
+#[tokio::test]
+async fn a_client_that_asks_first_is_told_to_go_on() {
+    let server = serve(allow()).await;
+    let body = review("1");
+    let mut stream = server.tls().await;
+    let head =
+        format!("{HEAD}expect: 100-continue\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut go_on = [0; 25];
+    stream.read_exact(&mut go_on).await.unwrap();
+    assert_eq!(&go_on, b"HTTP/1.1 100 Continue\r\n\r\n");
+    stream.write_all(body.as_bytes()).await.unwrap();
+    let mut said = String::new();
+    stream.read_to_string(&mut said).await.unwrap();
+    assert!(said.starts_with("HTTP/1.1 200 "), "{said}");
+}
+
+#[tokio::test]
+async fn a_body_that_stalls_is_given_up() {
+    let mut server = limited(|settings| settings.body_timeout = Duration::from_millis(100)).await;
+    let said = exchange(&server, &format!("{HEAD}content-length: 100\r\n\r\n{{")).await;
+    assert!(said.starts_with("HTTP/1.1 408 "), "{said}");
+    assert_eq!(server.event().await, "refused slow_body");
+}
+
+#[tokio::test]
+async fn a_head_that_stalls_is_given_up_long_before_a_rest() {
+    let server = limited(|settings| settings.head_timeout = Duration::from_millis(100)).await;
+    assert_eq!(exchange(&server, "POST /hook HTT").await, "");
+}
+
+#[tokio::test]
+async fn a_connection_that_rests_too_long_is_closed() {
+    let server = limited(|settings| settings.idle_timeout = Duration::from_millis(100)).await;
+    assert_eq!(exchange(&server, "").await, "");
+    let body = review("1");
+    let said = exchange(&server, &format!("{HEAD}content-length: {}\r\n\r\n{body}", body.len())).await;
+    assert!(said.starts_with("HTTP/1.1 200 "), "{said}");
+}
+
+#[tokio::test]
+async fn a_rest_longer_than_a_head_may_take_is_no_fault() {
+    let server = limited(|settings| settings.head_timeout = Duration::from_millis(50)).await;
+    let mut client = server.connect().await;
+    for _ in 0..3 {
+        assert_eq!(client.review().await.status, StatusCode::OK);
+        // Not to wait for something, but for nothing to happen.
+        tokio::time::sleep(Duration::from_millis(120)).await;
+    }
+    assert!(client.is_usable().await);
+}
+
+#[tokio::test]
+async fn bodies_together_have_a_limit_of_memory() {
+    let body = review("1");
+    let mut server = limited(|settings| settings.max_bodies = body.len() - 1).await;
+    let reply = server.connect().await.review().await;
+    assert_eq!(reply.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(reply.header("retry-after"), "1");
+    assert_eq!(server.event().await, "refused overloaded");
+}
+
+#[tokio::test]
+async fn memory_of_bodies_is_given_back() {
+    let server = limited(|settings| settings.max_bodies = review("1").len()).await;
+    let mut client = server.connect().await;
+    for _ in 0..100 {
+        assert_eq!(client.review().await.status, StatusCode::OK);
+    }
+}

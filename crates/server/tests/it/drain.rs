@@ -1,0 +1,171 @@
+//! Rows 74, 76, 77 and 78.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Method, StatusCode};
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use vestibule_admission::{Handler, Hook, Verdict};
+use vestibule_server::Settings;
+
+use crate::harness::{Client, Do, HOOK, Running, TIMEOUT, allow, serve, serve_with};
+
+async fn with(change: impl FnOnce(&mut Settings), handler: impl Handler) -> Running {
+    serve_with(change, |server| server.route(HOOK, Hook::mutating("hook", handler), TIMEOUT)).await
+}
+
+/// A handler that says when it was entered and goes on when it is told to.
+fn patient() -> (impl Handler, Arc<Notify>, Arc<Notify>) {
+    let (entered, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let notifies = (Arc::clone(&entered), Arc::clone(&go_on));
+    let handler = Do(move || {
+        let (entered, go_on) = notifies.clone();
+        async move {
+            entered.notify_one();
+            go_on.notified().await;
+            Verdict::allowed()
+        }
+    });
+    (handler, entered, go_on)
+}
+
+#[tokio::test]
+async fn a_draining_server_answers_says_good_bye_and_waits_for_the_clients() {
+    let server = with(|settings| settings.drain_delay = Duration::ZERO, allow()).await;
+    let mut client = server.connect().await;
+    let mut idle = server.connect().await;
+    let mut probe = Client::over(TcpStream::connect(server.probes.unwrap()).await.unwrap()).await;
+    assert_eq!(client.review().await.header("connection"), "");
+    assert_eq!(idle.review().await.status, StatusCode::OK);
+
+    server.shutdown.drain();
+    let ready = probe.method(Method::GET, "/readyz").await;
+    assert_eq!((ready.status, ready.body.as_str()), (StatusCode::SERVICE_UNAVAILABLE, "not ready: draining"));
+    let reply = client.review().await;
+    assert_eq!(reply.status, StatusCode::OK);
+    assert_eq!(reply.header("connection"), "close");
+    assert!(!client.is_usable().await);
+    // A connection that rests is the client's to close: whatever it sends first is still answered.
+    assert!(!server.ended.is_finished());
+    assert_eq!(idle.review().await.header("connection"), "close");
+    assert_eq!(server.ended.await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_draining_server_still_accepts_until_the_delay_is_over() {
+    let server = with(|settings| settings.drain_delay = Duration::from_secs(60), allow()).await;
+    server.shutdown.drain();
+    let reply = server.connect().await.review().await;
+    assert_eq!((reply.status, reply.header("connection")), (StatusCode::OK, "close"));
+    server.shutdown.stop();
+    assert_eq!(server.ended.await.unwrap(), 0);
+    assert!(TcpStream::connect(server.address).await.is_err());
+}
+
+#[tokio::test]
+async fn what_is_running_when_the_drain_begins_is_answered() {
+    for begin in [vestibule_server::Shutdown::drain, vestibule_server::Shutdown::stop] {
+        let (handler, entered, go_on) = patient();
+        let server = with(|settings| settings.drain_delay = Duration::ZERO, handler).await;
+        let mut client = server.connect().await;
+        let call = tokio::spawn(async move { client.review().await });
+        entered.notified().await;
+        begin(&server.shutdown);
+        go_on.notify_one();
+        let reply = call.await.unwrap();
+        assert_eq!((reply.status, reply.header("connection")), (StatusCode::OK, "close"));
+        assert_eq!(server.ended.await.unwrap(), 0);
+    }
+}
+
+#[tokio::test]
+async fn stopping_closes_what_rests_at_once() {
+    let server = serve(allow()).await;
+    let mut fresh = server.tls().await;
+    let mut used = server.connect().await;
+    assert_eq!(used.review().await.status, StatusCode::OK);
+    server.shutdown.stop();
+    assert_eq!(fresh.read(&mut [0]).await.unwrap(), 0);
+    // No connection was left: neither cut off nor waited for.
+    assert_eq!(server.ended.await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn stopping_waits_for_no_handshake() {
+    let server = serve(allow()).await;
+    let mut silent = TcpStream::connect(server.address).await.unwrap();
+    // Connections are accepted in order.
+    assert_eq!(server.connect().await.review().await.status, StatusCode::OK);
+    let began = Instant::now();
+    server.shutdown.stop();
+    assert_eq!(silent.read(&mut [0]).await.unwrap(), 0);
+    assert_eq!(server.ended.await.unwrap(), 0);
+    assert!(began.elapsed() < Settings::default().handshake_timeout / 2);
+}
+
+#[tokio::test]
+async fn a_drain_has_an_end_whoever_is_left() {
+    let (handler, entered, _go_on) = patient();
+    let server = with(|settings| settings.drain_timeout = Duration::from_millis(100), handler).await;
+    let mut client = server.connect().await;
+    let _idle = server.connect().await;
+    let call = tokio::spawn(async move { client.review().await.status });
+    entered.notified().await;
+    server.shutdown.drain();
+    assert_eq!(server.ended.await.unwrap(), 2);
+    assert!(call.await.is_err(), "the call was cut off");
+}
+
+#[tokio::test]
+async fn a_second_signal_ends_everything_at_once() {
+    let (handler, entered, _go_on) = patient();
+    let server = serve(handler).await;
+    let mut client = server.connect().await;
+    tokio::spawn(async move { client.review().await.status });
+    entered.notified().await;
+    server.shutdown.drain();
+    server.shutdown.stop();
+    server.shutdown.abort();
+    assert!(server.shutdown.has_begun());
+    assert_eq!(server.ended.await.unwrap(), 1);
+}
+
+/// Callers as kube-apiserver: a connection is used again unless the answer said otherwise, a failed call stays failed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_drain_under_load_loses_no_call() {
+    let peer = serve(allow()).await;
+    for _ in 0..5 {
+        let server = with(|settings| settings.drain_delay = Duration::from_millis(300), allow()).await;
+        let addresses = [(server.address, server.client_config()), (peer.address, peer.client_config())];
+        let mut callers = JoinSet::new();
+        let (warm, mut warmed) = tokio::sync::mpsc::unbounded_channel();
+        for _ in 0..8 {
+            let ([(old, old_config), (new, new_config)], shutdown) =
+                (addresses.clone(), server.shutdown.clone());
+            let warm = warm.clone();
+            callers.spawn(async move {
+                let mut client = Client::connect(old, old_config).await;
+                loop {
+                    let reply = client.review().await;
+                    assert_eq!(reply.status, StatusCode::OK);
+                    warm.send(()).unwrap();
+                    if reply.header("connection") == "close" {
+                        assert!(shutdown.has_begun());
+                        break;
+                    }
+                }
+                assert_eq!(Client::connect(new, new_config).await.review().await.status, StatusCode::OK);
+            });
+        }
+        for _ in 0..100 {
+            warmed.recv().await.unwrap();
+        }
+        server.shutdown.drain();
+        callers.join_all().await;
+        assert_eq!(server.ended.await.unwrap(), 0);
+    }
+}

@@ -1,0 +1,10 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+mod bodies;
+mod drain;
+mod handlers;
+mod harness;
+mod overload;
+mod probes;
+mod requests;
+mod tls;

@@ -1,0 +1,102 @@
+//! Rows 11, 73 and 80.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use http::StatusCode;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use vestibule_admission::{Hook, Verdict};
+
+use crate::harness::{Client, Do, HOOK, TIMEOUT, allow, serve, serve_with};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_hundred_new_connections_at_once_are_all_served() {
+    let server = serve(allow()).await;
+    let (address, config) = (server.address, server.client_config());
+    let began = Instant::now();
+    let mut calls = JoinSet::new();
+    for _ in 0..300 {
+        let config = config.clone();
+        calls.spawn(async move { Client::connect(address, config).await.review().await.status });
+    }
+    let statuses = calls.join_all().await;
+    assert!(statuses.iter().all(|status| *status == StatusCode::OK));
+    // The goal is 3 s on two free cores; a crowded machine is no failure.
+    assert!(began.elapsed() < Duration::from_secs(15));
+}
+
+#[tokio::test]
+async fn what_neither_runs_nor_may_wait_is_turned_away_at_once() {
+    let (entered, go_on) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let handler = {
+        let (entered, go_on) = (Arc::clone(&entered), Arc::clone(&go_on));
+        Do(move || {
+            let (entered, go_on) = (Arc::clone(&entered), Arc::clone(&go_on));
+            async move {
+                entered.add_permits(1);
+                go_on.acquire().await.unwrap().forget();
+                Verdict::allowed()
+            }
+        })
+    };
+    let mut server = serve_with(
+        |settings| (settings.max_running, settings.max_waiting) = (2, 3),
+        |server| server.route(HOOK, Hook::validating("hook", handler), TIMEOUT),
+    )
+    .await;
+    let mut admitted = JoinSet::new();
+    let mut turned_away = 0;
+    // Six callers for five places. Which of them is turned away does not matter; that one is, tells the other five in.
+    let mut calls = JoinSet::new();
+    for _ in 0..6 {
+        let mut client = server.connect().await;
+        calls.spawn(async move { (client.review().await, client) });
+    }
+    entered.acquire_many(2).await.unwrap().forget();
+    let (reply, mut client) = calls.join_next().await.unwrap().unwrap();
+    assert_eq!(reply.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(reply.header("retry-after"), "1");
+    assert_eq!(server.event().await, "refused overloaded");
+    turned_away += 1;
+    // The connection can be used for the second try, and while it is as full, it is as quick.
+    let began = Instant::now();
+    assert_eq!(client.review().await.status, StatusCode::TOO_MANY_REQUESTS);
+    assert!(began.elapsed() < Duration::from_millis(100));
+    turned_away += 1;
+
+    go_on.add_permits(5);
+    while let Some(call) = calls.join_next().await {
+        let (reply, _) = call.unwrap();
+        admitted.spawn(async move { reply.status });
+    }
+    let admitted = admitted.join_all().await;
+    assert_eq!((admitted.len(), turned_away), (5, 2));
+    assert!(admitted.iter().all(|status| *status == StatusCode::OK));
+}
+
+#[tokio::test]
+async fn before_it_is_ready_callers_are_asked_to_come_again() {
+    let ready = Arc::new(AtomicBool::new(false));
+    let condition = Arc::clone(&ready);
+    let mut server = serve_with(
+        |_| {},
+        |server| {
+            let hook = Hook::validating("hook", allow());
+            server.route(HOOK, hook, TIMEOUT).ready_when(move || {
+                if condition.load(Ordering::SeqCst) { Vec::new() } else { vec!["namespaces".to_owned()] }
+            })
+        },
+    )
+    .await;
+    let mut client = server.connect().await;
+    let reply = client.review().await;
+    assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(reply.header("retry-after"), "1");
+    assert_eq!(reply.body, "not ready: namespaces");
+    assert_eq!(server.event().await, "refused not_ready");
+    ready.store(true, Ordering::SeqCst);
+    assert_eq!(client.review().await.status, StatusCode::OK);
+}

@@ -1,0 +1,87 @@
+//! Row 72 and the plain port.
+
+use std::sync::Arc;
+
+use http::{Method, StatusCode};
+use tokio::net::TcpStream;
+use vestibule_server::{BindError, CertificateCell, Server, Settings};
+
+use crate::harness::{Client, HOOK, TIMEOUT, allow, serve, serve_with};
+use vestibule_admission::Hook;
+
+#[tokio::test]
+async fn the_plain_port_answers_probes_and_nothing_else() {
+    let server = serve(allow()).await;
+    let mut client = Client::over(TcpStream::connect(server.probes.unwrap()).await.unwrap()).await;
+    for (method, path, status) in [
+        (Method::GET, "/livez", StatusCode::OK),
+        (Method::HEAD, "/readyz", StatusCode::OK),
+        (Method::GET, "/readyz?verbose", StatusCode::OK),
+        (Method::GET, "/metrics", StatusCode::NOT_FOUND),
+        (Method::GET, HOOK, StatusCode::NOT_FOUND),
+        (Method::POST, "/livez", StatusCode::METHOD_NOT_ALLOWED),
+    ] {
+        assert_eq!(client.method(method, path).await.status, status, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn readiness_names_what_is_missing() {
+    let mut settings = Settings::default();
+    settings.listen = "127.0.0.1:0".parse().unwrap();
+    settings.probes = Some(settings.listen);
+    let server = Server::new(settings, Arc::new(CertificateCell::default()))
+        .ready_when(|| vec!["namespaces".to_owned()])
+        .bind()
+        .await
+        .unwrap();
+    let probes = server.probes_address().unwrap();
+    tokio::spawn(server.serve());
+    let mut client = Client::over(TcpStream::connect(probes).await.unwrap()).await;
+    let reply = client.method(Method::GET, "/readyz").await;
+    assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(reply.body, "not ready: namespaces, a serving certificate");
+    assert_eq!(client.method(Method::GET, "/livez").await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn metrics_are_whatever_the_caller_writes() {
+    let server =
+        serve_with(|_| {}, |server| server.metrics("application/openmetrics-text", || "# EOF\n".to_owned()))
+            .await;
+    let mut client = Client::over(TcpStream::connect(server.probes.unwrap()).await.unwrap()).await;
+    let reply = client.method(Method::GET, "/metrics").await;
+    assert_eq!(
+        (reply.body.as_str(), reply.header("content-type")),
+        ("# EOF\n", "application/openmetrics-text")
+    );
+}
+
+#[tokio::test]
+async fn the_plain_port_can_be_off() {
+    let server = serve_with(|settings| settings.probes = None, |server| server).await;
+    assert_eq!(server.probes, None);
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_start_says_why() {
+    let bind = |settings, paths: &[&str]| {
+        let server = Server::new(settings, Arc::new(CertificateCell::default()));
+        let add = |server: Server, path: &&str| server.route(*path, Hook::mutating("hook", allow()), TIMEOUT);
+        paths.iter().fold(server, add).bind()
+    };
+    let settings = || {
+        let mut settings = Settings::default();
+        settings.listen = "127.0.0.1:0".parse().unwrap();
+        settings
+    };
+    let error = bind(settings(), &["/a", "/a"]).await.err().unwrap();
+    assert!(matches!(&error, BindError::Path { path } if path == "/a"), "{error}");
+    let error = bind(settings(), &["a"]).await.err().unwrap();
+    assert!(matches!(&error, BindError::Relative { path } if path == "a"), "{error}");
+    let first = bind(settings(), &[]).await.unwrap();
+    let mut taken = settings();
+    taken.listen = first.address();
+    let error = bind(taken, &[]).await.err().unwrap();
+    assert!(error.to_string().contains(&first.address().to_string()), "{error}");
+}
