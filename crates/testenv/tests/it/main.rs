@@ -6,3 +6,4 @@ mod install;
 mod killed;
 mod objects;
 mod service;
+mod session;

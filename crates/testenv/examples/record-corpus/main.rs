@@ -1,0 +1,39 @@
+//! Records the AdmissionReviews that a real kube-apiserver sends, for tests that have none.
+//!
+//! `cargo run -p vestibule-testenv --example record-corpus [FOLDER]`; the folder is `tests/corpus` when none is named.
+
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod pods;
+mod record;
+mod scenes;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use record::{Corpus, Failure};
+use vestibule_testenv::Environment;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
+    let folder = std::env::args_os().nth(1).map_or(tests, PathBuf::from);
+    match record(&folder).await {
+        Ok(count) => {
+            println!("{count} reviews in {}", folder.canonicalize().unwrap_or(folder).display());
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn record(folder: &Path) -> Result<usize, Failure> {
+    let environment = Environment::start().await?;
+    let mut corpus = Corpus::start(&environment, folder).await?;
+    scenes::play(&mut corpus).await?;
+    corpus.finish().await
+}

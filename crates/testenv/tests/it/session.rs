@@ -1,0 +1,60 @@
+//! What a test tells, tried on a test run of its own: this one, with a part to play.
+
+use std::process::{Command, Output};
+
+use vestibule_testenv::shared_or_skip;
+
+/// Says which part the test plays.
+const PART: &str = "TESTENV_PART";
+
+#[tokio::test]
+async fn a_test_tells_whether_it_ran() {
+    match std::env::var(PART).as_deref() {
+        Ok("to fail") => {
+            let _env = shared_or_skip().await;
+            panic!("as it should");
+        }
+        Ok(_) => drop(shared_or_skip().await),
+        Err(_) => expect_the_parts_to_tell().await,
+    }
+}
+
+async fn expect_the_parts_to_tell() {
+    const NAME: &str = "session::a_test_tells_whether_it_ran";
+    let folder = tempfile::tempdir().unwrap();
+    let report = folder.path().join("report");
+    let play = |part: &str, variables: &[(&str, &str)]| -> Output {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", NAME]).env("VESTIBULE_TEST_REPORT", &report).env(PART, part);
+        command.env_remove("VESTIBULE_REQUIRE_APISERVER").envs(variables.iter().copied()).output().unwrap()
+    };
+    let nothing = folder.path().join("nothing").display().to_string();
+    let nowhere = [("VESTIBULE_CACHE", nothing.as_str()), ("PATH", ""), ("KUBEBUILDER_ASSETS", "")];
+
+    let skipped = play("to be skipped", &nowhere);
+    assert!(skipped.status.success());
+    let said = String::from_utf8_lossy(&skipped.stderr).into_owned();
+    assert!(
+        said.contains(&format!("testenv: skipped: {NAME}: KUBEBUILDER_ASSETS names no folder")),
+        "{said}"
+    );
+    let reported = std::fs::read_to_string(&report).unwrap();
+    assert!(reported.starts_with(&format!("skipped {NAME} KUBEBUILDER_ASSETS names no")), "{reported}");
+    assert_eq!(reported.lines().count(), 1);
+
+    let required = [nowhere.as_slice(), &[("VESTIBULE_REQUIRE_APISERVER", "1")]].concat();
+    let refused = play("to be required", &required);
+    assert!(!refused.status.success());
+    assert!(String::from_utf8_lossy(&refused.stdout).contains("there is no `go` in PATH"));
+
+    if shared_or_skip().await.is_some() {
+        let failed = play("to fail", &[]);
+        let said = String::from_utf8_lossy(&failed.stdout).into_owned();
+        assert!(
+            said.contains("as it should") && said.contains("kube-apiserver since this test began"),
+            "{said}"
+        );
+        let reported = std::fs::read_to_string(&report).unwrap();
+        assert!(reported.ends_with(&format!("ran {NAME}\n")), "{reported}");
+    }
+}
