@@ -86,7 +86,7 @@ pub(super) const ROOMS: &[Room] = &[
         package: "vestibule-server",
         knows: &["admission"],
         knows_behind_a_feature: &[],
-        tests_with: &[],
+        tests_with: &["patch"],
         names: &[
             "arc-swap",
             "bytes",
@@ -158,6 +158,7 @@ pub(super) const ROOMS: &[Room] = &[
             "anyhow",
             "clap",
             "k8s-openapi",
+            "serde",
             "serde-saphyr",
             "serde_json",
             "tokio",
