@@ -5,6 +5,8 @@ mod builder;
 mod resource;
 mod uid;
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::Value;
@@ -36,14 +38,20 @@ pub enum Operation {
     Connect,
 }
 
-/// Who asks (`authentication.k8s.io/v1 UserInfo`, without `extra`).
+/// Who asks (`authentication.k8s.io/v1 UserInfo`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct User {
     /// The user's name.
     pub username: String,
+    /// The user's uid, where the authenticator gives one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub uid: String,
     /// The user's groups.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
+    /// What else the authenticator says.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub extra: BTreeMap<String, Vec<String>>,
 }
 
 impl Default for User {
@@ -51,7 +59,9 @@ impl Default for User {
     fn default() -> Self {
         Self {
             username: "kubernetes-admin".to_owned(),
+            uid: String::new(),
             groups: vec!["system:masters".to_owned(), "system:authenticated".to_owned()],
+            extra: BTreeMap::new(),
         }
     }
 }
@@ -59,7 +69,7 @@ impl Default for User {
 /// One review, encoded and ready to be sent. No `Debug`: it holds the object.
 ///
 /// ```
-/// use serde_json::Value;
+/// use serde_json::{Value, json};
 /// use vestibule_caller::Review;
 ///
 /// let review = Review::create(json!({

@@ -80,7 +80,7 @@ impl ReviewBuilder {
         self
     }
 
-    /// The name in the request; the object's own where nothing is said.
+    /// The name in the request; the object's own where nothing is said. Empty is none: a delete of a collection has none.
     #[must_use]
     pub fn name(mut self, name: &str) -> Self {
         self.name = Some(name.to_owned());

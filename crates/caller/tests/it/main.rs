@@ -10,6 +10,7 @@
 mod calling;
 mod judging;
 mod patching;
+mod recorded;
 mod reviewing;
 mod server;
 

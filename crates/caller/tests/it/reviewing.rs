@@ -106,7 +106,7 @@ fn what_a_caller_may_choose() {
         .requested_as(beta)
         .subresource("scale")
         .version(ReviewVersion::V1Beta1)
-        .user(User { username: "alice".to_owned(), groups: vec![] })
+        .user(User { username: "alice".to_owned(), groups: vec![], ..User::default() })
         .dry_run()
         .build()
         .unwrap();
