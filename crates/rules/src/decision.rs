@@ -9,6 +9,8 @@ use vestibule_patch::Operation;
 pub struct Decision {
     /// One for every rule, in the order they act in.
     pub verdicts: Vec<Verdict>,
+    /// Every operation with its origin, in the order they apply; none where a rule denies.
+    pub changes: Vec<Change>,
     /// For the user who sent the object: conflicts and values that cannot be read. They hold names, never values of
     /// the object other than those of opt-in keys.
     pub warnings: Vec<String>,
@@ -29,11 +31,8 @@ pub struct Verdict {
 /// How a rule came out.
 #[non_exhaustive]
 pub enum Outcome {
-    /// The rule changes the object.
-    Applied {
-        /// By these operations, which apply after those of the rules before it.
-        changes: Vec<Change>,
-    },
+    /// The rule changes the object, by the changes that name it.
+    Applied,
     /// Everything the rule wants is there already, or conflicts where the rule yields.
     Unchanged,
     /// The rule leaves the object alone, wholly.
@@ -117,26 +116,16 @@ pub enum Reason {
 }
 
 impl Decision {
-    /// Every operation with its origin, in the order they apply; none where a rule denies.
-    pub fn changes(&self) -> impl Iterator<Item = &Change> {
-        let denied = self.denial().is_some();
-        let applied = self.verdicts.iter().filter(move |_| !denied);
-        applied.flat_map(|verdict| match &verdict.outcome {
-            Outcome::Applied { changes } => changes.as_slice(),
-            Outcome::Unchanged | Outcome::Skipped { .. } | Outcome::Denied { .. } => &[],
-        })
-    }
-
-    /// The JSON Patch; empty where a rule denies.
+    /// The JSON Patch.
     pub fn operations(&self) -> Vec<Operation> {
-        self.changes().map(|change| change.operation.clone()).collect()
+        self.changes.iter().map(|change| change.operation.clone()).collect()
     }
 
     /// What to tell the user whose object must not pass: the messages of all rules that deny.
     pub fn denial(&self) -> Option<String> {
         let messages = self.verdicts.iter().filter_map(|verdict| match &verdict.outcome {
             Outcome::Denied { message } => Some(message.as_str()),
-            Outcome::Applied { .. } | Outcome::Unchanged | Outcome::Skipped { .. } => None,
+            Outcome::Applied | Outcome::Unchanged | Outcome::Skipped { .. } => None,
         });
         let messages: Vec<&str> = messages.collect();
         (!messages.is_empty()).then(|| messages.join("; "))

@@ -1,11 +1,11 @@
 //! All rules over one object.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use vestibule_patch::{Document, DocumentError, Schema, View};
 
-use crate::decision::{Decision, Outcome, Reason, Verdict};
+use crate::decision::{Change, Decision, Outcome, Reason, Verdict};
 use crate::diagnostic::{Diagnostic, Position};
 use crate::load;
 use crate::merge::{self, Claims, Draft, Failure, Scene, contains};
@@ -40,7 +40,7 @@ use crate::subject::{Layout, Received, Subject, text};
 ///         facts: None,
 ///     })
 ///     .unwrap();
-/// let change = decision.changes().next().unwrap();
+/// let change = &decision.changes[0];
 /// assert_eq!(change.operation.path().as_str(), "/metadata/labels");
 /// assert_eq!(change.origin.to_string(), "rule team, pod.labels[team] (rules.yaml:6)");
 /// ```
@@ -135,48 +135,68 @@ impl RuleSet {
         let document = Document::parse(subject.object)?;
         let layout = Layout::of(subject.resource);
         let received = Received::new(document.view(), &layout);
-        let mut decision = Decision { verdicts: Vec::new(), warnings: Vec::new() };
-        if let Some(out) = select::exclusion(subject, &received, self.own_namespace.as_deref()) {
-            decision.verdicts = self.rules.iter().map(|rule| skipped(rule, &out)).collect();
-            return Ok(decision);
+        let excluded = select::exclusion(subject, &received, self.own_namespace.as_deref());
+        if let Some(out) = excluded {
+            let verdicts = self.rules.iter().map(|rule| skipped(rule, &out)).collect();
+            return Ok(Decision { verdicts, changes: Vec::new(), warnings: Vec::new() });
         }
         let siblings = self.siblings.iter().map(|name| &**name);
         let names: HashSet<&str> = self.rules.iter().map(Rule::name).chain(siblings).collect();
-        let outs: Vec<Option<Out>> = self
-            .rules
-            .iter()
-            .map(|rule| select::out(rule, subject, &received, &names, &mut decision.warnings))
-            .collect();
+        let mut warnings = Vec::new();
+        let mut out = |rule| select::out(rule, subject, &received, &names, &mut warnings);
+        let outs: Vec<(&Rule, Option<Out>)> = self.rules.iter().map(|rule| (rule, out(rule))).collect();
         let selected: Vec<&Rule> =
-            self.rules.iter().zip(&outs).filter(|(_, out)| out.is_none()).map(|(rule, _)| rule).collect();
+            outs.iter().filter(|(_, out)| out.is_none()).map(|(rule, _)| *rule).collect();
         let owned = owned(&selected, received.spec, self.pod);
         let claims = Claims::of(&selected, received.spec, &owned);
         let scene = Scene { layout: &layout, pod: self.pod, claims, owned };
-        let mut draft = Draft::new(document.clone());
-        let mut firsts = HashSet::new();
-        let mut rank = 0;
-        for (rule, out) in self.rules.iter().zip(&outs) {
-            if let Some(out) = out {
-                decision.verdicts.push(skipped(rule, out));
-                continue;
+        let (changes, failures) = lay_all(&selected, &scene, Draft::new(document.clone()));
+        let verdicts = outs.iter().map(|(rule, out)| match (out, failures.get(rule.name())) {
+            (Some(out), _) => skipped(rule, out),
+            (None, Some(failure)) => failed(rule, failure, &mut warnings),
+            (None, None) if changes.iter().any(|change| change.origin.rule == rule.name) => {
+                verdict(rule, rule.at, Outcome::Applied)
             }
-            let mut attempt = draft.clone();
-            let verdict = match merge::lay(rule, rank, &mut firsts, &scene, &mut attempt) {
-                Ok(()) => {
-                    let changes = attempt.since(draft.count()).to_vec();
-                    draft = attempt;
-                    applied(rule, changes)
-                }
-                Err(failure) => failed(rule, &failure, &mut decision.warnings),
-            };
-            decision.verdicts.push(verdict);
-            rank += 1;
-        }
-        Ok(decision)
+            (None, None) => verdict(rule, rule.at, Outcome::Unchanged),
+        });
+        let verdicts: Vec<Verdict> = verdicts.collect();
+        let denied = verdicts.iter().any(|verdict| matches!(verdict.outcome, Outcome::Denied { .. }));
+        Ok(Decision { verdicts, changes: if denied { Vec::new() } else { changes }, warnings })
     }
 }
 
-/// The containers of the selected rules, except those whose name somebody else had first.
+/// Lays in the rules one after the other. One that failed gets another turn when others have changed the object: the
+/// volume it mounts may be there now, and a second evaluation would find it.
+fn lay_all<'r>(
+    rules: &[&'r Rule],
+    scene: &Scene<'_>,
+    mut draft: Draft<'_>,
+) -> (Vec<Change>, HashMap<&'r str, Failure>) {
+    let mut failures = HashMap::new();
+    let mut open: Vec<(usize, &Rule)> = rules.iter().copied().enumerate().collect();
+    loop {
+        let before = draft.count();
+        open.retain(|(rank, rule)| {
+            let mut attempt = draft.clone();
+            match merge::lay(rules, *rank, scene, &mut attempt) {
+                Ok(()) => {
+                    draft = attempt;
+                    failures.remove(rule.name());
+                    false
+                }
+                Err(failure) => {
+                    failures.insert(rule.name(), failure);
+                    true
+                }
+            }
+        });
+        if open.is_empty() || draft.count() == before {
+            return (draft.into_changes(), failures);
+        }
+    }
+}
+
+/// The containers of the selected rules, except those whose name somebody else had first and keeps.
 fn owned<'r>(selected: &[&'r Rule], spec: Option<View<'_>>, pod: Schema<'_>) -> HashSet<&'r str> {
     let schema = pod.field("spec").field("containers").item();
     let foreign = |one: &&crate::rule::Injected| {
@@ -189,12 +209,10 @@ fn owned<'r>(selected: &[&'r Rule], spec: Option<View<'_>>, pod: Schema<'_>) -> 
         })
     };
     let injected = selected.iter().flat_map(|rule| &rule.injected);
-    injected.filter(|one| !foreign(one)).map(|one| one.item.key.as_str()).collect()
-}
-
-fn applied(rule: &Rule, changes: Vec<crate::decision::Change>) -> Verdict {
-    let outcome = if changes.is_empty() { Outcome::Unchanged } else { Outcome::Applied { changes } };
-    verdict(rule, rule.at, outcome)
+    injected
+        .filter(|one| one.item.policy == Policy::Override || !foreign(one))
+        .map(|one| one.item.key.as_str())
+        .collect()
 }
 
 fn skipped(rule: &Rule, out: &Out) -> Verdict {

@@ -19,7 +19,7 @@ use place::Insertions;
 
 use crate::decision::Origin;
 use crate::overlay::Overlay;
-use crate::rule::{Block, Clause, Injected, Item, MetadataItem, Policy, Rule, Select, Which};
+use crate::rule::{Block, Clause, Injected, Item, MetadataItem, Place, Policy, Rule, Select, Which};
 use crate::subject::{Layout, text};
 
 /// The annotation that tells `kubectl logs` and `kubectl exec` which container is meant.
@@ -45,18 +45,21 @@ pub(crate) struct Scene<'s> {
     pub(crate) owned: HashSet<&'s str>,
 }
 
-/// Lays `rule`, the `rank`th of those that apply, into `draft`. After a failure the draft has to be thrown away.
-pub(crate) fn lay<'r>(
-    rule: &'r Rule,
+/// Lays the `rank`th of `rules` into `draft`. After a failure the draft has to be thrown away.
+pub(crate) fn lay(
+    rules: &[&Rule],
     rank: usize,
-    firsts: &mut HashSet<&'r str>,
     scene: &Scene<'_>,
     draft: &mut Draft<'_>,
 ) -> Result<(), Failure> {
+    let (Some(rule), Some(earlier)) = (rules.get(rank), rules.get(..rank)) else { return Ok(()) };
+    let first = |one: &&Injected| one.place == Place::First;
+    let firsts = earlier.iter().flat_map(|rule| &rule.injected).filter(first);
+    let mut firsts: HashSet<&str> = firsts.map(|one| one.item.key.as_str()).collect();
     let mut merge = Merge { rule, rank, scene, draft };
     merge.volumes()?;
     for list in ["initContainers", "containers"] {
-        merge.injected(list, firsts)?;
+        merge.injected(list, &mut firsts)?;
     }
     for (index, block) in rule.blocks.iter().enumerate() {
         merge.block(index, block)?;

@@ -68,16 +68,17 @@ pub(super) fn injection(reader: &mut Reader, root: &Node, pod: Schema<'_>) -> Op
         return None;
     };
     reader.fields(spec, &SPEC);
-    let (name, at) = name?;
-    let rule = rule(reader, spec, &name, at, pod);
+    // Without a name it is no rule, but what else is wrong with it is told all the same.
+    let (known, at) = name.clone().unwrap_or(("?".to_owned(), root.at()));
+    let rule = rule(reader, spec, &known, at, pod);
     let empty = rule.metadata.is_empty()
         && rule.volumes.is_empty()
         && rule.injected.is_empty()
         && rule.blocks.is_empty();
     if empty && reader.findings.is_empty() {
-        reader.error(&diagnostic::EMPTY_RULE, spec.at(), format!("rule `{name}` adds nothing"));
+        reader.error(&diagnostic::EMPTY_RULE, spec.at(), format!("rule `{known}` adds nothing"));
     }
-    Some(rule)
+    name.map(|_| rule)
 }
 
 fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<'_>) -> Rule {

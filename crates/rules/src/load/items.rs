@@ -1,6 +1,6 @@
 //! What a rule adds: volumes, sidecars, init containers, blocks for existing containers, labels and annotations.
 
-use vestibule_patch::{List, Schema};
+use vestibule_patch::{Key, List, Schema};
 
 use super::check;
 use super::reader::{Known, Reader};
@@ -116,7 +116,10 @@ impl Reader {
             }
         }
         for (index, one) in injected.iter().enumerate() {
-            if injected.iter().take(index).any(|other| other.item.key == one.item.key) {
+            let list = |item: &Item| item.clause.list().text;
+            let same =
+                |other: &&Injected| other.item.key == one.item.key && list(&other.item) != list(&one.item);
+            if injected.iter().take(index).any(|other| same(&other)) {
                 let message = format!("container `{}` stands twice in this rule", one.item.key);
                 self.error(&diagnostic::DOUBLED_NAME, one.item.clause.at, message);
             }
@@ -325,17 +328,17 @@ impl Reader {
     }
 }
 
-/// What tells the item apart, for people.
+/// What tells the item apart: two items that the API server takes for the same have the same key.
 fn key(overlay: &Overlay, list: List) -> String {
-    let keys = match list {
-        List::Map(keys) => keys.iter().map(|key| key.name).collect(),
-        List::Unknown | List::Atomic | List::Set => vec!["name"],
+    let written = |name: &str| match overlay.get(name) {
+        Some(Overlay::Text(text) | Overlay::Literal(text)) => Some(text.as_str()),
+        Some(Overlay::List(_) | Overlay::Map(_)) | None => None,
     };
-    let part = |name: &str| {
-        overlay.get(name).map(|value| match value {
-            Overlay::Text(text) | Overlay::Literal(text) => text.clone(),
-            Overlay::List(_) | Overlay::Map(_) => String::new(),
-        })
+    let List::Map(keys) = list else { return written("name").unwrap_or_default().to_owned() };
+    let part = |key: &Key| match (key.name, written(key.name)) {
+        ("mountPath", Some(path)) => path.trim_end_matches('/').to_owned(),
+        (_, Some(text)) => text.to_owned(),
+        (_, None) => key.default.unwrap_or_default().trim_matches('"').to_owned(),
     };
-    keys.into_iter().filter_map(part).collect::<Vec<_>>().join("/")
+    keys.iter().map(part).collect::<Vec<_>>().join("/")
 }

@@ -63,13 +63,12 @@ impl<'d> Draft<'d> {
         self.apply(Operation::Remove { path: path.clone() }, origin)
     }
 
-    /// The changes made since `count` of them were there.
-    pub(crate) fn since(&self, count: usize) -> &[Change] {
-        self.changes.get(count..).unwrap_or_default()
-    }
-
     pub(crate) fn count(&self) -> usize {
         self.changes.len()
+    }
+
+    pub(crate) fn into_changes(self) -> Vec<Change> {
+        self.changes
     }
 
     fn apply(&mut self, operation: Operation, origin: &Origin) -> Result<(), Misfit> {

@@ -1,0 +1,345 @@
+//! What a merge does, case by case.
+
+use serde_json::json;
+use vestibule_rules::Subject;
+
+use crate::kit::{applied, creation, decide, evaluate, names, pod, result, rule, rules, steps, word, words};
+
+const ENV: &str =
+    "containers:\n- select: {all: true}\n  onConflict: POLICY\n  env: [{name: TARGET, value: ours}]";
+
+fn env(policy: &str) -> vestibule_rules::RuleSet {
+    rules(&rule("env", &ENV.replace("POLICY", policy)))
+}
+
+#[test]
+fn override_replaces_the_value_in_place() {
+    let pod = pod(
+        r#"{"containers":[{"name":"app","env":[{"name":"A","value":"1"},{"name":"TARGET","value":"x","later":1.0},{"name":"B"}]}]}"#,
+    );
+    let rules = env("override");
+    assert_eq!(steps(&decide(&rules, &pod)), [r#"replace /spec/containers/0/env/1/value "ours""#]);
+    let result = applied(&rules, &creation(&pod));
+    assert!(result.contains(r#"{"name":"TARGET","value":"ours","later":1.0}"#));
+}
+
+#[test]
+fn override_changes_the_kind_of_a_value() {
+    let pod = pod(
+        r#"{"containers":[{"name":"app","env":[{"name":"TARGET","valueFrom":{"fieldRef":{"fieldPath":"x"}}}]}]}"#,
+    );
+    let result = result(&env("override"), &pod);
+    assert_eq!(result["spec"]["containers"][0]["env"], json!([{"name": "TARGET", "value": "ours"}]));
+}
+
+#[test]
+fn keep_leaves_what_is_there() {
+    let pod = pod(r#"{"containers":[{"name":"app","env":[{"name":"TARGET","value":"x"}]}]}"#);
+    let decision = decide(&env("keep"), &pod);
+    assert_eq!((word(&decision), decision.warnings.len()), ("unchanged", 0));
+    assert!(steps(&decision).is_empty());
+}
+
+#[test]
+fn of_doubled_variables_the_last_counts() {
+    let pod = pod(
+        r#"{"containers":[{"name":"app","env":[{"name":"TARGET","value":"ours"},{"name":"TARGET","value":"x"}]}]}"#,
+    );
+    assert_eq!(steps(&decide(&env("override"), &pod)), [r#"replace /spec/containers/0/env/1/value "ours""#]);
+    let equal = pod.replace("\"x\"", "\"ours\"");
+    assert_eq!(word(&decide(&env("deny"), &equal)), "unchanged");
+}
+
+#[test]
+fn variables_stand_where_the_kubelet_can_expand_them() {
+    let spec = "containers:\n- select: {all: true}\n  env:\n  - {name: P, value: plain}\n  - {name: R, value: \"$(U1)-$(S)\"}\n  - {name: S, value: \"$(U2)\"}\n  - {name: T, value: \"$$(U3)\"}";
+    let pod = pod(
+        r#"{"containers":[{"name":"app","env":[{"name":"U1","value":"1"},{"name":"U2","value":"$(P)"},{"name":"U3","value":"3"}]}]}"#,
+    );
+    let result = result(&rules(&rule("env", spec)), &pod);
+    assert_eq!(names(&result["spec"]["containers"][0]["env"]), ["P", "T", "U1", "U2", "R", "S", "U3"]);
+}
+
+#[test]
+fn sources_of_variables_go_first() {
+    let spec = "containers:\n- select: {all: true}\n  envFrom:\n  - {configMapRef: {name: ours}}\n  - {configMapRef: {name: theirs}}";
+    let pod = pod(r#"{"containers":[{"name":"app","envFrom":[{"configMapRef":{"name":"theirs"}}]}]}"#);
+    let rules = rules(&rule("env", spec));
+    assert_eq!(
+        steps(&decide(&rules, &pod)),
+        [r#"add /spec/containers/0/envFrom/0 {"configMapRef":{"name":"ours"}}"#]
+    );
+    applied(&rules, &creation(&pod));
+}
+
+#[test]
+fn ports_are_told_apart_by_protocol() {
+    let spec = "containers:\n- select: {all: true}\n  ports: [{name: g, containerPort: 8301, protocol: UDP}]";
+    let both = pod(
+        r#"{"containers":[{"name":"app","ports":[{"containerPort":8301},{"containerPort":8301,"protocol":"UDP"}]}]}"#,
+    );
+    let rules = rules(&rule("ports", spec));
+    assert_eq!(word(&decide(&rules, &both)), "unchanged");
+    let tcp = pod(r#"{"containers":[{"name":"app","ports":[{"containerPort":8301}]}]}"#);
+    assert_eq!(result(&rules, &tcp)["spec"]["containers"][0]["ports"].as_array().unwrap().len(), 2);
+}
+
+const WITH_VOLUME: &str = "sidecars: [{name: agent, image: agent, volumeMounts: [{name: cfg, mountPath: /cfg}]}]\nvolumes: [{name: cfg, configMap: {name: ours}}]";
+
+#[test]
+fn a_conflict_leaves_no_trace() {
+    let pod = pod(r#"{"containers":[{"name":"app"}],"volumes":[{"name":"cfg","emptyDir":{}}]}"#);
+    let decision = decide(&rules(&rule("agent", WITH_VOLUME)), &pod);
+    assert_eq!(word(&decision), "conflict");
+    assert!(steps(&decision).is_empty());
+    assert!(decision.warnings[0].contains("`cfg`"), "{:?}", decision.warnings);
+
+    let required = format!("required: true\n{WITH_VOLUME}");
+    let denial = decide(&rules(&rule("agent", &required)), &pod).denial().unwrap();
+    for part in ["rule agent", "`cfg`", "`emptyDir`", "`configMap`", "rules.yaml:9"] {
+        assert!(denial.contains(part), "{denial}");
+    }
+}
+
+#[test]
+fn nothing_of_a_conflicting_rule_stays_and_the_next_goes_on() {
+    let first = rule(
+        "a",
+        "pod: {labels: {a: \"1\"}}\nvolumes: [{name: v, emptyDir: {}}]\nsidecars: [{name: app, image: x}]",
+    );
+    let second = rule("b", "pod: {labels: {b: \"1\"}}");
+    let decision = decide(&rules(&format!("{first}{second}")), &pod(r#"{"containers":[{"name":"app"}]}"#));
+    assert_eq!(words(&decision), ["conflict", "applied"]);
+    assert_eq!(steps(&decision), [r#"add /metadata/labels/b "1""#]);
+}
+
+#[test]
+fn a_name_is_taken_in_all_lists() {
+    let rules = rules(&rule("envoy", "sidecars: [{name: envoy, image: ours}]"));
+    for list in ["containers", "initContainers", "ephemeralContainers"] {
+        let pod = pod(&format!(r#"{{"{list}":[{{"name":"envoy","image":"theirs"}}]}}"#));
+        assert_eq!(word(&decide(&rules, &pod)), "conflict", "{list}");
+    }
+}
+
+#[test]
+fn mount_paths_are_compared_without_the_last_slash() {
+    let spec = "containers:\n- select: {all: true}\n  volumeMounts: [{name: ours, mountPath: /etc/nginx}]\nvolumes: [{name: ours, emptyDir: {}}]";
+    let pod = pod(
+        r#"{"containers":[{"name":"app","volumeMounts":[{"name":"theirs","mountPath":"/etc/nginx/"}]}]}"#,
+    );
+    let decision = decide(&rules(&rule("mount", spec)), &pod);
+    assert_eq!(word(&decision), "conflict");
+    assert!(steps(&decision).is_empty());
+    let same = pod.replace("theirs", "ours");
+    assert_eq!(
+        steps(&decide(&rules(&rule("mount", spec)), &same)),
+        [r#"add /spec/volumes [{"name":"ours","emptyDir":{}}]"#]
+    );
+}
+
+#[test]
+fn what_others_add_to_our_items_does_not_matter() {
+    // ServiceAccount admission mounts its token into our sidecar between the two calls, and the API server fills defaults.
+    let rules = rules(&rule(
+        "agent",
+        &format!(
+            "{WITH_VOLUME}\ncontainers:\n- select: {{all: true}}\n  resources: {{requests: {{cpu: \"0.1\"}}}}"
+        ),
+    ));
+    let first = applied(&rules, &creation(&pod(r#"{"containers":[{"name":"app"}]}"#)));
+    let second = first
+        .replace(r#"{"name":"cfg","mountPath":"/cfg"}"#, r#"{"name":"cfg","mountPath":"/cfg"},{"name":"kube-api-access-x","mountPath":"/var/run/secrets/kubernetes.io/serviceaccount","readOnly":true}"#)
+        .replace(r#""image":"agent""#, r#""image":"agent","terminationMessagePath":"/dev/termination-log""#)
+        .replace(r#"{"name":"ours"}"#, r#"{"name":"ours","defaultMode":420}"#)
+        .replace(r#""cpu":"0.1""#, r#""cpu":"100m""#);
+    assert!(second.contains("100m") && second.contains("kube-api-access-x") && second.contains("420"));
+    let decision = decide(&rules, &second);
+    assert_eq!((word(&decision), decision.warnings.len()), ("unchanged", 0));
+}
+
+#[test]
+fn what_the_api_server_leaves_out_is_there_all_the_same() {
+    let spec = "sidecars:\n- name: agent\n  image: a\n  env: [{name: EMPTY, value: \"\"}]\n  inventedByUs: 1\n  volumeMounts: [{name: v, mountPath: /v, readOnly: false}]\nvolumes: [{name: v, emptyDir: {}}]";
+    let rules = rules(&rule("agent", spec));
+    assert_eq!(rules.warnings().len(), 1);
+    let first = applied(&rules, &creation(&pod(r#"{"containers":[{"name":"app"}]}"#)));
+    let stored = first
+        .replace(r#","value":"""#, "")
+        .replace(r#","readOnly":false"#, "")
+        .replace(r#","inventedByUs":1"#, "");
+    assert_ne!(first, stored);
+    assert_eq!(word(&decide(&rules, &stored)), "unchanged");
+}
+
+#[test]
+fn native_sidecars_before_plain_init_containers_behind() {
+    let both = rule("mesh", "sidecars: [{name: sidecar, image: s}]")
+        + &rule("wait", "initContainers: [{name: c, image: c}]");
+    let pod = pod(r#"{"containers":[{"name":"app"}],"initContainers":[{"name":"a"},{"name":"b"}]}"#);
+    let rules = rules(&both);
+    let paths: Vec<String> =
+        decide(&rules, &pod).changes.iter().map(|change| change.operation.path().to_string()).collect();
+    assert_eq!(paths, ["/spec/initContainers/0", "/spec/initContainers/-"]);
+    assert_eq!(names(&result(&rules, &pod)["spec"]["initContainers"]), ["sidecar", "a", "b", "c"]);
+}
+
+#[test]
+fn first_keeps_the_order_of_rules() {
+    let text = rule("z", "order: -1\nsidecars: [{name: one, image: x}, {name: two, image: x}]")
+        + &rule("a", "sidecars: [{name: three, image: x}]");
+    let rules = rules(&text);
+    let expected = ["one", "two", "three", "user"];
+    for present in ["user", "one\"},{\"name\":\"user"] {
+        let pod = pod(&format!(r#"{{"initContainers":[{{"name":"{present}"}}]}}"#))
+            .replace(r#""name":"one""#, r#""name":"one","image":"x","restartPolicy":"Always""#);
+        assert_eq!(names(&result(&rules, &pod)["spec"]["initContainers"]), expected);
+    }
+}
+
+#[test]
+fn anchors() {
+    let spec = "sidecars:\n- {name: b, image: x, mode: regular, position: {containers: {before: app}}}\n- {name: c, image: x, mode: regular, position: {containers: {after: app}}}\n- {name: d, image: x, mode: regular, position: {containers: {after: nobody}}}";
+    let pod = pod(r#"{"containers":[{"name":"app"},{"name":"other"}]}"#);
+    let result = result(&rules(&rule("anchors", spec)), &pod);
+    assert_eq!(names(&result["spec"]["containers"]), ["b", "app", "c", "other", "d"]);
+    // The user's container stays the one that `kubectl logs` means.
+    assert_eq!(result["metadata"]["annotations"]["kubectl.kubernetes.io/default-container"], "app");
+}
+
+#[test]
+fn blocks_are_for_the_users_containers() {
+    let text = rule(
+        "env",
+        "containers:\n- select: {all: true}\n  env: [{name: X, value: \"1\"}]\n- select: {index: 1}\n  env: [{name: Y, value: \"1\"}]",
+    ) + &rule(
+        "a-sidecar",
+        "order: -1\nsidecars: [{name: s, image: s, mode: regular, position: {containers: first}}]",
+    );
+    let result = result(&rules(&text), &pod(r#"{"containers":[{"name":"app"},{"name":"two"}]}"#));
+    let containers = &result["spec"]["containers"];
+    assert_eq!(names(containers), ["s", "app", "two"]);
+    assert!(containers[0].get("env").is_none());
+    assert_eq!(names(&containers[1]["env"]), ["X"]);
+    assert_eq!(names(&containers[2]["env"]), ["Y", "X"]);
+}
+
+#[test]
+fn selection() {
+    let pod = pod(
+        r#"{"containers":[{"name":"a","image":"reg:5000/x/app:1@sha256:00"},{"name":"b","image":"other"}],"initContainers":[{"name":"i","image":"other:2"}]}"#,
+    );
+    let touched = |select: &str| {
+        let spec = format!("containers:\n- select: {{{select}}}\n  env: [{{name: X, value: \"1\"}}]");
+        let result = result(&rules(&rule("env", &spec)), &pod);
+        let all = ["containers", "initContainers"]
+            .map(|list| result["spec"][list].as_array().unwrap().clone())
+            .concat();
+        all.iter()
+            .filter(|one| one.get("env").is_some())
+            .map(|one| one["name"].as_str().unwrap().to_owned())
+            .collect::<String>()
+    };
+    assert_eq!(touched("all: true"), "ab");
+    assert_eq!(touched("all: true, init: true"), "abi");
+    assert_eq!(touched("all: true, exclude: [a]"), "b");
+    assert_eq!(touched("names: [b, i]"), "b");
+    assert_eq!(touched("images: [\"reg:5000/x/app\"]"), "a");
+    assert_eq!(touched("images: [other], init: true"), "bi");
+    assert_eq!(touched("index: 7"), "");
+}
+
+#[test]
+fn of_two_rules_that_override_the_later_wins() {
+    let block = |value: &str| {
+        format!(
+            "onConflict: override\ncontainers:\n- select: {{all: true}}\n  env: [{{name: X, value: {value}}}]\npod: {{labels: {{l: {value}}}}}"
+        )
+    };
+    let rules = rules(&(rule("a", &block("one")) + &rule("b", &block("two"))));
+    for env in ["[]", r#"[{"name":"X","value":"user"}]"#] {
+        let result = result(&rules, &pod(&format!(r#"{{"containers":[{{"name":"app","env":{env}}}]}}"#)));
+        assert_eq!(result["spec"]["containers"][0]["env"][0]["value"], "two");
+        assert_eq!(result["metadata"]["labels"]["l"], "two");
+    }
+}
+
+#[test]
+fn override_of_a_whole_container() {
+    let spec = "onConflict: override\nsidecars:\n- name: s\n  image: ours\n  args: [one]\n  env: [{name: A, value: ours}, {name: B, value: \"2\"}]\nvolumes: [{name: v, emptyDir: {}}]";
+    let pod = pod(
+        r#"{"containers":[{"name":"app"}],"initContainers":[{"name":"s","image":"theirs","args":["x","y"],"env":[{"name":"A","value":"1","q":1.0}],"kept":true}],"volumes":[{"name":"v","hostPath":{"path":"/"}}]}"#,
+    );
+    let result = result(&rules(&rule("s", spec)), &pod);
+    let expected = json!({"name": "s", "image": "ours", "args": ["one"], "restartPolicy": "Always", "kept": true,
+        "env": [{"name": "A", "value": "ours", "q": 1.0}, {"name": "B", "value": "2"}]});
+    assert_eq!(result["spec"]["initContainers"][0], expected);
+    assert_eq!(result["spec"]["volumes"], json!([{"name": "v", "emptyDir": {}}]));
+}
+
+#[test]
+fn ports_that_two_containers_want() {
+    let rules =
+        rules(&rule("s", "sidecars: [{name: s, image: s, ports: [{containerPort: 80, name: http}]}]"));
+    let with = |ports: &str| pod(&format!(r#"{{"containers":[{{"name":"app","ports":[{ports}]}}]}}"#));
+    assert_eq!(word(&decide(&rules, &with(r#"{"containerPort":80,"protocol":"TCP"}"#))), "conflict");
+    assert_eq!(word(&decide(&rules, &with(r#"{"containerPort":81,"name":"http"}"#))), "conflict");
+    assert_eq!(word(&decide(&rules, &with(r#"{"containerPort":80,"protocol":"UDP"}"#))), "applied");
+}
+
+#[test]
+fn a_mount_without_a_volume_is_the_rules_error() {
+    let spec = "sidecars: [{name: s, image: s, volumeMounts: [{name: nowhere, mountPath: /x}]}]";
+    let web = pod(r#"{"containers":[{"name":"app"}]}"#);
+    let decision = decide(&rules(&rule("s", spec)), &web);
+    assert_eq!(word(&decision), "error");
+    assert!(decision.warnings[0].contains("`nowhere`"));
+    assert_eq!(word(&decide(&rules(&rule("s", &format!("onError: deny\n{spec}"))), &web)), "denied");
+    assert_eq!(word(&decide(&rules(&rule("s", &format!("required: true\n{spec}"))), &web)), "denied");
+}
+
+#[test]
+fn resources_per_key() {
+    let spec = "containers:\n- select: {all: true}\n  resources: {requests: {cpu: 1, memory: 64Mi}, limits: {memory: 1Gi}}";
+    let pod = pod(
+        r#"{"containers":[{"name":"a"},{"name":"b","resources":{"requests":{"cpu":"1000m","ephemeral-storage":1}}},{"name":"c","resources":{"requests":{"cpu":"2"}}}]}"#,
+    );
+    let result = result(&rules(&rule("r", spec)), &pod);
+    let containers = &result["spec"]["containers"];
+    assert_eq!(
+        containers[0]["resources"],
+        json!({"requests": {"cpu": "1", "memory": "64Mi"}, "limits": {"memory": "1Gi"}})
+    );
+    assert_eq!(
+        containers[1]["resources"]["requests"],
+        json!({"cpu": "1000m", "ephemeral-storage": 1, "memory": "64Mi"})
+    );
+    assert_eq!(containers[2]["resources"]["requests"]["cpu"], "2");
+}
+
+#[test]
+fn generated_names_and_namespaces_come_from_the_request() {
+    let text = rule("ns", "pod: {labels: {x: y}}")
+        .replace("match: {", "match: {namespaces: {names: [team-a], exclude: [team-b]}, ");
+    let rules = rules(&text);
+    let pod = r#"{"metadata":{"generateName":"web-","labels":{"app":"web"}},"spec":{"containers":[]}}"#;
+    let subject = creation(pod);
+    assert_eq!(word(&evaluate(&rules, &subject)), "applied");
+    assert_eq!(word(&evaluate(&rules, &Subject { namespace: "team-b", ..subject })), "namespace_not_matched");
+}
+
+#[test]
+fn the_environment_of_the_pod() {
+    let text = rule("env", "pod: {labels: {x: y}}").replace("match: {", "match: {hostNetwork: skip, ");
+    let rules = rules(&text);
+    for (spec, reason) in [
+        (r#"{"hostNetwork":true}"#, "host_network"),
+        (r#"{"hostNetwork":false}"#, "applied"),
+        (r#"{"os":{"name":"windows"}}"#, "os_mismatch"),
+        (r#"{"nodeSelector":{"kubernetes.io/os":"windows"}}"#, "os_mismatch"),
+        (r#"{"nodeSelector":{"beta.kubernetes.io/os":"windows"}}"#, "os_mismatch"),
+        (r#"{"os":{"name":"linux"}}"#, "applied"),
+    ] {
+        assert_eq!(word(&decide(&rules, &pod(spec))), reason, "{spec}");
+    }
+}

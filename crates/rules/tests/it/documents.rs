@@ -1,0 +1,219 @@
+//! Documents: what is accepted, and what is said about the rest.
+
+use vestibule_rules::{CODES, Resource, RuleSet, Target};
+
+use crate::kit::{decide, load, pod, result, rule, rules, steps, word};
+use crate::schema;
+
+fn headlines(text: &str) -> Vec<String> {
+    load(text).err().unwrap_or_default().iter().map(vestibule_rules::Diagnostic::headline).collect()
+}
+
+/// The only finding about a rule with these lines in its spec: code, position, help.
+fn finding(spec: &str) -> String {
+    let findings = load(&rule("r", spec)).err().unwrap_or_default();
+    let shown: Vec<String> = findings
+        .iter()
+        .map(|one| format!("{} {} {}", one.code().id, one.position(), one.help().unwrap_or_default()))
+        .collect();
+    shown.join(" + ")
+}
+
+#[test]
+fn a_misspelt_field_of_a_container() {
+    let text = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata:\n  name: r\nspec:\n  optIn: pod\n  sidecars:\n  - name: s\n    image: s\n    ports:\n    - containerPort: 80\n    volumeMount:\n    - {name: v, mountPath: /v}\n";
+    let findings = load(text).err().unwrap();
+    assert_eq!(
+        findings[0].to_string(),
+        "error[VST0110]: `sidecars` is not known to have a field `volumeMount`\n   --> rules.yaml:12:5\n 12 |     volumeMount:\n    |     ^ help: did you mean `volumeMounts`?"
+    );
+}
+
+#[test]
+fn everything_is_told_at_once() {
+    let good = rule("fine", "pod: {labels: {a: b}}");
+    let bad = "---\napiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {nam: x}\nspec:\n  sidecar: []\n  optIn: pods\n  order: first\n---\nkind: ConfigMap\n---\n- 1\n";
+    let found = headlines(&format!("{good}{bad}{good}"));
+    let starts = ["VST0112", "VST0110", "VST0110", "VST0113", "VST0111", "VST0115", "VST0111", "VST0116"];
+    for code in starts {
+        assert!(found.iter().any(|line| line.contains(code)), "{code}: {found:#?}");
+    }
+    assert_eq!(found.len(), starts.len(), "{found:#?}");
+}
+
+#[test]
+fn what_is_wrong_and_where() {
+    for (spec, expected) in [
+        ("pod: {labels: {a: b}}\nsidcars: []", "VST0110 8:3 did you mean `sidecars`?"),
+        ("pod: {label: {a: b}}", "VST0110 7:9 did you mean `labels`?"),
+        ("pod: {labels: {a: b}}\nwhen: [\"true\"]", "VST0114 8:3 "),
+        ("pod: {labels: {a: b}}\nparameters: []", "VST0114 8:3 "),
+        ("pod: {labels: {a: b}}\nsecurityProfile: restricted", "VST0114 8:3 "),
+        ("pod: {labels: {a: b}}\nrollout: {percent: 1}", "VST0114 8:3 "),
+        ("pod: {labels: {a: b}}\nimagePullSecrets: []", "VST0114 8:3 "),
+        ("pod: {labels: {a: b}, spec: {}}", "VST0114 7:25 "),
+        ("sidecars: [{name: s, image: {$cel: x}}]", "VST0114 7:32 "),
+        ("sidecars: {name: s}", "VST0111 7:13 "),
+        ("sidecars: [s]", "VST0111 7:14 "),
+        ("sidecars: [{image: s}]", "VST0112 7:14 "),
+        (
+            "sidecars: [{name: S_, image: s}]",
+            "VST0113 7:21 wanted: 1 to 63 lower-case letters, digits and `-`, which neither starts nor ends it",
+        ),
+        (
+            "sidecars: [{name: s, image: null}]",
+            "VST0117 7:31 leave the field out, or write \"\" for an empty text",
+        ),
+        ("sidecars: [{name: s, env: {A: b}}]", "VST0111 7:29 "),
+        ("sidecars: [{name: s, resources: []}]", "VST0111 7:35 "),
+        (
+            "sidecars: [{name: s, resources: {requests: {cpu: 1x}}}]",
+            "VST0113 7:47 wanted: a quantity such as `100m`, `0.5` or `64Mi`",
+        ),
+        ("sidecars: [{name: s}, {name: s}]", "VST0116 7:25 "),
+        ("sidecars: [{name: s}]\ninitContainers: [{name: s}]", "VST0116 8:20 "),
+        (
+            "sidecars: [{name: s, volumeMounts: [{name: a, mountPath: /x}, {name: b, mountPath: /x/}]}]",
+            "VST0121 7:65 ",
+        ),
+        ("sidecars: [{name: s, mode: natve}]", "VST0113 7:30 did you mean `native`?"),
+        (
+            "sidecars: [{name: s, restartPolicy: Never}]",
+            "VST0113 7:39 a native sidecar gets `restartPolicy: Always` by itself",
+        ),
+        ("sidecars: [{name: s, position: {containers: front}}]\npod: {labels: {a: b}}", ""),
+        ("initContainers: [{name: s, startupProbe: {}}]", "VST0113 7:44 "),
+        (
+            "containers: [{env: [{name: A, value: b}]}]",
+            "VST0112 7:16 `select` has exactly one of `all: true`, `names`, `images` and `index`",
+        ),
+        ("containers: [{select: {all: true, index: 0}, env: [{name: A, value: b}]}]", "VST0113 7:25 "),
+        (
+            "containers: [{select: {all: true}, mounts: []}]",
+            "VST0110 7:38 known here: `env`, `envFrom`, `onConflict`, `ports`, `resources`, `select`, `volumeMounts`",
+        ),
+        ("containers: [{select: {all: true}, env: [{value: b}]}]", "VST0112 7:44 "),
+        ("required: true\nonConflict: skipRule\npod: {labels: {a: b}}", "VST0122 8:15 "),
+        ("required: true\nonError: skip\npod: {labels: {a: b}}", "VST0122 8:12 "),
+        (
+            "pod: {labels: {a: \"b c\"}}",
+            "VST0113 7:18 wanted: at most 63 letters, digits, `-`, `_` and `.`, with a letter or digit at both ends",
+        ),
+        ("pod: {labels: {app: web}}", "VST0123 7:18 "),
+        ("pod: {annotations: {vestibule.dev/inject: \"true\"}}", "VST0123 7:23 "),
+        ("order: 1", "VST0120 6:3 "),
+    ] {
+        if spec.contains("front") {
+            assert!(finding(spec).starts_with("VST0113"), "{spec}: {}", finding(spec));
+        } else {
+            assert_eq!(finding(spec), expected, "{spec}");
+        }
+    }
+}
+
+#[test]
+fn a_rule_for_everybody_is_refused() {
+    let text = |spec: &str| {
+        format!(
+            "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: r}}\nspec:\n  pod: {{labels: {{a: b}}}}\n{spec}"
+        )
+    };
+    assert!(headlines(&text(""))[0].contains("VST0119"));
+    assert!(headlines(&text("  match: {os: linux, namespaces: {exclude: [x]}}\n"))[0].contains("VST0119"));
+    assert!(load(&text("  optIn: pod\n")).is_ok());
+    assert!(load(&text("  match: {namespaces: {names: [x]}}\n")).is_ok());
+}
+
+#[test]
+fn other_kinds() {
+    assert!(
+        headlines(
+            "apiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {name: x}\nspec: {}\n"
+        )[0]
+        .contains("VST0114")
+    );
+    assert!(headlines("apiVersion: v1\nkind: ConfigMap\n")[0].contains("VST0115"));
+    assert!(headlines("kind: Injection\nspec: {}\n")[0].contains("`apiVersion` is missing"));
+}
+
+#[test]
+fn unknown_fields_of_pods_are_kept_with_a_warning() {
+    let rules = rules(&rule("r", "sidecars: [{name: s, image: s, brandNewThing: {x: 1.0}}]"));
+    assert_eq!(rules.warnings().len(), 1);
+    assert_eq!(rules.warnings()[0].code().id, "VST0118");
+    assert!(steps(&decide(&rules, &pod("{}")))[0].contains(r#""brandNewThing":{"x":1.0}"#));
+}
+
+#[test]
+fn texts_stay_texts_and_numbers_numbers() {
+    let spec = "sidecars:\n- name: s\n  image: 1.10\n  args: [on, 0644, 1.10, true]\n  env: [{name: A, value: 0644}, {name: B, value: yes}]\n  resources: {limits: {cpu: 1, memory: 1e3}}\n  ports: [{containerPort: 80}]\nvolumes: [{name: v, configMap: {name: c, defaultMode: 0644, optional: true}}]\npod: {labels: {a: 1.10, b: on}}";
+    let result = result(&rules(&rule("r", spec)), &pod("{}"));
+    let sidecar = &result["spec"]["initContainers"][0];
+    assert_eq!(sidecar["image"], "1.10");
+    assert_eq!(sidecar["args"], serde_json::json!(["on", "0644", "1.10", "true"]));
+    assert_eq!(sidecar["env"][0]["value"], "0644");
+    assert_eq!(sidecar["env"][1]["value"], "yes");
+    assert_eq!(sidecar["resources"]["limits"], serde_json::json!({"cpu": "1", "memory": "1e3"}));
+    assert_eq!(sidecar["ports"][0]["containerPort"], 80);
+    assert_eq!(result["spec"]["volumes"][0]["configMap"]["defaultMode"], 420);
+    assert_eq!(result["spec"]["volumes"][0]["configMap"]["optional"], true);
+    assert_eq!(result["metadata"]["labels"]["a"], "1.10");
+}
+
+#[test]
+fn empty_lists_say_nothing() {
+    // `initContainers: []` in an overlay once deleted the user's.
+    let spec = "initContainers: []\nsidecars: [{name: s, image: s, env: [], resources: {requests: {}}}]";
+    let result = result(&rules(&rule("r", spec)), &pod(r#"{"initContainers":[{"name":"user"}]}"#));
+    assert_eq!(crate::kit::names(&result["spec"]["initContainers"]), ["s", "user"]);
+    assert!(result["spec"]["initContainers"][0].get("env").is_none());
+}
+
+#[test]
+fn sources_are_read_together() {
+    let (one, two) = (
+        rule("b", "pod: {labels: {a: b}}"),
+        rule("a", "targets: [pods, deployments]\nrequired: true\npod: {labels: {c: d}}"),
+    );
+    let rules = RuleSet::load([("one.yaml", &*one), ("two.json", &*two)], schema::pod()).unwrap();
+    assert_eq!(rules.rules().iter().map(vestibule_rules::Rule::name).collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(
+        rules.targets(),
+        [
+            Target { resource: Resource::Pods, required: false },
+            Target { resource: Resource::Pods, required: true },
+            Target { resource: Resource::Deployments, required: true },
+        ]
+    );
+    let doubled = RuleSet::load([("one.yaml", &*one), ("two.yaml", &*one)], schema::pod()).err().unwrap();
+    assert_eq!(
+        doubled[0].headline(),
+        "two.yaml:4:18: error[VST0116]: rule `b` exists already, at one.yaml:4:18"
+    );
+}
+
+#[test]
+fn json_documents() {
+    let text = r#"{"apiVersion":"vestibule.dev/v1alpha1","kind":"Injection","metadata":{"name":"r"},"spec":{"optIn":"pod","pod":{"labels":{"a":"b"}}}}"#;
+    assert_eq!(word(&decide(&rules(text), &pod("{}"))), "not_opted_in");
+    let long = text.replace("\"pod\",", &format!("\"pod\",{}\"odd\":1,", " ".repeat(3000)));
+    let shown = load(&long).err().unwrap()[0].to_string();
+    assert!(shown.lines().all(|line| line.len() < 300), "{shown}");
+}
+
+#[test]
+fn codes_are_unique_and_explained() {
+    for pair in CODES.windows(2) {
+        assert!(pair[0].id < pair[1].id);
+    }
+    assert!(CODES.iter().all(|code| code.id.len() == 7 && code.explanation.ends_with('.')));
+}
+
+#[test]
+fn errors_and_headlines_do_not_show_values() {
+    let findings =
+        load(&rule("r", "sidecars: [{name: s, env: [{name: A, value: hunter2, vlaue: hunter2}]}]"))
+            .err()
+            .unwrap();
+    assert!(!format!("{findings:?}").contains("hunter2"));
+}

@@ -1,0 +1,107 @@
+//! Shorthand for the tests.
+
+use serde_json::Value;
+use vestibule_patch::Document;
+use vestibule_rules::{Decision, Diagnostic, NamespaceFacts, Outcome, Resource, RuleSet, Subject, Verb};
+
+use crate::schema;
+
+/// The rules of `text`, whose documents get the head that all of them share.
+pub(crate) fn rules(text: &str) -> RuleSet {
+    load(text).unwrap_or_else(|findings| panic!("{findings:?}"))
+}
+
+pub(crate) fn load(text: &str) -> Result<RuleSet, Vec<Diagnostic>> {
+    RuleSet::load([("rules.yaml", text)], schema::pod())
+}
+
+/// A rule `name` for pods labelled `app: web`, with more lines of `spec`.
+pub(crate) fn rule(name: &str, spec: &str) -> String {
+    let head = format!(
+        "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: {name}}}\nspec:\n  match: {{objects: {{labels: {{app: web}}}}}}\n"
+    );
+    let lines: String = spec.lines().map(|line| format!("  {line}\n")).collect();
+    format!("---\n{head}{lines}")
+}
+
+/// A pod labelled `app: web` with the members of `spec` given as JSON.
+pub(crate) fn pod(spec: &str) -> String {
+    format!(r#"{{"metadata":{{"name":"web","labels":{{"app":"web"}}}},"spec":{spec}}}"#)
+}
+
+pub(crate) fn facts(labels: &[(&str, &str)]) -> NamespaceFacts {
+    let labels = labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    NamespaceFacts { labels, ..NamespaceFacts::default() }
+}
+
+pub(crate) fn creation(object: &str) -> Subject<'_> {
+    Subject {
+        object,
+        resource: Resource::Pods,
+        verb: Verb::Create,
+        subresource: "",
+        namespace: "team-a",
+        facts: None,
+    }
+}
+
+pub(crate) fn decide(rules: &RuleSet, object: &str) -> Decision {
+    evaluate(rules, &creation(object))
+}
+
+pub(crate) fn evaluate(rules: &RuleSet, subject: &Subject<'_>) -> Decision {
+    rules.evaluate(subject).unwrap()
+}
+
+/// `op path` of every operation.
+pub(crate) fn steps(decision: &Decision) -> Vec<String> {
+    let step = |change: &vestibule_rules::Change| {
+        let value = change.operation.value().map(|value| format!(" {}", value.get()));
+        format!("{} {}{}", change.operation.name(), change.operation.path(), value.unwrap_or_default())
+    };
+    decision.changes.iter().map(step).collect()
+}
+
+/// The object after the decision's operations, by our own `apply` and by an independent one; both must agree, and a
+/// second evaluation must change nothing.
+pub(crate) fn applied(rules: &RuleSet, subject: &Subject<'_>) -> String {
+    let decision = evaluate(rules, subject);
+    let operations = decision.operations();
+    let mut document = Document::parse(subject.object).unwrap();
+    document.apply_all(&operations).unwrap();
+    let result = document.to_json();
+
+    let mut judged: Value = serde_json::from_str(subject.object).unwrap();
+    let patch: json_patch::Patch = serde_json::from_str(&vestibule_patch::to_json(&operations)).unwrap();
+    json_patch::patch(&mut judged, &patch).unwrap();
+    assert_eq!(judged, serde_json::from_str::<Value>(&result).unwrap());
+
+    let again = evaluate(rules, &Subject { object: &result, ..*subject });
+    assert!(steps(&again).is_empty(), "second pass of {}: {:?}", subject.object, steps(&again));
+    result
+}
+
+pub(crate) fn result(rules: &RuleSet, object: &str) -> Value {
+    serde_json::from_str(&applied(rules, &creation(object))).unwrap()
+}
+
+/// How the only rule came out: `applied`, `unchanged`, a reason, or `denied`.
+pub(crate) fn word(decision: &Decision) -> &'static str {
+    words(decision).first().copied().unwrap()
+}
+
+pub(crate) fn words(decision: &Decision) -> Vec<&'static str> {
+    let word = |verdict: &vestibule_rules::Verdict| match &verdict.outcome {
+        Outcome::Applied => "applied",
+        Outcome::Unchanged => "unchanged",
+        Outcome::Skipped { reason, .. } => reason.as_str(),
+        Outcome::Denied { .. } => "denied",
+        _ => "?",
+    };
+    decision.verdicts.iter().map(word).collect()
+}
+
+/// The names in a list of the result.
+pub(crate) fn names(list: &Value) -> Vec<&str> {
+    list.as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap()).collect()
+}

@@ -1,0 +1,187 @@
+//! What holds for every pod and every set of rules.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::kit::{applied, creation, evaluate, rule, rules};
+
+const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
+
+fn name() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(&NAMES[..])
+}
+
+fn word() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(&["x", "y", "$(A)-$(B)", "$(D)"][..])
+}
+
+/// A variable's name in capitals.
+fn variable() -> impl Strategy<Value = Value> {
+    (name(), word()).prop_map(|(name, value)| json!({"name": name.to_uppercase(), "value": value}))
+}
+
+fn mount() -> impl Strategy<Value = Value> {
+    (name(), name(), any::<bool>())
+        .prop_map(|(volume, path, slash)| json!({"name": volume, "mountPath": format!("/{path}{}", if slash { "/" } else { "" })}))
+}
+
+fn volume() -> impl Strategy<Value = Value> {
+    (name(), prop_oneof![Just(json!({"emptyDir": {}})), Just(json!({"configMap": {"name": "m"}}))]).prop_map(
+        |(name, mut volume)| {
+            volume["name"] = json!(name);
+            volume
+        },
+    )
+}
+
+fn unique(mut items: Vec<Value>, key: &str) -> Vec<Value> {
+    let mut seen = Vec::new();
+    items.retain(|item| {
+        let key = item[key].as_str().unwrap().trim_end_matches('/').to_owned();
+        let new = !seen.contains(&key);
+        seen.push(key);
+        new
+    });
+    items
+}
+
+fn container() -> impl Strategy<Value = Value> {
+    (
+        name(),
+        prop::sample::select(&["img", "img:1"][..]),
+        prop::option::of(prop::collection::vec(variable(), 0..4)),
+        prop::option::of(prop::collection::vec(mount(), 0..3)),
+        any::<bool>(),
+        any::<bool>(),
+    )
+        .prop_map(|(name, image, env, mounts, unknown, native)| {
+            let mut container = json!({"name": name, "image": image, "env": env});
+            if let Some(mounts) = mounts {
+                container["volumeMounts"] = json!(unique(mounts, "mountPath"));
+            }
+            if unknown {
+                container["mark"] = json!({"deep": [1.5, {"mark": "here"}]});
+            }
+            if native {
+                container["restartPolicy"] = json!("Always");
+            }
+            container
+        })
+}
+
+fn pod() -> impl Strategy<Value = Value> {
+    (
+        prop::collection::vec(container(), 1..4),
+        prop::option::of(prop::collection::vec(container(), 0..3)),
+        prop::option::of(prop::collection::vec(volume(), 0..4)),
+        prop::option::of(prop::collection::hash_map(name(), word(), 0..3)),
+    )
+        .prop_map(|(containers, init, volumes, annotations)| {
+            let volumes = volumes.map(|volumes| unique(volumes, "name"));
+            json!({
+                "metadata": {"name": "web", "labels": {"app": "web"}, "annotations": annotations, "mark": 1},
+                "spec": {"containers": unique(containers, "name"), "initContainers": init.map(|init| unique(init, "name")), "volumes": volumes, "mark": true},
+            })
+        })
+}
+
+fn policy() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(&["keep", "override", "skipRule", "deny"][..])
+}
+
+fn injected() -> impl Strategy<Value = Value> {
+    let places = ["first", "last"];
+    (
+        container(),
+        prop::sample::select(&["native", "regular"][..]),
+        prop::sample::select(places.to_vec()),
+        prop::option::of(name()),
+    )
+        .prop_map(|(mut container, mode, place, anchor)| {
+            let place = anchor.map_or(json!(place), |anchor| json!({"before": anchor}));
+            container["mode"] = json!(mode);
+            container["position"] = json!({"containers": place.clone(), "initContainers": place});
+            for field in ["restartPolicy", "mark"] {
+                container.as_object_mut().unwrap().remove(field);
+            }
+            if container["env"].is_null() {
+                container["env"] = json!([]);
+            }
+            container["env"] = json!(unique(container["env"].as_array().unwrap().clone(), "name"));
+            container
+        })
+}
+
+fn block() -> impl Strategy<Value = Value> {
+    let select = prop_oneof![
+        Just(json!({"all": true})),
+        Just(json!({"all": true, "init": true})),
+        Just(json!({"index": 0})),
+        name().prop_map(|name| json!({"names": [name]})),
+        Just(json!({"images": ["img"]})),
+    ];
+    (select, prop::collection::vec(variable(), 0..4), prop::collection::vec(mount(), 0..2), policy(), any::<bool>()).prop_map(
+        |(select, env, mounts, policy, resources)| {
+            let mut block = json!({"select": select, "env": unique(env, "name"), "volumeMounts": unique(mounts, "mountPath"), "onConflict": policy});
+            if resources {
+                block["resources"] = json!({"requests": {"cpu": "100m"}});
+            }
+            block
+        },
+    )
+}
+
+/// The lines of a rule's spec.
+fn spec() -> impl Strategy<Value = String> {
+    (
+        prop::collection::vec(injected(), 0..3),
+        prop::collection::vec(block(), 0..3),
+        prop::collection::vec(volume(), 0..3),
+        prop::collection::hash_map(name(), prop::sample::select(&["x", "y"][..]), 1..3),
+        policy(),
+        -1..2_i32,
+    )
+        .prop_map(|(sidecars, blocks, volumes, labels, policy, order)| {
+            [
+                format!("sidecars: {}", json!(unique(sidecars, "name"))),
+                format!("containers: {}", json!(blocks)),
+                format!("volumes: {}", json!(unique(volumes, "name"))),
+                format!("pod: {}", json!({"labels": labels, "annotations": labels})),
+                format!("onConflict: {policy}\norder: {order}"),
+            ]
+            .join("\n")
+        })
+}
+
+/// Counts the marks that stand for fields nobody knows.
+fn marks(json: &str) -> usize {
+    json.matches("\"mark\"").count()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Twice is once, an independent implementation agrees (both in `applied`), and unknown fields survive.
+    #[test]
+    fn any_pod_any_rules(pod in pod(), specs in prop::collection::vec(spec(), 1..4)) {
+        let text: String = specs.iter().zip(["one", "two", "three"]).map(|(spec, name)| rule(name, spec)).collect();
+        let rules = rules(&text);
+        let pod = pod.to_string();
+        let result = applied(&rules, &creation(&pod));
+        prop_assert_eq!(marks(&result), marks(&pod));
+        if evaluate(&rules, &creation(&pod)).changes.is_empty() {
+            prop_assert_eq!(result, pod);
+        }
+    }
+
+    /// Whatever the text, reading it ends with rules or with findings.
+    #[test]
+    fn any_text(text in "[-{}\\[\\]:,\"'&*!|> \na-c0-9]{0,60}") {
+        let read = vestibule_rules::yaml::read("any.yaml", &text);
+        if let Ok(documents) = read {
+            for document in documents {
+                prop_assert!(serde_json::from_str::<Value>(&document.to_json()).is_ok());
+            }
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Rules from the outside: documents and objects in, patches and explanations out.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+mod bench;
+mod cases;
+mod defects;
+mod documents;
+mod kit;
+mod laws;
+mod opt;
+mod samples;
+mod schema;

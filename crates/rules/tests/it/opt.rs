@@ -1,0 +1,124 @@
+//! Who is excluded, who opts in, who opts out.
+
+use vestibule_rules::{NamespaceFacts, Subject, Verb};
+
+use crate::kit::{creation, decide, evaluate, facts, rule, rules, steps, word, words};
+
+const CHANGE: &str = "pod: {labels: {x: y}}";
+
+fn pod(labels: &str, annotations: &str) -> String {
+    format!(
+        r#"{{"metadata":{{"labels":{{"app":"web"{labels}}},"annotations":{{{annotations}}}}},"spec":{{}}}}"#
+    )
+}
+
+#[test]
+fn hard_exclusions() {
+    let rules = rules(&rule("r", &format!("required: true\n{CHANGE}"))).with_own_namespace("vestibule");
+    let plain = pod("", "");
+    let subject = creation(&plain);
+    assert_eq!(word(&evaluate(&rules, &subject)), "applied");
+    for namespace in ["kube-system", "kube-public", "kube-node-lease"] {
+        assert_eq!(word(&evaluate(&rules, &Subject { namespace, ..subject })), "excluded_system_namespace");
+    }
+    assert_eq!(
+        word(&evaluate(&rules, &Subject { namespace: "vestibule", ..subject })),
+        "excluded_own_namespace"
+    );
+    assert_eq!(
+        word(&evaluate(&rules, &Subject { subresource: "status", ..subject })),
+        "excluded_subresource"
+    );
+    assert_eq!(word(&evaluate(&rules, &Subject { verb: Verb::Update, ..subject })), "excluded_operation");
+    assert_eq!(
+        word(&decide(&rules, &pod("", r#""kubernetes.io/config.mirror":"x""#))),
+        "excluded_mirror_pod"
+    );
+    assert_eq!(word(&decide(&rules, &pod(r#","vestibule.dev/injector":"true""#, ""))), "excluded_own_pod");
+}
+
+#[test]
+fn label_beats_annotation_and_disagreement_is_told() {
+    let rules = rules(&rule("envoy", CHANGE));
+    let pod = pod(r#","inject.vestibule.dev/envoy":"false""#, r#""inject.vestibule.dev/envoy":"true""#);
+    let decision = decide(&rules, &pod);
+    assert_eq!(word(&decision), "opted_out");
+    assert!(decision.warnings[0].contains("disagree"), "{:?}", decision.warnings);
+}
+
+#[test]
+fn values_that_cannot_be_read() {
+    let asks = pod(r#","inject.vestibule.dev/r":"yes""#, "");
+    let decision = decide(&rules(&rule("r", CHANGE)), &asks);
+    assert_eq!((word(&decision), decision.warnings.len()), ("invalid_value", 1));
+    assert_eq!(word(&decide(&rules(&rule("r", &format!("required: true\n{CHANGE}"))), &asks)), "denied");
+}
+
+/// Every way to opt in, with every source that can speak.
+#[test]
+fn the_table() {
+    let own = |value: &str| pod(&format!(r#","inject.vestibule.dev/r":"{value}""#), "");
+    let common = |value: &str| pod("", &format!(r#""vestibule.dev/inject":"{value}""#));
+    let silent = pod("", "");
+    let plain = NamespaceFacts::default();
+    let space = |key: &str, value: &str| facts(&[(key, value)]);
+    let both = [
+        // object, namespace facts, then the outcome under namespace, pod, either, always
+        (silent.clone(), plain.clone(), ["-", "-", "-", "in"]),
+        (own("true"), plain.clone(), ["-", "in", "in", "in"]),
+        (own("false"), plain.clone(), ["out", "out", "out", "out"]),
+        (common("true"), plain.clone(), ["-", "in", "in", "in"]),
+        (common("false"), plain.clone(), ["out", "out", "out", "out"]),
+        (common("r,other"), plain.clone(), ["-", "in", "in", "in"]),
+        (common("other"), plain.clone(), ["-", "out", "out", "in"]),
+        (silent.clone(), space("inject.vestibule.dev/r", "true"), ["in", "-", "in", "in"]),
+        (silent.clone(), space("inject.vestibule.dev/r", "false"), ["out", "-", "out", "out"]),
+        (silent.clone(), space("vestibule.dev/inject", "true"), ["in", "-", "in", "in"]),
+        (silent.clone(), space("vestibule.dev/inject", "false"), ["out", "-", "out", "out"]),
+        (own("false"), space("vestibule.dev/inject", "true"), ["out", "out", "out", "out"]),
+        (own("true"), space("vestibule.dev/inject", "false"), ["out", "in", "in", "in"]),
+        (common("false"), space("inject.vestibule.dev/r", "true"), ["out", "out", "out", "out"]),
+    ];
+    for (column, opt_in) in ["namespace", "pod", "either", "always"].into_iter().enumerate() {
+        let other = rule("other", &format!("order: 1\n{}", CHANGE.replace('x', "z")));
+        let rules = rules(&(rule("r", &format!("optIn: {opt_in}\n{CHANGE}")) + &other));
+        for (row, (object, facts, expected)) in both.iter().enumerate() {
+            let subject = Subject { facts: Some(facts), ..creation(object) };
+            let found = match words(&evaluate(&rules, &subject))[0] {
+                "applied" => "in",
+                "opted_out" => "out",
+                "not_opted_in" => "-",
+                other => other,
+            };
+            assert_eq!(found, expected[column], "row {row}, optIn {opt_in}");
+        }
+    }
+}
+
+#[test]
+fn unknown_names_in_a_list_are_told() {
+    let rules = rules(&rule("r", &format!("optIn: pod\n{CHANGE}")));
+    let decision = decide(&rules, &pod("", r#""vestibule.dev/inject":"r,nobody""#));
+    assert_eq!((word(&decision), decision.warnings.len()), ("applied", 1));
+    assert!(decision.warnings[0].contains("`nobody`"));
+    assert_eq!(word(&decide(&rules, &pod("", r#""vestibule.dev/inject":"nobody""#))), "invalid_value");
+}
+
+#[test]
+fn an_explanation_points_at_the_clause() {
+    let rules = rules(&rule("r", &format!("optIn: pod\n{CHANGE}")));
+    let decision = decide(&rules, &pod("", ""));
+    let verdict = &decision.verdicts[0];
+    assert_eq!((&*verdict.rule, &*verdict.source, verdict.line), ("r", "rules.yaml", 7));
+    assert!(steps(&decision).is_empty());
+}
+
+#[test]
+fn rules_that_need_no_facts_do_without() {
+    let always = rules(&rule("r", CHANGE));
+    assert!(!always.needs_namespace_facts());
+    assert_eq!(word(&decide(&always, &pod("", ""))), "applied");
+    let asks = rules(&rule("r", &format!("optIn: either\nrequired: true\n{CHANGE}")));
+    assert!(asks.needs_namespace_facts());
+    assert_eq!(word(&decide(&asks, &pod("", ""))), "denied");
+}
