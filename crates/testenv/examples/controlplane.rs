@@ -1,7 +1,8 @@
 //! Finds the control plane of the tests, or builds it, with its progress on standard error.
 //!
 //! `cargo run -p vestibule-testenv --example controlplane` prints where the programs are;
-//! `... -- openapi FOLDER` starts them and writes the OpenAPI v3 documents into the folder.
+//! `... -- openapi FOLDER` starts them and writes the OpenAPI v3 documents into the folder;
+//! `... -- run` starts them for as long as nobody presses Ctrl-C, to play with.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -15,8 +16,9 @@ fn main() -> ExitCode {
     let outcome = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => find(),
         ["openapi", folder] => openapi(Path::new(folder)),
+        ["run"] => run(),
         _ => {
-            eprintln!("usage: controlplane [openapi FOLDER]");
+            eprintln!("usage: controlplane [run | openapi FOLDER]");
             return ExitCode::from(2);
         }
     };
@@ -48,4 +50,12 @@ async fn openapi(folder: &Path) -> Outcome {
     }
     println!("{} documents in {}", documents.len(), folder.display());
     Ok(())
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn run() -> Outcome {
+    let environment = Environment::start().await?;
+    println!("export KUBECONFIG={}", environment.kubeconfig().display());
+    // With this process, all of it goes.
+    std::future::pending().await
 }

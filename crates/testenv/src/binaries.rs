@@ -29,17 +29,32 @@ impl Binaries {
     /// # Errors
     /// [`Error::Unavailable`] says why neither a folder, nor the cache, nor a build gave them.
     pub fn find() -> Result<Self, Error> {
-        let assets = std::env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from);
-        Ok(Self {
-            etcd: find("etcd", assets.as_deref())?,
-            kube_apiserver: find("kube-apiserver", assets.as_deref())?,
-        })
+        let assets = std::env::var_os("KUBEBUILDER_ASSETS").filter(|folder| !folder.is_empty());
+        let assets = assets.map(PathBuf::from);
+        let find = |program| find(program, assets.as_deref());
+        Ok(Self { etcd: find("etcd")?, kube_apiserver: find("kube-apiserver")? })
     }
 }
 
 fn find(program: &str, assets: Option<&Path>) -> Result<PathBuf, Error> {
     match assets.map(|folder| folder.join(program)) {
-        Some(path) if path.is_file() => Ok(path),
+        // It is started from another folder.
+        Some(path) if path.is_file() => {
+            std::path::absolute(&path).map_err(|source| Error::file("find", &path, source))
+        }
         _ => Ok(cache::folder()?.join(program)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_of_assets_comes_first() {
+        let assets = tempfile::tempdir().unwrap();
+        let etcd = assets.path().join("etcd");
+        std::fs::write(&etcd, "").unwrap();
+        assert_eq!(find("etcd", Some(assets.path())).unwrap(), etcd);
     }
 }

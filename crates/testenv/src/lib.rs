@@ -39,6 +39,9 @@
 //!
 //! The programs come from `KUBEBUILDER_ASSETS`, from a cache, or from a build with `go`:
 //! see [`Binaries`]. Nothing stays behind, also when the test process is killed.
+//!
+//! For Linux, and for other Unix systems where `go` builds a control plane; there only
+//! 127.0.0.1 is local, and Services are of type ExternalName.
 
 mod access;
 mod background;
