@@ -47,10 +47,10 @@ pub use registration::Registration;
 pub use reject::{Reject, deny};
 pub use serve::{Bound, Options, ServeError};
 pub use target::{Target, TargetError};
+pub use vestibule_admission::keys;
 pub use vestibule_admission::{
     Denial, Fault, FaultKind, Handler, HandlerFuture, OnFault, Operation, Outcome, Request, Verdict,
 };
-pub use vestibule_admission::keys;
 pub use vestibule_identity as identity;
 pub use vestibule_patch as patch;
 pub use vestibule_server::{Decided, Observer, Settings, Shutdown};

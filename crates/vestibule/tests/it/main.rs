@@ -1,0 +1,5 @@
+//! The whole road without a cluster: an app on loopback, called and judged as kube-apiserver would.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod road;
+mod served;

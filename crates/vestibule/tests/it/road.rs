@@ -1,0 +1,124 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Pod;
+use vestibule::Operation::Create;
+use vestibule::{App, Change, Context, Reject, deny, on};
+use vestibule_caller::{Admission, FailurePolicy, Hook, Outcome};
+
+use crate::served::{Served, changed, review};
+
+async fn label(mut pod: Pod, context: Context) -> Result<Pod, Reject> {
+    context.warn("labelled");
+    pod.metadata.labels.get_or_insert_default().insert("seen".to_owned(), "true".to_owned());
+    Ok(pod)
+}
+
+async fn guard(change: Change<Pod>, _: Context) -> Result<(), Reject> {
+    let labelled = change.object().is_some_and(|pod| pod.metadata.labels.is_some());
+    if labelled { Ok(()) } else { Err(deny("no label").field("metadata.labels", "is missing")) }
+}
+
+#[tokio::test]
+async fn a_validator_of_the_same_app_sees_what_its_mutator_made() {
+    let app = App::new("demo").mutate("label", on::<Pod>([Create]).fail_closed(), label).validate(
+        "guard",
+        on::<Pod>([Create]).fail_closed(),
+        guard,
+    );
+    let served = Served::start(app).await;
+    let guard = Hook::validating("guard.demo.vestibule.dev", "/validate/guard");
+
+    let first = review();
+    let Admission::Refused { code, message, causes, .. } =
+        served.admit(&first, &guard, FailurePolicy::Ignore).await
+    else {
+        panic!("admitted")
+    };
+    assert_eq!(code, 403);
+    assert_eq!(message, r#"admission webhook "guard.demo.vestibule.dev" denied the request: no label"#);
+    assert_eq!(causes[0].field, "metadata.labels");
+
+    let label = Hook::mutating("label.demo.vestibule.dev", "/mutate/label");
+    let labelled = changed(served.outcome(&first, &label).await);
+    assert_eq!(labelled["metadata"]["labels"]["seen"], "true");
+    assert_eq!(labelled["metadata"]["x-unknown"], first.object().unwrap()["metadata"]["x-unknown"]);
+    assert_eq!(labelled["spec"], first.object().unwrap()["spec"]);
+
+    let second = first.with_object(labelled).unwrap();
+    assert!(matches!(served.outcome(&second, &guard).await, Outcome::Allowed(_)));
+    let Outcome::Allowed(again) = served.outcome(&second, &label).await else { panic!("not allowed") };
+    assert!(again.patch.is_none());
+    assert_eq!(again.warnings.shown, ["labelled"]);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn the_failure_policy_decides_about_errors_panics_and_delays() {
+    let fail = async |_: Pod, _: Context| -> Result<Pod, Reject> { Err("x".parse::<u8>().unwrap_err())? };
+    let panic = async |_: Pod, _: Context| -> Result<Pod, Reject> { panic!("s3cret") };
+    let wait = async |pod: Pod, context: Context| {
+        assert!(context.remaining() < Duration::from_secs(1));
+        std::future::pending::<()>().await;
+        Ok(pod)
+    };
+    let app = App::new("demo")
+        .mutate("fail", on::<Pod>([Create]).fail_open(), fail)
+        .mutate("panic", on::<Pod>([Create]).fail_open(), panic)
+        .mutate("wait", on::<Pod>([Create]).fail_open().timeout_seconds(1), wait);
+    let served = Served::start(app).await;
+    for (name, words) in [("fail", "invalid digit"), ("panic", "panicked"), ("wait", "no verdict within")] {
+        let hook = Hook::mutating(name, &format!("/mutate/{name}")).timeout(Duration::from_secs(1));
+        let review = review();
+        let Admission::Refused { code, message, .. } =
+            served.admit(&review, &hook, FailurePolicy::Fail).await
+        else {
+            panic!("{name} was admitted")
+        };
+        assert_eq!(code, 500);
+        assert!(message.contains(words) && !message.contains("s3cret"), "{message}");
+        let Admission::Admitted { object, .. } = served.admit(&review, &hook, FailurePolicy::Ignore).await
+        else {
+            panic!("{name} was refused")
+        };
+        assert_eq!(object.as_ref(), review.object());
+    }
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_condition_holds_readiness_back_and_the_caller_comes_again() {
+    let synced = Arc::new(AtomicBool::new(false));
+    let condition = Arc::clone(&synced);
+    let app = App::new("demo")
+        .mutate("label", on::<Pod>([Create]).fail_closed(), label)
+        .ready_when("the cache is filled", move || condition.load(Ordering::Relaxed));
+    let served = Served::start(app).await;
+    let (status, body) = served.probe("/readyz").await;
+    assert_eq!(status, "HTTP/1.1 503 Service Unavailable");
+    assert!(body.contains("the cache is filled"), "{body}");
+    assert_eq!(served.probe("/livez").await.0, "HTTP/1.1 200 OK");
+
+    let review = review();
+    let hook = Hook::mutating("label", "/mutate/label").timeout(Duration::from_secs(5));
+    let (outcome, ()) = tokio::join!(served.outcome(&review, &hook), async {
+        synced.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(changed(outcome)["metadata"]["labels"]["seen"], "true");
+    assert_eq!(served.probe("/readyz").await.0, "HTTP/1.1 200 OK");
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn decisions_are_counted_without_naming_anybody() {
+    let app = App::new("demo").mutate("label", on::<Pod>([Create]).fail_closed(), label);
+    let served = Served::start(app).await;
+    served.outcome(&review(), &Hook::mutating("label", "/mutate/label")).await;
+    let (_, metrics) = served.probe("/metrics").await;
+    let line = r#"vestibule_admission_requests_total{webhook="label",operation="CREATE",decision="mutated",reason=""} 1"#;
+    assert!(metrics.contains(line), "{metrics}");
+    assert!(metrics.contains(r#"vestibule_admission_duration_seconds_count{webhook="label"} 1"#));
+    assert!(!metrics.contains("shop"), "a namespace makes no series");
+    served.stop().await;
+}

@@ -1,0 +1,80 @@
+//! An app that is served, and a caller that trusts it.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use vestibule::identity::{Identity, Local};
+use vestibule::{App, Options, Shutdown};
+use vestibule_caller::{Admission, Caller, FailurePolicy, Hook, Outcome, Review};
+
+const NAME: &str = "hook.shop.svc";
+
+pub(crate) struct Served {
+    caller: Caller,
+    probes: SocketAddr,
+    shutdown: Shutdown,
+    ended: JoinHandle<usize>,
+}
+
+impl Served {
+    pub(crate) async fn start(app: App) -> Self {
+        let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let identity = Local::in_memory(&[NAME], SystemTime::now()).unwrap();
+        let bundle = identity.ca_bundle();
+        let mut options = Options::new(loopback, Arc::new(identity));
+        options.settings.probes = Some(loopback);
+        let bound = app.bind(options).await.unwrap();
+        Self {
+            caller: Caller::new(bound.address(), NAME, bundle.as_bytes()).unwrap(),
+            probes: bound.probes_address().unwrap(),
+            shutdown: bound.shutdown(),
+            ended: tokio::spawn(bound.serve()),
+        }
+    }
+
+    pub(crate) async fn outcome(&self, review: &Review, hook: &Hook) -> Outcome {
+        vestibule_caller::judge(review, hook, &self.caller.call(review, hook).await.unwrap())
+    }
+
+    pub(crate) async fn admit(&self, review: &Review, hook: &Hook, policy: FailurePolicy) -> Admission {
+        self.caller.admit(review, hook, policy).await.unwrap()
+    }
+
+    /// Status line and body.
+    pub(crate) async fn probe(&self, path: &str) -> (String, String) {
+        let mut stream = TcpStream::connect(self.probes).await.unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nhost: probes\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.lines().next().unwrap().to_owned(), body.to_owned())
+    }
+
+    /// Ends it; all connections must end by themselves.
+    pub(crate) async fn stop(self) {
+        self.shutdown.stop();
+        drop(self.caller);
+        assert_eq!(self.ended.await.unwrap(), 0);
+    }
+}
+
+pub(crate) fn review() -> Review {
+    let pod = json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "web", "x-unknown": {"a": [1.0]}},
+        "spec": {"containers": [{"name": "a", "image": "nginx", "x-unknown": true}]},
+    });
+    Review::create(pod).namespace("shop").build().unwrap()
+}
+
+pub(crate) fn changed(outcome: Outcome) -> Value {
+    let Outcome::Allowed(allowed) = outcome else { panic!("not allowed") };
+    allowed.object.unwrap()
+}
