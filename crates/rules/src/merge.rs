@@ -201,6 +201,9 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             .filter(|entry| entry.map == map)
             .map(|entry: &MetadataItem| &entry.item);
         let items = self.unclaimed(mine, map, 0);
+        if map == "labels" {
+            self.selected_upon(&items)?;
+        }
         self.entries(&self.scene.layout.pod.child("metadata").child(map), map, items)
     }
 
@@ -308,12 +311,11 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             let done = self.draft.set(list, Overlay::List(whole).to_json(), &origin);
             return done.map_err(|misfit| error(&clause, misfit));
         }
-        let mut length = self.existing(list).len();
-        for (index, item) in insertions {
+        let lengths = self.existing(list).len()..;
+        for (length, (index, item)) in lengths.zip(insertions) {
             let origin = self.origin(&item.clause);
             let done = self.draft.insert(list, index, length, item.overlay.to_json(), &origin);
             done.map_err(|misfit| error(&item.clause, misfit))?;
-            length += 1;
         }
         Ok(())
     }

@@ -67,7 +67,9 @@ impl Reader {
             return None;
         }
         match node.value() {
-            Value::Scalar(scalar) if pod::is_text(name) => Some(Overlay::Text(scalar.text().to_owned())),
+            Value::Scalar(scalar) if pod::is_text(name) || pod::is_quantity(name) => {
+                Some(Overlay::Text(scalar.text().to_owned()))
+            }
             Value::Scalar(scalar) => Some(match scalar.to_json() {
                 text if text.starts_with('"') => Overlay::Text(scalar.text().to_owned()),
                 literal => Overlay::Literal(literal),

@@ -162,28 +162,31 @@ impl Reader {
         Injected { item, list, place, regular }
     }
 
+    /// The place in `list`; what is said about the other list is checked all the same.
     fn place(&mut self, node: &Node, list: &str) -> Option<Place> {
         let position = node.get("position")?;
-        self.fields(position, &POSITION);
-        let place = position.get(list)?;
-        if place.as_map().is_none() {
-            return self.word(place, "position", &[("first", false), ("last", true)]).map(
-                |last| match last {
-                    true => Place::Last,
-                    false => Place::First,
-                },
-            );
+        let mut place = None;
+        for entry in self.fields(position, &POSITION) {
+            let read = self.anchor(&entry.value);
+            if entry.key == list {
+                place = read;
+            }
         }
-        self.fields(place, &ANCHOR);
-        match (place.get("before"), place.get("after")) {
-            (Some(before), None) => self.text(before, "before").map(|name| Place::Before(name.to_owned())),
-            (None, Some(after)) => self.text(after, "after").map(|name| Place::After(name.to_owned())),
+        place
+    }
+
+    fn anchor(&mut self, node: &Node) -> Option<Place> {
+        if node.as_map().is_none() {
+            let last = self.word(node, "position", &[("first", false), ("last", true)])?;
+            return Some(if last { Place::Last } else { Place::First });
+        }
+        self.fields(node, &ANCHOR);
+        match (node.get("before"), node.get("after")) {
+            (Some(name), None) => self.text(name, "before").map(|name| Place::Before(name.to_owned())),
+            (None, Some(name)) => self.text(name, "after").map(|name| Place::After(name.to_owned())),
             _ => {
-                self.error(
-                    &diagnostic::WRONG_VALUE,
-                    place.at(),
-                    "a position is either `before` or `after` one name",
-                );
+                let message = "a position is either `before` or `after` one name";
+                self.error(&diagnostic::WRONG_VALUE, node.at(), message);
                 None
             }
         }

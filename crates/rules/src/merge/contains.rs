@@ -71,7 +71,7 @@ pub(crate) fn present<'d>(object: View<'d>, name: &str) -> Option<View<'d>> {
 
 fn found_key(found: View<'_>, key: &Key) -> String {
     match present(found, key.name) {
-        Some(value) => value.as_str().map_or_else(|| value.to_json().into_owned(), |text| text.into_owned()),
+        Some(value) => value.as_str().unwrap_or_else(|| value.to_json()).into_owned(),
         None => default(key),
     }
 }

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use vestibule_patch::View;
+use vestibule_patch::{Pointer, View};
 
 use super::{CONTAINER_LISTS, Failure, Merge, present};
 use crate::overlay::Overlay;
-use crate::rule::{Clause, Item};
+use crate::rule::{Clause, Item, Policy};
 use crate::subject::text;
 
 impl Merge<'_, '_, '_, '_> {
@@ -27,6 +27,23 @@ impl Merge<'_, '_, '_, '_> {
             if !volumes.contains(volume) {
                 let sentence = format!("a mount names volume `{volume}`, which the pod does not have");
                 return Err(invalid(clause, sentence));
+            }
+        }
+        Ok(())
+    }
+
+    /// A template whose labels no longer fit its workload's selector is refused by the API server.
+    pub(super) fn selected_upon(&self, labels: &[&Item]) -> Result<(), Failure> {
+        if self.scene.layout.pod.is_root() {
+            return Ok(());
+        }
+        let selector = Pointer::root().child("spec").child("selector").child("matchLabels");
+        let Some(selector) = self.draft.at(&selector) else { return Ok(()) };
+        for item in labels.iter().filter(|item| item.policy == Policy::Override) {
+            let wanted = text(Some(selector), &item.key);
+            if wanted.is_some_and(|wanted| item.overlay.as_text() != Some(&wanted)) {
+                let sentence = format!("the workload selects its pods by label `{}`", item.key);
+                return Err(invalid(&item.clause, sentence));
             }
         }
         Ok(())

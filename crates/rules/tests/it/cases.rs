@@ -343,3 +343,24 @@ fn the_environment_of_the_pod() {
         assert_eq!(word(&decide(&rules, &pod(spec))), reason, "{spec}");
     }
 }
+
+#[test]
+fn labels_that_a_workload_selects_upon() {
+    let text = rule("l", "targets: [deployments]\npod: {labels: {tier: ours}}");
+    let object = r#"{"metadata":{"labels":{"app":"web"}},"spec":{"selector":{"matchLabels":{"tier":"theirs"}},"template":{"metadata":{"labels":{"tier":"theirs"}},"spec":{}}}}"#;
+    let subject = Subject { resource: vestibule_rules::Resource::Deployments, ..creation(object) };
+    assert_eq!(word(&evaluate(&rules(&text), &subject)), "unchanged");
+    assert_eq!(word(&evaluate(&rules(&format!("{text}  onConflict: override\n")), &subject)), "error");
+    let free = object.replace("theirs", "x").replace(r#"{"matchLabels":{"tier":"x"}}"#, "{}");
+    let subject = Subject { object: &free, ..subject };
+    let result = applied(&rules(&format!("{text}  onConflict: override\n")), &subject);
+    assert!(result.contains(r#""template":{"metadata":{"labels":{"tier":"ours"}}"#), "{result}");
+}
+
+#[test]
+fn quantities_may_be_written_as_numbers() {
+    let rules = rules(&rule("v", "volumes: [{name: v, emptyDir: {sizeLimit: 1000}}]"));
+    let stored = applied(&rules, &creation(&pod("{}"))).replace("\"1000\"", "\"1k\"");
+    assert!(stored.contains("1k"));
+    assert_eq!(word(&decide(&rules, &stored)), "unchanged");
+}

@@ -159,7 +159,7 @@ fn marks(json: &str) -> usize {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2_500, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Twice is once, an independent implementation agrees (both in `applied`), and unknown fields survive.
     #[test]
@@ -173,6 +173,11 @@ proptest! {
             prop_assert_eq!(result, pod);
         }
     }
+
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Whatever the text, reading it ends with rules or with findings.
     #[test]

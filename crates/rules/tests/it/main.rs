@@ -9,4 +9,3 @@ mod kit;
 mod laws;
 mod opt;
 mod samples;
-mod schema;

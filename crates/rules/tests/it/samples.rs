@@ -2,8 +2,7 @@
 
 use vestibule_rules::{NamespaceFacts, Resource, RuleSet, Subject, Verb};
 
-use crate::kit::{applied, creation, decide, evaluate, facts, names, steps, word};
-use crate::schema;
+use crate::kit::{applied, creation, decide, evaluate, facts, names, schema, steps, word};
 
 const ENV_TARGET: &str = include_str!("../../../../examples/rules/env-target.yaml");
 const NGINX: &str = include_str!("../../../../examples/rules/nginx.yaml");
@@ -14,7 +13,7 @@ const HELLO: &str = r#"{"metadata":{"name":"hello","labels":{"app":"helloworld-g
 const ECHO: &str = r#"{"metadata":{"name":"echo","annotations":null},"spec":{"containers":[{"name":"http-echo","image":"hashicorp/http-echo"}]}}"#;
 
 fn load(text: &str) -> RuleSet {
-    let rules = RuleSet::load([("sample.yaml", text)], schema::pod()).unwrap();
+    let rules = RuleSet::load([("sample.yaml", text)], schema()).unwrap();
     assert!(rules.warnings().is_empty());
     rules
 }
