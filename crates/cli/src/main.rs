@@ -1,2 +1,69 @@
-//! x
-fn main() {}
+//! `vestibule`: an injector that works by rules, and a workbench that shows on a laptop what it does.
+#![allow(clippy::print_stderr, reason = "a binary talks to its user")]
+
+mod colour;
+mod diff;
+mod manifests;
+mod objects;
+mod render;
+mod rules;
+mod serve;
+mod trial;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use vestibule::command::CommandError;
+use vestibule_rules::Diagnostic;
+
+/// Injects sidecars, variables, volumes and labels into pods by rules: shows it on a laptop, serves it to a cluster.
+#[derive(Parser)]
+#[command(name = "vestibule", version, after_help = "Start here: vestibule try")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Try(trial::Arguments),
+    Serve(serve::Arguments),
+    Manifests(manifests::Arguments),
+}
+
+/// Why a command ended badly.
+enum Failure {
+    Command(CommandError),
+    /// What is wrong with the user's files.
+    Findings(Vec<Diagnostic>),
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Try(arguments) => trial::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
+        Command::Manifests(arguments) => manifests::run(&arguments),
+    };
+    done.unwrap_or_else(|failure| match failure {
+        Failure::Command(error) => error.report(),
+        Failure::Findings(findings) => {
+            findings.iter().for_each(|finding| eprintln!("{finding}"));
+            ExitCode::from(2)
+        }
+    })
+}
+
+/// Writes data to stdout. A reader who has seen enough, as `head` has, is no error.
+fn print(data: &str) -> Result<(), CommandError> {
+    match std::io::stdout().write_all(data.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(CommandError::running(error)),
+        _ => Ok(()),
+    }
+}
+
+impl From<CommandError> for Failure {
+    fn from(error: CommandError) -> Self {
+        Self::Command(error)
+    }
+}

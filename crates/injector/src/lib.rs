@@ -1,1 +1,31 @@
-//! Injection rules on a cluster.
+//! Injection rules on a cluster: the framework's first user.
+//!
+//! [`load`] reads rules from files; [`app`] makes a webhook of them, an [`App`](vestibule::App) like any other. What a
+//! review does not carry, the labels of its namespace, comes from [`Namespaces`].
+//!
+//! ```
+//! use vestibule_injector::{Namespaces, app, compile};
+//!
+//! let rules = compile([("team.yaml", "\
+//! apiVersion: vestibule.dev/v1alpha1
+//! kind: Injection
+//! metadata: {name: team}
+//! spec:
+//!   match: {namespaces: {matchLabels: {team: blue}}}
+//!   pod: {labels: {team: blue}}
+//! ")]).map_err(|findings| findings[0].headline())?;
+//!
+//! assert!(app(rules, Namespaces::labelled([("team", "blue")])).is_ok());
+//! # Ok::<(), String>(())
+//! ```
+
+mod app;
+mod handler;
+mod namespaces;
+mod observer;
+mod sources;
+
+pub use app::{StartError, app, observed_app};
+pub use namespaces::{ConnectError, Namespaces};
+pub use observer::Observer;
+pub use sources::{LoadError, compile, load};

@@ -1,0 +1,159 @@
+//! The objects to try: read from files and stdin, lists taken apart.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use vestibule::command::CommandError;
+use vestibule::patch::Document;
+use vestibule_rules::yaml::{self, Node};
+use vestibule_rules::{Code, Diagnostic, Position};
+
+/// An object as it was written, and where.
+pub(crate) struct Object {
+    /// JSON, members in the order they came in.
+    pub(crate) json: String,
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
+    pub(crate) namespace: Option<String>,
+    /// The name; `web-*****` where the API server makes it.
+    pub(crate) name: String,
+    source: String,
+    at: Position,
+}
+
+static NO_KIND: Code = Code {
+    id: "VST0201",
+    title: "not a Kubernetes object",
+    explanation: "Every object says what it is by `apiVersion` and `kind`. Files of values, such as Helm's, and templates \
+                  that were not rendered are no objects: render them first.",
+};
+
+/// Reads all objects of all `files`; `-` is stdin.
+pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Object>, CommandError> {
+    let mut objects = Vec::new();
+    let mut findings = Vec::new();
+    for file in files {
+        let (name, text) = text_of(file)?;
+        match parse(&name, &text) {
+            Ok(read) => objects.extend(read),
+            Err(found) => findings.extend(found),
+        }
+    }
+    if !findings.is_empty() {
+        return Err(CommandError::input(listed(&findings)));
+    }
+    if objects.is_empty() {
+        return Err(CommandError::input("there is no object in the files given"));
+    }
+    Ok(objects)
+}
+
+/// The objects of one text.
+pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Object>, Vec<Diagnostic>> {
+    let mut objects = Vec::new();
+    let mut findings = Vec::new();
+    for document in yaml::read(name, text)? {
+        for node in items(document.root()) {
+            match object(document.source(), node) {
+                Some(object) => objects.push(object),
+                None => findings.push(document.diagnostic(
+                    &NO_KIND,
+                    node.at(),
+                    "`apiVersion` or `kind` is missing: this is no Kubernetes object",
+                )),
+            }
+        }
+    }
+    if findings.is_empty() { Ok(objects) } else { Err(findings) }
+}
+
+/// Findings one below the other, the way a compiler prints them.
+pub(crate) fn listed(findings: &[Diagnostic]) -> String {
+    findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+impl Object {
+    /// `Pod shop/web`, as headings say it.
+    pub(crate) fn title(&self, default_namespace: &str) -> String {
+        let namespace = self.namespace.as_deref().unwrap_or(default_namespace);
+        format!("{} {namespace}/{}", self.kind, self.name)
+    }
+
+    /// `pod.yaml:3`
+    pub(crate) fn place(&self) -> String {
+        format!("{}:{}", self.source, self.at.line)
+    }
+}
+
+fn text_of(file: &Path) -> Result<(String, String), CommandError> {
+    if file == Path::new("-") {
+        let mut text = String::new();
+        std::io::stdin()
+            .read_to_string(&mut text)
+            .map_err(|error| CommandError::input(format_args!("cannot read stdin: {error}")))?;
+        return Ok(("stdin".to_owned(), text));
+    }
+    let name = file.display().to_string();
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| CommandError::input(format_args!("cannot read {name}: {error}")))?;
+    Ok((name, text))
+}
+
+/// The items of a `v1 List` (or a `PodList`, as `kubectl get --raw` prints), else the object itself.
+fn items(root: &Node) -> Vec<&Node> {
+    let kind = root.get("kind").and_then(Node::as_text).unwrap_or_default();
+    match root.get("items").and_then(Node::as_list) {
+        Some(list) if kind.ends_with("List") => list.iter().collect(),
+        _ => vec![root],
+    }
+}
+
+fn object(source: &str, node: &Node) -> Option<Object> {
+    let metadata = node.get("metadata");
+    let text = |node: Option<&Node>, key: &str| {
+        let text = node?.get(key)?.as_text()?;
+        (!text.is_empty()).then(|| text.to_owned())
+    };
+    let generated = || text(metadata, "generateName").map(|prefix| format!("{prefix}*****"));
+    let json = node.to_json();
+    // What the reader lets through is JSON; a check here keeps the errors of later steps out of the user's sight.
+    Document::parse(&json).ok()?;
+    Some(Object {
+        json,
+        api_version: text(Some(node), "apiVersion")?,
+        kind: text(Some(node), "kind")?,
+        namespace: text(metadata, "namespace"),
+        name: text(metadata, "name").or_else(generated).unwrap_or_else(|| "(no name)".to_owned()),
+        source: source.to_owned(),
+        at: node.at(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn titles(text: &str) -> Vec<String> {
+        parse("f.yaml", text).unwrap().iter().map(|object| object.title("default")).collect()
+    }
+
+    #[test]
+    fn documents_and_lists_are_taken_apart() {
+        let text = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: shop}\n---\napiVersion: v1\nkind: List\nitems:\n\
+                    - {apiVersion: v1, kind: Pod, metadata: {generateName: b-}}\n- {apiVersion: v1, kind: Service}\n";
+        assert_eq!(titles(text), ["Pod shop/a", "Pod default/b-*****", "Service default/(no name)"]);
+    }
+
+    #[test]
+    fn what_is_no_object_is_named_with_its_place() {
+        let found = parse("f.yaml", "a: 1\n---\napiVersion: v1\nkind: List\nitems:\n- b: 1\n").err().unwrap();
+        let found: Vec<_> = found.iter().map(Diagnostic::headline).collect();
+        assert!(found[0].starts_with("f.yaml:1:1: error[VST0201]"), "{found:?}");
+        assert!(found[1].starts_with("f.yaml:6:3: error[VST0201]"), "{found:?}");
+    }
+
+    #[test]
+    fn an_object_knows_its_place() {
+        assert_eq!(parse("f.yaml", "\n\napiVersion: v1\nkind: Pod\n").unwrap()[0].place(), "f.yaml:3");
+    }
+}

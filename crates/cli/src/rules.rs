@@ -1,0 +1,56 @@
+//! Rules and namespace labels, as flags name them.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use vestibule::command::CommandError;
+use vestibule_injector::LoadError;
+use vestibule_rules::RuleSet;
+
+use crate::Failure;
+
+/// Where the rules are.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct RulesPath {
+    /// A file of rules, or a folder of them (*.yaml, *.yml, *.json).
+    #[arg(long, env = "VESTIBULE_RULES", value_name = "PATH")]
+    pub(crate) rules: PathBuf,
+}
+
+/// Labels as they are written: `injection=enabled,team=shop`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Labels(pub(crate) Vec<(String, String)>);
+
+impl Labels {
+    /// No labels are labels too: the namespace is known to have none.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let pair = |term: &str| match term.split_once('=') {
+            Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+            _ => Err(format!("`{term}` is no label: write KEY=VALUE, with commas between")),
+        };
+        text.split(',').map(str::trim).filter(|term| !term.is_empty()).map(pair).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+/// Reads rules; what is wrong with them is the user's to mend.
+pub(crate) fn load(path: &Path) -> Result<RuleSet, Failure> {
+    vestibule_injector::load(path).map_err(|error| match error {
+        LoadError::Rules(findings) => Failure::Findings(findings),
+        other => Failure::Command(CommandError::input(other)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_read_as_kubectl_writes_them() {
+        let pairs = |text| Labels::parse(text).map(|labels| labels.0);
+        let owned = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        assert_eq!(pairs("a=b, example.com/c="), Ok(vec![owned("a", "b"), owned("example.com/c", "")]));
+        assert_eq!(pairs(""), Ok(vec![]));
+        assert!(pairs("a").unwrap_err().contains("`a`"));
+        assert!(pairs("=b").is_err());
+    }
+}

@@ -1,0 +1,92 @@
+//! The webhook that rules make.
+
+use std::sync::Arc;
+
+use vestibule::{App, On, Operation, Raw, Rule, on_raw};
+use vestibule_rules::{OWN_POD_LABEL, Resource, RuleSet, Target, Verb};
+
+use crate::handler::Injection;
+use crate::{Namespaces, Observer};
+
+/// Why rules cannot be served.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// A review does not carry its namespace's labels, and nobody else knows them.
+    #[error(
+        "these rules ask for labels of namespaces, which a review does not carry: {}; say them with \
+         --namespace-labels k=v,... (for every namespace), or name the cluster with --kubeconfig FILE",
+        rules.join(", ")
+    )]
+    NamespacesUnknown {
+        /// The rules that ask.
+        rules: Vec<String>,
+    },
+}
+
+/// A webhook that injects by `rules`, in two hooks at most: `required`, which fails closed, and `best-effort`, which
+/// fails open.
+///
+/// # Errors
+/// Rules ask for facts about namespaces, and `namespaces` knows none.
+pub fn app(rules: RuleSet, namespaces: Namespaces) -> Result<App, StartError> {
+    observed_app(rules, namespaces, Arc::new(()))
+}
+
+/// The same, with somebody who learns of every decision.
+///
+/// # Errors
+/// See [`app`].
+pub fn observed_app(
+    rules: RuleSet,
+    namespaces: Namespaces,
+    observer: Arc<dyn Observer>,
+) -> Result<App, StartError> {
+    let asking = rules.rules().iter().filter(|rule| rule.needs_namespace_facts());
+    let asking: Vec<String> = asking.map(|rule| rule.name().to_owned()).collect();
+    if !asking.is_empty() && !namespaces.are_known() {
+        return Err(StartError::NamespacesUnknown { rules: asking });
+    }
+    let mut app = App::new("injector");
+    if let Some(ready) = namespaces.ready() {
+        app = app.ready_when("namespaces", ready);
+    }
+    let (required, best_effort) = rules.split_required();
+    for (name, rules, required) in [("required", required, true), ("best-effort", best_effort, false)] {
+        if rules.rules().is_empty() {
+            continue;
+        }
+        let on = on(&rules);
+        let on = if required { on.fail_closed() } else { on.fail_open() };
+        let (namespaces, observer) = (namespaces.clone(), Arc::clone(&observer));
+        app = app.mutate_raw(name, on, Injection { rules, namespaces, observer });
+    }
+    Ok(app)
+}
+
+/// Everything the rules may change, except the injector's own pods: they must come up while it is down.
+fn on(rules: &RuleSet) -> On<Raw> {
+    on_raw(rules.targets().into_iter().map(rule)).objects(&format!("{OWN_POD_LABEL}!=true"))
+}
+
+fn rule(target: Target) -> Rule {
+    let group = match target.resource {
+        Resource::Pods => "",
+        Resource::Deployments => "apps",
+    };
+    Rule {
+        group: group.to_owned(),
+        version: "v1".to_owned(),
+        resource: target.resource.as_str().to_owned(),
+        operations: target.verbs().iter().copied().map(operation).collect(),
+    }
+}
+
+fn operation(verb: Verb) -> Operation {
+    match verb {
+        Verb::Create => Operation::Create,
+        Verb::Update => Operation::Update,
+        Verb::Delete => Operation::Delete,
+        Verb::Connect => Operation::Connect,
+    }
+}

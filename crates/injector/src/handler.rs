@@ -1,0 +1,112 @@
+//! From a request to rules, and from their decision to a verdict.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use vestibule::{Denial, Fault, FaultKind, Handler, HandlerFuture, Operation, Request, Verdict};
+use vestibule_rules::{Decision, NamespaceFacts, Outcome, Reason, Resource, RuleSet, Subject, Verb};
+
+use crate::namespaces::NotReady;
+use crate::{Namespaces, Observer};
+
+/// Rules as a handler of the framework.
+pub(crate) struct Injection {
+    pub(crate) rules: RuleSet,
+    pub(crate) namespaces: Namespaces,
+    pub(crate) observer: Arc<dyn Observer>,
+}
+
+impl Handler for Injection {
+    fn handle<'a>(&'a self, request: &'a Request<'a>, budget: Duration) -> HandlerFuture<'a> {
+        Box::pin(async move {
+            let namespace = request.namespace.as_deref().unwrap_or_default();
+            match self.namespaces.facts(namespace, budget).await {
+                Ok(facts) => self.decide(request, facts.as_deref()),
+                Err(NotReady(missing)) => Verdict::not_ready(missing),
+            }
+        })
+    }
+}
+
+impl Injection {
+    fn decide(&self, request: &Request<'_>, facts: Option<&NamespaceFacts>) -> Verdict {
+        // Without an object (DELETE), or for a resource that no rule is about, there is nothing to inject into.
+        let (Some(object), Some(resource)) = (request.object, resource(request)) else {
+            return Verdict::allowed();
+        };
+        let subject = Subject {
+            object: object.get(),
+            resource,
+            verb: verb(request.operation),
+            subresource: request.subresource.as_deref().unwrap_or_default(),
+            namespace: request.namespace.as_deref().unwrap_or_default(),
+            facts,
+        };
+        match self.rules.evaluate(&subject) {
+            Ok(decision) => {
+                log(&request.uid, &decision);
+                self.observer.decided(&decision);
+                verdict(&decision)
+            }
+            Err(error) => Fault::new(FaultKind::Undecodable, error).into(),
+        }
+    }
+}
+
+fn verdict(decision: &Decision) -> Verdict {
+    let mut verdict = match decision.denial() {
+        Some(message) => Denial::new(message).into(),
+        None => Verdict::mutated(decision.operations()),
+    };
+    for warning in &decision.warnings {
+        verdict.warnings.push(warning);
+    }
+    let applied = decision.verdicts.iter().filter(|one| matches!(one.outcome, Outcome::Applied { .. }));
+    note(&mut verdict, "rules", applied.map(|one| one.rule.to_string()));
+    let skipped = decision.verdicts.iter().filter_map(|one| match &one.outcome {
+        // No pod ever is a deployment: nobody wonders about such a rule.
+        Outcome::Skipped { reason: Reason::OtherResource, .. } => None,
+        Outcome::Skipped { reason, .. } => Some(format!("{}={reason}", one.rule)),
+        _ => None,
+    });
+    note(&mut verdict, "skipped", skipped);
+    verdict
+}
+
+fn note(verdict: &mut Verdict, key: &str, values: impl Iterator<Item = String>) {
+    let values = values.collect::<Vec<_>>().join(",");
+    if !values.is_empty() {
+        verdict.audit.insert(key, values);
+    }
+}
+
+/// Why a pod was left alone is the question asked most; the answer holds names only.
+fn log(uid: &str, decision: &Decision) {
+    for verdict in &decision.verdicts {
+        let (result, reason) = match &verdict.outcome {
+            Outcome::Applied { .. } => ("applied", ""),
+            Outcome::Unchanged => ("unchanged", ""),
+            Outcome::Skipped { reason, .. } => ("skipped", reason.as_str()),
+            Outcome::Denied { .. } => ("denied", ""),
+            _ => ("other", ""),
+        };
+        tracing::debug!(uid, rule = &*verdict.rule, result, reason, "a rule has decided");
+    }
+}
+
+fn resource(request: &Request<'_>) -> Option<Resource> {
+    match (&*request.resource.group, &*request.resource.resource) {
+        ("", "pods") => Some(Resource::Pods),
+        ("apps", "deployments") => Some(Resource::Deployments),
+        _ => None,
+    }
+}
+
+fn verb(operation: Operation) -> Verb {
+    match operation {
+        Operation::Create => Verb::Create,
+        Operation::Update => Verb::Update,
+        Operation::Delete => Verb::Delete,
+        Operation::Connect => Verb::Connect,
+    }
+}

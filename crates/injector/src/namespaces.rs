@@ -1,0 +1,112 @@
+//! What is known about namespaces.
+
+mod watched;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use vestibule_rules::NamespaceFacts;
+
+use watched::Watched;
+
+/// Where labels and annotations of namespaces come from; a review does not carry them.
+#[derive(Clone, Default)]
+pub struct Namespaces(Source);
+
+#[derive(Clone, Default)]
+enum Source {
+    #[default]
+    Unknown,
+    Fixed(Arc<NamespaceFacts>),
+    Watched(Arc<Watched>),
+}
+
+/// Why there is no connection to a cluster.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The kubeconfig cannot be read or used.
+    #[error("the kubeconfig {path} cannot be used: {source}")]
+    Kubeconfig {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        source: kube::config::KubeconfigError,
+    },
+    /// This is no pod, or its ServiceAccount is not mounted.
+    #[error("there is no cluster around this process: {0}; name one with --kubeconfig")]
+    NotInCluster(#[source] kube::config::InClusterError),
+    /// The client cannot be made of the configuration.
+    #[error("the cluster's configuration cannot be used: {0}")]
+    Client(#[source] kube::Error),
+}
+
+/// Not now: the namespaces are still being read, or one cannot be.
+pub(crate) struct NotReady(pub(crate) String);
+
+impl Namespaces {
+    /// Nothing is known: enough for rules that do not ask.
+    pub fn unknown() -> Self {
+        Self(Source::Unknown)
+    }
+
+    /// Every namespace has these labels: for laptops and tests.
+    pub fn labelled<K: Into<String>, V: Into<String>>(labels: impl IntoIterator<Item = (K, V)>) -> Self {
+        let labels = labels.into_iter().map(|(key, value)| (key.into(), value.into())).collect();
+        Self(Source::Fixed(Arc::new(NamespaceFacts { labels, ..NamespaceFacts::default() })))
+    }
+
+    /// The namespaces of a cluster, watched (their metadata only). Needs a Tokio runtime; the watch ends when the last
+    /// clone is dropped.
+    pub fn watched(client: Client) -> Self {
+        Self(Source::Watched(Arc::new(Watched::start(client))))
+    }
+
+    /// The namespaces of the cluster that `kubeconfig` names, or of the cluster around this pod. A cluster that is not
+    /// there yet is no error: the webhook is not ready until its namespaces have been read.
+    ///
+    /// # Errors
+    /// The kubeconfig cannot be used, or there is none and this is no pod.
+    pub async fn connect(kubeconfig: Option<&Path>) -> Result<Self, ConnectError> {
+        let config = match kubeconfig {
+            Some(path) => {
+                let failed = |source| ConnectError::Kubeconfig { path: path.display().to_string(), source };
+                let file = Kubeconfig::read_from(path).map_err(failed)?;
+                Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.map_err(failed)?
+            }
+            None => Config::incluster().map_err(ConnectError::NotInCluster)?,
+        };
+        Ok(Self::watched(Client::try_from(config).map_err(ConnectError::Client)?))
+    }
+
+    pub(crate) fn are_known(&self) -> bool {
+        !matches!(self.0, Source::Unknown)
+    }
+
+    /// For [`App::ready_when`](vestibule::App::ready_when), where there is something to wait for.
+    pub(crate) fn ready(&self) -> Option<impl Fn() -> bool + Send + Sync + 'static> {
+        match &self.0 {
+            Source::Unknown | Source::Fixed(_) => None,
+            Source::Watched(watched) => {
+                let watched = Arc::clone(watched);
+                Some(move || watched.is_ready())
+            }
+        }
+    }
+
+    /// What is known about `namespace`; asks the cluster within `budget` where the watch has not seen it yet.
+    pub(crate) async fn facts(
+        &self,
+        namespace: &str,
+        budget: Duration,
+    ) -> Result<Option<Arc<NamespaceFacts>>, NotReady> {
+        match &self.0 {
+            Source::Unknown => Ok(None),
+            Source::Fixed(facts) => Ok(Some(Arc::clone(facts))),
+            Source::Watched(watched) => Ok(watched.facts(namespace, budget).await?.map(Arc::new)),
+        }
+    }
+}

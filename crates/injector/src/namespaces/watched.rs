@@ -1,0 +1,88 @@
+//! The namespaces of a cluster, kept up to date by a watch of their metadata.
+
+use std::future::ready;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::{Api, ObjectMeta, PartialObjectMeta};
+use kube::runtime::reflector::{ObjectRef, Store, store};
+use kube::runtime::watcher::{Config, Event};
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Client, Resource};
+use tokio::task::AbortHandle;
+use vestibule_rules::NamespaceFacts;
+
+use super::NotReady;
+
+type Metadata = PartialObjectMeta<Namespace>;
+
+pub(super) struct Watched {
+    namespaces: Api<Metadata>,
+    seen: Store<Metadata>,
+    ready: Arc<AtomicBool>,
+    watch: AbortHandle,
+}
+
+impl Watched {
+    pub(super) fn start(client: Client) -> Self {
+        let namespaces: Api<Metadata> = Api::all(client);
+        let (seen, writer) = store();
+        let ready = Arc::new(AtomicBool::new(false));
+        let synced = Arc::clone(&ready);
+        let events = watcher(namespaces.clone(), Config::default())
+            // Who wrote which field is most of the metadata, and nobody asks for it.
+            .modify(|namespace| namespace.metadata.managed_fields = None)
+            .default_backoff()
+            .reflect(writer);
+        let watch = tokio::spawn(events.for_each(move |event| {
+            match event {
+                Ok(Event::InitDone) => synced.store(true, Ordering::Release),
+                Ok(_) => {}
+                Err(error) => tracing::warn!(%error, "the namespaces cannot be watched; trying again"),
+            }
+            self::ready(())
+        }));
+        Self { namespaces, seen, ready, watch: watch.abort_handle() }
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Acquire)
+    }
+
+    /// `None` where the cluster has no such namespace.
+    pub(super) async fn facts(
+        &self,
+        namespace: &str,
+        budget: Duration,
+    ) -> Result<Option<NamespaceFacts>, NotReady> {
+        if !self.is_ready() {
+            return Err(NotReady("namespaces are being read".to_owned()));
+        }
+        if let Some(seen) = self.seen.get(&ObjectRef::new(namespace)) {
+            return Ok(Some(facts(seen.meta())));
+        }
+        // The pod of a namespace made a moment ago may be faster than the watch. A part of the budget is left for the
+        // answer.
+        let asked = tokio::time::timeout(budget.mul_f32(0.8), self.namespaces.get_opt(namespace)).await;
+        match asked {
+            Ok(Ok(found)) => Ok(found.map(|found| facts(found.meta()))),
+            Ok(Err(_)) | Err(_) => Err(NotReady(format!("namespace {namespace} cannot be read"))),
+        }
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.watch.abort();
+    }
+}
+
+fn facts(metadata: &ObjectMeta) -> NamespaceFacts {
+    NamespaceFacts {
+        labels: metadata.labels.clone().unwrap_or_default(),
+        annotations: metadata.annotations.clone().unwrap_or_default(),
+    }
+}

@@ -1,0 +1,77 @@
+//! Rules from files.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use vestibule::keys;
+use vestibule_rules::{Diagnostic, RuleSet};
+
+/// What a rules folder is searched for.
+const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
+
+/// Why there are no rules.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// A file or folder cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    File {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// A folder without rules would serve nothing and say nothing.
+    #[error("{} holds no rules: put `*.yaml`, `*.yml` or `*.json` there", .0.display())]
+    Empty(PathBuf),
+    /// The documents are wrong; all of it, warnings among it.
+    #[error("{}", listed(.0))]
+    Rules(Vec<Diagnostic>),
+}
+
+/// Reads rules from a file, or from every `*.yaml`, `*.yml` and `*.json` of a folder, in the order of their names.
+///
+/// # Errors
+/// Files that cannot be read; everything that is wrong with any of the documents.
+pub fn load(path: &Path) -> Result<RuleSet, LoadError> {
+    let mut sources = Vec::new();
+    for file in files(path)? {
+        let text = std::fs::read_to_string(&file).map_err(failed(&file))?;
+        sources.push((file.display().to_string(), text));
+    }
+    let rules = compile(sources.iter().map(|(name, text)| (&**name, &**text))).map_err(LoadError::Rules)?;
+    if rules.rules().is_empty() { Err(LoadError::Empty(path.to_owned())) } else { Ok(rules) }
+}
+
+/// Makes rules of `(name, text)`; the name is what diagnostics and explanations call the source.
+///
+/// # Errors
+/// Everything that is wrong with any of the documents, at once.
+pub fn compile<'s>(sources: impl IntoIterator<Item = (&'s str, &'s str)>) -> Result<RuleSet, Vec<Diagnostic>> {
+    RuleSet::load(sources, keys::schema("", "v1", "Pod"))
+}
+
+fn files(path: &Path) -> Result<Vec<PathBuf>, LoadError> {
+    if !path.metadata().map_err(failed(path))?.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut files = Vec::new();
+    for entry in path.read_dir().map_err(failed(path))? {
+        let file = entry.map_err(failed(path))?.path();
+        let extension = file.extension().and_then(|extension| extension.to_str());
+        if extension.is_some_and(|extension| EXTENSIONS.contains(&extension)) && file.is_file() {
+            files.push(file);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> LoadError {
+    let path = path.to_owned();
+    move |source| LoadError::File { path, source }
+}
+
+fn listed(findings: &[Diagnostic]) -> String {
+    findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
