@@ -1,1 +1,1 @@
-//! Tests on a real kube-apiserver live in `tests/`.
+//! Tests on a real kube-apiserver, which finds each webhook by a Service. They live in `tests/it`, one module a theme.

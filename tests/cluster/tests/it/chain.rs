@@ -1,0 +1,160 @@
+//! Several hooks of one app, and requests that are none of a hook's business.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::ConfigMap;
+use serde_json::json;
+use vestibule::Operation::{Connect, Create, Delete, Update};
+use vestibule::{App, Change, Context, Handler, HandlerFuture, Reject, Request, Rule, Verdict, deny, on, on_raw};
+use vestibule_admission::Decision;
+
+use crate::cluster::Cluster;
+use crate::samples::{config_map, deployment, pod};
+
+async fn stamp(mut object: ConfigMap, _: Context) -> Result<ConfigMap, Reject> {
+    object.data.get_or_insert_default().insert("stamp".to_owned(), "ours".to_owned());
+    Ok(object)
+}
+
+async fn stamped(change: Change<ConfigMap>, _: Context) -> Result<(), Reject> {
+    let data = change.object().and_then(|object| object.data.as_ref());
+    match data.and_then(|data| data.get("stamp")) {
+        Some(stamp) if stamp == "ours" => Ok(()),
+        _ => Err(deny("not stamped").field("data.stamp", "missing")),
+    }
+}
+
+#[tokio::test]
+async fn a_validator_sees_what_the_mutator_of_the_same_app_made() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let app = App::new("stamps")
+        .mutate("stamp", on([Create]).fail_closed(), stamp)
+        .validate("stamped", on([Create, Update]).fail_closed(), stamped);
+    let webhook = cluster.serve(app).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    let created = namespace.create(&config_map("plain")).await.object();
+    assert_eq!(created["data"], json!({ "user": "kept", "stamp": "ours" }));
+    let hooks: Vec<_> = webhook.decisions.made().into_iter().map(|made| (made.hook, made.decision)).collect();
+    let expected = [("stamp", Decision::Mutated(1)), ("stamped", Decision::Allowed)];
+    assert_eq!(hooks, expected.map(|(hook, decision)| (hook.to_owned(), decision)));
+    // The mutator is not asked about updates, so here the validator has something to refuse.
+    let unstamped = namespace.merge(&config_map("plain"), &json!({ "data": { "stamp": null } })).await;
+    assert!(unstamped.refusal(403).ends_with("denied the request: not stamped"));
+}
+
+#[tokio::test]
+async fn a_validator_of_updates_sees_both_objects() {
+    async fn immutable(change: Change<ConfigMap>, _: Context) -> Result<(), Reject> {
+        match change {
+            Change::Update { old, new } if old.data != new.data => Err(deny("data is immutable")),
+            _ => Ok(()),
+        }
+    }
+    let Some(cluster) = Cluster::shared().await else { return };
+    let app = App::new("immutable").validate("immutable", on([Create, Update]).fail_closed(), immutable);
+    let _webhook = cluster.serve(app).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    let object = config_map("settings");
+    namespace.create(&object).await.object();
+    namespace.merge(&object, &json!({ "metadata": { "labels": { "may": "change" } } })).await.object();
+    let changed = namespace.merge(&object, &json!({ "data": { "user": "changed" } })).await;
+    assert!(changed.refusal(403).ends_with("data is immutable"));
+    assert_eq!(namespace.read(&object).await.object()["data"]["user"], "kept");
+}
+
+#[tokio::test]
+async fn a_validator_of_deletions_sees_the_old_object() {
+    async fn protected(change: Change<ConfigMap>, _: Context) -> Result<(), Reject> {
+        let Change::Delete { old } = change else { return Err(Reject::fault("only DELETE is registered")) };
+        let labels = old.metadata.labels.unwrap_or_default();
+        if labels.contains_key("keep") { Err(deny("it is to be kept")) } else { Ok(()) }
+    }
+    let Some(cluster) = Cluster::shared().await else { return };
+    let app = App::new("protected").validate("protected", on([Delete]).fail_closed(), protected);
+    let _webhook = cluster.serve(app).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    let mut kept = config_map("kept");
+    kept["metadata"]["labels"] = json!({ "keep": "" });
+    namespace.create(&kept).await.object();
+    namespace.create(&config_map("free")).await.object();
+    assert!(namespace.delete(&kept).await.refusal(403).ends_with("it is to be kept"));
+    namespace.read(&kept).await.object();
+    namespace.delete(&config_map("free")).await.object();
+    namespace.read(&config_map("free")).await.refusal(404);
+}
+
+#[tokio::test]
+async fn a_mutator_that_is_asked_about_deletions_leaves_them_alone() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let app = App::new("deletions").mutate("stamp", on([Create, Delete]).fail_closed(), stamp);
+    let webhook = cluster.serve(app).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    let object = config_map("plain");
+    namespace.create(&object).await.object();
+    namespace.delete(&object).await.object();
+    assert_eq!(webhook.decisions.take(), [Decision::Mutated(1), Decision::Allowed]);
+}
+
+#[tokio::test]
+async fn subresources_are_untouched_even_where_the_registration_was_widened() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = calls.clone();
+    let label = move |mut object: Deployment, _: Context| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        object.metadata.labels.get_or_insert_default().insert("stamp".to_owned(), "ours".to_owned());
+        async { Ok::<_, Reject>(object) }
+    };
+    let app = App::new("labels").mutate("label", on([Create, Update]).fail_closed(), label);
+    let widen = |hook: &mut serde_json::Value| {
+        hook["rules"][0]["resources"] = json!(["deployments", "deployments/*"]);
+    };
+    let webhook = cluster.serve_as(app, widen).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    let object = deployment("web", &[("app", "app:1")]);
+    namespace.create(&object).await.object();
+    let scaled = namespace.merge_subresource(&object, "scale", &json!({ "spec": { "replicas": 3 } })).await.object();
+    assert_eq!(scaled["spec"]["replicas"], 3);
+    let status = json!({ "status": { "replicas": 3 } });
+    let updated = namespace.merge_subresource(&object, "status", &status).await.object();
+    assert_eq!(updated["status"]["replicas"], 3);
+    assert_eq!(calls.load(Ordering::Relaxed), 1, "only the creation is the handler's business");
+    assert_eq!(webhook.decisions.take(), [Decision::Mutated(1), Decision::Allowed, Decision::Allowed]);
+}
+
+/// Refuses every stream.
+struct NoStreams;
+
+impl Handler for NoStreams {
+    fn handle<'a>(&'a self, request: &'a Request<'a>, _: Duration) -> HandlerFuture<'a> {
+        let subresource = request.subresource.as_deref().unwrap_or_default();
+        let verdict = Verdict::from(vestibule::Denial::new(format!("no {subresource} here")));
+        Box::pin(async { verdict })
+    }
+}
+
+#[tokio::test]
+async fn a_stream_into_a_pod_can_be_refused() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let exec = Rule {
+        group: String::new(),
+        version: "v1".to_owned(),
+        resource: "pods/exec".to_owned(),
+        operations: vec![Connect],
+    };
+    let app = App::new("streams").validate_raw("no-streams", on_raw([exec]).fail_closed(), NoStreams);
+    let _webhook = cluster.serve(app).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    let object = pod("web", &[("app", "app:1")]);
+    namespace.create(&object).await.object();
+    assert!(namespace.connect(&object, "exec?command=id").await.refusal(403).ends_with("no exec here"));
+}

@@ -1,0 +1,46 @@
+//! What the API server said.
+
+use http::Response;
+use kube::client::Body;
+use serde_json::Value;
+
+/// A reply, with the warnings that kubectl would print.
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) text: String,
+}
+
+impl Reply {
+    pub(crate) async fn read(response: Response<Body>) -> Self {
+        let warnings = response.headers().get_all("warning").iter();
+        let warnings = warnings.map(|warning| unquoted(warning.to_str().unwrap())).collect();
+        let status = response.status().as_u16();
+        let body = response.into_body().collect_bytes().await.unwrap();
+        Self { status, warnings, text: String::from_utf8(body.to_vec()).unwrap() }
+    }
+
+    /// The object, of a request that went well.
+    #[track_caller]
+    pub(crate) fn object(&self) -> Value {
+        assert!((200..300).contains(&self.status), "{}: {}", self.status, self.text);
+        self.json()
+    }
+
+    /// The message, of a request that was refused with `status`.
+    #[track_caller]
+    pub(crate) fn refusal(&self, status: u16) -> String {
+        assert_eq!(self.status, status, "{}", self.text);
+        self.json()["message"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap()
+    }
+}
+
+/// RFC 7234 section 5.5, as kube-apiserver writes it: `299 - "TEXT"`.
+fn unquoted(warning: &str) -> String {
+    let text = warning.strip_prefix("299 - \"").and_then(|text| text.strip_suffix('"')).unwrap_or(warning);
+    text.replace("\\\"", "\"").replace("\\\\", "\\")
+}

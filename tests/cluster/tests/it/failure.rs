@@ -1,0 +1,284 @@
+//! Denials, which always hold, and faults, about which the registration's `failurePolicy` decides.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::ConfigMap;
+use serde_json::{Value, json};
+use vestibule::Operation::Create;
+use vestibule::patch::{self, Pointer};
+use vestibule::{
+    App, Context, FaultKind, Handler, HandlerFuture, Mutate, On, Reject, Request, Rule, Verdict, deny, on, on_raw,
+};
+use vestibule_admission::Decision;
+use vestibule_testenv::Recorder;
+
+use crate::cluster::Cluster;
+use crate::samples::config_map;
+use crate::widget::Widget;
+
+const TROUBLESHOOTING: &str = include_str!("../../../../docs/troubleshooting.md");
+
+/// An app of one hook that is called for new ConfigMaps.
+fn app(policy: fn(On<ConfigMap>) -> On<ConfigMap>, handler: impl Mutate<ConfigMap>) -> App {
+    App::new("failures").mutate("fails", policy(on([Create]).timeout_seconds(1)), handler)
+}
+
+fn raw(policy: fn(On<vestibule::Raw>) -> On<vestibule::Raw>, handler: impl Handler) -> App {
+    let rule = Rule {
+        group: String::new(),
+        version: "v1".to_owned(),
+        resource: "configmaps".to_owned(),
+        operations: vec![Create],
+    };
+    App::new("failures").mutate_raw("fails", policy(on_raw([rule])), handler)
+}
+
+async fn no_such_class(_: ConfigMap, context: Context) -> Result<ConfigMap, Reject> {
+    context.warn("classes are deprecated");
+    Err(deny("no such class").field("data.class", "unknown class"))
+}
+
+async fn out_of_order(mut object: ConfigMap, _: Context) -> Result<ConfigMap, Reject> {
+    object.data = None;
+    let lookup: Result<(), std::io::Error> = Err(std::io::Error::other("the lookup is out of order"));
+    lookup?;
+    Ok(object)
+}
+
+async fn never(_: ConfigMap, _: Context) -> Result<ConfigMap, Reject> {
+    std::future::pending().await
+}
+
+/// The whole story of a denial, as a client gets it.
+#[track_caller]
+fn assert_denied(reply: &crate::cluster::Reply) {
+    let message = reply.refusal(403);
+    assert_eq!(message, r#"admission webhook "fails.failures.vestibule.dev" denied the request: no such class"#);
+    let status = reply.json();
+    assert_eq!(status["reason"], "Forbidden");
+    let cause = &status["details"]["causes"][0];
+    assert_eq!((&cause["field"], &cause["message"]), (&json!("data.class"), &json!("unknown class")));
+    assert_eq!(reply.warnings, ["classes are deprecated"]);
+}
+
+#[tokio::test]
+async fn a_denial_is_shown_with_message_causes_and_warnings() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let webhook = cluster.serve(app(On::fail_closed, no_such_class)).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    assert_denied(&namespace.create(&config_map("a")).await);
+    assert_eq!(webhook.decisions.take(), [Decision::Denied(403)]);
+}
+
+#[tokio::test]
+async fn a_denial_holds_under_ignore_too() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let _webhook = cluster.serve(app(On::fail_open, no_such_class)).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    assert_denied(&namespace.create(&config_map("a")).await);
+    namespace.read(&config_map("a")).await.refusal(404);
+}
+
+#[tokio::test]
+async fn a_fault_under_ignore_admits_the_object_as_it_was() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let webhook = cluster.serve(app(On::fail_open, out_of_order)).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    let created = namespace.create(&config_map("a")).await.object();
+    assert_eq!(created["data"], json!({ "user": "kept" }));
+    assert_eq!(webhook.decisions.take(), [Decision::Fault(FaultKind::Error)]);
+}
+
+#[tokio::test]
+async fn a_fault_under_fail_refuses_with_its_own_words() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let _webhook = cluster.serve(app(On::fail_closed, out_of_order)).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    let message = namespace.create(&config_map("a")).await.refusal(500);
+    let quoted = r#"an error on the server ("the lookup is out of order") has prevented the request from succeeding"#;
+    assert!(message.ends_with(quoted), "{message}");
+    assert!(TROUBLESHOOTING.contains(&quoted.replace("the lookup is out of order", "TEXT")));
+    namespace.read(&config_map("a")).await.refusal(404);
+}
+
+#[tokio::test]
+async fn a_panic_is_a_fault_and_the_server_lives_on() {
+    async fn explosive(object: ConfigMap, context: Context) -> Result<ConfigMap, Reject> {
+        assert_ne!(context.name(), Some("bomb"), "secret {:?}", object.data);
+        Ok(object)
+    }
+    let Some(cluster) = Cluster::shared().await else { return };
+    let webhook = cluster.serve(app(On::fail_closed, explosive)).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    let message = namespace.create(&config_map("bomb")).await.refusal(500);
+    assert!(message.contains("the handler of fails panicked"), "{message}");
+    assert!(!message.contains("secret"), "{message}");
+    namespace.create(&config_map("harmless")).await.object();
+    assert_eq!(webhook.decisions.take(), [Decision::Fault(FaultKind::Panic), Decision::Allowed]);
+}
+
+#[tokio::test]
+async fn a_panic_under_ignore_admits() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let panics = |_: ConfigMap, _: Context| async { panic!("at every object") };
+    let webhook = cluster.serve(app(On::fail_open, panics)).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    namespace.create(&config_map("a")).await.object();
+    assert_eq!(webhook.decisions.take(), [Decision::Fault(FaultKind::Panic)]);
+}
+
+#[tokio::test]
+async fn a_slow_handler_under_ignore_admits() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let webhook = cluster.serve(app(On::fail_open, never)).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    namespace.create(&config_map("a")).await.object();
+    assert_eq!(webhook.decisions.take(), [Decision::Fault(FaultKind::Deadline)]);
+}
+
+#[tokio::test]
+async fn a_slow_handler_under_fail_is_told_of_before_the_api_server_gives_up() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let webhook = cluster.serve(app(On::fail_closed, never)).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    // The API server's own words would be `context deadline exceeded`, and would not name the hook.
+    let message = namespace.create(&config_map("a")).await.refusal(500);
+    assert!(message.contains("fails reached no verdict within "), "{message}");
+    assert_eq!(webhook.decisions.take(), [Decision::Fault(FaultKind::Deadline)]);
+}
+
+fn widgets(policy: fn(On<Widget>) -> On<Widget>) -> App {
+    async fn grow(mut widget: Widget, _: Context) -> Result<Widget, Reject> {
+        widget.spec.size += 1;
+        Ok(widget)
+    }
+    App::new("failures").mutate("fails", policy(on([Create])), grow)
+}
+
+/// The API server takes any text for a size; the handler's type does not.
+fn undecodable() -> Value {
+    json!({
+        "apiVersion": "cluster.test/v1",
+        "kind": "Widget",
+        "metadata": { "name": "odd" },
+        "spec": { "size": "rather large" },
+    })
+}
+
+#[tokio::test]
+async fn an_undecodable_object_is_refused_under_fail_and_not_quoted() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    Widget::define(&cluster).await;
+    let webhook = cluster.serve(widgets(On::fail_closed)).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    let message = namespace.create(&undecodable()).await.refusal(500);
+    assert!(message.contains("the object is no Widget: line 1 column "), "{message}");
+    assert!(!message.contains("rather large"), "{message}");
+    assert_eq!(webhook.decisions.take(), [Decision::Fault(FaultKind::Undecodable)]);
+}
+
+#[tokio::test]
+async fn an_undecodable_object_is_admitted_under_ignore() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    Widget::define(&cluster).await;
+    let _webhook = cluster.serve(widgets(On::fail_open)).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    assert_eq!(namespace.create(&undecodable()).await.object()["spec"]["size"], "rather large");
+}
+
+/// Answers with a patch that does not apply to any ConfigMap.
+struct Inapplicable;
+
+impl Handler for Inapplicable {
+    fn handle<'a>(&'a self, _: &'a Request<'a>, _: Duration) -> HandlerFuture<'a> {
+        let path = Pointer::root().child("data").child("nobody");
+        Box::pin(async { Verdict::mutated(vec![patch::Operation::Remove { path }]) })
+    }
+}
+
+#[tokio::test]
+async fn a_patch_that_does_not_apply_is_held_back_and_ignore_admits() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let webhook = cluster.serve(raw(On::fail_open, Inapplicable)).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    // Had the patch left, the API server would refuse the object under Ignore as well.
+    namespace.create(&config_map("a")).await.object();
+    assert_eq!(webhook.decisions.take(), [Decision::Fault(FaultKind::Patch)]);
+}
+
+#[tokio::test]
+async fn a_patch_that_does_not_apply_is_held_back_and_fail_refuses() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let _webhook = cluster.serve(raw(On::fail_closed, Inapplicable)).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    let message = namespace.create(&config_map("a")).await.refusal(500);
+    assert!(message.contains("the patch was held back"), "{message}");
+}
+
+/// Asks the first caller to come again.
+#[derive(Default)]
+struct NotYet(AtomicBool);
+
+impl Handler for NotYet {
+    fn handle<'a>(&'a self, _: &'a Request<'a>, _: Duration) -> HandlerFuture<'a> {
+        let asked_before = self.0.swap(true, Ordering::Relaxed);
+        Box::pin(async move { if asked_before { Verdict::allowed() } else { Verdict::not_ready("caches") } })
+    }
+}
+
+#[tokio::test]
+async fn the_api_server_comes_again_where_the_webhook_is_not_ready_yet() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let webhook = cluster.serve(raw(On::fail_closed, NotYet::default())).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    namespace.create(&config_map("a")).await.object();
+    assert_eq!(webhook.decisions.take(), [Decision::NotReady, Decision::Allowed]);
+}
+
+#[tokio::test]
+async fn the_words_for_a_wrong_ca_are_in_the_troubleshooting_table() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let stranger = Recorder::allowing(&[]).unwrap().ca_bundle();
+    let wrong_ca = |hook: &mut Value| hook["clientConfig"]["caBundle"] = json!(ByteString(stranger.0.clone()));
+    let webhook = cluster.serve_as(app(On::fail_closed, out_of_order), wrong_ca).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    let message = namespace.create(&config_map("a")).await.refusal(500);
+    assert!(message.starts_with("Internal error occurred: failed calling webhook"), "{message}");
+    assert!(has_row_for(&message), "docs/troubleshooting.md lacks: {message}");
+    assert!(webhook.decisions.take().is_empty());
+}
+
+#[tokio::test]
+async fn the_words_for_no_replica_are_in_the_troubleshooting_table() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let mut webhook = cluster.webhook().await;
+    let app = app(On::fail_closed, out_of_order);
+    webhook.register(&cluster, &webhook.registration(&app), |_| {}).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    let message = namespace.create(&config_map("a")).await.refusal(500);
+    assert!(has_row_for(&message), "docs/troubleshooting.md lacks: {message}");
+}
+
+/// Whether a row of the table begins with words of `message`.
+fn has_row_for(message: &str) -> bool {
+    let rows = TROUBLESHOOTING.lines().filter_map(|line| line.strip_prefix("| `"));
+    let words = rows.filter_map(|row| row.split(" | ").next()).flat_map(|cell| cell.split("`, `"));
+    words.map(|words| words.trim_end_matches('`')).any(|words| message.contains(words))
+}

@@ -1,0 +1,253 @@
+//! The ready injector: the shipped rules, and what the articles they are taken from show.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use vestibule_admission::Decision;
+use vestibule_injector::{Namespaces, app, compile, load};
+
+use crate::cluster::{Cluster, Namespace};
+use crate::samples::{deployment, helloworld, names, pod};
+use crate::webhook::Webhook;
+
+const NGINX_KEY: &str = "sidecar-injector-webhook.morven.me/inject";
+
+/// The injector with a rule of `examples/rules`, which watches the namespaces of the API server.
+async fn inject(cluster: &Cluster, rule: &str) -> Webhook {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rules").join(rule);
+    let rules = load(&path).unwrap();
+    cluster.serve(app(rules, Namespaces::watched(cluster.client())).unwrap()).await
+}
+
+fn helloworld_pod(containers: &[(&str, &str)]) -> Value {
+    let mut pod = pod("hello", containers);
+    pod["metadata"]["labels"] = json!({ "app": "helloworld-go" });
+    pod
+}
+
+fn target() -> Value {
+    json!({ "name": "TARGET", "value": "Sample Injector v1" })
+}
+
+#[tokio::test]
+async fn env_target_on_a_pod() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let webhook = inject(&cluster, "env-target.yaml").await;
+    let namespace = cluster.namespace(&[]).await;
+
+    let created = namespace.create(&helloworld_pod(&[("app", "hello:1")])).await.object();
+    assert_eq!(created["spec"]["containers"][0]["env"], json!([target()]));
+    assert!(matches!(webhook.decisions.take()[..], [Decision::Mutated(_), ..]));
+}
+
+#[tokio::test]
+async fn env_target_in_two_containers_of_a_pod() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let _webhook = inject(&cluster, "env-target.yaml").await;
+    let namespace = cluster.namespace(&[]).await;
+
+    let two = helloworld_pod(&[("hello", "hello:1"), ("world", "world:1")]);
+    let created = namespace.create(&two).await.object();
+    for container in created["spec"]["containers"].as_array().unwrap() {
+        assert_eq!(container["env"], json!([target()]));
+    }
+}
+
+#[tokio::test]
+async fn env_target_over_an_existing_target_keeps_its_place() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let webhook = inject(&cluster, "env-target.yaml").await;
+    let namespace = cluster.namespace(&[]).await;
+
+    let mut object = helloworld_pod(&[("app", "hello:1")]);
+    let others = [json!({ "name": "FIRST", "value": "1" }), json!({ "name": "LAST", "value": "$(TARGET)" })];
+    let theirs = json!({ "name": "TARGET", "value": "theirs" });
+    object["spec"]["containers"][0]["env"] = json!([others[0], theirs, others[1]]);
+    let created = namespace.create(&object).await.object();
+    assert_eq!(created["spec"]["containers"][0]["env"], json!([others[0], target(), others[1]]));
+    assert_eq!(webhook.decisions.take().len(), 1, "no container is new, so there is no second call");
+}
+
+#[tokio::test]
+async fn env_target_leaves_other_pods_alone() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let webhook = inject(&cluster, "env-target.yaml").await;
+    let namespace = cluster.namespace(&[]).await;
+
+    let created = namespace.create(&pod("other", &[("app", "other:1")])).await.object();
+    assert!(created["spec"]["containers"][0].get("env").is_none());
+    assert!(webhook.decisions.take().iter().all(|decision| *decision == Decision::Allowed));
+}
+
+/// The shipped rule, as its comment says, with `[deployments]`.
+async fn inject_into_deployments(cluster: &Cluster) -> Webhook {
+    let shipped = include_str!("../../../../examples/rules/env-target.yaml");
+    let text = shipped.replace("targets: [pods]", "targets: [deployments]");
+    assert_ne!(text, shipped);
+    let rules = compile([("env-target.yaml", text.as_str())]).ok().unwrap();
+    cluster.serve(app(rules, Namespaces::unknown()).unwrap()).await
+}
+
+#[tokio::test]
+async fn env_target_on_a_deployment() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let webhook = inject_into_deployments(&cluster).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    let created = namespace.create(&helloworld()).await.object();
+    assert_eq!(created["spec"]["template"]["spec"]["containers"][0]["env"], json!([target()]));
+    assert!(matches!(webhook.decisions.take()[..], [Decision::Mutated(_)]));
+}
+
+#[tokio::test]
+async fn env_target_on_a_deployment_that_is_updated() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let webhook = inject_into_deployments(&cluster).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    let created = namespace.create(&helloworld()).await.object();
+    webhook.decisions.take();
+    let replaced = namespace.replace(&created).await.object();
+    assert_eq!(replaced["metadata"]["resourceVersion"], created["metadata"]["resourceVersion"]);
+    assert_eq!(webhook.decisions.take(), [Decision::Allowed], "an update that changes nothing sends no patch");
+    let mut emptied = created.clone();
+    emptied["spec"]["template"]["spec"]["containers"][0]["env"] = json!([]);
+    let refilled = namespace.replace(&emptied).await.object();
+    assert_eq!(refilled["spec"]["template"]["spec"]["containers"][0]["env"], json!([target()]));
+}
+
+#[tokio::test]
+async fn env_target_on_a_deployment_leaves_others_alone() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let _webhook = inject_into_deployments(&cluster).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    let created = namespace.create(&deployment("other", &[("app", "other:1")])).await.object();
+    assert!(created["spec"]["template"]["spec"]["containers"][0].get("env").is_none());
+}
+
+fn annotated(value: &str) -> Value {
+    let mut pod = pod("sleep", &[("sleep", "tutum/curl")]);
+    pod["metadata"]["annotations"] = json!({ NGINX_KEY: value });
+    pod
+}
+
+#[tokio::test]
+async fn nginx_comes_with_its_volume_where_namespace_and_pod_ask_for_it() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let webhook = inject(&cluster, "nginx.yaml").await;
+    let namespace = cluster.namespace(&[("sidecar-injector", "enabled")]).await;
+
+    let created = namespace.create(&annotated("true")).await.object();
+    assert_eq!(names(&created["spec"]["containers"]), ["sleep", "sidecar-nginx"]);
+    let nginx = &created["spec"]["containers"][1];
+    assert_eq!((&nginx["image"], &nginx["ports"][0]["containerPort"]), (&json!("nginx:1.12.2"), &json!(80)));
+    let mounts = nginx["volumeMounts"].as_array().unwrap();
+    assert!(mounts.contains(&json!({ "name": "nginx-conf", "mountPath": "/etc/nginx" })));
+    let volumes = created["spec"]["volumes"].as_array().unwrap();
+    let volume = volumes.iter().find(|volume| volume["name"] == "nginx-conf").unwrap();
+    assert_eq!(volume["configMap"]["name"], "nginx-configmap");
+    // ServiceAccount admission mounts its token into our sidecar, and so we are called again.
+    assert!(matches!(webhook.decisions.take()[..], [Decision::Mutated(_), Decision::Allowed]));
+}
+
+#[tokio::test]
+async fn nginx_stays_out_of_namespaces_that_do_not_ask() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let _webhook = inject(&cluster, "nginx.yaml").await;
+    let namespace = cluster.namespace(&[]).await;
+    assert_untouched(&namespace, &annotated("true")).await;
+}
+
+#[tokio::test]
+async fn nginx_stays_out_of_pods_that_do_not_ask() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let _webhook = inject(&cluster, "nginx.yaml").await;
+    let namespace = cluster.namespace(&[("sidecar-injector", "enabled")]).await;
+    assert_untouched(&namespace, &pod("sleep", &[("sleep", "tutum/curl")])).await;
+}
+
+#[tokio::test]
+async fn nginx_stays_out_without_a_warning_where_the_annotation_says_no() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let webhook = inject(&cluster, "nginx.yaml").await;
+    let namespace = cluster.namespace(&[("sidecar-injector", "enabled")]).await;
+    assert_untouched(&namespace, &annotated("false")).await;
+    assert_eq!(webhook.decisions.take(), [Decision::Allowed], "it was asked");
+}
+
+#[tokio::test]
+async fn a_namespace_that_begins_to_ask_is_heard() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let _webhook = inject(&cluster, "nginx.yaml").await;
+    let namespace = cluster.namespace(&[]).await;
+    assert_untouched(&namespace, &annotated("true")).await;
+
+    namespace.label(&json!({ "metadata": { "labels": { "sidecar-injector": "enabled" } } })).await.object();
+    // The injector learns of it by a watch, in its own time.
+    for attempt in 0.. {
+        let tried = namespace.create_dry_run(&annotated("true")).await.object();
+        if names(&tried["spec"]["containers"]) == ["sleep", "sidecar-nginx"] {
+            break;
+        }
+        assert!(attempt < 1000, "the label was never heard of");
+    }
+}
+
+#[tokio::test]
+async fn envoy_stands_behind_http_echo_and_nothing_else_does() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let _webhook = inject(&cluster, "envoy.yaml").await;
+    let namespace = cluster.namespace(&[("injection", "enabled")]).await;
+
+    let created = namespace.create(&pod("http-echo", &[("http-echo", "hashicorp/http-echo")])).await.object();
+    assert_eq!(names(&created["spec"]["containers"]), ["http-echo", "envoy"]);
+    assert_eq!(created["spec"]["containers"][1]["image"], "envoyproxy/envoy:v1.20.3");
+    assert!(created["spec"].get("initContainers").is_none());
+}
+
+#[tokio::test]
+async fn envoy_in_its_native_form_is_an_init_container_that_stays() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let webhook = inject(&cluster, "envoy-native.yaml").await;
+    let namespace = cluster.namespace(&[("injection", "enabled")]).await;
+
+    let mut object = pod("http-echo", &[("http-echo", "hashicorp/http-echo")]);
+    object["spec"]["initContainers"] = json!([{ "name": "prepare", "image": "prepare:1" }]);
+    let created = namespace.create(&object).await.object();
+    assert_eq!(names(&created["spec"]["containers"]), ["http-echo"]);
+    assert_eq!(names(&created["spec"]["initContainers"]), ["envoy", "prepare"]);
+    let envoy = &created["spec"]["initContainers"][0];
+    assert_eq!((&envoy["restartPolicy"], &envoy["image"]), (&json!("Always"), &json!("envoyproxy/envoy:v1.20.3")));
+    assert!(matches!(webhook.decisions.take()[..], [Decision::Mutated(_), Decision::Allowed]));
+}
+
+#[tokio::test]
+async fn envoy_stays_out_of_namespaces_that_do_not_ask() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let _webhook = inject(&cluster, "envoy.yaml").await;
+    let namespace = cluster.namespace(&[("injection", "disabled")]).await;
+    assert_untouched(&namespace, &pod("http-echo", &[("http-echo", "hashicorp/http-echo")])).await;
+}
+
+#[tokio::test]
+async fn a_pod_with_a_made_name_is_injected_too() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let _webhook = inject(&cluster, "envoy.yaml").await;
+    let namespace = cluster.namespace(&[("injection", "enabled")]).await;
+
+    let mut object = pod("unused", &[("app", "app:1")]);
+    object["metadata"] = json!({ "generateName": "web-7d9f-" });
+    let created = namespace.create(&object).await.object();
+    assert_eq!(names(&created["spec"]["containers"]), ["app", "envoy"]);
+}
+
+async fn assert_untouched(namespace: &Namespace, object: &Value) {
+    let reply = namespace.create(object).await;
+    let created = reply.object();
+    assert_eq!(names(&created["spec"]["containers"]), names(&object["spec"]["containers"]));
+    assert_eq!(created["metadata"]["annotations"], object["metadata"]["annotations"]);
+    let volumes = created["spec"]["volumes"].as_array().unwrap();
+    assert_eq!(volumes.len(), 1, "only the ServiceAccount's token");
+    assert_eq!(reply.warnings, Vec::<String>::new());
+}

@@ -1,0 +1,96 @@
+//! The API server calls a hook a second time when others changed the object after it.
+
+use k8s_openapi::api::core::v1::{Container, Pod};
+use serde_json::json;
+use vestibule::Operation::Create;
+use vestibule::{App, Context, Reject, on};
+use vestibule_admission::Decision;
+use vestibule_testenv::{Answer, Recorder};
+
+use crate::cluster::Cluster;
+use crate::samples::{helloworld, names, pod};
+
+fn with_sidecar() -> App {
+    async fn sidecar(mut pod: Pod, _: Context) -> Result<Pod, Reject> {
+        let containers = &mut pod.spec.get_or_insert_default().containers;
+        if !containers.iter().any(|container| container.name == "sidecar") {
+            let image = Some("sidecar:1".to_owned());
+            containers.push(Container { name: "sidecar".to_owned(), image, ..Container::default() });
+        }
+        Ok(pod)
+    }
+    App::new("sidecars").mutate("sidecar", on::<Pod>([Create]).fail_closed(), sidecar)
+}
+
+#[tokio::test]
+async fn the_token_that_service_account_admission_mounts_into_our_sidecar_stays() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let webhook = cluster.serve(with_sidecar()).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    let created = namespace.create(&pod("web", &[("app", "app:1")])).await.object();
+    let containers = &created["spec"]["containers"];
+    assert_eq!(names(containers), ["app", "sidecar"]);
+    // Without a second call nobody would have looked at the sidecar again.
+    for container in containers.as_array().unwrap() {
+        assert_eq!(container["volumeMounts"][0]["mountPath"], "/var/run/secrets/kubernetes.io/serviceaccount");
+    }
+    let made = webhook.decisions.made();
+    assert_eq!(webhook.decisions.take(), [Decision::Mutated(1), Decision::Allowed]);
+    assert_ne!(made[0].uid, made[1].uid, "each call has a uid of its own");
+}
+
+#[tokio::test]
+async fn where_nobody_changes_anything_there_is_one_call() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let webhook = cluster.serve(with_sidecar()).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    let mut object = pod("web", &[("app", "app:1")]);
+    object["spec"]["automountServiceAccountToken"] = json!(false);
+    namespace.create(&object).await.object();
+    assert_eq!(webhook.decisions.take(), [Decision::Mutated(1)]);
+}
+
+#[tokio::test]
+async fn a_second_webhook_after_ours_brings_a_second_call_without_a_patch() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let webhook = cluster.serve(env_injector::app()).await;
+    let namespace = cluster.namespace(&[]).await;
+    let service = cluster.environment.service(cluster.home.name(), "second").await.unwrap();
+    let second = Recorder::start(&[&service.host()], |seen| {
+        let annotations = &seen.review()["request"]["object"]["metadata"]["annotations"];
+        if annotations.is_null() {
+            Answer::Patch(json!([{ "op": "add", "path": "/metadata/annotations", "value": { "second": "here" } }]))
+        } else {
+            Answer::Allow
+        }
+    });
+    let second = second.unwrap();
+    service.add_replica(second.address(), None).unwrap();
+    let name = format!("{}-z-after-ours", cluster.home.name());
+    let configuration = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingWebhookConfiguration",
+        "metadata": { "name": name },
+        "webhooks": [{
+            "name": "second.cluster.test",
+            "clientConfig": { "service": service.reference("/"), "caBundle": second.ca_bundle() },
+            "rules": [{
+                "apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments"], "operations": ["CREATE"],
+            }],
+            "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": namespace.name() } },
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+        }],
+    });
+    let _installed = cluster.environment.install([configuration]).await.unwrap();
+
+    let created = namespace.create(&helloworld()).await.object();
+    assert_eq!(created["metadata"]["annotations"]["second"], "here");
+    assert_eq!(created["spec"]["template"]["spec"]["containers"][0]["env"].as_array().unwrap().len(), 1);
+    assert_eq!(webhook.decisions.take(), [Decision::Mutated(1), Decision::Allowed]);
+    let seen = second.recorded()[0].review();
+    let theirs = &seen["request"]["object"]["spec"]["template"]["spec"]["containers"][0];
+    assert_eq!(theirs["env"][0]["name"], "TARGET", "the second webhook sees what the first made");
+}

@@ -1,0 +1,124 @@
+//! A webhook of a test's own: an app, served by replicas behind a Service, and registered.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use vestibule::identity::{Identity, Local};
+use vestibule::{App, Options, Registration, Target};
+use vestibule_server::Shutdown;
+use vestibule_testenv::{Installed, Service};
+
+use crate::cluster::{Cluster, TEST};
+use crate::decisions::Decisions;
+
+/// Long enough for the balancer to learn that a replica is not ready, which it asks every 50 ms.
+const DRAIN_DELAY: Duration = Duration::from_millis(500);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A webhook that the API server calls for objects in the test's namespaces, until it is dropped.
+pub(crate) struct Webhook {
+    pub(crate) decisions: Decisions,
+    service: Service,
+    target: Target,
+    authority: PathBuf,
+    installed: Option<Installed>,
+}
+
+/// One process of a webhook, as it were.
+pub(crate) struct Replica {
+    address: SocketAddr,
+    shutdown: Shutdown,
+    /// How many connections were cut off.
+    ended: JoinHandle<usize>,
+}
+
+impl Cluster {
+    /// Serves `app` by one replica and returns when the API server calls it.
+    pub(crate) async fn serve(&self, app: App) -> Webhook {
+        self.serve_as(app, |_| {}).await
+    }
+
+    /// As [`Cluster::serve`], after a change to each hook of the registration.
+    pub(crate) async fn serve_as(&self, app: App, change: impl Fn(&mut Value)) -> Webhook {
+        let mut webhook = self.webhook().await;
+        let registration = webhook.registration(&app);
+        webhook.replica(app).await;
+        webhook.service.wait_for_replicas(1).await.unwrap();
+        webhook.register(self, &registration, change).await;
+        webhook
+    }
+
+    /// A webhook that nobody serves yet, and that nobody calls.
+    pub(crate) async fn webhook(&self) -> Webhook {
+        let service = self.environment.service(self.home.name(), "webhook").await.unwrap();
+        let target = format!("{}/webhook:{}", self.home.name(), service.port());
+        Webhook {
+            decisions: Decisions::default(),
+            service,
+            target: Target::service(&target).unwrap(),
+            authority: self.environment.folder().join(self.home.name()),
+            installed: None,
+        }
+    }
+}
+
+impl Webhook {
+    /// One more replica, with the CA that all share and a certificate of its own.
+    pub(crate) async fn replica(&self, app: App) -> Replica {
+        let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let mut options = Options::new(anywhere, self.identity());
+        options.settings.probes = Some(anywhere);
+        options.settings.drain_delay = DRAIN_DELAY;
+        options.settings.drain_timeout = DRAIN_TIMEOUT;
+        options.observer = Some(Arc::new(self.decisions.clone()));
+        let bound = app.bind(options).await.unwrap();
+        let (address, shutdown) = (bound.address(), bound.shutdown());
+        self.service.add_replica(address, bound.probes_address()).unwrap();
+        Replica { address, shutdown, ended: tokio::spawn(bound.serve()) }
+    }
+
+    /// Ends a replica as a roll-out does; returns when it is gone, with how many connections it had to cut off.
+    pub(crate) async fn drain(&self, replica: Replica) -> usize {
+        replica.shutdown.drain();
+        let ended = tokio::time::timeout(DRAIN_TIMEOUT + DRAIN_DELAY, replica.ended);
+        let cut_off = ended.await.expect("a drain is bounded").unwrap();
+        self.service.remove_replica(replica.address);
+        cut_off
+    }
+
+    pub(crate) async fn wait_for_replicas(&self, count: usize) {
+        self.service.wait_for_replicas(count).await.unwrap();
+    }
+
+    pub(crate) fn registration(&self, app: &App) -> Registration {
+        app.registration(&self.target, &self.identity().ca_bundle()).unwrap()
+    }
+
+    /// Returns when the API server calls the hooks, for objects in the test's namespaces only.
+    pub(crate) async fn register(
+        &mut self,
+        cluster: &Cluster,
+        registration: &Registration,
+        change: impl Fn(&mut Value),
+    ) {
+        let home = cluster.home.name();
+        let mut objects = registration.objects();
+        for object in &mut objects {
+            // An app may be registered by several tests at a time.
+            object["metadata"]["name"] = json!(format!("{home}-{}", object["metadata"]["name"].as_str().unwrap()));
+            for hook in object["webhooks"].as_array_mut().unwrap() {
+                hook["namespaceSelector"]["matchLabels"][TEST] = json!(home);
+                change(hook);
+            }
+        }
+        self.installed = Some(cluster.environment.install(objects).await.unwrap());
+    }
+
+    fn identity(&self) -> Arc<dyn Identity> {
+        Arc::new(Local::open(&self.authority, &self.target.dns_names(), SystemTime::now()).unwrap())
+    }
+}
