@@ -61,7 +61,7 @@ fn verdict(decision: &Decision) -> Verdict {
     for warning in &decision.warnings {
         verdict.warnings.push(warning);
     }
-    let applied = decision.verdicts.iter().filter(|one| matches!(one.outcome, Outcome::Applied { .. }));
+    let applied = decision.verdicts.iter().filter(|one| matches!(one.outcome, Outcome::Applied));
     note(&mut verdict, "rules", applied.map(|one| one.rule.to_string()));
     let skipped = decision.verdicts.iter().filter_map(|one| match &one.outcome {
         // No pod ever is a deployment: nobody wonders about such a rule.
@@ -84,7 +84,7 @@ fn note(verdict: &mut Verdict, key: &str, values: impl Iterator<Item = String>) 
 fn log(uid: &str, decision: &Decision) {
     for verdict in &decision.verdicts {
         let (result, reason) = match &verdict.outcome {
-            Outcome::Applied { .. } => ("applied", ""),
+            Outcome::Applied => ("applied", ""),
             Outcome::Unchanged => ("unchanged", ""),
             Outcome::Skipped { reason, .. } => ("skipped", reason.as_str()),
             Outcome::Denied { .. } => ("denied", ""),

@@ -1,0 +1,146 @@
+//! `try`: the whole road, from an object to what becomes of it, in one process.
+
+mod explain;
+mod pod;
+mod recorder;
+mod report;
+mod road;
+mod run;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use vestibule::command::CommandError;
+use vestibule_injector::Namespaces;
+use vestibule_rules::RuleSet;
+
+use crate::objects::{self, Object};
+use crate::rules::{self, Labels};
+use crate::{Failure, colour};
+use road::Road;
+
+/// The rules that are shown where none are named.
+const SAMPLE_RULES: [(&str, &str); 3] = [
+    ("examples/rules/env-target.yaml", include_str!("../../../examples/rules/env-target.yaml")),
+    ("examples/rules/envoy-native.yaml", include_str!("../../../examples/rules/envoy-native.yaml")),
+    ("examples/rules/nginx.yaml", include_str!("../../../examples/rules/nginx.yaml")),
+];
+
+/// Labels of the namespace the sample rules are shown in.
+const SAMPLE_LABELS: [(&str, &str); 2] = [("injection", "enabled"), ("sidecar-injector", "enabled")];
+
+/// Shows what the rules would do to objects: what changes, why, and that a second pass changes nothing.
+///
+/// The whole road in one process, over TLS on loopback; no cluster is asked and nothing is written. Without files and
+/// rules it shows a sample.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  vestibule try
+  vestibule try deployment.yaml --rules examples/rules/env-target.yaml
+  kubectl get pod NAME -o yaml | vestibule try - --rules rules/ --namespace-labels injection=enabled -o patch")]
+pub(crate) struct Arguments {
+    /// Files of pods, or of what holds a pod template; `-` is stdin.
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// A file of rules, or a folder of them (*.yaml, *.yml, *.json); the samples unless given.
+    #[arg(long, env = "VESTIBULE_RULES", value_name = "PATH")]
+    rules: Option<PathBuf>,
+    /// Labels of the objects' namespaces, for rules that ask: `injection=enabled,...`.
+    #[arg(long, value_name = "K=V,...", value_parser = Labels::parse)]
+    namespace_labels: Option<Labels>,
+    /// The namespace of objects that name none.
+    #[arg(long, short, default_value = "default")]
+    namespace: String,
+    /// What to print.
+    #[arg(long, short, value_enum, default_value = "diff")]
+    output: Format,
+    /// When to colour. `auto` minds NO_COLOR and CLICOLOR_FORCE.
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
+    color: colour::When,
+}
+
+/// What to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// What changes, and why.
+    Diff,
+    /// The JSON Patch (RFC 6902); for several objects, a line `{object, patch}` each.
+    Patch,
+    /// The changed objects.
+    Yaml,
+    /// The changed objects; several as a `v1` List.
+    Json,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let rules = arguments.read_rules()?;
+    let objects = arguments.read_objects()?;
+    for warning in rules.warnings() {
+        eprintln!("{warning}");
+    }
+    // One thread is enough for one caller, and starts faster.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(CommandError::running)?;
+    let trials = runtime.block_on(async {
+        let road = Road::build(rules, arguments.namespaces()).await?;
+        run::all(&road, &objects, &arguments.namespace).await
+    })?;
+    let report = report::Report { trials: &trials, palette: arguments.color.palette() };
+    report.print(arguments.output)?;
+    if arguments.output == Format::Diff {
+        eprintln!("{}", arguments.next());
+    }
+    let refused = trials.iter().any(|trial| trial.first.refusal.is_some());
+    Ok(ExitCode::from(u8::from(refused)))
+}
+
+impl Arguments {
+    fn read_rules(&self) -> Result<RuleSet, Failure> {
+        match &self.rules {
+            Some(path) => rules::load(path),
+            None => vestibule_injector::compile(SAMPLE_RULES).map_err(Failure::Findings),
+        }
+    }
+
+    fn read_objects(&self) -> Result<Vec<Object>, Failure> {
+        if self.files.is_empty() {
+            return objects::parse("sample.yaml", include_str!("trial/sample.yaml")).map_err(Failure::Findings);
+        }
+        Ok(objects::read(&self.files)?)
+    }
+
+    fn namespaces(&self) -> Namespaces {
+        match (&self.namespace_labels, &self.rules) {
+            (Some(labels), _) => Namespaces::labelled(labels.0.clone()),
+            (None, None) => Namespaces::labelled(SAMPLE_LABELS),
+            (None, Some(_)) => Namespaces::unknown(),
+        }
+    }
+
+    /// The command to type next. It works as printed, from where this one was typed.
+    fn next(&self) -> String {
+        let program = program();
+        match &self.rules {
+            None if self.files.is_empty() => format!(
+                "next: {program} try -o patch    (what the API server would receive; `try FILE` for an object of yours)"
+            ),
+            None => format!("next: {program} try --help    (to name rules of your own)"),
+            Some(rules) => {
+                let labels = self.namespace_labels.iter().flat_map(|labels| &labels.0);
+                let labels: Vec<String> = labels.map(|(key, value)| format!("{key}={value}")).collect();
+                let labels =
+                    if labels.is_empty() { String::new() } else { format!(" --namespace-labels {}", labels.join(",")) };
+                format!(
+                    "next: {program} serve --rules {}{labels} --listen 127.0.0.1:10250 --identity local:identity",
+                    rules.display()
+                )
+            }
+        }
+    }
+}
+
+/// How this program was called: through cargo in a checkout, else by its name.
+fn program() -> &'static str {
+    if std::env::var_os("CARGO_MANIFEST_DIR").is_some() { "cargo run -q --" } else { "vestibule" }
+}

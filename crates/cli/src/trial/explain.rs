@@ -1,0 +1,106 @@
+//! Operations in the words people use for parts of a pod.
+
+use vestibule::patch::{Document, Kind, Operation, View};
+use vestibule_rules::Change;
+
+/// One change and who asked for it.
+pub(super) struct Why {
+    /// `+ spec.containers[app].env[TARGET]`
+    pub(super) what: String,
+    /// `env-target`
+    pub(super) rule: String,
+    /// `containers[0].env[0]`
+    pub(super) clause: String,
+    /// `env-target.yaml:14`
+    pub(super) place: String,
+}
+
+/// Explains `changes`, which apply to `json` one after the other; `prefix` is where it stands in the user's object.
+pub(super) fn explain(changes: &[Change], json: &str, prefix: &str) -> anyhow::Result<Vec<Why>> {
+    let mut document = Document::parse(json)?;
+    let mut reasons = Vec::with_capacity(changes.len());
+    for Change { operation, origin } in changes {
+        let place = place(operation, document.view());
+        let sign = match operation {
+            Operation::Add { .. } | Operation::Copy { .. } => "+",
+            Operation::Remove { .. } => "-",
+            Operation::Replace { .. } | Operation::Move { .. } | Operation::Test { .. } => "~",
+        };
+        reasons.push(Why {
+            what: format!("{sign} {prefix}{place}"),
+            rule: origin.rule.to_string(),
+            clause: origin.clause.clone(),
+            place: format!("{}:{}", origin.source, origin.line),
+        });
+        document.apply(operation)?;
+    }
+    Ok(reasons)
+}
+
+/// `spec.containers[app].env[TARGET]`: items by their name where they have one.
+fn place(operation: &Operation, root: View<'_>) -> String {
+    let mut place = String::new();
+    let mut view = Some(root);
+    let value = operation.value().map(View::of);
+    let tokens: Vec<_> = operation.path().tokens().collect();
+    for (index, token) in tokens.iter().enumerate() {
+        let last = index + 1 == tokens.len();
+        let parent = view.take();
+        if parent.is_some_and(|parent| parent.kind() == Kind::Array) {
+            let item = token.parse().ok().and_then(|position| parent?.item(position));
+            let named = if last && value.is_some() { value } else { item };
+            place.push_str(&format!("[{}]", named.and_then(label).unwrap_or_else(|| token.to_string())));
+            view = item;
+            continue;
+        }
+        view = parent.and_then(|parent| parent.get(token));
+        if token.contains(['.', '/']) {
+            place.push_str(&format!("[{token}]"));
+        } else {
+            place.push_str(if place.is_empty() { "" } else { "." });
+            place.push_str(token);
+        }
+        if last && let Some(value) = value {
+            place.push_str(&parts(value));
+        }
+    }
+    place
+}
+
+/// What a list or map that is added as a whole brings along: `[nginx-conf]`.
+fn parts(value: View<'_>) -> String {
+    let names: Vec<String> = match value.kind() {
+        Kind::Array => value.items().into_iter().filter_map(label).collect(),
+        Kind::Object => value.entries().into_iter().map(|(key, _)| key.into_owned()).collect(),
+        _ => Vec::new(),
+    };
+    if names.is_empty() { String::new() } else { format!("[{}]", names.join(", ")) }
+}
+
+fn label(item: View<'_>) -> Option<String> {
+    let named = |key| item.get(key).map(|value| value.as_str().unwrap_or_else(|| value.to_json()).into_owned());
+    named("name").filter(|_| item.get("mountPath").is_none()).or_else(|| named("mountPath")).or_else(|| named("containerPort"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_pod_are_called_by_their_names() {
+        let pod = r#"{"metadata":{"labels":{}},"spec":{"containers":[{"name":"app","env":[{"name":"A"}]}]}}"#;
+        for (operation, expected) in [
+            (r#"{"op":"add","path":"/spec/containers/0/env/0","value":{"name":"T"}}"#, "spec.containers[app].env[T]"),
+            (r#"{"op":"add","path":"/spec/containers/-","value":{"name":"x"}}"#, "spec.containers[x]"),
+            (r#"{"op":"replace","path":"/spec/containers/0/env/0/value","value":"1"}"#, "spec.containers[app].env[A].value"),
+            (r#"{"op":"add","path":"/spec/volumes","value":[{"name":"a"},{"name":"b"}]}"#, "spec.volumes[a, b]"),
+            (r#"{"op":"add","path":"/spec/containers/0/volumeMounts","value":[{"name":"a","mountPath":"/a"}]}"#, "spec.containers[app].volumeMounts[/a]"),
+            (r#"{"op":"add","path":"/metadata/labels/example.com~1a","value":"b"}"#, "metadata.labels[example.com/a]"),
+            (r#"{"op":"add","path":"/metadata/annotations","value":{"a":"b"}}"#, "metadata.annotations[a]"),
+            (r#"{"op":"remove","path":"/spec/containers/0/env/0"}"#, "spec.containers[app].env[A]"),
+        ] {
+            let operation: Operation = serde_json::from_str(operation).unwrap();
+            assert_eq!(place(&operation, Document::parse(pod).unwrap().view()), expected);
+        }
+    }
+}

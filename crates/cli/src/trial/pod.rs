@@ -1,0 +1,110 @@
+//! Which pods an object makes.
+
+use vestibule::patch::{ApplyError, Document, Operation, Pointer, View};
+
+use crate::objects::Object;
+
+/// A kind that holds a pod template.
+pub(super) struct Workload {
+    api_version: &'static str,
+    kind: &'static str,
+    /// Where the template is.
+    pub(super) template: &'static str,
+    /// What its pods name as their owner: `apiVersion` and `kind`.
+    owner: (&'static str, &'static str),
+}
+
+const WORKLOADS: [Workload; 6] = [
+    Workload::new("apps/v1", "Deployment", "/spec/template", ("apps/v1", "ReplicaSet")),
+    Workload::new("apps/v1", "ReplicaSet", "/spec/template", ("apps/v1", "ReplicaSet")),
+    Workload::new("apps/v1", "StatefulSet", "/spec/template", ("apps/v1", "StatefulSet")),
+    Workload::new("apps/v1", "DaemonSet", "/spec/template", ("apps/v1", "DaemonSet")),
+    Workload::new("batch/v1", "Job", "/spec/template", ("batch/v1", "Job")),
+    Workload::new("batch/v1", "CronJob", "/spec/jobTemplate/spec/template", ("batch/v1", "Job")),
+];
+
+impl Workload {
+    pub(super) fn of(object: &Object) -> Option<&'static Self> {
+        WORKLOADS.iter().find(|one| one.api_version == object.api_version && one.kind == object.kind)
+    }
+
+    const fn new(
+        api_version: &'static str,
+        kind: &'static str,
+        template: &'static str,
+        owner: (&'static str, &'static str),
+    ) -> Self {
+        Self { api_version, kind, template, owner }
+    }
+
+    /// The pod that the workload `json` will make, as its controller sends it; `None` without a template.
+    pub(super) fn pod(&self, json: &str, name: &str) -> anyhow::Result<Option<String>> {
+        let workload = Document::parse(json)?;
+        let Some(template) = workload.at(&self.template.parse()?) else { return Ok(None) };
+        let part = |member: &str| template.get(member).map_or_else(|| "{}".into(), View::to_json);
+        let pod = format!(
+            r#"{{"apiVersion":"v1","kind":"Pod","metadata":{},"spec":{}}}"#,
+            part("metadata"),
+            part("spec")
+        );
+        let mut pod = Document::parse(&pod)?;
+        let owner = serde_json::json!([{
+            "apiVersion": self.owner.0, "kind": self.owner.1, "name": name, "uid": "", "controller": true,
+        }]);
+        set(&mut pod, "/metadata/generateName", &serde_json::json!(format!("{name}-")))?;
+        set(&mut pod, "/metadata/ownerReferences", &owner)?;
+        Ok(Some(pod.to_json()))
+    }
+}
+
+/// `json` in `namespace`, unless it names one itself.
+pub(super) fn in_namespace(json: &str, namespace: &str) -> anyhow::Result<String> {
+    let mut document = Document::parse(json)?;
+    if document.view().get("metadata").is_none() {
+        set(&mut document, "/metadata", &serde_json::json!({}))?;
+    }
+    let own = document.at(&"/metadata/namespace".parse()?).and_then(View::as_str);
+    if own.is_none_or(|own| own.is_empty()) {
+        set(&mut document, "/metadata/namespace", &serde_json::json!(namespace))?;
+    }
+    Ok(document.to_json())
+}
+
+/// The operations on a pod as operations on what stands at `prefix` of `json`.
+pub(super) fn graft(operations: &[Operation], prefix: &str, json: &str) -> anyhow::Result<Vec<Operation>> {
+    let mut grafted = Vec::with_capacity(operations.len());
+    let metadata: Pointer = format!("{prefix}/metadata").parse()?;
+    let writes = operations.iter().any(|operation| operation.path().as_str().starts_with("/metadata/"));
+    // The API server sees to it that every object has metadata; a template may have none.
+    if writes && Document::parse(json)?.at(&metadata).is_none() {
+        grafted.push(Operation::Add { path: metadata, value: raw(&serde_json::json!({}))? });
+    }
+    let under = |path: &Pointer| format!("{prefix}{}", path.as_str()).parse::<Pointer>();
+    for operation in operations {
+        grafted.push(match operation.clone() {
+            Operation::Add { path, value } => Operation::Add { path: under(&path)?, value },
+            Operation::Remove { path } => Operation::Remove { path: under(&path)? },
+            Operation::Replace { path, value } => Operation::Replace { path: under(&path)?, value },
+            Operation::Move { from, path } => Operation::Move { from: under(&from)?, path: under(&path)? },
+            Operation::Copy { from, path } => Operation::Copy { from: under(&from)?, path: under(&path)? },
+            Operation::Test { path, value } => Operation::Test { path: under(&path)?, value },
+        });
+    }
+    Ok(grafted)
+}
+
+/// `json` after `operations`.
+pub(super) fn applied(operations: &[Operation], json: &str) -> anyhow::Result<String> {
+    let mut document = Document::parse(json)?;
+    document.apply_all(operations)?;
+    Ok(document.to_json())
+}
+
+fn set(document: &mut Document<'_>, path: &str, value: &serde_json::Value) -> anyhow::Result<()> {
+    let add = Operation::Add { path: path.parse()?, value: raw(value)? };
+    document.apply(&add).map_err(|error: ApplyError| error.into())
+}
+
+fn raw(value: &serde_json::Value) -> anyhow::Result<Box<serde_json::value::RawValue>> {
+    Ok(serde_json::value::to_raw_value(value)?)
+}

@@ -1,0 +1,152 @@
+//! What `try` prints.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+use vestibule::command::CommandError;
+use vestibule::patch;
+
+use super::Format;
+use super::recorder::Because;
+use super::run::{Pass, Trial};
+use crate::colour::{Palette, Style};
+use crate::diff::{self, Line};
+use crate::{print, render};
+
+pub(super) struct Report<'t> {
+    pub(super) trials: &'t [Trial<'t>],
+    pub(super) palette: Palette,
+}
+
+impl Report<'_> {
+    /// Data on stdout; warnings and refusals on stderr, as kubectl prints them.
+    pub(super) fn print(&self, format: Format) -> Result<(), CommandError> {
+        for trial in self.trials {
+            trial.first.warnings.iter().for_each(|warning| eprintln!("Warning: {warning}"));
+            if let Some(refusal) = &trial.first.refusal {
+                let reason = if refusal.reason.is_empty() { "Unknown" } else { &refusal.reason };
+                eprintln!("Error from server ({reason}): {}", refusal.message);
+            }
+        }
+        let data = match format {
+            Format::Diff => self.diff(),
+            Format::Patch => self.patch(),
+            Format::Yaml => self.yaml(),
+            Format::Json => self.json(),
+        };
+        print(&data.map_err(|error| CommandError::running(format_args!("{error:#}")))?)
+    }
+
+    fn admitted(&self) -> impl Iterator<Item = &Trial<'_>> {
+        self.trials.iter().filter(|trial| trial.first.refusal.is_none())
+    }
+
+    fn yaml(&self) -> anyhow::Result<String> {
+        let documents = self.admitted().map(|trial| render::yaml(&trial.first.after));
+        Ok(documents.collect::<anyhow::Result<Vec<_>>>()?.join("---\n"))
+    }
+
+    fn json(&self) -> anyhow::Result<String> {
+        let objects: Vec<&str> = self.admitted().map(|trial| trial.first.after.as_str()).collect();
+        Ok(match (objects.as_slice(), self.trials.len()) {
+            ([], _) => String::new(),
+            ([object], 1) => render::pretty_json(object)? + "\n",
+            (items, _) => {
+                let list = format!(r#"{{"apiVersion":"v1","kind":"List","items":[{}]}}"#, items.join(","));
+                render::pretty_json(&list)? + "\n"
+            }
+        })
+    }
+
+    /// Values of a patch stay the bytes they are: `1.0` is not `1`.
+    fn patch(&self) -> anyhow::Result<String> {
+        let mut text = String::new();
+        for trial in self.admitted() {
+            let operations = patch::to_json(&trial.first.operations);
+            if self.trials.len() == 1 {
+                writeln!(text, "{operations}")?;
+            } else {
+                let object = json!({
+                    "apiVersion": trial.object.api_version, "kind": trial.object.kind,
+                    "namespace": trial.namespace, "name": trial.object.name,
+                });
+                writeln!(text, r#"{{"object":{object},"patch":{operations}}}"#)?;
+            }
+        }
+        Ok(text)
+    }
+
+    fn diff(&self) -> anyhow::Result<String> {
+        let mut text = String::new();
+        for (index, trial) in self.trials.iter().enumerate() {
+            text.push_str(if index > 0 { "\n" } else { "" });
+            let title = self.palette.paint(Style::Heading, trial.object.title(trial.namespace));
+            writeln!(text, "{title}  {}", self.palette.paint(Style::Faint, trial.object.place()))?;
+            self.hunks(&mut text, trial)?;
+            self.why(&mut text, &trial.first)?;
+            writeln!(text, "{}", ending(trial))?;
+        }
+        Ok(text)
+    }
+
+    fn hunks(&self, text: &mut String, trial: &Trial<'_>) -> anyhow::Result<()> {
+        if trial.first.refusal.is_some() {
+            return Ok(());
+        }
+        let (before, after) = (render::yaml(&trial.object.json)?, render::yaml(&trial.first.after)?);
+        for hunk in diff::hunks(&before, &after) {
+            let (before, after) = (hunk.before, hunk.after);
+            let place = format!("@@ -{},{} +{},{} @@", before.0, before.1, after.0, after.1);
+            writeln!(text, "{}", self.palette.paint(Style::Place, place))?;
+            for line in hunk.lines {
+                match line {
+                    Line::Same(line) => writeln!(text, " {line}")?,
+                    Line::Removed(line) => {
+                        writeln!(text, "{}", self.palette.paint(Style::Removed, format_args!("-{line}")))?;
+                    }
+                    Line::Added(line) => {
+                        writeln!(text, "{}", self.palette.paint(Style::Added, format_args!("+{line}")))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn why(&self, text: &mut String, pass: &Pass) -> anyhow::Result<()> {
+        let what = pass.reasons.iter().map(|why| why.what.chars().count()).max().unwrap_or_default();
+        let who = |rule: &str, clause: &str| format!("rule {rule}, {clause}");
+        let whos = pass.reasons.iter().map(|why| who(&why.rule, &why.clause).chars().count());
+        let whos = whos.max().unwrap_or_default();
+        if !pass.reasons.is_empty() {
+            writeln!(text, "{}", self.palette.paint(Style::Heading, "why"))?;
+        }
+        for why in &pass.reasons {
+            let place = self.palette.paint(Style::Faint, &why.place);
+            writeln!(text, "  {:what$}  {:whos$}  {place}", why.what, who(&why.rule, &why.clause))?;
+        }
+        if !pass.idle.is_empty() {
+            writeln!(text, "{}", self.palette.paint(Style::Heading, "left alone by"))?;
+        }
+        for idle in &pass.idle {
+            let why = match &idle.because {
+                Because::Skipped { reason, sentence } => format!("{reason}: {sentence}"),
+                Because::Denied => "it refuses the object".to_owned(),
+                Because::NothingToDo => "everything it asks for is there".to_owned(),
+            };
+            writeln!(text, "  rule {}, {why}  {}", idle.rule, self.palette.paint(Style::Faint, &idle.place))?;
+        }
+        Ok(())
+    }
+}
+
+fn ending(trial: &Trial<'_>) -> String {
+    match &trial.second {
+        Some(second) if second.operations.is_empty() && second.refusal.is_none() => {
+            "second pass: no change".to_owned()
+        }
+        Some(second) => format!("second pass: {} more operations; please report it", second.operations.len()),
+        None if trial.first.refusal.is_some() => "refused".to_owned(),
+        None => "no rule is for objects of this kind".to_owned(),
+    }
+}

@@ -1,0 +1,117 @@
+//! One object after the other, twice.
+
+use vestibule::command::CommandError;
+use vestibule::patch::Operation;
+use vestibule_rules::Reason;
+
+use super::explain::{self, Why};
+use super::pod::{self, Workload};
+use super::recorder::{Because, Idle};
+use super::road::{Refusal, Road, Traveller};
+use crate::objects::Object;
+
+/// What became of one object.
+pub(super) struct Trial<'o> {
+    pub(super) object: &'o Object,
+    /// The namespace it was tried in.
+    pub(super) namespace: &'o str,
+    pub(super) first: Pass,
+    /// The same with the result; none where the object was refused or nobody was called.
+    pub(super) second: Option<Pass>,
+}
+
+/// An object on its way through all hooks, and after it the pod that it will make.
+#[derive(Default)]
+pub(super) struct Pass {
+    /// JSON; where the object was refused, as far as it had come.
+    pub(super) after: String,
+    /// On the object, also where they are about its pod.
+    pub(super) operations: Vec<Operation>,
+    pub(super) reasons: Vec<Why>,
+    /// Rules that changed nothing.
+    pub(super) idle: Vec<Idle>,
+    pub(super) warnings: Vec<String>,
+    pub(super) refusal: Option<Refusal>,
+    called: bool,
+}
+
+pub(super) async fn all<'o>(
+    road: &Road,
+    objects: &'o [Object],
+    default_namespace: &'o str,
+) -> Result<Vec<Trial<'o>>, CommandError> {
+    let mut trials = Vec::with_capacity(objects.len());
+    for object in objects {
+        let namespace = object.namespace.as_deref().unwrap_or(default_namespace);
+        let trial = one(road, object, namespace).await.map_err(|error| {
+            CommandError::running(format_args!("{} ({}): {error:#}", object.title(namespace), object.place()))
+        })?;
+        trials.push(trial);
+    }
+    Ok(trials)
+}
+
+async fn one<'o>(road: &Road, object: &'o Object, namespace: &'o str) -> anyhow::Result<Trial<'o>> {
+    let first = pass(road, object, &object.json, namespace).await?;
+    let second = match first.called && first.refusal.is_none() {
+        true => Some(pass(road, object, &first.after, namespace).await?),
+        false => None,
+    };
+    Ok(Trial { object, namespace, first, second })
+}
+
+async fn pass(road: &Road, object: &Object, json: &str, namespace: &str) -> anyhow::Result<Pass> {
+    let mut pass = Pass { after: json.to_owned(), ..Pass::default() };
+    match (object.api_version.as_str(), object.kind.as_str()) {
+        ("v1", "Pod") => pass.walk(road, ("", "pods"), json, namespace, "").await?,
+        ("apps/v1", "Deployment") => pass.walk(road, ("apps", "deployments"), json, namespace, "").await?,
+        _ => {}
+    }
+    if pass.refusal.is_none()
+        && let Some(workload) = Workload::of(object)
+        && let Some(pod) = workload.pod(&pass.after, &object.name)?
+    {
+        pass.walk(road, ("", "pods"), &pod, namespace, workload.template).await?;
+    }
+    pass.drop_rules_for_others();
+    Ok(pass)
+}
+
+impl Pass {
+    /// Sends `json`, which stands at `prefix` of the object, on its way.
+    async fn walk(
+        &mut self,
+        road: &Road,
+        (group, resource): (&'static str, &'static str),
+        json: &str,
+        namespace: &str,
+        prefix: &str,
+    ) -> anyhow::Result<()> {
+        let traveller = Traveller { json: pod::in_namespace(json, namespace)?, group, resource };
+        let passage = road.walk(&traveller).await?;
+        self.called |= passage.called;
+        self.idle.extend(passage.heard.idle);
+        self.warnings.extend(passage.warnings);
+        self.refusal = passage.refusal;
+        if self.refusal.is_some() {
+            return Ok(());
+        }
+        let words = prefix.trim_start_matches('/').replace('/', ".");
+        let words = if words.is_empty() { words } else { format!("{words}.") };
+        self.reasons.extend(explain::explain(&passage.heard.changes, &traveller.json, &words)?);
+        let operations = pod::graft(&passage.operations, prefix, &self.after)?;
+        self.after = pod::applied(&operations, &self.after)?;
+        self.operations.extend(operations);
+        Ok(())
+    }
+
+    /// A rule for deployments has nothing to say about the pod of one, but it is mentioned where that is all it said.
+    fn drop_rules_for_others(&mut self) {
+        let elsewhere =
+            |idle: &Idle| matches!(idle.because, Because::Skipped { reason: Reason::OtherResource, .. });
+        let spoke = self.idle.iter().filter(|idle| !elsewhere(idle)).map(|idle| idle.rule.clone());
+        let spoke: Vec<String> = spoke.chain(self.reasons.iter().map(|why| why.rule.clone())).collect();
+        self.idle.retain(|idle| !elsewhere(idle) || !spoke.contains(&idle.rule));
+        self.idle.dedup_by(|one, other| one.rule == other.rule && elsewhere(one));
+    }
+}
