@@ -8,7 +8,9 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
 use vestibule::Operation::{Connect, Create, Delete, Update};
-use vestibule::{App, Change, Context, Handler, HandlerFuture, Reject, Request, Rule, Verdict, deny, on, on_raw};
+use vestibule::{
+    App, Change, Context, Handler, HandlerFuture, Reject, Request, Rule, Verdict, deny, on, on_raw,
+};
 use vestibule_admission::Decision;
 
 use crate::cluster::Cluster;
@@ -30,9 +32,11 @@ async fn stamped(change: Change<ConfigMap>, _: Context) -> Result<(), Reject> {
 #[tokio::test]
 async fn a_validator_sees_what_the_mutator_of_the_same_app_made() {
     let Some(cluster) = Cluster::shared().await else { return };
-    let app = App::new("stamps")
-        .mutate("stamp", on([Create]).fail_closed(), stamp)
-        .validate("stamped", on([Create, Update]).fail_closed(), stamped);
+    let app = App::new("stamps").mutate("stamp", on([Create]).fail_closed(), stamp).validate(
+        "stamped",
+        on([Create, Update]).fail_closed(),
+        stamped,
+    );
     let webhook = cluster.serve(app).await;
     let namespace = cluster.namespace(&[]).await;
 
@@ -121,7 +125,8 @@ async fn subresources_are_untouched_even_where_the_registration_was_widened() {
 
     let object = deployment("web", &[("app", "app:1")]);
     namespace.create(&object).await.object();
-    let scaled = namespace.merge_subresource(&object, "scale", &json!({ "spec": { "replicas": 3 } })).await.object();
+    let scaled =
+        namespace.merge_subresource(&object, "scale", &json!({ "spec": { "replicas": 3 } })).await.object();
     assert_eq!(scaled["spec"]["replicas"], 3);
     let status = json!({ "status": { "replicas": 3 } });
     let updated = namespace.merge_subresource(&object, "status", &status).await.object();

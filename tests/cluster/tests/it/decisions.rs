@@ -1,13 +1,14 @@
 //! What a webhook decided, call by call.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use tokio::sync::watch;
 use vestibule_admission::Decision;
 use vestibule_server::{Decided, Observer};
 
 /// Keeps the decisions of a webhook, of all its replicas.
 #[derive(Clone, Default)]
-pub(crate) struct Decisions(Arc<Mutex<Vec<Made>>>);
+pub(crate) struct Decisions(Arc<watch::Sender<Vec<Made>>>);
 
 /// One decision about one call.
 #[derive(Clone)]
@@ -20,13 +21,18 @@ pub(crate) struct Made {
 impl Decisions {
     /// All calls so far, in order.
     pub(crate) fn made(&self) -> Vec<Made> {
-        self.0.lock().unwrap().clone()
+        self.0.borrow().clone()
     }
 
     /// What was decided since the last time.
     pub(crate) fn take(&self) -> Vec<Decision> {
-        let made = std::mem::take(&mut *self.0.lock().unwrap());
+        let made = self.0.send_replace(Vec::new());
         made.into_iter().map(|made| made.decision).collect()
+    }
+
+    /// Waits until `count` decisions have been made.
+    pub(crate) async fn wait_for(&self, count: usize) {
+        self.0.subscribe().wait_for(|made| made.len() >= count).await.unwrap();
     }
 }
 
@@ -37,6 +43,6 @@ impl Observer for Decisions {
             uid: decided.request.uid.to_string(),
             decision: decided.decision,
         };
-        self.0.lock().unwrap().push(made);
+        self.0.send_modify(|all| all.push(made));
     }
 }

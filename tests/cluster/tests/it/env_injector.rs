@@ -49,7 +49,10 @@ async fn an_existing_target_is_replaced_and_its_neighbours_stay() {
     let neighbours = [container["env"][0].clone(), container["env"][2].clone()];
     let created = namespace.create(&object).await.object();
     let env = &created["spec"]["template"]["spec"]["containers"][0]["env"];
-    assert_eq!(env, &json!([{ "name": "TARGET", "value": "Sample Injector v1" }, neighbours[0], neighbours[1]]));
+    assert_eq!(
+        env,
+        &json!([{ "name": "TARGET", "value": "Sample Injector v1" }, neighbours[0], neighbours[1]])
+    );
 }
 
 #[tokio::test]

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use vestibule::Operation::Create;
 use vestibule::patch::{self, Pointer};
 use vestibule::{
-    App, Context, FaultKind, Handler, HandlerFuture, Mutate, On, Reject, Request, Rule, Verdict, deny, on, on_raw,
+    App, Context, FaultKind, Handler, HandlerFuture, Mutate, On, Reject, Request, Rule, Verdict, deny, on,
+    on_raw,
 };
 use vestibule_admission::Decision;
 use vestibule_testenv::Recorder;
@@ -55,7 +56,10 @@ async fn never(_: ConfigMap, _: Context) -> Result<ConfigMap, Reject> {
 #[track_caller]
 fn assert_denied(reply: &crate::cluster::Reply) {
     let message = reply.refusal(403);
-    assert_eq!(message, r#"admission webhook "fails.failures.vestibule.dev" denied the request: no such class"#);
+    assert_eq!(
+        message,
+        r#"admission webhook "fails.failures.vestibule.dev" denied the request: no such class"#
+    );
     let status = reply.json();
     assert_eq!(status["reason"], "Forbidden");
     let cause = &status["details"]["causes"][0];
@@ -101,7 +105,8 @@ async fn a_fault_under_fail_refuses_with_its_own_words() {
     let namespace = cluster.namespace(&[]).await;
 
     let message = namespace.create(&config_map("a")).await.refusal(500);
-    let quoted = r#"an error on the server ("the lookup is out of order") has prevented the request from succeeding"#;
+    let quoted =
+        r#"an error on the server ("the lookup is out of order") has prevented the request from succeeding"#;
     assert!(message.ends_with(quoted), "{message}");
     assert!(TROUBLESHOOTING.contains(&quoted.replace("the lookup is out of order", "TEXT")));
     namespace.read(&config_map("a")).await.refusal(404);
@@ -254,7 +259,8 @@ async fn the_api_server_comes_again_where_the_webhook_is_not_ready_yet() {
 async fn the_words_for_a_wrong_ca_are_in_the_troubleshooting_table() {
     let Some(cluster) = Cluster::shared().await else { return };
     let stranger = Recorder::allowing(&[]).unwrap().ca_bundle();
-    let wrong_ca = |hook: &mut Value| hook["clientConfig"]["caBundle"] = json!(ByteString(stranger.0.clone()));
+    let wrong_ca =
+        |hook: &mut Value| hook["clientConfig"]["caBundle"] = json!(ByteString(stranger.0.clone()));
     let webhook = cluster.serve_as(app(On::fail_closed, out_of_order), wrong_ca).await;
     let namespace = cluster.namespace(&[]).await;
 

@@ -72,7 +72,9 @@ async fn integers_beyond_double_precision_pass_exactly() {
     namespace.create(&widget()).await.object();
     // The text, since a JSON reader of the test's own might round as well.
     let stored = namespace.read(&widget()).await.text;
-    for exact in [r#""size":9007199254740994"#, r#""bolts":9007199254740993"#, r#""tons":9223372036854775807"#] {
+    for exact in
+        [r#""size":9007199254740994"#, r#""bolts":9007199254740993"#, r#""tons":9223372036854775807"#]
+    {
         assert!(stored.contains(exact), "{exact} is not in {stored}");
     }
 }
@@ -151,7 +153,8 @@ async fn a_dry_run_is_changed_like_any_other_request_and_stores_nothing() {
         Ok(object)
     }
     let Some(cluster) = Cluster::shared().await else { return };
-    let _webhook = cluster.serve(App::new("dry-runs").mutate("label", on([Create]).fail_closed(), label)).await;
+    let _webhook =
+        cluster.serve(App::new("dry-runs").mutate("label", on([Create]).fail_closed(), label)).await;
     let namespace = cluster.namespace(&[]).await;
 
     let tried = namespace.create_dry_run(&config_map("a")).await.object();
@@ -175,7 +178,8 @@ async fn a_typed_handler_of_pods_changes_one_field_of_a_full_pod() {
     object["metadata"]["labels"] = json!({ "app.kubernetes.io/name": "full", "a~b": "" });
     object["metadata"]["labels"].as_object_mut().unwrap().remove("a~b");
     object["spec"]["containers"][0]["resources"] = json!({ "limits": { "cpu": "1500m", "memory": "1Gi" } });
-    object["spec"]["containers"][0]["livenessProbe"] = json!({ "httpGet": { "port": "web" }, "periodSeconds": 7 });
+    object["spec"]["containers"][0]["livenessProbe"] =
+        json!({ "httpGet": { "port": "web" }, "periodSeconds": 7 });
     object["spec"]["containers"][0]["ports"] = json!([{ "name": "web", "containerPort": 80 }]);
     object["spec"]["tolerations"] = json!([{ "key": "x", "operator": "Exists", "effect": "NoSchedule" }]);
 

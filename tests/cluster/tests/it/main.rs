@@ -13,7 +13,7 @@ mod env_injector;
 mod failure;
 mod fidelity;
 mod rollout;
-//mod rules;
+mod rules;
 mod samples;
 mod second_call;
 mod webhook;

@@ -109,7 +109,11 @@ async fn env_target_on_a_deployment_that_is_updated() {
     webhook.decisions.take();
     let replaced = namespace.replace(&created).await.object();
     assert_eq!(replaced["metadata"]["resourceVersion"], created["metadata"]["resourceVersion"]);
-    assert_eq!(webhook.decisions.take(), [Decision::Allowed], "an update that changes nothing sends no patch");
+    assert_eq!(
+        webhook.decisions.take(),
+        [Decision::Allowed],
+        "an update that changes nothing sends no patch"
+    );
     let mut emptied = created.clone();
     emptied["spec"]["template"]["spec"]["containers"][0]["env"] = json!([]);
     let refilled = namespace.replace(&emptied).await.object();
@@ -184,9 +188,11 @@ async fn a_namespace_that_begins_to_ask_is_heard() {
     assert_untouched(&namespace, &annotated("true")).await;
 
     namespace.label(&json!({ "metadata": { "labels": { "sidecar-injector": "enabled" } } })).await.object();
+    let mut another = annotated("true");
+    another["metadata"]["name"] = json!("another");
     // The injector learns of it by a watch, in its own time.
     for attempt in 0.. {
-        let tried = namespace.create_dry_run(&annotated("true")).await.object();
+        let tried = namespace.create_dry_run(&another).await.object();
         if names(&tried["spec"]["containers"]) == ["sleep", "sidecar-nginx"] {
             break;
         }
@@ -218,7 +224,10 @@ async fn envoy_in_its_native_form_is_an_init_container_that_stays() {
     assert_eq!(names(&created["spec"]["containers"]), ["http-echo"]);
     assert_eq!(names(&created["spec"]["initContainers"]), ["envoy", "prepare"]);
     let envoy = &created["spec"]["initContainers"][0];
-    assert_eq!((&envoy["restartPolicy"], &envoy["image"]), (&json!("Always"), &json!("envoyproxy/envoy:v1.20.3")));
+    assert_eq!(
+        (&envoy["restartPolicy"], &envoy["image"]),
+        (&json!("Always"), &json!("envoyproxy/envoy:v1.20.3"))
+    );
     assert!(matches!(webhook.decisions.take()[..], [Decision::Mutated(_), Decision::Allowed]));
 }
 

@@ -33,7 +33,10 @@ async fn the_token_that_service_account_admission_mounts_into_our_sidecar_stays(
     assert_eq!(names(containers), ["app", "sidecar"]);
     // Without a second call nobody would have looked at the sidecar again.
     for container in containers.as_array().unwrap() {
-        assert_eq!(container["volumeMounts"][0]["mountPath"], "/var/run/secrets/kubernetes.io/serviceaccount");
+        assert_eq!(
+            container["volumeMounts"][0]["mountPath"],
+            "/var/run/secrets/kubernetes.io/serviceaccount"
+        );
     }
     let made = webhook.decisions.made();
     assert_eq!(webhook.decisions.take(), [Decision::Mutated(1), Decision::Allowed]);
@@ -61,7 +64,9 @@ async fn a_second_webhook_after_ours_brings_a_second_call_without_a_patch() {
     let second = Recorder::start(&[&service.host()], |seen| {
         let annotations = &seen.review()["request"]["object"]["metadata"]["annotations"];
         if annotations.is_null() {
-            Answer::Patch(json!([{ "op": "add", "path": "/metadata/annotations", "value": { "second": "here" } }]))
+            Answer::Patch(
+                json!([{ "op": "add", "path": "/metadata/annotations", "value": { "second": "here" } }]),
+            )
         } else {
             Answer::Allow
         }

@@ -65,7 +65,8 @@ impl Namespace {
 
     /// A stream into `object`, such as `exec?command=id`.
     pub(crate) async fn connect(&self, object: &Value, stream: &str) -> Reply {
-        self.send(Method::POST, format!("{}/{stream}", self.path(object)), "application/json", &Value::Null).await
+        self.send(Method::POST, format!("{}/{stream}", self.path(object)), "application/json", &Value::Null)
+            .await
     }
 
     /// A merge patch of the namespace itself.
