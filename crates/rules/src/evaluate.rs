@@ -3,15 +3,15 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use vestibule_patch::{Document, DocumentError, Schema, View};
+use vestibule_patch::{Document, DocumentError, Schema};
 
 use crate::decision::{Change, Decision, Outcome, Reason, Verdict};
 use crate::diagnostic::{Diagnostic, Position};
 use crate::load;
-use crate::merge::{self, Claims, Draft, Failure, Scene, contains};
+use crate::merge::{self, Claims, Draft, Failure, Scene};
 use crate::rule::{OnError, Policy, Resource, Rule, Verb};
 use crate::select::{self, Out};
-use crate::subject::{Layout, Received, Subject, text};
+use crate::subject::{Layout, Received, Subject};
 
 /// Rules that were checked and can be used.
 ///
@@ -147,7 +147,8 @@ impl RuleSet {
         let outs: Vec<(&Rule, Option<Out>)> = self.rules.iter().map(|rule| (rule, out(rule))).collect();
         let selected: Vec<&Rule> =
             outs.iter().filter(|(_, out)| out.is_none()).map(|(rule, _)| *rule).collect();
-        let owned = owned(&selected, received.spec, self.pod);
+        let injected = selected.iter().flat_map(|rule| &rule.injected);
+        let owned: HashSet<&str> = injected.map(|one| one.item.key.as_str()).collect();
         let claims = Claims::of(&selected, received.spec, &owned);
         let scene = Scene { layout: &layout, pod: self.pod, claims, owned };
         let (changes, failures) = lay_all(&selected, &scene, Draft::new(document.clone()));
@@ -194,25 +195,6 @@ fn lay_all<'r>(
             return (draft.into_changes(), failures);
         }
     }
-}
-
-/// The containers of the selected rules, except those whose name somebody else had first and keeps.
-fn owned<'r>(selected: &[&'r Rule], spec: Option<View<'_>>, pod: Schema<'_>) -> HashSet<&'r str> {
-    let schema = pod.field("spec").field("containers").item();
-    let foreign = |one: &&crate::rule::Injected| {
-        merge::CONTAINER_LISTS.iter().any(|list| {
-            let containers = spec.and_then(|spec| spec.get(list)).map(View::items).unwrap_or_default();
-            containers.into_iter().any(|container| {
-                text(Some(container), "name").as_deref() == Some(&one.item.key)
-                    && !contains(container, &one.item.overlay, list, schema)
-            })
-        })
-    };
-    let injected = selected.iter().flat_map(|rule| &rule.injected);
-    injected
-        .filter(|one| one.item.policy == Policy::Override || !foreign(one))
-        .map(|one| one.item.key.as_str())
-        .collect()
 }
 
 fn skipped(rule: &Rule, out: &Out) -> Verdict {

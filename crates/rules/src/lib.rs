@@ -11,6 +11,7 @@
 mod decision;
 pub mod diagnostic;
 mod evaluate;
+mod key;
 mod load;
 mod merge;
 mod near;

@@ -1,5 +1,6 @@
 //! Documents into rules: every problem of every document at once, or a set that can be used.
 
+mod blocks;
 mod check;
 mod feedback;
 mod fragment;

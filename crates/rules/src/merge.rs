@@ -1,8 +1,11 @@
 //! One rule laid into an object: wholly, or not at all.
 
+mod blocks;
 mod claims;
 mod contains;
 mod draft;
+mod existing;
+mod injected;
 mod overlay_onto;
 mod place;
 mod verify;
@@ -15,15 +18,13 @@ use vestibule_patch::{Pointer, Schema, View};
 pub(crate) use claims::Claims;
 pub(crate) use contains::{contains, find, present};
 pub(crate) use draft::{Draft, Misfit};
+use existing::Existing;
 use place::Insertions;
 
 use crate::decision::Origin;
 use crate::overlay::Overlay;
-use crate::rule::{Block, Clause, Injected, Item, MetadataItem, Place, Policy, Rule, Select, Which};
-use crate::subject::{Layout, text};
-
-/// The annotation that tells `kubectl logs` and `kubectl exec` which container is meant.
-const DEFAULT_CONTAINER: &str = "kubectl.kubernetes.io/default-container";
+use crate::rule::{Clause, Injected, Item, MetadataItem, Place, Policy, Rule};
+use crate::subject::Layout;
 
 /// The lists of a pod that hold containers; a name is taken if any of them has it.
 pub(crate) const CONTAINER_LISTS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
@@ -41,7 +42,8 @@ pub(crate) struct Scene<'s> {
     pub(crate) layout: &'s Layout,
     pub(crate) pod: Schema<'static>,
     pub(crate) claims: Claims,
-    /// Containers that rules bring: blocks are for the others.
+    /// The names of containers that rules bring: blocks are for the others. By name alone, because a second evaluation
+    /// cannot tell who brought a container.
     pub(crate) owned: HashSet<&'s str>,
 }
 
@@ -93,104 +95,6 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         self.override_items(&list, schema, &sorted)?;
         let at = self.existing(&list).len();
         self.insert(&list, place::at(at, sorted.new))
-    }
-
-    fn injected(&mut self, list: &'static str, firsts: &mut HashSet<&'r str>) -> Result<(), Failure> {
-        let mine: Vec<&Injected> = self.rule.injected.iter().filter(|one| one.list == list).collect();
-        if mine.is_empty() {
-            return Ok(());
-        }
-        let pointer = self.scene.layout.spec.child(list);
-        let schema = self.scene.pod.field("spec").field("containers");
-        let items = self.unclaimed(mine.iter().map(|one| &one.item), list, 0);
-        let sorted = self.sort(&pointer, list, schema, items)?;
-        self.override_items(&pointer, schema, &sorted)?;
-        let mut new = HashSet::new();
-        for item in sorted.new {
-            if !self.taken(item, list)? {
-                new.insert(item.key.as_str());
-            }
-        }
-        let name = |container| text(Some(container), "name").unwrap_or_default();
-        let names: Vec<String> = self.existing(&pointer).into_iter().map(name).collect();
-        let user = names.first().cloned();
-        let insertions = place::containers(names, &mine, &new, firsts);
-        let leading = insertions.iter().find(|(index, _)| *index == 0).map(|(_, item)| *item);
-        self.insert(&pointer, insertions)?;
-        match (leading, user) {
-            (Some(item), Some(user)) if list == "containers" => self.default_container(item, &user),
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether `item` has to be left out because of what other containers are called or listen to.
-    fn taken(&self, item: &Item, list: &str) -> Result<bool, Failure> {
-        for other in CONTAINER_LISTS.into_iter().filter(|other| *other != list) {
-            let containers = self.existing(&self.scene.layout.spec.child(other));
-            if containers.into_iter().any(|one| text(Some(one), "name").as_deref() == Some(&item.key)) {
-                let sentence = format!("container `{}` exists already, among `{other}`", item.key);
-                // Two containers of one name are no valid pod, so there is nothing to override.
-                return match item.policy {
-                    Policy::Keep => Ok(true),
-                    policy => Err(conflict(item, policy, sentence)),
-                };
-            }
-        }
-        match (self.port_clash(item), item.policy) {
-            (None, _) | (Some(_), Policy::Override) => Ok(false),
-            (Some(_), Policy::Keep) => Ok(true),
-            (Some(sentence), policy) => Err(conflict(item, policy, sentence)),
-        }
-    }
-
-    fn default_container(&mut self, item: &Item, user: &str) -> Result<(), Failure> {
-        let pointer = self.scene.layout.pod.child("metadata").child("annotations").child(DEFAULT_CONTAINER);
-        if self.draft.at(&pointer).is_some() {
-            return Ok(());
-        }
-        let clause = Clause { text: format!("{}.position", item.clause.text), at: item.clause.at };
-        let origin = self.origin(&clause);
-        self.draft.set(&pointer, crate::yaml::quote(user), &origin).map_err(|misfit| error(&clause, misfit))
-    }
-
-    fn block(&mut self, index: usize, block: &'r Block) -> Result<(), Failure> {
-        let container = self.scene.pod.field("spec").field("containers").item();
-        for (pointer, scope) in self.selected(&block.select) {
-            for entry in &block.lists {
-                let list = pointer.child(entry.member);
-                let schema = container.field(entry.member);
-                let items = self.unclaimed(&entry.items, &format!("{scope}/{}", entry.member), index);
-                let sorted = self.sort(&list, entry.member, schema, items)?;
-                self.override_items(&list, schema, &sorted)?;
-                let existing = self.existing(&list);
-                let insertions = match entry.member {
-                    "env" => place::variables(&existing, sorted.new),
-                    // Of two sources that set one variable the later counts, and the user's must.
-                    "envFrom" => place::at(0, sorted.new),
-                    _ => place::at(existing.len(), sorted.new),
-                };
-                self.insert(&list, insertions)?;
-            }
-            for group in ["requests", "limits"] {
-                let items =
-                    block.resources.iter().filter(|entry| entry.group == group).map(|entry| &entry.item);
-                let items = self.unclaimed(items, &format!("{scope}/{group}"), index);
-                self.entries(&pointer.child("resources").child(group), group, items)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The places and names of the containers that a block is for.
-    fn selected(&self, select: &Select) -> Vec<(Pointer, String)> {
-        let lists: &[&str] = if select.init { &["containers", "initContainers"] } else { &["containers"] };
-        let mut selected = Vec::new();
-        for list in lists {
-            let pointer = self.scene.layout.spec.child(list);
-            let users = selectable(&self.existing(&pointer), select, &self.scene.owned);
-            selected.extend(users.into_iter().map(|(index, name)| (pointer.item(index), name)));
-        }
-        selected
     }
 
     fn metadata(&mut self, map: &'static str) -> Result<(), Failure> {
@@ -262,10 +166,13 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         schema: Schema<'_>,
         items: Vec<&'r Item>,
     ) -> Result<Sorted<'r>, Failure> {
-        let existing = self.existing(list);
         let mut sorted = Sorted { new: Vec::new(), overriding: Vec::new() };
+        if items.is_empty() {
+            return Ok(sorted);
+        }
+        let existing = Existing::new(self.existing(list), schema);
         for item in items {
-            match find(&existing, &item.overlay, name, schema) {
+            match existing.find(item, name, schema) {
                 None => sorted.new.push(item),
                 Some((_, found)) if contains(found, &item.overlay, name, schema.item()) => {}
                 Some((index, found)) => match item.policy {
@@ -331,40 +238,6 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             source: Arc::clone(&self.rule.source),
             line: clause.at.line,
         }
-    }
-}
-
-/// Index and name of the containers that `select` means; those that rules brought are never meant.
-pub(crate) fn selectable(
-    containers: &[View<'_>],
-    select: &Select,
-    owned: &HashSet<&str>,
-) -> Vec<(usize, String)> {
-    let named = |container: &View<'_>| text(Some(*container), "name").unwrap_or_default();
-    let all = containers.iter().enumerate().map(|(index, container)| (index, named(container), *container));
-    let users = all.filter(|(_, name, _)| !owned.contains(name.as_str())).enumerate();
-    let meant = users.filter(|(position, (_, name, container))| {
-        !select.exclude.contains(name)
-            && match &select.which {
-                Which::All => true,
-                Which::Names(names) => names.contains(name),
-                Which::Index(index) => index == position,
-                Which::Images(images) => {
-                    let image = text(Some(*container), "image").unwrap_or_default();
-                    images.iter().any(|wanted| *wanted == image || *wanted == repository(&image))
-                }
-            }
-    });
-    meant.map(|(_, (index, name, _))| (index, name)).collect()
-}
-
-/// An image reference without tag and digest.
-fn repository(image: &str) -> &str {
-    let image = image.split_once('@').map_or(image, |(name, _)| name);
-    match image.rsplit_once(':') {
-        // A colon before the last slash is a registry's port.
-        Some((name, tag)) if !tag.contains('/') => name,
-        _ => image,
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use vestibule_patch::View;
 
-use super::selectable;
+use super::blocks::selectable;
 use crate::rule::{Item, Policy, Rule};
 
 /// A rule's rank among those that apply, and the number of its block.

@@ -1,7 +1,8 @@
 //! Whether what a rule wants is there already. What others added around it does not matter.
 
-use vestibule_patch::{Key, Kind, List, Schema, View};
+use vestibule_patch::{Kind, List, Schema, View};
 
+use crate::key;
 use crate::overlay::Overlay;
 use crate::pod;
 use crate::quantity::nanos;
@@ -55,13 +56,16 @@ pub(crate) fn find<'d>(
     name: &str,
     schema: Schema<'_>,
 ) -> Option<(usize, View<'d>)> {
-    let same = |found: View<'_>| match schema.list() {
-        List::Map(keys) => keys
-            .iter()
-            .all(|key| same_path_or_text(key.name, &found_key(found, key), &wanted_key(wanted, key))),
-        List::Set | List::Atomic | List::Unknown => contains(found, wanted, name, schema.item()),
-    };
-    items.iter().copied().enumerate().rev().find(|(_, found)| same(*found))
+    let index = match schema.list() {
+        List::Map(keys) => {
+            let wanted = key::of_overlay(wanted, keys);
+            items.iter().rposition(|found| key::of_view(*found, keys) == wanted)
+        }
+        List::Set | List::Atomic | List::Unknown => {
+            items.iter().rposition(|found| contains(*found, wanted, name, schema.item()))
+        }
+    }?;
+    items.get(index).map(|found| (index, *found))
 }
 
 /// The member `name`; a null is none.
@@ -69,30 +73,8 @@ pub(crate) fn present<'d>(object: View<'d>, name: &str) -> Option<View<'d>> {
     object.get(name).filter(|value| !value.is_null())
 }
 
-fn found_key(found: View<'_>, key: &Key) -> String {
-    match present(found, key.name) {
-        Some(value) => value.as_str().unwrap_or_else(|| value.to_json()).into_owned(),
-        None => default(key),
-    }
-}
-
-fn wanted_key(wanted: &Overlay, key: &Key) -> String {
-    match wanted.get(key.name) {
-        Some(Overlay::Text(text) | Overlay::Literal(text)) => text.clone(),
-        Some(Overlay::List(_) | Overlay::Map(_)) | None => default(key),
-    }
-}
-
-fn default(key: &Key) -> String {
-    key.default.unwrap_or_default().trim_matches('"').to_owned()
-}
-
-fn same_path_or_text(name: &str, one: &str, other: &str) -> bool {
-    one == other || same_path(name, one, other)
-}
-
 fn same_path(name: &str, one: &str, other: &str) -> bool {
-    name == "mountPath" && one.trim_end_matches('/') == other.trim_end_matches('/')
+    name == "mountPath" && key::trimmed_path(one) == key::trimmed_path(other)
 }
 
 fn same_amount(one: &str, other: &str) -> bool {

@@ -1,0 +1,42 @@
+//! What tells list items apart: two items that the API server takes for the same have the same key.
+
+use std::borrow::Cow;
+
+use vestibule_patch::{Key, View};
+
+use crate::overlay::Overlay;
+
+/// The key of an item that a rule brings.
+pub(crate) fn of_overlay(item: &Overlay, keys: &[Key]) -> String {
+    let written = |name: &str| match item.get(name) {
+        Some(Overlay::Text(text) | Overlay::Literal(text)) => Some(Cow::Borrowed(text.as_str())),
+        Some(Overlay::List(_) | Overlay::Map(_)) | None => None,
+    };
+    joined(keys, written).into_owned()
+}
+
+/// The key of an item that is there.
+pub(crate) fn of_view<'d>(item: View<'d>, keys: &[Key]) -> Cow<'d, str> {
+    let written = |name: &str| {
+        let value = item.get(name).filter(|value| !value.is_null())?;
+        Some(value.as_str().unwrap_or_else(|| value.to_json()))
+    };
+    joined(keys, written)
+}
+
+/// A mount path without the slash that may end it.
+pub(crate) fn trimmed_path(path: &str) -> &str {
+    path.trim_end_matches('/')
+}
+
+fn joined<'t>(keys: &[Key], written: impl Fn(&str) -> Option<Cow<'t, str>>) -> Cow<'t, str> {
+    let part = |key: &Key| match (key.name, written(key.name)) {
+        ("mountPath", Some(path)) => Cow::Owned(trimmed_path(&path).to_owned()),
+        (_, Some(text)) => text,
+        (_, None) => Cow::Owned(key.default.unwrap_or_default().trim_matches('"').to_owned()),
+    };
+    match keys {
+        [key] => part(key),
+        _ => Cow::Owned(keys.iter().map(part).collect::<Vec<_>>().join("/")),
+    }
+}

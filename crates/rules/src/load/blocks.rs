@@ -1,0 +1,134 @@
+//! What a rule adds to containers that are there.
+
+use vestibule_patch::Schema;
+
+use super::check;
+use super::reader::{Known, Reader};
+use crate::diagnostic;
+use crate::overlay::Overlay;
+use crate::rule::{Block, BlockList, Clause, Item, Policy, ResourceItem, Select, Which};
+use crate::yaml::Node;
+
+const BLOCK: Known = Known {
+    what: "`containers`",
+    fields: &["env", "envFrom", "onConflict", "ports", "resources", "select", "volumeMounts"],
+    later: &[
+        "args",
+        "command",
+        "image",
+        "imagePullPolicy",
+        "lifecycle",
+        "livenessProbe",
+        "readinessProbe",
+        "remove",
+        "replace",
+        "securityContext",
+        "startupProbe",
+        "stdin",
+        "tty",
+        "volumeDevices",
+        "workingDir",
+    ],
+};
+
+const SELECT: Known =
+    Known { what: "`select`", fields: &["all", "exclude", "images", "index", "init", "names"], later: &[] };
+
+const RESOURCES: Known = Known { what: "`resources`", fields: &["limits", "requests"], later: &["claims"] };
+
+/// The lists of a container that a block can add to, with what happens on a conflict unless the rule says.
+const LISTS: &[(&str, Policy)] = &[
+    ("env", Policy::Keep),
+    ("envFrom", Policy::Keep),
+    ("ports", Policy::Keep),
+    ("volumeMounts", Policy::SkipRule),
+];
+
+impl Reader {
+    pub(super) fn blocks(
+        &mut self,
+        spec: &Node,
+        pod_spec: Schema<'_>,
+        required: bool,
+        on_conflict: Option<Policy>,
+    ) -> Vec<Block> {
+        let Some(node) = spec.get("containers") else { return Vec::new() };
+        let container = pod_spec.field("containers").item();
+        let mut blocks = Vec::new();
+        for (index, node) in self.list(node, "containers").iter().enumerate() {
+            self.fields(node, &BLOCK);
+            let on_conflict = self.policy(node, required).or(on_conflict);
+            let clause = format!("containers[{index}]");
+            let select = self.select(node);
+            let mut lists = Vec::new();
+            for (member, default) in LISTS {
+                let Some(list) = node.get(member) else { continue };
+                let policy = on_conflict.unwrap_or(*default);
+                let items = self.items(
+                    list,
+                    member,
+                    &format!("{clause}.{member}"),
+                    container.field(member),
+                    required,
+                    policy,
+                );
+                lists.push(BlockList { member, items });
+            }
+            let resources = self.resources(node, &clause, on_conflict.unwrap_or(Policy::Keep));
+            let Some(select) = select else { continue };
+            blocks.push(Block { select, lists, resources });
+        }
+        blocks
+    }
+
+    fn select(&mut self, block: &Node) -> Option<Select> {
+        const ONE_OF: &str = "`select` has exactly one of `all: true`, `names`, `images` and `index`";
+        let Some(node) = block.get("select") else {
+            self.error_with_help(&diagnostic::MISSING_FIELD, block.at(), "`select` is missing", ONE_OF);
+            return None;
+        };
+        self.fields(node, &SELECT);
+        let mut found = Vec::new();
+        if let Some(all) = node.get("all")
+            && self.boolean(all, "all")?
+        {
+            found.push(Which::All);
+        }
+        if let Some(names) = node.get("names") {
+            found.push(Which::Names(self.texts(names, "names")));
+        }
+        if let Some(images) = node.get("images") {
+            found.push(Which::Images(self.texts(images, "images")));
+        }
+        if let Some(index) = node.get("index") {
+            found.push(Which::Index(self.integer(index, "index")?));
+        }
+        let exclude = node.get("exclude").map(|names| self.texts(names, "exclude")).unwrap_or_default();
+        let init = node.get("init").and_then(|init| self.boolean(init, "init")).unwrap_or_default();
+        match (found.pop(), found.is_empty()) {
+            (Some(which), true) => Some(Select { which, exclude, init }),
+            _ => {
+                self.error(&diagnostic::WRONG_VALUE, node.at(), ONE_OF);
+                None
+            }
+        }
+    }
+
+    fn resources(&mut self, block: &Node, clause: &str, policy: Policy) -> Vec<ResourceItem> {
+        let Some(node) = block.get("resources") else { return Vec::new() };
+        self.fields(node, &RESOURCES);
+        let mut items = Vec::new();
+        for group in ["requests", "limits"] {
+            let Some(node) = node.get(group) else { continue };
+            for (key, value, at) in self.text_map(node, group) {
+                self.checked(check::quantity(&value), &key, at);
+                let clause = Clause { text: format!("{clause}.resources.{group}[{key}]"), at };
+                items.push(ResourceItem {
+                    group,
+                    item: Item { clause, key, overlay: Overlay::Text(value), policy },
+                });
+            }
+        }
+        items
+    }
+}

@@ -1,0 +1,75 @@
+//! Sidecars and init containers.
+
+use std::collections::HashSet;
+
+use super::{CONTAINER_LISTS, Failure, Merge, conflict, error, place};
+use crate::rule::{Clause, Injected, Item, Policy};
+use crate::subject::text;
+use crate::yaml::quote;
+
+/// The annotation that tells `kubectl logs` and `kubectl exec` which container is meant.
+const DEFAULT_CONTAINER: &str = "kubectl.kubernetes.io/default-container";
+
+impl<'r> Merge<'_, 'r, '_, '_> {
+    pub(super) fn injected(
+        &mut self,
+        list: &'static str,
+        firsts: &mut HashSet<&'r str>,
+    ) -> Result<(), Failure> {
+        let mine: Vec<&Injected> = self.rule.injected.iter().filter(|one| one.list == list).collect();
+        if mine.is_empty() {
+            return Ok(());
+        }
+        let pointer = self.scene.layout.spec.child(list);
+        let schema = self.scene.pod.field("spec").field("containers");
+        let items = self.unclaimed(mine.iter().map(|one| &one.item), list, 0);
+        let sorted = self.sort(&pointer, list, schema, items)?;
+        self.override_items(&pointer, schema, &sorted)?;
+        let mut new = HashSet::new();
+        for item in sorted.new {
+            if !self.taken(item, list)? {
+                new.insert(item.key.as_str());
+            }
+        }
+        let name = |container| text(Some(container), "name").unwrap_or_default();
+        let names: Vec<String> = self.existing(&pointer).into_iter().map(name).collect();
+        let user = names.first().cloned();
+        let insertions = place::containers(names, &mine, &new, firsts);
+        let leading = insertions.iter().find(|(index, _)| *index == 0).map(|(_, item)| *item);
+        self.insert(&pointer, insertions)?;
+        match (leading, user) {
+            (Some(item), Some(user)) if list == "containers" => self.default_container(item, &user),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether `item` has to be left out because of what other containers are called or listen to.
+    fn taken(&self, item: &Item, list: &str) -> Result<bool, Failure> {
+        for other in CONTAINER_LISTS.into_iter().filter(|other| *other != list) {
+            let containers = self.existing(&self.scene.layout.spec.child(other));
+            if containers.into_iter().any(|one| text(Some(one), "name").as_deref() == Some(&item.key)) {
+                let sentence = format!("container `{}` exists already, among `{other}`", item.key);
+                // Two containers of one name are no valid pod, so there is nothing to override.
+                return match item.policy {
+                    Policy::Keep => Ok(true),
+                    policy => Err(conflict(item, policy, sentence)),
+                };
+            }
+        }
+        match (self.port_clash(item), item.policy) {
+            (None, _) | (Some(_), Policy::Override) => Ok(false),
+            (Some(_), Policy::Keep) => Ok(true),
+            (Some(sentence), policy) => Err(conflict(item, policy, sentence)),
+        }
+    }
+
+    fn default_container(&mut self, item: &Item, user: &str) -> Result<(), Failure> {
+        let pointer = self.scene.layout.pod.child("metadata").child("annotations").child(DEFAULT_CONTAINER);
+        if self.draft.at(&pointer).is_some() {
+            return Ok(());
+        }
+        let clause = Clause { text: format!("{}.position", item.clause.text), at: item.clause.at };
+        let origin = self.origin(&clause);
+        self.draft.set(&pointer, quote(user), &origin).map_err(|misfit| error(&clause, misfit))
+    }
+}
