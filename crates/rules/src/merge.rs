@@ -23,7 +23,7 @@ use place::Insertions;
 
 use crate::decision::Origin;
 use crate::overlay::Overlay;
-use crate::rule::{Clause, Injected, Item, MetadataItem, Place, Policy, Rule};
+use crate::rule::{Clause, Injected, Item, Place, Policy, Rule};
 use crate::subject::Layout;
 
 /// The lists of a pod that hold containers; a name is taken if any of them has it.
@@ -91,6 +91,9 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let list = self.scene.layout.spec.child("volumes");
         let schema = self.scene.pod.field("spec").field("volumes");
         let items = self.unclaimed(&self.rule.volumes, "volumes", 0);
+        if items.is_empty() {
+            return Ok(());
+        }
         let sorted = self.sort(&list, "volumes", schema, items)?;
         self.override_items(&list, schema, &sorted)?;
         let at = self.existing(&list).len();
@@ -98,13 +101,8 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     }
 
     fn metadata(&mut self, map: &'static str) -> Result<(), Failure> {
-        let mine = self
-            .rule
-            .metadata
-            .iter()
-            .filter(|entry| entry.map == map)
-            .map(|entry: &MetadataItem| &entry.item);
-        let items = self.unclaimed(mine, map, 0);
+        let mine = self.rule.metadata.iter().filter(|entry| entry.map == map);
+        let items = self.unclaimed(mine.map(|entry| &entry.item), map, 0);
         if map == "labels" {
             self.selected_upon(&items)?;
         }
@@ -121,11 +119,9 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 Some(found) if contains(found, &item.overlay, name, Schema::unknown()) => {}
                 Some(_) => match item.policy {
                     Policy::Keep => {}
-                    Policy::Override => {
-                        let origin = self.origin(&item.clause);
-                        let done = self.draft.replace(&pointer, item.overlay.to_json(), &origin);
-                        done.map_err(|misfit| error(&item.clause, misfit))?;
-                    }
+                    Policy::Override => self.change(&item.clause, |draft, origin| {
+                        draft.replace(&pointer, item.overlay.to_json(), origin)
+                    })?,
                     policy => {
                         let sentence = format!("`{}` in `{name}` has another value already", item.key);
                         return Err(conflict(item, policy, sentence));
@@ -137,13 +133,11 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         if self.draft.at(map).is_none() {
             let whole = Overlay::map(new.iter().map(|item| (item.key.clone(), item.overlay.clone())));
             let clause = if new.len() == 1 { first.clause.clone() } else { first.clause.list() };
-            let origin = self.origin(&clause);
-            return self.draft.set(map, whole.to_json(), &origin).map_err(|misfit| error(&clause, misfit));
+            return self.change(&clause, |draft, origin| draft.set(map, whole.to_json(), origin));
         }
         for item in new {
-            let origin = self.origin(&item.clause);
-            let done = self.draft.set(&map.child(&item.key), item.overlay.to_json(), &origin);
-            done.map_err(|misfit| error(&item.clause, misfit))?;
+            let pointer = map.child(&item.key);
+            self.change(&item.clause, |draft, origin| draft.set(&pointer, item.overlay.to_json(), origin))?;
         }
         Ok(())
     }
@@ -159,6 +153,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         items.into_iter().filter(|item| !claimed(item)).collect()
     }
 
+    /// Tells items that are new from those that are there, with what becomes of the latter.
     fn sort(
         &self,
         list: &Pointer,
@@ -192,15 +187,10 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         sorted: &Sorted<'r>,
     ) -> Result<(), Failure> {
         for (index, item) in &sorted.overriding {
-            let origin = self.origin(&item.clause);
-            let done = overlay_onto::overlay_onto(
-                self.draft,
-                &list.item(*index),
-                &item.overlay,
-                schema.item(),
-                &origin,
-            );
-            done.map_err(|misfit| error(&item.clause, misfit))?;
+            let place = list.item(*index);
+            self.change(&item.clause, |draft, origin| {
+                overlay_onto::overlay_onto(draft, &place, &item.overlay, schema.item(), origin)
+            })?;
         }
         Ok(())
     }
@@ -208,21 +198,18 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     /// Inserts one after the other, or adds the whole list where there is none.
     fn insert(&mut self, list: &Pointer, insertions: Insertions<'r>) -> Result<(), Failure> {
         let Some((_, first)) = insertions.first().copied() else { return Ok(()) };
-        if self.draft.at(list).is_none() {
+        let Some(length) = self.draft.at(list).map(|list| list.items().len()) else {
             let clause = if insertions.len() == 1 { first.clause.clone() } else { first.clause.list() };
             let mut whole = Vec::new();
             for (index, item) in insertions {
                 whole.insert(index.min(whole.len()), item.overlay.clone());
             }
-            let origin = self.origin(&clause);
-            let done = self.draft.set(list, Overlay::List(whole).to_json(), &origin);
-            return done.map_err(|misfit| error(&clause, misfit));
-        }
-        let lengths = self.existing(list).len()..;
-        for (length, (index, item)) in lengths.zip(insertions) {
-            let origin = self.origin(&item.clause);
-            let done = self.draft.insert(list, index, length, item.overlay.to_json(), &origin);
-            done.map_err(|misfit| error(&item.clause, misfit))?;
+            let whole = Overlay::List(whole).to_json();
+            return self.change(&clause, |draft, origin| draft.set(list, whole, origin));
+        };
+        for (length, (index, item)) in (length..).zip(insertions) {
+            let json = item.overlay.to_json();
+            self.change(&item.clause, |draft, origin| draft.insert(list, index, length, json, origin))?;
         }
         Ok(())
     }
@@ -231,13 +218,19 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         self.draft.at(list).map(View::items).unwrap_or_default()
     }
 
-    fn origin(&self, clause: &Clause) -> Origin {
-        Origin {
+    /// Changes the draft on behalf of `clause`.
+    fn change(
+        &mut self,
+        clause: &Clause,
+        change: impl FnOnce(&mut Draft<'_>, &Origin) -> Result<(), Misfit>,
+    ) -> Result<(), Failure> {
+        let origin = Origin {
             rule: Arc::clone(&self.rule.name),
             clause: clause.text.clone(),
             source: Arc::clone(&self.rule.source),
             line: clause.at.line,
-        }
+        };
+        change(self.draft, &origin).map_err(|Misfit(sentence)| invalid(clause, sentence))
     }
 }
 
@@ -245,11 +238,10 @@ fn difference(list: &str, found: View<'_>, item: &Item) -> String {
     let key = &item.key;
     match list {
         "volumes" => {
-            let here =
-                found.entries().into_iter().map(|(name, _)| name.into_owned()).find(|name| name != "name");
-            let wanted =
-                item.overlay.members().iter().map(|member| member.name.as_str()).find(|name| *name != "name");
-            let (here, wanted) = (here.unwrap_or_default(), wanted.unwrap_or_default());
+            let here = found.entries().into_iter().map(|(name, _)| name.into_owned());
+            let wanted = item.overlay.members().iter().map(|member| member.name.clone());
+            let here = here.filter(|name| name != "name").collect::<Vec<_>>().join(", ");
+            let wanted = wanted.filter(|name| name != "name").collect::<Vec<_>>().join(", ");
             format!("volume `{key}` exists already and differs (`{here}` in the pod, `{wanted}` in the rule)")
         }
         "containers" | "initContainers" => format!("container `{key}` exists already and differs"),
@@ -263,6 +255,6 @@ fn conflict(item: &Item, policy: Policy, sentence: String) -> Failure {
     Failure { clause: item.clause.clone(), sentence, conflict: Some(policy) }
 }
 
-fn error(clause: &Clause, misfit: Misfit) -> Failure {
-    Failure { clause: clause.clone(), sentence: misfit.0, conflict: None }
+fn invalid(clause: &Clause, sentence: String) -> Failure {
+    Failure { clause: clause.clone(), sentence, conflict: None }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{CONTAINER_LISTS, Failure, Merge, conflict, error, place};
+use super::{CONTAINER_LISTS, Failure, Merge, conflict, place};
 use crate::rule::{Clause, Injected, Item, Policy};
 use crate::subject::text;
 use crate::yaml::quote;
@@ -69,7 +69,6 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             return Ok(());
         }
         let clause = Clause { text: format!("{}.position", item.clause.text), at: item.clause.at };
-        let origin = self.origin(&clause);
-        self.draft.set(&pointer, quote(user), &origin).map_err(|misfit| error(&clause, misfit))
+        self.change(&clause, |draft, origin| draft.set(&pointer, quote(user), origin))
     }
 }

@@ -4,25 +4,22 @@ use std::collections::HashSet;
 
 use vestibule_patch::{Pointer, View};
 
-use super::{CONTAINER_LISTS, Failure, Merge, present};
+use super::{CONTAINER_LISTS, Failure, Merge, invalid, present};
 use crate::overlay::Overlay;
 use crate::rule::{Clause, Item, Policy};
 use crate::subject::text;
 
-impl Merge<'_, '_, '_, '_> {
+impl<'r> Merge<'_, 'r, '_, '_> {
     /// Every mount that the rule brings has a volume.
     pub(super) fn verify(&self) -> Result<(), Failure> {
+        let mounts = self.mounts();
+        if mounts.is_empty() {
+            return Ok(());
+        }
         let volumes = self.existing(&self.scene.layout.spec.child("volumes"));
         let volumes: HashSet<String> =
             volumes.into_iter().filter_map(|volume| text(Some(volume), "name")).collect();
-        let in_containers = self.rule.injected.iter().flat_map(|one| {
-            let mounts = one.item.overlay.get("volumeMounts").map(Overlay::items).unwrap_or_default();
-            mounts.iter().map(|mount| (&one.item.clause, mount))
-        });
-        let selected = self.rule.blocks.iter().filter(|block| !self.selected(&block.select).is_empty());
-        let lists = selected.flat_map(|block| &block.lists).filter(|list| list.member == "volumeMounts");
-        let in_blocks = lists.flat_map(|list| &list.items).map(|item| (&item.clause, &item.overlay));
-        for (clause, mount) in in_containers.chain(in_blocks) {
+        for (clause, mount) in mounts {
             let volume = mount.text("name").unwrap_or_default();
             if !volumes.contains(volume) {
                 let sentence = format!("a mount names volume `{volume}`, which the pod does not have");
@@ -30,6 +27,19 @@ impl Merge<'_, '_, '_, '_> {
             }
         }
         Ok(())
+    }
+
+    fn mounts(&self) -> Vec<(&'r Clause, &'r Overlay)> {
+        let in_containers = self.rule.injected.iter().flat_map(|one| {
+            let mounts = one.item.overlay.get("volumeMounts").map(Overlay::items).unwrap_or_default();
+            mounts.iter().map(|mount| (&one.item.clause, mount))
+        });
+        let in_blocks = self.rule.blocks.iter().flat_map(|block| {
+            let lists = block.lists.iter().filter(|list| list.member == "volumeMounts");
+            // A block that is for none of the containers mounts nothing.
+            lists.filter(|_| !self.selected(&block.select).is_empty()).flat_map(|list| &list.items)
+        });
+        in_containers.chain(in_blocks.map(|item| (&item.clause, &item.overlay))).collect()
     }
 
     /// A template whose labels no longer fit its workload's selector is refused by the API server.
@@ -98,8 +108,4 @@ fn clash(mine: &Overlay, theirs: View<'_>) -> Option<String> {
     }
     let name = mine.text("name").filter(|name| !name.is_empty())?;
     (text(Some(theirs), "name").as_deref() == Some(name)).then(|| format!("port name `{name}`"))
-}
-
-fn invalid(clause: &Clause, sentence: String) -> Failure {
-    Failure { clause: clause.clone(), sentence, conflict: None }
 }
