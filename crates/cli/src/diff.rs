@@ -84,8 +84,10 @@ fn lines<'t>(before: &[&'t str], after: &[&'t str]) -> Vec<Line<'t>> {
 fn middle<'t>(before: &[&'t str], after: &[&'t str]) -> Vec<Line<'t>> {
     let width = after.len() + 1;
     // How long the common subsequence of what follows is, for each pair of positions.
-    let mut lengths = vec![0_u32; if before.len() * after.len() > MAX_PAIRS { 0 } else { (before.len() + 1) * width }];
-    let length = |lengths: &[u32], i: usize, j: usize| lengths.get(i * width + j).copied().unwrap_or_default();
+    let mut lengths =
+        vec![0_u32; if before.len() * after.len() > MAX_PAIRS { 0 } else { (before.len() + 1) * width }];
+    let length =
+        |lengths: &[u32], i: usize, j: usize| lengths.get(i * width + j).copied().unwrap_or_default();
     for (i, one) in before.iter().enumerate().rev() {
         for (j, other) in after.iter().enumerate().rev() {
             let best = if one == other {
@@ -106,7 +108,9 @@ fn middle<'t>(before: &[&'t str], after: &[&'t str]) -> Vec<Line<'t>> {
                 lines.push(Line::Same(one));
                 (i, j) = (i + 1, j + 1);
             }
-            (Some(one), other) if other.is_none() || length(&lengths, i + 1, j) >= length(&lengths, i, j + 1) => {
+            (Some(one), other)
+                if other.is_none() || length(&lengths, i + 1, j) >= length(&lengths, i, j + 1) =>
+            {
                 lines.push(Line::Removed(one));
                 i += 1;
             }
@@ -125,7 +129,8 @@ mod tests {
 
     fn shown(before: &str, after: &str) -> String {
         let lines = hunks(before, after).into_iter().flat_map(|hunk| {
-            let head = format!("@@ -{},{} +{},{} @@", hunk.before.0, hunk.before.1, hunk.after.0, hunk.after.1);
+            let head =
+                format!("@@ -{},{} +{},{} @@", hunk.before.0, hunk.before.1, hunk.after.0, hunk.after.1);
             let lines = hunk.lines.into_iter().map(|line| match line {
                 Line::Same(text) => format!(" {text}"),
                 Line::Removed(text) => format!("-{text}"),

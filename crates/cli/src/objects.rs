@@ -8,6 +8,8 @@ use vestibule::patch::Document;
 use vestibule_rules::yaml::{self, Node};
 use vestibule_rules::{Code, Diagnostic, Position};
 
+use crate::Failure;
+
 /// An object as it was written, and where.
 pub(crate) struct Object {
     /// JSON, members in the order they came in.
@@ -29,7 +31,7 @@ static NO_KIND: Code = Code {
 };
 
 /// Reads all objects of all `files`; `-` is stdin.
-pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Object>, CommandError> {
+pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Object>, Failure> {
     let mut objects = Vec::new();
     let mut findings = Vec::new();
     for file in files {
@@ -40,10 +42,10 @@ pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Object>, CommandError> {
         }
     }
     if !findings.is_empty() {
-        return Err(CommandError::input(listed(&findings)));
+        return Err(Failure::Findings(findings));
     }
     if objects.is_empty() {
-        return Err(CommandError::input("there is no object in the files given"));
+        return Err(CommandError::input("there is no object in the files given").into());
     }
     Ok(objects)
 }
@@ -65,11 +67,6 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Object>, Vec<Diagnosti
         }
     }
     if findings.is_empty() { Ok(objects) } else { Err(findings) }
-}
-
-/// Findings one below the other, the way a compiler prints them.
-pub(crate) fn listed(findings: &[Diagnostic]) -> String {
-    findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 impl Object {

@@ -52,17 +52,35 @@ mod tests {
 
     #[test]
     fn yaml_keeps_order_and_types() {
-        let json = r#"{"kind":"Pod","apiVersion":"v1","a":["on","1",1.0,null,{"b":{},"c":[]}],"n":12345678901234567890}"#;
-        let expected = "kind: Pod\napiVersion: v1\na:\n- \"on\"\n- \"1\"\n- 1.0\n- null\n- b: {}\n  c: []\nn: 12345678901234567890\n";
+        let json = r#"{"kind":"Pod","apiVersion":"v1","a":["on","1",1.0,null,{"b":{},"c":[]}],"big":12345678901234567890}"#;
+        let expected = "kind: Pod\napiVersion: v1\na:\n- \"on\"\n- \"1\"\n- 1.0\n- null\n- b: {}\n  c: []\nbig: 12345678901234567890\n";
         assert_eq!(yaml(json).unwrap(), expected);
     }
 
     #[test]
     fn what_is_written_is_read_back() {
-        for text in ["", " a", "a: b", "# a", "a #b", "- a", "~", "0x1f", "1e3", "é\u{2028}\u{7f}", "a\n b\n", "\n\na\n\n", "'\"", "a\tb", "%a"] {
+        for text in [
+            "",
+            " a",
+            "a: b",
+            "# a",
+            "a #b",
+            "- a",
+            "~",
+            "0x1f",
+            "1e3",
+            "é\u{2028}\u{7f}",
+            "a\n b\n",
+            "\n\na\n\n",
+            "'\"",
+            "a\tb",
+            "%a",
+        ] {
             let json = serde_json::json!({"a": [text, {"b": text}], text: 1}).to_string();
             let yaml = yaml(&json).unwrap();
-            let [document] = &*vestibule_rules::yaml::read("test", &yaml).unwrap() else { panic!("one document") };
+            let [document] = &*vestibule_rules::yaml::read("test", &yaml).unwrap() else {
+                panic!("one document")
+            };
             let read: serde_json::Value = serde_json::from_str(&document.to_json()).unwrap();
             assert_eq!(read, serde_json::from_str::<serde_json::Value>(&json).unwrap(), "{yaml}");
         }

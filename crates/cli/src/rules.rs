@@ -28,7 +28,12 @@ impl Labels {
             Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
             _ => Err(format!("`{term}` is no label: write KEY=VALUE, with commas between")),
         };
-        text.split(',').map(str::trim).filter(|term| !term.is_empty()).map(pair).collect::<Result<_, _>>().map(Self)
+        text.split(',')
+            .map(str::trim)
+            .filter(|term| !term.is_empty())
+            .map(pair)
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 }
 

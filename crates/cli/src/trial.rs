@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     #[arg(long, short, default_value = "default")]
     namespace: String,
     /// What to print.
-    #[arg(long, short, value_enum, default_value = "diff")]
+    #[arg(long, short, value_enum, default_value = "diff", value_name = "FORMAT")]
     output: Format,
     /// When to colour. `auto` minds NO_COLOR and CLICOLOR_FORCE.
     #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
@@ -105,9 +105,10 @@ impl Arguments {
 
     fn read_objects(&self) -> Result<Vec<Object>, Failure> {
         if self.files.is_empty() {
-            return objects::parse("sample.yaml", include_str!("trial/sample.yaml")).map_err(Failure::Findings);
+            return objects::parse("built-in sample", include_str!("trial/sample.yaml"))
+                .map_err(Failure::Findings);
         }
-        Ok(objects::read(&self.files)?)
+        objects::read(&self.files)
     }
 
     fn namespaces(&self) -> Namespaces {
@@ -129,8 +130,11 @@ impl Arguments {
             Some(rules) => {
                 let labels = self.namespace_labels.iter().flat_map(|labels| &labels.0);
                 let labels: Vec<String> = labels.map(|(key, value)| format!("{key}={value}")).collect();
-                let labels =
-                    if labels.is_empty() { String::new() } else { format!(" --namespace-labels {}", labels.join(",")) };
+                let labels = if labels.is_empty() {
+                    String::new()
+                } else {
+                    format!(" --namespace-labels {}", labels.join(","))
+                };
                 format!(
                     "next: {program} serve --rules {}{labels} --listen 127.0.0.1:10250 --identity local:identity",
                     rules.display()

@@ -15,7 +15,7 @@ pub enum StartError {
     /// A review does not carry its namespace's labels, and nobody else knows them.
     #[error(
         "these rules ask for labels of namespaces, which a review does not carry: {}; say them with \
-         --namespace-labels k=v,... (for every namespace), or name the cluster with --kubeconfig FILE",
+         --namespace-labels k=v,... (for every namespace); `serve` can also ask the cluster of --kubeconfig FILE",
         rules.join(", ")
     )]
     NamespacesUnknown {

@@ -47,7 +47,9 @@ pub fn load(path: &Path) -> Result<RuleSet, LoadError> {
 ///
 /// # Errors
 /// Everything that is wrong with any of the documents, at once.
-pub fn compile<'s>(sources: impl IntoIterator<Item = (&'s str, &'s str)>) -> Result<RuleSet, Vec<Diagnostic>> {
+pub fn compile<'s>(
+    sources: impl IntoIterator<Item = (&'s str, &'s str)>,
+) -> Result<RuleSet, Vec<Diagnostic>> {
     RuleSet::load(sources, keys::schema("", "v1", "Pod"))
 }
 

@@ -78,8 +78,12 @@ fn parts(value: View<'_>) -> String {
 }
 
 fn label(item: View<'_>) -> Option<String> {
-    let named = |key| item.get(key).map(|value| value.as_str().unwrap_or_else(|| value.to_json()).into_owned());
-    named("name").filter(|_| item.get("mountPath").is_none()).or_else(|| named("mountPath")).or_else(|| named("containerPort"))
+    let named =
+        |key| item.get(key).map(|value| value.as_str().unwrap_or_else(|| value.to_json()).into_owned());
+    named("name")
+        .filter(|_| item.get("mountPath").is_none())
+        .or_else(|| named("mountPath"))
+        .or_else(|| named("containerPort"))
 }
 
 #[cfg(test)]
@@ -90,12 +94,27 @@ mod tests {
     fn parts_of_a_pod_are_called_by_their_names() {
         let pod = r#"{"metadata":{"labels":{}},"spec":{"containers":[{"name":"app","env":[{"name":"A"}]}]}}"#;
         for (operation, expected) in [
-            (r#"{"op":"add","path":"/spec/containers/0/env/0","value":{"name":"T"}}"#, "spec.containers[app].env[T]"),
+            (
+                r#"{"op":"add","path":"/spec/containers/0/env/0","value":{"name":"T"}}"#,
+                "spec.containers[app].env[T]",
+            ),
             (r#"{"op":"add","path":"/spec/containers/-","value":{"name":"x"}}"#, "spec.containers[x]"),
-            (r#"{"op":"replace","path":"/spec/containers/0/env/0/value","value":"1"}"#, "spec.containers[app].env[A].value"),
-            (r#"{"op":"add","path":"/spec/volumes","value":[{"name":"a"},{"name":"b"}]}"#, "spec.volumes[a, b]"),
-            (r#"{"op":"add","path":"/spec/containers/0/volumeMounts","value":[{"name":"a","mountPath":"/a"}]}"#, "spec.containers[app].volumeMounts[/a]"),
-            (r#"{"op":"add","path":"/metadata/labels/example.com~1a","value":"b"}"#, "metadata.labels[example.com/a]"),
+            (
+                r#"{"op":"replace","path":"/spec/containers/0/env/0/value","value":"1"}"#,
+                "spec.containers[app].env[A].value",
+            ),
+            (
+                r#"{"op":"add","path":"/spec/volumes","value":[{"name":"a"},{"name":"b"}]}"#,
+                "spec.volumes[a, b]",
+            ),
+            (
+                r#"{"op":"add","path":"/spec/containers/0/volumeMounts","value":[{"name":"a","mountPath":"/a"}]}"#,
+                "spec.containers[app].volumeMounts[/a]",
+            ),
+            (
+                r#"{"op":"add","path":"/metadata/labels/example.com~1a","value":"b"}"#,
+                "metadata.labels[example.com/a]",
+            ),
             (r#"{"op":"add","path":"/metadata/annotations","value":{"a":"b"}}"#, "metadata.annotations[a]"),
             (r#"{"op":"remove","path":"/spec/containers/0/env/0"}"#, "spec.containers[app].env[A]"),
         ] {

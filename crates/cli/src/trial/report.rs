@@ -126,15 +126,15 @@ impl Report<'_> {
             writeln!(text, "  {:what$}  {:whos$}  {place}", why.what, who(&why.rule, &why.clause))?;
         }
         if !pass.idle.is_empty() {
-            writeln!(text, "{}", self.palette.paint(Style::Heading, "left alone by"))?;
+            writeln!(text, "{}", self.palette.paint(Style::Heading, "the other rules"))?;
         }
         for idle in &pass.idle {
             let why = match &idle.because {
                 Because::Skipped { reason, sentence } => format!("{reason}: {sentence}"),
-                Because::Denied => "it refuses the object".to_owned(),
-                Because::NothingToDo => "everything it asks for is there".to_owned(),
+                Because::Denied => "denied: it refuses the object".to_owned(),
+                Because::NothingToDo => "unchanged: everything it asks for is there".to_owned(),
             };
-            writeln!(text, "  rule {}, {why}  {}", idle.rule, self.palette.paint(Style::Faint, &idle.place))?;
+            writeln!(text, "  {}, {why}  {}", idle.rule, self.palette.paint(Style::Faint, &idle.place))?;
         }
         Ok(())
     }

@@ -4,16 +4,16 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use vestibule::command::CommandError;
 use vestibule::identity::{Identity, Local};
 use vestibule::patch::{Document, Operation};
 use vestibule::{Options, Registration, Shutdown, Target};
-use vestibule_caller::{Caller, FailurePolicy, Hook, Outcome, Review, judge};
+use vestibule_caller::{Caller, Hook, Outcome, Review, judge};
 use vestibule_injector::Namespaces;
-use vestibule_rules::RuleSet;
+use vestibule_rules::{Change, RuleSet};
 
-use super::recorder::{Heard, Recorder};
+use super::recorder::{Heard, Idle, Recorder};
 
 const NAME: &str = "localhost";
 
@@ -28,7 +28,6 @@ pub(super) struct Road {
 /// An entry of the registration.
 struct Registered {
     hook: Hook,
-    policy: FailurePolicy,
     /// Group and resource, for CREATE.
     resources: Vec<(String, String)>,
 }
@@ -44,9 +43,11 @@ pub(super) struct Traveller {
 /// What became of it.
 #[derive(Default)]
 pub(super) struct Passage {
-    pub(super) operations: Vec<Operation>,
+    /// In the order they apply.
+    pub(super) changes: Vec<Change>,
+    /// Rules that changed nothing.
+    pub(super) idle: Vec<Idle>,
     pub(super) warnings: Vec<String>,
-    pub(super) heard: Heard,
     pub(super) refusal: Option<Refusal>,
     /// Whether there is a hook for it at all.
     pub(super) called: bool,
@@ -69,7 +70,8 @@ impl Road {
         let target = Target::url(&format!("https://{NAME}")).map_err(CommandError::running)?;
         let registration = app.registration(&target, &ca_bundle).map_err(CommandError::running)?;
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let bound = app.bind(Options::new(listen, Arc::new(identity))).await.map_err(CommandError::running)?;
+        let bound =
+            app.bind(Options::new(listen, Arc::new(identity))).await.map_err(CommandError::running)?;
         let caller =
             Caller::new(bound.address(), NAME, ca_bundle.as_bytes()).map_err(CommandError::running)?;
         let shutdown = bound.shutdown();
@@ -83,9 +85,11 @@ impl Road {
         let mut document = Document::parse(&traveller.json)?;
         let mut object: Value = serde_json::from_str(&traveller.json)?;
         for registered in self.hooks.iter().filter(|registered| registered.wants(traveller)) {
-            let review = Review::create(object.clone()).build()?;
+            let review = Review::create(object).build()?;
             let answer = self.caller.call(&review, &registered.hook).await?;
+            let Heard { changes, idle } = self.recorder.take();
             passage.called = true;
+            passage.idle.extend(idle);
             let allowed = match judge(&review, &registered.hook, &answer) {
                 Outcome::Allowed(allowed) => allowed,
                 Outcome::Denied(denied) => {
@@ -93,20 +97,23 @@ impl Road {
                     passage.refusal = Some(Refusal { reason: denied.reason, message: denied.message });
                     break;
                 }
-                Outcome::Failed(failed) => {
-                    anyhow::bail!("{} (failurePolicy {:?})", failed.message, registered.policy)
-                }
+                Outcome::Failed(failed) => anyhow::bail!("{}", failed.message),
             };
             passage.warnings.extend(allowed.warnings.shown);
-            let operations = allowed.patch.map(serde_json::from_value::<Vec<Operation>>).transpose()?;
-            let operations = operations.unwrap_or_default();
+            // The rules' own operations keep the order of members and the digits of numbers, which the caller's plain
+            // JSON does not; that they are what came over the wire, and mean the same to another implementation of
+            // RFC 6902, is made sure of here.
+            let operations: Vec<Operation> = changes.iter().map(|change| change.operation.clone()).collect();
+            let sent = serde_json::to_value(&operations)?;
+            anyhow::ensure!(
+                allowed.patch.unwrap_or_else(|| json!([])) == sent,
+                "the answer holds another patch"
+            );
             document.apply_all(&operations)?;
             object = serde_json::from_str(&document.to_json())?;
-            // Two implementations of RFC 6902 must come to the same.
-            anyhow::ensure!(allowed.object.as_ref() == Some(&object), "the patch has two readings; please report it");
-            passage.operations.extend(operations);
+            anyhow::ensure!(allowed.object.as_ref() == Some(&object), "the patch has two readings");
+            passage.changes.extend(changes);
         }
-        passage.heard = self.recorder.take();
         Ok(passage)
     }
 }
@@ -142,10 +149,6 @@ fn hooks(registration: Registration) -> Vec<Registered> {
         Registered {
             hook: Hook::mutating(&webhook.name, path)
                 .timeout(Duration::from_secs(webhook.timeout_seconds.unwrap_or(10).unsigned_abs().into())),
-            policy: match webhook.failure_policy.as_deref() {
-                Some("Ignore") => FailurePolicy::Ignore,
-                _ => FailurePolicy::Fail,
-            },
             resources: resources.collect(),
         }
     });

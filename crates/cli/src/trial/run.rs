@@ -90,7 +90,7 @@ impl Pass {
         let traveller = Traveller { json: pod::in_namespace(json, namespace)?, group, resource };
         let passage = road.walk(&traveller).await?;
         self.called |= passage.called;
-        self.idle.extend(passage.heard.idle);
+        self.idle.extend(passage.idle);
         self.warnings.extend(passage.warnings);
         self.refusal = passage.refusal;
         if self.refusal.is_some() {
@@ -98,8 +98,9 @@ impl Pass {
         }
         let words = prefix.trim_start_matches('/').replace('/', ".");
         let words = if words.is_empty() { words } else { format!("{words}.") };
-        self.reasons.extend(explain::explain(&passage.heard.changes, &traveller.json, &words)?);
-        let operations = pod::graft(&passage.operations, prefix, &self.after)?;
+        self.reasons.extend(explain::explain(&passage.changes, &traveller.json, &words)?);
+        let operations: Vec<Operation> = passage.changes.into_iter().map(|change| change.operation).collect();
+        let operations = pod::graft(&operations, prefix, &self.after)?;
         self.after = pod::applied(&operations, &self.after)?;
         self.operations.extend(operations);
         Ok(())

@@ -1,0 +1,109 @@
+//! A folder with files, and the binary run in it.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+
+use tempfile::TempDir;
+
+/// TARGET into every pod of `app: web`.
+pub(crate) const TARGET: &str = "\
+apiVersion: vestibule.dev/v1alpha1
+kind: Injection
+metadata:
+  name: target
+spec:
+  match: {objects: {labels: {app: web}}}
+  containers:
+  - select: {all: true}
+    env: [{name: TARGET, value: hall}]
+";
+
+/// A required volume; a pod that has another of this name is refused.
+pub(crate) const REQUIRED: &str = "\
+apiVersion: vestibule.dev/v1alpha1
+kind: Injection
+metadata:
+  name: data
+spec:
+  required: true
+  match: {objects: {labels: {app: web}}}
+  volumes: [{name: data, emptyDir: {}}]
+";
+
+pub(crate) const POD: &str = "\
+apiVersion: v1
+kind: Pod
+metadata: {name: web, labels: {app: web}}
+spec:
+  futureField: {ratio: 1.0, big: 12345678901234567890}
+  containers: [{name: app, image: nginx}]
+";
+
+pub(crate) struct Folder(TempDir);
+
+pub(crate) struct Done {
+    pub(crate) status: ExitStatus,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Folder {
+    pub(crate) fn with(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        Self(folder)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// `vestibule ARGUMENTS`, words split at spaces, without the variables of whoever runs the tests.
+    pub(crate) fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_vestibule"));
+        command.args(arguments.split_whitespace()).current_dir(self.path());
+        for variable in
+            ["NO_COLOR", "CLICOLOR_FORCE", "CARGO_MANIFEST_DIR", "RUST_LOG", "KUBERNETES_SERVICE_HOST"]
+        {
+            command.env_remove(variable);
+        }
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &str) -> Done {
+        self.run_with_stdin(arguments, "")
+    }
+
+    pub(crate) fn run_with_stdin(&self, arguments: &str, stdin: &str) -> Done {
+        let mut command = self.command(arguments);
+        finish(command.stdin(Stdio::piped()), stdin)
+    }
+}
+
+impl Done {
+    pub(crate) fn code(&self) -> i32 {
+        self.status.code().expect("ended by itself")
+    }
+
+    /// What was printed, where the command must have succeeded.
+    pub(crate) fn stdout(self) -> String {
+        assert_eq!(self.code(), 0, "{}", self.err);
+        self.out
+    }
+}
+
+pub(crate) fn finish(command: &mut Command, stdin: &str) -> Done {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    if let Some(mut pipe) = child.stdin.take() {
+        pipe.write_all(stdin.as_bytes()).unwrap();
+    }
+    let output = child.wait_with_output().unwrap();
+    Done {
+        status: output.status,
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}

@@ -1,0 +1,8 @@
+//! The binary as users meet it.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+mod fixture;
+mod manifests;
+mod serve;
+mod trial;
+mod trial_formats;

@@ -1,0 +1,82 @@
+//! `vestibule manifests`: what a cluster is told.
+
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::{Value, json};
+
+use crate::fixture::{Folder, REQUIRED, TARGET};
+
+fn registration(folder: &Folder, arguments: &str) -> Value {
+    let command =
+        format!("manifests --only registration --rules rules.yaml --identity local:identity {arguments}");
+    let yaml = folder.run(&command).stdout();
+    let documents = vestibule_rules::yaml::read("stdout", &yaml).unwrap();
+    assert_eq!(documents.len(), 1, "{yaml}");
+    serde_json::from_str(&documents[0].to_json()).unwrap()
+}
+
+#[test]
+fn the_registration_trusts_the_ca_in_the_folder() {
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
+    let registered = registration(&folder, "--service shop/injector");
+    let client = &registered["webhooks"][0]["clientConfig"];
+    let ca = std::fs::read(folder.path().join("identity/ca.crt")).unwrap();
+    assert_eq!(client["caBundle"], json!(k8s_openapi::ByteString(ca)));
+    assert_eq!(
+        client["service"],
+        json!({"namespace": "shop", "name": "injector", "path": "/mutate/best-effort", "port": 443})
+    );
+    // Printed again, the same CA.
+    assert_eq!(registration(&folder, "--service shop/injector"), registered);
+}
+
+#[test]
+fn the_key_is_its_owners_alone() {
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
+    registration(&folder, "--url https://127.0.0.1:10250");
+    let mode = |name: &str| folder.path().join(name).metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode("identity/ca.key"), 0o600);
+    assert_eq!(mode("identity"), 0o700);
+}
+
+#[test]
+fn required_rules_fail_closed_and_come_first() {
+    let deployments = TARGET.replace("spec:\n", "spec:\n  targets: [pods, deployments]\n");
+    let folder = Folder::with(&[("rules.yaml", &format!("{deployments}---\n{REQUIRED}"))]);
+    let registered = registration(&folder, "--url https://127.0.0.1:10250");
+    let [required, best_effort] = registered["webhooks"].as_array().unwrap().as_slice() else {
+        panic!("two hooks")
+    };
+    assert_eq!(required["failurePolicy"], "Fail");
+    assert_eq!(required["clientConfig"]["url"], "https://127.0.0.1:10250/mutate/required");
+    assert_eq!(
+        required["rules"],
+        json!([
+            {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]},
+        ])
+    );
+    assert_eq!(best_effort["failurePolicy"], "Ignore");
+    assert_eq!(
+        best_effort["rules"],
+        json!([
+            {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]},
+            {"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["deployments"]},
+        ])
+    );
+    let own = json!([{"key": "vestibule.dev/injector", "operator": "NotIn", "values": ["true"]}]);
+    assert_eq!(required["objectSelector"]["matchExpressions"], own);
+}
+
+#[test]
+fn nobody_is_asked_about_namespaces() {
+    let rules = TARGET.replace("objects: {labels: {app: web}}", "namespaces: {matchLabels: {team: blue}}");
+    registration(&Folder::with(&[("rules.yaml", &rules)]), "--service shop/injector");
+}
+
+#[test]
+fn without_a_place_there_is_nothing_to_register() {
+    let done =
+        Folder::with(&[("rules.yaml", TARGET)]).run("manifests --rules rules.yaml --identity local:identity");
+    assert_eq!(done.code(), 2);
+    assert!(done.err.contains("--service"), "{}", done.err);
+}

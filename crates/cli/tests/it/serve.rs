@@ -1,0 +1,161 @@
+//! `vestibule serve` as a process of its own.
+
+use std::io::{BufRead, BufReader, Lines, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use vestibule_caller::{Admission, Caller, FailurePolicy, Hook, Review};
+
+use crate::fixture::{Folder, REQUIRED, TARGET};
+
+struct Server {
+    child: Child,
+    log: Lines<BufReader<ChildStderr>>,
+    /// The first line of the log.
+    start: Value,
+}
+
+impl Server {
+    fn start(folder: &Folder, arguments: &str) -> Self {
+        let command = format!(
+            "serve --rules rules.yaml --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --identity local:identity {arguments}"
+        );
+        let mut child = folder.command(&command).stderr(Stdio::piped()).spawn().unwrap();
+        let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+        let start = serde_json::from_str(&log.next().unwrap().unwrap()).unwrap();
+        Self { child, log, start }
+    }
+
+    fn address(&self, which: &str) -> SocketAddr {
+        self.start[which].as_str().unwrap().parse().unwrap()
+    }
+
+    fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
+    }
+
+    /// The next line of the log that says `message`.
+    fn said(&mut self, message: &str) -> Value {
+        let lines = self.log.by_ref().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+        lines
+            .into_iter()
+            .find(|line| line["message"] == message)
+            .unwrap_or_else(|| panic!("no line says {message}"))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ended = self.child.kill().and_then(|()| self.child.wait());
+    }
+}
+
+fn admit(server: &Server, folder: &Folder, pod: Value, hook: &str) -> Admission {
+    let ca = std::fs::read(folder.path().join("identity/ca.crt")).unwrap();
+    let review = Review::create(pod).build().unwrap();
+    let hook = Hook::mutating(hook, &format!("/mutate/{hook}"));
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+        let caller = Caller::new(server.address("address"), "localhost", &ca).unwrap();
+        caller.admit(&review, &hook, FailurePolicy::Fail).await.unwrap()
+    })
+}
+
+fn pod() -> Value {
+    json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "labels": {"app": "web"}},
+           "spec": {"containers": [{"name": "app", "env": [{"name": "SECRET", "value": "hunter2"}]}]}})
+}
+
+#[test]
+fn the_first_line_says_where_who_and_what() {
+    let folder = Folder::with(&[("rules.yaml", &format!("{TARGET}---\n{REQUIRED}"))]);
+    let server = Server::start(&folder, "--dns injector.shop.svc");
+    assert_eq!(server.start["message"], "serving");
+    assert_eq!(server.start["names"], "injector.shop.svc");
+    assert_eq!(server.start["hooks"], "/mutate/required,/mutate/best-effort");
+    assert_ne!(server.address("address").port(), 0);
+}
+
+#[test]
+fn a_review_is_answered_and_leaves_one_line_without_values() {
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
+    let mut server = Server::start(&folder, "");
+    let Admission::Admitted { object: Some(object), .. } = admit(&server, &folder, pod(), "best-effort")
+    else {
+        panic!("admitted")
+    };
+    assert_eq!(object["spec"]["containers"][0]["env"][0], json!({"name": "TARGET", "value": "hall"}));
+    server.signal("-INT");
+    let rest: Vec<String> = server.log.by_ref().map(Result::unwrap).collect();
+    assert!(!rest.join("\n").contains("hunter2") && !rest.join("\n").contains("hall"), "{rest:?}");
+    let decisions: Vec<_> = rest.iter().filter(|line| line.contains("\"hook\"")).collect();
+    assert_eq!(decisions.len(), 1, "{rest:?}");
+}
+
+#[test]
+fn ctrl_c_ends_it_at_once_though_a_connection_is_open() {
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
+    let mut server = Server::start(&folder, "");
+    let idle = TcpStream::connect(server.address("address")).unwrap();
+    let started = Instant::now();
+    server.signal("-INT");
+    server.said("stopping: SIGINT");
+    assert!(server.child.wait().unwrap().success());
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    drop(idle);
+}
+
+#[test]
+fn sigterm_drains() {
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
+    let mut server = Server::start(&folder, "--drain-delay 60s");
+    assert!(get(&server, "/readyz").starts_with("HTTP/1.1 200"));
+    server.signal("-TERM");
+    server.said("draining: SIGTERM");
+    while !get(&server, "/readyz").starts_with("HTTP/1.1 503") {}
+    // Nobody is sent here any more; who comes all the same is answered.
+    assert!(matches!(admit(&server, &folder, pod(), "best-effort"), Admission::Admitted { .. }));
+    server.signal("-TERM");
+    server.said("ending at once: a second signal");
+    assert!(server.child.wait().unwrap().success());
+}
+
+#[test]
+fn after_the_drain_it_ends() {
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
+    let mut server = Server::start(&folder, "--drain-delay 0s");
+    assert!(matches!(admit(&server, &folder, pod(), "best-effort"), Admission::Admitted { .. }));
+    server.signal("-TERM");
+    server.said("stopped");
+    assert!(server.child.wait().unwrap().success());
+}
+
+#[test]
+fn rules_that_ask_for_namespaces_do_not_start_without() {
+    let rules = TARGET.replace("objects: {labels: {app: web}}", "namespaces: {matchLabels: {team: blue}}");
+    let folder = Folder::with(&[("rules.yaml", &rules)]);
+    let done = folder.run("serve --rules rules.yaml --listen 127.0.0.1:0 --identity local:identity");
+    assert_eq!(done.code(), 2);
+    assert!(done.err.contains("target; say them with --namespace-labels k=v,..."), "{}", done.err);
+    assert!(done.err.contains("--kubeconfig"), "{}", done.err);
+    Server::start(&folder, "--namespace-labels team=blue");
+}
+
+#[test]
+fn a_bad_kubeconfig_is_named() {
+    let folder = Folder::with(&[("rules.yaml", TARGET), ("config", "clusters: 3")]);
+    let done = folder
+        .run("serve --rules rules.yaml --listen 127.0.0.1:0 --identity local:identity --kubeconfig config");
+    assert_eq!(done.code(), 2);
+    assert!(done.err.contains("the kubeconfig config cannot be used"), "{}", done.err);
+}
+
+fn get(server: &Server, path: &str) -> String {
+    let mut stream = TcpStream::connect(server.address("probes")).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}

@@ -1,0 +1,145 @@
+//! `vestibule try`: what it says.
+
+use crate::fixture::{Folder, POD, REQUIRED, TARGET, finish};
+
+#[test]
+fn without_arguments_it_explains_a_sample() {
+    let done = Folder::with(&[]).run("try");
+    let out = done.out;
+    assert_eq!(done.status.code(), Some(0), "{}", done.err);
+    for line in [
+        "Pod shop/helloworld-go",
+        "+    - name: TARGET",
+        "+      value: Sample Injector v1",
+        "+    image: envoyproxy/envoy:v1.20.3",
+        "     fieldOfTheFuture:",
+        "second pass: no change",
+    ] {
+        assert!(out.lines().any(|shown| shown.starts_with(line)), "{line} in\n{out}");
+    }
+    let why = out.lines().find(|line| line.contains("spec.containers[user-container].env[TARGET]")).unwrap();
+    assert!(why.contains("rule env-target, containers[0].env[0]"), "{why}");
+    // The place is one of the shipped file.
+    let place = why.rsplit_once("examples/rules/env-target.yaml:").unwrap().1;
+    let rule = include_str!("../../../../examples/rules/env-target.yaml");
+    let line = rule.lines().nth(place.parse::<usize>().unwrap() - 1).unwrap();
+    assert!(line.contains("TARGET"), "{line}");
+    assert!(out.contains("nginx, not_opted_in: "), "{out}");
+    assert!(!out.contains('\x1b'), "colour without a terminal");
+    assert!(done.err.starts_with("next: vestibule try "), "{}", done.err);
+}
+
+#[test]
+fn what_it_prints_next_works_as_printed() {
+    let folder = Folder::with(&[]);
+    let done = folder.run("try");
+    let next = done.err.strip_prefix("next: vestibule ").unwrap().split("   ").next().unwrap();
+    assert_eq!(folder.run(next).code(), 0, "{next}");
+}
+
+#[test]
+fn colour_is_for_who_wants_it() {
+    let folder = Folder::with(&[]);
+    let coloured = |variables: &[(&str, &str)], arguments: &str| {
+        let mut command = folder.command(arguments);
+        finish(command.envs(variables.iter().copied()), "").stdout().contains("\x1b[32m+")
+    };
+    assert!(!coloured(&[], "try"));
+    assert!(coloured(&[], "try --color always"));
+    assert!(coloured(&[("CLICOLOR_FORCE", "1")], "try"));
+    assert!(!coloured(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], "try"));
+    assert!(!coloured(&[("CLICOLOR_FORCE", "1")], "try --color never"));
+    assert!(coloured(&[("NO_COLOR", "1")], "try --color always"));
+}
+
+#[test]
+fn a_bad_rule_is_shown_where_it_stands() {
+    let rules = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: x}\nspec:\n  optIn: pod\n  sidcars: []\n";
+    let done =
+        Folder::with(&[("rules.yaml", rules), ("pod.yaml", POD)]).run("try pod.yaml --rules rules.yaml");
+    assert_eq!(done.code(), 2);
+    assert!(done.err.contains("--> rules.yaml:6:3"), "{}", done.err);
+    assert!(done.err.contains("did you mean `sidecars`?"), "{}", done.err);
+    assert_eq!(done.out, "");
+}
+
+#[test]
+fn a_bad_object_is_shown_where_it_stands() {
+    for (text, place) in
+        [("kind: Pod\nkind: Job\n", "pod.yaml:2:1"), ("a: [", "pod.yaml:1:4"), ("a: 1\n", "pod.yaml:1:1")]
+    {
+        let done = Folder::with(&[("pod.yaml", text)]).run("try pod.yaml");
+        assert_eq!(done.code(), 2, "{text}");
+        assert!(done.err.contains(place), "{place} in {}", done.err);
+    }
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let folder = Folder::with(&[("pod.yaml", POD)]);
+    for arguments in ["try absent.yaml", "try pod.yaml --rules absent.yaml"] {
+        let done = folder.run(arguments);
+        assert_eq!(done.code(), 2);
+        assert!(done.err.contains("cannot read absent.yaml"), "{}", done.err);
+    }
+}
+
+#[test]
+fn rules_that_ask_for_namespaces_need_an_answer() {
+    let rules = TARGET.replace("objects: {labels: {app: web}}", "namespaces: {matchLabels: {team: blue}}");
+    let folder = Folder::with(&[("rules.yaml", &rules), ("pod.yaml", POD)]);
+    let unknown = folder.run("try pod.yaml --rules rules.yaml");
+    assert_eq!(unknown.code(), 2);
+    assert!(
+        unknown.err.contains("--namespace-labels k=v") && unknown.err.contains("--kubeconfig"),
+        "{}",
+        unknown.err
+    );
+    let blue = folder.run("try pod.yaml --rules rules.yaml --namespace-labels team=blue").stdout();
+    assert!(blue.contains("+ spec.containers[app].env[TARGET]"), "{blue}");
+    let red = folder.run("try pod.yaml --rules rules.yaml --namespace-labels team=red").stdout();
+    assert!(red.contains("target, namespace_not_matched: "), "{red}");
+}
+
+#[test]
+fn a_denial_is_told_and_ends_with_one() {
+    let pod = POD.replace("spec:\n", "spec:\n  volumes: [{name: data, hostPath: {path: /data}}]\n");
+    let folder = Folder::with(&[("rules.yaml", REQUIRED), ("pod.yaml", &pod)]);
+    for output in ["diff", "patch", "yaml", "json"] {
+        let done = folder.run(&format!("try pod.yaml --rules rules.yaml -o {output}"));
+        assert_eq!(done.code(), 1);
+        let words = r#"Error from server (Forbidden): admission webhook "required.injector.vestibule.dev" denied the request: "#;
+        assert!(done.err.starts_with(words), "{}", done.err);
+        assert!(done.err.contains("(rules.yaml:8)"), "{}", done.err);
+        assert!(output == "diff" || done.out.is_empty(), "{}", done.out);
+    }
+}
+
+#[test]
+fn what_is_there_already_stays() {
+    let folder = Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", POD)]);
+    let changed = folder.run("try pod.yaml --rules rules.yaml -o yaml").stdout();
+    let again = folder.run_with_stdin("try - --rules rules.yaml", &changed);
+    assert!(!again.out.contains("@@"), "{}", again.out);
+    assert!(again.out.contains("target, unchanged: "), "{}", again.out);
+    assert_eq!(folder.run_with_stdin("try - --rules rules.yaml -o yaml", &changed).stdout(), changed);
+}
+
+#[test]
+fn required_rules_come_first_and_both_hooks_are_asked() {
+    let rules = format!("{TARGET}---\n{REQUIRED}");
+    let folder = Folder::with(&[("rules.yaml", &rules), ("pod.yaml", POD)]);
+    let out = folder.run("try pod.yaml --rules rules.yaml").stdout();
+    let (volume, variable) =
+        (out.find("+ spec.volumes[data]").unwrap(), out.find("+ spec.containers[app].env[").unwrap());
+    assert!(volume < variable, "{out}");
+    assert!(out.contains("second pass: no change"));
+}
+
+#[test]
+fn help_shows_examples() {
+    for command in ["try", "serve", "manifests"] {
+        let help = Folder::with(&[]).run(&format!("{command} --help")).stdout();
+        assert!(help.contains(&format!("vestibule {command} ")) && help.contains("Example"), "{help}");
+    }
+}
