@@ -10,6 +10,16 @@ mod wire;
 ///
 /// Values stay the bytes they were written in, so that `1.0` and integers beyond 2^53 pass through unchanged. There is
 /// no `Debug`: a value may be somebody's secret. Print [`Operation::name`] and [`Operation::path`].
+///
+/// ```
+/// use vestibule_patch::{Operation, to_json};
+///
+/// let text = r#"[{"op":"add","path":"/size","value":1.0},{"op":"remove","path":"/owner"}]"#;
+/// let operations: Vec<Operation> = serde_json::from_str(text)?;
+/// assert_eq!(operations[0].path().as_str(), "/size");
+/// assert_eq!(to_json(&operations), text);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone)]
 pub enum Operation {
     /// Inserts into a list, or sets a member.

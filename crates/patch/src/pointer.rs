@@ -7,6 +7,16 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A place in a JSON document (RFC 6901), kept in its written form: `/metadata/annotations/example.com~1key`.
+///
+/// ```
+/// use vestibule_patch::Pointer;
+///
+/// let pointer = Pointer::root().child("annotations").child("example.com/key");
+/// assert_eq!(pointer.as_str(), "/annotations/example.com~1key");
+/// assert_eq!(pointer.tokens().last().as_deref(), Some("example.com/key"));
+/// # assert_eq!(pointer, pointer.as_str().parse()?);
+/// # Ok::<(), vestibule_patch::PointerError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pointer(String);
 

@@ -16,6 +16,18 @@ pub(crate) use canonical::Numbers;
 /// A value somewhere in a document, to look at. What was not asked for is not read.
 ///
 /// There is no `Debug`: a value may be somebody's secret.
+///
+/// ```
+/// use vestibule_patch::Document;
+///
+/// let document = Document::parse(r#"{"spec": {"containers": [{"name": "app"}]}}"#)?;
+/// let names: Vec<_> = document.at(&"/spec/containers".parse()?).into_iter()
+///     .flat_map(|containers| containers.items())
+///     .filter_map(|container| container.get("name")?.as_str())
+///     .collect();
+/// assert_eq!(names, ["app"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct View<'d>(Place<'d>);
 

@@ -71,10 +71,8 @@ impl Draft {
                     list.remove(from);
                     at -= usize::from(from < at);
                     list.insert(at, home);
-                    if from != at {
-                        let (from, path) = (place.item(from), place.item(at));
-                        self.operations.push(Operation::Move { from, path });
-                    }
+                    let (from, path) = (place.item(from), place.item(at));
+                    self.operations.push(Operation::Move { from, path });
                 }
                 // What is passed over here moves away later.
                 Target::Kept { home, .. } | Target::Replaced { home, .. } => {

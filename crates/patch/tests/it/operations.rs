@@ -46,6 +46,7 @@ fn examples_of_the_standard() {
         (r#"{"a":1}"#, r#"[{"op":"add","path":"","value":[]}]"#, "[]"),
         (r#"{"a":1}"#, r#"[{"op":"replace","path":"","value":7}]"#, "7"),
         (r#"{"a":1}"#, r#"[{"op":"move","from":"/a","path":"/a"}]"#, r#"{"a":1}"#),
+        (r#"{"a":1}"#, r#"[{"op":"move","from":"/a","path":"/ab"}]"#, r#"{"ab":1}"#),
         (r#"{"a":1}"#, r#"[{"op":"copy","from":"","path":"/b"}]"#, r#"{"a":1,"b":{"a":1}}"#),
         (r#"{"":1}"#, r#"[{"op":"replace","path":"/","value":2}]"#, r#"{"":2}"#),
         (r#"{"a":1,"a":2,"b":3}"#, r#"[{"op":"remove","path":"/a"}]"#, r#"{"b":3}"#),

@@ -91,7 +91,7 @@ pub(crate) struct Tape {
 }
 
 pub(crate) fn tape() -> impl Strategy<Value = Tape> {
-    (any::<u64>(), 0..160_u32).prop_map(|(state, left)| Tape { state, left })
+    (any::<u64>(), 0..120_u32).prop_map(|(state, left)| Tape { state, left })
 }
 
 impl Tape {

@@ -164,12 +164,71 @@ fn a_number_is_replaced_only_if_it_is_written_otherwise() {
 }
 
 #[test]
-fn an_item_reaches_its_place_in_a_list_the_types_have_shortened() {
+fn what_nobody_changed_is_not_added() {
     check(
-        r#"{"set":["a","b"]}"#,
-        r#"{"set":["a","b","c"]}"#,
-        r#"{"set":["A","b"]}"#,
-        r#"[{"op":"add","path":"/set/2","value":"c"}]"#,
-        r#"{"set":["A","b","c"]}"#,
+        r#"{"named":[],"x":1}"#,
+        r#"{"named":[],"x":2}"#,
+        r#"{"x":1}"#,
+        r#"[{"op":"replace","path":"/x","value":2}]"#,
+        r#"{"x":2}"#,
+    );
+    check(
+        r#"{"named":[{"name":"a"},{"name":"default"}]}"#,
+        r#"{"named":[{"name":"a"},{"name":"default"},{"name":"new"}]}"#,
+        r#"{"named":[{"name":"a"}]}"#,
+        r#"[{"op":"add","path":"/named/1","value":{"name":"new"}}]"#,
+        r#"{"named":[{"name":"a"},{"name":"new"}]}"#,
+    );
+}
+
+#[test]
+fn what_is_there_already_is_not_written() {
+    check(r#"{"x":1}"#, r#"{"x":2}"#, r#"{"x":2}"#, "[]", r#"{"x":2}"#);
+}
+
+#[test]
+fn items_whose_key_decoding_has_changed_are_known_by_their_place() {
+    check(
+        r#"{"named":[{"name":"a"},{"name":"b"}],"set":["a","b"]}"#,
+        r#"{"named":[{"name":"a","x":1},{"name":"b"}],"set":["a","b","c"]}"#,
+        r#"{"named":[{"name":"A","unknown":1},{"name":"b"}],"set":["A","b"]}"#,
+        r#"[{"op":"add","path":"/named/0/x","value":1},{"op":"add","path":"/set/2","value":"c"}]"#,
+        r#"{"named":[{"name":"A","unknown":1,"x":1},{"name":"b"}],"set":["A","b","c"]}"#,
+    );
+}
+
+#[test]
+fn items_that_decoding_has_sorted_are_known_by_their_key() {
+    check(
+        r#"{"named":[{"name":"a"},{"name":"b"}]}"#,
+        r#"{"named":[{"name":"a","x":1},{"name":"b"}]}"#,
+        r#"{"named":[{"name":"b","unknown":2},{"name":"a","unknown":1}]}"#,
+        r#"[{"op":"move","from":"/named/1","path":"/named/0"},{"op":"add","path":"/named/0/x","value":1}]"#,
+        r#"{"named":[{"name":"a","unknown":1,"x":1},{"name":"b","unknown":2}]}"#,
+    );
+}
+
+#[test]
+fn an_item_with_another_key_inherits_nothing_where_keys_are_doubled_either() {
+    check(
+        r#"{"named":[{"name":"a","x":1},{"name":"a","x":2},{"name":"b","x":3,"y":4}]}"#,
+        r#"{"named":[{"name":"a","x":0},{"name":"a","x":2},{"name":"c","x":3,"y":4}]}"#,
+        r#"{"named":[{"name":"a","x":1},{"name":"a","x":2},{"name":"b","x":3,"y":4,"unknown":1}]}"#,
+        concat!(
+            r#"[{"op":"replace","path":"/named/0/x","value":0},"#,
+            r#"{"op":"replace","path":"/named/2","value":{"name":"c","x":3,"y":4}}]"#
+        ),
+        r#"{"named":[{"name":"a","x":0},{"name":"a","x":2},{"name":"c","x":3,"y":4}]}"#,
+    );
+}
+
+#[test]
+fn a_null_key_is_the_default_key() {
+    check(
+        r#"{"ports":[{"port":53},{"port":53,"protocol":"UDP"}]}"#,
+        r#"{"ports":[{"port":53,"x":1},{"port":53,"protocol":"UDP"}]}"#,
+        r#"{"ports":[{"left":"out"},{"port":53,"protocol":null,"u":1,"v":2,"w":3},{"port":53,"protocol":"UDP"}]}"#,
+        r#"[{"op":"add","path":"/ports/1/x","value":1}]"#,
+        r#"{"ports":[{"left":"out"},{"port":53,"protocol":null,"u":1,"v":2,"w":3,"x":1},{"port":53,"protocol":"UDP"}]}"#,
     );
 }
