@@ -26,6 +26,10 @@ use crate::shutdown::{Phase, Phases};
 /// How long a client that was answered before its body had been read is given to read the answer.
 const LINGER: Duration = Duration::from_secs(1);
 
+/// The longest head, in bytes, and the most that is read ahead of the handler. kube-apiserver's heads are below 1 KiB,
+/// tracing headers that its callers send along may add 8; hyper alone would hold 400 KiB for each connection.
+const LONGEST_HEAD: usize = 64 << 10;
+
 /// Makes responses of requests.
 pub(crate) trait Respond: Send + Sync + 'static {
     fn respond(&self, request: Request<Incoming>) -> impl Future<Output = Response<Full<Bytes>>> + Send;
@@ -41,7 +45,7 @@ where
     let stage = Arc::new(Stage::new(patience));
     let service = Exchange { responder, stage: Arc::clone(&stage), phases: phases.clone() };
     let io = TokioIo::new(Staged::new(io, Arc::clone(&stage)));
-    let mut connection = http1::Builder::new().serve_connection(io, service);
+    let mut connection = http1::Builder::new().max_buf_size(LONGEST_HEAD).serve_connection(io, service);
 
     let mut stopping = pin!(phases.reached(Phase::Stopping));
     let mut closing = false;

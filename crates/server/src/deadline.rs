@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 /// The time to answer in: the smaller of the caller's `timeout` parameter and the hook's own, less a tenth (at most
 /// half a second) for the way back.
 ///
@@ -9,6 +11,12 @@ use std::time::Duration;
 pub(crate) fn budget(query: Option<&str>, hook: Duration) -> Duration {
     let timeout = query.and_then(timeout_parameter).map_or(hook, |asked| asked.min(hook));
     timeout - (timeout / 10).min(Duration::from_millis(500))
+}
+
+/// The moment `duration` after `start`; one beyond the calendar is a year away, which is never.
+pub(crate) fn after(start: Instant, duration: Duration) -> Instant {
+    const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+    start + duration.min(YEAR)
 }
 
 /// A parameter that cannot be read, or is zero, sets no limit: refusing the call would help nobody.

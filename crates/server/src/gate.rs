@@ -13,7 +13,8 @@ pub(crate) struct Full;
 
 impl Gate {
     pub(crate) fn new(running: usize, waiting: usize) -> Self {
-        Self { running: Semaphore::new(running), waiting: Semaphore::new(waiting) }
+        let places = |number: usize| Semaphore::new(number.min(Semaphore::MAX_PERMITS));
+        Self { running: places(running), waiting: places(waiting) }
     }
 
     /// Waits, first come, first served; refuses at once when the queue is full.

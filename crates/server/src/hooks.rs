@@ -61,7 +61,7 @@ impl Hooks {
             Review::parse(&body.bytes).map_err(|error| Refusal::Unreadable.because(error.to_string()))?;
 
         let budget = deadline::budget(head.uri.query(), route.timeout);
-        let verdict = self.decide(&route.hook, &review, began + budget, budget).await?;
+        let verdict = self.decide(&route.hook, &review, deadline::after(began, budget), budget).await?;
         let answer = route.hook.answer(&review, verdict);
         self.observer.decided(&Decided {
             hook: route.hook.name(),

@@ -194,7 +194,7 @@ impl Bound {
             let phases = phases.clone();
             tokio::spawn(async move {
                 tokio::select! {
-                    () = phases.reached(Phase::Aborting) => {}
+                    () = phases.reached(Phase::Over) => {}
                     () = accept(&listener, &attendant, &connections, &phases) => {}
                 }
             });
@@ -218,7 +218,7 @@ impl Bound {
             }
         };
         // The probes answer until now, so that nobody takes a draining server for a dead one.
-        shutdown.abort();
+        shutdown.end();
         cut
     }
 }
@@ -261,9 +261,9 @@ async fn accept<A: Attend>(
             let _permit = permit;
             // Answers are written whole: waiting for more to send only delays them.
             let _ = stream.set_nodelay(true);
-            let aborting = phases.clone();
+            let over = phases.clone();
             tokio::select! {
-                () = aborting.reached(Phase::Aborting) => {}
+                () = over.reached(Phase::Over) => {}
                 () = attendant.attend(stream, peer, phases) => {}
             }
         });

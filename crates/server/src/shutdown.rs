@@ -16,6 +16,8 @@ pub(crate) enum Phase {
     Draining,
     Stopping,
     Aborting,
+    /// What was still open has been counted, and is now cut off.
+    Over,
 }
 
 /// A view of the phase for one task.
@@ -51,6 +53,11 @@ impl Shutdown {
 
     pub(crate) fn phases(&self) -> Phases {
         Phases(self.0.subscribe())
+    }
+
+    /// For the server itself, after its last count.
+    pub(crate) fn end(&self) {
+        self.advance(Phase::Over);
     }
 
     fn advance(&self, to: Phase) {

@@ -11,6 +11,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
+use crate::deadline::after;
+
 pub(super) struct Patience {
     pub(super) head: Duration,
     pub(super) idle: Duration,
@@ -62,10 +64,12 @@ impl Stage {
 
     /// When to look again. Nobody is woken when a head begins, so it is looked for at least once in its time.
     pub(super) fn deadline(&self) -> Instant {
-        let next_look = Instant::now() + self.patience.head;
+        let next_look = after(Instant::now(), self.patience.head);
         match self.get() {
-            Now::Resting { since } | Now::Leaving { since } => next_look.min(since + self.patience.idle),
-            Now::Head { since } => since + self.patience.head,
+            Now::Resting { since } | Now::Leaving { since } => {
+                next_look.min(after(since, self.patience.idle))
+            }
+            Now::Head { since } => after(since, self.patience.head),
             Now::Responding => next_look,
         }
     }

@@ -108,6 +108,13 @@ async fn a_rest_longer_than_a_head_may_take_is_no_fault() {
 }
 
 #[tokio::test]
+async fn a_head_has_a_limit() {
+    let server = limited(|_| {}).await;
+    let said = exchange(&server, &format!("{HEAD}x: {}", "a".repeat(70_000))).await;
+    assert!(said.starts_with("HTTP/1.1 431 "), "{said}");
+}
+
+#[tokio::test]
 async fn bodies_together_have_a_limit_of_memory() {
     let body = review("1");
     let mut server = limited(|settings| settings.max_bodies = body.len() - 1).await;

@@ -78,6 +78,26 @@ async fn what_neither_runs_nor_may_wait_is_turned_away_at_once() {
 }
 
 #[tokio::test]
+async fn limits_can_be_out_of_reach() {
+    let server = serve_with(
+        |settings| {
+            let (forever, number) = (Duration::MAX, usize::MAX);
+            (settings.head_timeout, settings.body_timeout, settings.idle_timeout) =
+                (forever, forever, forever);
+            (settings.handshake_timeout, settings.drain_delay, settings.drain_timeout) =
+                (forever, forever, forever);
+            (settings.max_running, settings.max_waiting, settings.max_connections) = (number, number, number);
+            (settings.max_body, settings.max_bodies) = (number, number);
+        },
+        |server| server.route(HOOK, Hook::validating("hook", allow()), Duration::MAX),
+    )
+    .await;
+    assert_eq!(server.connect().await.review().await.status, StatusCode::OK);
+    server.shutdown.stop();
+    assert_eq!(server.ended.await.unwrap(), 0);
+}
+
+#[tokio::test]
 async fn before_it_is_ready_callers_are_asked_to_come_again() {
     let ready = Arc::new(AtomicBool::new(false));
     let condition = Arc::clone(&ready);
