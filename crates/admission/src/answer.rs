@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
+use crate::line::one_line;
 use crate::{AuditAnnotations, Cause, Denial, Fault, FaultKind, OnFault, Outcome, Review, Verdict};
 
 /// What goes back over HTTP, and what may be said about it in a log.
@@ -80,7 +81,7 @@ impl Answer {
             }
             Outcome::Fault(fault) => Self::fault(fault),
             Outcome::NotReady(missing) => {
-                let text = format!("not ready: {missing}");
+                let text = format!("not ready: {}", one_line(missing, 256));
                 Self { retry_after_seconds: Some(1), ..Self::text(503, text, Decision::NotReady) }
             }
         }

@@ -3,7 +3,7 @@
 //! A patch that does not apply fails the user's request even under `failurePolicy: Ignore` (APISERVER.md 1.7), so it is
 //! the worst answer there is.
 
-use vestibule_patch::{Document, Operation, View};
+use vestibule_patch::{Document, Operation, Pointer, View};
 
 use crate::{Fault, FaultKind, HookKind, Request};
 
@@ -20,12 +20,25 @@ pub(crate) fn mutation(kind: HookKind, request: &Request<'_>, operations: &[Oper
     let Some(object) = request.object.filter(|_| has_mutable_object(request)) else {
         return Err(refused(format_args!("{} cannot change the object", request.operation)));
     };
+    if let Some(operation) = operations.iter().find(|operation| !is_understood_upstream(operation)) {
+        return Err(refused(format_args!("{} of the whole object", operation.name())));
+    }
     let mut document = Document::parse(object.get()).map_err(refused)?;
     document.apply_all(operations).map_err(refused)?;
     let (before, after) = (View::of(object), document.view());
     match FIXED.iter().find(|path| !same(find(before, path), find(after, path))) {
         Some(path) => Err(refused(format_args!("a mutation leaves {} as it is", path.join(".")))),
         None => Ok(()),
+    }
+}
+
+/// Of the operations on a whole document that RFC 6902 allows, the API server's library knows two.
+fn is_understood_upstream(operation: &Operation) -> bool {
+    let whole = |pointer: &Pointer| pointer.is_root();
+    match operation {
+        Operation::Replace { .. } | Operation::Test { .. } => true,
+        Operation::Add { path, .. } | Operation::Remove { path } => !whole(path),
+        Operation::Move { from, path } | Operation::Copy { from, path } => !whole(from) && !whole(path),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::line::one_line;
+
 /// Something went wrong before a decision was made. Answered with HTTP 500 so that the hook's `failurePolicy` decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -31,13 +33,7 @@ pub enum FaultKind {
 impl Fault {
     /// A fault of the given kind. Of the message, the first 256 characters are kept, on one line.
     pub fn new(kind: FaultKind, message: impl fmt::Display) -> Self {
-        let message = message.to_string();
-        let line: String = message
-            .chars()
-            .map(|character| if character.is_control() { ' ' } else { character })
-            .take(256)
-            .collect();
-        Self { kind, message: line.trim().to_owned() }
+        Self { kind, message: one_line(&message.to_string(), 256) }
     }
 }
 

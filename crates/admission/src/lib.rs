@@ -40,6 +40,7 @@ mod denial;
 mod fault;
 mod hook;
 pub mod keys;
+mod line;
 mod operation;
 mod review;
 mod verdict;

@@ -10,6 +10,10 @@ use serde_json::value::RawValue;
 use vestibule_patch::View;
 
 use crate::Operation;
+use crate::line::one_line;
+
+/// The longest name of an object, in characters (RFC 1123 subdomain).
+const LONGEST_NAME: usize = 253;
 
 /// An AdmissionReview, borrowed from the body it came in.
 #[non_exhaustive]
@@ -176,12 +180,15 @@ impl Request<'_> {
         metadata.get("generateName")?.as_str().filter(|prefix| !prefix.is_empty())
     }
 
-    /// The name for people: the name, `PREFIX*****` for one yet to be made, or nothing.
+    /// The name for people: the name, `PREFIX*****` for one yet to be made, or nothing. On CREATE the API server has not
+    /// looked at the name yet, so it may be megabytes, or lines that look like somebody's log: it is brought to one line
+    /// of 253 characters, as long as a name can be.
     pub fn display_name(&self) -> Option<Cow<'_, str>> {
-        match &self.name {
-            Some(name) => Some(Cow::Borrowed(name)),
-            None => self.generate_name().map(|prefix| Cow::Owned(format!("{prefix}*****"))),
-        }
+        let shown = match &self.name {
+            Some(name) => one_line(name, LONGEST_NAME),
+            None => one_line(&self.generate_name()?, LONGEST_NAME) + "*****",
+        };
+        Some(Cow::Owned(shown))
     }
 }
 

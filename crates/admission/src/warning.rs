@@ -28,7 +28,8 @@ impl Warnings {
         if total <= TOTAL {
             return self.0.clone();
         }
-        let kept = TOTAL / CROWDED - 1;
+        let fits = TOTAL / CROWDED;
+        let kept = if self.0.len() <= fits { fits } else { fits - 1 };
         let mut lines: Vec<String> = self.0.iter().take(kept).map(|line| shorten(line)).collect();
         if self.0.len() > kept {
             lines.push(format!("and {} more warnings", self.0.len() - kept));
@@ -76,11 +77,14 @@ mod tests {
 
     #[test]
     fn a_crowd_stays_within_the_limits() {
-        let long: Vec<String> = (0..20).map(|n| format!("{n}{}", "x".repeat(300))).collect();
-        let lines = warnings(&long.iter().map(String::as_str).collect::<Vec<_>>()).to_lines();
-        assert_eq!(lines.len(), 16);
-        assert_eq!(lines[15], "and 5 more warnings");
-        assert!(lines.iter().all(|line| line.chars().count() <= CROWDED));
-        assert!(lines.iter().map(|line| line.chars().count()).sum::<usize>() <= TOTAL);
+        let long: Vec<String> = (0..20).map(|n| format!("{n:02}{}", "x".repeat(300))).collect();
+        let long: Vec<&str> = long.iter().map(String::as_str).collect();
+        for (given, last) in [(16, "15xx"), (17, "and 2 more warnings"), (20, "and 5 more warnings")] {
+            let lines = warnings(&long[..given]).to_lines();
+            assert_eq!(lines.len(), 16);
+            assert!(lines[15].starts_with(last), "{}", lines[15]);
+            assert!(lines.iter().all(|line| line.chars().count() <= CROWDED));
+            assert!(lines.iter().map(|line| line.chars().count()).sum::<usize>() <= TOTAL);
+        }
     }
 }

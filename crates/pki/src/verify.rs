@@ -99,9 +99,15 @@ impl<'a> Roots<'a> {
 fn check_name(leaf: &EndEntityCert<'_>, name: &str) -> Result<(), VerifyError> {
     let wanted = ServerName::try_from(name).map_err(|_| VerifyError::BadName { name: name.to_owned() })?;
     leaf.verify_is_valid_for_subject_name(&wanted).map_err(|error| match error {
-        Error::CertNotValidForName(context) => {
-            VerifyError::Name { name: name.to_owned(), presented: context.presented }
-        }
+        Error::CertNotValidForName(context) => VerifyError::Name {
+            name: name.to_owned(),
+            presented: context.presented.iter().map(|name| plain(name)).collect(),
+        },
         other => VerifyError::Other(other.to_string()),
     })
+}
+
+/// webpki tells names as Rust would print its own types: `DnsName("a.b")`, `IpAddress(127.0.0.1)`.
+fn plain(name: &str) -> String {
+    name.split_once('(').map_or(name, |(_, name)| name.trim_end_matches(')')).trim_matches('"').to_owned()
 }

@@ -35,6 +35,19 @@ fn one_that_does_not_apply_is_held_back() {
     assert!(!message.contains("s3cret"), "{message}");
 }
 
+/// json-patch v4 answers `doc is missing path: ""` to the others, and the user's request fails with 500.
+#[test]
+fn only_replace_takes_the_whole_object() {
+    let changed = OBJECT.replace(r#""x":1"#, r#""x":2"#);
+    for (patch, allowed) in [
+        (format!(r#"[{{"op":"replace","path":"","value":{changed}}}]"#), true),
+        (format!(r#"[{{"op":"add","path":"","value":{changed}}}]"#), false),
+        (r#"[{"op":"copy","from":"","path":"/spec/copy"}]"#.to_owned(), false),
+    ] {
+        assert_eq!(check(HookKind::Mutating, "CREATE", &patch).is_ok(), allowed, "{patch}");
+    }
+}
+
 #[test]
 fn deleting_and_connecting_change_nothing() {
     let patch = r#"[{"op":"remove","path":"/spec/x"}]"#;

@@ -59,6 +59,21 @@ fn an_empty_name_is_no_name_and_the_prefix_is_shown() {
 }
 
 #[test]
+fn a_name_that_was_not_checked_yet_stays_one_short_line() {
+    let forged = "web\nverdict=allowed ".to_owned() + &"x".repeat(1000);
+    for (name, generate_name) in [(forged.as_str(), ""), ("", forged.as_str())] {
+        let body = body(|review| {
+            review["request"]["name"] = json!(name);
+            review["request"]["object"] = json!({"metadata": {"generateName": generate_name}});
+        });
+        let Review { request, .. } = Review::parse(&body).ok().unwrap();
+        let shown = request.display_name().unwrap();
+        assert!(shown.starts_with("web verdict=allowed x"), "{shown}");
+        assert!(shown.chars().count() <= 253 + "*****".len(), "{shown}");
+    }
+}
+
+#[test]
 fn a_hostile_object_does_not_hide_the_uid() {
     let deep = "[".repeat(200_000) + &"]".repeat(200_000);
     let body = String::from_utf8(body(|_| {})).unwrap().replace(r#"{"metadata":{"name":"web"}}"#, &deep);
