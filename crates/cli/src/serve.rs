@@ -25,12 +25,18 @@ pub(crate) struct Arguments {
     /// The cluster whose namespaces rules may ask about. Inside a pod, the cluster around it unless named.
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
+    /// The injector's own namespace: rules leave it alone.
+    #[arg(long, short, env = "POD_NAMESPACE")]
+    namespace: Option<String>,
     #[command(flatten)]
     serve: ServeArguments,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let rules = rules::load(&arguments.rules.rules)?;
+    let mut rules = rules::load(&arguments.rules.rules)?;
+    if let Some(own) = &arguments.namespace {
+        rules = rules.with_own_namespace(own);
+    }
     init_logs();
     for warning in rules.warnings() {
         tracing::warn!("{}", warning.headline());

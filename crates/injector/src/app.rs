@@ -52,16 +52,20 @@ pub fn observed_app(
         app = app.ready_when("namespaces", ready);
     }
     let (required, best_effort) = rules.split_required();
-    for (name, rules, required) in [("required", required, true), ("best-effort", best_effort, false)] {
-        if rules.rules().is_empty() {
-            continue;
-        }
-        let on = on(&rules);
-        let on = if required { on.fail_closed() } else { on.fail_open() };
-        let (namespaces, observer) = (namespaces.clone(), Arc::clone(&observer));
-        app = app.mutate_raw(name, on, Injection { rules, namespaces, observer });
+    let first =
+        Injection { rules: required, namespaces: namespaces.clone(), observer: Arc::clone(&observer) };
+    let second = Injection { rules: best_effort, namespaces, observer };
+    // In this order: the API server calls the hooks of one configuration in theirs.
+    let app = with_hook(app, "required", On::fail_closed, first);
+    Ok(with_hook(app, "best-effort", On::fail_open, second))
+}
+
+fn with_hook(app: App, name: &str, policy: fn(On<Raw>) -> On<Raw>, injection: Injection) -> App {
+    if injection.rules.rules().is_empty() {
+        return app;
     }
-    Ok(app)
+    let on = on(&injection.rules);
+    app.mutate_raw(name, policy(on), injection)
 }
 
 /// Everything the rules may change, except the injector's own pods: they must come up while it is down.

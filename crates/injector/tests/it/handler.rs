@@ -1,0 +1,154 @@
+//! From a review to an answer.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+use vestibule_caller::{Outcome, Review};
+use vestibule_injector::{Namespaces, Observer, app, compile, observed_app};
+use vestibule_rules::{Decision, RuleSet};
+
+use crate::road::{Road, pod};
+
+const RULES: &str = "\
+apiVersion: vestibule.dev/v1alpha1
+kind: Injection
+metadata: {name: target}
+spec:
+  match: {objects: {labels: {app: web}}}
+  containers: [{select: {all: true}, env: [{name: TARGET, value: hall}]}]
+---
+apiVersion: vestibule.dev/v1alpha1
+kind: Injection
+metadata: {name: asked}
+spec:
+  optIn: pod
+  pod: {labels: {asked: \"true\"}}
+---
+apiVersion: vestibule.dev/v1alpha1
+kind: Injection
+metadata: {name: data}
+spec:
+  required: true
+  match: {objects: {labels: {app: web}}}
+  volumes: [{name: data, emptyDir: {}}]
+---
+apiVersion: vestibule.dev/v1alpha1
+kind: Injection
+metadata: {name: fleet}
+spec:
+  targets: [deployments]
+  match: {objects: {labels: {app: web}}}
+  containers: [{select: {all: true}, env: [{name: FLEET, value: \"1\"}]}]
+";
+
+fn rules() -> RuleSet {
+    compile([("rules.yaml", RULES)]).unwrap_or_else(|findings| panic!("{findings:?}"))
+}
+
+async fn road() -> Road {
+    Road::to(app(rules(), Namespaces::unknown()).unwrap_or_else(|error| panic!("{error}"))).await
+}
+
+#[tokio::test]
+async fn each_hook_applies_its_own_rules() {
+    let road = road().await;
+    let review = Review::create(pod("shop")).build().unwrap();
+    let Outcome::Allowed(required) = road.judged("required", &review).await else { panic!("allowed") };
+    assert_eq!(
+        required.patch,
+        Some(json!([{"op": "add", "path": "/spec/volumes", "value": [{"name": "data", "emptyDir": {}}]}]))
+    );
+    let review = review.with_object(required.object.unwrap()).unwrap();
+    let Outcome::Allowed(other) = road.judged("best-effort", &review).await else { panic!("allowed") };
+    assert_eq!(
+        other.patch,
+        Some(
+            json!([{"op": "add", "path": "/spec/containers/0/env", "value": [{"name": "TARGET", "value": "hall"}]}])
+        )
+    );
+    let review = review.with_object(other.object.unwrap()).unwrap();
+    for hook in ["required", "best-effort"] {
+        let Outcome::Allowed(again) = road.judged(hook, &review).await else { panic!("allowed") };
+        assert!(again.patch.is_none());
+    }
+}
+
+#[tokio::test]
+async fn the_audit_log_hears_which_rules_acted_and_which_did_not() {
+    let road = road().await;
+    let review = Review::create(pod("shop")).build().unwrap();
+    let Outcome::Allowed(allowed) = road.judged("best-effort", &review).await else { panic!("allowed") };
+    let kept: Vec<_> = allowed.audit_annotations.kept.into_iter().collect();
+    let expected = [("rules", "target"), ("skipped", "asked=not_opted_in")];
+    let expected = expected.map(|(key, value)| (format!("best-effort/{key}"), value.to_owned()));
+    assert_eq!(kept, expected);
+    assert!(allowed.audit_annotations.dropped.is_empty());
+}
+
+#[tokio::test]
+async fn a_required_rule_that_cannot_act_denies() {
+    let road = road().await;
+    let mut taken = pod("shop");
+    taken["spec"]["volumes"] = json!([{"name": "data", "hostPath": {"path": "/data"}}]);
+    let review = Review::create(taken).build().unwrap();
+    let Outcome::Denied(denied) = road.judged("required", &review).await else { panic!("denied") };
+    assert_eq!((denied.code, &*denied.reason), (403, "Forbidden"));
+    assert!(denied.message.contains("rule data cannot be applied"), "{}", denied.message);
+}
+
+#[tokio::test]
+async fn a_value_that_cannot_be_read_is_a_warning() {
+    let road = road().await;
+    let mut asked = pod("shop");
+    asked["metadata"]["annotations"] = json!({"inject.vestibule.dev/asked": "maybe"});
+    let review = Review::create(asked).build().unwrap();
+    let Outcome::Allowed(allowed) = road.judged("best-effort", &review).await else { panic!("allowed") };
+    assert!(allowed.warnings.shown[0].contains("maybe"), "{:?}", allowed.warnings.shown);
+}
+
+#[tokio::test]
+async fn deployments_are_changed_also_when_they_are_updated() {
+    let road = road().await;
+    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "web", "labels": {"app": "web"}},
+        "spec": {"template": {"spec": {"containers": [{"name": "app"}]}}}});
+    let review = Review::update(deployment.clone(), deployment.clone()).build().unwrap();
+    let Outcome::Allowed(allowed) = road.judged("best-effort", &review).await else { panic!("allowed") };
+    assert_eq!(allowed.patch.unwrap()[0]["path"], "/spec/template/spec/containers/0/env");
+    for untouched in [
+        Review::delete(deployment),
+        Review::create(
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web", "labels": {"app": "web"}}}),
+        ),
+        Review::update(pod("shop"), pod("shop")),
+        Review::create(pod("kube-system")),
+    ] {
+        let Outcome::Allowed(allowed) = road.judged("best-effort", &untouched.build().unwrap()).await else {
+            panic!("allowed")
+        };
+        assert!(allowed.patch.is_none());
+    }
+}
+
+#[derive(Default)]
+struct Heard(Mutex<Vec<String>>);
+
+impl Observer for Heard {
+    fn decided(&self, decision: &Decision) {
+        let origins = decision.changes.iter().map(|change| change.origin.to_string());
+        self.0.lock().unwrap().extend(origins);
+    }
+}
+
+#[tokio::test]
+async fn the_observer_hears_where_each_change_comes_from() {
+    let heard = Arc::new(Heard::default());
+    let observer = Arc::clone(&heard);
+    let app =
+        observed_app(rules(), Namespaces::unknown(), observer).unwrap_or_else(|error| panic!("{error}"));
+    let road = Road::to(app).await;
+    road.judged("best-effort", &Review::create(pod("shop")).build().unwrap()).await;
+    let heard = heard.0.lock().unwrap();
+    assert_eq!(heard.len(), 1);
+    assert!(heard[0].starts_with("rule target, containers[0].env"), "{heard:?}");
+}

@@ -1,0 +1,9 @@
+//! Rules as a webhook: from files to an app, from a review to an answer.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+mod app;
+mod cluster;
+mod handler;
+mod namespaces;
+mod road;
+mod sources;

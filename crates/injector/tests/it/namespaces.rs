@@ -1,0 +1,57 @@
+//! What is known about namespaces, and when.
+
+use std::path::Path;
+
+use vestibule_caller::{Outcome, Review};
+use vestibule_injector::{ConnectError, Namespaces, app, compile};
+
+use crate::cluster::FakeCluster;
+use crate::road::{Road, pod};
+
+const RULES: &str = "\
+apiVersion: vestibule.dev/v1alpha1
+kind: Injection
+metadata: {name: team}
+spec:
+  match: {namespaces: {matchLabels: {team: blue}}}
+  pod: {labels: {team: blue}}
+";
+
+async fn road(namespaces: Namespaces) -> Road {
+    let rules = compile([("rules.yaml", RULES)]).unwrap_or_else(|findings| panic!("{findings:?}"));
+    Road::to(app(rules, namespaces).unwrap_or_else(|error| panic!("{error}"))).await
+}
+
+async fn changed(road: &Road, namespace: &str) -> bool {
+    let review = Review::create(pod(namespace)).build().unwrap();
+    let Outcome::Allowed(allowed) = road.judged("best-effort", &review).await else { panic!("allowed") };
+    allowed.patch.is_some()
+}
+
+#[tokio::test]
+async fn labels_by_hand_are_those_of_every_namespace() {
+    assert!(changed(&road(Namespaces::labelled([("team", "blue")])).await, "any").await);
+    assert!(!changed(&road(Namespaces::labelled([("team", "red")])).await, "any").await);
+}
+
+#[tokio::test]
+async fn a_cluster_is_watched_and_asked_for_what_the_watch_has_not_seen() {
+    let cluster = FakeCluster::start().await;
+    let namespaces = Namespaces::connect(Some(&cluster.kubeconfig())).await;
+    let road = road(namespaces.unwrap_or_else(|error| panic!("{error}"))).await;
+    let before = road.readiness().await;
+    assert!(before.starts_with("HTTP/1.1 503") && before.contains("namespaces"), "{before}");
+    cluster.open();
+    // Told to come again until the namespaces have been read, as the API server is.
+    assert!(changed(&road, "listed").await);
+    assert!(road.readiness().await.starts_with("HTTP/1.1 200"));
+    assert!(changed(&road, "fresh").await);
+    assert!(!changed(&road, "gone").await);
+}
+
+#[tokio::test]
+async fn a_kubeconfig_that_cannot_be_used_is_named() {
+    let error = Namespaces::connect(Some(Path::new("absent/config"))).await.err().unwrap();
+    assert!(matches!(&error, ConnectError::Kubeconfig { path, .. } if path == "absent/config"));
+    assert!(error.to_string().starts_with("the kubeconfig absent/config cannot be used"), "{error}");
+}

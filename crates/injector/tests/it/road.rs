@@ -1,0 +1,60 @@
+//! An injector on loopback, and a caller.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use vestibule::identity::{Identity, Local};
+use vestibule::{App, Options, Shutdown};
+use vestibule_caller::{Caller, Hook, Outcome, Review, judge};
+
+pub(crate) struct Road {
+    caller: Caller,
+    probes: SocketAddr,
+    shutdown: Shutdown,
+}
+
+impl Road {
+    pub(crate) async fn to(app: App) -> Self {
+        let identity = Local::in_memory(&["localhost"], SystemTime::now()).unwrap();
+        let ca = identity.ca_bundle();
+        let mut options = Options::new(([127, 0, 0, 1], 0).into(), Arc::new(identity));
+        options.settings.probes = Some(([127, 0, 0, 1], 0).into());
+        let bound = app.bind(options).await.unwrap();
+        let caller = Caller::new(bound.address(), "localhost", ca.as_bytes()).unwrap();
+        let (probes, shutdown) = (bound.probes_address().unwrap(), bound.shutdown());
+        tokio::spawn(bound.serve());
+        Self { caller, probes, shutdown }
+    }
+
+    pub(crate) async fn judged(&self, hook: &str, review: &Review) -> Outcome {
+        let hook = Hook::mutating(hook, &format!("/mutate/{hook}"));
+        let answer = self.caller.call(review, &hook).await.unwrap();
+        judge(review, &hook, &answer)
+    }
+
+    /// What `/readyz` says.
+    pub(crate) async fn readiness(&self) -> String {
+        let mut stream = TcpStream::connect(self.probes).await.unwrap();
+        let question = b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        stream.write_all(question).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    }
+}
+
+impl Drop for Road {
+    fn drop(&mut self) {
+        self.shutdown.abort();
+    }
+}
+
+pub(crate) fn pod(namespace: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Pod",
+           "metadata": {"name": "web", "namespace": namespace, "labels": {"app": "web"}},
+           "spec": {"containers": [{"name": "app", "image": "nginx"}]}})
+}

@@ -1,0 +1,68 @@
+//! Rules from files and folders.
+
+use std::path::Path;
+
+use tempfile::TempDir;
+use vestibule_injector::{LoadError, load};
+
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
+}
+
+fn rule(name: &str) -> String {
+    format!(
+        "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: {name}}}\nspec: {{optIn: pod, volumes: [{{name: v}}]}}\n"
+    )
+}
+
+fn failed(path: &Path) -> LoadError {
+    load(path).err().expect("no rules")
+}
+
+#[test]
+fn a_folder_is_read_in_the_order_of_names_and_nothing_else_in_it() {
+    let json = r#"{"apiVersion":"vestibule.dev/v1alpha1","kind":"Injection","metadata":{"name":"d"},"spec":{"optIn":"pod","volumes":[{"name":"v"}]}}"#;
+    let two = format!("{}---\n{}", rule("b"), rule("a"));
+    let folder =
+        folder(&[("2.yml", &rule("c")), ("1.yaml", &two), ("3.json", json), ("README.md", "# no rule")]);
+    std::fs::create_dir(folder.path().join("4.yaml")).unwrap();
+    let rules = load(folder.path()).unwrap();
+    let names: Vec<_> = rules.rules().iter().map(vestibule_rules::Rule::name).collect();
+    assert_eq!(names, ["a", "b", "c", "d"]);
+    assert!(rules.rules()[0].source().ends_with("1.yaml"));
+}
+
+#[test]
+fn a_file_may_have_any_name() {
+    let folder = folder(&[("rules", &rule("a"))]);
+    assert_eq!(load(&folder.path().join("rules")).unwrap().rules().len(), 1);
+}
+
+#[test]
+fn everything_wrong_with_all_files_is_said_at_once() {
+    let folder = folder(&[
+        ("1.yaml", &rule("a").replace("spec", "spek")),
+        ("2.yaml", "kind: ["),
+        ("3.yaml", &rule("a")),
+    ]);
+    let error = failed(folder.path());
+    let LoadError::Rules(findings) = &error else { panic!("{error}") };
+    let places: Vec<_> =
+        findings.iter().map(|finding| finding.source().rsplit('/').next().unwrap()).collect();
+    assert!(places.contains(&"1.yaml") && places.contains(&"2.yaml"), "{error}");
+    assert!(error.to_string().contains("1.yaml:4:1"), "{error}");
+}
+
+#[test]
+fn what_holds_no_rules_is_an_error() {
+    let empty = folder(&[("a.txt", "")]);
+    assert!(matches!(failed(empty.path()), LoadError::Empty(path) if path == empty.path()));
+    let blank = folder(&[("a.yaml", "# later\n")]);
+    assert!(matches!(failed(&blank.path().join("a.yaml")), LoadError::Empty(_)));
+    let error = failed(&empty.path().join("absent.yaml"));
+    assert!(matches!(error, LoadError::File { .. }) && error.to_string().contains("absent.yaml"), "{error}");
+}
