@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use crate::view::Numbers;
 use crate::{Kind, List, View};
 
 /// The most cells the table for equal items may have: 4 MiB, some milliseconds.
@@ -69,13 +68,13 @@ fn identity(item: View<'_>, how: List) -> Option<String> {
             .iter()
             .map(|key| {
                 let value = item.get(key.name).filter(|value| !value.is_null());
-                value.or(key.default.map(View::text)).map(|value| value.canonical(Numbers::AsWritten) + ",")
+                value.or(key.default.map(View::text)).map(|value| value.canonical() + ",")
             })
             .collect(),
         (List::Map(_), _) | (List::Set, Kind::Array | Kind::Object) | (List::Atomic | List::Unknown, _) => {
             None
         }
-        (List::Set, _) => Some(item.canonical(Numbers::AsWritten)),
+        (List::Set, _) => Some(item.canonical()),
     }
 }
 
@@ -87,6 +86,12 @@ fn by_identity(old: &[String], new: &[String]) -> Vec<Pair> {
 
 /// First what is equal and stays in order, then what is equal and moved, then, between the former, what is much alike.
 fn by_content(old: &[View<'_>], new: &[View<'_>], how: List) -> Vec<Pair> {
+    if let ([one], [other]) = (old, new) {
+        return if likeness(*one, *other, how) > 0 { vec![(0, 0)] } else { Vec::new() };
+    }
+    if old.is_empty() || new.is_empty() {
+        return Vec::new();
+    }
     let (whole_old, whole_new) = (0..old.len(), 0..new.len());
     let (olds, news) = numbered(old, new);
     let equal = |one: usize, other: usize| u64::from(olds[one] == news[other]);
@@ -115,7 +120,7 @@ fn numbered(old: &[View<'_>], new: &[View<'_>]) -> (Vec<usize>, Vec<usize>) {
     let mut known = HashMap::new();
     let mut number = |item: &View<'_>| {
         let next = known.len();
-        *known.entry(item.canonical(Numbers::AsWritten)).or_insert(next)
+        *known.entry(item.canonical()).or_insert(next)
     };
     (old.iter().map(&mut number).collect(), new.iter().map(&mut number).collect())
 }
