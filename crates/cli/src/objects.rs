@@ -4,7 +4,6 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use vestibule::command::CommandError;
-use vestibule::patch::Document;
 use vestibule_rules::yaml::{self, Node};
 use vestibule_rules::{Code, Diagnostic, Position};
 
@@ -23,7 +22,7 @@ pub(crate) struct Object {
     at: Position,
 }
 
-static NO_KIND: Code = Code {
+static NO_OBJECT: Code = Code {
     id: "VST0201",
     title: "not a Kubernetes object",
     explanation: "Every object says what it is by `apiVersion` and `kind`. Files of values, such as Helm's, and templates \
@@ -57,12 +56,8 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Object>, Vec<Diagnosti
     for document in yaml::read(name, text)? {
         for node in items(document.root()) {
             match object(document.source(), node) {
-                Some(object) => objects.push(object),
-                None => findings.push(document.diagnostic(
-                    &NO_KIND,
-                    node.at(),
-                    "`apiVersion` or `kind` is missing: this is no Kubernetes object",
-                )),
+                Ok(object) => objects.push(object),
+                Err((at, message)) => findings.push(document.diagnostic(&NO_OBJECT, at, message)),
             }
         }
     }
@@ -105,20 +100,24 @@ fn items(root: &Node) -> Vec<&Node> {
     }
 }
 
-fn object(source: &str, node: &Node) -> Option<Object> {
-    let metadata = node.get("metadata");
+/// What is wrong comes back with its place.
+fn object(source: &str, node: &Node) -> Result<Object, (Position, &'static str)> {
+    let metadata = node.get("metadata").filter(|metadata| !metadata.is_null());
+    if let Some(metadata) = metadata.filter(|metadata| metadata.as_map().is_none()) {
+        return Err((metadata.at(), "`metadata` is no map: this is no Kubernetes object"));
+    }
     let text = |node: Option<&Node>, key: &str| {
         let text = node?.get(key)?.as_text()?;
         (!text.is_empty()).then(|| text.to_owned())
     };
+    let (Some(api_version), Some(kind)) = (text(Some(node), "apiVersion"), text(Some(node), "kind")) else {
+        return Err((node.at(), "`apiVersion` or `kind` is missing: this is no Kubernetes object"));
+    };
     let generated = || text(metadata, "generateName").map(|prefix| format!("{prefix}*****"));
-    let json = node.to_json();
-    // What the reader lets through is JSON; a check here keeps the errors of later steps out of the user's sight.
-    Document::parse(&json).ok()?;
-    Some(Object {
-        json,
-        api_version: text(Some(node), "apiVersion")?,
-        kind: text(Some(node), "kind")?,
+    Ok(Object {
+        json: node.to_json(),
+        api_version,
+        kind,
         namespace: text(metadata, "namespace"),
         name: text(metadata, "name").or_else(generated).unwrap_or_else(|| "(no name)".to_owned()),
         source: source.to_owned(),

@@ -40,8 +40,8 @@ impl Workload {
     /// The pod that the workload `json` will make, as its controller sends it; `None` without a template.
     pub(super) fn pod(&self, json: &str, name: &str) -> anyhow::Result<Option<String>> {
         let workload = Document::parse(json)?;
-        let Some(template) = workload.at(&self.template.parse()?) else { return Ok(None) };
-        let part = |member: &str| template.get(member).map_or_else(|| "{}".into(), View::to_json);
+        let Some(template) = present(workload.at(&self.template.parse()?)) else { return Ok(None) };
+        let part = |member: &str| present(template.get(member)).map_or_else(|| "{}".into(), View::to_json);
         let pod = format!(
             r#"{{"apiVersion":"v1","kind":"Pod","metadata":{},"spec":{}}}"#,
             part("metadata"),
@@ -60,7 +60,7 @@ impl Workload {
 /// `json` in `namespace`, unless it names one itself.
 pub(super) fn in_namespace(json: &str, namespace: &str) -> anyhow::Result<String> {
     let mut document = Document::parse(json)?;
-    if document.view().get("metadata").is_none() {
+    if present(document.view().get("metadata")).is_none() {
         set(&mut document, "/metadata", &serde_json::json!({}))?;
     }
     let own = document.at(&"/metadata/namespace".parse()?).and_then(View::as_str);
@@ -76,7 +76,7 @@ pub(super) fn graft(operations: &[Operation], prefix: &str, json: &str) -> anyho
     let metadata: Pointer = format!("{prefix}/metadata").parse()?;
     let writes = operations.iter().any(|operation| operation.path().as_str().starts_with("/metadata/"));
     // The API server sees to it that every object has metadata; a template may have none.
-    if writes && Document::parse(json)?.at(&metadata).is_none() {
+    if writes && present(Document::parse(json)?.at(&metadata)).is_none() {
         grafted.push(Operation::Add { path: metadata, value: raw(&serde_json::json!({}))? });
     }
     let under = |path: &Pointer| format!("{prefix}{}", path.as_str()).parse::<Pointer>();
@@ -98,6 +98,11 @@ pub(super) fn applied(operations: &[Operation], json: &str) -> anyhow::Result<St
     let mut document = Document::parse(json)?;
     document.apply_all(operations)?;
     Ok(document.to_json())
+}
+
+/// What is there and not `null`, which Go reads as nothing.
+fn present(view: Option<View<'_>>) -> Option<View<'_>> {
+    view.filter(|view| !view.is_null())
 }
 
 fn set(document: &mut Document<'_>, path: &str, value: &serde_json::Value) -> anyhow::Result<()> {

@@ -65,9 +65,12 @@ fn a_bad_rule_is_shown_where_it_stands() {
 
 #[test]
 fn a_bad_object_is_shown_where_it_stands() {
-    for (text, place) in
-        [("kind: Pod\nkind: Job\n", "pod.yaml:2:1"), ("a: [", "pod.yaml:1:4"), ("a: 1\n", "pod.yaml:1:1")]
-    {
+    for (text, place) in [
+        ("kind: Pod\nkind: Job\n", "pod.yaml:2:1"),
+        ("a: [", "pod.yaml:1:4"),
+        ("a: 1\n", "pod.yaml:1:1"),
+        ("apiVersion: v1\nkind: Pod\nmetadata: web\n", "pod.yaml:3:11"),
+    ] {
         let done = Folder::with(&[("pod.yaml", text)]).run("try pod.yaml");
         assert_eq!(done.code(), 2, "{text}");
         assert!(done.err.contains(place), "{place} in {}", done.err);

@@ -74,12 +74,16 @@ fn every_kind_with_a_pod_template_is_tried() {
 #[test]
 fn a_template_without_metadata_gets_it() {
     let rules = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: x}\nspec:\n  match: {namespaces: {names: [shop]}}\n  pod: {labels: {seen: \"yes\"}}\n";
-    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
-                            "spec": {"template": {"spec": {"containers": []}}}});
     let folder = Folder::with(&[("rules.yaml", rules)]);
-    let after =
-        folder.run_with_stdin("try - -n shop --rules rules.yaml -o json", &deployment.to_string()).stdout();
-    assert_eq!(json(&after)["spec"]["template"]["metadata"], json!({"labels": {"seen": "yes"}}));
+    for template in
+        [json!({"spec": {"containers": []}}), json!({"metadata": null, "spec": {"containers": []}})]
+    {
+        let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
+                                "spec": {"template": template}});
+        let done = folder.run_with_stdin("try - -n shop --rules rules.yaml -o json", &deployment.to_string());
+        let after = json(&done.stdout());
+        assert_eq!(after["spec"]["template"]["metadata"], json!({"labels": {"seen": "yes"}}));
+    }
 }
 
 #[test]
