@@ -23,7 +23,7 @@ pub(crate) fn mutation(kind: HookKind, request: &Request<'_>, operations: &[Oper
     if let Some(operation) = operations.iter().find(|operation| !is_understood_upstream(operation)) {
         return Err(refused(format_args!("{} of the whole object", operation.name())));
     }
-    let mut document = Document::parse(object.get()).map_err(refused)?;
+    let mut document = Document::parse(object.get()).map_err(unreadable)?;
     document.apply_all(operations).map_err(refused)?;
     let (before, after) = (View::of(object), document.view());
     match FIXED.iter().find(|path| !same(find(before, path), find(after, path))) {
@@ -56,6 +56,10 @@ fn same(before: Option<View<'_>>, after: Option<View<'_>>) -> bool {
         (Some(before), Some(after)) => before.same_as(after),
         _ => false,
     }
+}
+
+fn unreadable(error: impl std::fmt::Display) -> Fault {
+    Fault::new(FaultKind::Undecodable, format_args!("the object cannot be read: {error}"))
 }
 
 fn refused(why: impl std::fmt::Display) -> Fault {

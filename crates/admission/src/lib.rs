@@ -38,6 +38,8 @@ mod audit;
 mod check;
 mod denial;
 mod fault;
+#[cfg(test)]
+mod fixture;
 mod hook;
 pub mod keys;
 mod line;

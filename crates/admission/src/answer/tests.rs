@@ -3,6 +3,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::fixture::review;
 use crate::{Handler, HandlerFuture, Hook, Request};
 
 struct Says(fn() -> Verdict);
@@ -14,10 +15,8 @@ impl Handler for Says {
 }
 
 async fn answer_of(hook: Hook) -> Answer {
-    let body = br#"{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","request":{"uid":"u-1",
-        "kind":{"group":"","version":"v1","kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},
-        "operation":"CREATE","userInfo":{},"object":{"spec":{}}}}"#;
-    let review = Review::parse(body).unwrap_or_else(|error| panic!("{error}"));
+    let body = review("CREATE", r#"{"spec":{}}"#);
+    let review = Review::parse(body.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
     let verdict = hook.decide(&review.request, Duration::from_secs(1)).await;
     hook.answer(&review, verdict)
 }
@@ -105,6 +104,16 @@ async fn an_inapplicable_patch_is_a_fault() {
     let says = || Verdict::mutated(operations(r#"[{"op":"remove","path":"/spec/a"}]"#));
     let answer = answer_of(Hook::mutating("m", Says(says))).await;
     assert_eq!(answer.decision, Decision::Fault(FaultKind::Patch));
+}
+
+#[tokio::test]
+async fn an_object_too_deep_to_patch_is_undecodable() {
+    let deep = "[".repeat(200) + &"]".repeat(200);
+    let body = review("CREATE", &deep);
+    let verdict = Verdict::mutated(operations(r#"[{"op":"add","path":"/a","value":1}]"#));
+    let review = Review::parse(body.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    let answer = Hook::mutating("m", Says(Verdict::allowed)).answer(&review, verdict);
+    assert_eq!(answer.decision, Decision::Fault(FaultKind::Undecodable));
 }
 
 #[tokio::test]

@@ -2,15 +2,12 @@ use vestibule_patch::Operation as Change;
 
 use super::*;
 use crate::Review;
+use crate::fixture::review;
 
 const OBJECT: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","uid":"1"},"spec":{"x":1}}"#;
 
 fn check(kind: HookKind, operation: &str, patch: &str) -> Result<(), String> {
-    let body = format!(
-        r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"u",
-        "kind":{{"group":"","version":"v1","kind":"Pod"}},"resource":{{"group":"","version":"v1","resource":"pods"}},
-        "operation":"{operation}","userInfo":{{}},"object":{OBJECT}}}}}"#
-    );
+    let body = review(operation, OBJECT);
     let review = Review::parse(body.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
     let operations: Vec<Change> = serde_json::from_str(patch).unwrap();
     mutation(kind, &review.request, &operations).map_err(|fault| {
