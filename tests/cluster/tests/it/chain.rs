@@ -51,24 +51,27 @@ async fn a_validator_sees_what_the_mutator_of_the_same_app_made() {
 }
 
 #[tokio::test]
-async fn a_validator_of_updates_sees_both_objects() {
-    async fn immutable(change: Change<ConfigMap>, _: Context) -> Result<(), Reject> {
+async fn a_validator_of_updates_knows_the_old_object_from_the_new() {
+    async fn no_less(change: Change<ConfigMap>, _: Context) -> Result<(), Reject> {
+        let lines = |object: ConfigMap| object.data.unwrap_or_default().len();
         match change {
-            Change::Update { old, new } if old.data != new.data => Err(deny("data is immutable")),
+            Change::Update { old, new } if lines(new.clone()) < lines(old.clone()) => {
+                Err(deny("data only grows"))
+            }
             _ => Ok(()),
         }
     }
     let Some(cluster) = Cluster::shared().await else { return };
-    let app = App::new("immutable").validate("immutable", on([Create, Update]).fail_closed(), immutable);
+    let app = App::new("growth").validate("no-less", on([Create, Update]).fail_closed(), no_less);
     let _webhook = cluster.serve(app).await;
     let namespace = cluster.namespace(&[]).await;
 
     let object = config_map("settings");
     namespace.create(&object).await.object();
-    namespace.merge(&object, &json!({ "metadata": { "labels": { "may": "change" } } })).await.object();
-    let changed = namespace.merge(&object, &json!({ "data": { "user": "changed" } })).await;
-    assert!(changed.refusal(403).ends_with("data is immutable"));
-    assert_eq!(namespace.read(&object).await.object()["data"]["user"], "kept");
+    namespace.merge(&object, &json!({ "data": { "more": "allowed" } })).await.object();
+    let less = namespace.merge(&object, &json!({ "data": { "user": null } })).await;
+    assert!(less.refusal(403).ends_with("data only grows"));
+    assert_eq!(namespace.read(&object).await.object()["data"], json!({ "user": "kept", "more": "allowed" }));
 }
 
 #[tokio::test]
@@ -96,14 +99,14 @@ async fn a_validator_of_deletions_sees_the_old_object() {
 #[tokio::test]
 async fn a_mutator_that_is_asked_about_deletions_leaves_them_alone() {
     let Some(cluster) = Cluster::shared().await else { return };
-    let app = App::new("deletions").mutate("stamp", on([Create, Delete]).fail_closed(), stamp);
-    let webhook = cluster.serve(app).await;
     let namespace = cluster.namespace(&[]).await;
-
-    let object = config_map("plain");
+    let object = config_map("unstamped");
     namespace.create(&object).await.object();
+    let webhook =
+        cluster.serve(App::new("deletions").mutate("stamp", on([Delete]).fail_closed(), stamp)).await;
+
     namespace.delete(&object).await.object();
-    assert_eq!(webhook.decisions.take(), [Decision::Mutated(1), Decision::Allowed]);
+    assert_eq!(webhook.decisions.take(), [Decision::Allowed]);
 }
 
 #[tokio::test]

@@ -27,8 +27,7 @@ impl Cluster {
         let client = environment.admin().unwrap();
         let name = environment.namespace(&[]).await.unwrap().name().to_owned();
         let home = Namespace::new(client.clone(), name);
-        let label = serde_json::json!({ "metadata": { "labels": { TEST: home.name() } } });
-        home.label(&label).await;
+        home.label(TEST, home.name()).await;
         Some(Self { environment, home, client })
     }
 
@@ -40,7 +39,7 @@ impl Cluster {
         Namespace::new(self.client.clone(), namespace.name().to_owned())
     }
 
-    /// The same namespace in the eyes of an ordinary user, to whom `verbs` on `resources` are granted there.
+    /// The API server in the eyes of an administrator.
     pub(crate) fn client(&self) -> Client {
         self.client.clone()
     }

@@ -187,7 +187,7 @@ async fn a_namespace_that_begins_to_ask_is_heard() {
     let namespace = cluster.namespace(&[]).await;
     assert_untouched(&namespace, &annotated("true")).await;
 
-    namespace.label(&json!({ "metadata": { "labels": { "sidecar-injector": "enabled" } } })).await.object();
+    namespace.label("sidecar-injector", "enabled").await;
     let mut another = annotated("true");
     another["metadata"]["name"] = json!("another");
     // The injector learns of it by a watch, in its own time.

@@ -121,3 +121,9 @@ impl Webhook {
         Arc::new(Local::open(&self.authority, &self.target.dns_names(), SystemTime::now()).unwrap())
     }
 }
+
+impl Replica {
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+}

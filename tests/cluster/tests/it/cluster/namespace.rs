@@ -3,14 +3,14 @@
 use http::{Method, Request};
 use kube::Client;
 use kube::client::Body;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Reply;
 
 const MERGE: &str = "application/merge-patch+json";
 const APPLY: &str = "application/apply-patch+yaml";
 
-/// A namespace; what its methods are given needs neither a namespace nor to be of a known type.
+/// A namespace. Objects are JSON, so that a request holds what a test wrote, and a reply what the API server stored.
 #[derive(Clone)]
 pub(crate) struct Namespace {
     client: Client,
@@ -69,9 +69,10 @@ impl Namespace {
             .await
     }
 
-    /// A merge patch of the namespace itself.
-    pub(crate) async fn label(&self, patch: &Value) -> Reply {
-        self.send(Method::PATCH, format!("/api/v1/namespaces/{}", self.name), MERGE, patch).await
+    /// Sets a label of the namespace itself.
+    pub(crate) async fn label(&self, key: &str, value: &str) {
+        let patch = json!({ "metadata": { "labels": { key: value } } });
+        self.send(Method::PATCH, format!("/api/v1/namespaces/{}", self.name), MERGE, &patch).await.object();
     }
 
     async fn send(&self, method: Method, uri: String, media_type: &str, body: &Value) -> Reply {
