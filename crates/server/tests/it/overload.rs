@@ -30,44 +30,43 @@ async fn three_hundred_new_connections_at_once_are_all_served() {
 
 #[tokio::test]
 async fn what_neither_runs_nor_may_wait_is_turned_away_at_once() {
-    let (entered, go_on) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let go_on = Arc::new(Semaphore::new(0));
     let handler = {
-        let (entered, go_on) = (Arc::clone(&entered), Arc::clone(&go_on));
+        let go_on = Arc::clone(&go_on);
         Do(move || {
-            let (entered, go_on) = (Arc::clone(&entered), Arc::clone(&go_on));
+            let go_on = Arc::clone(&go_on);
             async move {
-                entered.add_permits(1);
                 go_on.acquire().await.unwrap().forget();
                 Verdict::allowed()
             }
         })
     };
-    let mut server = serve_with(
+    let server = serve_with(
         |settings| (settings.max_running, settings.max_waiting) = (2, 3),
         |server| server.route(HOOK, Hook::validating("hook", handler), TIMEOUT),
     )
     .await;
-    // Six callers for five places. Which of them is turned away does not matter; that one is, tells the other five in.
-    let mut calls = JoinSet::new();
-    for _ in 0..6 {
-        let mut client = server.connect().await;
-        calls.spawn(async move { (client.review().await, client) });
-    }
-    entered.acquire_many(2).await.unwrap().forget();
-    let (reply, mut client) = calls.join_next().await.unwrap().unwrap();
-    assert_eq!(reply.status, StatusCode::TOO_MANY_REQUESTS);
-    assert_eq!(reply.header("retry-after"), "1");
-    assert_eq!(server.event().await, "refused overloaded");
-    // The connection can be used for the second try, and while it is as full, it is as quick.
-    let began = Instant::now();
-    assert_eq!(client.review().await.status, StatusCode::TOO_MANY_REQUESTS);
-    // The goal is 100 ms. Whoever waits for a place waits for ever here.
-    assert!(began.elapsed() < Duration::from_secs(2));
+    // The second time shows that every place was given back.
+    for _ in 0..2 {
+        // Six callers for five places. Which of them is turned away does not matter; that one is, tells the others in.
+        let mut calls = JoinSet::new();
+        for _ in 0..6 {
+            let mut client = server.connect().await;
+            calls.spawn(async move { (client.review().await, client) });
+        }
+        let (reply, mut client) = calls.join_next().await.unwrap().unwrap();
+        assert_eq!(reply.status, StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!(reply.header("retry-after"), "1");
+        // The connection can be used for the second try, and while it is as full, it is as quick: the goal is 100 ms,
+        // and whoever waits for a place waits for ever here.
+        let began = Instant::now();
+        assert_eq!(client.review().await.status, StatusCode::TOO_MANY_REQUESTS);
+        assert!(began.elapsed() < Duration::from_secs(2));
 
-    go_on.add_permits(5);
-    let admitted = calls.join_all().await;
-    assert_eq!(admitted.len(), 5);
-    assert!(admitted.iter().all(|(reply, _)| reply.status == StatusCode::OK));
+        go_on.add_permits(5);
+        let admitted = calls.join_all().await;
+        assert!(admitted.iter().all(|(reply, _)| reply.status == StatusCode::OK));
+    }
 }
 
 #[tokio::test]
