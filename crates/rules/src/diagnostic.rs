@@ -41,9 +41,8 @@ pub struct Diagnostic {
     severity: Severity,
     code: &'static Code,
     message: String,
-    source: Arc<str>,
+    source: Arc<Source>,
     position: Position,
-    line: String,
     help: Option<String>,
 }
 
@@ -65,7 +64,7 @@ impl Diagnostic {
 
     /// The name of the source: a path, or the ConfigMap and its key.
     pub fn source(&self) -> &str {
-        &self.source
+        &self.source.name
     }
 
     /// Where in the source.
@@ -80,7 +79,7 @@ impl Diagnostic {
 
     /// `rules.yaml:14:9: error[VST0121]: ...`, without the source line.
     pub fn headline(&self) -> String {
-        format!("{}:{}: {}[{}]: {}", self.source, self.position, self.word(), self.code.id, self.message)
+        format!("{}:{}: {}[{}]: {}", self.source(), self.position, self.word(), self.code.id, self.message)
     }
 
     #[must_use]
@@ -100,10 +99,10 @@ impl Diagnostic {
 impl fmt::Display for Diagnostic {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Position { line, column } = self.position;
-        let (snippet, indent) = window(&self.line, column);
+        let (snippet, indent) = window(self.source.line(line), column);
         let gutter = line.to_string().len();
         writeln!(formatter, "{}[{}]: {}", self.word(), self.code.id, self.message)?;
-        writeln!(formatter, "{:gutter$} --> {}:{}", "", self.source, self.position)?;
+        writeln!(formatter, "{:gutter$} --> {}:{}", "", self.source(), self.position)?;
         writeln!(formatter, " {line} | {snippet}")?;
         write!(formatter, " {:gutter$} | {:indent$}^", "", "")?;
         match &self.help {
@@ -127,41 +126,49 @@ pub(crate) struct Source {
 
 impl Source {
     pub(crate) fn error(
-        &self,
+        self: &Arc<Self>,
         code: &'static Code,
         position: Position,
         message: impl Into<String>,
     ) -> Diagnostic {
-        self.finding(Severity::Error, code, position, message.into())
+        self.finding(Severity::Error, code, position, &message.into())
     }
 
     pub(crate) fn warning(
-        &self,
+        self: &Arc<Self>,
         code: &'static Code,
         position: Position,
         message: impl Into<String>,
     ) -> Diagnostic {
-        self.finding(Severity::Warning, code, position, message.into())
+        self.finding(Severity::Warning, code, position, &message.into())
     }
 
     fn finding(
-        &self,
+        self: &Arc<Self>,
         severity: Severity,
         code: &'static Code,
         position: Position,
-        message: String,
+        message: &str,
     ) -> Diagnostic {
-        let line = self.text.lines().nth(position.line.saturating_sub(1)).unwrap_or_default();
-        Diagnostic {
-            severity,
-            code,
-            message,
-            source: Arc::clone(&self.name),
-            position,
-            line: line.to_owned(),
-            help: None,
-        }
+        let message = message.chars().map(printable).collect();
+        Diagnostic { severity, code, message, source: Arc::clone(self), position, help: None }
     }
+
+    /// Looked up only for what is printed: a hostile text has a hundred thousand findings.
+    fn line(&self, number: usize) -> &str {
+        self.text.lines().nth(number.saturating_sub(1)).unwrap_or_default()
+    }
+}
+
+/// What somebody else named, in our words: short, and nothing in it moves a terminal's cursor or forges a line of a log.
+pub(crate) fn shown(text: &str) -> String {
+    text.chars().map(printable).take(63).collect()
+}
+
+fn printable(character: char) -> char {
+    let turns_text_around = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let ends_line = matches!(character, '\u{2028}' | '\u{2029}');
+    if character.is_control() || turns_text_around || ends_line { ' ' } else { character }
 }
 
 /// The part of a line to show, and how far the caret stands in: a line of JSON may be a megabyte long.
@@ -169,6 +176,6 @@ fn window(line: &str, column: usize) -> (String, usize) {
     const WIDTH: usize = 100;
     let at = column.saturating_sub(1);
     let from = if at < WIDTH { 0 } else { at - WIDTH / 2 };
-    let shown = line.chars().skip(from).take(WIDTH).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let shown = line.chars().skip(from).take(WIDTH).map(printable).collect();
     (shown, at - from)
 }

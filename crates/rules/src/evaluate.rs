@@ -8,7 +8,7 @@ use vestibule_patch::{Document, DocumentError, Schema};
 use crate::decision::{Change, Decision, Outcome, Reason, Verdict};
 use crate::diagnostic::{Diagnostic, Position};
 use crate::load;
-use crate::merge::{self, Claims, Draft, Failure, Scene};
+use crate::merge::{self, Draft, Failure, Scene};
 use crate::rule::{OnError, Policy, Resource, Rule, Verb};
 use crate::select::{self, Out};
 use crate::subject::{Layout, Received, Subject};
@@ -147,11 +147,7 @@ impl RuleSet {
         let outs: Vec<(&Rule, Option<Out>)> = self.rules.iter().map(|rule| (rule, out(rule))).collect();
         let selected: Vec<&Rule> =
             outs.iter().filter(|(_, out)| out.is_none()).map(|(rule, _)| *rule).collect();
-        let injected = selected.iter().flat_map(|rule| &rule.injected);
-        let owned: HashSet<&str> = injected.map(|one| one.item.key.as_str()).collect();
-        let claims = Claims::of(&selected, received.spec, &owned);
-        let scene = Scene { layout: &layout, pod: self.pod, claims, owned };
-        let (changes, failures) = lay_all(&selected, &scene, Draft::new(document.clone()));
+        let (changes, failures) = lay_all(&selected, &layout, self.pod, Draft::new(document.clone()));
         let verdicts = outs.iter().map(|(rule, out)| match (out, failures.get(rule.name())) {
             (Some(out), _) => skipped(rule, out),
             (None, Some(failure)) => failed(rule, failure, &mut warnings),
@@ -166,33 +162,49 @@ impl RuleSet {
     }
 }
 
-/// Lays in the rules one after the other. One that failed gets another turn when others have changed the object: the
-/// volume it mounts may be there now, and a second evaluation would find it.
+/// Lays in the rules. Those that failed get another turn when others have changed the object: the volume that one mounts
+/// may be there now, and a second evaluation would find it.
 fn lay_all<'r>(
     rules: &[&'r Rule],
-    scene: &Scene<'_>,
+    layout: &Layout,
+    pod: Schema<'static>,
     mut draft: Draft<'_>,
 ) -> (Vec<Change>, HashMap<&'r str, Failure>) {
-    let mut failures = HashMap::new();
-    let mut open: Vec<(usize, &Rule)> = rules.iter().copied().enumerate().collect();
+    let mut turns = rules.len();
     loop {
         let before = draft.count();
-        open.retain(|(rank, rule)| {
-            let mut attempt = draft.clone();
-            match merge::lay(rules, *rank, scene, &mut attempt) {
-                Ok(()) => {
-                    draft = attempt;
-                    failures.remove(rule.name());
-                    false
-                }
-                Err(failure) => {
-                    failures.insert(rule.name(), failure);
-                    true
-                }
-            }
-        });
-        if open.is_empty() || draft.count() == before {
+        let failures;
+        (draft, failures) = lay_most(rules, layout, pod, &draft);
+        if failures.is_empty() || draft.count() == before || turns == 0 {
             return (draft.into_changes(), failures);
+        }
+        turns -= 1;
+    }
+}
+
+/// Lays in what can be laid in. With every rule that fails all starts anew without it: what is left out leaves no trace,
+/// and nobody yields to it.
+fn lay_most<'d, 'r>(
+    rules: &[&'r Rule],
+    layout: &Layout,
+    pod: Schema<'static>,
+    start: &Draft<'d>,
+) -> (Draft<'d>, HashMap<&'r str, Failure>) {
+    let mut failures = HashMap::new();
+    loop {
+        let acting = |rule: &Rule| !failures.contains_key(rule.name());
+        let acting: Vec<&Rule> = rules.iter().copied().filter(|rule| acting(rule)).collect();
+        let scene = Scene::new(&acting, start.at(&layout.spec), layout, pod);
+        let mut draft = start.clone();
+        for (rank, rule) in acting.iter().enumerate() {
+            let mut attempt = draft.clone();
+            match merge::lay(&acting, rank, &scene, &mut attempt) {
+                Ok(()) => draft = attempt,
+                Err(failure) => drop(failures.insert(rule.name(), failure)),
+            }
+        }
+        if acting.len() + failures.len() == rules.len() {
+            return (draft, failures);
         }
     }
 }

@@ -15,13 +15,14 @@ use std::sync::Arc;
 
 use vestibule_patch::{Pointer, Schema, View};
 
-pub(crate) use claims::Claims;
+use claims::Claims;
 pub(crate) use contains::{contains, find, present};
 pub(crate) use draft::{Draft, Misfit};
 use existing::Existing;
 use place::Insertions;
 
 use crate::decision::Origin;
+use crate::diagnostic::shown;
 use crate::overlay::Overlay;
 use crate::rule::{Clause, Injected, Item, Place, Policy, Rule};
 use crate::subject::Layout;
@@ -39,12 +40,26 @@ pub(crate) struct Failure {
 
 /// What all rules of one evaluation share.
 pub(crate) struct Scene<'s> {
-    pub(crate) layout: &'s Layout,
-    pub(crate) pod: Schema<'static>,
-    pub(crate) claims: Claims,
+    layout: &'s Layout,
+    pod: Schema<'static>,
+    claims: Claims,
     /// The names of containers that rules bring: blocks are for the others. By name alone, because a second evaluation
     /// cannot tell who brought a container.
-    pub(crate) owned: HashSet<&'s str>,
+    owned: HashSet<&'s str>,
+}
+
+impl<'s> Scene<'s> {
+    /// For `rules` in a pod of the specification `spec`.
+    pub(crate) fn new(
+        rules: &[&'s Rule],
+        spec: Option<View<'_>>,
+        layout: &'s Layout,
+        pod: Schema<'static>,
+    ) -> Self {
+        let injected = rules.iter().flat_map(|rule| &rule.injected);
+        let owned = injected.map(|one| one.item.key.as_str()).collect();
+        Self { layout, pod, claims: Claims::of(rules, spec, &owned), owned }
+    }
 }
 
 /// Lays the `rank`th of `rules` into `draft`. After a failure the draft has to be thrown away.
@@ -59,15 +74,16 @@ pub(crate) fn lay(
     let firsts = earlier.iter().flat_map(|rule| &rule.injected).filter(first);
     let mut firsts: HashSet<&str> = firsts.map(|one| one.item.key.as_str()).collect();
     let mut merge = Merge { rule, rank, scene, draft };
+    // First of all, because a container that takes the first place writes an annotation unless there is one.
+    for map in ["labels", "annotations"] {
+        merge.metadata(map)?;
+    }
     merge.volumes()?;
     for list in ["initContainers", "containers"] {
         merge.injected(list, &mut firsts)?;
     }
     for (index, block) in rule.blocks.iter().enumerate() {
         merge.block(index, block)?;
-    }
-    for map in ["labels", "annotations"] {
-        merge.metadata(map)?;
     }
     merge.verify()
 }
@@ -238,7 +254,7 @@ fn difference(list: &str, found: View<'_>, item: &Item) -> String {
     let key = &item.key;
     match list {
         "volumes" => {
-            let here = found.entries().into_iter().map(|(name, _)| name.into_owned());
+            let here = found.entries().into_iter().map(|(name, _)| shown(&name));
             let wanted = item.overlay.members().iter().map(|member| member.name.clone());
             let here = here.filter(|name| name != "name").collect::<Vec<_>>().join(", ");
             let wanted = wanted.filter(|name| name != "name").collect::<Vec<_>>().join(", ");

@@ -92,8 +92,18 @@ pub(crate) fn is_quantity(member: &str) -> bool {
 }
 
 /// Whether an absent `member` means the same as the value `json`.
-pub(crate) fn is_omitted_zero(member: &str, json: &str) -> bool {
-    json == "\"\"" || (matches!(json, "false" | "0") && OMITTED_ZEROS.contains(&member))
+pub(crate) fn is_default(member: &str, json: &str) -> bool {
+    json == "\"\""
+        || (member, json) == ("protocol", "\"TCP\"")
+        || (matches!(json, "false" | "0") && OMITTED_ZEROS.contains(&member))
+}
+
+/// Two of `members` that exclude each other.
+pub(crate) fn excluding<'m>(members: &[&'m str]) -> Option<(&'m str, &'m str)> {
+    UNIONS.iter().find_map(|union| {
+        let mut present = members.iter().copied().filter(|member| union.contains(member));
+        Some((present.next()?, present.next()?))
+    })
 }
 
 /// The members that exclude `member`, itself among them.

@@ -6,12 +6,12 @@ mod opt;
 use std::collections::HashSet;
 
 use crate::decision::Reason;
-use crate::diagnostic::Position;
+use crate::diagnostic::{Position, shown};
 use crate::rule::{Labels, Rule};
 use crate::subject::{Received, Subject};
 
 const SYSTEM_NAMESPACES: &[&str] = &["kube-node-lease", "kube-public", "kube-system"];
-const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
+pub(crate) const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 
 /// The label by which the injector's own pods are left alone.
 pub const OWN_POD_LABEL: &str = "vestibule.dev/injector";
@@ -51,7 +51,10 @@ pub(crate) fn exclusion(
         return out(Reason::ExcludedOwnNamespace, format!("{namespace} is the injector's own namespace"));
     }
     if !subresource.is_empty() {
-        return out(Reason::ExcludedSubresource, format!("rules leave the subresource {subresource} alone"));
+        return out(
+            Reason::ExcludedSubresource,
+            format!("rules leave the subresource {} alone", shown(subresource)),
+        );
     }
     if !resource.verbs().contains(&subject.verb) {
         let sentence = format!("rules do not change {} under this operation", resource.as_str());
@@ -95,19 +98,20 @@ fn not_matched(rule: &Rule, subject: &Subject<'_>, received: &Received<'_>) -> O
         let sentence = format!("the rule is not for namespace {namespace}");
         return Some(Out::new(Reason::NamespaceNotMatched, Some(matching.at), sentence));
     }
-    if rule.needs_namespace_facts() && subject.facts.is_none() {
-        let sentence = format!("nothing is known about the labels of namespace {namespace}");
-        return Some(Out::failure(Reason::NamespaceUnknown, matching.at, sentence));
-    }
     if let Some(facts) = subject.facts
         && let Some(label) = missing(&matching.namespace_labels, |key| facts.labels.get(key).cloned())
     {
         let sentence = format!("namespace {namespace} has no label {label}");
         return Some(Out::new(Reason::NamespaceNotMatched, Some(matching.namespace_labels.at), sentence));
     }
-    let label = missing(&matching.labels, |key| received.label(key))?;
-    let sentence = format!("the object has no label {label}");
-    Some(Out::new(Reason::LabelsNotMatched, Some(matching.labels.at), sentence))
+    if let Some(label) = missing(&matching.labels, |key| received.label(key)) {
+        let sentence = format!("the object has no label {label}");
+        return Some(Out::new(Reason::LabelsNotMatched, Some(matching.labels.at), sentence));
+    }
+    (rule.needs_namespace_facts() && subject.facts.is_none()).then(|| {
+        let sentence = format!("nothing is known about the labels of namespace {namespace}");
+        Out::failure(Reason::NamespaceUnknown, matching.at, sentence)
+    })
 }
 
 /// The first label that is not as wanted.
@@ -121,7 +125,7 @@ fn environment(rule: &Rule, received: &Received<'_>) -> Option<Out> {
     if let (Some(wanted), Some(found)) = (matching.os, received.os())
         && wanted != found
     {
-        let sentence = format!("the pod is for {found}, the rule for {wanted}");
+        let sentence = format!("the pod is for {}, the rule for {wanted}", shown(&found));
         return Some(Out::new(Reason::OsMismatch, Some(matching.os_at), sentence));
     }
     if let Some(at) = matching.skip_host_network

@@ -14,7 +14,8 @@ use crate::diagnostic::{Code, Diagnostic, Source};
 /// How deep lists and maps may nest in each other.
 pub const MAX_DEPTH: usize = 128;
 
-/// How many values one source may hold, copies made by aliases included.
+/// How many values one source may hold, copies made for anchors and aliases included; every 100 bytes of a text count as
+/// one more.
 pub const MAX_NODES: usize = 1_000_000;
 
 /// Reads every document of `text`; `name` is what diagnostics call it. Empty documents are left out.

@@ -58,8 +58,8 @@ codes! {
         "A rule document starts with `apiVersion: vestibule.dev/v1alpha1` and `kind: Injection`. Other objects do not belong \
          into a folder of rules.";
     DOUBLED_NAME = "VST0116", "a name is used twice",
-        "Rules are told apart by their names, in messages, opt-in keys and metrics; containers, volumes, variables and mount \
-         paths within a rule must be unique as well. Rename one.";
+        "Rules are told apart by their names, in messages, opt-in keys and metrics; containers, volumes, variables, ports and \
+         mount paths within a rule must be unique as well. Rename one.";
     NULL = "VST0117", "a null",
         "A null says neither a value nor its absence. Leave the field out, or write `\"\"` for an empty text.";
     UNKNOWN_POD_FIELD = "VST0118", "a field that pods are not known to have",

@@ -3,6 +3,7 @@
 use super::Loaded;
 use crate::diagnostic::{self, Diagnostic};
 use crate::rule::{Resource, Rule};
+use crate::select::{MIRROR_ANNOTATION, OWN_POD_LABEL};
 use crate::{INJECT_KEY, RULE_KEY_PREFIX};
 
 pub(super) fn findings(loaded: &[Loaded]) -> Vec<Diagnostic> {
@@ -22,7 +23,7 @@ pub(super) fn findings(loaded: &[Loaded]) -> Vec<Diagnostic> {
 }
 
 fn reads(rule: &Rule, map: &str, key: &str) -> bool {
-    key == INJECT_KEY
+    matches!(key, INJECT_KEY | OWN_POD_LABEL | MIRROR_ANNOTATION)
         || key.strip_prefix(RULE_KEY_PREFIX) == Some(rule.name())
         || map == "labels" && rule.matching.labels.pairs.iter().any(|(label, _)| label == key)
         || map == "annotations" && rule.compat.iter().any(|compat| compat.key == key)

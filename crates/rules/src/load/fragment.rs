@@ -1,8 +1,11 @@
 //! Fragments of a pod: typed by the schema, near misses of its fields refused, unknown fields kept with a warning.
 
+use std::collections::HashMap;
+
 use vestibule_patch::{List, Schema};
 
 use super::check;
+use super::items::OURS_OF_CONTAINERS;
 use super::reader::Reader;
 use crate::diagnostic;
 use crate::near::nearest;
@@ -24,7 +27,12 @@ impl Reader {
             None
         })?;
         let entries = entries.iter().filter(|entry| !ours.contains(&entry.key.as_str()));
-        let members = entries.filter_map(|entry| self.member(entry, what, schema)).collect();
+        let members: Vec<Member> = entries.filter_map(|entry| self.member(entry, what, schema)).collect();
+        let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
+        if let Some((one, other)) = pod::excluding(&names) {
+            let message = format!("`{one}` and `{other}` exclude each other");
+            self.error(&diagnostic::WRONG_VALUE, node.at(), message);
+        }
         Some(Overlay::Map(members))
     }
 
@@ -44,10 +52,20 @@ impl Reader {
                     let help = format!("did you mean `{near}`?");
                     self.error_with_help(&diagnostic::UNKNOWN_FIELD, entry.at, message, help);
                 }
+                None if OURS_OF_CONTAINERS.contains(&name) => {
+                    let help = format!("`{name}` belongs to the items of a rule, where they know it");
+                    self.error_with_help(&diagnostic::UNKNOWN_FIELD, entry.at, message, help);
+                }
                 None => self.warning(&diagnostic::UNKNOWN_POD_FIELD, entry.at, message),
             }
         }
-        let value = self.fragment(&entry.value, name, schema.field(name))?;
+        let below = schema.field(name);
+        let single = below.fields().is_empty() && below.list() == List::Unknown && !fields.is_empty();
+        let before = self.findings.len();
+        let value = self.fragment(&entry.value, name, below)?;
+        if known && single && pod::is_text(name) && self.findings.len() == before {
+            self.text(&entry.value, name)?;
+        }
         Some(Member { name: name.to_owned(), value, known })
     }
 
@@ -68,6 +86,9 @@ impl Reader {
         }
         match node.value() {
             Value::Scalar(scalar) if pod::is_text(name) || pod::is_quantity(name) => {
+                if pod::is_quantity(name) {
+                    self.checked(check::quantity(scalar.text()), name, node.at());
+                }
                 Some(Overlay::Text(scalar.text().to_owned()))
             }
             Value::Scalar(scalar) => Some(match scalar.to_json() {
@@ -129,7 +150,7 @@ impl Reader {
     /// Reports items of a keyed list that the API server would take for the same.
     pub(super) fn unique(&mut self, items: &[Node], name: &str, list: List) {
         let List::Map(keys) = list else { return };
-        let mut seen: Vec<(String, crate::Position)> = Vec::new();
+        let mut seen: HashMap<String, crate::Position> = HashMap::new();
         for item in items {
             let text = |key: &vestibule_patch::Key| {
                 let written = item.get(key.name).and_then(Node::as_text);
@@ -143,12 +164,11 @@ impl Reader {
                 }
                 _ => (&diagnostic::DOUBLED_NAME, parts.join("/")),
             };
-            match seen.iter().find(|(earlier, _)| *earlier == said) {
-                Some((_, first)) => {
-                    let message = format!("`{said}` stands twice in `{name}`; first at {first}");
-                    self.error(code, item.at(), message);
-                }
-                None => seen.push((said, item.at())),
+            if let Some(first) = seen.get(&said) {
+                let message = format!("`{said}` stands twice in `{name}`; first at {first}");
+                self.error(code, item.at(), message);
+            } else {
+                seen.insert(said, item.at());
             }
         }
     }

@@ -1,5 +1,7 @@
 //! What a rule adds to a pod: volumes, sidecars, init containers, labels and annotations.
 
+use std::collections::HashMap;
+
 use vestibule_patch::{List, Schema};
 
 use super::check;
@@ -18,7 +20,10 @@ const POSITION: Known =
 const ANCHOR: Known = Known { what: "a position", fields: &["after", "before"], later: &[] };
 
 /// Fields of an item that belong to the rule format, not to the pod.
-const OURS: &[&str] = &["mode", "onConflict", "position"];
+const OURS: &[&str] = &["onConflict"];
+
+/// The same of a container.
+pub(super) const OURS_OF_CONTAINERS: &[&str] = &["mode", "onConflict", "position"];
 
 const ONLY_NATIVE: &[&str] = &["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"];
 
@@ -88,7 +93,30 @@ impl Reader {
                 self.error(&diagnostic::DOUBLED_NAME, one.item.clause.at, message);
             }
         }
+        self.unique_ports(&injected);
         injected
+    }
+
+    /// Containers of a pod share one network. An init container that ends has left its ports before the others start.
+    fn unique_ports(&mut self, injected: &[Injected]) {
+        let lasting = |one: &&Injected| one.regular || one.item.overlay.text("restartPolicy").is_some();
+        let mut taken: HashMap<String, &str> = HashMap::new();
+        for Item { clause, key, overlay, policy } in injected.iter().filter(lasting).map(|one| &one.item) {
+            for port in overlay.get("ports").map(Overlay::items).unwrap_or_default() {
+                let Some(Overlay::Literal(number)) = port.get("containerPort") else { continue };
+                let port = format!("{number}/{}", port.text("protocol").unwrap_or("TCP"));
+                let message = match taken.get(&port) {
+                    Some(other) if other != key => format!("port {port} of `{key}` is that of `{other}`"),
+                    _ => {
+                        taken.insert(port, key);
+                        continue;
+                    }
+                };
+                if *policy != Policy::Override {
+                    self.error(&diagnostic::DOUBLED_NAME, clause.at, message);
+                }
+            }
+        }
     }
 
     fn injected_container(&mut self, node: &Node, mut item: Item, sidecar: bool) -> Injected {
@@ -199,8 +227,12 @@ impl Reader {
         let mut items = Vec::new();
         for (index, node) in nodes.iter().enumerate() {
             let policy = self.policy(node, required).unwrap_or(policy);
-            let overlay = self.object(node, field, schema.item(), OURS).unwrap_or(Overlay::Map(Vec::new()));
-            self.item_values(field, &overlay, node.at());
+            let ours = if matches!(field, "sidecars" | "initContainers") { OURS_OF_CONTAINERS } else { OURS };
+            let overlay = self.object(node, field, schema.item(), ours);
+            if let Some(overlay) = &overlay {
+                self.item_values(field, overlay, node.at());
+            }
+            let overlay = overlay.unwrap_or(Overlay::Map(Vec::new()));
             let clause = Clause { text: format!("{clause}[{index}]"), at: node.at() };
             let key = match schema.list() {
                 List::Map(keys) => key::of_overlay(&overlay, keys),

@@ -16,8 +16,17 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 let list = pointer.child(entry.member);
                 let schema = container.field(entry.member);
                 let items = self.unclaimed(&entry.items, &format!("{scope}/{}", entry.member), index);
-                let sorted = self.sort(&list, entry.member, schema, items)?;
+                let mut sorted = self.sort(&list, entry.member, schema, items)?;
                 self.override_items(&list, schema, &sorted)?;
+                if entry.member == "ports" {
+                    let mut free = Vec::new();
+                    for item in sorted.new {
+                        if !self.listens_elsewhere(item, std::slice::from_ref(&item.overlay), &scope)? {
+                            free.push(item);
+                        }
+                    }
+                    sorted.new = free;
+                }
                 let existing = self.existing(&list);
                 let insertions = match entry.member {
                     "env" => place::variables(&existing, sorted.new),

@@ -84,6 +84,6 @@ fn same_amount(one: &str, other: &str) -> bool {
 /// Whether the API server leaves `name` out where its value is `wanted`, and nothing stands in its place.
 fn is_absence(found: View<'_>, name: &str, wanted: &Overlay) -> bool {
     let excluded = pod::union_of(name).unwrap_or_default().iter();
-    pod::is_omitted_zero(name, &wanted.to_json())
+    pod::is_default(name, &wanted.to_json())
         && excluded.filter(|other| **other != name).all(|other| present(found, other).is_none())
 }

@@ -1,7 +1,7 @@
 //! The object as it is becoming, and the operations that lead there.
 
 use serde_json::value::RawValue;
-use vestibule_patch::{Document, Operation, Pointer, View};
+use vestibule_patch::{Document, Kind, Operation, Pointer, View};
 
 use crate::decision::{Change, Origin};
 use crate::yaml::quote;
@@ -36,6 +36,9 @@ impl<'d> Draft<'d> {
             json = format!("{{{}:{json}}}", quote(&last));
             path = parent;
         }
+        if let Some((parent, _)) = path.split_last() {
+            self.expect(&parent, Kind::Object)?;
+        }
         let value = raw(json)?;
         self.apply(Operation::Add { path, value }, origin)
     }
@@ -49,6 +52,7 @@ impl<'d> Draft<'d> {
         json: String,
         origin: &Origin,
     ) -> Result<(), Misfit> {
+        self.expect(list, Kind::Array)?;
         let path = if index < length { list.item(index) } else { list.child("-") };
         let value = raw(json)?;
         self.apply(Operation::Add { path, value }, origin)
@@ -69,6 +73,15 @@ impl<'d> Draft<'d> {
 
     pub(crate) fn into_changes(self) -> Vec<Change> {
         self.changes
+    }
+
+    /// RFC 6902 would add a member `-` to a map that stands where a list belongs.
+    fn expect(&self, pointer: &Pointer, kind: Kind) -> Result<(), Misfit> {
+        let wanted = if kind == Kind::Array { "list" } else { "map" };
+        match self.at(pointer) {
+            Some(found) if found.kind() != kind => Err(Misfit(format!("{pointer} is no {wanted}"))),
+            _ => Ok(()),
+        }
     }
 
     fn apply(&mut self, operation: Operation, origin: &Origin) -> Result<(), Misfit> {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::{CONTAINER_LISTS, Failure, Merge, conflict, place};
+use crate::overlay::Overlay;
 use crate::rule::{Clause, Injected, Item, Policy};
 use crate::subject::text;
 use crate::yaml::quote;
@@ -56,7 +57,18 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 };
             }
         }
-        match (self.port_clash(item), item.policy) {
+        let ports = item.overlay.get("ports").map(Overlay::items).unwrap_or_default();
+        self.listens_elsewhere(item, ports, &item.key)
+    }
+
+    /// Whether `item` has to be left out because other containers listen to the `ports` that it brings to `owner`.
+    pub(super) fn listens_elsewhere(
+        &self,
+        item: &Item,
+        ports: &[Overlay],
+        owner: &str,
+    ) -> Result<bool, Failure> {
+        match (self.port_clash(ports, owner), item.policy) {
             (None, _) | (Some(_), Policy::Override) => Ok(false),
             (Some(_), Policy::Keep) => Ok(true),
             (Some(sentence), policy) => Err(conflict(item, policy, sentence)),

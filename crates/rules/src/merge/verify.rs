@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use vestibule_patch::{Pointer, View};
 
 use super::{CONTAINER_LISTS, Failure, Merge, invalid, present};
+use crate::diagnostic::shown;
 use crate::overlay::Overlay;
 use crate::rule::{Clause, Item, Policy};
 use crate::subject::text;
@@ -60,8 +61,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     }
 
     /// Containers of a pod share one network: what two of them listen to, or a name that two ports have.
-    pub(super) fn port_clash(&self, item: &Item) -> Option<String> {
-        let mine = item.overlay.get("ports").map(Overlay::items).unwrap_or_default();
+    pub(super) fn port_clash(&self, mine: &[Overlay], owner: &str) -> Option<String> {
         if mine.is_empty() {
             return None;
         }
@@ -76,11 +76,9 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 let theirs = present(container, "ports").map(View::items).unwrap_or_default();
                 let clash = mine.iter().find_map(|port| theirs.iter().find_map(|other| clash(port, *other)));
                 if let Some(what) = clash {
-                    let name = text(Some(container), "name").unwrap_or_default();
-                    return Some(format!(
-                        "{what} of container `{}` is taken by container `{name}`",
-                        item.key
-                    ));
+                    let name = shown(&text(Some(container), "name").unwrap_or_default());
+                    let owner = shown(owner);
+                    return Some(format!("{what} of container `{owner}` is taken by container `{name}`"));
                 }
             }
         }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::Out;
 use crate::decision::Reason;
+use crate::diagnostic::shown;
 use crate::rule::{OptIn, Rule};
 use crate::subject::{Received, Subject};
 use crate::{INJECT_KEY, RULE_KEY_PREFIX};
@@ -49,7 +50,7 @@ fn verdict(rule: &Rule, says: Say, warnings: &mut Vec<String>) -> Option<Out> {
         Say::In => None,
         Say::Out(key) => Some(Out::new(Reason::OptedOut, at, format!("{key} declines the rule"))),
         Say::Invalid(key, value) => {
-            let value: String = value.chars().take(40).collect();
+            let value = shown(&value);
             let sentence =
                 format!("`{value}` at {key} is none of the values that rule `{}` reads", rule.name);
             warnings.push(sentence.clone());
@@ -103,9 +104,16 @@ impl Table<'_> {
         if let (Some(label), Some(annotation)) = &found
             && label != annotation
         {
-            self.warnings.push(format!("label and annotation {key} of {who} disagree; the label counts"));
+            self.warn(format!("label and annotation {key} of {who} disagree; the label counts"));
         }
         found.0.or(found.1)
+    }
+
+    /// Once, however many rules notice it.
+    fn warn(&mut self, warning: String) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
     }
 
     /// `true`, `false`, or the names of rules.
@@ -119,11 +127,7 @@ impl Table<'_> {
             return Say::Invalid(INJECT_KEY.to_owned(), value);
         }
         for name in unknown {
-            let name: String = name.chars().take(40).collect();
-            let warning = format!("{INJECT_KEY} names `{name}`, which is no rule");
-            if !self.warnings.contains(&warning) {
-                self.warnings.push(warning);
-            }
+            self.warn(format!("{INJECT_KEY} names `{}`, which is no rule", shown(name)));
         }
         // A list speaks about rules that pods ask for; to the others it says nothing.
         match self.rule.opt_in {

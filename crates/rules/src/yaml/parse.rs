@@ -1,6 +1,7 @@
 //! Events into trees. No recursion: what is open stands on a stack of our own.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use granit_parser::{Event, Parser, ScalarStyle, Span, StrInput};
 
@@ -8,7 +9,7 @@ use super::{Entry, MAX_DEPTH, MAX_NODES, Node, Position, Scalar, Value};
 use crate::diagnostic::{self, Diagnostic, Source};
 
 /// The roots of the documents that could be read, and what is wrong with the others.
-pub(super) fn documents(source: &Source) -> (Vec<Node>, Vec<Diagnostic>) {
+pub(super) fn documents(source: &Arc<Source>) -> (Vec<Node>, Vec<Diagnostic>) {
     let text = source.text.strip_prefix('\u{feff}').unwrap_or(&source.text);
     let mut options =
         granit_parser::options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
@@ -50,7 +51,7 @@ fn next<'t>(parser: &mut Parser<'t, StrInput<'t>>, builder: &mut Builder<'_>) ->
 }
 
 struct Builder<'s> {
-    source: &'s Source,
+    source: &'s Arc<Source>,
     problems: Vec<Diagnostic>,
     /// How many problems there were when the document began.
     clean: usize,
@@ -78,7 +79,7 @@ enum Content {
 }
 
 impl<'s> Builder<'s> {
-    fn new(source: &'s Source) -> Self {
+    fn new(source: &'s Arc<Source>) -> Self {
         Self {
             source,
             problems: Vec::new(),
@@ -112,8 +113,11 @@ impl<'s> Builder<'s> {
                 self.refuse_tag(tag.is_some(), at);
                 let quoted = !matches!(style, ScalarStyle::Plain);
                 let merge_key = !quoted && text == "<<";
+                // A long text counts for several values: copies of it are what aliases could exhaust memory with.
+                let size = 1 + text.len() / 100;
+                self.nodes += size - 1;
                 let value = Value::Scalar(Scalar { text: text.into_owned(), quoted });
-                self.finish(Node { at, value }, anchor, 0, 1, merge_key)?;
+                self.finish(Node { at, value }, anchor, 0, size, merge_key)?;
             }
             Event::SequenceStart(_, anchor, tag) => {
                 self.refuse_tag(tag.is_some(), at);
@@ -194,6 +198,8 @@ impl<'s> Builder<'s> {
             return Err(self.source.error(&diagnostic::TOO_LARGE, node.at, message));
         }
         if anchor != 0 {
+            // The copy that is kept for aliases counts as well: anchors may stand around each other.
+            self.nodes += size;
             self.anchors.insert(anchor, (node.clone(), height, size));
         }
         let Some(parent) = self.open.last_mut() else {

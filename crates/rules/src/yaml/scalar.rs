@@ -18,12 +18,17 @@ fn number(text: &str) -> Option<String> {
         None => ("", text.strip_prefix('+').unwrap_or(text)),
     };
     if let Some(octal) = digits.strip_prefix("0o").or_else(|| legacy_octal(digits)) {
-        return u64::from_str_radix(octal, 8).ok().map(|value| format!("{sign}{value}"));
+        return radix(octal, 8).map(|value| format!("{sign}{value}"));
     }
     if let Some(hexadecimal) = digits.strip_prefix("0x").filter(|_| sign.is_empty()) {
-        return u64::from_str_radix(hexadecimal, 16).ok().map(|value| value.to_string());
+        return radix(hexadecimal, 16).map(|value| value.to_string());
     }
     decimal(sign, digits)
+}
+
+/// A sign belongs before the prefix, not behind it.
+fn radix(digits: &str, radix: u32) -> Option<u64> {
+    u64::from_str_radix(digits, radix).ok().filter(|_| !digits.starts_with('+'))
 }
 
 /// `[0-9]*(\.[0-9]*)?([eE][-+]?[0-9]+)?` with a digit before or after the point, as JSON would have it.
@@ -87,6 +92,7 @@ mod tests {
             ("0644", "420"),
             ("0899", "899"),
             ("0x1F", "31"),
+            ("0o+7", "\"0o+7\""),
             ("1_000", "\"1_000\""),
             ("100m", "\"100m\""),
             ("1.2.3", "\"1.2.3\""),

@@ -29,7 +29,7 @@ fn several_sidecars_make_one_list() {
     let pod = r#"{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[]}}"#;
     let decision = decide(&rules, pod);
     let origins: Vec<&str> = decision.changes.iter().map(|change| change.origin.clause.as_str()).collect();
-    assert_eq!(origins, ["volumes", "sidecars", "volumes[0]", "sidecars[0]", "pod.labels[l]"]);
+    assert_eq!(origins, ["volumes", "sidecars", "pod.labels[l]", "volumes[0]", "sidecars[0]"]);
     let result = result(&rules, pod);
     assert_eq!(crate::kit::names(&result["spec"]["initContainers"]), ["a", "b", "c"]);
     assert_eq!(crate::kit::names(&result["spec"]["volumes"]), ["v", "w", "x"]);

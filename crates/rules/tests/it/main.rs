@@ -8,4 +8,5 @@ mod documents;
 mod kit;
 mod laws;
 mod opt;
+mod regressions;
 mod samples;

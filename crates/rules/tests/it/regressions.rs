@@ -1,0 +1,163 @@
+//! What was wrong once.
+
+use serde_json::json;
+
+use crate::kit::{creation, decide, evaluate, load, pod, result, rule, rules, steps, word, words};
+
+const OVERRIDES: &str = "onConflict: override\npod: {labels: {l: one}}\ncontainers:\n- select: {all: true}\n  env: [{name: X, value: one}]";
+
+/// The codes of what is wrong with a rule of these lines.
+fn codes(spec: &str) -> Vec<&'static str> {
+    let findings = load(&rule("r", spec)).err().unwrap();
+    findings.iter().map(|finding| finding.code().id).collect()
+}
+
+#[test]
+fn nobody_yields_to_a_rule_that_is_left_out() {
+    let web = pod(r#"{"containers":[{"name":"app"}]}"#);
+    let late = OVERRIDES.replace("one", "two")
+        + "\nsidecars: [{name: s, image: s, volumeMounts: [{name: gone, mountPath: /x}]}]";
+    let both = rules(&(rule("a", OVERRIDES) + &rule("b", &late)));
+    assert_eq!(words(&decide(&both, &web)), ["applied", "error"]);
+    let result = result(&both, &web);
+    assert_eq!(result["metadata"]["labels"]["l"], "one");
+    assert_eq!(
+        result["spec"]["containers"],
+        json!([{"name": "app", "env": [{"name": "X", "value": "one"}]}])
+    );
+}
+
+#[test]
+fn a_name_that_clashes_does_not_hide_the_users_container_from_blocks() {
+    let web = pod(r#"{"containers":[{"name":"envoy","image":"theirs"}]}"#);
+    let both = rules(&(rule("a", OVERRIDES) + &rule("b", "sidecars: [{name: envoy, image: ours}]")));
+    assert_eq!(words(&decide(&both, &web)), ["applied", "conflict"]);
+    assert_eq!(result(&both, &web)["spec"]["containers"][0]["env"][0]["name"], "X");
+}
+
+#[test]
+fn a_rule_that_needs_a_later_ones_volume_gets_it() {
+    let early = "sidecars: [{name: s, image: s, volumeMounts: [{name: v, mountPath: /x}]}]";
+    let both = rules(&(rule("a", early) + &rule("b", "volumes: [{name: v, emptyDir: {}}]")));
+    let web = pod(r#"{"containers":[{"name":"app"}]}"#);
+    assert_eq!(words(&decide(&both, &web)), ["applied", "applied"]);
+    result(&both, &web);
+}
+
+#[test]
+fn words_of_the_format_are_not_swallowed_where_they_do_nothing() {
+    assert_eq!(codes("volumes: [{name: v, emptyDir: {}, mode: native, position: {x: 1}}]"), ["VST0110"; 2]);
+    let env = "containers:\n- select: {all: true}\n  env: [{name: X, value: y, mode: native}]";
+    assert_eq!(codes(env), ["VST0110"]);
+}
+
+#[test]
+fn names_of_others_cannot_forge_lines() {
+    let forged = r#"{"metadata":{"labels":{"app":"web"},"annotations":{"vestibule.dev/inject":"a\n\u001b[2J\u202e"}},"spec":{"os":{"name":"x\n\u001b["},"containers":[{"name":"a\u001b\np","ports":[{"containerPort":80}]}],"volumes":[{"name":"v","\u0007":{}}]}}"#;
+    let rules = rules(
+        &(rule("opt", "pod: {labels: {l: m}}")
+            + &rule("port", "sidecars: [{name: s, image: i, ports: [{containerPort: 80}]}]")
+            + &rule("volume", "volumes: [{name: v, emptyDir: {}}]")),
+    );
+    for object in [
+        forged.to_owned(),
+        forged.replace("vestibule.dev/inject", "x"),
+        forged.replace("vestibule.dev/inject", "x").replace("\"os\"", "\"y\""),
+    ] {
+        let decision = decide(&rules, &object);
+        let sentence = |verdict: &vestibule_rules::Verdict| match &verdict.outcome {
+            vestibule_rules::Outcome::Skipped { sentence, .. } => sentence.clone(),
+            _ => String::new(),
+        };
+        let said: Vec<String> =
+            decision.verdicts.iter().map(sentence).chain(decision.warnings.clone()).collect();
+        assert!(said.iter().any(|said| !said.is_empty()));
+        assert!(!said.concat().contains(|c: char| c.is_control() || c == '\u{202e}'), "{said:?}");
+    }
+    let finding = load(&rule("r", "\"\\e[2J\\n\": 1")).err().unwrap().remove(0);
+    assert!(!finding.headline().contains(char::is_control), "{}", finding.headline());
+}
+
+#[test]
+fn a_default_that_is_left_out_is_no_conflict() {
+    let spec = "containers:\n- select: {all: true}\n  onConflict: deny\n  ports: [{containerPort: 80, protocol: TCP}]";
+    let web = pod(r#"{"containers":[{"name":"app","ports":[{"containerPort":80}]}]}"#);
+    assert_eq!(word(&decide(&rules(&rule("r", spec)), &web)), "unchanged");
+}
+
+#[test]
+fn lists_that_are_none_are_the_rules_error() {
+    let spec = "volumes: [{name: v, emptyDir: {}}]\ncontainers:\n- select: {all: true}\n  env: [{name: X, value: y}]";
+    for odd in [r#"{"volumes":{}}"#, r#"{"containers":[{"name":"app","env":{}}]}"#, r#"{"volumes":"x"}"#] {
+        let decision = decide(&rules(&rule("r", spec)), &pod(odd));
+        assert_eq!((word(&decision), steps(&decision).len()), ("error", 0), "{odd}");
+    }
+}
+
+#[test]
+fn what_excludes_pods_cannot_be_written() {
+    assert_eq!(codes("pod: {labels: {vestibule.dev/injector: \"true\"}}"), ["VST0123"]);
+    assert_eq!(codes("pod: {annotations: {kubernetes.io/config.mirror: x}}"), ["VST0123"]);
+}
+
+#[test]
+fn a_disagreement_is_told_once() {
+    let web = r#"{"metadata":{"labels":{"app":"web","vestibule.dev/inject":"true"},"annotations":{"vestibule.dev/inject":"false"}}}"#;
+    let both = rules(&(rule("a", "pod: {labels: {l: m}}") + &rule("b", "pod: {labels: {n: o}}")));
+    assert_eq!(decide(&both, web).warnings.len(), 1);
+}
+
+#[test]
+fn ports_of_one_rule_and_of_blocks_clash_too() {
+    let two = "sidecars: [{name: s, image: i, ports: [{containerPort: 80}]}, {name: t, image: i, mode: regular, ports: [{containerPort: 80, protocol: TCP}]}]";
+    assert_eq!(codes(two), ["VST0116"]);
+    let block = "containers:\n- select: {names: [two]}\n  ports: [{containerPort: 80}, {containerPort: 81}]";
+    let web = pod(r#"{"containers":[{"name":"app","ports":[{"containerPort":80}]},{"name":"two"}]}"#);
+    let kept = result(&rules(&rule("r", block)), &web);
+    assert_eq!(kept["spec"]["containers"][1]["ports"], json!([{"containerPort": 81}]));
+    let denies = rules(&rule("r", &format!("onConflict: deny\n{block}")));
+    assert_eq!(word(&decide(&denies, &web)), "denied");
+}
+
+#[test]
+fn values_that_make_no_pod_are_refused_at_load() {
+    assert_eq!(codes("sidecars: [{name: s, image: [i], workingDir: {}}]"), ["VST0111"; 2]);
+    assert_eq!(codes("volumes: [{name: v, emptyDir: {}, hostPath: {path: /}}]"), ["VST0113"]);
+    assert_eq!(codes("volumes: [{name: v, emptyDir: {sizeLimit: 1GiB}}]"), ["VST0113"]);
+    assert!(load(&rule("r", "volumes: [{name: v, image: {reference: \"x:1\"}}]")).is_ok());
+}
+
+#[test]
+fn one_mistake_is_one_finding() {
+    let spec = "containers:\n- select: {all: true}\n  env: [TARGET, null]";
+    assert_eq!(codes(spec), ["VST0111", "VST0117"]);
+}
+
+#[test]
+fn a_rules_own_default_container_stands() {
+    let spec = "pod: {annotations: {kubectl.kubernetes.io/default-container: s}}\nsidecars: [{name: s, image: i, mode: regular, position: {containers: first}}]";
+    let result = result(&rules(&rule("r", spec)), &pod(r#"{"containers":[{"name":"app"}]}"#));
+    assert_eq!(result["metadata"]["annotations"]["kubectl.kubernetes.io/default-container"], "s");
+}
+
+#[test]
+fn unknown_namespaces_do_not_deny_pods_that_are_not_meant() {
+    let rules = rules(&rule("r", "required: true\noptIn: namespace\npod: {labels: {l: m}}"));
+    let other = pod("{}").replace("\"app\"", "\"other\"");
+    assert_eq!(word(&evaluate(&rules, &creation(&other))), "labels_not_matched");
+    assert_eq!(word(&evaluate(&rules, &creation(&pod("{}")))), "denied");
+}
+
+/// Each took ten seconds or gigabytes: a copy of the line for every finding, copies of long texts, anchors in anchors.
+#[test]
+fn hostile_documents_end_quickly() {
+    let read = |text: &str| vestibule_rules::yaml::read("hostile", text);
+    let start = std::time::Instant::now();
+    assert_eq!(read(&"x: 1\n".repeat(20_000)).err().unwrap().len(), 19_999);
+    assert_eq!(read(&"a: [\n---\n".repeat(10_000)).err().unwrap().len(), 10_000);
+    let long = format!("a: &a {}\nb: [{}]", "x".repeat(100_000), "*a,".repeat(20_000));
+    assert_eq!(read(&long).err().unwrap()[0].code().id, "VST0104");
+    let anchors = format!("{}{}{}", "&a [".repeat(100), "1,".repeat(20_000), "]".repeat(100));
+    assert_eq!(read(&anchors).err().unwrap()[0].code().id, "VST0107");
+    assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
+}
