@@ -1,5 +1,4 @@
 //! `vestibule`: an injector that works by rules, and a workbench that shows on a laptop what it does.
-#![allow(clippy::print_stderr, reason = "a binary talks to its user")]
 
 mod colour;
 mod diff;
@@ -10,6 +9,7 @@ mod rules;
 mod serve;
 mod trial;
 
+use std::fmt;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     done.unwrap_or_else(|failure| match failure {
         Failure::Command(error) => error.report(),
         Failure::Findings(findings) => {
-            findings.iter().for_each(|finding| eprintln!("{finding}"));
+            findings.iter().for_each(say);
             ExitCode::from(2)
         }
     })
@@ -60,6 +60,11 @@ fn print(data: &str) -> Result<(), CommandError> {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(CommandError::running(error)),
         _ => Ok(()),
     }
+}
+
+/// Writes a line to stderr. Where nobody reads it any more, nothing is lost.
+fn say(line: impl fmt::Display) {
+    let _unread = writeln!(std::io::stderr(), "{line}");
 }
 
 impl From<CommandError> for Failure {

@@ -13,7 +13,7 @@ use crate::rules::{self, RulesPath};
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example:
   vestibule manifests --only registration --rules examples/rules/env-target.yaml \\
-    --service default/injector --identity local:identity | kubectl apply -f -")]
+    --service webhooks/injector --identity local:identity | kubectl apply -f -")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     rules: RulesPath,

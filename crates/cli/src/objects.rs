@@ -1,8 +1,9 @@
 //! The objects to try: read from files and stdin, lists taken apart.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
 use vestibule::command::CommandError;
 use vestibule_rules::yaml::{self, Node};
 use vestibule_rules::{Code, Diagnostic, Position};
@@ -54,8 +55,8 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Object>, Vec<Diagnosti
     let mut objects = Vec::new();
     let mut findings = Vec::new();
     for document in yaml::read(name, text)? {
-        for node in items(document.root()) {
-            match object(document.source(), node) {
+        for (node, listed) in items(document.root()) {
+            match object(document.source(), node, listed) {
                 Ok(object) => objects.push(object),
                 Err((at, message)) => findings.push(document.diagnostic(&NO_OBJECT, at, message)),
             }
@@ -80,28 +81,46 @@ impl Object {
 fn text_of(file: &Path) -> Result<(String, String), CommandError> {
     if file == Path::new("-") {
         let mut text = String::new();
-        std::io::stdin()
-            .read_to_string(&mut text)
-            .map_err(|error| CommandError::input(format_args!("cannot read stdin: {error}")))?;
+        io::stdin().read_to_string(&mut text).map_err(|error| unreadable("stdin", &error))?;
         return Ok(("stdin".to_owned(), text));
     }
     let name = file.display().to_string();
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| CommandError::input(format_args!("cannot read {name}: {error}")))?;
+    let text = std::fs::read_to_string(file).map_err(|error| unreadable(&name, &error))?;
     Ok((name, text))
 }
 
-/// The items of a `v1 List` (or a `PodList`, as `kubectl get --raw` prints), else the object itself.
-fn items(root: &Node) -> Vec<&Node> {
-    let kind = root.get("kind").and_then(Node::as_text).unwrap_or_default();
-    match root.get("items").and_then(Node::as_list) {
-        Some(list) if kind.ends_with("List") => list.iter().collect(),
-        _ => vec![root],
+fn unreadable(name: &str, error: &io::Error) -> CommandError {
+    CommandError::input(match error.kind() {
+        // Older PowerShells write UTF-16 where others write UTF-8.
+        io::ErrorKind::InvalidData => format!("{name} is no UTF-8 text: save it as UTF-8"),
+        _ => format!("cannot read {name}: {error}"),
+    })
+}
+
+/// The items of a list, else the object itself; each with the type that its list names.
+fn items(root: &Node) -> Vec<(&Node, Option<Type<'_>>)> {
+    let text = |key| root.get(key).and_then(Node::as_text).unwrap_or_default();
+    let (Some(of), Some(items)) = (text("kind").strip_suffix("List"), root.get("items")) else {
+        return vec![(root, None)];
+    };
+    // Items of a `v1 List` say what they are; those of a `PodList`, as `kubectl get --raw` prints it, do not.
+    let named = (!of.is_empty()).then(|| Type { api_version: text("apiVersion"), kind: of });
+    match items.as_list() {
+        Some(list) => list.iter().map(|item| (item, named)).collect(),
+        None if items.is_null() => Vec::new(),
+        None => vec![(root, None)],
     }
 }
 
+/// What an object says it is.
+#[derive(Clone, Copy)]
+struct Type<'d> {
+    api_version: &'d str,
+    kind: &'d str,
+}
+
 /// What is wrong comes back with its place.
-fn object(source: &str, node: &Node) -> Result<Object, (Position, &'static str)> {
+fn object(source: &str, node: &Node, listed: Option<Type<'_>>) -> Result<Object, (Position, &'static str)> {
     let metadata = node.get("metadata").filter(|metadata| !metadata.is_null());
     if let Some(metadata) = metadata.filter(|metadata| metadata.as_map().is_none()) {
         return Err((metadata.at(), "`metadata` is no map: this is no Kubernetes object"));
@@ -110,12 +129,19 @@ fn object(source: &str, node: &Node) -> Result<Object, (Position, &'static str)>
         let text = node?.get(key)?.as_text()?;
         (!text.is_empty()).then(|| text.to_owned())
     };
-    let (Some(api_version), Some(kind)) = (text(Some(node), "apiVersion"), text(Some(node), "kind")) else {
-        return Err((node.at(), "`apiVersion` or `kind` is missing: this is no Kubernetes object"));
+    let silent =
+        |node: &Node| node.as_map().is_some() && node.get("apiVersion").or(node.get("kind")).is_none();
+    let (api_version, kind, json) = match listed.filter(|_| silent(node)) {
+        Some(listed) => (listed.api_version.to_owned(), listed.kind.to_owned(), typed(node, listed)),
+        None => {
+            let said = text(Some(node), "apiVersion").zip(text(Some(node), "kind"));
+            let (api_version, kind) = said.ok_or((node.at(), NO_TYPE))?;
+            (api_version, kind, node.to_json())
+        }
     };
     let generated = || text(metadata, "generateName").map(|prefix| format!("{prefix}*****"));
     Ok(Object {
-        json: node.to_json(),
+        json,
         api_version,
         kind,
         namespace: text(metadata, "namespace"),
@@ -123,6 +149,22 @@ fn object(source: &str, node: &Node) -> Result<Object, (Position, &'static str)>
         source: source.to_owned(),
         at: node.at(),
     })
+}
+
+const NO_TYPE: &str = "`apiVersion` or `kind` is missing: this is no Kubernetes object; values and templates, such as \
+                       Helm's, must be rendered first";
+
+/// The object as JSON, with the type that it does not say itself.
+fn typed(node: &Node, of: Type<'_>) -> String {
+    let members = node.as_map().into_iter().flatten();
+    let members = members.map(|entry| format!(",{}:{}", json!(entry.key), entry.value.to_json()));
+    let Type { api_version, kind } = of;
+    format!(
+        r#"{{"apiVersion":{},"kind":{}{}}}"#,
+        json!(api_version),
+        json!(kind),
+        members.collect::<String>()
+    )
 }
 
 #[cfg(test)]
@@ -138,6 +180,23 @@ mod tests {
         let text = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: shop}\n---\napiVersion: v1\nkind: List\nitems:\n\
                     - {apiVersion: v1, kind: Pod, metadata: {generateName: b-}}\n- {apiVersion: v1, kind: Service}\n";
         assert_eq!(titles(text), ["Pod shop/a", "Pod default/b-*****", "Service default/(no name)"]);
+    }
+
+    #[test]
+    fn items_of_a_typed_list_are_what_the_list_says() {
+        let list =
+            "apiVersion: v1\nkind: PodList\nitems:\n- metadata: {name: a}\n- {apiVersion: v1, kind: Pod}\n";
+        let objects = parse("f.yaml", list).unwrap();
+        assert_eq!(objects[0].json, r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}"#);
+        assert_eq!(objects[1].json, r#"{"apiVersion":"v1","kind":"Pod"}"#);
+        assert!(parse("f.yaml", "apiVersion: v1\nkind: PodList\nitems: [5]\n").is_err());
+    }
+
+    #[test]
+    fn a_list_of_nothing_holds_nothing() {
+        for items in ["items: []", "items:"] {
+            assert_eq!(titles(&format!("apiVersion: v1\nkind: List\n{items}\n")), [""; 0]);
+        }
     }
 
     #[test]

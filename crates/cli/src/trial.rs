@@ -7,9 +7,11 @@ mod report;
 mod road;
 mod run;
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use vestibule::command::CommandError;
 use vestibule_injector::Namespaces;
@@ -17,7 +19,7 @@ use vestibule_rules::RuleSet;
 
 use crate::objects::{self, Object};
 use crate::rules::{self, Labels};
-use crate::{Failure, colour};
+use crate::{Failure, colour, say};
 use road::Road;
 
 /// The rules that are shown where none are named.
@@ -50,7 +52,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "K=V,...", value_parser = Labels::parse)]
     namespace_labels: Option<Labels>,
     /// The namespace of objects that name none.
-    #[arg(long, short, default_value = "default")]
+    #[arg(long, short, default_value = "default", value_parser = NonEmptyStringValueParser::new())]
     namespace: String,
     /// What to print.
     #[arg(long, short, value_enum, default_value = "diff", value_name = "FORMAT")]
@@ -77,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let rules = arguments.read_rules()?;
     let objects = arguments.read_objects()?;
     for warning in rules.warnings() {
-        eprintln!("{warning}");
+        say(warning);
     }
     // One thread is enough for one caller, and starts faster.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -89,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let report = report::Report { trials: &trials, palette: arguments.color.palette() };
     report.print(arguments.output)?;
     if arguments.output == Format::Diff {
-        eprintln!("{}", arguments.next());
+        say(arguments.next());
     }
     let refused = trials.iter().any(|trial| trial.first.refusal.is_some());
     Ok(ExitCode::from(u8::from(refused)))
@@ -122,29 +124,57 @@ impl Arguments {
     /// The command to type next. It works as printed, from where this one was typed.
     fn next(&self) -> String {
         let program = program();
-        match &self.rules {
-            None if self.files.is_empty() => format!(
-                "next: {program} try -o patch    (what the API server would receive; `try FILE` for an object of yours)"
-            ),
-            None => format!("next: {program} try --help    (to name rules of your own)"),
-            Some(rules) => {
-                let labels = self.namespace_labels.iter().flat_map(|labels| &labels.0);
-                let labels: Vec<String> = labels.map(|(key, value)| format!("{key}={value}")).collect();
-                let labels = if labels.is_empty() {
-                    String::new()
-                } else {
-                    format!(" --namespace-labels {}", labels.join(","))
-                };
-                format!(
-                    "next: {program} serve --rules {}{labels} --listen 127.0.0.1:10250 --identity local:identity",
-                    rules.display()
-                )
-            }
-        }
+        let Some(rules) = &self.rules else {
+            return match self.files.is_empty() {
+                true => format!("next: {program} try -o patch    # what the API server would receive"),
+                false => format!("next: {program} try --help    # how to name rules of your own"),
+            };
+        };
+        let labels = self.namespace_labels.as_ref().map(|labels| {
+            let labels: Vec<_> = labels.0.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            format!(" --namespace-labels {}", quoted(labels.join(",").as_ref()))
+        });
+        format!(
+            "next: {program} serve --rules {}{} --listen 127.0.0.1:10250 --identity local:identity",
+            quoted(rules.as_os_str()),
+            labels.unwrap_or_default(),
+        )
     }
 }
 
-/// How this program was called: through cargo in a checkout, else by its name.
-fn program() -> &'static str {
-    if std::env::var_os("CARGO_MANIFEST_DIR").is_some() { "cargo run -q --" } else { "vestibule" }
+/// How this program was called: through cargo in a checkout, else as it was typed.
+fn program() -> String {
+    if std::env::var_os("CARGO_MANIFEST_DIR").is_some() {
+        return "cargo run -q --".to_owned();
+    }
+    std::env::args_os().next().map_or_else(|| "vestibule".to_owned(), |typed| quoted(&typed))
+}
+
+/// A word as a shell reads it back.
+fn quoted(word: &OsStr) -> String {
+    let word = word.to_string_lossy();
+    let plain = |character: char| character.is_ascii_alphanumeric() || "_-./:=,@%+".contains(character);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.into_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn a_shell_reads_a_word_back() {
+        for (word, expected) in [
+            ("rules/a.yaml", "rules/a.yaml"),
+            ("a=b,example.com/c=", "a=b,example.com/c="),
+            ("my rules", "'my rules'"),
+            ("it's", r"'it'\''s'"),
+            ("$HOME", "'$HOME'"),
+            ("", "''"),
+        ] {
+            assert_eq!(quoted(word.as_ref()), expected);
+        }
+    }
 }

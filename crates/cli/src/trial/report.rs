@@ -11,7 +11,7 @@ use super::recorder::Because;
 use super::run::{Pass, Trial};
 use crate::colour::{Palette, Style};
 use crate::diff::{self, Line};
-use crate::{print, render};
+use crate::{print, render, say};
 
 pub(super) struct Report<'t> {
     pub(super) trials: &'t [Trial<'t>],
@@ -22,10 +22,11 @@ impl Report<'_> {
     /// Data on stdout; warnings and refusals on stderr, as kubectl prints them.
     pub(super) fn print(&self, format: Format) -> Result<(), CommandError> {
         for trial in self.trials {
-            trial.first.warnings.iter().for_each(|warning| eprintln!("Warning: {warning}"));
+            let whose = self.whose(trial);
+            trial.first.warnings.iter().for_each(|warning| say(format_args!("{whose}Warning: {warning}")));
             if let Some(refusal) = &trial.first.refusal {
                 let reason = if refusal.reason.is_empty() { "Unknown" } else { &refusal.reason };
-                eprintln!("Error from server ({reason}): {}", refusal.message);
+                say(format_args!("{whose}Error from server ({reason}): {}", refusal.message));
             }
         }
         let data = match format {
@@ -35,6 +36,14 @@ impl Report<'_> {
             Format::Json => self.json(),
         };
         print(&data.map_err(|error| CommandError::running(format_args!("{error:#}")))?)
+    }
+
+    /// Which of several objects a line on stderr is about.
+    fn whose(&self, trial: &Trial<'_>) -> String {
+        match self.trials {
+            [_] => String::new(),
+            _ => format!("{} ({}): ", trial.object.title(trial.namespace), trial.object.place()),
+        }
     }
 
     fn admitted(&self) -> impl Iterator<Item = &Trial<'_>> {
@@ -126,7 +135,8 @@ impl Report<'_> {
             writeln!(text, "  {:what$}  {:whos$}  {place}", why.what, who(&why.rule, &why.clause))?;
         }
         if !pass.idle.is_empty() {
-            writeln!(text, "{}", self.palette.paint(Style::Heading, "the other rules"))?;
+            let heading = if pass.reasons.is_empty() { "why not" } else { "the other rules" };
+            writeln!(text, "{}", self.palette.paint(Style::Heading, heading))?;
         }
         for idle in &pass.idle {
             let why = match &idle.because {
@@ -143,7 +153,10 @@ impl Report<'_> {
 fn ending(trial: &Trial<'_>) -> String {
     match &trial.second {
         Some(second) if second.operations.is_empty() && second.refusal.is_none() => {
-            "second pass: no change".to_owned()
+            match trial.first.operations.is_empty() {
+                true => "no change".to_owned(),
+                false => "second pass: no change".to_owned(),
+            }
         }
         Some(second) => format!("second pass: {} more operations; please report it", second.operations.len()),
         None if trial.first.refusal.is_some() => "refused".to_owned(),

@@ -1,5 +1,7 @@
 //! `vestibule try`: what it says.
 
+use std::process::Command;
+
 use crate::fixture::{Folder, POD, REQUIRED, TARGET, finish};
 
 #[test]
@@ -26,15 +28,34 @@ fn without_arguments_it_explains_a_sample() {
     assert!(line.contains("TARGET"), "{line}");
     assert!(out.contains("nginx, not_opted_in: "), "{out}");
     assert!(!out.contains('\x1b'), "colour without a terminal");
-    assert!(done.err.starts_with("next: vestibule try "), "{}", done.err);
+    assert!(done.err.starts_with("next: "), "{}", done.err);
 }
 
 #[test]
 fn what_it_prints_next_works_as_printed() {
-    let folder = Folder::with(&[]);
-    let done = folder.run("try");
-    let next = done.err.strip_prefix("next: vestibule ").unwrap().split("   ").next().unwrap();
-    assert_eq!(folder.run(next).code(), 0, "{next}");
+    let folder = Folder::with(&[("pod.yaml", POD), ("it's a rule.yaml", TARGET)]);
+    let mut named = folder.command("try pod.yaml --rules");
+    named.args(["it's a rule.yaml", "--namespace-labels", ""]);
+    for mut command in [folder.command("try"), folder.command("try pod.yaml"), named] {
+        let done = finish(&mut command, "");
+        let next = done.err.strip_prefix("next: ").unwrap().trim();
+        // A server would not end: it is enough that its words are understood.
+        let next = if next.contains(" serve ") { format!("{next} --help") } else { next.to_owned() };
+        let typed = Command::new("sh").args(["-c", &next]).current_dir(folder.path()).output().unwrap();
+        assert!(typed.status.success(), "{next}");
+    }
+}
+
+#[test]
+fn a_reader_who_has_seen_enough_is_no_error() {
+    let folder = Folder::with(&[("pod.yaml", POD), ("rules.yaml", TARGET), ("bad.yaml", "a: [")]);
+    for arguments in ["try", "try bad.yaml", "try pod.yaml --rules rules.yaml -o json"] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = folder.command(arguments);
+        let status = command.stdout(writer.try_clone().unwrap()).stderr(writer).status().unwrap();
+        assert_eq!(status.code(), Some(if arguments.contains("bad") { 2 } else { 0 }), "{arguments}");
+    }
 }
 
 #[test]
@@ -116,6 +137,37 @@ fn a_denial_is_told_and_ends_with_one() {
         assert!(done.err.contains("(rules.yaml:8)"), "{}", done.err);
         assert!(output == "diff" || done.out.is_empty(), "{}", done.out);
     }
+}
+
+#[test]
+fn of_several_objects_the_refused_one_is_named() {
+    let pod = POD.replace("spec:\n", "spec:\n  volumes: [{name: data, hostPath: {path: /data}}]\n");
+    let folder = Folder::with(&[("rules.yaml", REQUIRED), ("pods.yaml", &format!("{POD}---\n{pod}"))]);
+    let done = folder.run("try pods.yaml --rules rules.yaml");
+    assert_eq!(done.code(), 1);
+    assert!(
+        done.err.starts_with("Pod default/web (pods.yaml:8): Error from server (Forbidden): "),
+        "{}",
+        done.err
+    );
+}
+
+#[test]
+fn what_is_left_alone_is_told_why() {
+    let pod = POD.replace("{name: web,", "{name: web, namespace: kube-system,");
+    let folder = Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", &pod)]);
+    let out = folder.run("try pod.yaml --rules rules.yaml").stdout();
+    assert!(out.contains("\nwhy not\n  target, excluded_system_namespace: "), "{out}");
+    assert!(out.ends_with("\nno change\n"), "{out}");
+}
+
+#[test]
+fn what_cannot_be_meant_is_bad_input() {
+    let folder = Folder::with(&[]);
+    std::fs::write(folder.path().join("pod.yaml"), b"\xff\xfea\0").unwrap();
+    let done = folder.run("try pod.yaml");
+    assert_eq!((done.code(), &*done.err), (2, "error: pod.yaml is no UTF-8 text: save it as UTF-8\n"));
+    assert_eq!(folder.run("try --namespace=").code(), 2);
 }
 
 #[test]
