@@ -97,6 +97,8 @@ struct Merge<'m, 'r, 's, 'd> {
 
 /// What becomes of the items for one list.
 struct Sorted<'r> {
+    /// How many items the list has.
+    length: usize,
     new: Vec<&'r Item>,
     /// Items that override what stands at an index.
     overriding: Vec<(usize, &'r Item)>,
@@ -112,8 +114,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         }
         let sorted = self.sort(&list, "volumes", schema, items)?;
         self.override_items(&list, schema, &sorted)?;
-        let at = self.existing(&list).len();
-        self.insert(&list, place::at(at, sorted.new))
+        self.insert(&list, sorted.length, place::at(sorted.length, sorted.new))
     }
 
     fn metadata(&mut self, map: &'static str) -> Result<(), Failure> {
@@ -177,11 +178,13 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         schema: Schema<'_>,
         items: Vec<&'r Item>,
     ) -> Result<Sorted<'r>, Failure> {
-        let mut sorted = Sorted { new: Vec::new(), overriding: Vec::new() };
+        let mut sorted = Sorted { length: 0, new: Vec::new(), overriding: Vec::new() };
         if items.is_empty() {
             return Ok(sorted);
         }
-        let existing = Existing::new(self.existing(list), schema);
+        let existing = self.existing(list);
+        sorted.length = existing.len();
+        let existing = Existing::new(existing, schema);
         for item in items {
             match existing.find(item, name, schema) {
                 None => sorted.new.push(item),
@@ -211,10 +214,10 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         Ok(())
     }
 
-    /// Inserts one after the other, or adds the whole list where there is none.
-    fn insert(&mut self, list: &Pointer, insertions: Insertions<'r>) -> Result<(), Failure> {
+    /// Inserts one after the other into a list of `length` items, or adds the whole list where there is none.
+    fn insert(&mut self, list: &Pointer, length: usize, insertions: Insertions<'r>) -> Result<(), Failure> {
         let Some((_, first)) = insertions.first().copied() else { return Ok(()) };
-        let Some(length) = self.draft.at(list).map(|list| list.items().len()) else {
+        if length == 0 && self.draft.at(list).is_none() {
             let clause = if insertions.len() == 1 { first.clause.clone() } else { first.clause.list() };
             let mut whole = Vec::new();
             for (index, item) in insertions {
@@ -222,7 +225,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             }
             let whole = Overlay::List(whole).to_json();
             return self.change(&clause, |draft, origin| draft.set(list, whole, origin));
-        };
+        }
         for (length, (index, item)) in (length..).zip(insertions) {
             let json = item.overlay.to_json();
             self.change(&item.clause, |draft, origin| draft.insert(list, index, length, json, origin))?;

@@ -27,14 +27,16 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                     }
                     sorted.new = free;
                 }
-                let existing = self.existing(&list);
+                if sorted.new.is_empty() {
+                    continue;
+                }
                 let insertions = match entry.member {
-                    "env" => place::variables(&existing, sorted.new),
+                    "env" => place::variables(&self.existing(&list), sorted.new),
                     // Of two sources that set one variable the later counts, and the user's must.
                     "envFrom" => place::at(0, sorted.new),
-                    _ => place::at(existing.len(), sorted.new),
+                    _ => place::at(sorted.length, sorted.new),
                 };
-                self.insert(&list, insertions)?;
+                self.insert(&list, sorted.length, insertions)?;
             }
             for group in ["requests", "limits"] {
                 let items =

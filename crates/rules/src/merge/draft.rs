@@ -52,7 +52,9 @@ impl<'d> Draft<'d> {
         json: String,
         origin: &Origin,
     ) -> Result<(), Misfit> {
-        self.expect(list, Kind::Array)?;
+        if length == 0 {
+            self.expect(list, Kind::Array)?;
+        }
         let path = if index < length { list.item(index) } else { list.child("-") };
         let value = raw(json)?;
         self.apply(Operation::Add { path, value }, origin)

@@ -37,7 +37,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let user = names.first().cloned();
         let insertions = place::containers(names, &mine, &new, firsts);
         let leading = insertions.iter().find(|(index, _)| *index == 0).map(|(_, item)| *item);
-        self.insert(&pointer, insertions)?;
+        self.insert(&pointer, sorted.length, insertions)?;
         match (leading, user) {
             (Some(item), Some(user)) if list == "containers" => self.default_container(item, &user),
             _ => Ok(()),
