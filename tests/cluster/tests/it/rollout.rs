@@ -42,7 +42,7 @@ async fn a_restart_of_one_of_two_replicas_loses_no_call() {
     let (end, ended) = oneshot::channel();
     let load = tokio::spawn(load(namespace, ended));
     webhook.decisions.wait_for(PER_SECOND).await;
-    // A client that never leaves.
+    // A client that never says anything and never leaves.
     let _held = TcpStream::connect(old.address()).unwrap();
     let began = Instant::now();
     webhook.drain(old).await;

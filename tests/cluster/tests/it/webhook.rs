@@ -15,10 +15,12 @@ use vestibule_testenv::{Installed, Service};
 use crate::cluster::{Cluster, TEST};
 use crate::decisions::Decisions;
 
-/// Long enough for the balancer to learn that a replica is not ready, which it asks every 50 ms.
-pub(crate) const DRAIN_DELAY: Duration = Duration::from_millis(500);
+/// Long enough for the balancer, which asks every 50 ms, to learn that a replica is not ready; also on a busy machine.
+pub(crate) const DRAIN_DELAY: Duration = Duration::from_secs(1);
 /// Long enough for connections in use. The API server keeps idle ones for 90 s; a test does not wait for them.
 pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(4);
+/// Longer than any drain, so that only the drain's own limit ends a connection that says nothing.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A webhook that the API server calls for objects in the test's namespaces, until it is dropped.
 pub(crate) struct Webhook {
@@ -72,6 +74,7 @@ impl Webhook {
         let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let mut options = Options::new(anywhere, self.identity());
         options.settings.probes = Some(anywhere);
+        options.settings.handshake_timeout = HANDSHAKE_TIMEOUT;
         options.settings.drain_delay = DRAIN_DELAY;
         options.settings.drain_timeout = DRAIN_TIMEOUT;
         options.observer = Some(Arc::new(self.decisions.clone()));
