@@ -204,6 +204,8 @@ impl Bound {
         let front = Arc::new(Front { acceptor, hooks, settings: Arc::clone(&settings) });
         let until_the_last_leaves = async {
             tokio::select! {
+                // Whoever has dialled by now is let in: closing the listener would reset them.
+                biased;
                 () = accept(&listener, &front, &connections, &phases) => {}
                 () = closing_time(&phases, settings.drain_delay) => {}
             }
