@@ -64,13 +64,23 @@ pub(crate) async fn wait(client: &Client, marker: &str, live: bool) -> Result<()
     };
     let dry_run = PostParams { dry_run: true, ..PostParams::default() };
     let what = if live { "the configuration being live" } else { "the configuration being gone" };
-    poll::until(what, 20, async || {
-        let answer = markers.create(&dry_run, &object).await;
-        let denied =
-            matches!(answer, Err(kube::Error::Api(status)) if status.message.contains(&denial(marker)));
+    let mut instead = String::new();
+    let waited = poll::until(what, 20, async || {
+        let denied = match markers.create(&dry_run, &object).await {
+            Ok(_) => false,
+            Err(kube::Error::Api(status)) if status.message.contains(&denial(marker)) => true,
+            // Says nothing about ours: another hook is in the way, or the API server does not answer.
+            Err(other) => {
+                instead = format!(" (the last answer: {other})");
+                return Ok(None);
+            }
+        };
         Ok((denied == live).then_some(()))
+    });
+    waited.await.map_err(|error| match error {
+        Error::Late { what, seconds } => Error::Late { what: what + &instead, seconds },
+        other => other,
     })
-    .await
 }
 
 fn denial(marker: &str) -> String {

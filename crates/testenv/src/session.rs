@@ -38,8 +38,9 @@ enum Held {
 /// # Panics
 /// When a control plane is there but does not start, and where a skip is a failure.
 pub async fn shared_or_skip() -> Option<Session> {
-    static SHARED: OnceCell<Environment> = OnceCell::const_new();
-    session(SHARED.get_or_try_init(Environment::start).await.map(Held::Shared))
+    // A failure is kept too: what took minutes to fail would fail again in each test.
+    static SHARED: OnceCell<Result<Environment, Error>> = OnceCell::const_new();
+    session(SHARED.get_or_init(Environment::start).await.as_ref().map(Held::Shared))
 }
 
 /// As [`shared_or_skip`], with an environment of the test's own, started as `options` say.
@@ -47,11 +48,14 @@ pub async fn shared_or_skip() -> Option<Session> {
 /// # Panics
 /// As [`shared_or_skip`].
 pub async fn start_or_skip(options: &Options) -> Option<Session> {
-    session(Environment::start_with(options).await.map(|own| Held::Own(Box::new(own))))
+    match Environment::start_with(options).await {
+        Ok(own) => session(Ok(Held::Own(Box::new(own)))),
+        Err(error) => session(Err(&error)),
+    }
 }
 
 #[expect(clippy::panic, reason = "called by tests only, where a panic is the failure")]
-fn session(started: Result<Held, Error>) -> Option<Session> {
+fn session(started: Result<Held, &Error>) -> Option<Session> {
     match started {
         Ok(held) => {
             report::ran();
@@ -60,7 +64,7 @@ fn session(started: Result<Held, Error>) -> Option<Session> {
             Some(session)
         }
         Err(Error::Unavailable { reason }) if std::env::var_os("VESTIBULE_REQUIRE_APISERVER").is_none() => {
-            report::skipped(&reason);
+            report::skipped(reason);
             None
         }
         Err(error) => panic!("{error}"),

@@ -20,6 +20,9 @@ pub(super) const SOURCES: [(&str, &str); 3] = [
     ("main.go", include_str!("../../controlplane/main.go")),
 ];
 
+/// How the temporary folders of builds are called in the cache.
+pub(super) const WORKSHOP: &str = "build-";
+
 /// The version of `go`, when there is one.
 pub(super) fn go_version() -> Option<String> {
     let output = Command::new("go").args(["env", "GOVERSION"]).stderr(Stdio::null()).output().ok()?;
@@ -30,7 +33,7 @@ pub(super) fn go_version() -> Option<String> {
 /// Builds in a temporary folder below `cache`, and moves what came out to `folder` as the last step.
 pub(super) fn into(cache: &Path, folder: &Path) -> Result<(), Error> {
     let workshop = tempfile::Builder::new()
-        .prefix("build-")
+        .prefix(WORKSHOP)
         .tempdir_in(cache)
         .map_err(|source| Error::file("create a folder in", cache, source))?;
     for (name, text) in SOURCES {

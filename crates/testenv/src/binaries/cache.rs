@@ -19,6 +19,7 @@ pub(super) fn folder() -> Result<PathBuf, Error> {
     }
     fs::create_dir_all(&cache).map_err(|source| Error::file("create", &cache, source))?;
     let _only_builder = lock(&cache.join("controlplane.lock"))?;
+    sweep(&cache);
     if !complete(&folder) {
         build::into(&cache, &folder)?;
     }
@@ -56,6 +57,16 @@ fn lock(path: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
+/// Removes what builds left that were killed; nobody else builds now.
+fn sweep(cache: &Path) {
+    for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(build::WORKSHOP) {
+            // What cannot be removed is in nobody's way.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 fn root() -> Result<PathBuf, Error> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     variable("VESTIBULE_CACHE")
@@ -78,3 +89,20 @@ fn source_prefix() -> String {
 // FNV-1a: the name must stay the same from one toolchain to the next, which std's hasher does not promise.
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_build_left_is_removed_and_nothing_else() {
+        let cache = tempfile::tempdir().unwrap();
+        for folder in ["build-x/product", "controlplane-0-go1"] {
+            fs::create_dir_all(cache.path().join(folder)).unwrap();
+        }
+        sweep(cache.path());
+        let left: Vec<_> =
+            fs::read_dir(cache.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["controlplane-0-go1"]);
+    }
+}
