@@ -21,6 +21,7 @@ const TABLE: &str = "xtask/src/walls/rooms.rs";
 pub(crate) fn run() -> anyhow::Result<()> {
     let metadata = Metadata::of_workspace()?;
     let mut breaches = named(ROOMS, &metadata);
+    breaches.extend(metadata.packages.iter().flat_map(|package| unused(ROOMS, package)));
     for room in ROOMS.iter().filter(|room| !room.never_reaches.is_empty()) {
         breaches.extend(reached(room, &tree(room)?));
     }
@@ -56,6 +57,24 @@ fn named(rooms: &[Room], metadata: &Metadata) -> Vec<String> {
     let root = &metadata.workspace_root;
     let packages = metadata.packages.iter();
     packages.flat_map(|package| named_by(rooms, package, &package.folder(root))).collect()
+}
+
+/// A door that nobody uses would let in tomorrow what nobody decided.
+fn unused(rooms: &[Room], package: &Package) -> Vec<String> {
+    let Some(room) = rooms.iter().find(|room| room.package == package.name) else { return Vec::new() };
+    let names = |foreign: &str| {
+        let mut built = package.dependencies.iter().filter(|one| one.kind != Some(Kind::Dev));
+        built.any(|one| one.name == foreign)
+    };
+    let doors = room.names.iter().chain(room.names_behind_a_feature).filter(|foreign| !names(foreign));
+    doors
+        .map(|foreign| {
+            format!(
+                "The room `{}` may name the crate `{foreign}` and does not. Take it out of its row in {TABLE}.",
+                room.name
+            )
+        })
+        .collect()
 }
 
 fn named_by(rooms: &[Room], package: &Package, folder: &Path) -> Vec<String> {

@@ -110,6 +110,16 @@ fn reaching_shows_the_way() {
 }
 
 #[test]
+fn a_door_that_nobody_uses_is_told() {
+    let [told] = &unused(HOUSE, &package("house-upper", "crates/upper", [normal("serde")]))[..] else {
+        panic!("one door")
+    };
+    assert!(told.contains("`upper` may name the crate `clap` and does not"), "{told}");
+    let in_tests = Dependency { kind: Some(Kind::Dev), ..normal("serde") };
+    assert_eq!(unused(HOUSE, &package("house-ground", "crates/ground", [in_tests])).len(), 1);
+}
+
+#[test]
 fn the_table_speaks_of_rooms_that_exist() {
     let exists = |name: &&str| ROOMS.iter().any(|room| room.name == *name);
     for room in ROOMS {
@@ -138,19 +148,22 @@ fn no_circle_of_rooms() {
 }
 
 fn breaches<const N: usize>(name: &str, folder: &str, dependencies: [Dependency; N]) -> Vec<String> {
-    let package = Package {
+    let metadata = Metadata {
+        packages: vec![package(name, folder, dependencies)],
+        workspace_root: "/house".into(),
+        target_directory: "/house/target".into(),
+    };
+    named(HOUSE, &metadata)
+}
+
+fn package<const N: usize>(name: &str, folder: &str, dependencies: [Dependency; N]) -> Package {
+    Package {
         name: name.into(),
         version: "0.1.0".into(),
         license: None,
         manifest_path: format!("/house/{folder}/Cargo.toml").into(),
         dependencies: dependencies.into(),
-    };
-    let metadata = Metadata {
-        packages: vec![package],
-        workspace_root: "/house".into(),
-        target_directory: "/house/target".into(),
-    };
-    named(HOUSE, &metadata)
+    }
 }
 
 fn normal(name: &str) -> Dependency {
