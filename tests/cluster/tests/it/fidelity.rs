@@ -8,7 +8,7 @@ use vestibule::{App, Context, Reject, deny, on};
 use vestibule_admission::Decision;
 
 use crate::cluster::Cluster;
-use crate::samples::{config_map, helloworld, pod};
+use crate::samples::{config_map, deployment, helloworld, names, pod};
 use crate::widget::{Part, Widget};
 
 /// Grows a widget, paints its part `hull`, and puts a part first.
@@ -217,6 +217,28 @@ async fn another_applier_conflicts_with_the_first_and_not_with_us() {
     let conflict = namespace.apply(&theirs, "bob").await.refusal(409);
     assert!(conflict.contains("conflict with \"alice\""), "{conflict}");
     assert!(conflict.contains(".spec.replicas"), "{conflict}");
+}
+
+/// The API server's own library has to read our `move` as we do.
+#[tokio::test]
+async fn reordered_containers_are_moved_as_a_whole() {
+    async fn turn(mut deployment: Deployment, _: Context) -> Result<Deployment, Reject> {
+        let template = deployment.spec.as_mut().map(|spec| &mut spec.template);
+        let pod = template.and_then(|template| template.spec.as_mut());
+        pod.into_iter().for_each(|pod| pod.containers.rotate_left(1));
+        Ok(deployment)
+    }
+    let Some(cluster) = Cluster::shared().await else { return };
+    let hook = on::<Deployment>([Create]).fail_closed();
+    let webhook = cluster.serve(App::new("turns").mutate("turn", hook, turn)).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    let object = deployment("crew", &[("a", "image-a"), ("b", "image-b"), ("c", "image-c")]);
+    let created = namespace.create(&object).await.object();
+    let containers = &created["spec"]["template"]["spec"]["containers"];
+    assert_eq!(names(containers), ["b", "c", "a"]);
+    assert_eq!(containers[2]["image"], "image-a");
+    assert!(matches!(webhook.decisions.take()[..], [Decision::Mutated(1)]));
 }
 
 /// ServiceAccount admission gives its volume a new name each time.
