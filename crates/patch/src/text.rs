@@ -1,6 +1,7 @@
 //! Finding one's way in JSON text that is known to be well-formed. Nothing here recurses.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 use crate::Kind;
 
@@ -47,9 +48,12 @@ pub(crate) fn depth(text: &str) -> usize {
 
 /// Whether the written string `written`, quotes included, means `plain`.
 pub(crate) fn means(written: &str, plain: &str) -> bool {
-    match written.contains('\\') {
-        false => written.get(1..written.len().saturating_sub(1)) == Some(plain),
-        true => unescape(written) == plain,
+    let inner = written.get(1..written.len().saturating_sub(1)).unwrap_or_default();
+    // No escape is shorter than what it stands for.
+    match inner.len().cmp(&plain.len()) {
+        Ordering::Less => false,
+        Ordering::Equal => inner == plain && !inner.contains('\\'),
+        Ordering::Greater => inner.contains('\\') && unescape(written) == plain,
     }
 }
 

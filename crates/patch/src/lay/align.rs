@@ -9,6 +9,8 @@ use crate::{Kind, List, View};
 const EQUAL_CELLS: usize = 1 << 19;
 /// The most pairs of items that are looked into for likeness.
 const LIKE_CELLS: usize = 1 << 10;
+/// The most bytes that all those pairs may have together: each is read once for every level it nests.
+const LIKE_BYTES: usize = 1 << 22;
 /// The likeness of equal items.
 const EQUAL: u64 = 1000;
 
@@ -106,9 +108,12 @@ fn by_content(old: &[View<'_>], new: &[View<'_>], how: List) -> Vec<Pair> {
         let taken = moved_old.contains(&one) || moved_new.contains(&other);
         if taken { 0 } else { likeness(old[one], new[other], how) }
     };
-    let mut pairs = fill(&ordered, &whole_old, &whole_new, |old, new| {
-        heaviest(old, new, LIKE_CELLS, like).unwrap_or_else(|| {
-            old.clone().zip(new.clone()).filter(|&(one, other)| like(one, other) > 0).collect()
+    let mut pairs = fill(&ordered, &whole_old, &whole_new, |olds, news| {
+        let (size_old, size_new) = (size(&old[olds.clone()]), size(&new[news.clone()]));
+        let bytes = size_old.saturating_mul(news.len()).saturating_add(size_new.saturating_mul(olds.len()));
+        let cells = if bytes > LIKE_BYTES { 0 } else { LIKE_CELLS };
+        heaviest(olds, news, cells, like).unwrap_or_else(|| {
+            olds.clone().zip(news.clone()).filter(|&(one, other)| like(one, other) > 0).collect()
         })
     });
     pairs.extend(moved);
@@ -218,8 +223,13 @@ fn likeness(one: View<'_>, other: View<'_>, how: List) -> u64 {
     if agreement * 2 >= EQUAL { agreement } else { 0 }
 }
 
+fn size(items: &[View<'_>]) -> usize {
+    items.iter().map(|item| item.to_json().len()).sum()
+}
+
+/// Looks at each level once: containers are equal if their parts are.
 fn agreement(one: View<'_>, other: View<'_>) -> u64 {
-    if one.same_as(other) {
+    if one.to_json() == other.to_json() {
         return EQUAL;
     }
     let (size, sum) = match (one.kind(), other.kind()) {
@@ -234,7 +244,8 @@ fn agreement(one: View<'_>, other: View<'_>) -> u64 {
             let shared = mine.iter().zip(&others).map(|(value, other)| agreement(*value, *other));
             (mine.len().max(others.len()), shared.sum::<u64>())
         }
-        _ => return 0,
+        _ => return if one.same_as(other) { EQUAL } else { 0 },
     };
-    sum / u64::try_from(size).unwrap_or(u64::MAX).max(1)
+    // Two empty containers are equal, whatever space they hold.
+    u64::try_from(size).ok().and_then(|size| sum.checked_div(size)).unwrap_or(EQUAL)
 }

@@ -84,3 +84,13 @@ fn unknown_fields_in_every_item() {
     let operations = lay(&text(before), &text(after), &text(onto), schema()).unwrap();
     assert_eq!(operations.iter().map(Operation::name).collect::<Vec<_>>(), ["add"]);
 }
+
+#[test]
+fn deep_and_large_items_that_differ_at_the_bottom() {
+    for (width, length) in [(1, 1_000_000), (30, 30_000)] {
+        let (open, close, filling) = ("[".repeat(100), "]".repeat(100), "x".repeat(length));
+        let items = |end: char| (0..width).map(|n| format!(r#"{open}"{n}{filling}{end}"{close}"#)).collect();
+        let (before, after): (Vec<_>, Vec<_>) = (items('a'), items('b'));
+        check("plain", &before, &after, width);
+    }
+}

@@ -74,3 +74,15 @@ fn sameness() {
     assert!(!same("{}", "[]"));
     assert!(!same("null", "\"null\""));
 }
+
+#[test]
+fn a_name_is_what_its_escapes_stand_for() {
+    let object = raw(r#"{"a\n":1,"\u0062":2,"c\\":3}"#);
+    let value = |name: &str| View::of(&object).get(name).and_then(View::as_i64);
+    assert_eq!(value("a\n"), Some(1));
+    assert_eq!(value("b"), Some(2));
+    assert_eq!(value("c\\"), Some(3));
+    for name in ["a\\n", "\\u0062", "c", "c\\\\", "a", ""] {
+        assert_eq!(value(name), None, "{name}");
+    }
+}
