@@ -23,7 +23,9 @@ pub struct CommandError {
 }
 
 #[derive(Parser)]
-#[command(about = "A Kubernetes admission webhook.", version)]
+#[command(about = "A Kubernetes admission webhook.")]
+// The binary's own version is not known here.
+#[command(version = concat!("(vestibule ", env!("CARGO_PKG_VERSION"), ")"))]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

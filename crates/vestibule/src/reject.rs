@@ -7,7 +7,8 @@ use vestibule_admission::{Denial, Fault, FaultKind, Outcome, Verdict};
 
 /// Why a handler gives no object back: a denial, made by [`deny`], or a fault, made by `?` from any error.
 ///
-/// It is no [`Error`] itself, so that `?` can turn every error into one, as `anyhow` does it.
+/// It is no [`Error`] itself, so that `?` can turn every error into one, as `anyhow` does it. `anyhow::Error` and
+/// `Box<dyn Error>` are no [`Error`]s either: `.map_err(Reject::fault)?` turns those.
 pub struct Reject(Kind);
 
 enum Kind {

@@ -115,41 +115,46 @@ impl Bound {
         self.server.serve().await
     }
 
-    /// Serves until SIGTERM has drained it or SIGINT has stopped it; a second signal ends everything at once.
+    /// Serves until SIGTERM has drained it or SIGINT has stopped it; a second signal ends the process at once, even while
+    /// handlers that never await hold every thread of the runtime.
     ///
     /// # Errors
     /// The system refuses to tell of signals.
     pub async fn serve_until_signalled(self) -> Result<(), ServeError> {
-        let mut terminate = signal(SignalKind::terminate()).map_err(ServeError::Signals)?;
-        let mut interrupt = signal(SignalKind::interrupt()).map_err(ServeError::Signals)?;
-        let shutdown = self.shutdown();
-        let signals = async move {
-            tokio::select! {
-                _ = terminate.recv() => {
-                    tracing::info!("draining: SIGTERM");
-                    shutdown.drain();
-                }
-                _ = interrupt.recv() => {
-                    tracing::info!("stopping: SIGINT");
-                    shutdown.stop();
-                }
-            }
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
-            tracing::warn!("ending at once: a second signal");
-            shutdown.abort();
-            std::future::pending::<()>().await;
-        };
-        let cut = tokio::select! {
-            cut = self.serve() => cut,
-            () = signals => 0,
-        };
-        match cut {
+        heed_signals(self.shutdown()).map_err(ServeError::Signals)?;
+        match self.serve().await {
             0 => tracing::info!("stopped"),
             cut => tracing::warn!(connections = cut, "stopped; connections were cut off"),
         }
         Ok(())
     }
+}
+
+/// Signals are heard on a thread of their own: no handler can hold it up.
+fn heed_signals(shutdown: Shutdown) -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let entered = runtime.enter();
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    drop(entered);
+    let heed = async move {
+        tokio::select! {
+            _ = terminate.recv() => {
+                tracing::info!("draining: SIGTERM");
+                shutdown.drain();
+            }
+            _ = interrupt.recv() => {
+                tracing::info!("stopping: SIGINT");
+                shutdown.stop();
+            }
+        }
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        tracing::warn!("ending at once: a second signal");
+        // Leaving `main` would wait for the runtime's threads.
+        std::process::exit(0);
+    };
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || runtime.block_on(heed))?;
+    Ok(())
 }

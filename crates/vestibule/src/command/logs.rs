@@ -6,7 +6,8 @@ use tracing_subscriber::EnvFilter;
 
 /// Writes log lines to stderr: for people on a terminal, as JSON elsewhere. `RUST_LOG` says how much; `info` unless set.
 ///
-/// A second call changes nothing.
+/// From now on a panic is logged by its place alone: its message may quote the object that a handler stumbled over.
+/// Where the program has set up logs of its own, those stay.
 pub fn init_logs() {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
@@ -16,4 +17,8 @@ pub fn init_logs() {
         true => builder.with_target(false).with_ansi(colour).try_init(),
         false => builder.json().flatten_event(true).try_init(),
     };
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string);
+        tracing::error!(place, "panic");
+    }));
 }

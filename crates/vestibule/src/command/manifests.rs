@@ -55,6 +55,8 @@ impl ManifestsArguments {
                 "say where the webhook is: --service NS/NAME or --url https://HOST:PORT",
             ));
         };
+        // Before a CA is made for it.
+        app.check().map_err(CommandError::input)?;
         let identity =
             self.identity.open(&target.dns_names(), SystemTime::now()).map_err(CommandError::input)?;
         let registration = app.registration(target, &identity.ca_bundle()).map_err(CommandError::input)?;

@@ -45,12 +45,13 @@ impl ServeArguments {
     /// # Errors
     /// The app or the identity is not in order, or an address cannot be bound.
     pub async fn serve(&self, app: App) -> Result<(), CommandError> {
+        // Before a CA is made for it.
+        app.check().map_err(CommandError::input)?;
         let identity = self.identity.open(&self.names(), SystemTime::now()).map_err(CommandError::input)?;
         let mut options = Options::new(self.listen, identity);
         options.settings.probes = self.metrics_listen.0;
         options.settings.drain_delay = self.drain_delay;
         options.settings.drain_timeout = self.drain_timeout;
-        app.check().map_err(CommandError::input)?;
         let bound = app.bind(options).await.map_err(CommandError::running)?;
         bound.serve_until_signalled().await.map_err(CommandError::running)
     }

@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Container, EnvVar, Pod};
@@ -86,6 +87,17 @@ async fn a_prepended_container_is_one_operation_and_takes_nobodys_unknown_fields
 async fn a_handler_that_changes_nothing_sends_no_patch() {
     let answer = call(mutating(async |pod: Pod, _: Context| Ok(pod)), &review("UPDATE", |_| {})).await;
     assert_eq!(response(&answer), json!({"uid": "u", "allowed": true}));
+}
+
+#[tokio::test]
+async fn a_type_that_writes_its_members_in_any_order_is_no_fault() {
+    let handler = async |mut object: HashMap<String, Value>, _: Context| {
+        object.extend((0..20).map(|n| (format!("x{n}"), json!(n))));
+        Ok(object)
+    };
+    let rules = on::<Pod>([Operation::Create]).rules;
+    let hook = Hook::mutating("m", Mutating { rules, handler, of: PhantomData });
+    assert_eq!(call(hook, &review("CREATE", |_| {})).await.decision, Decision::Mutated(20));
 }
 
 #[tokio::test]

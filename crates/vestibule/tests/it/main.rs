@@ -3,3 +3,5 @@
 
 mod road;
 mod served;
+#[cfg(feature = "cli")]
+mod signals;
