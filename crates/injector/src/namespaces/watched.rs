@@ -1,5 +1,6 @@
 //! The namespaces of a cluster, kept up to date by a watch of their metadata.
 
+use std::error::Error;
 use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -67,10 +68,13 @@ impl Watched {
         // The pod of a namespace made a moment ago may be faster than the watch. A part of the budget is left for the
         // answer.
         let asked = tokio::time::timeout(budget.mul_f32(0.8), self.namespaces.get_opt(namespace)).await;
-        match asked {
-            Ok(Ok(found)) => Ok(found.map(|found| facts(found.meta()))),
-            Ok(Err(_)) | Err(_) => Err(NotReady(format!("namespace {namespace} cannot be read"))),
-        }
+        let error: Box<dyn Error + Send + Sync> = match asked {
+            Ok(Ok(found)) => return Ok(found.map(|found| facts(found.meta()))),
+            Ok(Err(refused)) => refused.into(),
+            Err(late) => late.into(),
+        };
+        tracing::warn!(namespace, %error, "a namespace that the watch has not seen cannot be read");
+        Err(NotReady(format!("namespace {namespace} cannot be read")))
     }
 }
 

@@ -1,17 +1,28 @@
 //! A few answers of an API server about namespaces, over plain HTTP.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::{Mutex, Semaphore};
 
-/// Answers lists once [`FakeCluster::open`] was called; knows `listed` from the list, `fresh` only when asked for it.
+/// Answers lists once [`FakeCluster::open`] was called; knows `listed` from the first list, `late` from each later one,
+/// `fresh` only when asked for it.
 pub(crate) struct FakeCluster {
     folder: TempDir,
     gate: Arc<Semaphore>,
+    events: UnboundedSender<Value>,
+}
+
+/// What all connections share.
+struct State {
+    gate: Arc<Semaphore>,
+    lists: AtomicUsize,
+    events: Mutex<UnboundedReceiver<Value>>,
 }
 
 impl FakeCluster {
@@ -19,10 +30,12 @@ impl FakeCluster {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let gate = Arc::new(Semaphore::new(0));
-        let opened = Arc::clone(&gate);
+        let (events, told) = unbounded_channel();
+        let state = State { gate: Arc::clone(&gate), lists: AtomicUsize::new(0), events: Mutex::new(told) };
+        let state = Arc::new(state);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, Arc::clone(&opened)));
+                tokio::spawn(serve(stream, Arc::clone(&state)));
             }
         });
         let folder = tempfile::tempdir().unwrap();
@@ -31,7 +44,7 @@ impl FakeCluster {
             "users": [{"name": "fake", "user": {}}],
             "contexts": [{"name": "fake", "context": {"cluster": "fake", "user": "fake"}}]});
         std::fs::write(folder.path().join("config"), config.to_string()).unwrap();
-        Self { folder, gate }
+        Self { folder, gate, events }
     }
 
     pub(crate) fn kubeconfig(&self) -> std::path::PathBuf {
@@ -41,9 +54,21 @@ impl FakeCluster {
     pub(crate) fn open(&self) {
         self.gate.add_permits(1_000);
     }
+
+    /// Whoever watches learns that `namespace`, of `team`, was `ADDED`, `MODIFIED` or `DELETED`.
+    pub(crate) fn tell(&self, what: &str, name: &str, team: &str) {
+        self.events.send(json!({"type": what, "object": namespace(name, team)})).unwrap();
+    }
+
+    /// Whoever watches learns that too much has happened since, and has to list again.
+    pub(crate) fn forget(&self) {
+        let gone = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired",
+                          "message": "too old resource version", "code": 410});
+        self.events.send(json!({"type": "ERROR", "object": gone})).unwrap();
+    }
 }
 
-async fn serve(stream: TcpStream, gate: Arc<Semaphore>) {
+async fn serve(stream: TcpStream, state: Arc<State>) {
     let mut stream = BufReader::new(stream);
     loop {
         let mut head = String::new();
@@ -59,20 +84,30 @@ async fn serve(stream: TcpStream, gate: Arc<Semaphore>) {
         let target = head.split(' ').nth(1).unwrap();
         let path = target.split('?').next().unwrap();
         if target.contains("watch=") {
-            // Nothing ever happens.
             let head =
                 "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
             stream.write_all(head.as_bytes()).await.unwrap();
-            return std::future::pending().await;
+            let mut events = state.events.lock().await;
+            while let Some(event) = events.recv().await {
+                let line = format!("{event}\n");
+                stream.write_all(format!("{:x}\r\n{line}\r\n", line.len()).as_bytes()).await.unwrap();
+                // After this one nobody listens here any more.
+                if event["type"] == "ERROR" {
+                    return;
+                }
+            }
+            return;
         }
         let (status, body) = match path {
             "/api/v1/namespaces" => {
-                gate.acquire().await.unwrap().forget();
+                state.gate.acquire().await.unwrap().forget();
+                let first = state.lists.fetch_add(1, Ordering::Relaxed) == 0;
+                let known = namespace(if first { "listed" } else { "late" }, "blue");
                 let list = json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList",
-                                  "metadata": {"resourceVersion": "7"}, "items": [namespace("listed")]});
+                                  "metadata": {"resourceVersion": "7"}, "items": [known]});
                 (200, list)
             }
-            "/api/v1/namespaces/fresh" => (200, namespace("fresh")),
+            "/api/v1/namespaces/fresh" => (200, namespace("fresh", "blue")),
             _ => (
                 404,
                 json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}),
@@ -87,7 +122,7 @@ async fn serve(stream: TcpStream, gate: Arc<Semaphore>) {
     }
 }
 
-fn namespace(name: &str) -> Value {
+fn namespace(name: &str, team: &str) -> Value {
     json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata",
-           "metadata": {"name": name, "resourceVersion": "7", "labels": {"team": "blue"}}})
+           "metadata": {"name": name, "resourceVersion": "7", "labels": {"team": team}}})
 }

@@ -1,6 +1,7 @@
 //! What is known about namespaces, and when.
 
 use std::path::Path;
+use std::time::Duration;
 
 use vestibule_caller::{Outcome, Review};
 use vestibule_injector::{ConnectError, Namespaces, app, compile};
@@ -47,6 +48,34 @@ async fn a_cluster_is_watched_and_asked_for_what_the_watch_has_not_seen() {
     assert!(road.readiness().await.starts_with("HTTP/1.1 200"));
     assert!(changed(&road, "fresh").await);
     assert!(!changed(&road, "gone").await);
+}
+
+/// Asks again until the watch has told it.
+async fn becomes(road: &Road, namespace: &str, expected: bool) {
+    let told = async { while changed(road, namespace).await != expected {} };
+    let told = tokio::time::timeout(Duration::from_secs(20), told).await;
+    assert!(told.is_ok(), "{namespace} never became {expected}");
+}
+
+#[tokio::test]
+async fn what_the_watch_tells_counts_from_then_on() {
+    let cluster = FakeCluster::start().await;
+    cluster.open();
+    let namespaces = Namespaces::connect(Some(&cluster.kubeconfig())).await;
+    let road = road(namespaces.unwrap_or_else(|error| panic!("{error}"))).await;
+    becomes(&road, "listed", true).await;
+    cluster.tell("MODIFIED", "listed", "red");
+    becomes(&road, "listed", false).await;
+    cluster.tell("MODIFIED", "listed", "blue");
+    becomes(&road, "listed", true).await;
+    cluster.tell("DELETED", "listed", "blue");
+    becomes(&road, "listed", false).await;
+    cluster.tell("ADDED", "added", "blue");
+    becomes(&road, "added", true).await;
+    cluster.forget();
+    becomes(&road, "late", true).await;
+    // It went while nobody watched.
+    assert!(!changed(&road, "added").await);
 }
 
 #[tokio::test]
