@@ -53,7 +53,7 @@ async fn serve() {
     let app = App::new("demo").mutate("same", on::<Pod>([Create]).fail_open(), same);
     let bound = app.bind(options).await.unwrap();
     tokio::spawn(async {
-        eprintln!("held");
+        tracing::info!("held");
         std::thread::sleep(HELD);
     });
     bound.serve_until_signalled().await.unwrap();
