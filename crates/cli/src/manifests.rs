@@ -6,8 +6,8 @@ use clap::Args;
 use vestibule::command::{CommandError, ManifestsArguments};
 use vestibule_injector::Namespaces;
 
-use crate::Failure;
 use crate::rules::{self, RulesPath};
+use crate::{Failure, say};
 
 /// Prints what registers the injector with an API server, as YAML.
 #[derive(Args, Clone, Debug)]
@@ -23,6 +23,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let rules = rules::load(&arguments.rules.rules)?;
+    rules.warnings().iter().for_each(say);
     // Who knows the namespaces' labels matters to `serve`; the registration is the same whoever it is.
     let anybody = Namespaces::labelled::<String, String>([]);
     let app = vestibule_injector::app(rules, anybody).map_err(CommandError::input)?;

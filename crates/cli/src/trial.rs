@@ -78,9 +78,7 @@ pub(crate) enum Format {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let rules = arguments.read_rules()?;
     let objects = arguments.read_objects()?;
-    for warning in rules.warnings() {
-        say(warning);
-    }
+    rules.warnings().iter().for_each(say);
     // One thread is enough for one caller, and starts faster.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(CommandError::running)?;

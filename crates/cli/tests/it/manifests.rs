@@ -31,6 +31,22 @@ fn the_registration_trusts_the_ca_in_the_folder() {
 }
 
 #[test]
+fn what_is_probably_not_meant_is_said_beside_the_yaml() {
+    let rules = TARGET.replace(
+        "select: {all: true}",
+        "select: {all: true}\n    volumeMounts: [{name: a, mountPath: /a, fooBarBaz: 1}]",
+    );
+    let folder = Folder::with(&[("rules.yaml", &rules)]);
+    let done = folder.run("manifests --rules rules.yaml --service shop/injector --identity local:identity");
+    assert!(
+        done.err.starts_with("warning[VST0118]") && done.err.contains("--> rules.yaml:9:"),
+        "{}",
+        done.err
+    );
+    assert!(done.stdout().starts_with("---\napiVersion: "));
+}
+
+#[test]
 fn the_key_is_its_owners_alone() {
     let folder = Folder::with(&[("rules.yaml", TARGET)]);
     registration(&folder, "--url https://127.0.0.1:10250");
