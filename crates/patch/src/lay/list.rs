@@ -23,9 +23,14 @@ impl Draft {
         onto: View<'_>,
         schema: Schema<'_>,
     ) -> Result<(), DocumentError> {
-        let (before, after, onto) = (before.items(), after.items(), onto.items());
+        let (whole, before, after, onto) = (after, before.items(), after.items(), onto.items());
         let homes = homes(&before, &onto, schema.list());
         let mut targets = targets(&before, &after, onto.len(), &homes, schema.list());
+        let new = targets.iter().filter(|target| matches!(target, Target::New(_))).count();
+        // Nothing of several items is left: one operation says so.
+        if onto.len() > 1 && new == targets.len() && new == after.len() {
+            return self.replace(place.clone(), whole);
+        }
         let stays = stays(&targets, onto.len());
         let gone = replace_in_place(&mut targets, &stays);
 

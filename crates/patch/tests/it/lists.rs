@@ -67,3 +67,14 @@ fn everything_at_once() {
         )
     );
 }
+
+#[test]
+fn a_list_of_which_nothing_is_left_is_replaced_at_once() {
+    assert_eq!(patch("atomic", "[1,2,3]", "[]"), r#"[{"replace","path":"","value":[]}]"#);
+    assert_eq!(patch("set", r#"["a","b"]"#, r#"["c"]"#), r#"[{"replace","path":"","value":["c"]}]"#);
+    assert_eq!(
+        patch("named", r#"[{"name":"a"},{"name":"b"}]"#, r#"[{"name":"c"},{"name":"d"}]"#),
+        r#"[{"replace","path":"","value":[{"name":"c"},{"name":"d"}]}]"#
+    );
+    assert_eq!(patch("atomic", "[1]", "[]"), r#"[{"remove","path":"/0"}]"#);
+}

@@ -232,3 +232,14 @@ fn a_null_key_is_the_default_key() {
         r#"{"ports":[{"left":"out"},{"port":53,"protocol":null,"u":1,"v":2,"w":3,"x":1},{"port":53,"protocol":"UDP"}]}"#,
     );
 }
+
+#[test]
+fn items_that_types_do_not_show_outlive_all_the_others() {
+    check(
+        r#"{"named":[{"name":"a"},{"name":"b"}]}"#,
+        r#"{"named":[]}"#,
+        r#"{"named":[{"name":"a"},{"other":1},{"name":"b"}]}"#,
+        r#"[{"op":"remove","path":"/named/2"},{"op":"remove","path":"/named/0"}]"#,
+        r#"{"named":[{"other":1}]}"#,
+    );
+}
