@@ -12,7 +12,7 @@ pub(crate) fn parse(text: &str) -> Result<LabelSelector, String> {
         if let Some((key, value)) = term.split_once("!=") {
             expressions.push(requirement(key, "NotIn", Some(value))?);
         } else if let Some((key, value)) = term.split_once('=') {
-            let value = value.strip_prefix('=').unwrap_or(value).trim();
+            let value = checked_value(value.strip_prefix('=').unwrap_or(value))?;
             labels.insert(checked(key)?.to_owned(), value.to_owned());
         } else if let Some(key) = term.strip_prefix('!') {
             expressions.push(requirement(key, "DoesNotExist", None)?);
@@ -34,8 +34,9 @@ pub(crate) fn exclude(selector: &mut LabelSelector, key: &str, values: Vec<Strin
 }
 
 fn requirement(key: &str, operator: &str, value: Option<&str>) -> Result<LabelSelectorRequirement, String> {
-    let values = value.map(|value| vec![value.trim().to_owned()]);
-    Ok(LabelSelectorRequirement { key: checked(key)?.to_owned(), operator: operator.to_owned(), values })
+    let key = checked(key)?.to_owned();
+    let values = value.map(checked_value).transpose()?.map(|value| vec![value.to_owned()]);
+    Ok(LabelSelectorRequirement { key, operator: operator.to_owned(), values })
 }
 
 fn checked(key: &str) -> Result<&str, String> {
@@ -47,6 +48,19 @@ fn checked(key: &str) -> Result<&str, String> {
         ));
     }
     Ok(key)
+}
+
+/// As the API server asks it of label values; an empty one is allowed.
+fn checked_value(value: &str) -> Result<&str, String> {
+    let value = value.trim();
+    let allowed = |character: char| character.is_ascii_alphanumeric() || "-_.".contains(character);
+    let at_ends = ['-', '_', '.'];
+    if value.len() > 63 || !value.chars().all(allowed) || value.trim_matches(at_ends) != value {
+        return Err(format!(
+            "`{value}` is no label value: write letters, digits, `-`, `_` and `.`, 63 at most, at either end a letter or digit"
+        ));
+    }
+    Ok(value)
 }
 
 #[cfg(test)]
@@ -77,5 +91,14 @@ mod tests {
     fn a_bad_key_is_named() {
         assert!(parse("in (a)").unwrap_err().contains("`in (a)`"));
         assert!(parse("=x").unwrap_err().contains("key=value"));
+    }
+
+    #[test]
+    fn a_bad_value_is_named() {
+        for text in ["app=we b", "app=a=b", "app!=a/b", "app=-a", "app=a."] {
+            assert!(parse(text).unwrap_err().contains("is no label value"), "{text}");
+        }
+        assert!(parse(&format!("app={}", "a".repeat(64))).is_err());
+        assert!(parse("app=,tier!=Gold_1.a").is_ok());
     }
 }

@@ -173,7 +173,8 @@ fn reaches<T: DeserializeOwned + Serialize>(
 fn decode<T: DeserializeOwned>(object: &RawValue) -> Result<T, Fault> {
     serde_json::from_str(object.get()).map_err(|error| {
         let (line, column, to) = (error.line(), error.column(), std::any::type_name::<T>());
-        let to = to.rsplit("::").next().unwrap_or(to);
+        let plain = to.split('<').next().unwrap_or(to);
+        let to = plain.rsplit("::").next().unwrap_or(plain);
         let message =
             format_args!("the object is no {to}: line {line} column {column} does not fit the type");
         Fault::new(FaultKind::Undecodable, message)
