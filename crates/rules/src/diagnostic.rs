@@ -155,7 +155,7 @@ impl Source {
     }
 
     /// Looked up only for what is printed: a hostile text has a hundred thousand findings.
-    fn line(&self, number: usize) -> &str {
+    pub(crate) fn line(&self, number: usize) -> &str {
         self.text.lines().nth(number.saturating_sub(1)).unwrap_or_default()
     }
 }

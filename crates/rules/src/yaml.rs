@@ -40,7 +40,12 @@ pub fn read(name: &str, text: &str) -> Result<Vec<Document>, Vec<Diagnostic>> {
 /// The documents that could be read, and what is wrong with the others.
 pub(crate) fn read_all(name: &str, text: &str) -> (Vec<Document>, Vec<Diagnostic>) {
     let source = Arc::new(Source { name: name.into(), text: text.to_owned() });
-    let (roots, problems) = parse::documents(&source);
+    let (roots, mut problems) = parse::documents(&source);
+    if let Some(first) = problems.first_mut()
+        && source.line(first.position().line).contains("{{")
+    {
+        *first = first.clone().with_help("a template? render it first, as `helm template` does");
+    }
     let documents = roots.into_iter().map(|root| Document { root, source: Arc::clone(&source) });
     (documents.collect(), problems)
 }

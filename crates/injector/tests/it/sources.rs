@@ -37,6 +37,14 @@ fn a_folder_is_read_in_the_order_of_names_and_nothing_else_in_it() {
 }
 
 #[test]
+fn the_samples_can_be_used_together() {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rules");
+    let rules = load(&samples).unwrap_or_else(|error| panic!("{error}"));
+    let names: Vec<&str> = rules.rules().iter().map(|rule| rule.name()).collect();
+    assert_eq!(names, ["env-target", "envoy", "nginx"]);
+}
+
+#[test]
 fn a_file_may_have_any_name() {
     let folder = folder(&[("rules", &rule("a"))]);
     assert_eq!(load(&folder.path().join("rules")).unwrap().rules().len(), 1);

@@ -161,3 +161,10 @@ fn hostile_documents_end_quickly() {
     assert_eq!(read(&anchors).err().unwrap()[0].code().id, "VST0107");
     assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
 }
+
+#[test]
+fn a_template_that_nobody_rendered_is_named_as_such() {
+    let text = "kind: Pod\nmetadata:\n  name: {{ .Values.name }}\n";
+    let problems = vestibule_rules::yaml::read("pod.yaml", text).err().unwrap();
+    assert!(problems[0].help().is_some_and(|help| help.contains("helm template")), "{}", problems[0]);
+}

@@ -215,7 +215,7 @@ async fn envoy_stands_behind_http_echo_and_nothing_else_does() {
 #[tokio::test]
 async fn envoy_in_its_native_form_is_an_init_container_that_stays() {
     let Some(cluster) = Cluster::shared().await else { return };
-    let webhook = inject(&cluster, "envoy-native.yaml").await;
+    let webhook = inject(&cluster, "native/envoy.yaml").await;
     let namespace = cluster.namespace(&[("injection", "enabled")]).await;
 
     let mut object = pod("http-echo", &[("http-echo", "hashicorp/http-echo")]);
