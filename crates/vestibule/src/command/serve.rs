@@ -7,7 +7,7 @@ use clap::Args;
 use vestibule_identity::Source;
 
 use super::CommandError;
-use crate::{App, Options, Target};
+use crate::{App, Options, ServeError, Target};
 
 /// Where to listen, and what to present.
 #[derive(Args, Clone, Debug)]
@@ -52,7 +52,12 @@ impl ServeArguments {
         options.settings.probes = self.metrics_listen.0;
         options.settings.drain_delay = self.drain_delay;
         options.settings.drain_timeout = self.drain_timeout;
-        let bound = app.bind(options).await.map_err(CommandError::running)?;
+        let bound = app.bind(options).await.map_err(|error| match error {
+            ServeError::Bind(_) => CommandError::running(format_args!(
+                "{error}; --listen and --metrics-listen take other addresses"
+            )),
+            other => CommandError::running(other),
+        })?;
         bound.serve_until_signalled().await.map_err(CommandError::running)
     }
 
