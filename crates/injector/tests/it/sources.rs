@@ -40,7 +40,7 @@ fn a_folder_is_read_in_the_order_of_names_and_nothing_else_in_it() {
 fn the_samples_can_be_used_together() {
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rules");
     let rules = load(&samples).unwrap_or_else(|error| panic!("{error}"));
-    let names: Vec<&str> = rules.rules().iter().map(|rule| rule.name()).collect();
+    let names: Vec<&str> = rules.rules().iter().map(vestibule_rules::Rule::name).collect();
     assert_eq!(names, ["env-target", "envoy", "nginx"]);
 }
 
