@@ -36,6 +36,7 @@ mod body;
 mod certificate;
 mod connection;
 mod deadline;
+mod error;
 mod gate;
 mod hooks;
 mod observer;
@@ -47,8 +48,9 @@ mod shutdown;
 mod tls;
 
 pub use certificate::{CertificateCell, CertificateError, PresentCertificate, ServingCertificate};
+pub use error::BindError;
 pub use observer::{Decided, Observer};
 pub use refusal::Refusal;
-pub use server::{BindError, Bound, Server};
+pub use server::{Bound, Server};
 pub use settings::{Settings, TlsVersion};
 pub use shutdown::Shutdown;

@@ -11,7 +11,7 @@ use rustls::{ServerConfig, SupportedProtocolVersion};
 use tokio_rustls::TlsAcceptor;
 
 use crate::certificate::PresentCertificate;
-use crate::server::BindError;
+use crate::error::BindError;
 use crate::settings::TlsVersion;
 
 pub(crate) fn acceptor(

@@ -29,15 +29,7 @@ where
     H: Mutate<T>,
 {
     fn handle<'a>(&'a self, request: &'a Request<'a>, budget: Duration) -> HandlerFuture<'a> {
-        let context = Context::new(request, budget);
-        Box::pin(async move {
-            let outcome = match Asked::of(&self.rules, request) {
-                Asked::Something => self.mutate(request, &context).await,
-                Asked::Nothing => Ok(Outcome::Allowed),
-                Asked::Stranger => Err(stranger(request)),
-            };
-            context.verdict(outcome.unwrap_or_else(Outcome::Fault))
-        })
+        if_asked(&self.rules, request, budget, |context| self.mutate(request, context))
     }
 }
 
@@ -46,11 +38,11 @@ where
     T: DeserializeOwned + Serialize + Send + 'static,
     H: Mutate<T>,
 {
-    async fn mutate(&self, request: &Request<'_>, context: &Context) -> Result<Outcome, Fault> {
+    async fn mutate(&self, request: &Request<'_>, context: Context) -> Result<Outcome, Fault> {
         let Some(received) = request.object else { return Ok(Outcome::Allowed) };
         let object: T = decode(received)?;
         let before = encode(&object)?;
-        let object = match self.handler.mutate(object, context.clone()).await {
+        let object = match self.handler.mutate(object, context).await {
             Ok(object) => object,
             Err(reject) => return Ok(reject.into()),
         };
@@ -70,15 +62,7 @@ where
     H: Validate<T>,
 {
     fn handle<'a>(&'a self, request: &'a Request<'a>, budget: Duration) -> HandlerFuture<'a> {
-        let context = Context::new(request, budget);
-        Box::pin(async move {
-            let outcome = match Asked::of(&self.rules, request) {
-                Asked::Something => self.validate(request, &context).await,
-                Asked::Nothing => Ok(Outcome::Allowed),
-                Asked::Stranger => Err(stranger(request)),
-            };
-            context.verdict(outcome.unwrap_or_else(Outcome::Fault))
-        })
+        if_asked(&self.rules, request, budget, |context| self.validate(request, context))
     }
 }
 
@@ -87,7 +71,7 @@ where
     T: DeserializeOwned + Send + 'static,
     H: Validate<T>,
 {
-    async fn validate(&self, request: &Request<'_>, context: &Context) -> Result<Outcome, Fault> {
+    async fn validate(&self, request: &Request<'_>, context: Context) -> Result<Outcome, Fault> {
         let new = || decode(request.object.ok_or_else(|| missing("object"))?);
         let old = || decode(request.old_object.ok_or_else(|| missing("oldObject"))?);
         let change = match request.operation {
@@ -96,11 +80,32 @@ where
             Operation::Delete => Change::Delete { old: old()? },
             Operation::Connect => Change::Connect { options: new()? },
         };
-        match self.handler.validate(change, context.clone()).await {
+        match self.handler.validate(change, context).await {
             Ok(()) => Ok(Outcome::Allowed),
             Err(reject) => Ok(reject.into()),
         }
     }
+}
+
+/// Has `decide` decide what the handler was registered for, and joins what it says beside its outcome.
+fn if_asked<'a, D>(
+    rules: &'a [Rule],
+    request: &'a Request<'a>,
+    budget: Duration,
+    decide: impl FnOnce(Context) -> D + Send + 'a,
+) -> HandlerFuture<'a>
+where
+    D: Future<Output = Result<Outcome, Fault>> + Send + 'a,
+{
+    let context = Context::new(request, budget);
+    Box::pin(async move {
+        let outcome = match Asked::of(rules, request) {
+            Asked::Something => decide(context.clone()).await,
+            Asked::Nothing => Ok(Outcome::Allowed),
+            Asked::Stranger => Err(stranger(request)),
+        };
+        context.verdict(outcome.unwrap_or_else(Outcome::Fault))
+    })
 }
 
 /// Whether a request is one that the handler was registered for.
