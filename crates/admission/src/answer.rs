@@ -1,4 +1,4 @@
-//! The answer: HTTP status and bytes that make kube-apiserver do what was meant (APISERVER.md 1.5).
+//! The answer: HTTP status and bytes that make kube-apiserver do what was meant (docs/apiserver.md, Answers).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// The longest key, in bytes: the name part of a qualified name (APISERVER.md 1.5).
+/// The longest key, in bytes: the name part of a qualified name (docs/apiserver.md, Answers).
 const LONGEST: usize = 63;
 
 /// Notes for the API server's audit log, stored as `WEBHOOK/KEY`. A key that is no name part would be dropped with

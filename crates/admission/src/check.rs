@@ -1,6 +1,6 @@
 //! The self-check: no patch leaves that kube-apiserver would refuse.
 //!
-//! A patch that does not apply fails the user's request even under `failurePolicy: Ignore` (APISERVER.md 1.7), so it is
+//! A patch that does not apply fails the user's request even under `failurePolicy: Ignore` (docs/apiserver.md, Patches), so it is
 //! the worst answer there is.
 
 use vestibule_patch::{Document, Operation, Pointer, View};

@@ -45,7 +45,7 @@ impl Denial {
     }
 
     /// Another HTTP status. One outside 400 to 599 is sent as 403: kube-apiserver rewrites lower ones and drops the
-    /// user's connection on some higher ones (APISERVER.md 1.5).
+    /// user's connection on some higher ones (docs/apiserver.md, Answers).
     #[must_use]
     pub fn code(mut self, code: u16) -> Self {
         self.code = code;

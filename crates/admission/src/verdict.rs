@@ -27,7 +27,7 @@ pub enum Outcome {
     Denied(Denial),
     /// Nobody knows: the hook's `failurePolicy` decides.
     Fault(Fault),
-    /// Not yet: ask again in a second. kube-apiserver does, within its deadline (APISERVER.md 1.4).
+    /// Not yet: ask again in a second. kube-apiserver does, within its deadline (docs/apiserver.md, Retries).
     NotReady(String),
 }
 

@@ -1,6 +1,6 @@
 //! Warnings, as kube-apiserver will let them through.
 
-/// The most a warning may hold once the response is crowded, in characters (APISERVER.md 1.5).
+/// The most a warning may hold once the response is crowded, in characters (docs/apiserver.md, Answers).
 const CROWDED: usize = 256;
 /// The most one response may hold over all warnings, in characters.
 const TOTAL: usize = 4096;

@@ -1,4 +1,4 @@
-//! TLS as kube-apiserver speaks it (APISERVER.md 1.2).
+//! TLS as kube-apiserver speaks it (docs/apiserver.md, Connections).
 
 use std::fmt;
 use std::sync::Arc;
