@@ -158,14 +158,10 @@ impl<'a> Review<'a> {
     /// # Errors
     /// Broken JSON, another kind of document, a request without what every request has.
     pub fn parse(body: &'a [u8]) -> Result<Self, ReviewError> {
-        let wire::Envelope { api_version, kind, request } =
-            serde_json::from_slice(body).map_err(|error| wire::describe(&error))?;
-        let version = match (&*api_version, &*kind) {
-            ("admission.k8s.io/v1", "AdmissionReview") => Version::V1,
-            ("admission.k8s.io/v1beta1", "AdmissionReview") => Version::V1beta1,
-            _ => return Err(ReviewError::OtherKind),
-        };
-        let request = request.ok_or(ReviewError::NoRequest)?;
+        let envelope: wire::Envelope<'_> =
+            serde_json::from_slice(body).map_err(|error| wire::describe(body, &error))?;
+        let version = envelope.version().ok_or(ReviewError::OtherKind)?;
+        let request = envelope.request.ok_or(ReviewError::NoRequest)?;
         if request.uid.is_empty() {
             return Err(ReviewError::NoUid);
         }

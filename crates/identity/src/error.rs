@@ -48,6 +48,14 @@ pub enum IdentityError {
         /// Its permission bits.
         mode: u32,
     },
+    /// Anyone may put another CA into the folder.
+    #[error("{} can be written by anyone (mode {mode:03o}): chmod 700 {}", path.display(), path.display())]
+    FolderWritable {
+        /// The folder.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
     /// One file of the pair is there without the other.
     #[error(
         "{} is there, but {} is missing: put it back, or delete the former to have a new CA made",

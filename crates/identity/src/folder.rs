@@ -23,6 +23,10 @@ impl Folder {
     pub(crate) fn lock(path: &Path) -> Result<Self, IdentityError> {
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed("create", path))?;
         let lock = File::open(path).map_err(failed("open", path))?;
+        let mode = lock.metadata().map_err(failed("read", path))?.permissions().mode() & 0o777;
+        if mode & 0o002 != 0 {
+            return Err(IdentityError::FolderWritable { path: path.to_owned(), mode });
+        }
         lock.lock().map_err(failed("lock", path))?;
         Ok(Self { certificate: path.join("ca.crt"), key: path.join("ca.key"), _lock: lock })
     }

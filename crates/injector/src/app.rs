@@ -47,6 +47,9 @@ pub fn observed_app(
     if !asking.is_empty() && !namespaces.are_known() {
         return Err(StartError::NamespacesUnknown { rules: asking });
     }
+    if !namespaces.are_known() {
+        tracing::warn!("labels and annotations of namespaces are not known: nobody opts out by them");
+    }
     let mut app = App::new("injector");
     if let Some(ready) = namespaces.ready() {
         app = app.ready_when("namespaces", ready);

@@ -49,8 +49,9 @@ pub use serve::{Bound, Options, ServeError};
 pub use target::{Target, TargetError};
 pub use vestibule_admission::keys;
 pub use vestibule_admission::{
-    Denial, Fault, FaultKind, Handler, HandlerFuture, OnFault, Operation, Outcome, Request, Verdict,
+    AuditAnnotations, Cause, Decision, Denial, Fault, FaultKind, Handler, HandlerFuture, HookKind, OnFault,
+    Operation, Outcome, Request, Verdict, Warnings,
 };
 pub use vestibule_identity as identity;
 pub use vestibule_patch as patch;
-pub use vestibule_server::{Decided, Observer, Settings, Shutdown};
+pub use vestibule_server::{Decided, Observer, Refusal, Settings, Shutdown, TlsVersion};

@@ -152,7 +152,7 @@ fn heed_signals(shutdown: Shutdown) -> std::io::Result<()> {
             _ = interrupt.recv() => {}
         }
         tracing::warn!("ending at once: a second signal");
-        // Leaving `main` would wait for the runtime's threads.
+        #[expect(clippy::disallowed_methods, reason = "leaving `main` would wait for the runtime's threads")]
         std::process::exit(0);
     };
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || runtime.block_on(heed))?;

@@ -100,7 +100,7 @@ impl Observer for Telemetry {
     }
 
     fn refused(&self, refusal: Refusal) {
-        tracing::debug!(reason = refusal.as_str(), "refused");
+        tracing::info!(reason = refusal.as_str(), "refused");
         self.refused.get_or_create(&Refused { reason: refusal.as_str() }).inc();
         self.tell(|also| also.refused(refusal));
     }

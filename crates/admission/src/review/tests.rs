@@ -101,6 +101,8 @@ fn what_is_no_review_is_refused_without_repeating_a_value() {
         error(|review| review["apiVersion"] = json!("admission.k8s.io/v2"))
             .contains("admission.k8s.io/v1 or")
     );
+    let later = r#"{"apiVersion":"admission.k8s.io/v3","kind":"AdmissionReview","request":{"uid":"u"}}"#;
+    assert_eq!(Review::parse(later.as_bytes()).err(), Some(ReviewError::OtherKind));
     assert!(error(|review| review["kind"] = json!("Pod")).contains("not an AdmissionReview"));
     for text in ["", "[]", "{", "null", "{\"kind\":"] {
         assert!(Review::parse(text.as_bytes()).is_err(), "{text}");

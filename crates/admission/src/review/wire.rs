@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 
-use super::{Request, ReviewError};
+use super::{Request, ReviewError, Version};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -16,6 +16,30 @@ pub(super) struct Envelope<'a> {
     pub(super) kind: Cow<'a, str>,
     #[serde(borrow, default)]
     pub(super) request: Option<Request<'a>>,
+}
+
+impl Envelope<'_> {
+    pub(super) fn version(&self) -> Option<Version> {
+        version(&self.api_version, &self.kind)
+    }
+}
+
+/// What tells a review from another document.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Header<'a> {
+    #[serde(borrow, default)]
+    api_version: Cow<'a, str>,
+    #[serde(borrow, default)]
+    kind: Cow<'a, str>,
+}
+
+fn version(api_version: &str, kind: &str) -> Option<Version> {
+    match (api_version, kind) {
+        ("admission.k8s.io/v1", "AdmissionReview") => Some(Version::V1),
+        ("admission.k8s.io/v1beta1", "AdmissionReview") => Some(Version::V1beta1),
+        _ => None,
+    }
 }
 
 /// kube-apiserver leaves empty strings out; other callers write them. Both mean: there is none.
@@ -30,7 +54,14 @@ pub(super) fn non_empty<'de: 'a, 'a, D: Deserializer<'de>>(
 }
 
 /// serde's own words quote the value they stumbled over; only the place and the kind of trouble may be told.
-pub(super) fn describe(error: &serde_json::Error) -> ReviewError {
+///
+/// A request that another version of the review may well hold is no reason to name one of its members.
+pub(super) fn describe(body: &[u8], error: &serde_json::Error) -> ReviewError {
+    if let Ok(Header { api_version, kind }) = serde_json::from_slice(body)
+        && version(&api_version, &kind).is_none()
+    {
+        return ReviewError::OtherKind;
+    }
     let what = match error.classify() {
         Category::Eof => "it ends too early".to_owned(),
         Category::Syntax | Category::Io => "it is not JSON".to_owned(),

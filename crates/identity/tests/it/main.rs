@@ -64,6 +64,15 @@ fn starts_at_the_same_time_end_with_one_authority() {
 }
 
 #[test]
+fn a_folder_that_anyone_may_write_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let error = Local::open(folder.path(), &["localhost"], SystemTime::now()).err().unwrap().to_string();
+    assert!(error.contains(&format!("chmod 700 {}", folder.path().display())), "{error}");
+    assert!(!folder.path().join("ca.key").exists());
+}
+
+#[test]
 fn a_key_that_others_can_read_is_refused_with_the_line_to_type() {
     let folder = TempDir::new().unwrap();
     drop(open(folder.path()).unwrap());

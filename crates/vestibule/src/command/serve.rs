@@ -7,7 +7,7 @@ use clap::Args;
 use vestibule_identity::Source;
 
 use super::CommandError;
-use crate::{App, Options, ServeError, Target};
+use crate::{App, Options, ServeError, Target, TlsVersion};
 
 /// Where to listen, and what to present.
 #[derive(Args, Clone, Debug)]
@@ -28,6 +28,9 @@ pub struct ServeArguments {
     /// The Service in front of the webhook; its names are added to the certificate.
     #[arg(long, env = "VESTIBULE_SERVICE", value_name = "NS/NAME", value_parser = Target::service)]
     service: Option<Target>,
+    /// The oldest TLS to accept: 1.2 or 1.3.
+    #[arg(long, env = "VESTIBULE_TLS_MIN", default_value = "1.2", value_name = "VERSION", value_parser = tls_version)]
+    tls_min: TlsVersion,
     /// After SIGTERM, how long to go on taking connections while endpoints learn of it.
     #[arg(long, env = "VESTIBULE_DRAIN_DELAY", default_value = "10s", value_parser = duration)]
     drain_delay: Duration,
@@ -50,6 +53,7 @@ impl ServeArguments {
         let identity = self.identity.open(&self.names(), SystemTime::now()).map_err(CommandError::input)?;
         let mut options = Options::new(self.listen, identity);
         options.settings.probes = self.metrics_listen.0;
+        options.settings.tls_min = self.tls_min;
         options.settings.drain_delay = self.drain_delay;
         options.settings.drain_timeout = self.drain_timeout;
         let bound = app.bind(options).await.map_err(|error| match error {
@@ -84,6 +88,14 @@ fn address_or_off(text: &str) -> Result<AddressOrOff, String> {
         .map_err(|_| "write ADDRESS:PORT or `off`".to_owned())
 }
 
+fn tls_version(text: &str) -> Result<TlsVersion, String> {
+    match text {
+        "1.2" => Ok(TlsVersion::V1_2),
+        "1.3" => Ok(TlsVersion::V1_3),
+        _ => Err("write 1.2 or 1.3".to_owned()),
+    }
+}
+
 fn duration(text: &str) -> Result<Duration, String> {
     let parsed = text.parse::<jiff::SignedDuration>().ok().and_then(|duration| duration.try_into().ok());
     parsed.ok_or_else(|| "write a duration such as `10s` or `1m30s`".to_owned())
@@ -99,6 +111,12 @@ mod tests {
         assert_eq!(duration("1m30s"), Ok(Duration::from_secs(90)));
         assert!(duration("-1s").is_err());
         assert!(duration("10").is_err());
+    }
+
+    #[test]
+    fn tls_is_1_2_or_1_3() {
+        assert_eq!(tls_version("1.3"), Ok(TlsVersion::V1_3));
+        assert!(tls_version("1.1").is_err());
     }
 
     #[test]
