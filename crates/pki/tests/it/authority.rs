@@ -8,7 +8,6 @@ use x509_cert::ext::pkix::{
 
 use crate::{DAY, HOUR, NAMES, authority, later, now};
 
-/// Conformance row 23.
 #[test]
 fn a_leaf_has_the_form_that_clients_ask_for() {
     let leaf = authority().issue(&NAMES, now(), DAY * 365).unwrap();

@@ -1,14 +1,17 @@
-//! Rows 9 and 16, and clients that are slow.
+//! The limits of heads and bodies, and clients that are slow.
 
 use std::time::Duration;
 
 use http::StatusCode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::{Instant, timeout};
 use vestibule_admission::Hook;
 use vestibule_server::Settings;
 
 use crate::harness::{HOOK, Running, TIMEOUT, allow, review, serve, serve_with};
 
+/// Far beyond the limits that are set here, for a crowded machine.
+const SOON: Duration = Duration::from_secs(9);
 const HEAD: &str = "POST /hook HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n";
 
 async fn limited(change: impl FnOnce(&mut Settings)) -> Running {
@@ -83,17 +86,30 @@ async fn a_body_that_stalls_is_given_up() {
 
 #[tokio::test]
 async fn a_head_that_stalls_is_given_up_long_before_a_rest() {
-    let server = limited(|settings| settings.head_timeout = Duration::from_millis(100)).await;
-    assert_eq!(exchange(&server, "POST /hook HTT").await, "");
+    let server = limited(|settings| {
+        (settings.head_timeout, settings.idle_timeout) = (Duration::from_millis(100), Duration::MAX);
+    })
+    .await;
+    assert_eq!(timeout(SOON, exchange(&server, "POST /hook HTT")).await.unwrap(), "");
 }
 
 #[tokio::test]
 async fn a_connection_that_rests_too_long_is_closed() {
-    let server = limited(|settings| settings.idle_timeout = Duration::from_millis(500)).await;
-    assert_eq!(exchange(&server, "").await, "");
+    let rest = Duration::from_millis(500);
+    let server = limited(|settings| {
+        (settings.head_timeout, settings.body_timeout, settings.idle_timeout) =
+            (Duration::MAX, Duration::MAX, rest);
+    })
+    .await;
+    let began = Instant::now();
+    assert_eq!(timeout(SOON, exchange(&server, "")).await.unwrap(), "");
+    assert!(began.elapsed() >= rest);
     let body = review("1");
-    let said = exchange(&server, &format!("{HEAD}content-length: {}\r\n\r\n{body}", body.len())).await;
+    let request = format!("{HEAD}content-length: {}\r\n\r\n{body}", body.len());
+    let began = Instant::now();
+    let said = timeout(SOON, exchange(&server, &request)).await.unwrap();
     assert!(said.starts_with("HTTP/1.1 200 "), "{said}");
+    assert!(began.elapsed() >= rest);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Rows 74, 76, 77 and 78.
+//! How a server ends: draining, stopping, aborting, and what becomes of the calls meanwhile.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Rows 15 and 54, and deadlines.
+//! Handlers that panic or are late, and callers that do not wait for them.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Rows 11, 73 and 80.
+//! Many callers at once, and callers that come too early.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

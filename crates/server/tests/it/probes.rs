@@ -1,4 +1,4 @@
-//! Row 72 and the plain port.
+//! The plain port: liveness, readiness and metrics; and servers that cannot start.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Rows 1, 3, 4, 6, 7, 10, 36, 42 of the conformance checklist.
+//! Requests and their answers: reviews, patches, versions, and what is no review.
 
 use http::{Method, Request, StatusCode};
 use http_body_util::Full;

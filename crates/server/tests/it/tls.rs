@@ -1,4 +1,4 @@
-//! Rows 18, 20, 21 and 26.
+//! TLS: names, versions, handshakes that stall, and certificates that are replaced.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
