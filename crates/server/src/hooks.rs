@@ -86,7 +86,8 @@ impl Hooks {
         Ok((route, self.bodies.receive(body).await?))
     }
 
-    /// Time spent waiting for a place counts against the deadline as well.
+    /// Time spent waiting for a place counts against the deadline as well. Whoever waits until then was never seen by
+    /// the handler: that is overload, and no fault of the hook.
     async fn decide(
         &self,
         hook: &Hook,
@@ -95,17 +96,19 @@ impl Hooks {
         budget: Duration,
     ) -> Result<Verdict, Refused> {
         let mut caller = Caller { hook, observer: &*self.observer, waits: true };
-        let decision = timeout_at(deadline, async {
-            let _permit = self.gate.enter().await?;
-            Ok(hook.decide(&review.request, deadline.duration_since(Instant::now())).await)
-        });
+        let decision = async {
+            let overloaded = |text: &'static str| Refusal::Overloaded.because(text);
+            let _permit = timeout_at(deadline, self.gate.enter())
+                .await
+                .map_err(|_| overloaded("no handler was free in time; try again"))?
+                .map_err(|GateFull| overloaded("too many requests wait; try again"))?;
+            let left = deadline.duration_since(Instant::now());
+            let verdict = timeout_at(deadline, hook.decide(&review.request, left)).await;
+            Ok(verdict.unwrap_or_else(|_| hook.out_of_time(budget)))
+        };
         let decision = decision.await;
         caller.waits = false;
-        match decision {
-            Ok(Ok(verdict)) => Ok(verdict),
-            Ok(Err(GateFull)) => Err(Refusal::Overloaded.because("too many requests wait; try again")),
-            Err(_) => Ok(hook.out_of_time(budget)),
-        }
+        decision
     }
 }
 

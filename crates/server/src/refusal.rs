@@ -25,7 +25,8 @@ pub enum Refusal {
     SlowBody,
     /// 400: the body is no review, or broke off.
     Unreadable,
-    /// 429 with `Retry-After`: too many requests are waiting, or too much body is in memory.
+    /// 429 with `Retry-After`: too many requests are waiting, this one waited until its deadline, or too much body is in
+    /// memory.
     Overloaded,
     /// 503 with `Retry-After`: something is still missing.
     NotReady,

@@ -1,36 +1,19 @@
 //! How a server ends: draining, stopping, aborting, and what becomes of the calls meanwhile.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Method, StatusCode};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
-use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use vestibule_admission::{Handler, Hook, Verdict};
+use vestibule_admission::{Handler, Hook};
 use vestibule_server::Settings;
 
-use crate::harness::{Client, Do, HOOK, Running, TIMEOUT, allow, serve, serve_with};
+use crate::harness::{Client, HOOK, NAME, Running, TIMEOUT, allow, patient, secure, serve, serve_with};
 
 async fn with(change: impl FnOnce(&mut Settings), handler: impl Handler) -> Running {
     serve_with(change, |server| server.route(HOOK, Hook::mutating("hook", handler), TIMEOUT)).await
-}
-
-/// A handler that says when it was entered and goes on when it is told to.
-fn patient() -> (impl Handler, Arc<Notify>, Arc<Notify>) {
-    let (entered, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    let notifies = (Arc::clone(&entered), Arc::clone(&go_on));
-    let handler = Do(move || {
-        let (entered, go_on) = notifies.clone();
-        async move {
-            entered.notify_one();
-            go_on.notified().await;
-            Verdict::allowed()
-        }
-    });
-    (handler, entered, go_on)
 }
 
 #[tokio::test]
@@ -64,6 +47,29 @@ async fn a_draining_server_still_accepts_until_the_delay_is_over() {
     server.shutdown.stop();
     assert_eq!(server.ended.await.unwrap(), 0);
     assert!(TcpStream::connect(server.address).await.is_err());
+}
+
+/// On one thread: while it is blocked here, clients dial, the delay ends, and the server learns of both at once.
+#[tokio::test]
+async fn whoever_has_dialled_before_the_delay_is_over_is_let_in() {
+    let delay = Duration::from_millis(5);
+    for _ in 0..10 {
+        let server = with(|settings| settings.drain_delay = delay, allow()).await;
+        server.shutdown.drain();
+        // The server's turn to begin its delay.
+        tokio::task::yield_now().await;
+        let dialled: Vec<_> = (0..3).map(|_| std::net::TcpStream::connect(server.address).unwrap()).collect();
+        std::thread::sleep(delay * 2);
+        for stream in dialled {
+            stream.set_nonblocking(true).unwrap();
+            let stream = TcpStream::from_std(stream).unwrap();
+            let stream = secure(stream, server.client_config(), NAME).await.unwrap();
+            let reply = Client::over(stream).await.review().await;
+            assert_eq!((reply.status, reply.header("connection")), (StatusCode::OK, "close"));
+        }
+        assert_eq!(server.ended.await.unwrap(), 0);
+        assert!(TcpStream::connect(server.address).await.is_err());
+    }
 }
 
 #[tokio::test]

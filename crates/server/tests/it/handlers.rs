@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
-use tokio::sync::Notify;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
-use vestibule_admission::{Hook, Verdict};
+use vestibule_admission::{Handler, HandlerFuture, Hook, Request, Verdict};
 
 use crate::harness::{Do, HOOK, TIMEOUT, review, serve, serve_with};
 
@@ -44,6 +45,39 @@ async fn the_hooks_own_timeout_counts_when_it_is_shorter() {
     let server = serve_with(|_| {}, build).await;
     let reply = server.connect().await.post("/hook?timeout=10s", review("1")).await;
     assert_eq!(reply.body, "short reached no verdict within 180 ms");
+}
+
+#[tokio::test]
+async fn the_time_a_body_takes_is_taken_from_the_handlers() {
+    let (sender, mut budgets) = mpsc::unbounded_channel();
+    let server = serve(TellsBudget(sender)).await;
+    let mut stream = server.tls().await;
+    let body = review("1");
+    let head = "POST /hook?timeout=1s HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\nconnection: close\r\n";
+    let head = format!("{head}content-length: {}\r\n\r\n", body.len());
+    stream.write_all(head.as_bytes()).await.unwrap();
+    // Shows that the server has the head: its clock runs.
+    let mut go_on = [0; 25];
+    stream.read_exact(&mut go_on).await.unwrap();
+    let delay = Duration::from_millis(300);
+    let (begin, rest) = body.split_at(10);
+    stream.write_all(begin.as_bytes()).await.unwrap();
+    tokio::time::sleep(delay).await;
+    stream.write_all(rest.as_bytes()).await.unwrap();
+    let mut said = String::new();
+    stream.read_to_string(&mut said).await.unwrap();
+    assert!(said.starts_with("HTTP/1.1 200 "), "{said}");
+    let budget = budgets.recv().await.unwrap();
+    assert!(budget <= Duration::from_millis(900) - delay, "{budget:?}");
+}
+
+struct TellsBudget(mpsc::UnboundedSender<Duration>);
+
+impl Handler for TellsBudget {
+    fn handle<'a>(&'a self, _request: &'a Request<'a>, budget: Duration) -> HandlerFuture<'a> {
+        self.0.send(budget).unwrap();
+        Box::pin(async { Verdict::allowed() })
+    }
 }
 
 #[tokio::test]

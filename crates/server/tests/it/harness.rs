@@ -13,7 +13,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair}
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
 use tokio::net::TcpStream;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -125,7 +125,14 @@ pub(crate) async fn handshake(
     config: ClientConfig,
     name: &'static str,
 ) -> std::io::Result<TlsStream<TcpStream>> {
-    let stream = TcpStream::connect(address).await?;
+    secure(TcpStream::connect(address).await?, config, name).await
+}
+
+pub(crate) async fn secure(
+    stream: TcpStream,
+    config: ClientConfig,
+    name: &'static str,
+) -> std::io::Result<TlsStream<TcpStream>> {
     TlsConnector::from(Arc::new(config)).connect(ServerName::try_from(name).unwrap(), stream).await
 }
 
@@ -221,6 +228,21 @@ where
 
 pub(crate) fn allow() -> impl Handler {
     Do(|| async { Verdict::allowed() })
+}
+
+/// A handler that says when it was entered and goes on when it is told to.
+pub(crate) fn patient() -> (impl Handler, Arc<Notify>, Arc<Notify>) {
+    let (entered, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let notifies = (Arc::clone(&entered), Arc::clone(&go_on));
+    let handler = Do(move || {
+        let (entered, go_on) = notifies.clone();
+        async move {
+            entered.notify_one();
+            go_on.notified().await;
+            Verdict::allowed()
+        }
+    });
+    (handler, entered, go_on)
 }
 
 struct Recorder(mpsc::UnboundedSender<String>);

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use vestibule_admission::{Hook, Verdict};
 
-use crate::harness::{Client, Do, HOOK, TIMEOUT, allow, serve, serve_with};
+use crate::harness::{Client, Do, HOOK, TIMEOUT, allow, patient, review, serve, serve_with};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_hundred_new_connections_at_once_are_all_served() {
@@ -67,6 +67,32 @@ async fn what_neither_runs_nor_may_wait_is_turned_away_at_once() {
         let admitted = calls.join_all().await;
         assert!(admitted.iter().all(|(reply, _)| reply.status == StatusCode::OK));
     }
+}
+
+#[tokio::test]
+async fn a_deadline_that_passes_before_the_handler_is_free_is_not_the_handlers_fault() {
+    let (handler, entered, go_on) = patient();
+    let mut server = serve_with(
+        |settings| (settings.max_running, settings.max_waiting) = (1, 1),
+        |server| server.route(HOOK, Hook::validating("hook", handler), TIMEOUT),
+    )
+    .await;
+    let mut first = server.connect().await;
+    let first = tokio::spawn(async move { first.review().await.status });
+    entered.notified().await;
+
+    let mut second = server.connect().await;
+    // The second time shows that the place in the queue was given back.
+    for _ in 0..2 {
+        let reply = second.post("/hook?timeout=200ms", review("2")).await;
+        assert_eq!(reply.status, StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!(reply.header("retry-after"), "1");
+        assert_eq!(reply.body, "no handler was free in time; try again");
+        assert_eq!(server.event().await, "refused overloaded");
+    }
+    go_on.notify_one();
+    assert_eq!(first.await.unwrap(), StatusCode::OK);
+    assert_eq!(server.event().await, "hook 1 CREATE demo/web allowed");
 }
 
 #[tokio::test]
