@@ -5,6 +5,7 @@ mod manifests;
 mod serve;
 
 use std::fmt;
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -74,9 +75,8 @@ impl CommandError {
     }
 
     /// Says it on stderr.
-    #[expect(clippy::print_stderr, reason = "the last words of a binary")]
     pub fn report(&self) -> ExitCode {
-        eprintln!("error: {self}");
+        say(format_args!("error: {self}"));
         ExitCode::from(self.code)
     }
 }
@@ -85,4 +85,9 @@ impl fmt::Display for CommandError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.message)
     }
+}
+
+/// Talk goes to stderr, beside the data on stdout. That nobody listens is no reason to fail.
+fn say(words: fmt::Arguments<'_>) {
+    let _unheard = writeln!(std::io::stderr(), "{words}");
 }

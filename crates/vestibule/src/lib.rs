@@ -1,5 +1,14 @@
 //! Kubernetes admission webhooks: typed handlers in, everything else done.
 //!
+//! A webhook's `Cargo.toml` names the Kubernetes version whose types it uses, as a feature of k8s-openapi:
+//!
+//! ```toml
+//! [dependencies]
+//! k8s-openapi = { version = "0.29", features = ["v1_36"] }
+//! tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
+//! vestibule = "0.1"
+//! ```
+//!
 //! ```no_run
 //! use k8s_openapi::api::core::v1::Pod;
 //! use vestibule::Operation::Create;

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use clap::{Args, ValueEnum};
 use vestibule_identity::Source;
 
-use super::CommandError;
+use super::{CommandError, say};
 use crate::{App, Target};
 
 /// What to print, and where the API server will find the webhook.
@@ -49,6 +49,16 @@ impl ManifestsArguments {
         std::io::stdout().write_all(yaml.as_bytes()).map_err(CommandError::running)
     }
 
+    /// A folder that was misspelt would be registered without a word, and nobody would trust the server.
+    fn tell_of_a_new_authority(&self) {
+        if let Source::Local(folder) = &self.identity
+            && !folder.join("ca.crt").exists()
+        {
+            let folder = folder.display();
+            say(format_args!("note: a new CA is made in {folder}; `serve` must use the same folder"));
+        }
+    }
+
     fn registration(&self, app: &App) -> Result<Vec<serde_json::Value>, CommandError> {
         let Some(target) = self.service.as_ref().or(self.url.as_ref()) else {
             return Err(CommandError::input(
@@ -57,6 +67,7 @@ impl ManifestsArguments {
         };
         // Before a CA is made for it.
         app.check().map_err(CommandError::input)?;
+        self.tell_of_a_new_authority();
         let identity =
             self.identity.open(&target.dns_names(), SystemTime::now()).map_err(CommandError::input)?;
         let registration = app.registration(target, &identity.ca_bundle()).map_err(CommandError::input)?;
