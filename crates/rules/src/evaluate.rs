@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use vestibule_patch::{Document, DocumentError, Schema};
 
-use crate::decision::{Change, Decision, Outcome, Reason, Verdict};
+use crate::decision::{Decision, Outcome, Reason, Verdict};
 use crate::diagnostic::{Diagnostic, Position};
 use crate::load;
 use crate::merge::{self, Draft, Failure, Scene};
@@ -147,7 +147,10 @@ impl RuleSet {
         let outs: Vec<(&Rule, Option<Out>)> = self.rules.iter().map(|rule| (rule, out(rule))).collect();
         let selected: Vec<&Rule> =
             outs.iter().filter(|(_, out)| out.is_none()).map(|(rule, _)| *rule).collect();
-        let (changes, failures) = lay_all(&selected, &layout, self.pod, Draft::new(document.clone()));
+        let (draft, failures) = lay_all(&selected, &layout, self.pod, Draft::new(document.clone()));
+        let laid = selected.iter().copied().filter(|rule| !failures.contains_key(rule.name()));
+        warnings.extend(merge::violated(&laid.collect::<Vec<_>>(), &layout, self.pod, &draft));
+        let changes = draft.into_changes();
         let verdicts = outs.iter().map(|(rule, out)| match (out, failures.get(rule.name())) {
             (Some(out), _) => skipped(rule, out),
             (None, Some(failure)) => failed(rule, failure, &mut warnings),
@@ -164,19 +167,19 @@ impl RuleSet {
 
 /// Lays in the rules. Those that failed get another turn when others have changed the object: the volume that one mounts
 /// may be there now, and a second evaluation would find it.
-fn lay_all<'r>(
+fn lay_all<'d, 'r>(
     rules: &[&'r Rule],
     layout: &Layout,
     pod: Schema<'static>,
-    mut draft: Draft<'_>,
-) -> (Vec<Change>, HashMap<&'r str, Failure>) {
+    mut draft: Draft<'d>,
+) -> (Draft<'d>, HashMap<&'r str, Failure>) {
     let mut turns = rules.len();
     loop {
         let before = draft.count();
         let failures;
         (draft, failures) = lay_most(rules, layout, pod, &draft);
         if failures.is_empty() || draft.count() == before || turns == 0 {
-            return (draft.into_changes(), failures);
+            return (draft, failures);
         }
         turns -= 1;
     }

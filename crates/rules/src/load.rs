@@ -1,13 +1,14 @@
 //! Documents into rules: every problem of every document at once, or a set that can be used.
 
 mod blocks;
-mod check;
+pub(crate) mod check;
 mod feedback;
 mod fragment;
 mod injection;
 mod items;
 mod matching;
 mod reader;
+mod typed;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! One rule laid into an object: wholly, or not at all.
 
+mod anchors;
 mod blocks;
 mod claims;
 mod contains;
@@ -15,8 +16,9 @@ use std::sync::Arc;
 
 use vestibule_patch::{Pointer, Schema, View};
 
+pub(crate) use anchors::violated;
 use claims::Claims;
-pub(crate) use contains::{contains, find, present};
+pub(crate) use contains::{contains, find, is_open, present};
 pub(crate) use draft::{Draft, Misfit};
 use existing::Existing;
 use place::Insertions;
@@ -190,7 +192,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 None => sorted.new.push(item),
                 Some((_, found)) if contains(found, &item.overlay, name, schema.item()) => {}
                 Some((index, found)) => match item.policy {
-                    Policy::Keep => {}
+                    Policy::Keep | Policy::KeepOwn => {}
                     Policy::Override => sorted.overriding.push((index, item)),
                     policy => return Err(conflict(item, policy, difference(name, found, item))),
                 },

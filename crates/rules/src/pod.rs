@@ -32,6 +32,11 @@ const TEXT_MAPS: &[&str] =
 /// Members (or the maps they stand in) that hold quantities, which have several spellings.
 const QUANTITIES: &[&str] = &["divisor", "limits", "requests", "sizeLimit"];
 
+/// Lists whose items mean the same in any order and beside any others, though the API server merges them as one value:
+/// of containers, capabilities, projected volumes, the files of a volume, and pods.
+const OPEN_LISTS: &[&str] =
+    &["add", "drop", "envFrom", "items", "readinessGates", "sources", "supplementalGroups", "tolerations"];
+
 /// Members that the API server leaves out where they have their zero value; pointers such as
 /// `allowPrivilegeEscalation` are none of them.
 const OMITTED_ZEROS: &[&str] = &["hostPort", "readOnly", "stdin", "stdinOnce", "tty"];
@@ -89,6 +94,10 @@ pub(crate) fn is_text_map(member: &str) -> bool {
 
 pub(crate) fn is_quantity(member: &str) -> bool {
     QUANTITIES.contains(&member)
+}
+
+pub(crate) fn is_open_list(member: &str) -> bool {
+    OPEN_LISTS.contains(&member)
 }
 
 /// Whether an absent `member` means the same as the value `json`.

@@ -144,6 +144,9 @@ pub(crate) enum OnError {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Policy {
     Keep,
+    /// Keep what the container itself has under the key; what another container has is a conflict as with `SkipRule`.
+    /// The default for ports, no word of the format.
+    KeepOwn,
     Override,
     SkipRule,
     Deny,
@@ -190,6 +193,8 @@ pub(crate) struct Injected {
     pub(crate) item: Item,
     pub(crate) list: &'static str,
     pub(crate) place: Place,
+    /// Whether the rule says so; the place is the default otherwise, and no promise.
+    pub(crate) positioned: bool,
     /// A sidecar that a Job would wait for.
     pub(crate) regular: bool,
 }

@@ -40,7 +40,7 @@ const RESOURCES: Known = Known { what: "`resources`", fields: &["limits", "reque
 const LISTS: &[(&str, Policy)] = &[
     ("env", Policy::Keep),
     ("envFrom", Policy::Keep),
-    ("ports", Policy::Keep),
+    ("ports", Policy::KeepOwn),
     ("volumeMounts", Policy::SkipRule),
 ];
 

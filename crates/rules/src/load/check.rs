@@ -3,7 +3,7 @@
 use crate::quantity::nanos;
 
 /// RFC 1123 label: names of containers and volumes, and of rules because they end an annotation's key.
-pub(super) fn name(text: &str) -> Result<(), &'static str> {
+pub(crate) fn name(text: &str) -> Result<(), &'static str> {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let fine = (1..=63).contains(&text.len())
         && text.bytes().all(inner)

@@ -13,6 +13,11 @@ use crate::overlay::{Member, Overlay};
 use crate::pod;
 use crate::yaml::{Entry, Node, Value};
 
+/// Words that the rule format keeps for later. Kept as fields of a pod that nobody knows, `when: "false"` would inject
+/// the item after all.
+const LATER: &[&str] =
+    &["lookups", "parameters", "remove", "replace", "rollout", "securityProfile", "variables", "when"];
+
 impl Reader {
     /// The object `node` without the fields `ours`, which belong to the rule format.
     pub(super) fn object(
@@ -33,18 +38,27 @@ impl Reader {
             let message = format!("`{one}` and `{other}` exclude each other");
             self.error(&diagnostic::WRONG_VALUE, node.at(), message);
         }
-        Some(Overlay::Map(members))
+        let object = Overlay::Map(members);
+        // Only whole items of a rule have words of ours; what stands within them is read along with them.
+        if !ours.is_empty() {
+            self.typed(node, what, &object);
+        }
+        Some(object)
     }
 
     fn member(&mut self, entry: &Entry, what: &str, schema: Schema<'_>) -> Option<Member> {
         let name = entry.key.as_str();
-        if name.starts_with('$') {
-            let message = format!("`{name}`: expressions are not supported yet");
-            self.error(&diagnostic::NOT_SUPPORTED, entry.at, message);
+        if self.expression(std::slice::from_ref(entry)) {
             return None;
         }
         let fields = schema.fields();
-        let known = fields.is_empty() || fields.iter().any(|field| field.name == name);
+        let said = fields.iter().any(|field| field.name == name);
+        if !said && LATER.contains(&name) {
+            let message = format!("`{name}` in `{what}` is not supported yet");
+            self.error(&diagnostic::NOT_SUPPORTED, entry.at, message);
+            return None;
+        }
+        let known = said || fields.is_empty();
         if !known {
             let message = format!("`{what}` is not known to have a field `{name}`");
             match nearest(name, fields.iter().map(|field| field.name)) {
@@ -67,6 +81,17 @@ impl Reader {
             self.text(&entry.value, name)?;
         }
         Some(Member { name: name.to_owned(), value, known })
+    }
+
+    /// Reports the keys that make a map an expression; answers whether there are any.
+    fn expression(&mut self, entries: &[Entry]) -> bool {
+        let keys = entries.iter().filter(|entry| entry.key.starts_with('$'));
+        let before = self.findings.len();
+        for Entry { key, at, .. } in keys {
+            let message = format!("`{key}`: expressions are not supported yet");
+            self.error(&diagnostic::NOT_SUPPORTED, *at, message);
+        }
+        self.findings.len() > before
     }
 
     /// The value of the field `name`; `None` where it says nothing (empty lists and maps of text), or is wrong.
@@ -105,6 +130,8 @@ impl Reader {
                 }
                 Some(Overlay::List(overlays)).filter(|list| !list.items().is_empty())
             }
+            // What an expression comes to has a type of its own, so no more is said about it.
+            Value::Map(entries) if self.expression(entries) => None,
             Value::Map(_) if pod::is_text_map(name) => self.text_members(node, name),
             Value::Map(_) => self.object(node, name, schema, &[]),
         }

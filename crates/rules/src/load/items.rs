@@ -150,8 +150,10 @@ impl Reader {
                 }
             }
         }
-        let place = self.place(node, list).unwrap_or(if native { Place::First } else { Place::Last });
-        Injected { item, list, place, regular }
+        let place = self.place(node, list);
+        let positioned = place.is_some();
+        let place = place.unwrap_or(if native { Place::First } else { Place::Last });
+        Injected { item, list, place, positioned, regular }
     }
 
     /// The place in `list`; what is said about the other list is checked all the same.

@@ -49,17 +49,20 @@ impl Reader {
                 let message = format!("`{name}` in {} is not supported yet", known.what);
                 self.error(&diagnostic::NOT_SUPPORTED, entry.at, message);
             } else if !known.fields.contains(&name) {
-                self.unknown_field(entry, known.what, known.fields);
+                self.unknown_field(entry, known);
             }
         }
         entries
     }
 
-    pub(super) fn unknown_field(&mut self, entry: &Entry, what: &str, known: &[&str]) {
-        let message = format!("unknown field `{}` in {what}", entry.key);
-        let help = match nearest(&entry.key, known.iter().copied()) {
+    fn unknown_field(&mut self, entry: &Entry, known: &Known) {
+        let message = format!("unknown field `{}` in {}", entry.key, known.what);
+        let help = match nearest(&entry.key, known.fields.iter().chain(known.later).copied()) {
+            Some(near) if known.later.contains(&near) => {
+                format!("did you mean `{near}`? It is not supported yet")
+            }
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("known here: {}", words(known)),
+            None => format!("known here: {}", words(known.fields)),
         };
         self.error_with_help(&diagnostic::UNKNOWN_FIELD, entry.at, message, help);
     }

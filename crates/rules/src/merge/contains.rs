@@ -38,13 +38,21 @@ pub(crate) fn contains(found: View<'_>, overlay: &Overlay, name: &str, schema: S
 fn contains_items(found: View<'_>, wanted: &[Overlay], name: &str, schema: Schema<'_>) -> bool {
     let items = found.items();
     let same = |(found, wanted): (&View<'_>, &Overlay)| contains(*found, wanted, name, schema.item());
-    match schema.list() {
-        List::Map(_) | List::Set => wanted.iter().all(|wanted| {
+    if is_open(wanted, name, schema) {
+        return wanted.iter().all(|wanted| {
             find(&items, wanted, name, schema).is_some_and(|(_, found)| same((&found, wanted)))
-        }),
-        List::Atomic | List::Unknown => {
-            found.kind() == Kind::Array && items.len() == wanted.len() && items.iter().zip(wanted).all(same)
-        }
+        });
+    }
+    found.kind() == Kind::Array && items.len() == wanted.len() && items.iter().zip(wanted).all(same)
+}
+
+/// Whether the items of the list `name` stand for themselves, so that others may add theirs. The rest, such as `args`,
+/// are one value.
+pub(crate) fn is_open(wanted: &[Overlay], name: &str, schema: Schema<'_>) -> bool {
+    match schema.list() {
+        List::Map(_) | List::Set => true,
+        List::Atomic => pod::is_open_list(name),
+        List::Unknown => pod::is_open_list(name) || wanted.iter().all(|item| matches!(item, Overlay::Map(_))),
     }
 }
 

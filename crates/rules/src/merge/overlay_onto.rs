@@ -1,8 +1,8 @@
 //! `override`: an overlay laid onto what exists, with as little change as will do.
 
-use vestibule_patch::{List, Pointer, Schema};
+use vestibule_patch::{Pointer, Schema};
 
-use super::{Draft, Misfit, contains, find, present};
+use super::{Draft, Misfit, contains, find, is_open, present};
 use crate::decision::Origin;
 use crate::overlay::Overlay;
 use crate::pod;
@@ -31,17 +31,19 @@ pub(super) fn overlay_onto(
             }
             Ok(())
         }
-        Overlay::List(items) => match schema.list() {
-            List::Map(_) | List::Set => {
-                for item in items {
-                    lay_item(draft, path, item, schema, origin)?;
-                }
-                Ok(())
+        Overlay::List(items) if is_open(items, &last(path), schema) => {
+            for item in items {
+                lay_item(draft, path, item, schema, origin)?;
             }
-            // An atomic list is one value.
-            List::Atomic | List::Unknown => draft.replace(path, overlay.to_json(), origin),
-        },
+            Ok(())
+        }
+        Overlay::List(_) => draft.replace(path, overlay.to_json(), origin),
     }
+}
+
+/// The member that `path` leads to.
+fn last(path: &Pointer) -> String {
+    path.split_last().map(|(_, name)| name.into_owned()).unwrap_or_default()
 }
 
 fn lay_item(
@@ -51,7 +53,7 @@ fn lay_item(
     schema: Schema<'_>,
     origin: &Origin,
 ) -> Result<(), Misfit> {
-    let name = list.split_last().map(|(_, name)| name.into_owned()).unwrap_or_default();
+    let name = last(list);
     let existing = draft.at(list).map(vestibule_patch::View::items).unwrap_or_default();
     let length = existing.len();
     match find(&existing, item, &name, schema) {

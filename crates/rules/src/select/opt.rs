@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::Out;
 use crate::decision::Reason;
 use crate::diagnostic::shown;
+use crate::load::check;
 use crate::rule::{OptIn, Rule};
 use crate::subject::{Received, Subject};
 use crate::{INJECT_KEY, RULE_KEY_PREFIX};
@@ -116,17 +117,16 @@ impl Table<'_> {
         }
     }
 
-    /// `true`, `false`, or the names of rules.
+    /// `true`, `false`, or the names of rules: whatever could be such names is a list of them, even if it names none.
     fn list(&mut self, value: String) -> Say {
         if matches!(value.as_str(), "true" | "false") {
             return truth(INJECT_KEY, value, &[]);
         }
         let listed: Vec<&str> = value.split(',').map(str::trim).collect();
-        let unknown: Vec<&str> = listed.iter().filter(|name| !self.names.contains(**name)).copied().collect();
-        if unknown.len() == listed.len() {
+        if listed.iter().any(|name| check::name(name).is_err()) {
             return Say::Invalid(INJECT_KEY.to_owned(), value);
         }
-        for name in unknown {
+        for name in listed.iter().filter(|name| !self.names.contains(**name)) {
             self.warn(format!("{INJECT_KEY} names `{}`, which is no rule", shown(name)));
         }
         // A list speaks about rules that pods ask for; to the others it says nothing.

@@ -51,7 +51,7 @@ fn of_doubled_variables_the_last_counts() {
 }
 
 #[test]
-fn variables_stand_where_the_kubelet_can_expand_them() {
+fn variables_go_before_the_users_except_those_that_refer_to_them() {
     let spec = "containers:\n- select: {all: true}\n  env:\n  - {name: P, value: plain}\n  - {name: R, value: \"$(U1)-$(S)\"}\n  - {name: S, value: \"$(U2)\"}\n  - {name: T, value: \"$$(U3)\"}";
     let pod = pod(
         r#"{"containers":[{"name":"app","env":[{"name":"U1","value":"1"},{"name":"U2","value":"$(P)"},{"name":"U3","value":"3"}]}]}"#,
@@ -159,6 +159,39 @@ fn what_others_add_to_our_items_does_not_matter() {
 }
 
 #[test]
+fn what_others_add_to_lists_without_keys_does_not_matter() {
+    let spec = "required: true\nsidecars:\n- name: s\n  image: s\n  args: [one]\n  envFrom: [{configMapRef: {name: ours}}]\n  securityContext: {capabilities: {drop: [ALL]}}\nvolumes: [{name: v, projected: {sources: [{secret: {name: p, items: [{key: a, path: a}]}}]}}]";
+    let rules = rules(&rule("r", spec));
+    let first = applied(&rules, &creation(&pod(r#"{"containers":[{"name":"app"}]}"#)));
+    for (ours, with_theirs) in [
+        (r#"[{"configMapRef""#, r#"[{"configMapRef":{"name":"theirs"}},{"configMapRef""#),
+        (r#"["ALL"]"#, r#"["NET_RAW","ALL"]"#),
+        (r#""sources":["#, r#""sources":[{"configMap":{"name":"theirs"}},"#),
+        (r#"{"key":"a","path":"a"}"#, r#"{"key":"b","path":"b"},{"key":"a","path":"a","mode":256}"#),
+    ] {
+        let second = first.replace(ours, with_theirs);
+        assert_ne!(first, second, "{ours}");
+        let decision = decide(&rules, &second);
+        assert_eq!((word(&decision), decision.warnings.len()), ("unchanged", 0), "{ours}");
+    }
+    // The arguments of a program are one value.
+    assert_eq!(word(&decide(&rules, &first.replace(r#"["one"]"#, r#"["one","two"]"#))), "denied");
+    assert_eq!(word(&decide(&rules, &first.replace(r#"["ALL"]"#, r#"["NET_RAW"]"#))), "denied");
+}
+
+#[test]
+fn override_adds_to_lists_that_others_add_to() {
+    let spec =
+        "onConflict: override\nsidecars: [{name: s, image: s, envFrom: [{configMapRef: {name: ours}}]}]";
+    let theirs = pod(
+        r#"{"initContainers":[{"name":"s","image":"s","restartPolicy":"Always","envFrom":[{"configMapRef":{"name":"theirs"}}]}]}"#,
+    );
+    let result = result(&rules(&rule("r", spec)), &theirs);
+    let expected = json!([{"configMapRef": {"name": "theirs"}}, {"configMapRef": {"name": "ours"}}]);
+    assert_eq!(result["spec"]["initContainers"][0]["envFrom"], expected);
+}
+
+#[test]
 fn what_the_api_server_leaves_out_is_there_all_the_same() {
     let spec = "sidecars:\n- name: agent\n  image: a\n  env: [{name: EMPTY, value: \"\"}]\n  inventedByUs: 1\n  volumeMounts: [{name: v, mountPath: /v, readOnly: false}]\nvolumes: [{name: v, emptyDir: {}}]";
     let rules = rules(&rule("agent", spec));
@@ -199,12 +232,42 @@ fn first_keeps_the_order_of_rules() {
 
 #[test]
 fn anchors() {
-    let spec = "sidecars:\n- {name: b, image: x, mode: regular, position: {containers: {before: app}}}\n- {name: c, image: x, mode: regular, position: {containers: {after: app}}}\n- {name: d, image: x, mode: regular, position: {containers: {after: nobody}}}";
+    let spec = "sidecars:\n- {name: b, image: x, mode: regular, position: {containers: {before: app}}}\n- {name: c, image: x, mode: regular, position: {containers: {after: app}}}\n- {name: d, image: x, mode: regular, position: {containers: {after: nobody}}}\n- {name: e, image: x, mode: regular, position: {containers: {before: nobody}}}";
     let pod = pod(r#"{"containers":[{"name":"app"},{"name":"other"}]}"#);
-    let result = result(&rules(&rule("anchors", spec)), &pod);
-    assert_eq!(names(&result["spec"]["containers"]), ["b", "app", "c", "other", "d"]);
+    let rules = rules(&rule("anchors", spec));
+    assert!(decide(&rules, &pod).warnings.is_empty());
+    let result = result(&rules, &pod);
+    assert_eq!(names(&result["spec"]["containers"]), ["e", "b", "app", "c", "other", "d"]);
     // The user's container stays the one that `kubectl logs` means.
     assert_eq!(result["metadata"]["annotations"]["kubectl.kubernetes.io/default-container"], "app");
+}
+
+/// Another webhook put its own in front between the two calls.
+#[test]
+fn a_violated_position_is_told_and_nothing_moves() {
+    let ours = r#"{"name":"s","image":"x","restartPolicy":"Always"}"#;
+    for (position, between, violated) in [
+        ("first", format!(r#"{{"name":"theirs"}},{ours},{{"name":"user"}}"#), true),
+        ("first", format!(r#"{ours},{{"name":"theirs"}},{{"name":"user"}}"#), false),
+        ("last", format!(r#"{{"name":"user"}},{ours},{{"name":"theirs"}}"#), true),
+        ("{before: user}", format!(r#"{{"name":"theirs"}},{ours},{{"name":"user"}}"#), false),
+        ("{before: user}", format!(r#"{{"name":"user"}},{ours}"#), true),
+        ("{after: user}", format!(r#"{ours},{{"name":"user"}}"#), true),
+        ("{after: nobody}", format!(r#"{ours},{{"name":"user"}}"#), false),
+    ] {
+        let spec = format!(
+            "required: true\nsidecars: [{{name: s, image: x, position: {{initContainers: {position}}}}}]"
+        );
+        let decision =
+            decide(&rules(&rule("r", &spec)), &pod(&format!(r#"{{"initContainers":[{between}]}}"#)));
+        assert_eq!((word(&decision), steps(&decision).len()), ("unchanged", 0), "{position}");
+        assert_eq!(decision.warnings.len(), usize::from(violated), "{position}: {:?}", decision.warnings);
+        assert!(decision.warnings.iter().all(|said| said.starts_with("anchor_violated: ")));
+    }
+    // Nobody promised anything about the default.
+    let silent = rules(&rule("r", "sidecars: [{name: s, image: x}]"));
+    let decision = decide(&silent, &pod(&format!(r#"{{"initContainers":[{{"name":"theirs"}},{ours}]}}"#)));
+    assert_eq!((word(&decision), decision.warnings.len()), ("unchanged", 0));
 }
 
 #[test]

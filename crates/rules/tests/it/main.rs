@@ -10,3 +10,4 @@ mod laws;
 mod opt;
 mod regressions;
 mod samples;
+mod typed;

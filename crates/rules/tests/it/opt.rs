@@ -101,7 +101,30 @@ fn unknown_names_in_a_list_are_told() {
     let decision = decide(&rules, &pod("", r#""vestibule.dev/inject":"r,nobody""#));
     assert_eq!((word(&decision), decision.warnings.len()), ("applied", 1));
     assert!(decision.warnings[0].contains("`nobody`"));
-    assert_eq!(word(&decide(&rules, &pod("", r#""vestibule.dev/inject":"nobody""#))), "invalid_value");
+}
+
+/// To a required rule as well: whoever names other rules has declined this one, and nobody is denied for it.
+#[test]
+fn a_list_of_rules_that_are_gone_is_a_list() {
+    for value in ["gone", "gone, lost", "yes"] {
+        let names = pod("", &format!(r#""vestibule.dev/inject":"{value}""#));
+        for (opt_in, expected) in [
+            ("pod", "opted_out"),
+            ("either", "opted_out"),
+            ("always", "applied"),
+            ("namespace", "not_opted_in"),
+        ] {
+            let rules = rules(&rule("r", &format!("optIn: {opt_in}\nrequired: true\n{CHANGE}")));
+            let plain = NamespaceFacts::default();
+            let decision = evaluate(&rules, &Subject { facts: Some(&plain), ..creation(&names) });
+            assert_eq!(word(&decision), expected, "{value}, optIn {opt_in}");
+            assert_eq!(decision.warnings.len(), value.split(',').count(), "{:?}", decision.warnings);
+        }
+    }
+    for value in ["", "r,", "Yes", "r;s"] {
+        let names = pod("", &format!(r#""vestibule.dev/inject":"{value}""#));
+        assert_eq!(word(&decide(&rules(&rule("r", CHANGE)), &names)), "invalid_value", "{value}");
+    }
 }
 
 #[test]

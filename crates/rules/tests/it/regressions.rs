@@ -113,10 +113,32 @@ fn ports_of_one_rule_and_of_blocks_clash_too() {
     assert_eq!(codes(two), ["VST0116"]);
     let block = "containers:\n- select: {names: [two]}\n  ports: [{containerPort: 80}, {containerPort: 81}]";
     let web = pod(r#"{"containers":[{"name":"app","ports":[{"containerPort":80}]},{"name":"two"}]}"#);
-    let kept = result(&rules(&rule("r", block)), &web);
+    let decision = decide(&rules(&rule("r", block)), &web);
+    assert_eq!((word(&decision), steps(&decision).len(), decision.warnings.len()), ("conflict", 0, 1));
+    assert!(decision.warnings[0].contains("port 80/TCP"), "{:?}", decision.warnings);
+    for more in ["onConflict: deny", "required: true"] {
+        assert_eq!(word(&decide(&rules(&rule("r", &format!("{more}\n{block}"))), &web)), "denied", "{more}");
+    }
+    let kept = result(&rules(&rule("r", &format!("onConflict: keep\n{block}"))), &web);
     assert_eq!(kept["spec"]["containers"][1]["ports"], json!([{"containerPort": 81}]));
-    let denies = rules(&rule("r", &format!("onConflict: deny\n{block}")));
-    assert_eq!(word(&decide(&denies, &web)), "denied");
+}
+
+#[test]
+fn a_port_name_or_host_port_that_is_taken_is_a_clash_too() {
+    let block = "required: true\ncontainers:\n- select: {names: [app]}\n  ports: [{containerPort: 80, hostPort: 8080, name: web}]";
+    let rules = rules(&rule("r", block));
+    let with = |ports: &str| {
+        word(&decide(
+            &rules,
+            &pod(&format!(r#"{{"containers":[{{"name":"app"}},{{"name":"two","ports":[{ports}]}}]}}"#)),
+        ))
+    };
+    assert_eq!(with(r#"{"containerPort":81,"name":"web"}"#), "denied");
+    assert_eq!(with(r#"{"containerPort":81,"hostPort":8080}"#), "denied");
+    assert_eq!(with(r#"{"containerPort":81,"hostPort":8081,"name":"other"}"#), "applied");
+    // What the container itself has under the key is kept.
+    let own = pod(r#"{"containers":[{"name":"app","ports":[{"containerPort":80,"name":"mine"}]}]}"#);
+    assert_eq!(word(&decide(&rules, &own)), "unchanged");
 }
 
 #[test]

@@ -124,7 +124,7 @@ fn envoy_stands_behind_http_echo() {
 fn envoy_as_a_native_sidecar() {
     let rules = load(ENVOY_NATIVE);
     let enabled = facts(&[("injection", "enabled")]);
-    // Row 28: a Job's pod gets it as well.
+    // A Job's pod gets it as well: a native sidecar does not keep it from ending.
     let job = ECHO.replace(
         "\"spec\":{",
         "\"spec\":{\"restartPolicy\":\"Never\",\"initContainers\":[{\"name\":\"a\"}],",

@@ -1,0 +1,125 @@
+//! Fragments of a pod, read as the API server will read them: it refuses a whole pod for one number in quotes.
+
+use k8s_openapi::api::core::v1::{Container, ContainerPort, EnvFromSource, EnvVar, Volume, VolumeMount};
+use k8s_openapi::serde::de::DeserializeOwned;
+use serde_path_to_error::{Path, Segment};
+
+use super::reader::Reader;
+use crate::diagnostic;
+use crate::overlay::Overlay;
+use crate::yaml::Node;
+
+/// A value that its field cannot hold.
+struct Mismatch {
+    path: Path,
+    /// What the decoder says it expected; `None` where the kind is right and the value is not.
+    expected: Option<String>,
+}
+
+impl Reader {
+    /// Reports the first value in an item of the list `field` whose type the API server would refuse. `item` is what
+    /// came of `node`, the words of the rule format taken out. Fields that this version of Kubernetes does not know pass.
+    pub(super) fn typed(&mut self, node: &Node, field: &str, item: &Overlay) {
+        let json = item.to_json();
+        let mismatch = match field {
+            "env" => mismatch::<EnvVar>(&json),
+            "envFrom" => mismatch::<EnvFromSource>(&json),
+            "ports" => mismatch::<ContainerPort>(&json),
+            "sidecars" | "initContainers" => mismatch::<Container>(&json),
+            "volumeMounts" => mismatch::<VolumeMount>(&json),
+            "volumes" => mismatch::<Volume>(&json),
+            _ => None,
+        };
+        if let Some(Mismatch { path, expected }) = mismatch {
+            self.mismatched(node, field, item, &path, expected.as_deref());
+        }
+    }
+
+    /// Names the field and the kinds, never the value: it may be a secret.
+    fn mismatched(&mut self, node: &Node, field: &str, item: &Overlay, path: &Path, expected: Option<&str>) {
+        let (at, value) = (node_at(node, path).at(), overlay_at(item, path));
+        let mut keys = path.iter().filter_map(|segment| match segment {
+            Segment::Map { key } => Some(key.as_str()),
+            Segment::Seq { .. } | Segment::Enum { .. } | Segment::Unknown => None,
+        });
+        let name = keys.next_back().unwrap_or(field);
+        let Some(expected) = expected else {
+            let message = format!("the API server refuses this value of `{name}`");
+            return self.error(&diagnostic::WRONG_VALUE, at, message);
+        };
+        let wanted = wanted(expected);
+        let message = format!("`{name}` wants {wanted}, and this is {}", found(value));
+        match help(expected, value) {
+            Some(help) => self.error_with_help(&diagnostic::WRONG_TYPE, at, message, help),
+            None => self.error(&diagnostic::WRONG_TYPE, at, message),
+        }
+    }
+}
+
+fn mismatch<T: DeserializeOwned>(json: &str) -> Option<Mismatch> {
+    let mut decoder = serde_json::Deserializer::from_str(json);
+    let error = serde_path_to_error::deserialize::<_, T>(&mut decoder).err()?;
+    // The message quotes the value before these words; only what follows them may be told.
+    let said = error.inner().to_string();
+    let expected = said.rsplit_once(", expected ").map(|(_, expected)| expected);
+    let expected = expected.map(|words| words.split(" at line ").next().unwrap_or(words).to_owned());
+    Some(Mismatch { path: error.path().clone(), expected })
+}
+
+/// The node that the path leads to, or the last one on the way that is there.
+fn node_at<'n>(mut node: &'n Node, path: &Path) -> &'n Node {
+    for segment in path {
+        let below = match segment {
+            Segment::Map { key } => node.get(key),
+            Segment::Seq { index } => node.as_list().and_then(|items| items.get(*index)),
+            Segment::Enum { .. } | Segment::Unknown => None,
+        };
+        let Some(below) = below else { break };
+        node = below;
+    }
+    node
+}
+
+fn overlay_at<'o>(item: &'o Overlay, path: &Path) -> Option<&'o Overlay> {
+    path.iter().try_fold(item, |value, segment| match segment {
+        Segment::Map { key } => value.get(key),
+        Segment::Seq { index } => value.items().get(*index),
+        Segment::Enum { .. } | Segment::Unknown => None,
+    })
+}
+
+/// The decoder's word for a kind, in ours; every other word of it is the name of an object.
+fn wanted(expected: &str) -> &'static str {
+    match expected {
+        "i32" => "a whole number of 32 bits",
+        "i64" => "a whole number of 64 bits",
+        "a boolean" => "`true` or `false`",
+        "a string" => "text",
+        "a sequence" => "a list",
+        "IntOrString" => "a whole number or text",
+        "Quantity" => "a quantity",
+        "Time" => "a time",
+        _ => "a map",
+    }
+}
+
+fn found(value: Option<&Overlay>) -> &'static str {
+    match value {
+        Some(Overlay::Text(_)) => "text",
+        Some(Overlay::Literal(literal)) if matches!(literal.as_str(), "true" | "false") => "a truth value",
+        Some(Overlay::Literal(_)) => "another number",
+        Some(Overlay::List(_)) => "a list",
+        Some(Overlay::Map(_)) => "a map",
+        None => "something else",
+    }
+}
+
+fn help(expected: &str, value: Option<&Overlay>) -> Option<&'static str> {
+    let unquoted = match (expected, value?) {
+        ("a string", Overlay::Literal(_)) => return Some("put it into quotes"),
+        ("i32" | "i64", Overlay::Text(text)) => text.parse::<i64>().is_ok(),
+        ("a boolean", Overlay::Text(text)) => text.parse::<bool>().is_ok(),
+        _ => false,
+    };
+    unquoted.then_some("write it without quotes")
+}
