@@ -47,17 +47,13 @@ pub fn observed_app(
     if !asking.is_empty() && !namespaces.are_known() {
         return Err(StartError::NamespacesUnknown { rules: asking });
     }
-    if !namespaces.are_known() {
-        tracing::warn!("labels and annotations of namespaces are not known: nobody opts out by them");
-    }
     let mut app = App::new("injector");
     if let Some(ready) = namespaces.ready() {
         app = app.ready_when("namespaces", ready);
     }
     let (required, best_effort) = rules.split_required();
-    let first =
-        Injection { rules: required, namespaces: namespaces.clone(), observer: Arc::clone(&observer) };
-    let second = Injection { rules: best_effort, namespaces, observer };
+    let first = Injection::new(required, namespaces.clone(), Arc::clone(&observer));
+    let second = Injection::new(best_effort, namespaces, observer);
     // In this order: the API server calls the hooks of one configuration in theirs.
     let app = with_hook(app, "required", On::fail_closed, first);
     Ok(with_hook(app, "best-effort", On::fail_open, second))

@@ -1,6 +1,6 @@
 //! From a request to rules, and from their decision to a verdict.
 
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use vestibule::{Denial, Fault, FaultKind, Handler, HandlerFuture, Operation, Request, Verdict};
@@ -14,6 +14,8 @@ pub(crate) struct Injection {
     pub(crate) rules: RuleSet,
     pub(crate) namespaces: Namespaces,
     pub(crate) observer: Arc<dyn Observer>,
+    /// Whether it was told that nobody knows the namespaces.
+    told: Once,
 }
 
 impl Handler for Injection {
@@ -29,11 +31,20 @@ impl Handler for Injection {
 }
 
 impl Injection {
+    pub(crate) fn new(rules: RuleSet, namespaces: Namespaces, observer: Arc<dyn Observer>) -> Self {
+        Self { rules, namespaces, observer, told: Once::new() }
+    }
+
     fn decide(&self, request: &Request<'_>, facts: Option<&NamespaceFacts>) -> Verdict {
         // Without an object (DELETE), or for a resource that no rule is about, there is nothing to inject into.
         let (Some(object), Some(resource)) = (request.object, resource(request)) else {
             return Verdict::allowed();
         };
+        if !self.namespaces.are_known() {
+            self.told.call_once(|| {
+                tracing::warn!("labels and annotations of namespaces are not known: nobody opts out by them");
+            });
+        }
         let subject = Subject {
             object: object.get(),
             resource,
