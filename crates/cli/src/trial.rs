@@ -89,6 +89,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let report = report::Report { trials: &trials, palette: arguments.color.palette() };
     report.print(arguments.output)?;
     if arguments.output == Format::Diff {
+        if arguments.takes_sample_labels() {
+            let labels = SAMPLE_LABELS.map(|(key, value)| format!("{key}={value}"));
+            say(format_args!("rules: the samples, in a namespace labelled {}", labels.join(",")));
+        }
         say(arguments.next());
     }
     let refused = trials.iter().any(|trial| trial.first.refusal.is_some());
@@ -112,11 +116,15 @@ impl Arguments {
     }
 
     fn namespaces(&self) -> Namespaces {
-        match (&self.namespace_labels, &self.rules) {
-            (Some(labels), _) => Namespaces::labelled(labels.0.clone()),
-            (None, None) => Namespaces::labelled(SAMPLE_LABELS),
-            (None, Some(_)) => Namespaces::unknown(),
+        match &self.namespace_labels {
+            Some(labels) => Namespaces::labelled(labels.0.clone()),
+            _ if self.takes_sample_labels() => Namespaces::labelled(SAMPLE_LABELS),
+            _ => Namespaces::unknown(),
         }
+    }
+
+    fn takes_sample_labels(&self) -> bool {
+        self.namespace_labels.is_none() && self.rules.is_none()
     }
 
     /// The command to type next. It works as printed, from where this one was typed.

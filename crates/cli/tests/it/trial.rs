@@ -28,7 +28,9 @@ fn without_arguments_it_explains_a_sample() {
     assert!(line.contains("TARGET"), "{line}");
     assert!(out.contains("nginx, not_opted_in: "), "{out}");
     assert!(!out.contains('\x1b'), "colour without a terminal");
-    assert!(done.err.starts_with("next: "), "{}", done.err);
+    let told: Vec<&str> = done.err.lines().collect();
+    assert!(told[0].contains("injection=enabled,sidecar-injector=enabled"), "{told:?}");
+    assert!(told[1].starts_with("next: "), "{told:?}");
 }
 
 #[test]
@@ -38,7 +40,7 @@ fn what_it_prints_next_works_as_printed() {
     named.args(["it's a rule.yaml", "--namespace-labels", ""]);
     for mut command in [folder.command("try"), folder.command("try pod.yaml"), named] {
         let done = finish(&mut command, "");
-        let next = done.err.strip_prefix("next: ").unwrap().trim();
+        let next = done.err.lines().find_map(|line| line.strip_prefix("next: ")).unwrap();
         // A server would not end: it is enough that its words are understood.
         let next = if next.contains(" serve ") { format!("{next} --help") } else { next.to_owned() };
         let typed = Command::new("sh").args(["-c", &next]).current_dir(folder.path()).output().unwrap();
