@@ -2,43 +2,31 @@
 
 use std::borrow::Cow;
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 
-use super::{Request, ReviewError, Version};
+use super::{ReviewError, Version};
 
+/// A review, or whatever else was sent: with any `R` it says what it is.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Envelope<'a> {
-    #[serde(borrow, default)]
-    pub(super) api_version: Cow<'a, str>,
-    #[serde(borrow, default)]
-    pub(super) kind: Cow<'a, str>,
-    #[serde(borrow, default)]
-    pub(super) request: Option<Request<'a>>,
-}
-
-impl Envelope<'_> {
-    pub(super) fn version(&self) -> Option<Version> {
-        version(&self.api_version, &self.kind)
-    }
-}
-
-/// What tells a review from another document.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Header<'a> {
+pub(super) struct Envelope<'a, R> {
     #[serde(borrow, default)]
     api_version: Cow<'a, str>,
     #[serde(borrow, default)]
     kind: Cow<'a, str>,
+    #[serde(default = "Option::default")]
+    pub(super) request: Option<R>,
 }
 
-fn version(api_version: &str, kind: &str) -> Option<Version> {
-    match (api_version, kind) {
-        ("admission.k8s.io/v1", "AdmissionReview") => Some(Version::V1),
-        ("admission.k8s.io/v1beta1", "AdmissionReview") => Some(Version::V1beta1),
-        _ => None,
+impl<R> Envelope<'_, R> {
+    pub(super) fn version(&self) -> Option<Version> {
+        match (&*self.api_version, &*self.kind) {
+            ("admission.k8s.io/v1", "AdmissionReview") => Some(Version::V1),
+            ("admission.k8s.io/v1beta1", "AdmissionReview") => Some(Version::V1beta1),
+            _ => None,
+        }
     }
 }
 
@@ -57,8 +45,8 @@ pub(super) fn non_empty<'de: 'a, 'a, D: Deserializer<'de>>(
 ///
 /// A request that another version of the review may well hold is no reason to name one of its members.
 pub(super) fn describe(body: &[u8], error: &serde_json::Error) -> ReviewError {
-    if let Ok(Header { api_version, kind }) = serde_json::from_slice(body)
-        && version(&api_version, &kind).is_none()
+    if let Ok(envelope) = serde_json::from_slice::<Envelope<'_, IgnoredAny>>(body)
+        && envelope.version().is_none()
     {
         return ReviewError::OtherKind;
     }
