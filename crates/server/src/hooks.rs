@@ -105,8 +105,8 @@ impl Hooks {
             let left = deadline.duration_since(Instant::now());
             let verdict = timeout_at(deadline, hook.decide(&review.request, left)).await;
             Ok(verdict.unwrap_or_else(|_| hook.out_of_time(budget)))
-        };
-        let decision = decision.await;
+        }
+        .await;
         caller.waits = false;
         decision
     }
