@@ -175,8 +175,12 @@ fn breach_of_names(rooms: &[Room], room: &Room, dependency: &Dependency) -> Opti
 /// The breaches in what `room` reaches, by the text of `cargo tree --prefix=depth`.
 fn reached(room: &Room, tree: &str) -> Vec<String> {
     let ways = ways(tree);
-    let breaches =
-        room.never_reaches.iter().filter_map(|foreign| ways.get(foreign).map(|way| (foreign, way)));
+    let breaches = room
+        .never_reaches
+        .iter()
+        .copied()
+        .flatten()
+        .filter_map(|foreign| ways.get(foreign).map(|way| (foreign, way)));
     breaches
         .map(|(foreign, way)| {
             format!(

@@ -16,37 +16,15 @@ pub(super) struct Room {
     /// Foreign crates it may name as optional dependencies only.
     pub(super) names_behind_a_feature: &'static [&'static str],
     /// Foreign crates that must not come in by any way, not even through others.
-    pub(super) never_reaches: &'static [&'static str],
+    pub(super) never_reaches: &'static [&'static [&'static str]],
     /// Why the wall stands: ends the sentence "This wall stands because ...".
     pub(super) because: &'static str,
 }
 
-const CLUSTER: &[&str] = &["kube", "kube-client", "kube-core", "kube-runtime", "k8s-openapi"];
-const INPUT_OUTPUT: &[&str] = &[
-    "tokio",
-    "hyper",
-    "hyper-util",
-    "rustls",
-    "tokio-rustls",
-    "kube",
-    "kube-client",
-    "kube-core",
-    "kube-runtime",
-    "k8s-openapi",
-];
-
+const SERVING: &[&str] = &["tokio", "hyper", "hyper-util", "rustls", "tokio-rustls"];
+const CLIENT: &[&str] = &["kube", "kube-client", "kube-core", "kube-runtime"];
 /// Objects of Kubernetes as plain types, without a client for them.
-const INPUT_OUTPUT_BUT_TYPES: &[&str] = &[
-    "tokio",
-    "hyper",
-    "hyper-util",
-    "rustls",
-    "tokio-rustls",
-    "kube",
-    "kube-client",
-    "kube-core",
-    "kube-runtime",
-];
+const TYPES: &[&str] = &["k8s-openapi"];
 
 /// All rooms, from the ground up.
 pub(super) const ROOMS: &[Room] = &[
@@ -58,7 +36,7 @@ pub(super) const ROOMS: &[Room] = &[
         tests_with: &[],
         names: &["serde", "serde_json", "thiserror"],
         names_behind_a_feature: &[],
-        never_reaches: INPUT_OUTPUT,
+        never_reaches: &[SERVING, CLIENT, TYPES],
         because: "patch compares JSON documents and nothing else: anyone can use it, and its laws are tested in milliseconds",
     },
     Room {
@@ -69,7 +47,7 @@ pub(super) const ROOMS: &[Room] = &[
         tests_with: &[],
         names: &["base64", "futures-util", "serde", "serde_json", "thiserror"],
         names_behind_a_feature: &[],
-        never_reaches: INPUT_OUTPUT,
+        never_reaches: &[SERVING, CLIENT, TYPES],
         because: "admission is a conversation in bytes: no sockets, no clock, no client, so every verdict can be tested as a value",
     },
     Room {
@@ -80,7 +58,7 @@ pub(super) const ROOMS: &[Room] = &[
         tests_with: &[],
         names: &["rcgen", "rustls-pki-types", "rustls-webpki", "thiserror", "time", "x509-cert", "zeroize"],
         names_behind_a_feature: &[],
-        never_reaches: INPUT_OUTPUT,
+        never_reaches: &[SERVING, CLIENT, TYPES],
         because: "pki decides about certificates as a pure function of facts and a given time; carrying that out is identity's work",
     },
     Room {
@@ -114,7 +92,7 @@ pub(super) const ROOMS: &[Room] = &[
             "tokio-rustls",
         ],
         names_behind_a_feature: &[],
-        never_reaches: CLUSTER,
+        never_reaches: &[CLIENT, TYPES],
         because: "server is a front door: how a certificate comes to be and what a cluster looks like are handed to it",
     },
     Room {
@@ -147,7 +125,7 @@ pub(super) const ROOMS: &[Room] = &[
         tests_with: &["admission"],
         names: &["granit-parser", "k8s-openapi", "serde_json", "serde_path_to_error"],
         names_behind_a_feature: &[],
-        never_reaches: INPUT_OUTPUT_BUT_TYPES,
+        never_reaches: &[SERVING, CLIENT],
         because: "rules turns documents and a pod into a decision, with no input or output of its own: the same on a laptop and in a cluster",
     },
     Room {
@@ -158,7 +136,7 @@ pub(super) const ROOMS: &[Room] = &[
         tests_with: &["caller", "testenv"],
         names: &["futures-util", "k8s-openapi", "kube", "thiserror", "tokio", "tracing"],
         names_behind_a_feature: &[],
-        never_reaches: &["clap"],
+        never_reaches: &[&["clap"]],
         because: "injector carries rules on a cluster as a user of the framework: flags belong to cli, merging to rules, TLS to server",
     },
     Room {
@@ -195,7 +173,7 @@ pub(super) const ROOMS: &[Room] = &[
             "tokio-rustls",
         ],
         names_behind_a_feature: &[],
-        never_reaches: CLUSTER,
+        never_reaches: &[CLIENT, TYPES],
         because: "caller judges our answers as the API server would; sharing code with the judged would make it blind to our mistakes",
     },
     Room {
