@@ -7,7 +7,7 @@ use rcgen::{
     KeyUsagePurpose, SanType,
 };
 use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
 use time::OffsetDateTime;
 use zeroize::Zeroizing;
 
@@ -32,20 +32,46 @@ impl Authority {
     /// # Errors
     /// A validity outside what certificates can hold.
     pub fn new(common_name: &str, now: UnixTime, life: Duration) -> Result<Self, AuthorityError> {
+        let authority = Self::make(common_name, earlier(now), later(now, life), |_| {})?;
+        // A CA that cannot sign an acceptable leaf is never handed out.
+        authority.issue(&["localhost"], now, life)?;
+        Ok(authority)
+    }
+
+    /// The form that all our CAs have; `shape` may add to it.
+    pub(crate) fn make(
+        common_name: &str,
+        not_before: UnixTime,
+        not_after: UnixTime,
+        shape: impl FnOnce(&mut CertificateParams),
+    ) -> Result<Self, AuthorityError> {
         let key = generate_key()?;
-        let not_after = later(now, life);
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, common_name);
         // One CA below it, so that a successor can be cross-signed (RFC 5280 4.2.1.9).
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(1));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-        (params.not_before, params.not_after) = (date(earlier(now))?, date(not_after)?);
-        let certificate_pem = params.self_signed(&*key).map_err(signing)?.pem();
+        (params.not_before, params.not_after) = (date(not_before)?, date(not_after)?);
+        shape(&mut params);
+        let certificate = params.self_signed(&*key).map_err(signing)?;
+        let certificate_pem = bundle::pem(certificate.der());
+        Ok(Self { certificate_pem, params, key, not_after })
+    }
 
-        let authority = Self { certificate_pem, params, key, not_after };
-        // A CA that cannot sign an acceptable leaf is never handed out.
-        authority.issue(&["localhost"], now, life)?;
-        Ok(authority)
+    /// The cross certificate of a successor: its name and key, signed by this CA. No CA may stand below it.
+    pub(crate) fn cross(
+        &self,
+        successor: &Self,
+        not_before: UnixTime,
+    ) -> Result<CertificateDer<'static>, AuthorityError> {
+        let mut params = successor.params.clone();
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.use_authority_key_identifier_extension = true;
+        params.serial_number = None;
+        let not_after = self.not_after.min(successor.not_after);
+        (params.not_before, params.not_after) = (date(not_before)?, date(not_after)?);
+        let issuer = Issuer::from_params(&self.params, &*self.key);
+        Ok(params.signed_by(&*successor.key, &issuer).map_err(signing)?.der().clone())
     }
 
     /// The CA of an earlier day. Dates are not looked at: [`issue`](Self::issue) does.
@@ -90,6 +116,11 @@ impl Authority {
         &self.certificate_pem
     }
 
+    pub(crate) fn certificate_der(&self) -> Result<CertificateDer<'static>, AuthorityError> {
+        CertificateDer::from_pem_slice(self.certificate_pem.as_bytes())
+            .map_err(|_| AuthorityError::Certificate)
+    }
+
     /// The key as PKCS#8 in PEM.
     pub fn key_pem(&self) -> Zeroizing<String> {
         Zeroizing::new(self.key.serialize_pem())
@@ -111,8 +142,19 @@ impl Authority {
         now: UnixTime,
         life: Duration,
     ) -> Result<Leaf, AuthorityError> {
+        self.issue_with(names, now, later(now, life), None)
+    }
+
+    /// The same until a moment, with the CA's cross certificate in the chain if it has one.
+    pub(crate) fn issue_with(
+        &self,
+        names: &[impl AsRef<str>],
+        now: UnixTime,
+        not_after: UnixTime,
+        cross: Option<&CertificateDer<'static>>,
+    ) -> Result<Leaf, AuthorityError> {
         let key = generate_key()?;
-        let (not_before, not_after) = (earlier(now), later(now, life).min(self.not_after));
+        let (not_before, not_after) = (earlier(now), not_after.min(self.not_after));
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, "vestibule serving certificate");
         params.subject_alt_names = subject_alternative_names(names)?;
@@ -125,7 +167,7 @@ impl Authority {
         let certificate =
             params.signed_by(&*key, &Issuer::from_params(&self.params, &*self.key)).map_err(signing)?;
 
-        let chain = vec![certificate.der().clone()];
+        let chain: Vec<_> = [certificate.der()].into_iter().chain(cross).cloned().collect();
         verify(&self.certificate_pem, &chain, names, now)?;
         Ok(Leaf {
             chain,
@@ -154,7 +196,7 @@ fn subject_alternative_names(names: &[impl AsRef<str>]) -> Result<Vec<SanType>, 
     names.iter().map(|name| alternative_name(name.as_ref())).collect()
 }
 
-fn earlier(now: UnixTime) -> UnixTime {
+pub(crate) fn earlier(now: UnixTime) -> UnixTime {
     UnixTime::since_unix_epoch(Duration::from_secs(now.as_secs()).saturating_sub(BACKDATED))
 }
 

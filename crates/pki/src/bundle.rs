@@ -2,6 +2,7 @@
 
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
+use x509_cert::der::pem::{LineEnding, encode_string};
 
 use crate::VerifyError;
 
@@ -13,4 +14,9 @@ pub(crate) fn certificates(pem: &str) -> Result<Vec<CertificateDer<'static>>, Ve
     }
     let certificates: Vec<_> = CertificateDer::pem_slice_iter(pem.as_bytes()).flatten().collect();
     if certificates.is_empty() { Err(VerifyError::EmptyBundle) } else { Ok(certificates) }
+}
+
+/// One certificate in PEM, ending in a line break.
+pub(crate) fn pem(certificate: &CertificateDer<'_>) -> String {
+    encode_string("CERTIFICATE", LineEnding::LF, certificate).unwrap_or_default()
 }

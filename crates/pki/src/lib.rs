@@ -22,6 +22,7 @@ mod bundle;
 mod certificate;
 mod error;
 mod leaf;
+pub mod ring;
 mod verify;
 
 pub use authority::Authority;

@@ -1,0 +1,32 @@
+//! The CA ring: which certificates are trusted, which one signs, and when that changes.
+//!
+//! The protocol is one pure function, [`step`]: facts in, actions out. It sees ids, states, times and verdicts, never a
+//! key or a certificate, so that a model checker can hold it. [`Change::apply`] says what a ring is after a change;
+//! [`carry_out`] does the same with cryptography.
+//!
+//! A caller carries out the **first** action, updates its [`Observations`] and asks again.
+
+mod action;
+mod carry_out;
+mod change;
+mod encoding;
+mod error;
+mod facts;
+mod key_source;
+mod moment;
+mod observations;
+mod policy;
+mod step;
+mod stored;
+
+pub use action::{Action, Blocked};
+pub use carry_out::carry_out;
+pub use change::{Change, Fresh};
+pub use error::{Problem, RingError};
+pub use facts::{AuthorityFacts, AuthorityState, Bridge, CaId, Facts, Lineage, Request, RingFacts};
+pub use key_source::KeySource;
+pub use moment::Moment;
+pub use observations::{Configuration, LeafFacts, Mark, Observations};
+pub use policy::{Policy, Rule};
+pub use step::step;
+pub use stored::{Ring, read_bundle};

@@ -1,0 +1,83 @@
+//! A change of the ring, with cryptography.
+
+use std::collections::BTreeMap;
+
+use crate::authority::earlier;
+use crate::certificate::Certificate;
+use crate::ring::stored::{moment, unix};
+use crate::ring::{Change, Facts, KeySource, LeafFacts, Moment, Policy, Ring, RingError};
+
+/// The ring after a change: keys made, the cross certificate signed, keys that are no longer needed erased, and every
+/// chain that it will give verified as a client would. For [`Change::Restore`] the ring is the remembered one.
+///
+/// # Errors
+/// A change that does not fit, a certificate that is missing, or a ring that clients would refuse.
+pub fn carry_out(
+    change: &Change,
+    ring: Option<Ring>,
+    keys: &mut KeySource,
+    now: Moment,
+    policy: &Policy,
+) -> Result<Ring, RingError> {
+    let facts = change.apply(ring.as_ref().map(Ring::facts), now, policy, keys);
+    let facts = facts.ok_or_else(|| keys.failure.take().map_or(RingError::Outdated, Into::into))?;
+    let mut next = gather(facts, ring, keys)?;
+    next.cross(now)?;
+    // What signs no more is erased here, when its signer is dropped.
+    let signs = [next.facts.active(), next.facts.next()].map(|ca| ca.map(|ca| ca.id));
+    next.signers.retain(|id, _| signs.contains(&Some(*id)));
+    next.check(&keys.probe(), now, policy)?;
+    Ok(next)
+}
+
+/// The certificates and keys that the facts name, from wherever they are.
+fn gather(mut facts: Facts, ring: Option<Ring>, keys: &mut KeySource) -> Result<Ring, RingError> {
+    let mut certificates = BTreeMap::new();
+    for ca in &mut facts.authorities {
+        let stored = ring.as_ref().and_then(|ring| ring.certificate(ca.id));
+        let certificate =
+            stored.or_else(|| keys.certificate(ca.id)).ok_or(RingError::Unknown(ca.id))?.clone();
+        // What a model counts, a certificate says.
+        ca.not_after = Certificate::read(&certificate)
+            .map_or(ca.not_after, |certificate| moment(certificate.not_after()));
+        certificates.insert(ca.id, certificate);
+    }
+    let (mut signers, crosses) = ring.map(|ring| (ring.signers, ring.crosses)).unwrap_or_default();
+    signers.append(&mut keys.made);
+    Ok(Ring { facts, certificates, crosses, signers })
+}
+
+impl Ring {
+    /// Makes the cross certificate that a promotion asks for; forgets those that nobody needs.
+    fn cross(&mut self, now: Moment) -> Result<(), RingError> {
+        let bridged: BTreeMap<_, _> =
+            self.facts.authorities.iter().filter_map(|ca| Some((ca.id, ca.bridge?.issuer))).collect();
+        self.crosses.retain(|id, _| bridged.contains_key(id));
+        for (id, issuer) in bridged {
+            if let std::collections::btree_map::Entry::Vacant(place) = self.crosses.entry(id) {
+                let issuer = self.signers.get(&issuer).ok_or(RingError::Unknown(issuer))?;
+                let successor = self.signers.get(&id).ok_or(RingError::Unknown(id))?;
+                place.insert(issuer.cross(successor, earlier(unix(now)))?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Every chain that the ring will give, as a client with its bundle would see it.
+    fn check(&self, name: &str, now: Moment, policy: &Policy) -> Result<(), RingError> {
+        let signing = [self.facts.active(), self.facts.next()];
+        for ca in signing.into_iter().flatten() {
+            let trusts = |issuer| self.facts.authority(issuer).is_some();
+            let bridge = ca.bridge.filter(|bridge| bridge.not_after > now && trusts(bridge.issuer));
+            let leaf = LeafFacts {
+                issuer: ca.id,
+                bridge: bridge.map(|bridge| bridge.issuer),
+                renew: now,
+                not_after: now.plus(policy.leaf_life),
+            };
+            let probe = self.sign(&leaf, &[name], now)?;
+            crate::verify(&self.bundle_pem(), &probe.chain, &[name], unix(now))?;
+        }
+        Ok(())
+    }
+}

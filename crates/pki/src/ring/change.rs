@@ -1,0 +1,180 @@
+//! What a change makes of a ring.
+
+use std::collections::BTreeSet;
+
+use crate::ring::{AuthorityFacts, AuthorityState, Bridge, CaId, Facts, Lineage, Moment, Policy, Rule};
+
+/// A change of the ring: one write.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Change {
+    /// A new ring; what is trusted now becomes foreign.
+    Create {
+        /// The CAs found in configurations.
+        trust: BTreeSet<CaId>,
+    },
+    /// The remembered ring again, and what is trusted besides.
+    Restore {
+        /// The ring as remembered.
+        memory: Box<Facts>,
+        /// CAs found in configurations, and the own leaf's.
+        trust: BTreeSet<CaId>,
+        /// Above everything seen.
+        generation: u64,
+        /// Whether a rotation is to follow.
+        rotate: bool,
+    },
+    /// The stored ring, and what is trusted besides; all holds are void.
+    Graft {
+        /// CAs found in configurations, in memory, and the own leaf's.
+        trust: BTreeSet<CaId>,
+        /// Above everything seen.
+        generation: u64,
+    },
+    /// This CA is known everywhere.
+    Hold(CaId),
+    /// Next becomes active, active becomes retired, a new next is made.
+    Promote,
+    /// These are trusted no longer.
+    Remove(BTreeSet<CaId>),
+    /// New keys for both; all that was becomes foreign, for a short time.
+    Revoke,
+}
+
+/// Where new names come from: drawn by chance in life, counted in a model.
+pub trait Fresh {
+    /// A new CA, valid for that long. [`None`] if none can be made.
+    fn authority(&mut self, now: Moment, not_after: Moment) -> Option<CaId>;
+    /// The family of a new ring.
+    fn lineage(&mut self) -> Lineage;
+}
+
+impl Change {
+    /// The ring after this change. [`None`] if the change does not fit the ring: somebody changed it in between.
+    #[must_use]
+    pub fn apply(
+        &self,
+        stored: Option<&Facts>,
+        now: Moment,
+        policy: &Policy,
+        fresh: &mut impl Fresh,
+    ) -> Option<Facts> {
+        let quarantine = now.plus(policy.leaf_life).plus(policy.skew);
+        let mut facts = match self {
+            Self::Create { .. } => Facts {
+                lineage: fresh.lineage(),
+                generation: 1,
+                due: now.plus(policy.period()),
+                rotation: answered(stored.map(|stored| stored.rotation)),
+                revocation: answered(stored.map(|stored| stored.revocation)),
+                authorities: vec![
+                    made(fresh, AuthorityState::Active, now, policy)?,
+                    made(fresh, AuthorityState::Next, now, policy)?,
+                ],
+            },
+            Self::Restore { memory, .. } => (**memory).clone(),
+            _ => stored?.clone(),
+        };
+        match self {
+            Self::Create { trust } => facts.adopt(trust, quarantine),
+            Self::Restore { trust, generation, rotate, .. } => {
+                facts.continue_as(*generation);
+                facts.adopt(trust, quarantine);
+                if *rotate {
+                    facts.due = facts.due.min(now);
+                }
+            }
+            Self::Graft { trust, generation } => {
+                facts.continue_as(*generation);
+                facts.adopt(trust, quarantine);
+            }
+            Self::Hold(id) => facts.authorities.iter_mut().find(|ca| ca.id == *id)?.held = Some(now),
+            Self::Promote => facts.promote(now, policy, fresh)?,
+            Self::Remove(ids) => {
+                facts.authorities.retain(|ca| !ids.contains(&ca.id));
+                facts.generation += 1;
+            }
+            Self::Revoke => {
+                for ca in &mut facts.authorities {
+                    (ca.state, ca.bridge) = (AuthorityState::Foreign { until: now }, None);
+                }
+                facts.authorities.push(made(fresh, AuthorityState::Active, now, policy)?);
+                facts.authorities.push(made(fresh, AuthorityState::Next, now, policy)?);
+                (facts.generation, facts.due) = (facts.generation + 1, now.plus(policy.period()));
+                facts.revocation = answered(Some(facts.revocation));
+            }
+        }
+        facts.authorities.sort_by_key(|ca| ca.id);
+        Some(facts)
+    }
+}
+
+impl Facts {
+    /// A discontinuity: what was held may not be, since times and places are unknown.
+    fn continue_as(&mut self, generation: u64) {
+        self.generation = generation;
+        for ca in &mut self.authorities {
+            ca.held = None;
+        }
+    }
+
+    /// Foreign CAs carry no date of their own here: their bytes do, and an expired one trusts nothing.
+    fn adopt(&mut self, trust: &BTreeSet<CaId>, until: Moment) {
+        for ca in &mut self.authorities {
+            // Its leaves may be of the time after the rollback.
+            if let AuthorityState::Retired { until: end } | AuthorityState::Foreign { until: end } =
+                &mut ca.state
+                && trust.contains(&ca.id)
+            {
+                *end = until;
+            }
+        }
+        let known = self.trusted();
+        let foreign = |id: &CaId| AuthorityFacts {
+            id: *id,
+            state: AuthorityState::Foreign { until },
+            not_after: until,
+            held: None,
+            bridge: None,
+        };
+        self.authorities.extend(trust.difference(&known).map(foreign));
+    }
+
+    fn promote(&mut self, now: Moment, policy: &Policy, fresh: &mut impl Fresh) -> Option<()> {
+        let (old, old_end) = self.active().map(|ca| (ca.id, ca.not_after))?;
+        self.next()?;
+        for ca in &mut self.authorities {
+            match ca.state {
+                AuthorityState::Active => {
+                    let until = now.plus(policy.leaf_life).plus(policy.skew);
+                    (ca.state, ca.bridge) = (AuthorityState::Retired { until }, None);
+                }
+                AuthorityState::Next => {
+                    ca.state = AuthorityState::Active;
+                    let bridge = Bridge { issuer: old, not_after: old_end.min(ca.not_after) };
+                    ca.bridge = policy.enforces(Rule::P2).then_some(bridge);
+                }
+                _ => {}
+            }
+        }
+        self.authorities.push(made(fresh, AuthorityState::Next, now, policy)?);
+        (self.generation, self.due) = (self.generation + 1, now.plus(policy.period()));
+        self.rotation = answered(Some(self.rotation));
+        Some(())
+    }
+}
+
+fn made(
+    fresh: &mut impl Fresh,
+    state: AuthorityState,
+    now: Moment,
+    policy: &Policy,
+) -> Option<AuthorityFacts> {
+    let not_after = now.plus(policy.authority_life);
+    let id = fresh.authority(now, not_after)?;
+    Some(AuthorityFacts { id, state, not_after, held: None, bridge: None })
+}
+
+fn answered(request: Option<super::Request>) -> super::Request {
+    let request = request.unwrap_or_default();
+    super::Request { answered: request.asked, ..request }
+}

@@ -1,0 +1,160 @@
+//! The ring as the data of a Secret.
+
+mod description;
+
+use std::collections::BTreeMap;
+
+use rustls_pki_types::CertificateDer;
+use zeroize::Zeroizing;
+
+use self::description::Description;
+use crate::certificate::Certificate;
+use crate::ring::stored::{moment, unix};
+use crate::ring::{AuthorityFacts, CaId, Moment, Problem, Request, Ring, RingError};
+use crate::{Authority, AuthorityError, bundle};
+
+const DESCRIPTION: &str = "ring.json";
+const BUNDLE: &str = "ca.crt";
+/// No field of a ring comes near; a Secret may hold 1 MiB.
+const FIELD_LIMIT: usize = 256 * 1024;
+
+impl Ring {
+    /// The data of the ring's Secret. The same ring gives the same bytes.
+    #[must_use]
+    pub fn encode(&self) -> BTreeMap<String, Zeroizing<Vec<u8>>> {
+        let text = |text: String| Zeroizing::new(text.into_bytes());
+        let mut fields = BTreeMap::new();
+        fields.insert(DESCRIPTION.to_owned(), text(Description::of(&self.facts).to_json()));
+        fields.insert(BUNDLE.to_owned(), text(self.bundle_pem()));
+        fields.extend(
+            self.certificates.iter().map(|(id, der)| (certificate_field(*id), text(bundle::pem(der)))),
+        );
+        fields.extend(self.crosses.iter().map(|(id, der)| (cross_field(*id), text(bundle::pem(der)))));
+        let key = |signer: &Authority| Zeroizing::new(signer.key_pem().as_bytes().to_vec());
+        fields.extend(self.signers.iter().map(|(id, signer)| (key_field(*id), key(signer))));
+        fields
+    }
+
+    /// Reads the data of a Secret. `ca.crt` and unknown fields are not looked at; annotations come in as `requests`:
+    /// rotation, revocation.
+    ///
+    /// # Errors
+    /// The first field that is not as it must be.
+    pub fn decode<V: AsRef<[u8]>>(
+        data: &BTreeMap<String, V>,
+        (rotation, revocation): (u64, u64),
+        now: Moment,
+    ) -> Result<Self, RingError> {
+        let fields = Fields(data);
+        let mut facts = Description::read(fields.text(DESCRIPTION, Problem::Json)?, DESCRIPTION)?;
+        facts.rotation = Request { asked: rotation, ..facts.rotation };
+        facts.revocation = Request { asked: revocation, ..facts.revocation };
+        let (mut certificates, mut crosses) = (BTreeMap::new(), BTreeMap::new());
+        let mut signers = BTreeMap::new();
+        let signing = [facts.active(), facts.next()].map(|ca| ca.map(|ca| ca.id));
+        for ca in &mut facts.authorities {
+            let certificate = fields.authority(ca, now)?;
+            if signing.contains(&Some(ca.id)) {
+                signers.insert(ca.id, fields.signer(ca.id, &certificate)?);
+            }
+            certificates.insert(ca.id, certificate);
+        }
+        for ca in &mut facts.authorities {
+            if let Some(bridge) = &mut ca.bridge {
+                let signer =
+                    signers.get(&ca.id).ok_or_else(|| RingError::field(DESCRIPTION, Problem::States))?;
+                let cross = fields.cross((ca.id, bridge.issuer), &certificates, signer)?;
+                let read = Certificate::read(&cross);
+                bridge.not_after = read.map_or(bridge.not_after, |cross| moment(cross.not_after()));
+                crosses.insert(ca.id, cross);
+            }
+        }
+        Ok(Self { facts, certificates, crosses, signers })
+    }
+}
+
+struct Fields<'a, V>(&'a BTreeMap<String, V>);
+
+impl<V: AsRef<[u8]>> Fields<'_, V> {
+    fn text(&self, field: &str, problem: Problem) -> Result<&str, RingError> {
+        let bytes = self.0.get(field).ok_or_else(|| RingError::field(field, Problem::Missing))?.as_ref();
+        if bytes.len() > FIELD_LIMIT {
+            return Err(RingError::field(field, Problem::TooLarge));
+        }
+        std::str::from_utf8(bytes).map_err(|_| RingError::field(field, problem))
+    }
+
+    fn certificate(&self, field: &str) -> Result<CertificateDer<'static>, RingError> {
+        match bundle::certificates(self.text(field, Problem::Certificate)?).as_deref() {
+            Ok([certificate]) => Ok(certificate.clone()),
+            _ => Err(RingError::field(field, Problem::Certificate)),
+        }
+    }
+
+    /// A CA's own certificate. Its end comes from itself; that it has ended is for `step` to see.
+    fn authority(&self, ca: &mut AuthorityFacts, now: Moment) -> Result<CertificateDer<'static>, RingError> {
+        let field = certificate_field(ca.id);
+        let wrong = |problem| RingError::field(&field, problem);
+        let certificate = self.certificate(&field)?;
+        if CaId::of(&certificate) != ca.id {
+            return Err(wrong(Problem::OtherCertificate));
+        }
+        let read = Certificate::read(&certificate).ok_or_else(|| wrong(Problem::Certificate))?;
+        if read.not_before() > unix(now) {
+            return Err(wrong(Problem::NotYetValid));
+        }
+        read.check_root(read.not_after()).map_err(|_| wrong(Problem::NotAnAuthority))?;
+        ca.not_after = moment(read.not_after());
+        Ok(certificate)
+    }
+
+    fn signer(&self, id: CaId, certificate: &CertificateDer<'_>) -> Result<Authority, RingError> {
+        let field = key_field(id);
+        let key = self.text(&field, Problem::Key)?;
+        Authority::from_pem(&bundle::pem(certificate), key).map_err(|error| match error {
+            AuthorityError::Key => RingError::field(field, Problem::Key),
+            AuthorityError::Mismatch => RingError::field(field, Problem::OtherKey),
+            _ => RingError::field(certificate_field(id), Problem::NotAnAuthority),
+        })
+    }
+
+    fn cross(
+        &self,
+        (id, issuer): (CaId, CaId),
+        certificates: &BTreeMap<CaId, CertificateDer<'static>>,
+        signer: &Authority,
+    ) -> Result<CertificateDer<'static>, RingError> {
+        let field = cross_field(id);
+        let cross = self.certificate(&field)?;
+        let read = |der| Certificate::read(der).map(|read| (read.public_key(), read.subject()));
+        let same = certificates.get(&id).and_then(read) == read(&cross);
+        // The issuer may have been removed since; then the cross serves nobody any more.
+        let issued = certificates.get(&issuer).is_none_or(|issuer| leads_to(signer, &cross, issuer));
+        if same && issued { Ok(cross) } else { Err(RingError::field(field, Problem::Bridge)) }
+    }
+}
+
+/// Whether a leaf of the signer verifies for a client that trusts the issuer alone, when the cross begins.
+fn leads_to(signer: &Authority, cross: &CertificateDer<'static>, issuer: &CertificateDer<'_>) -> bool {
+    // Constraints are on DNS names.
+    let name = ["127.0.0.1"];
+    let Some(begin) = Certificate::read(cross).map(|cross| cross.not_before()) else { return false };
+    let end = unix(moment(begin).plus(std::time::Duration::from_secs(60)));
+    let leaf = signer.issue_with(&name, begin, end, Some(cross));
+    leaf.is_ok_and(|leaf| crate::verify(&bundle::pem(issuer), &leaf.chain, &name, begin).is_ok())
+}
+
+fn certificate_field(id: CaId) -> String {
+    format!("ca-{id}.crt")
+}
+
+fn key_field(id: CaId) -> String {
+    format!("ca-{id}.key")
+}
+
+fn cross_field(id: CaId) -> String {
+    format!("cross-{id}.crt")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! Where new keys and known certificates come from.
+
+use std::collections::BTreeMap;
+
+use rcgen::{DnType, GeneralSubtree, NameConstraints, SerialNumber};
+use rustls_pki_types::CertificateDer;
+
+use crate::authority::earlier;
+use crate::ring::stored::{random, unix};
+use crate::ring::{CaId, Fresh, Lineage, Moment};
+use crate::{Authority, AuthorityError};
+
+/// Makes the CAs of a ring, and knows the certificates seen elsewhere. No `Debug`: it may hold keys.
+pub struct KeySource {
+    organisation: String,
+    domains: Vec<String>,
+    known: BTreeMap<CaId, CertificateDer<'static>>,
+    pub(super) made: BTreeMap<CaId, Authority>,
+    pub(super) failure: Option<AuthorityError>,
+}
+
+impl KeySource {
+    /// CAs of this organisation, which may sign for names within these domains only (`demo.svc`); without any, for all.
+    #[must_use]
+    pub fn new(organisation: &str, domains: &[impl AsRef<str>]) -> Self {
+        Self {
+            organisation: organisation.to_owned(),
+            domains: domains.iter().map(|domain| domain.as_ref().to_owned()).collect(),
+            known: BTreeMap::new(),
+            made: BTreeMap::new(),
+            failure: None,
+        }
+    }
+
+    /// Certificates found in bundles or remembered, for grafts.
+    pub fn learn(&mut self, certificates: impl IntoIterator<Item = CertificateDer<'static>>) {
+        self.known.extend(certificates.into_iter().map(|certificate| (CaId::of(&certificate), certificate)));
+    }
+
+    pub(super) fn certificate(&self, id: CaId) -> Option<&CertificateDer<'static>> {
+        self.known.get(&id)
+    }
+
+    /// A probe's name that every CA made here may sign.
+    pub(super) fn probe(&self) -> String {
+        self.domains.first().map_or_else(|| "localhost".to_owned(), |domain| format!("probe.{domain}"))
+    }
+
+    fn make(&mut self, now: Moment, not_after: Moment) -> Result<CaId, AuthorityError> {
+        // 127 bits: positive, and of one length.
+        let mut serial = random::<16>()?;
+        serial[0] = serial[0] & 0x7f | 0x40;
+        let name: String = serial.iter().skip(1).take(6).map(|byte| format!("{byte:02x}")).collect();
+        let name = format!("{} CA {name}", self.organisation);
+        let organisation = self.organisation.clone();
+        let subtrees: Vec<_> = self.domains.iter().cloned().map(GeneralSubtree::DnsName).collect();
+        let authority = Authority::make(&name, earlier(unix(now)), unix(not_after), |params| {
+            params.distinguished_name.push(DnType::OrganizationName, organisation);
+            params.serial_number = Some(SerialNumber::from_slice(&serial));
+            params.use_authority_key_identifier_extension = true;
+            params.name_constraints = (!subtrees.is_empty())
+                .then_some(NameConstraints { permitted_subtrees: subtrees, excluded_subtrees: Vec::new() });
+        })?;
+        let certificate = authority.certificate_der()?;
+        let id = CaId::of(&certificate);
+        self.learn([certificate]);
+        self.made.insert(id, authority);
+        Ok(id)
+    }
+}
+
+impl Fresh for KeySource {
+    fn authority(&mut self, now: Moment, not_after: Moment) -> Option<CaId> {
+        self.make(now, not_after).map_err(|error| self.failure = Some(error)).ok()
+    }
+
+    fn lineage(&mut self) -> Lineage {
+        // Without random numbers no CA can be made, and no ring comes of it.
+        Lineage(u64::from_be_bytes(random().unwrap_or_default()))
+    }
+}

@@ -1,0 +1,159 @@
+//! What one replica has seen: everything that `step` knows besides the ring itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ring::{CaId, Facts, Lineage, Moment, Policy, RingFacts, step};
+
+/// What one replica has seen and holds. Moments are corrected by [`offset`](Self::offset).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Observations {
+    /// Every registered configuration, seen or not.
+    pub configurations: Vec<Configuration>,
+    /// The last ring that continued what was known before.
+    pub memory: Option<Facts>,
+    /// The leaf that is presented.
+    pub leaf: Option<LeafFacts>,
+    /// When the ring was last read, at quorum.
+    pub confirmed: Option<Moment>,
+    /// When this replica last restored a ring that was gone.
+    pub restored: Option<Moment>,
+    /// Seconds to add to the local clock, by the `Date` of the API server's answers.
+    pub offset: i64,
+}
+
+/// One object that holds our `caBundle`, as last seen.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Configuration {
+    /// The CAs of its bundle, each with the moment since which it was seen there without a gap.
+    pub bundle: BTreeMap<CaId, Moment>,
+    /// The ring that its annotations name.
+    pub mark: Option<Mark>,
+    /// When its mark last changed, by the API server's clock. [`None`] if the object was not found.
+    pub changed: Option<Moment>,
+    /// When it was last read, or the watch last said that nothing changed.
+    pub read: Moment,
+    /// Whether the ring was read after that (rule W2).
+    pub ring_read_since: bool,
+    /// Whether our last attempt to write it was refused for good.
+    pub denied: bool,
+}
+
+/// The ring whose bundle a configuration holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Mark {
+    /// Annotation `ca-lineage`.
+    pub lineage: Lineage,
+    /// Annotation `ca-generation`.
+    pub generation: u64,
+}
+
+/// A replica's own leaf.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LeafFacts {
+    /// Who signed it.
+    pub issuer: CaId,
+    /// Who signed the cross certificate that is presented with it.
+    pub bridge: Option<CaId>,
+    /// When to make the next one.
+    pub renew: Moment,
+    /// The last second of its validity.
+    pub not_after: Moment,
+}
+
+impl Observations {
+    /// A replica that has seen nothing of its registered configurations yet.
+    #[must_use]
+    pub fn new(configurations: usize) -> Self {
+        Self {
+            configurations: vec![Configuration::unseen(); configurations],
+            memory: None,
+            leaf: None,
+            confirmed: None,
+            restored: None,
+            offset: 0,
+        }
+    }
+
+    /// The ring was read at quorum. It is remembered unless it breaks with what is known: then memory waits for `step`.
+    pub fn ring_read(&mut self, ring: &RingFacts, now: Moment, policy: &Policy) {
+        let now = self.corrected(now, policy);
+        self.confirmed = Some(now);
+        for configuration in &mut self.configurations {
+            configuration.ring_read_since = true;
+        }
+        if let Some(facts) = ring.facts()
+            && !step::breaks(facts, self, now, policy)
+        {
+            self.memory = Some(facts.clone());
+        }
+    }
+
+    /// This replica wrote the ring.
+    pub fn ring_written(&mut self, facts: &Facts, now: Moment, policy: &Policy) {
+        self.confirmed = Some(self.corrected(now, policy));
+        self.memory = Some(facts.clone());
+    }
+
+    /// A configuration was read, or an event of its watch came. `changed` is [`None`] if there is no such object.
+    pub fn configuration_seen(
+        &mut self,
+        position: usize,
+        (bundle, mark, changed): (&BTreeSet<CaId>, Option<Mark>, Option<Moment>),
+        now: Moment,
+        policy: &Policy,
+    ) {
+        let now = self.corrected(now, policy);
+        if let Some(configuration) = self.configurations.get_mut(position) {
+            let since = |id| configuration.bundle.get(id).copied().unwrap_or(now);
+            configuration.bundle = bundle.iter().map(|id| (*id, since(id))).collect();
+            (configuration.mark, configuration.changed) = (mark, changed);
+            (configuration.read, configuration.ring_read_since) = (now, false);
+        }
+    }
+
+    /// Events of a configuration may have been missed: its watch broke, or it was listed anew. What it holds now says
+    /// nothing of the time between, so every hold begins again with the next sight of it (rule H1).
+    pub fn configuration_missed(&mut self, position: usize) {
+        if let Some(configuration) = self.configurations.get_mut(position) {
+            configuration.bundle.clear();
+            configuration.read = Moment(0);
+        }
+    }
+
+    /// The local clock, corrected (rule C1).
+    #[must_use]
+    pub fn corrected(&self, now: Moment, policy: &Policy) -> Moment {
+        if policy.enforces(super::Rule::C1) { now.corrected(self.offset) } else { now }
+    }
+
+    /// Whether there is a leaf to present: all that readiness asks for once it was reached (rule E1).
+    #[must_use]
+    pub fn has_leaf(&self, now: Moment) -> bool {
+        self.leaf.as_ref().is_some_and(|leaf| leaf.not_after >= now)
+    }
+
+    /// Since when every configuration was seen with this CA, without a gap.
+    #[must_use]
+    pub fn everywhere_since(&self, id: CaId) -> Option<Moment> {
+        let since = |configuration: &Configuration| configuration.bundle.get(&id).copied();
+        self.configurations.iter().map(since).try_fold(Moment(0), |latest, since| Some(latest.max(since?)))
+    }
+}
+
+impl Configuration {
+    fn unseen() -> Self {
+        Self {
+            bundle: BTreeMap::new(),
+            mark: None,
+            changed: None,
+            read: Moment(0),
+            ring_read_since: false,
+            denied: false,
+        }
+    }
+
+    /// The names in its bundle.
+    pub fn trusted(&self) -> impl Iterator<Item = CaId> {
+        self.bundle.keys().copied()
+    }
+}

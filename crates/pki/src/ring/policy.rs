@@ -1,0 +1,107 @@
+//! The spans of time that the protocol keeps.
+
+use std::time::Duration;
+
+/// The spans of time that the protocol keeps; whole seconds. The flags that set them have floors of their own.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Policy {
+    /// Validity of a CA. It is `next` for a third of it and active for a third of it.
+    pub authority_life: Duration,
+    /// Validity of a leaf, and how long a replica signs without having read the ring.
+    pub leaf_life: Duration,
+    /// How long the next CA must have been seen in every configuration before it signs.
+    pub hold: Duration,
+    /// The same for the first CA of a ring, and how long configurations must be quiet before a replica first serves.
+    pub hold_cold: Duration,
+    /// How far clocks may be apart.
+    pub skew: Duration,
+    /// How old a look at a configuration may be when something is decided for good.
+    pub recheck: Duration,
+    /// How long replicas are given to leave a revoked CA.
+    pub switch_wait: Duration,
+    /// Restoring a deleted ring asks for a rotation, but not more often than this.
+    pub restore_pause: Duration,
+    /// Bit n: rule n is off.
+    off: u16,
+}
+
+/// The rules of the protocol, each a guard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rule {
+    /// The ring is written by compare-and-swap.
+    W1,
+    /// A bundle is written over the configuration that was read *before* the ring was.
+    W2,
+    /// A ring older than what a configuration shows is never published.
+    W3,
+    /// A CA is held when every configuration was seen with it for a while, without a gap.
+    H1,
+    /// Promotion needs a held CA in every configuration now.
+    P1,
+    /// Promotion makes a cross certificate.
+    P2,
+    /// Leaves come only from an active CA that clients know.
+    S1,
+    /// The first leaf waits until configurations are quiet.
+    S2,
+    /// No leaf outlives the last reading of the ring by more than a leaf's life.
+    S3,
+    /// A CA is removed only when no leaf of its can be alive.
+    D1,
+    /// A ring that does not continue what is known is grafted onto, never replaced.
+    G1,
+    /// A lost ring is restored from memory, or made anew around what is trusted.
+    G2,
+    /// A working leaf is kept; an end of it is met with any leaf rather than none.
+    E1,
+    /// The clock is the API server's.
+    C1,
+    /// A CA near its end is replaced even if its successor is not held.
+    L1,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+        Self {
+            authority_life: DAY * 365,
+            leaf_life: DAY * 7,
+            hold: DAY,
+            hold_cold: Duration::from_secs(30),
+            skew: Duration::from_secs(5 * 60),
+            recheck: Duration::from_secs(5),
+            switch_wait: Duration::from_secs(2 * 60),
+            restore_pause: Duration::from_secs(60 * 60),
+            off: 0,
+        }
+    }
+}
+
+impl Policy {
+    /// How long a CA signs.
+    #[must_use]
+    pub fn period(&self) -> Duration {
+        self.authority_life / 3
+    }
+
+    /// How much life an active CA may have left before it is replaced at any price.
+    #[must_use]
+    pub fn last_call(&self) -> Duration {
+        (self.leaf_life * 2).max(self.authority_life / 12)
+    }
+
+    /// The same policy with a rule switched off, for a model checker to show what the rule is for.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without(mut self, rule: Rule) -> Self {
+        self.off |= 1 << rule as u16;
+        self
+    }
+
+    /// Whether the rule is on. Outside a model, every rule is.
+    #[must_use]
+    pub fn enforces(&self, rule: Rule) -> bool {
+        self.off & (1 << rule as u16) == 0
+    }
+}

@@ -1,0 +1,61 @@
+//! The protocol.
+
+mod bundle;
+mod leaf;
+mod plan;
+mod recover;
+
+pub(super) use recover::breaks;
+
+use crate::ring::{Action, Blocked, Facts, Moment, Observations, Policy, RingFacts};
+
+/// What a replica is to do, most urgent first, given the ring as last read, what it has seen, and its own clock.
+///
+/// Nothing is remembered here: the same facts give the same actions, and an empty list means that nothing is to be done
+/// before something is seen or time passes.
+#[must_use]
+pub fn step(ring: &RingFacts, seen: &Observations, now: Moment, policy: &Policy) -> Vec<Action> {
+    let now = seen.corrected(now, policy);
+    let around = Around { seen, now, policy };
+    match ring {
+        RingFacts::Absent | RingFacts::Unreadable => around.recover(),
+        RingFacts::Newer(facts) => {
+            let leaf = facts.as_ref().and_then(|facts| around.leaf(facts));
+            leaf.into_iter().chain([Action::Report(Blocked::NewerSchema)]).collect()
+        }
+        RingFacts::Known(facts) if around.is_dead(facts) => around.recover(),
+        RingFacts::Known(facts) => around.known(facts),
+    }
+}
+
+/// Everything but the ring.
+struct Around<'a> {
+    seen: &'a Observations,
+    /// Corrected.
+    now: Moment,
+    policy: &'a Policy,
+}
+
+impl Around<'_> {
+    /// A graft before all, then what keeps calls alive, then what was planned.
+    fn known(&self, facts: &Facts) -> Vec<Action> {
+        if let Some(action) = self.graft(facts) {
+            return vec![action];
+        }
+        let mut actions = Vec::new();
+        actions.extend(self.publish(facts));
+        actions.extend(self.leaf(facts));
+        actions.extend(self.plan(facts));
+        // Reports last: only what can be done comes before other things that can be done.
+        actions.sort_by_key(Action::is_report);
+        actions
+    }
+
+    /// A ring whose active CA has expired serves nobody.
+    fn is_dead(&self, facts: &Facts) -> bool {
+        facts.active().is_none_or(|ca| ca.not_after <= self.now)
+    }
+}
+
+#[cfg(test)]
+mod tests;

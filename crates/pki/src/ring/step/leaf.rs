@@ -1,0 +1,71 @@
+//! When a replica signs a leaf, and for how long (rules S1, S2, S3, E1).
+
+use super::Around;
+use crate::ring::{Action, Facts, LeafFacts, Rule};
+
+impl Around<'_> {
+    pub(super) fn leaf(&self, facts: &Facts) -> Option<Action> {
+        let fresh = self.fresh_leaf(facts)?;
+        let Some(leaf) = self.seen.leaf.as_ref() else {
+            let begins = self.may_switch(facts) && self.may_begin();
+            return begins.then(|| self.look_last().unwrap_or(Action::SignLeaf(fresh)));
+        };
+        if !self.policy.enforces(Rule::E1) && !self.may_switch(facts) {
+            return Some(Action::DropLeaf);
+        }
+        // Time enough for a new active CA to become held: an untrusted leaf is better than none, a trusted one better yet.
+        let patience = self.policy.hold_cold * 2;
+        let ends = leaf.not_after.plus(patience) <= self.now && self.policy.enforces(Rule::E1);
+        let wanted = if leaf.issuer == fresh.issuer {
+            // While the ring cannot be read, a new leaf would live no longer than the old one.
+            leaf.renew <= self.now && fresh.not_after > leaf.not_after
+        } else {
+            ends || self.may_switch(facts)
+        };
+        wanted.then_some(Action::SignLeaf(fresh))
+    }
+
+    /// The leaf that could be signed now. [`None`] if it would be over already.
+    fn fresh_leaf(&self, facts: &Facts) -> Option<LeafFacts> {
+        let active = facts.active()?;
+        let life = self.policy.leaf_life;
+        // Rule S3: the ring may have moved on since it was read.
+        let from = if self.policy.enforces(Rule::S3) { self.seen.confirmed?.min(self.now) } else { self.now };
+        let not_after = from.plus(life).min(active.not_after);
+        let bridge = active.bridge.filter(|bridge| bridge.not_after > self.now).map(|bridge| bridge.issuer);
+        let renew = self.now.plus(not_after.since(self.now) * 2 / 3);
+        (not_after > self.now).then_some(LeafFacts { issuer: active.id, bridge, renew, not_after })
+    }
+
+    /// Rule S1: every configuration holds an end of the chain now, and one of these ends is held.
+    fn may_switch(&self, facts: &Facts) -> bool {
+        if !self.policy.enforces(Rule::S1) {
+            return true;
+        }
+        let ends: Vec<_> = facts.anchors(self.now).collect();
+        let verifies = self
+            .seen
+            .configurations
+            .iter()
+            .all(|configuration| ends.iter().any(|ca| configuration.bundle.contains_key(&ca.id)));
+        verifies && ends.iter().any(|ca| ca.held.is_some())
+    }
+
+    /// Rule S2: a configuration that was read before the ring was may have changed in between, and may speak against it.
+    fn look_last(&self) -> Option<Action> {
+        let before = self.seen.configurations.iter().position(|configuration| configuration.ring_read_since);
+        before.filter(|_| self.policy.enforces(Rule::S2)).map(Action::ReadConfiguration)
+    }
+
+    /// Rule S2: what a replica sees when it begins may still be on its way to the API servers.
+    fn may_begin(&self) -> bool {
+        let quiet = self.policy.hold_cold;
+        let is_quiet = |changed| self.now.since(changed) >= quiet;
+        !self.policy.enforces(Rule::S2)
+            || self
+                .seen
+                .configurations
+                .iter()
+                .all(|configuration| configuration.changed.is_some_and(is_quiet))
+    }
+}

@@ -1,0 +1,90 @@
+//! The planned course: hold, promote, remove, revoke (rules H1, P1, D1, C1, L1).
+
+use std::collections::BTreeSet;
+
+use super::Around;
+use crate::ring::{Action, AuthorityFacts, AuthorityState, Blocked, CaId, Change, Facts, Rule};
+
+impl Around<'_> {
+    pub(super) fn plan(&self, facts: &Facts) -> Option<Action> {
+        if facts.revocation.is_open() {
+            return Some(Action::WriteRing(Change::Revoke));
+        }
+        self.hold(facts).or_else(|| self.promote(facts)).or_else(|| self.remove(facts))
+    }
+
+    /// Rule H1, and the same for an active CA that nobody knew before.
+    fn hold(&self, facts: &Facts) -> Option<Action> {
+        let unheld = facts.authorities.iter().filter(|ca| ca.held.is_none());
+        let held = unheld.filter_map(|ca| {
+            let wait = match ca.state {
+                AuthorityState::Next => self.policy.hold,
+                AuthorityState::Active => self.policy.hold_cold,
+                _ => return None,
+            };
+            let since = self.seen.everywhere_since(ca.id)?;
+            let waited = !self.policy.enforces(Rule::H1) || self.now.since(since) >= wait;
+            waited.then_some(ca.id)
+        });
+        let id = held.min()?;
+        self.look_again().or(Some(Action::WriteRing(Change::Hold(id))))
+    }
+
+    fn promote(&self, facts: &Facts) -> Option<Action> {
+        let (active, next) = (facts.active()?, facts.next()?);
+        let last_call =
+            self.policy.enforces(Rule::L1) && active.not_after.since(self.now) < self.policy.last_call();
+        let due = last_call || self.now >= facts.due || facts.rotation.is_open();
+        // A chain has one bridge: the last rotation must be over.
+        if !due || facts.is_overlapping() {
+            return None;
+        }
+        if !self.is_clock_right() {
+            return Some(Action::Report(Blocked::Clock));
+        }
+        if self.policy.enforces(Rule::P1) && !last_call {
+            let everywhere = self.seen.everywhere_since(next.id).is_some();
+            if next.held.is_none() || !everywhere {
+                return Some(Action::Report(Blocked::Hold(next.id)));
+            }
+            if let Some(look) = self.look_again() {
+                return Some(look);
+            }
+        }
+        Some(Action::WriteRing(Change::Promote))
+    }
+
+    /// Rule D1.
+    fn remove(&self, facts: &Facts) -> Option<Action> {
+        let active_known =
+            facts.active()?.held.is_some_and(|held| self.now.since(held) >= self.policy.switch_wait);
+        let is_over = |ca: &&AuthorityFacts| {
+            let ended = |until| self.now >= until || !self.policy.enforces(Rule::D1);
+            match ca.state {
+                AuthorityState::Retired { until } => ended(until),
+                AuthorityState::Foreign { until } => ended(until) && active_known,
+                _ => false,
+            }
+        };
+        let over: BTreeSet<CaId> = facts.authorities.iter().filter(is_over).map(|ca| ca.id).collect();
+        if over.is_empty() {
+            None
+        } else if self.is_clock_right() {
+            Some(Action::WriteRing(Change::Remove(over)))
+        } else {
+            Some(Action::Report(Blocked::Clock))
+        }
+    }
+
+    /// Rule C1.
+    fn is_clock_right(&self) -> bool {
+        self.seen.offset.unsigned_abs() <= self.policy.skew.as_secs() || !self.policy.enforces(Rule::C1)
+    }
+
+    /// What was seen of a configuration may be old.
+    pub(super) fn look_again(&self) -> Option<Action> {
+        let old =
+            self.seen.configurations.iter().position(|seen| self.now.since(seen.read) > self.policy.recheck);
+        old.map(Action::ReadConfiguration)
+    }
+}

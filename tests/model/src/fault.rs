@@ -1,0 +1,156 @@
+//! What can go wrong, and how often.
+
+use std::collections::BTreeSet;
+
+use vestibule_pki::ring::{CaId, RingFacts};
+
+use crate::{Published, World};
+
+/// Something that goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fault {
+    /// A replica stops, with all that it knew.
+    Crash(usize),
+    /// A replica is cut off from the API; it still serves.
+    Cut(usize),
+    /// The Secret is deleted.
+    Delete,
+    /// The Secret is overwritten with rubbish.
+    Corrupt,
+    /// The Secret is restored from a backup.
+    Rollback,
+    /// A backup is taken. (No fault, but bounded like one.)
+    Backup,
+    /// A stranger empties a bundle; the annotations stay.
+    Empty(usize),
+    /// A stranger puts a CA of its own.
+    Stranger(usize),
+    /// Somebody applies what the configuration held when it all began.
+    Revert(usize),
+    /// A configuration refuses our writes from now on.
+    Deny(usize),
+    /// Somebody asks for a rotation.
+    Rotate,
+    /// Somebody says that the keys were stolen.
+    Revoke,
+}
+
+/// How many faults of each kind may still come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Faults {
+    /// [`Fault::Crash`]
+    pub crash: u8,
+    /// [`Fault::Cut`]
+    pub cut: u8,
+    /// [`Fault::Delete`]
+    pub delete: u8,
+    /// [`Fault::Corrupt`]
+    pub corrupt: u8,
+    /// [`Fault::Rollback`]
+    pub rollback: u8,
+    /// [`Fault::Backup`]
+    pub backup: u8,
+    /// [`Fault::Empty`]
+    pub empty: u8,
+    /// [`Fault::Stranger`]
+    pub stranger: u8,
+    /// [`Fault::Revert`]
+    pub revert: u8,
+    /// [`Fault::Deny`]
+    pub deny: u8,
+    /// [`Fault::Rotate`]
+    pub rotate: u8,
+    /// [`Fault::Revoke`]
+    pub revoke: u8,
+}
+
+impl World {
+    pub(crate) fn possible_faults(&self) -> impl Iterator<Item = Fault> {
+        let replicas = self.replicas.iter().enumerate();
+        let up: Vec<_> = replicas.clone().filter(|(_, replica)| replica.up).map(|(at, _)| at).collect();
+        let near = replicas.filter(|(_, replica)| replica.up && !replica.cut).map(|(at, _)| at);
+        let objects = 0..self.objects.len();
+        let mut faults: Vec<_> = up.into_iter().map(Fault::Crash).chain(near.map(Fault::Cut)).collect();
+        for at in objects {
+            faults.extend([Fault::Empty(at), Fault::Stranger(at), Fault::Revert(at), Fault::Deny(at)]);
+        }
+        faults.extend([Fault::Delete, Fault::Corrupt, Fault::Rollback, Fault::Backup, Fault::Rotate]);
+        faults.push(Fault::Revoke);
+        let mut left = self.faults;
+        faults.into_iter().filter(move |fault| *left.count(*fault) > 0)
+    }
+
+    /// [`None`] if it changes nothing.
+    pub(crate) fn suffer(&mut self, fault: Fault, first: &Published) -> Option<()> {
+        *self.faults.count(fault) -= 1;
+        match fault {
+            Fault::Crash(at) => self.replicas.get_mut(at)?.up = false,
+            Fault::Cut(at) => self.replicas.get_mut(at)?.cut = true,
+            Fault::Delete => self.replace_ring(RingFacts::Absent)?,
+            Fault::Corrupt => self.replace_ring(RingFacts::Unreadable)?,
+            Fault::Rollback => self.replace_ring(self.backup.clone())?,
+            Fault::Backup => self.backup = self.ring.clone(),
+            Fault::Empty(at) => self.reset(at, |published| published.bundle.clear())?,
+            Fault::Stranger(at) => {
+                self.reset(at, |published| published.bundle = BTreeSet::from([CaId(999)]))?;
+            }
+            Fault::Revert(at) => self.reset(at, |published| {
+                (published.bundle, published.mark) = (first.bundle.clone(), first.mark);
+            })?,
+            Fault::Deny(at) => self.objects.get_mut(at)?.denied = true,
+            Fault::Rotate | Fault::Revoke => {
+                let RingFacts::Known(facts) = &mut self.ring else { return None };
+                let revoke = fault == Fault::Revoke;
+                let request = if revoke { &mut facts.revocation } else { &mut facts.rotation };
+                request.asked += 1;
+                if revoke {
+                    self.revoked.extend(facts.trusted());
+                }
+                self.version += 1;
+            }
+        }
+        Some(())
+    }
+
+    fn replace_ring(&mut self, ring: RingFacts) -> Option<()> {
+        (self.ring != ring).then_some(())?;
+        (self.ring, self.version) = (ring, self.version + 1);
+        Some(())
+    }
+
+    fn reset(&mut self, at: usize, change: impl FnOnce(&mut Published)) -> Option<()> {
+        let now = self.now;
+        let object = self.objects.get_mut(at)?;
+        let newest = object.newest()?;
+        let mut published = newest.clone();
+        change(&mut published);
+        if published == *newest {
+            return None;
+        }
+        if published.mark != newest.mark {
+            published.changed = now;
+        }
+        (published.written, published.ours) = (now, false);
+        object.push(published);
+        Some(())
+    }
+}
+
+impl Faults {
+    fn count(&mut self, fault: Fault) -> &mut u8 {
+        match fault {
+            Fault::Crash(_) => &mut self.crash,
+            Fault::Cut(_) => &mut self.cut,
+            Fault::Delete => &mut self.delete,
+            Fault::Corrupt => &mut self.corrupt,
+            Fault::Rollback => &mut self.rollback,
+            Fault::Backup => &mut self.backup,
+            Fault::Empty(_) => &mut self.empty,
+            Fault::Stranger(_) => &mut self.stranger,
+            Fault::Revert(_) => &mut self.revert,
+            Fault::Deny(_) => &mut self.deny,
+            Fault::Rotate => &mut self.rotate,
+            Fault::Revoke => &mut self.revoke,
+        }
+    }
+}

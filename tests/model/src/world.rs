@@ -1,0 +1,146 @@
+//! A state of the whole cluster.
+
+use std::collections::BTreeSet;
+
+use vestibule_pki::ring::{CaId, Facts, Fresh, Lineage, Mark, Moment, Observations, RingFacts};
+
+use crate::Faults;
+
+/// A state of the whole cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct World {
+    /// True time.
+    pub now: Moment,
+    /// The Secret.
+    pub ring: RingFacts,
+    /// Its resourceVersion.
+    pub version: u32,
+    /// What a rollback brings back.
+    pub backup: RingFacts,
+    /// The configurations.
+    pub objects: Vec<Object>,
+    /// The replicas.
+    pub replicas: Vec<Replica>,
+    /// What may still go wrong.
+    pub faults: Faults,
+    /// CAs whose leaves may be refused: their keys were stolen.
+    pub revoked: BTreeSet<CaId>,
+    /// A write of the ring broke the order of generations.
+    pub disorder: bool,
+    /// Where new names come from.
+    pub names: Names,
+}
+
+/// A configuration, and how far each API server has come with it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Object {
+    /// Its contents, from the oldest that an API server still sees.
+    pub history: Vec<Published>,
+    /// For each API server the position in the history.
+    pub views: Vec<usize>,
+    /// Its resourceVersion.
+    pub version: u32,
+    /// Whether our writes are refused.
+    pub denied: bool,
+}
+
+/// What a configuration holds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Published {
+    /// The bundle.
+    pub bundle: BTreeSet<CaId>,
+    /// The annotations.
+    pub mark: Option<Mark>,
+    /// When the mark changed.
+    pub changed: Moment,
+    /// When this was written.
+    pub written: Moment,
+    /// Whether a replica wrote it.
+    pub ours: bool,
+}
+
+/// A replica.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Replica {
+    /// Whether it runs.
+    pub up: bool,
+    /// Whether it is cut off from the API.
+    pub cut: bool,
+    /// Whether it ever presented a leaf since it began.
+    pub served: bool,
+    /// What it knows.
+    pub seen: Observations,
+    /// The ring as last read.
+    pub ring: Option<(u32, RingFacts)>,
+    /// The version of each configuration as last read.
+    pub versions: Vec<u32>,
+}
+
+/// Names are counted.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Names(pub u64);
+
+impl Fresh for Names {
+    fn authority(&mut self, _now: Moment, _not_after: Moment) -> Option<CaId> {
+        self.0 += 1;
+        Some(CaId(self.0))
+    }
+
+    fn lineage(&mut self) -> Lineage {
+        self.0 += 1;
+        Lineage(self.0)
+    }
+}
+
+impl Object {
+    /// What is stored now.
+    pub fn newest(&self) -> Option<&Published> {
+        self.history.last()
+    }
+
+    /// What each API server sees.
+    pub fn seen(&self) -> impl Iterator<Item = &Published> {
+        self.views.iter().filter_map(|view| self.history.get(*view))
+    }
+
+    /// A new content. What no API server sees any more is forgotten.
+    pub fn push(&mut self, published: Published) {
+        self.history.push(published);
+        self.version += 1;
+    }
+
+    /// An API server takes its next event.
+    pub fn deliver(&mut self, server: usize) {
+        if let Some(view) = self.views.get_mut(server) {
+            *view += 1;
+        }
+        let oldest = self.views.iter().copied().min().unwrap_or(0);
+        self.history.drain(..oldest);
+        for view in &mut self.views {
+            *view -= oldest;
+        }
+    }
+}
+
+impl Replica {
+    /// A process that just began.
+    pub fn new(configurations: usize, offset: i64) -> Self {
+        let mut seen = Observations::new(configurations);
+        seen.offset = offset;
+        Self { up: true, cut: false, served: false, seen, ring: None, versions: vec![0; configurations] }
+    }
+
+    /// Its own clock.
+    pub fn clock(&self, now: Moment) -> Moment {
+        now.corrected(-self.seen.offset)
+    }
+}
+
+impl Published {
+    /// What a replica publishes.
+    pub fn of(facts: &Facts, now: Moment, before: Option<&Self>) -> Self {
+        let mark = Some(Mark { lineage: facts.lineage, generation: facts.generation });
+        let changed = before.filter(|before| before.mark == mark).map_or(now, |before| before.changed);
+        Self { bundle: facts.trusted(), mark, changed, written: now, ours: true }
+    }
+}
