@@ -8,7 +8,7 @@ use rustls_pki_types::UnixTime;
 use vestibule_pki::{Authority, AuthorityError, Leaf};
 
 use crate::folder::Folder;
-use crate::{Identity, IdentityError};
+use crate::{Identity, IdentityError, Status};
 
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 const AUTHORITY_LIFE: Duration = YEAR.saturating_mul(10);
@@ -64,12 +64,17 @@ impl Local {
 }
 
 impl Identity for Local {
-    fn present(&self) -> Arc<Leaf> {
-        Arc::clone(&self.leaf)
+    fn present(&self) -> Option<Arc<Leaf>> {
+        Some(Arc::clone(&self.leaf))
     }
 
-    fn ca_bundle(&self) -> Arc<str> {
-        Arc::clone(&self.ca_bundle)
+    fn ca_bundle(&self) -> Option<Arc<str>> {
+        Some(Arc::clone(&self.ca_bundle))
+    }
+
+    fn status(&self) -> Status {
+        let not_after = SystemTime::UNIX_EPOCH + Duration::from_secs(self.leaf.not_after.as_secs());
+        Status { leaf_not_after: Some(not_after), ..Status::default() }
     }
 }
 

@@ -69,7 +69,10 @@ impl App {
     pub async fn bind(self, options: Options) -> Result<Bound, ServeError> {
         self.check()?;
         let leaf = options.identity.present();
-        let certificate = ServingCertificate::new(leaf.chain.clone(), &leaf.key)?;
+        let cell = CertificateCell::default();
+        if let Some(leaf) = &leaf {
+            cell.replace(ServingCertificate::new(leaf.chain.clone(), &leaf.key)?);
+        }
         let telemetry = Telemetry::new(options.observer);
         let conditions = self.conditions().to_vec();
         let missing = move || {
@@ -77,7 +80,7 @@ impl App {
             missing.map(|condition| condition.name.clone()).collect()
         };
         let metrics = telemetry.clone();
-        let mut server = Server::new(options.settings, Arc::new(CertificateCell::new(certificate)))
+        let mut server = Server::new(options.settings, Arc::new(cell))
             .ready_when(missing)
             .metrics(CONTENT_TYPE, move || metrics.metrics())
             .observer(telemetry);
@@ -87,7 +90,11 @@ impl App {
             server = server.route(entry.path.as_str(), hook.clone(), timeout);
             hooks.push(entry.path.clone());
         }
-        Ok(Bound { server: server.bind().await?, names: leaf.names.clone(), hooks })
+        Ok(Bound {
+            server: server.bind().await?,
+            names: leaf.map(|leaf| leaf.names.clone()).unwrap_or_default(),
+            hooks,
+        })
     }
 }
 

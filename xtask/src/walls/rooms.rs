@@ -78,7 +78,7 @@ pub(super) const ROOMS: &[Room] = &[
         knows: &["pki"],
         knows_behind_a_feature: &[],
         tests_with: &["testenv"],
-        names: &["rustls-pki-types", "thiserror", "zeroize"],
+        names: &["kube", "rustls-pki-types", "thiserror", "zeroize"],
         names_behind_a_feature: &[],
         never_reaches: &[],
         because: "identity keeps certificates for anyone's webhook, with or without our server, so it must not know how requests are served",

@@ -66,7 +66,7 @@ impl Road {
         let app = vestibule_injector::observed_app(rules, namespaces, Arc::clone(&recorder) as _)
             .map_err(CommandError::input)?;
         let identity = Local::in_memory(&[NAME], SystemTime::now()).map_err(CommandError::running)?;
-        let ca_bundle = identity.ca_bundle();
+        let ca_bundle = identity.ca_bundle().unwrap_or_default();
         let target = Target::url(&format!("https://{NAME}")).map_err(CommandError::running)?;
         let registration = app.registration(&target, &ca_bundle).map_err(CommandError::running)?;
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));

@@ -28,19 +28,19 @@ fn a_new_folder_gets_an_authority_that_only_the_owner_can_use() {
     let identity = open(&folder).unwrap();
     assert_eq!(mode(&folder), 0o700);
     assert_eq!(mode(&folder.join("ca.key")), 0o600);
-    assert_eq!(fs::read_to_string(folder.join("ca.crt")).unwrap(), &*identity.ca_bundle());
+    assert_eq!(fs::read_to_string(folder.join("ca.crt")).unwrap(), &*identity.ca_bundle().unwrap());
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
-    let leaf = identity.present();
+    let leaf = identity.present().unwrap();
     assert_eq!(leaf.names, NAMES);
-    assert_eq!(verify(&identity.ca_bundle(), &leaf.chain, &NAMES, UnixTime::now()), Ok(()));
+    assert_eq!(verify(&identity.ca_bundle().unwrap(), &leaf.chain, &NAMES, UnixTime::now()), Ok(()));
 }
 
 #[test]
 fn the_next_start_uses_the_same_authority_and_another_leaf() {
     let folder = TempDir::new().unwrap();
     let (first, second) = (open(folder.path()).unwrap(), open(folder.path()).unwrap());
-    assert_eq!(first.ca_bundle(), second.ca_bundle());
-    assert_ne!(first.present().chain, second.present().chain);
+    assert_eq!(first.ca_bundle().unwrap(), second.ca_bundle().unwrap());
+    assert_ne!(first.present().unwrap().chain, second.present().unwrap().chain);
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn starts_at_the_same_time_end_with_one_authority() {
                 let (folder, barrier) = (Arc::clone(&folder), Arc::clone(&barrier));
                 std::thread::spawn(move || {
                     barrier.wait();
-                    open(folder.path()).unwrap().ca_bundle()
+                    open(folder.path()).unwrap().ca_bundle().unwrap()
                 })
             })
             .collect();

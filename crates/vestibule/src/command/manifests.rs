@@ -70,7 +70,9 @@ impl ManifestsArguments {
         self.tell_of_a_new_authority();
         let identity =
             self.identity.open(&target.dns_names(), SystemTime::now()).map_err(CommandError::input)?;
-        let registration = app.registration(target, &identity.ca_bundle()).map_err(CommandError::input)?;
+        let registration = app
+            .registration(target, &identity.ca_bundle().unwrap_or_default())
+            .map_err(CommandError::input)?;
         Ok(registration.objects())
     }
 }

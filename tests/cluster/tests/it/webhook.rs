@@ -96,7 +96,7 @@ impl Webhook {
     }
 
     pub(crate) fn registration(&self, app: &App) -> Registration {
-        app.registration(&self.target, &self.identity().ca_bundle()).unwrap()
+        app.registration(&self.target, &self.identity().ca_bundle().unwrap()).unwrap()
     }
 
     /// Returns when the API server calls the hooks, for objects in the test's namespaces only.

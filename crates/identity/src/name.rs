@@ -1,0 +1,152 @@
+//! Names of objects, as users write them.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The namespace and the name of an object: `NS/NAME`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NamespacedName {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// An object that holds a `caBundle` of ours: `[mutating/|validating/|crd/|apiservice/]NAME`. A bare name is a
+/// MutatingWebhookConfiguration.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RegistrationName {
+    /// Its kind.
+    pub kind: RegistrationKind,
+    /// Its name.
+    pub name: String,
+}
+
+/// A kind of object that holds a `caBundle`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum RegistrationKind {
+    /// `MutatingWebhookConfiguration`
+    Mutating,
+    /// `ValidatingWebhookConfiguration`
+    Validating,
+    /// `CustomResourceDefinition`, its conversion webhook
+    CustomResource,
+    /// `APIService`
+    ApiService,
+}
+
+/// Why a text is no name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NameError {
+    /// No `NS/NAME`.
+    #[error("`{given}` is no object's name: write NAMESPACE/NAME")]
+    Namespaced {
+        /// As given.
+        given: String,
+    },
+    /// No `KIND/NAME`.
+    #[error(
+        "`{given}` is no registration: write mutating/NAME, validating/NAME, crd/NAME or apiservice/NAME"
+    )]
+    Registration {
+        /// As given.
+        given: String,
+    },
+}
+
+impl RegistrationKind {
+    /// The word before the slash.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Mutating => "mutating",
+            Self::Validating => "validating",
+            Self::CustomResource => "crd",
+            Self::ApiService => "apiservice",
+        }
+    }
+}
+
+impl NamespacedName {
+    /// A bare name takes the namespace given; `NS/NAME` keeps its own.
+    ///
+    /// # Errors
+    /// A text with more than one slash, or with nothing on one side of it.
+    pub fn parse_in(text: &str, namespace: Option<&str>) -> Result<Self, NameError> {
+        let (namespace, name) = match (text.split_once('/'), namespace) {
+            (Some(parts), _) => parts,
+            (None, Some(namespace)) => (namespace, text),
+            (None, None) => ("", text),
+        };
+        if namespace.is_empty() || name.is_empty() || name.contains('/') {
+            return Err(NameError::Namespaced { given: text.to_owned() });
+        }
+        Ok(Self { namespace: namespace.to_owned(), name: name.to_owned() })
+    }
+}
+
+impl FromStr for NamespacedName {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        Self::parse_in(text, None)
+    }
+}
+
+impl FromStr for RegistrationName {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        let (word, name) = text.split_once('/').unwrap_or(("mutating", text));
+        let kind = match word {
+            "mutating" => RegistrationKind::Mutating,
+            "validating" => RegistrationKind::Validating,
+            "crd" => RegistrationKind::CustomResource,
+            "apiservice" => RegistrationKind::ApiService,
+            _ => return Err(NameError::Registration { given: text.to_owned() }),
+        };
+        if name.is_empty() || name.contains('/') {
+            return Err(NameError::Registration { given: text.to_owned() });
+        }
+        Ok(Self { kind, name: name.to_owned() })
+    }
+}
+
+impl fmt::Display for NamespacedName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+impl fmt::Display for RegistrationName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.kind.as_str(), self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_written_as_they_are_read() {
+        for text in ["mutating/a", "validating/a.b", "crd/widgets.example.com", "apiservice/v1.example.com"] {
+            assert_eq!(text.parse::<RegistrationName>().unwrap().to_string(), text);
+        }
+        assert_eq!("a".parse::<RegistrationName>().unwrap().kind, RegistrationKind::Mutating);
+        assert_eq!("demo/hooks".parse::<NamespacedName>().unwrap().to_string(), "demo/hooks");
+        assert_eq!(NamespacedName::parse_in("hooks", Some("demo")).unwrap().to_string(), "demo/hooks");
+    }
+
+    #[test]
+    fn what_is_no_name_is_refused() {
+        for text in ["", "pod/a", "crd/", "crd/a/b", "/a"] {
+            assert!(text.parse::<RegistrationName>().is_err(), "{text}");
+        }
+        for text in ["", "a", "a/", "/a", "a/b/c"] {
+            assert!(text.parse::<NamespacedName>().is_err(), "{text}");
+        }
+    }
+}

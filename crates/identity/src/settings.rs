@@ -1,0 +1,66 @@
+//! What an identity is told when it starts.
+
+use std::sync::Arc;
+
+use vestibule_pki::ring::Policy;
+
+use crate::{NamespacedName, Observer, RegistrationName};
+
+/// What an identity is told when it starts. [`Settings::for_service`] and a few fields are enough for most.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Settings {
+    /// The Service in front of the server: `NAME.NS.svc` and `NAME.NS.svc.DOMAIN` are in the certificate, and entries
+    /// of registered configurations that name this Service are ours.
+    pub service: Option<NamespacedName>,
+    /// Further DNS names and IP addresses for the certificate.
+    pub names: Vec<String>,
+    /// The cluster's DNS domain.
+    pub cluster_domain: String,
+    /// The Secret that holds the ring.
+    pub secret: Option<NamespacedName>,
+    /// The configurations whose `caBundle` is kept.
+    pub registrations: Vec<RegistrationName>,
+    /// The organisation in the name of every CA.
+    pub organisation: String,
+    /// Lives and waits.
+    pub policy: Policy,
+    /// Told of what happens.
+    pub observer: Option<Arc<dyn Observer>>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            service: None,
+            names: Vec::new(),
+            cluster_domain: "cluster.local".to_owned(),
+            secret: None,
+            registrations: Vec::new(),
+            organisation: "vestibule".to_owned(),
+            policy: Policy::default(),
+            observer: None,
+        }
+    }
+}
+
+impl Settings {
+    /// For a server behind this Service; its ring is the Secret `NAME-ring` beside it.
+    #[must_use]
+    pub fn for_service(service: NamespacedName) -> Self {
+        let secret =
+            NamespacedName { namespace: service.namespace.clone(), name: format!("{}-ring", service.name) };
+        Self { service: Some(service), secret: Some(secret), ..Self::default() }
+    }
+
+    /// Every name that the certificate is for, the Service's first.
+    #[must_use]
+    pub fn all_names(&self) -> Vec<String> {
+        let service = self.service.iter().flat_map(|NamespacedName { namespace, name }| {
+            let short = format!("{name}.{namespace}.svc");
+            let long = format!("{short}.{}", self.cluster_domain);
+            [short, long]
+        });
+        service.chain(self.names.iter().cloned()).collect()
+    }
+}

@@ -1,0 +1,71 @@
+//! What an identity tells about itself.
+
+use std::time::SystemTime;
+
+use crate::RegistrationName;
+
+/// The state of an identity at one moment, for readiness, metrics and people. No keys, no certificates.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Status {
+    /// What readiness waits for, in words. [`None`] when ready; once ready, only the want of any unexpired leaf changes
+    /// that (ROTATION: rule E1).
+    pub waiting_for: Option<String>,
+    /// The end of the leaf that is presented.
+    pub leaf_not_after: Option<SystemTime>,
+    /// Every CA of the bundle.
+    pub authorities: Vec<AuthorityStatus>,
+    /// The ring's generation, where there is a ring.
+    pub generation: Option<u64>,
+    /// Every registered configuration.
+    pub registrations: Vec<RegistrationStatus>,
+    /// Seconds that the API server's clock is ahead of ours.
+    pub clock_skew: i64,
+    /// Why something that is due does not happen: `hold`, `clock`, `denied`, `newer_schema` or `ring_write`.
+    pub blocked: Option<&'static str>,
+}
+
+/// One CA of the bundle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuthorityStatus {
+    /// What it is there for.
+    pub role: Role,
+    /// The end of its validity.
+    pub not_after: SystemTime,
+}
+
+/// What a CA is there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Role {
+    /// Signs.
+    Active,
+    /// Will sign.
+    Next,
+    /// Has signed.
+    Retired,
+    /// Signs elsewhere, or did.
+    Foreign,
+}
+
+/// One registered configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegistrationStatus {
+    /// Which.
+    pub registration: RegistrationName,
+    /// Whether it was last seen with the ring's bundle.
+    pub in_sync: bool,
+}
+
+impl Role {
+    /// As in metrics.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Next => "next",
+            Self::Retired => "retired",
+            Self::Foreign => "foreign",
+        }
+    }
+}
