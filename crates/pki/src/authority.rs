@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair,
-    KeyUsagePurpose, SanType,
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, GeneralSubtree, IsCa, Issuer,
+    KeyIdMethod, KeyPair, KeyUsagePurpose, NameConstraints, SanType,
 };
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
 use time::OffsetDateTime;
 use zeroize::Zeroizing;
 
+use crate::algorithm::Algorithm;
 use crate::certificate::Certificate;
 use crate::{AuthorityError, Leaf, bundle, verify};
 
@@ -32,7 +33,8 @@ impl Authority {
     /// # Errors
     /// A validity outside what certificates can hold.
     pub fn new(common_name: &str, now: UnixTime, life: Duration) -> Result<Self, AuthorityError> {
-        let authority = Self::make(common_name, earlier(now), later(now, life), |_| {})?;
+        let validity = (earlier(now), later(now, life));
+        let authority = Self::make(common_name, Algorithm::default(), validity, |_| {})?;
         // A CA that cannot sign an acceptable leaf is never handed out.
         authority.issue(&["localhost"], now, life)?;
         Ok(authority)
@@ -41,11 +43,11 @@ impl Authority {
     /// The form that all our CAs have; `shape` may add to it.
     pub(crate) fn make(
         common_name: &str,
-        not_before: UnixTime,
-        not_after: UnixTime,
+        algorithm: Algorithm,
+        (not_before, not_after): (UnixTime, UnixTime),
         shape: impl FnOnce(&mut CertificateParams),
     ) -> Result<Self, AuthorityError> {
-        let key = generate_key()?;
+        let key = algorithm.generate()?;
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, common_name);
         // One CA below it, so that a successor can be cross-signed (RFC 5280 4.2.1.9).
@@ -94,6 +96,7 @@ impl Authority {
         if let Some(identifier) = stored.key_identifier() {
             params.key_identifier_method = KeyIdMethod::PreSpecified(identifier);
         }
+        params.name_constraints = constraints(&stored.domains());
         // A certificate made of the same parts shows whether they are the same parts.
         let twin = params.self_signed(&*key).map_err(signing)?;
         let twin = Certificate::read(twin.der()).ok_or(AuthorityError::Certificate)?;
@@ -131,7 +134,8 @@ impl Authority {
         self.not_after
     }
 
-    /// Signs a serving certificate for DNS names and IP addresses, with a new P-256 key: `serverAuth`, no CA, valid
+    /// Signs a serving certificate for DNS names and IP addresses, with a new key of the CA's
+    /// algorithm (P-256 below a CA that is not ECDSA): `serverAuth`, no CA, valid
     /// from an hour before `now` until `life` after it or until the CA ends. It is verified before it is handed out.
     ///
     /// # Errors
@@ -153,7 +157,7 @@ impl Authority {
         not_after: UnixTime,
         cross: Option<&CertificateDer<'static>>,
     ) -> Result<Leaf, AuthorityError> {
-        let key = generate_key()?;
+        let key = Algorithm::below(&self.key).generate()?;
         let (not_before, not_after) = (earlier(now), not_after.min(self.not_after));
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, "vestibule serving certificate");
@@ -179,8 +183,11 @@ impl Authority {
     }
 }
 
-fn generate_key() -> Result<Zeroizing<KeyPair>, AuthorityError> {
-    KeyPair::generate().map(Zeroizing::new).map_err(signing)
+/// A CA confined to domains; to none, if none is given.
+pub(crate) fn constraints(domains: &[String]) -> Option<NameConstraints> {
+    let permitted_subtrees: Vec<_> = domains.iter().cloned().map(GeneralSubtree::DnsName).collect();
+    (!permitted_subtrees.is_empty())
+        .then_some(NameConstraints { permitted_subtrees, excluded_subtrees: Vec::new() })
 }
 
 fn subject_alternative_names(names: &[impl AsRef<str>]) -> Result<Vec<SanType>, AuthorityError> {

@@ -1,5 +1,7 @@
 //! What webpki keeps to itself or does not ask of a trust anchor, and Go does.
 
+mod constraint;
+
 use rcgen::{DistinguishedName, DnType, DnValue};
 use rustls_pki_types::{CertificateDer, UnixTime};
 use x509_cert::Certificate as X509;

@@ -19,6 +19,7 @@ mod policy;
 mod step;
 mod stored;
 
+pub use crate::algorithm::{Algorithm, AlgorithmError};
 pub use action::{Action, Blocked};
 pub use carry_out::carry_out;
 pub use change::{Change, Fresh};
@@ -26,7 +27,7 @@ pub use error::{Problem, RingError};
 pub use facts::{AuthorityFacts, AuthorityState, Bridge, CaId, Facts, Lineage, Request, RingFacts};
 pub use key_source::KeySource;
 pub use moment::Moment;
-pub use observations::{Configuration, LeafFacts, Mark, Observations};
+pub use observations::{Configuration, LeafFacts, Mark, Observations, Seen};
 pub use policy::{Policy, Rule};
 pub use step::step;
 pub use stored::{Ring, read_bundle};

@@ -1,6 +1,6 @@
 //! What a replica does: the carrier, as small as it can be.
 
-use vestibule_pki::ring::{Action, Change, Facts, Policy, RingFacts, Rule, step};
+use vestibule_pki::ring::{Action, Change, Facts, Policy, RingFacts, Rule, Seen, step};
 
 use crate::{Published, Replica, World};
 
@@ -46,7 +46,8 @@ impl World {
         if replica.versions.get(object)? + 1 < found.version {
             replica.seen.configuration_missed(object);
         }
-        let what = (&newest.bundle, newest.mark, Some(newest.changed));
+        let (mark, changed) = (newest.mark, Some(newest.changed));
+        let what = Seen { bundle: &newest.bundle, mark, changed, untidy: false };
         replica.seen.configuration_seen(object, what, clock, policy);
         *replica.versions.get_mut(object)? = found.version;
         Some(())

@@ -26,7 +26,7 @@ pub fn carry_out(
     // What signs no more is erased here, when its signer is dropped.
     let signs = [next.facts.active(), next.facts.next()].map(|ca| ca.map(|ca| ca.id));
     next.signers.retain(|id, _| signs.contains(&Some(*id)));
-    next.check(&keys.probe(), now, policy)?;
+    next.check(now, policy)?;
     Ok(next)
 }
 
@@ -64,7 +64,7 @@ impl Ring {
     }
 
     /// Every chain that the ring will give, as a client with its bundle would see it.
-    fn check(&self, name: &str, now: Moment, policy: &Policy) -> Result<(), RingError> {
+    fn check(&self, now: Moment, policy: &Policy) -> Result<(), RingError> {
         let signing = [self.facts.active(), self.facts.next()];
         for ca in signing.into_iter().flatten() {
             let trusts = |issuer| self.facts.authority(issuer).is_some();
@@ -75,8 +75,9 @@ impl Ring {
                 renew: now,
                 not_after: now.plus(policy.leaf_life),
             };
-            let probe = self.sign(&leaf, &[name], now)?;
-            crate::verify(&self.bundle_pem(), &probe.chain, &[name], unix(now))?;
+            let names = [self.probe(ca.id)];
+            let probe = self.sign(&leaf, &names, now)?;
+            crate::verify(&self.bundle_pem(), &probe.chain, &names, unix(now))?;
         }
         Ok(())
     }

@@ -40,6 +40,17 @@ pub enum Change {
     Revoke,
 }
 
+impl Change {
+    /// Whether it may wait a little, so that not all replicas try at once. The others mend something.
+    #[must_use]
+    pub fn is_planned(&self) -> bool {
+        match self {
+            Self::Hold(_) | Self::Promote | Self::Remove(_) => true,
+            Self::Create { .. } | Self::Restore { .. } | Self::Graft { .. } | Self::Revoke => false,
+        }
+    }
+}
+
 /// Where new names come from: drawn by chance in life, counted in a model.
 pub trait Fresh {
     /// A new CA, valid for that long. [`None`] if none can be made.

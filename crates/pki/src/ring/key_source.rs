@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use rcgen::{DnType, GeneralSubtree, NameConstraints, SerialNumber};
+use rcgen::{DnType, SerialNumber};
 use rustls_pki_types::CertificateDer;
 
-use crate::authority::earlier;
+use crate::algorithm::Algorithm;
+use crate::authority::{constraints, earlier};
 use crate::ring::stored::{random, unix};
 use crate::ring::{CaId, Fresh, Lineage, Moment};
 use crate::{Authority, AuthorityError};
@@ -14,6 +15,7 @@ use crate::{Authority, AuthorityError};
 pub struct KeySource {
     organisation: String,
     domains: Vec<String>,
+    algorithm: Algorithm,
     known: BTreeMap<CaId, CertificateDer<'static>>,
     pub(super) made: BTreeMap<CaId, Authority>,
     pub(super) failure: Option<AuthorityError>,
@@ -21,11 +23,13 @@ pub struct KeySource {
 
 impl KeySource {
     /// CAs of this organisation, which may sign for names within these domains only (`demo.svc`); without any, for all.
+    /// What it says holds for CAs that are made from now on: those of a stored ring stay as they are.
     #[must_use]
-    pub fn new(organisation: &str, domains: &[impl AsRef<str>]) -> Self {
+    pub fn new(organisation: &str, domains: &[impl AsRef<str>], algorithm: Algorithm) -> Self {
         Self {
             organisation: organisation.to_owned(),
             domains: domains.iter().map(|domain| domain.as_ref().to_owned()).collect(),
+            algorithm,
             known: BTreeMap::new(),
             made: BTreeMap::new(),
             failure: None,
@@ -41,11 +45,6 @@ impl KeySource {
         self.known.get(&id)
     }
 
-    /// A probe's name that every CA made here may sign.
-    pub(super) fn probe(&self) -> String {
-        self.domains.first().map_or_else(|| "localhost".to_owned(), |domain| format!("probe.{domain}"))
-    }
-
     fn make(&mut self, now: Moment, not_after: Moment) -> Result<CaId, AuthorityError> {
         // 127 bits: positive, and of one length.
         let mut serial = random::<16>()?;
@@ -53,13 +52,12 @@ impl KeySource {
         let name: String = serial.iter().skip(1).take(6).map(|byte| format!("{byte:02x}")).collect();
         let name = format!("{} CA {name}", self.organisation);
         let organisation = self.organisation.clone();
-        let subtrees: Vec<_> = self.domains.iter().cloned().map(GeneralSubtree::DnsName).collect();
-        let authority = Authority::make(&name, earlier(unix(now)), unix(not_after), |params| {
+        let validity = (earlier(unix(now)), unix(not_after));
+        let authority = Authority::make(&name, self.algorithm, validity, |params| {
             params.distinguished_name.push(DnType::OrganizationName, organisation);
             params.serial_number = Some(SerialNumber::from_slice(&serial));
             params.use_authority_key_identifier_extension = true;
-            params.name_constraints = (!subtrees.is_empty())
-                .then_some(NameConstraints { permitted_subtrees: subtrees, excluded_subtrees: Vec::new() });
+            params.name_constraints = constraints(&self.domains);
         })?;
         let certificate = authority.certificate_der()?;
         let id = CaId::of(&certificate);

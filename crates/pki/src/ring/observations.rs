@@ -30,12 +30,27 @@ pub struct Configuration {
     pub mark: Option<Mark>,
     /// When its mark last changed, by the API server's clock. [`None`] if the object was not found.
     pub changed: Option<Moment>,
+    /// Whether its entries differ from each other, or hold more than the canonical PEM of their certificates.
+    pub untidy: bool,
     /// When it was last read, or the watch last said that nothing changed.
     pub read: Moment,
     /// Whether the ring was read after that (rule W2).
     pub ring_read_since: bool,
     /// Whether our last attempt to write it was refused for good.
     pub denied: bool,
+}
+
+/// One look at a configuration.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// The CAs that every one of its entries trusts.
+    pub bundle: &'a BTreeSet<CaId>,
+    /// The ring that its annotations name.
+    pub mark: Option<Mark>,
+    /// When its mark last changed, by the API server's clock. [`None`] if the object was not found.
+    pub changed: Option<Moment>,
+    /// Whether its entries differ from each other, or hold more than the canonical PEM of their certificates.
+    pub untidy: bool,
 }
 
 /// The ring whose bundle a configuration holds.
@@ -94,19 +109,14 @@ impl Observations {
         self.memory = Some(facts.clone());
     }
 
-    /// A configuration was read, or an event of its watch came. `changed` is [`None`] if there is no such object.
-    pub fn configuration_seen(
-        &mut self,
-        position: usize,
-        (bundle, mark, changed): (&BTreeSet<CaId>, Option<Mark>, Option<Moment>),
-        now: Moment,
-        policy: &Policy,
-    ) {
+    /// A configuration was read, or an event of its watch came.
+    pub fn configuration_seen(&mut self, position: usize, seen: Seen<'_>, now: Moment, policy: &Policy) {
         let now = self.corrected(now, policy);
         if let Some(configuration) = self.configurations.get_mut(position) {
             let since = |id| configuration.bundle.get(id).copied().unwrap_or(now);
-            configuration.bundle = bundle.iter().map(|id| (*id, since(id))).collect();
-            (configuration.mark, configuration.changed) = (mark, changed);
+            configuration.bundle = seen.bundle.iter().map(|id| (*id, since(id))).collect();
+            (configuration.mark, configuration.changed) = (seen.mark, seen.changed);
+            configuration.untidy = seen.untidy;
             (configuration.read, configuration.ring_read_since) = (now, false);
         }
     }
@@ -146,6 +156,7 @@ impl Configuration {
             bundle: BTreeMap::new(),
             mark: None,
             changed: None,
+            untidy: false,
             read: Moment(0),
             ring_read_since: false,
             denied: false,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use aws_lc_rs::digest::{SHA256, digest};
 use rustls_pki_types::{CertificateDer, UnixTime};
 
+use crate::certificate::Certificate;
 use crate::ring::{CaId, Facts, LeafFacts, Moment, RingError};
 use crate::{Authority, AuthorityError, Leaf, bundle};
 
@@ -45,11 +46,38 @@ impl Ring {
         let signer = self.signers.get(&leaf.issuer).ok_or(RingError::Unknown(leaf.issuer))?;
         let cross = leaf.bridge.and_then(|_| self.crosses.get(&leaf.issuer));
         let signed = signer.issue_with(names, unix(now), unix(leaf.not_after), cross)?;
-        if let (Some(bridge), Some(_)) = (leaf.bridge, cross) {
-            let predecessor = self.certificates.get(&bridge).ok_or(RingError::Unknown(bridge))?;
+        // A predecessor that was removed is trusted by configurations that were not reached; its cross was verified when
+        // it was made.
+        let predecessor = cross.and(leaf.bridge).and_then(|bridge| self.certificates.get(&bridge));
+        if let Some(predecessor) = predecessor {
             crate::verify(&bundle::pem(predecessor), &signed.chain, names, unix(now))?;
         }
         Ok(signed)
+    }
+
+    /// Whether the name constraints of the active CA, and of the predecessor that crossed it, permit this DNS name or IP
+    /// address. A leaf with one other name is refused whole by Go: leave such names out.
+    #[must_use]
+    pub fn permits(&self, name: &str) -> bool {
+        self.facts.active().is_some_and(|active| self.permits_below(active.id, name))
+    }
+
+    fn permits_below(&self, id: CaId, name: &str) -> bool {
+        let bridge = self.facts.authority(id).and_then(|ca| ca.bridge);
+        let chain = [Some(id), bridge.map(|bridge| bridge.issuer)];
+        let mut certificates = chain.into_iter().flatten().filter_map(|id| self.certificates.get(&id));
+        certificates.all(|der| Certificate::read(der).is_some_and(|certificate| certificate.permits(name)))
+    }
+
+    /// A name that this CA may sign, whatever the names of today are.
+    pub(super) fn probe(&self, id: CaId) -> String {
+        let certificate = self.certificates.get(&id).and_then(Certificate::read);
+        let domains = certificate.map(|certificate| certificate.domains()).unwrap_or_default();
+        let mut names = domains.iter().map(|domain| format!("probe.{}", domain.trim_start_matches('.')));
+        names
+            .find(|name| self.permits_below(id, name))
+            // Two CAs without a common domain still agree on addresses, which neither constrains.
+            .unwrap_or_else(|| "127.0.0.1".to_owned())
     }
 }
 

@@ -7,7 +7,7 @@ const NOW: Moment = Moment(1_800_000_000);
 const NAMES: [&str; 2] = ["hooks.demo.svc", "hooks.demo.svc.cluster.local"];
 
 fn keys() -> KeySource {
-    KeySource::new("vestibule", &["demo.svc", "demo.svc.cluster.local"])
+    KeySource::new("vestibule", &["demo.svc", "demo.svc.cluster.local"], Algorithm::P256)
 }
 
 fn created() -> Ring {

@@ -24,7 +24,8 @@ impl Around<'_> {
         let mark = Mark { lineage: facts.lineage, generation: facts.generation };
         // An object that is not there cannot be written.
         configuration.changed.is_some()
-            && (configuration.mark != Some(mark)
+            && (configuration.untidy
+                || configuration.mark != Some(mark)
                 || !configuration.trusted().eq(facts.authorities.iter().map(|ca| ca.id)))
     }
 }

@@ -31,7 +31,8 @@ impl Cluster {
         policy.leaf_life = Duration::from_secs(7 * 86_400);
         let now = Moment(1_000_000_000);
         let mut seen = Observations::new(1);
-        seen.configuration_seen(0, (&BTreeSet::new(), None, Some(Moment(0))), now, &policy);
+        let nothing = Seen { bundle: &BTreeSet::new(), mark: None, changed: Some(Moment(0)), untidy: false };
+        seen.configuration_seen(0, nothing, now, &policy);
         Self { ring: RingFacts::Absent, seen, policy, now, fresh: Counter(0), log: Vec::new() }
     }
 
@@ -75,7 +76,8 @@ impl Cluster {
             Action::ReadConfiguration(at) => {
                 let seen = &self.seen.configurations[*at];
                 let (bundle, mark, changed) = (seen.trusted().collect(), seen.mark, seen.changed);
-                self.seen.configuration_seen(*at, (&bundle, mark, changed), now, &policy);
+                let seen = Seen { bundle: &bundle, mark, changed, untidy: seen.untidy };
+                self.seen.configuration_seen(*at, seen, now, &policy);
             }
             Action::WriteRing(change) => {
                 let facts = change.apply(self.ring.facts(), now, &policy, &mut self.fresh).unwrap();
@@ -86,7 +88,8 @@ impl Cluster {
                 let facts = self.facts();
                 let mark = Mark { lineage: facts.lineage, generation: facts.generation };
                 let bundle = facts.trusted();
-                self.seen.configuration_seen(*at, (&bundle, Some(mark), Some(now)), now, &policy);
+                let seen = Seen { bundle: &bundle, mark: Some(mark), changed: Some(now), untidy: false };
+                self.seen.configuration_seen(*at, seen, now, &policy);
             }
             Action::SignLeaf(leaf) => self.seen.leaf = Some(leaf.clone()),
             Action::DropLeaf => self.seen.leaf = None,

@@ -1,0 +1,54 @@
+//! The names that a CA may sign.
+
+use std::net::IpAddr;
+
+use x509_cert::ext::pkix::NameConstraints;
+use x509_cert::ext::pkix::constraints::name::GeneralSubtree;
+use x509_cert::ext::pkix::name::GeneralName;
+
+use super::Certificate;
+
+impl Certificate {
+    /// Whether name constraints (RFC 5280 4.2.1.10) leave this DNS name or IP address to the CA. Constraints of
+    /// addresses are taken to forbid every address: our CAs have none.
+    pub(crate) fn permits(&self, name: &str) -> bool {
+        let Ok(found) = self.0.tbs_certificate().get_extension::<NameConstraints>() else { return false };
+        let Some((_, constraints)) = found else { return true };
+        let permitted = constraints.permitted_subtrees.unwrap_or_default();
+        let excluded = constraints.excluded_subtrees.unwrap_or_default();
+        if name.parse::<IpAddr>().is_ok() {
+            return !permitted.iter().chain(&excluded).any(is_address);
+        }
+        let mut domains = permitted.iter().filter_map(domain).peekable();
+        let inside = domains.peek().is_none() || domains.any(|domain| is_within(name, domain));
+        inside && !excluded.iter().filter_map(domain).any(|domain| is_within(name, domain))
+    }
+
+    /// The domains that it is confined to; none if it may sign for all.
+    pub(crate) fn domains(&self) -> Vec<String> {
+        let found = self.0.tbs_certificate().get_extension::<NameConstraints>().ok().flatten();
+        let permitted = found.and_then(|(_, constraints)| constraints.permitted_subtrees);
+        permitted.iter().flatten().filter_map(domain).map(str::to_owned).collect()
+    }
+}
+
+fn domain(subtree: &GeneralSubtree) -> Option<&str> {
+    match &subtree.base {
+        GeneralName::DnsName(domain) => Some(domain.as_str()),
+        _ => None,
+    }
+}
+
+fn is_address(subtree: &GeneralSubtree) -> bool {
+    matches!(subtree.base, GeneralName::IpAddress(_))
+}
+
+/// A domain is within itself; `.domain` has only what is below it.
+fn is_within(name: &str, domain: &str) -> bool {
+    let (name, domain) = (name.to_ascii_lowercase(), domain.to_ascii_lowercase());
+    match name.strip_suffix(&domain) {
+        Some("") => true,
+        Some(rest) => domain.is_empty() || domain.starts_with('.') || rest.ends_with('.'),
+        None => false,
+    }
+}
