@@ -8,7 +8,7 @@ pub use self::clients::Namespace;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::access::Access;
+use crate::api_server::ApiServer;
 use crate::marker::Markers;
 use crate::network::Network;
 use crate::watchdog::Watchdog;
@@ -24,7 +24,8 @@ pub struct Environment {
     // Declared first: the processes end before anything else goes.
     watchdog: Watchdog,
     folder: PathBuf,
-    pub(crate) admin: Access,
+    first: ApiServer,
+    second: Option<ApiServer>,
     pub(crate) network: Network,
     pub(crate) markers: Markers,
     numbers: AtomicUsize,
@@ -42,6 +43,7 @@ pub struct Environment {
 pub struct Options {
     pub(crate) api_server_flags: Vec<String>,
     pub(crate) external_names: bool,
+    pub(crate) second_api_server: bool,
 }
 
 impl Options {
@@ -58,12 +60,29 @@ impl Options {
         self.external_names = true;
         self
     }
+
+    /// Starts two API servers on one etcd: [`Environment::second`].
+    #[must_use]
+    pub fn second_api_server(mut self) -> Self {
+        self.second_api_server = true;
+        self
+    }
 }
 
 impl Environment {
     /// Where the API server listens: `https://127.x.y.1:PORT`.
     pub fn url(&self) -> &str {
-        self.admin.url()
+        self.first.url()
+    }
+
+    /// The first API server, which all else here speaks to.
+    pub fn api_server(&self) -> &ApiServer {
+        &self.first
+    }
+
+    /// The second API server, with [`Options::second_api_server`].
+    pub fn second(&self) -> Option<&ApiServer> {
+        self.second.as_ref()
     }
 
     /// Its folder: programs may write here, and it goes when the environment goes.
@@ -74,6 +93,16 @@ impl Environment {
     /// What the API server has written so far.
     pub fn api_server_log(&self) -> String {
         self.watchdog.log(start::API_SERVER)
+    }
+
+    /// What the second API server has written so far; nothing where there is none.
+    pub fn second_api_server_log(&self) -> String {
+        self.watchdog.log(start::SECOND_API_SERVER)
+    }
+
+    /// Every API server, the first first.
+    pub(crate) fn api_servers(&self) -> impl Iterator<Item = &ApiServer> {
+        std::iter::once(&self.first).chain(&self.second)
     }
 
     /// A number that this environment gave to nobody before.

@@ -3,20 +3,20 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
-use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams};
+use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use kube::discovery::{Scope, pinned_kind};
 use kube::{Api, Client};
 use serde_json::Value;
 
-use crate::access::Access;
+use crate::api_server::ApiServer;
 use crate::background::background;
 use crate::{Environment, Error, marker, poll};
 
 /// Webhook configurations that are live, until this is dropped or [uninstalled](Installed::uninstall).
 #[must_use = "the configurations are removed when this is dropped"]
 pub struct Installed {
-    admin: Access,
+    servers: Vec<ApiServer>,
     configurations: Vec<Configuration>,
 }
 
@@ -28,7 +28,7 @@ struct Configuration {
 }
 
 impl Environment {
-    /// Applies `objects` in their order, and returns when the API server acts on each of
+    /// Applies `objects` in their order, and returns when every API server acts on each of
     /// them: calls every hook of every webhook configuration, serves every custom resource.
     ///
     /// Each configuration gets one more hook, `is-ready.testenv.vestibule.dev`, which
@@ -41,11 +41,15 @@ impl Environment {
     /// [`Error::Api`] for an object that the API server refuses, [`Error::Late`] when it does not act on one.
     pub async fn install(&self, objects: impl IntoIterator<Item = Value>) -> Result<Installed, Error> {
         let client = self.admin()?;
-        let mut installed = Installed { admin: self.admin.clone(), configurations: Vec::new() };
+        let mut installed =
+            Installed { servers: self.api_servers().cloned().collect(), configurations: Vec::new() };
         for mut object in objects {
             let identity = Identity::of(&object)?;
             if !identity.is_webhook_configuration() {
                 apply(&client, &identity, &object).await?;
+                if identity.kind.kind == "CustomResourceDefinition" {
+                    wait_until_served(&installed.servers, &object).await?;
+                }
                 continue;
             }
             let marker = format!("m{}", self.number());
@@ -54,26 +58,20 @@ impl Environment {
             // Known before it is waited for: it goes also when the wait fails.
             installed.configurations.push(Configuration { name: identity.name, resource, marker });
         }
-        for configuration in &installed.configurations {
-            marker::wait(&client, &configuration.marker, true).await?;
-        }
+        wait(&installed.servers, &installed.configurations, true).await?;
         Ok(installed)
     }
 }
 
 impl Installed {
-    /// Removes the configurations, and returns when the API server no longer acts on them.
+    /// Removes the configurations, and returns when no API server acts on them any longer.
     ///
     /// # Errors
     /// [`Error::Api`] when it cannot be asked, [`Error::Late`] when it goes on.
     pub async fn uninstall(mut self) -> Result<(), Error> {
-        let client = self.admin.client()?;
         let configurations = std::mem::take(&mut self.configurations);
-        delete(&client, &configurations).await?;
-        for configuration in configurations {
-            marker::wait(&client, &configuration.marker, false).await?;
-        }
-        Ok(())
+        delete(&self.servers, &configurations).await?;
+        wait(&self.servers, &configurations, false).await
     }
 }
 
@@ -86,11 +84,9 @@ impl Drop for Installed {
             return;
         }
         let (done, wait) = mpsc::channel();
-        let admin = self.admin.clone();
+        let servers = std::mem::take(&mut self.servers);
         runtime.spawn(async move {
-            if let Ok(client) = admin.client() {
-                let _ = delete(&client, &configurations).await;
-            }
+            let _ = delete(&servers, &configurations).await;
             let _ = done.send(());
         });
         // The environment may be gone already, and the configurations with it.
@@ -98,7 +94,20 @@ impl Drop for Installed {
     }
 }
 
-async fn delete(client: &Client, configurations: &[Configuration]) -> Result<(), Error> {
+/// Waits until each configuration is `live` on each server, or is not.
+async fn wait(servers: &[ApiServer], configurations: &[Configuration], live: bool) -> Result<(), Error> {
+    for server in servers {
+        let client = server.admin()?;
+        for configuration in configurations {
+            marker::wait(&client, &configuration.marker, live).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn delete(servers: &[ApiServer], configurations: &[Configuration]) -> Result<(), Error> {
+    let Some(first) = servers.first() else { return Ok(()) };
+    let client = first.admin()?;
     for Configuration { name, resource, .. } in configurations {
         let api: Api<DynamicObject> = Api::all_with(client.clone(), resource);
         match api.delete(name, &DeleteParams::default()).await {
@@ -146,9 +155,6 @@ async fn apply(client: &Client, identity: &Identity, object: &Value) -> Result<A
     };
     let parameters = PatchParams::apply("testenv").force();
     api.patch(name, &parameters, &Patch::Apply(object)).await.map_err(Error::api(action()))?;
-    if kind.kind == "CustomResourceDefinition" {
-        wait_until_served(&api, name).await?;
-    }
     Ok(resource)
 }
 
@@ -161,13 +167,24 @@ fn add_hook(configuration: &mut Value, hook: Value) -> Result<(), Error> {
     Ok(())
 }
 
-async fn wait_until_served(definitions: &Api<DynamicObject>, name: &str) -> Result<(), Error> {
-    poll::until(&format!("custom resource {name} being served"), 20, async || {
-        let definition = definitions.get(name).await.map_err(Error::api(format!("read {name}")))?;
-        let conditions = definition.data.pointer("/status/conditions").and_then(Value::as_array);
-        let established = conditions
-            .is_some_and(|all| all.iter().any(|one| one["type"] == "Established" && one["status"] == "True"));
-        Ok(established.then_some(()))
-    })
-    .await
+async fn wait_until_served(servers: &[ApiServer], definition: &Value) -> Result<(), Error> {
+    let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let versions = definition.pointer("/spec/versions").and_then(Value::as_array);
+    let served = versions.into_iter().flatten().filter(|version| version["served"] == true);
+    let kinds = served.map(|version| {
+        let name = version["name"].as_str().unwrap_or_default();
+        GroupVersionKind::gvk(text("/spec/group"), name, text("/spec/names/kind"))
+    });
+    for kind in kinds {
+        for server in servers {
+            let client = server.admin()?;
+            poll::until(&format!("{} {} being served", kind.api_version(), kind.kind), 20, async || {
+                let Ok((resource, _)) = pinned_kind(&client, &kind).await else { return Ok(None) };
+                let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+                Ok(api.list(&ListParams::default().limit(1)).await.is_ok().then_some(()))
+            })
+            .await?;
+        }
+    }
+    Ok(())
 }

@@ -44,6 +44,7 @@
 //! 127.0.0.1 is local, and Services are of type ExternalName.
 
 mod access;
+mod api_server;
 mod background;
 mod binaries;
 mod certificate;
@@ -61,6 +62,7 @@ mod service;
 mod session;
 mod watchdog;
 
+pub use api_server::ApiServer;
 pub use binaries::Binaries;
 pub use environment::{Environment, Namespace, Options};
 pub use error::Error;

@@ -3,63 +3,59 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
-use k8s_openapi::api::core::v1::{Namespace as NamespaceObject, ServiceAccount};
+use k8s_openapi::api::core::v1::Namespace as NamespaceObject;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::PostParams;
 use kube::{Api, Client};
 
 use super::Environment;
 use crate::Error;
-use crate::access::Access;
+use crate::api_server::make_service_account;
 
 impl Environment {
-    /// A client of group `system:masters`, which may do everything and is never held back.
-    ///
-    /// It does not try again by itself, so that a test sees each answer.
+    /// [`ApiServer::admin`](crate::ApiServer::admin) of the first API server.
     ///
     /// # Errors
     /// [`Error::Api`] when there is no runtime to live in.
     pub fn admin(&self) -> Result<Client, Error> {
-        self.admin.client()
+        self.first.admin()
     }
 
-    /// A client of the ordinary user `name`, who may do what RBAC objects grant, and nothing else.
+    /// [`ApiServer::user`](crate::ApiServer::user) of the first API server.
     ///
     /// # Errors
     /// As [`Environment::admin`].
     pub fn user(&self, name: &str) -> Result<Client, Error> {
-        self.admin.as_user(name).client()
+        self.first.user(name)
     }
 
-    /// A client of a ServiceAccount, which is made when there is none, by a token of one hour.
+    /// [`ApiServer::service_account`](crate::ApiServer::service_account) of the first API server.
     ///
     /// # Errors
     /// [`Error::Api`] when the API server gives no token.
     pub async fn service_account(&self, namespace: &str, name: &str) -> Result<Client, Error> {
-        self.service_account_access(namespace, name).await?.client()
+        self.first.service_account(namespace, name).await
     }
 
-    /// A file that any other program can use as its kubeconfig; admin's.
+    /// A file that any other program can use as its kubeconfig; admin's, of the first API server.
     pub fn kubeconfig(&self) -> PathBuf {
         self.folder.join("kubeconfig")
     }
 
-    /// The same for the ordinary user `name`.
+    /// [`ApiServer::user_kubeconfig`](crate::ApiServer::user_kubeconfig) of the first API server.
     ///
     /// # Errors
     /// [`Error::File`] when it cannot be written.
     pub fn user_kubeconfig(&self, name: &str) -> Result<PathBuf, Error> {
-        self.write_kubeconfig(&format!("user-{name}"), &self.admin.as_user(name))
+        self.first.user_kubeconfig(name)
     }
 
-    /// The same for a ServiceAccount, as in [`Environment::service_account`].
+    /// [`ApiServer::service_account_kubeconfig`](crate::ApiServer::service_account_kubeconfig) of the first API server.
     ///
     /// # Errors
     /// [`Error::Api`] when the API server gives no token, [`Error::File`] when the file cannot be written.
     pub async fn service_account_kubeconfig(&self, namespace: &str, name: &str) -> Result<PathBuf, Error> {
-        let access = self.service_account_access(namespace, name).await?;
-        self.write_kubeconfig(&format!("{namespace}-{name}"), &access)
+        self.first.service_account_kubeconfig(namespace, name).await
     }
 
     /// A new namespace with `labels` and, as ServiceAccount admission asks for it, the ServiceAccount `default`.
@@ -67,6 +63,7 @@ impl Environment {
     /// # Errors
     /// [`Error::Api`] when it cannot be made.
     pub async fn namespace(&self, labels: &[(&str, &str)]) -> Result<Namespace, Error> {
+        let client = self.admin()?;
         let labels = labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         let object = NamespaceObject {
             metadata: ObjectMeta {
@@ -76,43 +73,11 @@ impl Environment {
             },
             ..NamespaceObject::default()
         };
-        let namespaces: Api<NamespaceObject> = Api::all(self.admin()?);
+        let namespaces: Api<NamespaceObject> = Api::all(client.clone());
         let made = namespaces.create(&PostParams::default(), &object).await;
         let name = made.map_err(Error::api("create a namespace"))?.metadata.name.unwrap_or_default();
-        self.make_service_account(&name, "default").await?;
+        make_service_account(&client, &name, "default").await?;
         Ok(Namespace { name })
-    }
-
-    async fn service_account_access(&self, namespace: &str, name: &str) -> Result<Access, Error> {
-        let accounts = self.make_service_account(namespace, name).await?;
-        let request = TokenRequest {
-            spec: Some(TokenRequestSpec { expiration_seconds: Some(3600), ..TokenRequestSpec::default() }),
-            ..TokenRequest::default()
-        };
-        let answer: TokenRequest = accounts
-            .create_subresource("token", name, &PostParams::default(), &request)
-            .await
-            .map_err(Error::api(format!("get a token for ServiceAccount {namespace}/{name}")))?;
-        let token = answer.status.and_then(|status| status.token);
-        Ok(self.admin.with_token(token.unwrap_or_default()))
-    }
-
-    async fn make_service_account(&self, namespace: &str, name: &str) -> Result<Api<ServiceAccount>, Error> {
-        let accounts: Api<ServiceAccount> = Api::namespaced(self.admin()?, namespace);
-        let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
-        let account = ServiceAccount { metadata, ..ServiceAccount::default() };
-        match accounts.create(&PostParams::default(), &account).await {
-            Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(accounts),
-            Err(source) => Err(Error::api(format!("create ServiceAccount {namespace}/{name}"))(source)),
-            Ok(_) => Ok(accounts),
-        }
-    }
-
-    fn write_kubeconfig(&self, name: &str, access: &Access) -> Result<PathBuf, Error> {
-        let path = self.folder.join(format!("kubeconfig-{}", name.replace('/', "-")));
-        std::fs::write(&path, access.kubeconfig().to_string())
-            .map_err(|source| Error::file("write", &path, source))?;
-        Ok(path)
     }
 }
 

@@ -11,6 +11,7 @@ use kube::Api;
 use super::{Environment, Options};
 use crate::Error;
 use crate::access::Access;
+use crate::api_server::ApiServer;
 use crate::binaries::Binaries;
 use crate::certificate::{Certificate, TokenKey};
 use crate::log::tail;
@@ -20,6 +21,7 @@ use crate::poll;
 use crate::watchdog::Watchdog;
 
 pub(super) const API_SERVER: &str = "kube-apiserver";
+pub(super) const SECOND_API_SERVER: &str = "kube-apiserver-2";
 const ETCD: &str = "etcd";
 
 /// Known only to this machine: the token opens a server on a loopback address.
@@ -44,7 +46,7 @@ impl Environment {
         })??;
         let (network, claim) =
             if options.external_names { Network::without_cluster_ips() } else { Network::claim() };
-        let [etcd_port, peer_port, api_port] = network.free_ports()?;
+        let [etcd_port, peer_port, api_port, second_port] = network.free_ports()?;
         let address = network.address();
 
         let folder = new_folder()?;
@@ -58,36 +60,49 @@ impl Environment {
 
         let certificate = Certificate::for_names(&[address.to_string(), "localhost".to_owned()])?;
         write_files(&folder, &certificate)?;
-        let mut flags = api_server_flags(&folder, &etcd_url, &network, api_port);
-        flags.extend_from_slice(&options.api_server_flags);
-        watchdog.start(API_SERVER, &binaries.kube_apiserver, &flags)?;
+        let server = |name: &str, port: u16| {
+            let url = format!("https://{address}:{port}");
+            ApiServer::new(name, &folder, Access::new(url, &certificate.authority, ADMIN_TOKEN.to_owned()))
+        };
+        let start = |watchdog: &mut Watchdog, program: &str, etcd_url: &str, port: u16| {
+            let mut flags = api_server_flags(&folder, etcd_url, &network, port);
+            flags.extend_from_slice(&options.api_server_flags);
+            watchdog.start(program, &binaries.kube_apiserver, &flags)
+        };
+        start(&mut watchdog, API_SERVER, &etcd_url, api_port)?;
+        let first = server("first", api_port);
+        let second = if options.second_api_server {
+            start(&mut watchdog, SECOND_API_SERVER, &etcd_url, second_port)?;
+            Some(server("second", second_port))
+        } else {
+            None
+        };
 
-        let admin = Access::new(
-            format!("https://{address}:{api_port}"),
-            &certificate.authority,
-            ADMIN_TOKEN.to_owned(),
-        );
-        write(&folder.join("kubeconfig"), &admin.kubeconfig().to_string())?;
+        write(&folder.join("kubeconfig"), &first.access().kubeconfig().to_string())?;
         let markers = Markers::start()?;
-        let environment = Self { watchdog, folder, admin, network, markers, numbers: AtomicUsize::new(0) };
-        environment.wait_until_ready().await?;
+        let numbers = AtomicUsize::new(0);
+        let environment = Self { watchdog, folder, first, second, network, markers, numbers };
+        environment.wait_until_ready(API_SERVER, &environment.first).await?;
+        if let Some(second) = &environment.second {
+            environment.wait_until_ready(SECOND_API_SERVER, second).await?;
+        }
         environment.markers.prepare(&environment.admin()?).await?;
         Ok(environment)
     }
 
-    async fn wait_until_ready(&self) -> Result<(), Error> {
-        let client = self.admin()?;
+    async fn wait_until_ready(&self, program: &str, server: &ApiServer) -> Result<(), Error> {
+        let client = server.admin()?;
         let namespaces: Api<Namespace> = Api::all(client.clone());
-        let ready = poll::until("kube-apiserver being ready", 60, async || {
-            if let Some(program) = [ETCD, API_SERVER].into_iter().find(|program| self.watchdog.ended(program))
-            {
+        let what = format!("{program} being ready");
+        let ready = poll::until(&what, 60, async || {
+            if let Some(program) = [ETCD, program].into_iter().find(|program| self.watchdog.ended(program)) {
                 return Err(self.failed(program, format!("{program} ended at once")));
             }
             let ready = client.request_text(readiness()).await.is_ok();
             Ok((ready && namespaces.get("default").await.is_ok()).then_some(()))
         });
         ready.await.map_err(|error| match error {
-            late @ Error::Late { .. } => self.failed(API_SERVER, late.to_string()),
+            late @ Error::Late { .. } => self.failed(program, late.to_string()),
             other => other,
         })
     }

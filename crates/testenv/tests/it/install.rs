@@ -5,7 +5,7 @@ use kube::{Api, Client};
 use serde_json::json;
 use vestibule_testenv::{Answer, Recorder, shared_or_skip};
 
-use crate::objects::configuration;
+use crate::objects::{configuration, doors};
 
 #[tokio::test]
 async fn an_installed_hook_is_called_for_the_very_next_object() {
@@ -49,20 +49,7 @@ async fn a_dropped_installation_is_removed() {
 #[tokio::test]
 async fn custom_resources_can_be_used_at_once() {
     let Some(env) = shared_or_skip().await else { return };
-    let definition = json!({
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": { "name": "doors.testenv.example.dev" },
-        "spec": {
-            "group": "testenv.example.dev",
-            "scope": "Cluster",
-            "names": { "plural": "doors", "kind": "Door" },
-            "versions": [{
-                "name": "v1", "served": true, "storage": true,
-                "schema": { "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } },
-            }],
-        },
-    });
+    let definition = doors("testenv.example.dev");
     let door = json!({ "apiVersion": "testenv.example.dev/v1", "kind": "Door", "metadata": { "name": "front" }, "open": true });
     let _installed = env.install([definition, door]).await.unwrap();
 

@@ -5,5 +5,6 @@ mod environment;
 mod install;
 mod killed;
 mod objects;
+mod second;
 mod service;
 mod session;

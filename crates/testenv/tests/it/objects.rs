@@ -1,5 +1,11 @@
 //! Objects that several tests need.
 
+use std::path::Path;
+
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
+use kube::api::PostParams;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Client, Config};
 use serde_json::{Value, json};
 
 /// A configuration with one hook for the ConfigMaps of `namespace`, at `client_config`.
@@ -20,4 +26,38 @@ pub(crate) fn configuration(kind: &str, name: &str, namespace: &str, client_conf
             "admissionReviewVersions": ["v1"],
         }],
     })
+}
+
+/// A CustomResourceDefinition of `Door` in `group`, of one version, without a schema.
+pub(crate) fn doors(group: &str) -> Value {
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": { "name": format!("doors.{group}") },
+        "spec": {
+            "group": group,
+            "scope": "Cluster",
+            "names": { "plural": "doors", "kind": "Door" },
+            "versions": [{
+                "name": "v1", "served": true, "storage": true,
+                "schema": { "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } },
+            }],
+        },
+    })
+}
+
+/// A client of what a kubeconfig names, and where that is.
+pub(crate) async fn client_of(kubeconfig: &Path) -> (String, Client) {
+    let kubeconfig = Kubeconfig::read_from(kubeconfig).unwrap();
+    let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
+    config.default_retry = false;
+    (config.cluster_url.to_string(), Client::try_from(config).unwrap())
+}
+
+/// Where a kubeconfig leads, and as whom.
+pub(crate) async fn who_am_i(kubeconfig: &Path) -> (String, String) {
+    let (url, client) = client_of(kubeconfig).await;
+    let review: SelfSubjectReview =
+        Api::all(client).create(&PostParams::default(), &SelfSubjectReview::default()).await.unwrap();
+    (url, review.status.unwrap().user_info.unwrap().username.unwrap())
 }
