@@ -7,13 +7,13 @@ use rcgen::{
     KeyIdMethod, KeyPair, KeyUsagePurpose, NameConstraints, SanType,
 };
 use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
+use rustls_pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
 use time::OffsetDateTime;
 use zeroize::Zeroizing;
 
 use crate::algorithm::Algorithm;
 use crate::certificate::Certificate;
-use crate::{AuthorityError, Leaf, bundle, verify};
+use crate::{AuthorityError, Leaf, bundle, key, verify};
 
 /// How long before "now" a certificate begins to be valid: clocks of a cluster differ.
 const BACKDATED: Duration = Duration::from_secs(60 * 60);
@@ -86,9 +86,7 @@ impl Authority {
             _ => return Err(AuthorityError::Certificate),
         };
         let stored = Certificate::read(&der).ok_or(AuthorityError::Certificate)?;
-        let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|_| AuthorityError::Key)?;
-        let key = Zeroizing::new(key);
-        let key = Zeroizing::new(KeyPair::try_from(&*key).map_err(|_| AuthorityError::Key)?);
+        let key = key::read(key).and_then(|key| key::pair(&key)).ok_or(AuthorityError::Key)?;
 
         let mut params = CertificateParams::default();
         params.distinguished_name = stored.distinguished_name().ok_or(AuthorityError::Subject)?;

@@ -1,10 +1,66 @@
 //! Reading a CA bundle with Go's leniency and its one trap.
 
+use std::collections::BTreeMap;
+
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 use x509_cert::der::pem::{LineEnding, encode_string};
 
 use crate::VerifyError;
+use crate::certificate::Certificate;
+use crate::ring::CaId;
+
+/// No CA comes near; a larger one cannot be carried over into a Secret of 1 MiB.
+const CERTIFICATE_LIMIT: usize = 16 * 1024;
+
+/// A `caBundle` as a client reads it.
+///
+/// ```
+/// # use vestibule_pki::{Bundle, VerifyError};
+/// let empty = Bundle::read(b"\n");
+/// assert_eq!(empty.problem, Some(VerifyError::EmptyBundle));
+/// assert_eq!(Bundle::pem(empty.certificates.values()), "");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Bundle {
+    /// Each certificate once, under its name. Empty if Go would read none.
+    pub certificates: BTreeMap<CaId, CertificateDer<'static>>,
+    /// Blocks of PEM that hold no certificate, or one too large for any CA; clients pass over them.
+    pub unreadable: usize,
+    /// Why Go would read nothing of it. (An altogether empty one means the system's roots to it.)
+    pub problem: Option<VerifyError>,
+    /// Whether the bytes are exactly what [`pem`](Self::pem) writes.
+    pub is_canonical: bool,
+}
+
+impl Bundle {
+    /// Reads whatever stands in a configuration.
+    #[must_use]
+    pub fn read(pem: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(pem);
+        let (found, mut problem) = match certificates(&text) {
+            Ok(found) => (found, None),
+            Err(problem) => (Vec::new(), Some(problem)),
+        };
+        let fits =
+            |der: &CertificateDer<'_>| der.len() <= CERTIFICATE_LIMIT && Certificate::read(der).is_some();
+        let found: Vec<_> = found.into_iter().filter(fits).collect();
+        if found.is_empty() {
+            problem = problem.or(Some(VerifyError::EmptyBundle));
+        }
+        let unreadable = text.matches("-----BEGIN ").count().saturating_sub(found.len());
+        let certificates = found.into_iter().map(|der| (CaId::of(&der), der)).collect::<BTreeMap<_, _>>();
+        let is_canonical = Self::pem(certificates.values()).as_bytes() == pem;
+        Self { certificates, unreadable, problem, is_canonical }
+    }
+
+    /// Certificates in PEM, in their order, each ending in a line break: joined ones are none to Go.
+    #[must_use]
+    pub fn pem<'a>(certificates: impl IntoIterator<Item = &'a CertificateDer<'a>>) -> String {
+        certificates.into_iter().map(pem).collect()
+    }
+}
 
 /// Every certificate of the text. As Go's `AppendCertsFromPEM`, text between blocks, blocks of other kinds and broken
 /// blocks are passed over.

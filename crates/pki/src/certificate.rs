@@ -1,6 +1,7 @@
 //! What webpki keeps to itself or does not ask of a trust anchor, and Go does.
 
 mod constraint;
+mod facts;
 
 use rcgen::{DistinguishedName, DnType, DnValue};
 use rustls_pki_types::{CertificateDer, UnixTime};
@@ -10,6 +11,7 @@ use x509_cert::der::oid::ObjectIdentifier;
 use x509_cert::der::{Decode, Encode};
 use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, KeyUsage, SubjectKeyIdentifier};
 
+pub use self::facts::{CertificateFacts, describe};
 use crate::VerifyError;
 
 const SERVER_AUTH: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.5.5.7.3.1");

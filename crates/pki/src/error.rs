@@ -1,9 +1,13 @@
 //! What can be wrong with certificates. No error repeats a key.
 
+mod leaf;
+
 use std::time::Duration;
 
 use rustls_pki_types::UnixTime;
 use x509_cert::der::DateTime;
+
+pub use leaf::LeafError;
 
 /// Why an authority cannot be made, read, or cannot sign.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -22,11 +22,14 @@ mod authority;
 mod bundle;
 mod certificate;
 mod error;
+mod key;
 mod leaf;
 pub mod ring;
 mod verify;
 
 pub use authority::Authority;
-pub use error::{AuthorityError, VerifyError};
+pub use bundle::Bundle;
+pub use certificate::{CertificateFacts, describe};
+pub use error::{AuthorityError, LeafError, VerifyError};
 pub use leaf::Leaf;
 pub use verify::verify;

@@ -7,7 +7,7 @@ use rustls_pki_types::{CertificateDer, UnixTime};
 
 use crate::certificate::Certificate;
 use crate::ring::{CaId, Facts, LeafFacts, Moment, RingError};
-use crate::{Authority, AuthorityError, Leaf, bundle};
+use crate::{Authority, AuthorityError, Bundle, Leaf, bundle};
 
 /// A ring with its certificates, and the keys of the active and the next CA. No `Debug`: it holds keys, which are
 /// erased when dropped.
@@ -34,7 +34,7 @@ impl Ring {
     /// The `caBundle`: every certificate in the order of their ids, each ending in a line break.
     #[must_use]
     pub fn bundle_pem(&self) -> String {
-        self.certificates.values().map(bundle::pem).collect()
+        Bundle::pem(self.certificates.values())
     }
 
     /// Signs what [`Action::SignLeaf`](crate::ring::Action::SignLeaf) asks for, and verifies it against each CA that its
@@ -97,11 +97,10 @@ impl std::fmt::Display for CaId {
     }
 }
 
-/// Every certificate of a bundle under its name; what Go passes over is passed over.
+/// Every certificate of a bundle under its name; what Go passes over is passed over. [`Bundle`] says more.
 #[must_use]
 pub fn read_bundle(pem: &str) -> BTreeMap<CaId, CertificateDer<'static>> {
-    let certificates = bundle::certificates(pem).unwrap_or_default();
-    certificates.into_iter().map(|certificate| (CaId::of(&certificate), certificate)).collect()
+    Bundle::read(pem.as_bytes()).certificates
 }
 
 pub(super) fn unix(moment: Moment) -> UnixTime {

@@ -1,0 +1,44 @@
+//! Private keys of others, in the one form that we write.
+
+use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der};
+use aws_lc_rs::rsa;
+use aws_lc_rs::signature::{
+    ECDSA_P256_SHA256_ASN1_SIGNING, ECDSA_P384_SHA384_ASN1_SIGNING, ECDSA_P521_SHA512_ASN1_SIGNING,
+    EcdsaKeyPair,
+};
+use rcgen::KeyPair;
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use zeroize::Zeroizing;
+
+/// The first private key of a PEM text, as PKCS#8; it may come as SEC1 or PKCS#1 too. [`None`] if there is none that
+/// can be read.
+pub(crate) fn read(pem: &str) -> Option<Zeroizing<PrivateKeyDer<'static>>> {
+    let key = Zeroizing::new(PrivateKeyDer::from_pem_slice(pem.as_bytes()).ok()?);
+    let pkcs8 = match &*key {
+        PrivateKeyDer::Pkcs8(_) => return Some(key),
+        PrivateKeyDer::Sec1(key) => {
+            let curves = [
+                &ECDSA_P256_SHA256_ASN1_SIGNING,
+                &ECDSA_P384_SHA384_ASN1_SIGNING,
+                &ECDSA_P521_SHA512_ASN1_SIGNING,
+            ];
+            let der = key.secret_sec1_der();
+            let pair =
+                curves.into_iter().find_map(|curve| EcdsaKeyPair::from_private_key_der(curve, der).ok())?;
+            pair.to_pkcs8v1().ok()?.as_ref().to_vec()
+        }
+        PrivateKeyDer::Pkcs1(key) => {
+            let pair = rsa::KeyPair::from_der(key.secret_pkcs1_der()).ok()?;
+            let der: Pkcs8V1Der<'_> = pair.as_der().ok()?;
+            der.as_ref().to_vec()
+        }
+        _ => return None,
+    };
+    Some(Zeroizing::new(PrivatePkcs8KeyDer::from(pkcs8).into()))
+}
+
+/// For signing, and to compare with a certificate.
+pub(crate) fn pair(key: &PrivateKeyDer<'_>) -> Option<Zeroizing<KeyPair>> {
+    KeyPair::try_from(key).ok().map(Zeroizing::new)
+}
