@@ -1,5 +1,6 @@
 //! Ways into the API server.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use hyper::Uri;
@@ -14,6 +15,7 @@ use crate::Error;
 /// Where the API server is, and as whom to speak to it.
 #[derive(Clone)]
 pub(crate) struct Access {
+    address: SocketAddr,
     url: String,
     authority: Arc<str>,
     token: String,
@@ -21,12 +23,21 @@ pub(crate) struct Access {
 }
 
 impl Access {
-    pub(crate) fn new(url: String, authority: &str, token: String) -> Self {
-        Self { url, authority: authority.into(), token, impersonate: None }
+    pub(crate) fn new(address: SocketAddr, authority: &str, token: String) -> Self {
+        Self { address, url: url(address), authority: authority.into(), token, impersonate: None }
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
     }
 
     pub(crate) fn url(&self) -> &str {
         &self.url
+    }
+
+    /// As the same user to `address`, where the same certificate is shown.
+    pub(crate) fn at(&self, address: SocketAddr) -> Self {
+        Self { address, url: url(address), ..self.clone() }
     }
 
     /// The same server, with another token.
@@ -73,4 +84,8 @@ impl Access {
             "current-context": "testenv",
         })
     }
+}
+
+fn url(address: SocketAddr) -> String {
+    format!("https://{address}")
 }

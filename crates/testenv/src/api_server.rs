@@ -10,6 +10,7 @@ use kube::{Api, Client};
 
 use crate::Error;
 use crate::access::Access;
+use crate::proxy::Proxy;
 
 /// A way to an API server of an environment: to the [first](crate::Environment::api_server), to the
 /// [second](crate::Environment::second), or to one of them with something in between.
@@ -32,6 +33,16 @@ impl ApiServer {
     /// The same server by another way.
     pub(crate) fn by(&self, name: &str, way: Access) -> Self {
         Self { way, name: format!("{}-{name}", self.name), ..self.clone() }
+    }
+
+    /// A proxy before this server, and the way through it: for a replica that is to lose the API.
+    ///
+    /// # Errors
+    /// [`Error::Listen`] when there is no port left.
+    pub fn proxied(&self) -> Result<(Proxy, Self), Error> {
+        let proxy = Proxy::before(self.way.address())?;
+        let way = self.by(&format!("proxied-{}", proxy.address().port()), self.way.at(proxy.address()));
+        Ok((proxy, way))
     }
 
     pub(crate) fn access(&self) -> &Access {

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::api_server::ApiServer;
 use crate::marker::Markers;
 use crate::network::Network;
+use crate::proxy::Proxy;
 use crate::watchdog::Watchdog;
 
 /// A running etcd and kube-apiserver of one's own; both end with it, or with the process.
@@ -25,10 +26,15 @@ pub struct Environment {
     watchdog: Watchdog,
     folder: PathBuf,
     first: ApiServer,
-    second: Option<ApiServer>,
+    second: Option<Second>,
     pub(crate) network: Network,
     pub(crate) markers: Markers,
     numbers: AtomicUsize,
+}
+
+struct Second {
+    server: ApiServer,
+    watches: Proxy,
 }
 
 /// How an [`Environment`] starts.
@@ -61,7 +67,8 @@ impl Options {
         self
     }
 
-    /// Starts two API servers on one etcd: [`Environment::second`].
+    /// Starts two API servers on one etcd, the second of which can lag:
+    /// [`Environment::second`], [`Environment::second_watches`].
     #[must_use]
     pub fn second_api_server(mut self) -> Self {
         self.second_api_server = true;
@@ -82,7 +89,21 @@ impl Environment {
 
     /// The second API server, with [`Options::second_api_server`].
     pub fn second(&self) -> Option<&ApiServer> {
-        self.second.as_ref()
+        self.second.as_ref().map(|second| &second.server)
+    }
+
+    /// How the second API server learns of webhook configurations, CustomResourceDefinitions and APIServices.
+    ///
+    /// A [delay](Proxy::delay) lets it act upon what was written that long ago, as API
+    /// servers in trouble do; what it reads from etcd it still reads at once. The watches
+    /// that are [cut](Proxy::cut) are taken up where they ended after [`Proxy::resume`].
+    /// Nothing else meets this proxy.
+    ///
+    /// With a delay of more than two seconds, let clients write such objects through the
+    /// first API server: the second one lists them only when it has caught up or given up
+    /// waiting.
+    pub fn second_watches(&self) -> Option<&Proxy> {
+        self.second.as_ref().map(|second| &second.watches)
     }
 
     /// Its folder: programs may write here, and it goes when the environment goes.
@@ -102,7 +123,7 @@ impl Environment {
 
     /// Every API server, the first first.
     pub(crate) fn api_servers(&self) -> impl Iterator<Item = &ApiServer> {
-        std::iter::once(&self.first).chain(&self.second)
+        std::iter::once(&self.first).chain(self.second())
     }
 
     /// A number that this environment gave to nobody before.

@@ -178,7 +178,7 @@ async fn wait_until_served(servers: &[ApiServer], definition: &Value) -> Result<
     for kind in kinds {
         for server in servers {
             let client = server.admin()?;
-            poll::until(&format!("{} {} being served", kind.api_version(), kind.kind), 20, async || {
+            poll::until(&format!("{} {} being served", kind.api_version(), kind.kind), 60, async || {
                 let Ok((resource, _)) = pinned_kind(&client, &kind).await else { return Ok(None) };
                 let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
                 Ok(api.list(&ListParams::default().limit(1)).await.is_ok().then_some(()))

@@ -51,7 +51,8 @@ impl Markers {
     }
 }
 
-/// Waits until `marker` is denied, so that its configuration is `live`; or no longer, so that it is not.
+/// Waits until `marker` is denied, so that its configuration is `live`; or no longer, so
+/// that it is not.
 pub(crate) async fn wait(client: &Client, marker: &str, live: bool) -> Result<(), Error> {
     let markers: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
     let object = ConfigMap {
@@ -65,7 +66,7 @@ pub(crate) async fn wait(client: &Client, marker: &str, live: bool) -> Result<()
     let dry_run = PostParams { dry_run: true, ..PostParams::default() };
     let what = if live { "the configuration being live" } else { "the configuration being gone" };
     let mut instead = String::new();
-    let waited = poll::until(what, 20, async || {
+    let waited = poll::until(what, PATIENCE, async || {
         let denied = match markers.create(&dry_run, &object).await {
             Ok(_) => false,
             Err(kube::Error::Api(status)) if status.message.contains(&denial(marker)) => true,
@@ -86,6 +87,9 @@ pub(crate) async fn wait(client: &Client, marker: &str, live: bool) -> Result<()
 fn denial(marker: &str) -> String {
     format!("marker {marker} is seen")
 }
+
+/// In seconds, and more than a test lets an API server lag.
+const PATIENCE: u64 = 60;
 
 const NAMESPACE: &str = "testenv-markers";
 const LABEL: &str = "testenv.vestibule.dev/marker";

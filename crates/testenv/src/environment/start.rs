@@ -1,6 +1,7 @@
 //! Starting the control plane.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 
@@ -8,7 +9,7 @@ use hyper::Request;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 
-use super::{Environment, Options};
+use super::{Environment, Options, Second};
 use crate::Error;
 use crate::access::Access;
 use crate::api_server::ApiServer;
@@ -18,11 +19,20 @@ use crate::log::tail;
 use crate::marker::Markers;
 use crate::network::Network;
 use crate::poll;
+use crate::proxy::Proxy;
 use crate::watchdog::Watchdog;
 
 pub(super) const API_SERVER: &str = "kube-apiserver";
 pub(super) const SECOND_API_SERVER: &str = "kube-apiserver-2";
 const ETCD: &str = "etcd";
+
+/// Of what an API server calls others by, and learns by a watch.
+const CALLED_BY_WATCH: [&str; 4] = [
+    "/registry/mutatingwebhookconfigurations/",
+    "/registry/validatingwebhookconfigurations/",
+    "/registry/apiextensions.k8s.io/customresourcedefinitions/",
+    "/registry/apiregistration.k8s.io/apiservices/",
+];
 
 /// Known only to this machine: the token opens a server on a loopback address.
 const ADMIN_TOKEN: &str = "testenv-admin";
@@ -61,8 +71,12 @@ impl Environment {
         let certificate = Certificate::for_names(&[address.to_string(), "localhost".to_owned()])?;
         write_files(&folder, &certificate)?;
         let server = |name: &str, port: u16| {
-            let url = format!("https://{address}:{port}");
-            ApiServer::new(name, &folder, Access::new(url, &certificate.authority, ADMIN_TOKEN.to_owned()))
+            let address = SocketAddr::from((address, port));
+            ApiServer::new(
+                name,
+                &folder,
+                Access::new(address, &certificate.authority, ADMIN_TOKEN.to_owned()),
+            )
         };
         let start = |watchdog: &mut Watchdog, program: &str, etcd_url: &str, port: u16| {
             let mut flags = api_server_flags(&folder, etcd_url, &network, port);
@@ -72,8 +86,9 @@ impl Environment {
         start(&mut watchdog, API_SERVER, &etcd_url, api_port)?;
         let first = server("first", api_port);
         let second = if options.second_api_server {
-            start(&mut watchdog, SECOND_API_SERVER, &etcd_url, second_port)?;
-            Some(server("second", second_port))
+            let watches = Proxy::before_etcd(SocketAddr::from((address, etcd_port)), &CALLED_BY_WATCH)?;
+            start(&mut watchdog, SECOND_API_SERVER, &format!("http://{}", watches.address()), second_port)?;
+            Some(Second { server: server("second", second_port), watches })
         } else {
             None
         };
@@ -84,7 +99,7 @@ impl Environment {
         let environment = Self { watchdog, folder, first, second, network, markers, numbers };
         environment.wait_until_ready(API_SERVER, &environment.first).await?;
         if let Some(second) = &environment.second {
-            environment.wait_until_ready(SECOND_API_SERVER, second).await?;
+            environment.wait_until_ready(SECOND_API_SERVER, &second.server).await?;
         }
         environment.markers.prepare(&environment.admin()?).await?;
         Ok(environment)

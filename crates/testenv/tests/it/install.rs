@@ -1,11 +1,10 @@
-use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{DynamicObject, ObjectMeta, PostParams};
+use kube::Api;
+use kube::api::DynamicObject;
 use kube::core::{ApiResource, GroupVersionKind};
-use kube::{Api, Client};
 use serde_json::json;
 use vestibule_testenv::{Answer, Recorder, shared_or_skip};
 
-use crate::objects::{configuration, doors};
+use crate::objects::{configuration, create, doors};
 
 #[tokio::test]
 async fn an_installed_hook_is_called_for_the_very_next_object() {
@@ -76,10 +75,4 @@ async fn a_recorder_changes_objects_and_keeps_the_reviews() {
     let [seen] = &recorder.recorded()[..] else { panic!("one review") };
     assert_eq!((seen.path.as_str(), seen.query.as_str()), ("/data", "timeout=10s"));
     assert_eq!(seen.review()["request"]["operation"], "CREATE");
-}
-
-async fn create(client: Client, namespace: &str) -> kube::Result<ConfigMap> {
-    let metadata = ObjectMeta { generate_name: Some("any-".to_owned()), ..ObjectMeta::default() };
-    let object = ConfigMap { metadata, ..ConfigMap::default() };
-    Api::namespaced(client, namespace).create(&PostParams::default(), &object).await
 }

@@ -4,7 +4,9 @@
 mod environment;
 mod install;
 mod killed;
+mod lag;
 mod objects;
+mod proxy;
 mod second;
 mod service;
 mod session;

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
-use kube::api::PostParams;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{ObjectMeta, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 use serde_json::{Value, json};
@@ -60,4 +61,11 @@ pub(crate) async fn who_am_i(kubeconfig: &Path) -> (String, String) {
     let review: SelfSubjectReview =
         Api::all(client).create(&PostParams::default(), &SelfSubjectReview::default()).await.unwrap();
     (url, review.status.unwrap().user_info.unwrap().username.unwrap())
+}
+
+/// Creates a ConfigMap.
+pub(crate) async fn create(client: Client, namespace: &str) -> kube::Result<ConfigMap> {
+    let metadata = ObjectMeta { generate_name: Some("any-".to_owned()), ..ObjectMeta::default() };
+    let object = ConfigMap { metadata, ..ConfigMap::default() };
+    Api::namespaced(client, namespace).create(&PostParams::default(), &object).await
 }

@@ -1,17 +1,20 @@
-use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
-use kube::api::{DynamicObject, ObjectMeta, PostParams};
+use kube::api::DynamicObject;
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::json;
-use vestibule_testenv::{Answer, ApiServer, Environment, Options, Recorder, Session, start_or_skip};
+use vestibule_testenv::{Answer, ApiServer, Environment, Options, Recorder, start_or_skip};
 
-use crate::objects::configuration;
+use crate::objects::{configuration, create, doors, who_am_i};
 
 #[tokio::test]
-async fn two_api_servers_act_on_what_is_installed_when_it_is() {
-    let Some(env) = two().await else { return };
-    let second = env.second().unwrap();
-    assert_ne!(env.url(), second.url());
+async fn two_api_servers_on_one_etcd() {
+    let Some(env) = start_or_skip(&Options::default().second_api_server()).await else { return };
+    assert_ne!(env.url(), env.second().unwrap().url());
+    what_is_installed_is_live_on_both(&env).await;
+    both_know_the_same_users(&env).await;
+}
+
+async fn what_is_installed_is_live_on_both(env: &Environment) {
     let namespace = env.namespace(&[]).await.unwrap();
     let recorder = Recorder::start(&[], |_| Answer::Deny("not here".to_owned())).unwrap();
     let client_config = json!({ "url": recorder.url("/"), "caBundle": recorder.ca_bundle() });
@@ -20,27 +23,26 @@ async fn two_api_servers_act_on_what_is_installed_when_it_is() {
         let kind = "ValidatingWebhookConfiguration";
         let installed =
             env.install([configuration(kind, &name, namespace.name(), &client_config)]).await.unwrap();
-        for server in servers(&env) {
-            let refusal = create(server, namespace.name()).await.expect_err("the hook is live");
+        for server in servers(env) {
+            let refusal =
+                create(server.admin().unwrap(), namespace.name()).await.expect_err("the hook is live");
             assert!(refusal.to_string().contains("not here"), "{}: {refusal}", server.url());
         }
         installed.uninstall().await.unwrap();
-        for server in servers(&env) {
-            create(server, namespace.name()).await.expect("the hook is gone");
+        for server in servers(env) {
+            create(server.admin().unwrap(), namespace.name()).await.expect("the hook is gone");
         }
     }
 
-    let _installed = env.install([crate::objects::doors("two.example.dev")]).await.unwrap();
+    let _installed = env.install([doors("two.example.dev")]).await.unwrap();
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("two.example.dev", "v1", "Door"));
-    for server in servers(&env) {
+    for server in servers(env) {
         let doors: Api<DynamicObject> = Api::all_with(server.admin().unwrap(), &resource);
         assert!(doors.list(&Default::default()).await.is_ok(), "{}", server.url());
     }
 }
 
-#[tokio::test]
-async fn both_know_the_same_users() {
-    let Some(env) = two().await else { return };
+async fn both_know_the_same_users(env: &Environment) {
     let second = env.second().unwrap();
     let namespace = env.namespace(&[]).await.unwrap();
     let robot = second.service_account_kubeconfig(namespace.name(), "robot").await.unwrap();
@@ -50,21 +52,11 @@ async fn both_know_the_same_users() {
         (robot, format!("system:serviceaccount:{namespace}:robot")),
     ];
     for (path, name) in paths {
-        let (url, user) = crate::objects::who_am_i(&path).await;
+        let (url, user) = who_am_i(&path).await;
         assert_eq!((url.trim_end_matches('/'), user.as_str()), (second.url(), name.as_str()));
     }
 }
 
-async fn two() -> Option<Session> {
-    start_or_skip(&Options::default().second_api_server()).await
-}
-
 fn servers(env: &Environment) -> [&ApiServer; 2] {
     [env.api_server(), env.second().unwrap()]
-}
-
-async fn create(server: &ApiServer, namespace: &str) -> kube::Result<ConfigMap> {
-    let metadata = ObjectMeta { generate_name: Some("any-".to_owned()), ..ObjectMeta::default() };
-    let object = ConfigMap { metadata, ..ConfigMap::default() };
-    Api::namespaced(server.admin().unwrap(), namespace).create(&PostParams::default(), &object).await
 }

@@ -1,0 +1,108 @@
+//! One connection.
+
+use std::io;
+use std::sync::{Mutex, PoisonError};
+
+use bytes::BytesMut;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::delivery::Delivery;
+use super::filter::{Filter, Passage};
+use super::{State, Weather};
+
+/// Carries what `client` and `server` say, until both have ended or the connection is cut.
+pub(super) async fn carry(
+    client: TcpStream,
+    server: TcpStream,
+    filter: Filter,
+    weather: watch::Receiver<Weather>,
+) -> io::Result<()> {
+    client.set_nodelay(true)?;
+    server.set_nodelay(true)?;
+    let (from_client, to_client) = client.into_split();
+    let (from_server, to_server) = server.into_split();
+    let filter = Mutex::new(filter);
+    tokio::select! {
+        // First, and in this order: what arrives together with a cut is lost.
+        biased;
+        () = cut(&filter, weather.clone()) => Ok(()),
+        ends = async {
+            tokio::try_join!(
+                upward(from_client, to_server, &filter, weather.clone()),
+                downward(from_server, to_client, &filter, weather.clone()),
+            )
+        } => ends.map(drop),
+    }
+}
+
+async fn upward(
+    mut client: OwnedReadHalf,
+    mut server: OwnedWriteHalf,
+    filter: &Mutex<Filter>,
+    mut weather: watch::Receiver<Weather>,
+) -> io::Result<()> {
+    let mut buffer = BytesMut::new();
+    while client.read_buf(&mut buffer).await? > 0 {
+        while let Some((piece, passage)) = with(filter, |filter| filter.upward(&mut buffer)) {
+            if passage == Passage::Weather {
+                let carrying = weather.wait_for(|weather| weather.state == State::Carrying).await;
+                carrying.map_err(io::Error::other)?;
+            }
+            server.write_all(&piece).await?;
+        }
+    }
+    server.shutdown().await
+}
+
+async fn downward(
+    mut server: OwnedReadHalf,
+    mut client: OwnedWriteHalf,
+    filter: &Mutex<Filter>,
+    weather: watch::Receiver<Weather>,
+) -> io::Result<()> {
+    let mut buffer = BytesMut::new();
+    let mut delivery = Delivery::new(weather);
+    let mut ended = false;
+    while !ended || !delivery.is_empty() {
+        tokio::select! {
+            read = server.read_buf(&mut buffer), if !ended && !delivery.is_full() => ended = read? == 0,
+            () = delivery.due() => {
+                if let Some(piece) = delivery.take() {
+                    client.write_all(&piece).await?;
+                }
+            }
+        }
+        while let Some((piece, passage)) = with(filter, |filter| filter.downward(&mut buffer)) {
+            match passage {
+                Passage::Weather => delivery.add(Instant::now(), piece),
+                Passage::Free => client.write_all(&piece).await?,
+                Passage::AfterAll => {
+                    while let Some(earlier) = delivery.take() {
+                        client.write_all(&earlier).await?;
+                    }
+                    client.write_all(&piece).await?;
+                }
+            }
+        }
+    }
+    client.shutdown().await
+}
+
+/// Waits for a cut that concerns this connection.
+async fn cut(filter: &Mutex<Filter>, mut weather: watch::Receiver<Weather>) {
+    let mut seen = weather.borrow().cuts;
+    while let Ok(now) = weather.wait_for(|weather| weather.cuts > seen).await.map(|weather| weather.cuts) {
+        if with(filter, |filter| filter.affects_any()) {
+            return;
+        }
+        seen = now;
+    }
+}
+
+fn with<T>(filter: &Mutex<Filter>, act: impl FnOnce(&mut Filter) -> T) -> T {
+    act(&mut filter.lock().unwrap_or_else(PoisonError::into_inner))
+}
