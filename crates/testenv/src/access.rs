@@ -40,6 +40,15 @@ impl Access {
         Self { address, url: url(address), ..self.clone() }
     }
 
+    /// Where another certificate is shown.
+    pub(crate) fn with_authority(self, authority: &str) -> Self {
+        Self { authority: authority.into(), ..self }
+    }
+
+    pub(crate) fn authority(&self) -> &str {
+        &self.authority
+    }
+
     /// The same server, with another token.
     pub(crate) fn with_token(&self, token: String) -> Self {
         Self { token, ..self.clone() }

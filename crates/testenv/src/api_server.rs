@@ -10,6 +10,7 @@ use kube::{Api, Client};
 
 use crate::Error;
 use crate::access::Access;
+use crate::clock::Clock;
 use crate::proxy::Proxy;
 
 /// A way to an API server of an environment: to the [first](crate::Environment::api_server), to the
@@ -43,6 +44,15 @@ impl ApiServer {
         let proxy = Proxy::before(self.way.address())?;
         let way = self.by(&format!("proxied-{}", proxy.address().port()), self.way.at(proxy.address()));
         Ok((proxy, way))
+    }
+
+    /// A clock before this server, and the way past it: for a replica that is told another time.
+    ///
+    /// # Errors
+    /// [`Error::Listen`] when there is no port left.
+    pub fn with_clock(&self) -> Result<(Clock, Self), Error> {
+        let (clock, way) = Clock::before(&self.way)?;
+        Ok((clock, self.by(&format!("clock-{}", way.address().port()), way)))
     }
 
     pub(crate) fn access(&self) -> &Access {

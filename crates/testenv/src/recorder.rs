@@ -16,6 +16,7 @@ use crate::Error;
 use crate::background::background;
 use crate::certificate::Certificate;
 use crate::network::{listen, local_address};
+use crate::tls;
 
 /// An HTTPS server that records each AdmissionReview and answers as it is told; any path is a hook.
 ///
@@ -70,7 +71,7 @@ impl Recorder {
         let own = ["127.0.0.1", "localhost"].into_iter();
         let names: Vec<_> = own.chain(names.iter().copied()).map(str::to_owned).collect();
         let certificate = Certificate::for_names(&names)?;
-        let tls = serve::acceptor(&certificate)?;
+        let tls = tls::acceptor(&certificate)?;
         let listener = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
         let address = local_address(&listener)?;
         let records = Arc::new(Records { seen: Mutex::default(), answer: Box::new(answer) });

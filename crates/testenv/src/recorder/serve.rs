@@ -11,30 +11,11 @@ use hyper::header::{CONTENT_TYPE, HOST, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use rustls::ServerConfig;
-use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
 use super::{Recorded, Records};
-use crate::Error;
-use crate::certificate::Certificate;
-
-/// TLS with `certificate`, offering HTTP/1.1 only.
-pub(super) fn acceptor(certificate: &Certificate) -> Result<TlsAcceptor, Error> {
-    let unreadable = |error: rustls_pki_types::pem::Error| rustls::Error::General(error.to_string());
-    let chain = vec![CertificateDer::from_pem_slice(certificate.leaf.as_bytes()).map_err(unreadable)?];
-    let key = PrivateKeyDer::Pkcs8(certificate.key.serialize_der().into());
-    let mut config =
-        ServerConfig::builder_with_provider(Arc::new(rustls::crypto::aws_lc_rs::default_provider()))
-            .with_safe_default_protocol_versions()?
-            .with_no_client_auth()
-            .with_single_cert(chain, key)?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(TlsAcceptor::from(Arc::new(config)))
-}
 
 /// Serves until the task is ended; its connections end with it.
 pub(super) async fn accept(listener: TcpListener, tls: TlsAcceptor, records: Arc<Records>) {

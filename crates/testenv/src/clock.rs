@@ -1,0 +1,130 @@
+//! An API server that is wrong about the time.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use hyper::body::Incoming;
+use hyper::header::{DATE, HeaderMap, HeaderValue};
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use k8s_openapi::jiff::SignedDuration;
+use k8s_openapi::jiff::fmt::rfc2822::{DateTimeParser, DateTimePrinter};
+use rustls_pki_types::ServerName;
+use tokio::net::TcpStream;
+use tokio::sync::Mutex;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+use crate::access::Access;
+use crate::background::background;
+use crate::certificate::Certificate;
+use crate::network::{listen, local_address};
+use crate::{Error, tls};
+
+/// Shifts the header `Date` of all that an API server answers, by which clients correct
+/// their clocks. Nothing else changes: tokens go through, and watches flow.
+///
+/// It works in a thread of its own until it is dropped, whatever becomes of the runtime of the test.
+pub struct Clock {
+    ahead: Arc<AtomicI64>,
+    acceptor: AbortHandle,
+}
+
+impl Clock {
+    /// A clock before the server of `access`, and the way through it.
+    pub(crate) fn before(access: &Access) -> Result<(Self, Access), Error> {
+        let upstream = access.address();
+        let certificate = Certificate::for_names(&[upstream.ip().to_string()])?;
+        let (acceptor, connector) = (tls::acceptor(&certificate)?, tls::connector(access.authority())?);
+        let listener = listen(SocketAddr::new(upstream.ip(), 0))?;
+        let way = access.at(local_address(&listener)?).with_authority(&certificate.authority);
+        let ahead = Arc::new(AtomicI64::new(0));
+        let hop = Arc::new(Hop { acceptor, connector, upstream, ahead: ahead.clone() });
+        let acceptor = background()?.spawn(accept(listener, hop)).abort_handle();
+        Ok((Self { ahead, acceptor }, way))
+    }
+
+    /// From now on, tells a time that many seconds ahead, or behind when negative. Zero at first.
+    pub fn ahead_by(&self, seconds: i64) {
+        self.ahead.store(seconds, Ordering::SeqCst);
+    }
+}
+
+impl Drop for Clock {
+    fn drop(&mut self) {
+        self.acceptor.abort();
+    }
+}
+
+struct Hop {
+    acceptor: TlsAcceptor,
+    connector: TlsConnector,
+    upstream: SocketAddr,
+    ahead: Arc<AtomicI64>,
+}
+
+async fn accept(listener: TcpListener, hop: Arc<Hop>) {
+    let tokio_listener =
+        listener.set_nonblocking(true).and_then(|()| tokio::net::TcpListener::from_std(listener));
+    let Ok(listener) = tokio_listener else { return };
+    let mut connections = JoinSet::new();
+    while let Ok((client, _)) = listener.accept().await {
+        let hop = hop.clone();
+        // What is wrong with a connection is for its ends to see.
+        connections.spawn(async move { hop.carry(client).await.map_or_else(drop, drop) });
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+impl Hop {
+    /// One connection upstream for each connection of a client.
+    async fn carry(&self, client: TcpStream) -> io::Result<()> {
+        let client = self.acceptor.accept(client).await?;
+        let server = TcpStream::connect(self.upstream).await?;
+        let name = ServerName::IpAddress(self.upstream.ip().into());
+        let server = self.connector.connect(name, server).await?;
+        let handshake = hyper::client::conn::http1::handshake(TokioIo::new(server)).await;
+        let (requests, server) = handshake.map_err(io::Error::other)?;
+        let serve = async move {
+            let requests = Mutex::new(requests);
+            let service = service_fn(async |request: Request<Incoming>| {
+                let mut requests = requests.lock().await;
+                requests.ready().await?;
+                requests.send_request(request).await.map(|response| self.shift(response))
+            });
+            hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(client), service).await
+        };
+        // The upstream connection ends when `serve` lets go of it.
+        let (served, _) = tokio::join!(serve, server);
+        served.map_err(io::Error::other)
+    }
+
+    fn shift(&self, mut response: Response<Incoming>) -> Response<Incoming> {
+        if let Some(date) = shifted(response.headers(), self.ahead.load(Ordering::SeqCst)) {
+            response.headers_mut().insert(DATE, date);
+        }
+        response
+    }
+}
+
+fn shifted(headers: &HeaderMap, seconds: i64) -> Option<HeaderValue> {
+    let date = DateTimeParser::new().parse_timestamp(headers.get(DATE)?).ok()?;
+    let date = date.checked_add(SignedDuration::from_secs(seconds)).ok()?;
+    HeaderValue::try_from(DateTimePrinter::new().timestamp_to_rfc9110_string(&date).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_date_is_shifted_as_http_writes_it() {
+        let headers =
+            HeaderMap::from_iter([(DATE, HeaderValue::from_static("Sat, 28 Feb 2026 23:59:59 GMT"))]);
+        assert_eq!(shifted(&headers, 1).unwrap(), "Sun, 01 Mar 2026 00:00:00 GMT");
+        assert_eq!(shifted(&headers, -60).unwrap(), "Sat, 28 Feb 2026 23:58:59 GMT");
+    }
+}
