@@ -16,6 +16,7 @@ mod key_source;
 mod moment;
 mod observations;
 mod policy;
+mod reading;
 mod step;
 mod stored;
 
@@ -28,6 +29,7 @@ pub use facts::{AuthorityFacts, AuthorityState, Bridge, CaId, Facts, Lineage, Re
 pub use key_source::KeySource;
 pub use moment::Moment;
 pub use observations::{Configuration, LeafFacts, Mark, Observations, Seen};
-pub use policy::{Policy, Rule};
+pub use policy::{Policy, PolicyProblem, Rule, UnknownAuthorities, UnknownAuthoritiesError};
+pub use reading::Reading;
 pub use step::step;
 pub use stored::{Ring, read_bundle};

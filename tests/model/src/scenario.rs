@@ -319,6 +319,7 @@ fn settled(due: u64, end: u64) -> Facts {
         due: Moment(BEGIN.0 + due),
         rotation: Request::default(),
         revocation: Request::default(),
+        revoked: BTreeSet::new(),
         authorities: vec![
             ca(1, AuthorityState::Active, BEGIN.0 + end),
             ca(2, AuthorityState::Next, BEGIN.0 + end + 30),

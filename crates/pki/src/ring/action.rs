@@ -41,4 +41,6 @@ pub enum Blocked {
     NewerSchema,
     /// A configuration that must change refuses our writes.
     Denied(usize),
+    /// Configurations hold so many more unknown CAs than a ring carries; these are trusted no longer.
+    ForeignLimit(usize),
 }

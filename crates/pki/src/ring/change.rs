@@ -69,7 +69,7 @@ impl Change {
         policy: &Policy,
         fresh: &mut impl Fresh,
     ) -> Option<Facts> {
-        let quarantine = now.plus(policy.leaf_life).plus(policy.skew);
+        let quarantine = now.plus(policy.quarantine()).plus(policy.skew);
         let mut facts = match self {
             Self::Create { .. } => Facts {
                 lineage: fresh.lineage(),
@@ -77,6 +77,7 @@ impl Change {
                 due: now.plus(policy.period()),
                 rotation: answered(stored.map(|stored| stored.rotation)),
                 revocation: answered(stored.map(|stored| stored.revocation)),
+                revoked: stored.map(|stored| stored.revoked.clone()).unwrap_or_default(),
                 authorities: vec![
                     made(fresh, AuthorityState::Active, now, policy)?,
                     made(fresh, AuthorityState::Next, now, policy)?,
@@ -102,15 +103,18 @@ impl Change {
             Self::Promote => facts.promote(now, policy, fresh)?,
             Self::Remove(ids) => {
                 facts.authorities.retain(|ca| !ids.contains(&ca.id));
-                facts.generation += 1;
+                facts.go_on();
             }
             Self::Revoke => {
+                let own = facts.authorities.iter().filter(|ca| !ca.is_foreign()).map(|ca| ca.id);
+                facts.revoked.extend(own);
                 for ca in &mut facts.authorities {
                     (ca.state, ca.bridge) = (AuthorityState::Foreign { until: now }, None);
                 }
                 facts.authorities.push(made(fresh, AuthorityState::Active, now, policy)?);
                 facts.authorities.push(made(fresh, AuthorityState::Next, now, policy)?);
-                (facts.generation, facts.due) = (facts.generation + 1, now.plus(policy.period()));
+                facts.go_on();
+                facts.due = now.plus(policy.period());
                 facts.revocation = answered(Some(facts.revocation));
             }
         }
@@ -120,6 +124,10 @@ impl Change {
 }
 
 impl Facts {
+    fn go_on(&mut self) {
+        self.generation = self.generation.saturating_add(1);
+    }
+
     /// A discontinuity: what was held may not be, since times and places are unknown.
     fn continue_as(&mut self, generation: u64) {
         self.generation = generation;
@@ -130,13 +138,14 @@ impl Facts {
 
     /// Foreign CAs carry no date of their own here: their bytes do, and an expired one trusts nothing.
     fn adopt(&mut self, trust: &BTreeSet<CaId>, until: Moment) {
+        let trust: BTreeSet<CaId> = trust.difference(&self.revoked).copied().collect();
         for ca in &mut self.authorities {
             // Its leaves may be of the time after the rollback.
             if let AuthorityState::Retired { until: end } | AuthorityState::Foreign { until: end } =
                 &mut ca.state
                 && trust.contains(&ca.id)
             {
-                *end = until;
+                *end = until.max(*end);
             }
         }
         let known = self.trusted();
@@ -168,7 +177,8 @@ impl Facts {
             }
         }
         self.authorities.push(made(fresh, AuthorityState::Next, now, policy)?);
-        (self.generation, self.due) = (self.generation + 1, now.plus(policy.period()));
+        self.go_on();
+        self.due = now.plus(policy.period());
         self.rotation = answered(Some(self.rotation));
         Some(())
     }

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use rustls_pki_types::CertificateDer;
 use zeroize::Zeroizing;
 
-use self::description::Description;
+use self::description::{Description, Schema};
 use crate::certificate::Certificate;
 use crate::ring::stored::{moment, unix};
-use crate::ring::{AuthorityFacts, CaId, Moment, Problem, Request, Ring, RingError};
+use crate::ring::{AuthorityFacts, AuthorityState, CaId, Moment, Problem, Reading, Request, Ring, RingError};
 use crate::{Authority, AuthorityError, bundle};
 
 const DESCRIPTION: &str = "ring.json";
@@ -35,26 +35,64 @@ impl Ring {
         fields
     }
 
-    /// Reads the data of a Secret. `ca.crt` and unknown fields are not looked at; annotations come in as `requests`:
-    /// rotation, revocation.
+    /// Reads the data of a Secret. `ca.crt` and unknown fields are not looked at. The `requests` are those of the Secret's
+    /// annotations ([`Request::digest`]): rotation, revocation. The clock must be the corrected one (rule C1): a CA of
+    /// the future is refused.
     ///
     /// # Errors
-    /// The first field that is not as it must be.
+    /// The first field that is not as it must be, or a newer schema. [`read`](Self::read) sorts them.
     pub fn decode<V: AsRef<[u8]>>(
+        data: &BTreeMap<String, V>,
+        requests: (u64, u64),
+        now: Moment,
+    ) -> Result<Self, RingError> {
+        let schema = Schema::read(Fields(data).text(DESCRIPTION, Problem::Json)?, DESCRIPTION)?;
+        match schema.newer() {
+            Some(newer) => Err(newer),
+            None => Self::decode_as(schema, data, requests, now),
+        }
+    }
+
+    /// What a Secret holds, whoever wrote it: the one entry for carriers. Data that is missing or empty is
+    /// [`Reading::Absent`]. See [`decode`](Self::decode) for the parameters.
+    #[must_use]
+    pub fn read<V: AsRef<[u8]>>(
+        data: Option<&BTreeMap<String, V>>,
+        requests: (u64, u64),
+        now: Moment,
+    ) -> Reading {
+        let Some(data) = data.filter(|data| !data.is_empty()) else { return Reading::Absent };
+        let schema = Fields(data).text(DESCRIPTION, Problem::Json);
+        match schema.and_then(|text| Schema::read(text, DESCRIPTION)) {
+            Err(error) => Reading::Unreadable(error),
+            // Whatever is wrong with it: it may be right to those who wrote it.
+            Ok(schema) if schema.newer().is_some() => {
+                let ring = schema.is_readable().then(|| Self::decode_as(schema, data, requests, now).ok());
+                Reading::Newer(ring.flatten().map(Box::new))
+            }
+            Ok(schema) => match Self::decode_as(schema, data, requests, now) {
+                Ok(ring) => Reading::Known(Box::new(ring)),
+                Err(error) => Reading::Unreadable(error),
+            },
+        }
+    }
+
+    fn decode_as<V: AsRef<[u8]>>(
+        schema: Schema,
         data: &BTreeMap<String, V>,
         (rotation, revocation): (u64, u64),
         now: Moment,
     ) -> Result<Self, RingError> {
         let fields = Fields(data);
-        let mut facts = Description::read(fields.text(DESCRIPTION, Problem::Json)?, DESCRIPTION)?;
+        let text = fields.text(DESCRIPTION, Problem::Json)?;
+        let mut facts = Description::read(text, schema, DESCRIPTION)?;
         facts.rotation = Request { asked: rotation, ..facts.rotation };
         facts.revocation = Request { asked: revocation, ..facts.revocation };
         let (mut certificates, mut crosses) = (BTreeMap::new(), BTreeMap::new());
         let mut signers = BTreeMap::new();
-        let signing = [facts.active(), facts.next()].map(|ca| ca.map(|ca| ca.id));
         for ca in &mut facts.authorities {
             let certificate = fields.authority(ca, now)?;
-            if signing.contains(&Some(ca.id)) {
+            if ca.signs() {
                 signers.insert(ca.id, fields.signer(ca.id, &certificate)?);
             }
             certificates.insert(ca.id, certificate);
@@ -75,8 +113,8 @@ impl Ring {
 
 struct Fields<'a, V>(&'a BTreeMap<String, V>);
 
-impl<V: AsRef<[u8]>> Fields<'_, V> {
-    fn text(&self, field: &str, problem: Problem) -> Result<&str, RingError> {
+impl<'a, V: AsRef<[u8]>> Fields<'a, V> {
+    fn text(&self, field: &str, problem: Problem) -> Result<&'a str, RingError> {
         let bytes = self.0.get(field).ok_or_else(|| RingError::field(field, Problem::Missing))?.as_ref();
         if bytes.len() > FIELD_LIMIT {
             return Err(RingError::field(field, Problem::TooLarge));
@@ -91,7 +129,7 @@ impl<V: AsRef<[u8]>> Fields<'_, V> {
         }
     }
 
-    /// A CA's own certificate. Its end comes from itself; that it has ended is for `step` to see.
+    /// A CA's own certificate, which tells its end.
     fn authority(&self, ca: &mut AuthorityFacts, now: Moment) -> Result<CertificateDer<'static>, RingError> {
         let field = certificate_field(ca.id);
         let wrong = |problem| RingError::field(&field, problem);
@@ -100,11 +138,18 @@ impl<V: AsRef<[u8]>> Fields<'_, V> {
             return Err(wrong(Problem::OtherCertificate));
         }
         let read = Certificate::read(&certificate).ok_or_else(|| wrong(Problem::Certificate))?;
+        ca.not_after = moment(read.not_after());
+        if !ca.signs() {
+            // Trusted only, as strangers wrote it: Go takes other things than CAs as an end of a chain, too.
+            return Ok(certificate);
+        }
         if read.not_before() > unix(now) {
             return Err(wrong(Problem::NotYetValid));
         }
+        if ca.state == AuthorityState::Active && ca.not_after <= now {
+            return Err(wrong(Problem::Expired));
+        }
         read.check_root(read.not_after()).map_err(|_| wrong(Problem::NotAnAuthority))?;
-        ca.not_after = moment(read.not_after());
         Ok(certificate)
     }
 

@@ -63,6 +63,9 @@ pub enum Problem {
     /// Begins to be valid later.
     #[error("is not valid yet")]
     NotYetValid,
+    /// The active CA has ended: nothing that it signs is accepted.
+    #[error("has expired")]
+    Expired,
     /// Not one private key in PEM.
     #[error("cannot be read: it must be one private key in PEM")]
     Key,

@@ -49,6 +49,8 @@ pub struct Facts {
     pub rotation: Request,
     /// Somebody says that the keys were stolen.
     pub revocation: Request,
+    /// CAs whose keys were stolen once: nobody brings them back, not even a replica that serves with them yet.
+    pub revoked: BTreeSet<CaId>,
     /// In the order of their ids.
     pub authorities: Vec<AuthorityFacts>,
 }
@@ -113,6 +115,19 @@ pub enum AuthorityState {
     },
 }
 
+impl AuthorityFacts {
+    /// Whether its key is in the ring.
+    pub(super) fn signs(&self) -> bool {
+        matches!(self.state, AuthorityState::Active | AuthorityState::Next)
+    }
+
+    /// Whether it is of another ring.
+    #[must_use]
+    pub fn is_foreign(&self) -> bool {
+        matches!(self.state, AuthorityState::Foreign { .. })
+    }
+}
+
 impl Facts {
     /// The CA that signs.
     #[must_use]
@@ -132,13 +147,18 @@ impl Facts {
         self.authorities.iter().find(|ca| ca.id == id)
     }
 
+    /// Whether a CA needs no graft: it is in the ring, or was revoked.
+    pub(super) fn knows(&self, id: CaId) -> bool {
+        self.authority(id).is_some() || self.revoked.contains(&id)
+    }
+
     /// Every CA of the ring: the bundle.
     #[must_use]
     pub fn trusted(&self) -> BTreeSet<CaId> {
         self.authorities.iter().map(|ca| ca.id).collect()
     }
 
-    /// The CAs at which a chain that the active one signs now can end: itself, and the one that crossed it.
+    /// The CAs of the ring at which a chain that the active one signs now can end: itself, and the one that crossed it.
     pub fn anchors(&self, now: Moment) -> impl Iterator<Item = &AuthorityFacts> {
         let crossed = |ca: &&AuthorityFacts| {
             let bridge = ca.bridge.filter(|bridge| bridge.not_after > now)?;

@@ -36,7 +36,7 @@ pub struct Configuration {
     pub read: Moment,
     /// Whether the ring was read after that (rule W2).
     pub ring_read_since: bool,
-    /// Whether our last attempt to write it was refused for good.
+    /// Whether our last attempt to write it, or to read it, was refused for good.
     pub denied: bool,
 }
 
@@ -121,6 +121,15 @@ impl Observations {
         }
     }
 
+    /// The configuration itself proves that its bundle has been what was last seen of it since then: all of it is owned by
+    /// our field manager, whose last change was at that moment by the API server's clock. So holds (rule H1) survive
+    /// replicas that live shorter than them.
+    pub fn configuration_stood(&mut self, position: usize, since: Moment) {
+        if let Some(configuration) = self.configurations.get_mut(position) {
+            configuration.bundle.values_mut().for_each(|seen| *seen = since.min(*seen));
+        }
+    }
+
     /// Events of a configuration may have been missed: its watch broke, or it was listed anew. What it holds now says
     /// nothing of the time between, so every hold begins again with the next sight of it (rule H1).
     pub fn configuration_missed(&mut self, position: usize) {
@@ -161,6 +170,11 @@ impl Configuration {
             ring_read_since: false,
             denied: false,
         }
+    }
+
+    /// Whether it may not even be read, and never was.
+    pub(super) fn is_hidden(&self) -> bool {
+        self.denied && self.read == Moment(0)
     }
 
     /// The names in its bundle.

@@ -1,8 +1,15 @@
 //! The spans of time that the protocol keeps.
 
+mod problem;
+
+use std::str::FromStr;
 use std::time::Duration;
 
-/// The spans of time that the protocol keeps; whole seconds. The flags that set them have floors of their own.
+pub use problem::PolicyProblem;
+
+/// The spans of time that the protocol keeps; whole seconds. All replicas of a ring must have the same.
+///
+/// [`check`](Self::check) tells whether they fit each other, [`floors`](Self::floors) whether they fit a real cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Policy {
@@ -22,9 +29,50 @@ pub struct Policy {
     pub switch_wait: Duration,
     /// Restoring a deleted ring asks for a rotation, but not more often than this.
     pub restore_pause: Duration,
+    /// How long a CA of unknown origin stays trusted; [`None`] for the leaf's life, which is also the least.
+    pub quarantine: Option<Duration>,
+    /// What becomes of CAs found in configurations that neither the ring nor a replica knows.
+    pub unknown_authorities: UnknownAuthorities,
+    /// How many such CAs a ring carries at the most. Of more, those with the lowest names are taken and the others
+    /// reported; what a replica's own leaf or memory needs is always taken.
+    pub foreign_limit: usize,
     /// Bit n: rule n is off.
     off: u16,
 }
+
+/// What becomes of CAs found in configurations that neither the ring nor a replica knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum UnknownAuthorities {
+    /// They stay trusted for the quarantine: they may be those of replicas that serve now.
+    #[default]
+    Keep,
+    /// They are overwritten: nobody who may write a configuration can plant a CA, and a restart of all replicas together
+    /// with the loss of the Secret costs calls.
+    Drop,
+}
+
+impl FromStr for UnknownAuthorities {
+    type Err = UnknownAuthoritiesError;
+
+    fn from_str(word: &str) -> Result<Self, UnknownAuthoritiesError> {
+        match word {
+            "keep" => Ok(Self::Keep),
+            "drop" => Ok(Self::Drop),
+            _ => Err(UnknownAuthoritiesError(word.to_owned())),
+        }
+    }
+}
+
+impl std::fmt::Display for UnknownAuthorities {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if *self == Self::Keep { "keep" } else { "drop" })
+    }
+}
+
+/// Neither of the two words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown CAs can be `keep` or `drop`, not `{0}`")]
+pub struct UnknownAuthoritiesError(String);
 
 /// The rules of the protocol, each a guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,6 +121,9 @@ impl Default for Policy {
             recheck: Duration::from_secs(5),
             switch_wait: Duration::from_secs(2 * 60),
             restore_pause: Duration::from_secs(60 * 60),
+            quarantine: None,
+            unknown_authorities: UnknownAuthorities::Keep,
+            foreign_limit: 8,
             off: 0,
         }
     }
@@ -88,7 +139,13 @@ impl Policy {
     /// How much life an active CA may have left before it is replaced at any price.
     #[must_use]
     pub fn last_call(&self) -> Duration {
-        (self.leaf_life * 2).max(self.authority_life / 12)
+        self.leaf_life.saturating_mul(2).max(self.authority_life / 12)
+    }
+
+    /// How long a CA of unknown origin stays trusted.
+    #[must_use]
+    pub fn quarantine(&self) -> Duration {
+        self.quarantine.unwrap_or(self.leaf_life)
     }
 
     /// The same policy with a rule switched off, for a model checker to show what the rule is for.

@@ -39,8 +39,8 @@ struct Around<'a> {
 impl Around<'_> {
     /// A graft before all, then what keeps calls alive, then what was planned.
     fn known(&self, facts: &Facts) -> Vec<Action> {
-        if let Some(action) = self.graft(facts) {
-            return vec![action];
+        if let Some(actions) = self.graft(facts) {
+            return actions;
         }
         let mut actions = Vec::new();
         actions.extend(self.publish(facts));

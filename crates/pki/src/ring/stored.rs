@@ -6,7 +6,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use rustls_pki_types::{CertificateDer, UnixTime};
 
 use crate::certificate::Certificate;
-use crate::ring::{CaId, Facts, LeafFacts, Moment, RingError};
+use crate::ring::{CaId, Facts, LeafFacts, Moment, Request, RingError};
 use crate::{Authority, AuthorityError, Bundle, Leaf, bundle};
 
 /// A ring with its certificates, and the keys of the active and the next CA. No `Debug`: it holds keys, which are
@@ -85,9 +85,24 @@ impl CaId {
     /// The name of a certificate.
     #[must_use]
     pub fn of(certificate: &CertificateDer<'_>) -> Self {
-        let digest = digest(&SHA256, certificate);
-        let bytes = digest.as_ref().first_chunk().copied().unwrap_or_default();
-        Self(u64::from_be_bytes(bytes))
+        Self(first_bytes(certificate))
+    }
+}
+
+impl Request {
+    /// What an annotation asks for: a digest of its value; 0 if there is none or an empty one.
+    ///
+    /// ```
+    /// use vestibule_pki::ring::Request;
+    ///
+    /// assert_eq!(Request::digest(None), 0);
+    /// assert_ne!(Request::digest(Some("today")), Request::digest(Some("tomorrow")));
+    /// ```
+    #[must_use]
+    pub fn digest(value: Option<&str>) -> u64 {
+        let value = value.map(str::trim).filter(|value| !value.is_empty());
+        // None of a chance in practice, but 0 says that nothing is asked for.
+        value.map_or(0, |value| first_bytes(value.as_bytes()).max(1))
     }
 }
 
@@ -101,6 +116,11 @@ impl std::fmt::Display for CaId {
 #[must_use]
 pub fn read_bundle(pem: &str) -> BTreeMap<CaId, CertificateDer<'static>> {
     Bundle::read(pem.as_bytes()).certificates
+}
+
+fn first_bytes(text: &[u8]) -> u64 {
+    let digest = digest(&SHA256, text);
+    u64::from_be_bytes(digest.as_ref().first_chunk().copied().unwrap_or_default())
 }
 
 pub(super) fn unix(moment: Moment) -> UnixTime {

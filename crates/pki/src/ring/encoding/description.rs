@@ -8,23 +8,48 @@ use crate::ring::{
     AuthorityFacts, AuthorityState, Bridge, CaId, Facts, Lineage, Moment, Problem, Request, RingError,
 };
 
+/// What this version writes.
 const SCHEMA: u64 = 1;
+/// The oldest schema whose readers understand enough of what is written here to serve by it.
+const READABLE: u64 = 1;
+/// Far more than any ring comes to; half of all numbers are left for marks that run ahead.
+const MOST_GENERATIONS: u64 = u64::MAX / 2;
 
-/// The number comes first, alone: the rest is read only if it is understood.
-#[derive(Deserialize)]
-struct Schema {
+/// The numbers come first, alone: the rest is read only if it is understood.
+#[derive(Clone, Copy, Deserialize)]
+pub(super) struct Schema {
     schema: u64,
+    readable: u64,
+}
+
+impl Schema {
+    pub(super) fn read(text: &str, field: &str) -> Result<Self, RingError> {
+        serde_json::from_str(text).map_err(|_| RingError::field(field, Problem::Json))
+    }
+
+    /// The error of whoever must understand all of it.
+    pub(super) fn newer(self) -> Option<RingError> {
+        (self.schema > SCHEMA).then_some(RingError::Newer { schema: self.schema })
+    }
+
+    /// Whether what is understood here is enough to serve by it.
+    pub(super) fn is_readable(self) -> bool {
+        self.readable <= SCHEMA
+    }
 }
 
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Description {
     schema: u64,
+    readable: u64,
     lineage: String,
     generation: u64,
     due: u64,
     rotation_answered: u64,
     revocation_answered: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    revoked: Vec<String>,
     authorities: Vec<Entry>,
 }
 
@@ -41,6 +66,19 @@ struct Entry {
     crossed_by: Option<String>,
 }
 
+const FIELDS: [&str; 9] = [
+    "schema",
+    "readable",
+    "lineage",
+    "generation",
+    "due",
+    "rotationAnswered",
+    "revocationAnswered",
+    "revoked",
+    "authorities",
+];
+const ENTRY_FIELDS: [&str; 5] = ["id", "state", "until", "held", "crossedBy"];
+
 #[derive(Clone, Copy, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 enum State {
@@ -54,11 +92,13 @@ impl Description {
     pub(super) fn of(facts: &Facts) -> Self {
         Self {
             schema: SCHEMA,
+            readable: READABLE,
             lineage: CaId(facts.lineage.0).to_string(),
             generation: facts.generation,
             due: facts.due.0,
             rotation_answered: facts.rotation.answered,
             revocation_answered: facts.revocation.answered,
+            revoked: facts.revoked.iter().map(CaId::to_string).collect(),
             authorities: facts.authorities.iter().map(Entry::of).collect(),
         }
     }
@@ -68,13 +108,11 @@ impl Description {
     }
 
     /// Ends of validity are left at zero: certificates tell them.
-    pub(super) fn read(text: &str, field: &str) -> Result<Facts, RingError> {
+    pub(super) fn read(text: &str, schema: Schema, field: &str) -> Result<Facts, RingError> {
         let unreadable = || RingError::field(field, Problem::Json);
-        let Schema { schema } = serde_json::from_str(text).map_err(|_| unreadable())?;
-        if schema > SCHEMA {
-            return Err(RingError::Newer { schema });
-        }
-        let description: Self = serde_json::from_str(text).map_err(|_| unreadable())?;
+        let description: Option<Self> =
+            if schema.newer().is_some() { understood(text) } else { serde_json::from_str(text).ok() };
+        let description = description.ok_or_else(unreadable)?;
         let facts = description.facts().ok_or_else(unreadable)?;
         if is_sound(&facts) { Ok(facts) } else { Err(RingError::field(field, Problem::States)) }
     }
@@ -86,6 +124,7 @@ impl Description {
             due: Moment(self.due),
             rotation: Request { asked: 0, answered: self.rotation_answered },
             revocation: Request { asked: 0, answered: self.revocation_answered },
+            revoked: self.revoked.iter().map(|id| hexadecimal(id).map(CaId)).collect::<Option<_>>()?,
             authorities: self.authorities.iter().map(Entry::facts).collect::<Option<_>>()?,
         })
     }
@@ -132,12 +171,28 @@ impl Entry {
     }
 }
 
+/// A newer description without what is new in it.
+fn understood(text: &str) -> Option<Description> {
+    let mut description: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text).ok()?;
+    description.retain(|name, _| FIELDS.contains(&name.as_str()));
+    for entry in description.get_mut("authorities")?.as_array_mut()? {
+        entry.as_object_mut()?.retain(|name, _| ENTRY_FIELDS.contains(&name.as_str()));
+    }
+    serde_json::from_value(description.into()).ok()
+}
+
 /// Invariant I2, and an order that is kept.
 fn is_sound(facts: &Facts) -> bool {
     let count = |state| facts.authorities.iter().filter(|ca| ca.state == state).count();
     let ids: BTreeSet<_> = facts.trusted();
     let ordered = facts.authorities.iter().map(|ca| ca.id).eq(ids);
-    count(AuthorityState::Active) == 1 && count(AuthorityState::Next) == 1 && ordered
+    let revoked = |ca: Option<&AuthorityFacts>| ca.is_some_and(|ca| facts.revoked.contains(&ca.id));
+    count(AuthorityState::Active) == 1
+        && count(AuthorityState::Next) == 1
+        && ordered
+        && facts.generation <= MOST_GENERATIONS
+        && !revoked(facts.active())
+        && !revoked(facts.next())
 }
 
 fn hexadecimal(text: &str) -> Option<u64> {

@@ -1,7 +1,7 @@
 //! When a replica signs a leaf, and for how long (rules S1, S2, S3, E1).
 
 use super::Around;
-use crate::ring::{Action, Facts, LeafFacts, Rule};
+use crate::ring::{Action, AuthorityState, Configuration, Facts, LeafFacts, Rule};
 
 impl Around<'_> {
     pub(super) fn leaf(&self, facts: &Facts) -> Option<Action> {
@@ -14,7 +14,7 @@ impl Around<'_> {
             return Some(Action::DropLeaf);
         }
         // Time enough for a new active CA to become held: an untrusted leaf is better than none, a trusted one better yet.
-        let patience = self.policy.hold_cold * 2;
+        let patience = self.policy.hold_cold.saturating_mul(2);
         let ends = leaf.not_after.plus(patience) <= self.now && self.policy.enforces(Rule::E1);
         let wanted = if leaf.issuer == fresh.issuer {
             // While the ring cannot be read, a new leaf would live no longer than the old one.
@@ -37,18 +37,29 @@ impl Around<'_> {
         (not_after > self.now).then_some(LeafFacts { issuer: active.id, bridge, renew, not_after })
     }
 
-    /// Rule S1: every configuration holds an end of the chain now, and one of these ends is held.
+    /// Rule S1: every configuration holds an end of the chain now, and one of these ends is held. A cross certificate
+    /// leads to a predecessor that the ring itself has forgotten, too.
     fn may_switch(&self, facts: &Facts) -> bool {
         if !self.policy.enforces(Rule::S1) {
             return true;
         }
-        let ends: Vec<_> = facts.anchors(self.now).collect();
-        let verifies = self
-            .seen
-            .configurations
-            .iter()
-            .all(|configuration| ends.iter().any(|ca| configuration.bundle.contains_key(&ca.id)));
-        verifies && ends.iter().any(|ca| ca.held.is_some())
+        let Some(active) = facts.active() else { return false };
+        let bridge = active.bridge.filter(|bridge| bridge.not_after > self.now).map(|bridge| bridge.issuer);
+        let ends = [Some(active.id), bridge];
+        let verifies = |configuration: &Configuration| {
+            ends.iter().flatten().any(|id| configuration.bundle.contains_key(id))
+                || self.is_lost(configuration, facts)
+        };
+        let is_held = facts.anchors(self.now).any(|ca| ca.held.is_some());
+        (is_held || signs_alone(facts)) && self.seen.configurations.iter().all(verifies)
+    }
+
+    /// Whether nothing that this replica has or could sign verifies for a configuration's clients, and nothing can be
+    /// done about it here: to wait for it would take the calls of all others down with it.
+    fn is_lost(&self, configuration: &Configuration, facts: &Facts) -> bool {
+        let bridge = self.seen.leaf.as_ref().and_then(|leaf| leaf.bridge);
+        let is_dead = |id| facts.authority(id).is_none() && Some(id) != bridge;
+        configuration.denied && configuration.trusted().all(is_dead)
     }
 
     /// Rule S2: a configuration that was read before the ring was may have changed in between, and may speak against it.
@@ -68,4 +79,12 @@ impl Around<'_> {
                 .iter()
                 .all(|configuration| configuration.changed.is_some_and(is_quiet))
     }
+}
+
+/// Whether the active CA was promoted (under rule L1, if it is not held) and outlived every leaf of another: whoever
+/// serves, serves with it.
+fn signs_alone(facts: &Facts) -> bool {
+    let own = |state| matches!(state, AuthorityState::Active | AuthorityState::Next);
+    facts.active().is_some_and(|active| active.bridge.is_some())
+        && facts.authorities.iter().all(|ca| own(ca.state))
 }

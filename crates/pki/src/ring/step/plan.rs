@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::Around;
-use crate::ring::{Action, AuthorityFacts, AuthorityState, Blocked, CaId, Change, Facts, Rule};
+use crate::ring::{
+    Action, AuthorityFacts, AuthorityState, Blocked, CaId, Change, Configuration, Facts, Rule,
+};
 
 impl Around<'_> {
     pub(super) fn plan(&self, facts: &Facts) -> Option<Action> {
@@ -83,8 +85,11 @@ impl Around<'_> {
 
     /// What was seen of a configuration may be old.
     pub(super) fn look_again(&self) -> Option<Action> {
-        let old =
-            self.seen.configurations.iter().position(|seen| self.now.since(seen.read) > self.policy.recheck);
-        old.map(Action::ReadConfiguration)
+        let configurations = &self.seen.configurations;
+        // Each takes its time to be read, and none shall be old when the last one was.
+        let count = u32::try_from(configurations.len()).unwrap_or(u32::MAX);
+        let limit = self.policy.recheck.saturating_mul(count);
+        let is_old = |seen: &Configuration| self.now.since(seen.read) > limit && !seen.is_hidden();
+        configurations.iter().position(is_old).map(Action::ReadConfiguration)
     }
 }

@@ -3,7 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::Around;
-use crate::ring::{Action, CaId, Change, Configuration, Facts, Moment, Observations, Policy, Rule};
+use crate::ring::{
+    Action, Blocked, CaId, Change, Configuration, Facts, Mark, Moment, Observations, Policy, Rule,
+    UnknownAuthorities,
+};
+
+/// No ring has come so far since a replica last looked: a mark this far ahead is a stranger's joke, and following it
+/// would exhaust the count.
+const LEAP: u64 = 1 << 32;
 
 /// Whether this ring does not continue what the replica knows (rule G1).
 pub(in crate::ring) fn breaks(facts: &Facts, seen: &Observations, now: Moment, policy: &Policy) -> bool {
@@ -12,18 +19,22 @@ pub(in crate::ring) fn breaks(facts: &Facts, seen: &Observations, now: Moment, p
 }
 
 impl Around<'_> {
-    /// Rule G1: never over a valid ring with own memory, only onto it.
-    pub(super) fn graft(&self, facts: &Facts) -> Option<Action> {
+    /// Rule G1: never over a valid ring with own memory, only onto it. Nothing else is to be done as long as this is.
+    pub(super) fn graft(&self, facts: &Facts) -> Option<Vec<Action>> {
         let mine = self.policy.enforces(Rule::G1) && (self.breaks_memory(facts) || self.breaks_leaf(facts));
         let theirs = self.breaks_configurations(facts);
         if !mine && !theirs {
             return None;
         }
         if let Some(look) = self.look_before_trusting() {
-            return Some(look);
+            return Some(vec![look]);
         }
-        let trust = self.everything_trusted();
-        Some(Action::WriteRing(Change::Graft { trust, generation: self.above_all(Some(facts)) }))
+        if self.is_resurrected(facts) {
+            return Some(vec![Action::WriteRing(Change::Revoke)]);
+        }
+        let (trust, report) = self.adopted(Some(facts));
+        let graft = Change::Graft { trust, generation: self.above_all(Some(facts)) };
+        Some([Action::WriteRing(graft)].into_iter().chain(report).collect())
     }
 
     /// Rule G2.
@@ -35,8 +46,9 @@ impl Around<'_> {
         if let Some(look) = self.look_before_trusting() {
             return vec![look];
         }
-        let trust = self.everything_trusted();
-        let change = match self.seen.memory.as_ref().filter(usable) {
+        let memory = self.seen.memory.as_ref().filter(usable);
+        let (trust, report) = self.adopted(memory);
+        let change = match memory {
             None => Change::Create { trust },
             Some(memory) => Change::Restore {
                 memory: Box::new(memory.clone()),
@@ -48,7 +60,7 @@ impl Around<'_> {
                     .is_none_or(|before| self.now.since(before) >= self.policy.restore_pause),
             },
         };
-        vec![Action::WriteRing(change)]
+        [Action::WriteRing(change)].into_iter().chain(report).collect()
     }
 
     /// What is forgotten now is trusted by nobody afterwards; and a ring read before a configuration proves nothing.
@@ -62,45 +74,74 @@ impl Around<'_> {
             if memory.lineage == facts.lineage {
                 facts.generation < memory.generation
             } else {
-                !memory.trusted().is_subset(&facts.trusted())
+                memory.trusted().iter().any(|id| !facts.knows(*id))
             }
         })
     }
 
     fn breaks_leaf(&self, facts: &Facts) -> bool {
         let leaf = self.seen.leaf.as_ref().filter(|leaf| leaf.not_after >= self.now);
-        leaf.is_some_and(|leaf| facts.authority(leaf.issuer).is_none())
+        leaf.is_some_and(|leaf| !facts.knows(leaf.issuer))
+    }
+
+    /// A backup brought back CAs that were revoked since.
+    fn is_resurrected(&self, facts: &Facts) -> bool {
+        let signing = [facts.active(), facts.next()];
+        self.seen
+            .memory
+            .as_ref()
+            .is_some_and(|memory| signing.into_iter().flatten().any(|ca| memory.revoked.contains(&ca.id)))
     }
 
     /// Rule W3: a configuration shows a ring that this one does not continue.
     fn breaks_configurations(&self, facts: &Facts) -> bool {
-        self.policy.enforces(Rule::W3)
-            && self.seen.configurations.iter().any(|configuration| {
-                configuration.mark.is_some_and(|mark| {
-                    if mark.lineage == facts.lineage {
-                        facts.generation < mark.generation
-                    } else {
-                        let trusted = facts.trusted();
-                        configuration.trusted().any(|id| !trusted.contains(&id))
-                    }
-                })
-            })
+        let shows_other = |configuration: &Configuration| match configuration.mark {
+            Some(mark) if mark.lineage == facts.lineage => is_ahead(mark, facts.generation),
+            // Strangers that a ring would not take are overwritten like any other bundle.
+            Some(_) => self.room(Some(facts)) > 0 && configuration.trusted().any(|id| !facts.knows(id)),
+            None => false,
+        };
+        self.policy.enforces(Rule::W3) && self.seen.configurations.iter().any(shows_other)
     }
 
-    /// All that a client or a replica may rely on at this moment.
-    fn everything_trusted(&self) -> BTreeSet<CaId> {
+    /// All that a client or a replica may rely on at this moment, within the limits of policy.
+    fn adopted(&self, base: Option<&Facts>) -> (BTreeSet<CaId>, Option<Action>) {
         let leaf = self.seen.leaf.iter().filter(|leaf| leaf.not_after >= self.now).map(|leaf| leaf.issuer);
-        let published = self.seen.configurations.iter().flat_map(Configuration::trusted);
         let remembered = self.seen.memory.iter().flat_map(Facts::trusted);
-        leaf.chain(published).chain(remembered).collect()
+        let own: BTreeSet<CaId> = leaf.chain(remembered).collect();
+
+        let published: BTreeSet<CaId> =
+            self.seen.configurations.iter().flat_map(Configuration::trusted).collect();
+        // What the ring has already is named again: its quarantine begins anew.
+        let (known, strange): (BTreeSet<CaId>, BTreeSet<CaId>) = published
+            .into_iter()
+            .partition(|id| own.contains(id) || base.is_some_and(|facts| facts.knows(*id)));
+        let room = self.room(base);
+        let left_out = strange.len().saturating_sub(room);
+        let report = (left_out > 0).then_some(Action::Report(Blocked::ForeignLimit(left_out)));
+        (own.into_iter().chain(known).chain(strange.into_iter().take(room)).collect(), report)
+    }
+
+    /// How many more CAs of unknown origin a ring would take.
+    fn room(&self, base: Option<&Facts>) -> usize {
+        let foreign = |facts: &Facts| facts.authorities.iter().filter(|ca| ca.is_foreign()).count();
+        match self.policy.unknown_authorities {
+            UnknownAuthorities::Keep => self.policy.foreign_limit.saturating_sub(base.map_or(0, foreign)),
+            UnknownAuthorities::Drop => 0,
+        }
     }
 
     fn above_all(&self, facts: Option<&Facts>) -> u64 {
         let memory = self.seen.memory.as_ref();
-        let family = facts.or(memory).map(|facts| facts.lineage);
+        let Some(base) = facts.or(memory) else { return 1 };
+        let memory = memory.filter(|memory| memory.lineage == base.lineage).map(|memory| memory.generation);
+        let own = base.generation.max(memory.unwrap_or(0));
         let marks = self.seen.configurations.iter().filter_map(|configuration| configuration.mark);
-        let marks = marks.filter(|mark| Some(mark.lineage) == family).map(|mark| mark.generation);
-        let memory = memory.filter(|memory| Some(memory.lineage) == family).map(|memory| memory.generation);
-        marks.chain(memory).chain(facts.map(|facts| facts.generation)).max().unwrap_or(0) + 1
+        let ahead = marks.filter(|mark| mark.lineage == base.lineage && is_ahead(*mark, own));
+        ahead.map(|mark| mark.generation).fold(own, u64::max).saturating_add(1)
     }
+}
+
+fn is_ahead(mark: Mark, generation: u64) -> bool {
+    mark.generation > generation && mark.generation - generation <= LEAP
 }
