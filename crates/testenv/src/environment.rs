@@ -23,7 +23,7 @@ use crate::watchdog::Watchdog;
 /// objects are not collected, and no pod ever runs.
 pub struct Environment {
     // Declared first: the processes end before anything else goes.
-    watchdog: Watchdog,
+    pub(crate) watchdog: Watchdog,
     folder: PathBuf,
     first: ApiServer,
     second: Option<Second>,
@@ -113,12 +113,12 @@ impl Environment {
 
     /// What the API server has written so far.
     pub fn api_server_log(&self) -> String {
-        self.watchdog.log(start::API_SERVER)
+        self.watchdog.program(start::API_SERVER).log()
     }
 
     /// What the second API server has written so far; nothing where there is none.
     pub fn second_api_server_log(&self) -> String {
-        self.watchdog.log(start::SECOND_API_SERVER)
+        self.watchdog.program(start::SECOND_API_SERVER).log()
     }
 
     /// Every API server, the first first.

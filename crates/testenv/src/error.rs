@@ -22,6 +22,16 @@ pub enum Error {
         /// The last lines of its log.
         log: String,
     },
+    /// A child could not be sent a signal.
+    #[error("cannot send SIG{signal} to {name}: {reason}")]
+    Child {
+        /// The child's name.
+        name: String,
+        /// The signal, without `SIG`.
+        signal: String,
+        /// Why not.
+        reason: String,
+    },
     /// A file or folder could not be used.
     #[error("cannot {action} {}: {source}", path.display())]
     File {

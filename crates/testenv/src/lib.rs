@@ -48,6 +48,7 @@ mod api_server;
 mod background;
 mod binaries;
 mod certificate;
+mod child;
 mod clock;
 mod environment;
 mod error;
@@ -67,6 +68,7 @@ mod watchdog;
 
 pub use api_server::ApiServer;
 pub use binaries::Binaries;
+pub use child::Child;
 pub use clock::Clock;
 pub use environment::{Environment, Namespace, Options};
 pub use error::Error;

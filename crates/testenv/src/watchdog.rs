@@ -1,11 +1,15 @@
 //! Child processes that never outlive the test process.
 
+mod program;
+
 use std::fs;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
+pub(crate) use self::program::Program;
 use crate::Error;
 use crate::network::Claim;
 
@@ -14,12 +18,13 @@ use crate::network::Claim;
 pub(crate) struct Watchdog {
     folder: PathBuf,
     shell: Child,
+    pipe: Mutex<Option<ChildStdin>>,
 }
 
 impl Watchdog {
     /// Watches over `folder` from now on. The watchdog keeps `claim` until everything is gone.
     pub(crate) fn over(folder: PathBuf, claim: Claim) -> Result<Self, Error> {
-        let shell = Command::new("/bin/sh")
+        let mut shell = Command::new("/bin/sh")
             .args(["-c", include_str!("watchdog.sh"), "watchdog"])
             .arg(&folder)
             // A proxy or a feature gate of this shell would change what the API server does.
@@ -32,35 +37,40 @@ impl Watchdog {
             .stderr(Stdio::null())
             .spawn()
             .map_err(|source| Error::file("start /bin/sh in", &folder, source))?;
-        Ok(Self { folder, shell })
+        let pipe = Mutex::new(shell.stdin.take());
+        Ok(Self { folder, shell, pipe })
     }
 
-    /// Starts `program` under the name `name`.
-    pub(crate) fn start(&mut self, name: &str, program: &Path, flags: &[String]) -> Result<(), Error> {
-        let script = self.folder.join(name);
-        let command = std::iter::once(program.to_string_lossy().into_owned()).chain(flags.iter().cloned());
-        let words: Vec<_> = command.map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
-        fs::write(&script, format!("exec {}\n", words.join(" ")))
-            .and_then(|()| self.shell.stdin.as_mut().map_or(Ok(()), |pipe| writeln!(pipe, "{name}")))
-            .map_err(|source| Error::file("start", &script, source))
+    /// Starts `program` under the name `name`, with nothing of this process's environment.
+    pub(crate) fn start(&self, name: &str, program: &Path, flags: &[String]) -> Result<Program, Error> {
+        self.run(name, program::script(program, flags))
     }
 
-    /// Whether the program has ended by itself.
-    pub(crate) fn ended(&self, name: &str) -> bool {
-        self.folder.join(format!("{name}.exit")).exists()
+    /// Starts `command` under the name `name`, as if this process did it.
+    pub(crate) fn start_command(&self, name: &str, command: &Command) -> Result<Program, Error> {
+        let script =
+            program::script_of(command).map_err(|source| Error::file("start", &self.folder, source))?;
+        self.run(name, script)
     }
 
-    /// What the program has written so far.
-    pub(crate) fn log(&self, name: &str) -> String {
-        fs::read(self.folder.join(format!("{name}.log")))
-            .map(|log| String::from_utf8_lossy(&log).into_owned())
-            .unwrap_or_default()
+    /// The program of that name, started or not.
+    pub(crate) fn program(&self, name: &str) -> Program {
+        Program::new(&self.folder, name)
+    }
+
+    fn run(&self, name: &str, script: Vec<u8>) -> Result<Program, Error> {
+        let path = self.folder.join(name);
+        let mut pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner);
+        fs::write(&path, script)
+            .and_then(|()| pipe.as_mut().map_or(Ok(()), |pipe| writeln!(pipe, "{name}")))
+            .map_err(|source| Error::file("start", &path, source))?;
+        Ok(self.program(name))
     }
 }
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
-        drop(self.shell.stdin.take());
+        drop(self.pipe.get_mut().unwrap_or_else(PoisonError::into_inner).take());
         // It ends by itself now; without waiting it would stay as a zombie.
         let _ = self.shell.wait();
     }

@@ -60,7 +60,7 @@ impl Environment {
         let address = network.address();
 
         let folder = new_folder()?;
-        let mut watchdog = Watchdog::over(folder.clone(), claim)?;
+        let watchdog = Watchdog::over(folder.clone(), claim)?;
         let etcd_url = format!("http://{address}:{etcd_port}");
         watchdog.start(
             ETCD,
@@ -78,16 +78,16 @@ impl Environment {
                 Access::new(address, &certificate.authority, ADMIN_TOKEN.to_owned()),
             )
         };
-        let start = |watchdog: &mut Watchdog, program: &str, etcd_url: &str, port: u16| {
+        let start = |program: &str, etcd_url: &str, port: u16| {
             let mut flags = api_server_flags(&folder, etcd_url, &network, port);
             flags.extend_from_slice(&options.api_server_flags);
             watchdog.start(program, &binaries.kube_apiserver, &flags)
         };
-        start(&mut watchdog, API_SERVER, &etcd_url, api_port)?;
+        start(API_SERVER, &etcd_url, api_port)?;
         let first = server("first", api_port);
         let second = if options.second_api_server {
             let watches = Proxy::before_etcd(SocketAddr::from((address, etcd_port)), &CALLED_BY_WATCH)?;
-            start(&mut watchdog, SECOND_API_SERVER, &format!("http://{}", watches.address()), second_port)?;
+            start(SECOND_API_SERVER, &format!("http://{}", watches.address()), second_port)?;
             Some(Second { server: server("second", second_port), watches })
         } else {
             None
@@ -110,7 +110,9 @@ impl Environment {
         let namespaces: Api<Namespace> = Api::all(client.clone());
         let what = format!("{program} being ready");
         let ready = poll::until(&what, 60, async || {
-            if let Some(program) = [ETCD, program].into_iter().find(|program| self.watchdog.ended(program)) {
+            if let Some(program) =
+                [ETCD, program].into_iter().find(|program| self.watchdog.program(program).exited().is_some())
+            {
                 return Err(self.failed(program, format!("{program} ended at once")));
             }
             let ready = client.request_text(readiness()).await.is_ok();
@@ -123,7 +125,7 @@ impl Environment {
     }
 
     fn failed(&self, program: &str, what: String) -> Error {
-        Error::Start { what, log: tail(&self.watchdog.log(program)) }
+        Error::Start { what, log: tail(&self.watchdog.program(program).log()) }
     }
 }
 

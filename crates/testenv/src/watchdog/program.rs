@@ -1,0 +1,153 @@
+//! A program under the watchdog's care, known by the files that the watchdog keeps about it.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, io, thread};
+
+use crate::Error;
+
+pub(crate) struct Program {
+    folder: PathBuf,
+    name: String,
+}
+
+impl Program {
+    pub(super) fn new(folder: &Path, name: &str) -> Self {
+        Self { folder: folder.to_owned(), name: name.to_owned() }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn log_file(&self) -> PathBuf {
+        self.file("log")
+    }
+
+    /// What it has written so far.
+    pub(crate) fn log(&self) -> String {
+        fs::read(self.log_file()).map(|log| String::from_utf8_lossy(&log).into_owned()).unwrap_or_default()
+    }
+
+    /// Its exit status, once it has ended.
+    pub(crate) fn exited(&self) -> Option<i32> {
+        fs::read_to_string(self.file("exit")).ok()?.trim().parse().ok()
+    }
+
+    /// Sends the signal called `signal` (`KILL`).
+    pub(crate) fn signal(&self, signal: &str) -> Result<(), Error> {
+        let failed =
+            |reason: String| Error::Child { name: self.name.clone(), signal: signal.to_owned(), reason };
+        if let Some(status) = self.exited() {
+            return Err(failed(format!("it has ended with {status}")));
+        }
+        let process = self.process().ok_or_else(|| failed("it was not started".to_owned()))?;
+        // The shell's own `kill`: the program of that name is not everywhere.
+        let sent = Command::new("/bin/sh")
+            .args(["-c", r#"kill -s "$1" "$2""#, "kill", signal, &process])
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| failed(error.to_string()))?;
+        if sent.status.success() {
+            Ok(())
+        } else {
+            Err(failed(String::from_utf8_lossy(&sent.stderr).trim().to_owned()))
+        }
+    }
+
+    /// The number of its process; the watchdog notes it a moment after the start.
+    fn process(&self) -> Option<String> {
+        const PATIENCE: Duration = Duration::from_secs(5);
+        const PAUSE: Duration = Duration::from_millis(2);
+        let start = Instant::now();
+        while start.elapsed() < PATIENCE {
+            let noted = fs::read_to_string(self.file("pid")).ok();
+            if let Some(noted) = noted.filter(|noted| noted.ends_with('\n')) {
+                return Some(noted.trim().to_owned());
+            }
+            thread::sleep(PAUSE);
+        }
+        None
+    }
+
+    fn file(&self, extension: &str) -> PathBuf {
+        self.folder.join(format!("{}.{extension}", self.name))
+    }
+}
+
+/// What a shell runs to become `program`.
+pub(super) fn script(program: &Path, flags: &[String]) -> Vec<u8> {
+    let words = std::iter::once(program.as_os_str()).chain(flags.iter().map(OsStr::new));
+    line("exec", words)
+}
+
+/// What a shell runs to become what `command` would.
+pub(super) fn script_of(command: &Command) -> io::Result<Vec<u8>> {
+    let folder = match command.get_current_dir() {
+        Some(folder) => std::path::absolute(folder)?,
+        None => std::env::current_dir()?,
+    };
+    let program = Path::new(command.get_program());
+    // What has no folder in its name is looked for in PATH.
+    let found =
+        if program.components().count() > 1 { std::path::absolute(program)? } else { program.to_owned() };
+    let variables = variables(command);
+    let words =
+        variables.iter().map(OsString::as_os_str).chain([found.as_os_str()]).chain(command.get_args());
+    Ok([line("cd", [folder.as_os_str()]), line("exec env -i", words)].concat())
+}
+
+/// The environment as `NAME=VALUE`: ours, and what the command says otherwise.
+fn variables(command: &Command) -> Vec<OsString> {
+    let ours = std::env::vars_os().filter(|(name, _)| command.get_envs().all(|(other, _)| other != name));
+    let its = command.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
+    ours.chain(its)
+        .map(|(mut variable, value)| {
+            variable.push("=");
+            variable.push(value);
+            variable
+        })
+        .collect()
+}
+
+fn line<'a>(command: &str, words: impl IntoIterator<Item = &'a OsStr>) -> Vec<u8> {
+    let mut line = command.as_bytes().to_vec();
+    for word in words {
+        line.extend_from_slice(b" '");
+        for &byte in word.as_bytes() {
+            match byte {
+                b'\'' => line.extend_from_slice(br"'\''"),
+                other => line.push(other),
+            }
+        }
+        line.push(b'\'');
+    }
+    line.push(b'\n');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_means_to_the_shell_what_it_means_to_us() {
+        let mut command = Command::new("/bin/sh");
+        command.args([
+            "-c",
+            r#"pwd; printf '%s|' "$1" "$GIVEN" "${HOME-none}""#,
+            "sh",
+            "it's $HOME `pwd`\n\\",
+        ]);
+        command.env("GIVEN", "a 'b' \"c\"").env_remove("HOME").current_dir("/");
+        let script = script_of(&command).unwrap();
+        let through_the_shell =
+            Command::new("/bin/sh").arg("-c").arg(OsStr::from_bytes(&script)).output().unwrap();
+        assert_eq!(through_the_shell, command.output().unwrap());
+        assert!(through_the_shell.status.success());
+        assert!(String::from_utf8(through_the_shell.stdout).unwrap().ends_with("|a 'b' \"c\"|none|"));
+    }
+}
