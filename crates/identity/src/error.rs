@@ -9,17 +9,14 @@ use vestibule_pki::AuthorityError;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
-    /// A source that a later version will have.
-    #[error("identity `{given}` is not in this version yet; use `local:DIR`")]
-    NotYet {
-        /// As given.
-        given: String,
+    /// `local` or `mounted` without its folder.
+    #[error("identity `{word}` needs a folder: `{word}:DIR`")]
+    NoFolder {
+        /// `local` or `mounted`.
+        word: &'static str,
     },
-    /// `local` without its folder.
-    #[error("identity `local` needs a folder: `local:DIR`")]
-    NoFolder,
     /// Anything else.
-    #[error("`{given}` is no identity; use `local:DIR`")]
+    #[error("`{given}` is no identity; use `self`, `mounted:DIR`, `local:DIR` or `off`")]
     Unknown {
         /// As given.
         given: String,
@@ -84,4 +81,24 @@ pub enum IdentityError {
     /// No certificate for these names, whatever the CA.
     #[error("no serving certificate can be made: {0}")]
     Leaf(#[source] AuthorityError),
+    /// The source cannot be opened without a cluster, or without files that others keep.
+    #[error("identity `{identity}` cannot be used here; use `local:DIR`")]
+    NotLocal {
+        /// The source.
+        identity: String,
+    },
+    /// No way to an API server is known.
+    #[error(
+        "identity `self` needs a cluster, and there is no way to one: {0}; name a kubeconfig, or use `local:DIR`"
+    )]
+    Cluster(String),
+    /// The cryptographic library cannot be used as it was built.
+    #[error("no TLS server can be made: {0}")]
+    Tls(String),
+    /// Settings that `self` cannot work with.
+    #[error("identity `self` cannot begin: {reason}")]
+    Settings {
+        /// What is missing or wrong.
+        reason: &'static str,
+    },
 }

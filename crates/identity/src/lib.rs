@@ -13,27 +13,50 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod cluster;
 mod error;
 mod folder;
+mod knobs;
 mod local;
+mod mounted;
 mod name;
 mod observer;
+mod off;
+pub mod own_namespace;
+mod pair;
+#[cfg(feature = "probe")]
+mod probe;
+#[cfg(feature = "rustls")]
+mod resolver;
 mod self_managed;
 mod settings;
 mod source;
 mod status;
+mod time;
+mod trouble;
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use error::{IdentityError, SourceError};
+pub use knobs::{KnobError, Knobs};
 pub use local::Local;
+pub use mounted::{Mounted, MountedFiles};
 pub use name::{NameError, NamespacedName, RegistrationKind, RegistrationName};
 pub use observer::{Happening, Observer};
+pub use off::Off;
+pub use own_namespace::OwnNamespaceError;
+pub use pair::{Pair, PairError};
+#[cfg(feature = "probe")]
+pub use probe::{Cause, Probe, ProbeError, Probed, Refusal};
+#[cfg(feature = "rustls")]
+pub use resolver::{resolver, server_config};
 pub use self_managed::SelfManaged;
 pub use settings::Settings;
 pub use source::Source;
 pub use status::{AuthorityStatus, RegistrationStatus, Role, Status};
-pub use vestibule_pki::{AuthorityError, Leaf, VerifyError};
+pub use vestibule_pki::{AuthorityError, CertificateFacts, Leaf, VerifyError};
 
 /// A serving certificate that is valid now, and the CAs that vouch for it.
 pub trait Identity: Send + Sync {
@@ -47,4 +70,15 @@ pub trait Identity: Send + Sync {
 
     /// What there is to tell people and metrics.
     fn status(&self) -> Status;
+
+    /// Resolves when there is nothing to wait for any more: [`Status::waiting_for`] is [`None`]. At once for
+    /// [`Off`]. It may be asked for any number of times, and goes on being of use after a time of trouble.
+    fn ready(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        const PERIOD: Duration = Duration::from_millis(50);
+        Box::pin(async move {
+            while self.status().waiting_for.is_some() {
+                tokio::time::sleep(PERIOD).await;
+            }
+        })
+    }
 }

@@ -1,24 +1,36 @@
 //! A CA in a folder or in memory, and a leaf in memory.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, TryLockError};
 use std::time::{Duration, SystemTime};
 
+use arc_swap::ArcSwap;
 use rustls_pki_types::UnixTime;
 use vestibule_pki::{Authority, AuthorityError, Leaf};
 
 use crate::folder::Folder;
-use crate::{Identity, IdentityError, Status};
+use crate::time::{system_time, unix_time};
+use crate::trouble::Trouble;
+use crate::{AuthorityStatus, Identity, IdentityError, Role, Status};
 
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 const AUTHORITY_LIFE: Duration = YEAR.saturating_mul(10);
 const LEAF_LIFE: Duration = YEAR;
 
 /// A certificate for a laptop, a test or a single process: the CA is kept in a folder so that it need be registered
-/// only once, or in memory; the leaf is made anew at each start and lives for a year.
+/// only once, or in memory; the leaf is made anew at each start, and after two thirds of its life of a year.
+///
+/// The CA's key stays in memory for that: a folder that goes away under a running process takes nothing from it, and a
+/// CA that is exchanged there takes effect with the next start, as nobody has registered it before.
 pub struct Local {
     ca_bundle: Arc<str>,
-    leaf: Arc<Leaf>,
+    names: Vec<String>,
+    leaf: ArcSwap<Leaf>,
+    /// Held while a leaf is signed: of handshakes at the same time, one does it and the others present the old leaf.
+    authority: Mutex<Authority>,
+    authority_not_after: UnixTime,
+    trouble: Trouble,
+    clock: fn() -> SystemTime,
 }
 
 impl Local {
@@ -38,7 +50,7 @@ impl Local {
                 authority
             }
         };
-        Self::issue(&authority, names, now).map_err(|error| match error {
+        Self::issue(authority, names, now).map_err(|error| match error {
             AuthorityError::Verify(_) => folder.unusable(error),
             other => IdentityError::Leaf(other),
         })
@@ -50,22 +62,66 @@ impl Local {
     /// Names that cannot stand in a certificate.
     pub fn in_memory(names: &[impl AsRef<str>], now: SystemTime) -> Result<Self, IdentityError> {
         let now = unix_time(now);
-        Self::issue(&new_authority(now)?, names, now).map_err(IdentityError::Leaf)
+        Self::issue(new_authority(now)?, names, now).map_err(IdentityError::Leaf)
     }
 
-    fn issue(
-        authority: &Authority,
-        names: &[impl AsRef<str>],
-        now: UnixTime,
-    ) -> Result<Self, AuthorityError> {
+    fn issue(authority: Authority, names: &[impl AsRef<str>], now: UnixTime) -> Result<Self, AuthorityError> {
         let leaf = authority.issue(names, now, LEAF_LIFE)?;
-        Ok(Self { ca_bundle: authority.certificate_pem().into(), leaf: Arc::new(leaf) })
+        Ok(Self {
+            ca_bundle: authority.certificate_pem().into(),
+            names: names.iter().map(|name| name.as_ref().to_owned()).collect(),
+            leaf: ArcSwap::from_pointee(leaf),
+            authority_not_after: authority.not_after(),
+            authority: Mutex::new(authority),
+            trouble: Trouble::default(),
+            clock: SystemTime::now,
+        })
+    }
+
+    /// Whether a leaf of another life than this one's remainder should be presented.
+    fn is_due(&self, leaf: &Leaf, now: UnixTime) -> bool {
+        let life = leaf.not_after.as_secs().saturating_sub(leaf.not_before.as_secs());
+        // The CA's own end cannot be moved: a leaf that already lives that long is as good as it gets.
+        now.as_secs() >= leaf.not_after.as_secs().saturating_sub(life / 3)
+            && leaf.not_after < self.authority_not_after
+    }
+
+    fn renew(&self, now: UnixTime) {
+        let authority = match self.authority.try_lock() {
+            Ok(authority) => authority,
+            // Somebody who held it panicked; an Authority is never half changed.
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return,
+        };
+        if !self.is_due(&self.leaf.load(), now) {
+            return;
+        }
+        match authority.issue(&self.names, now, LEAF_LIFE) {
+            Ok(leaf) => self.leaf.store(Arc::new(leaf)),
+            Err(error) => self.trouble.warn(&format!("no new serving certificate can be made: {error}")),
+        }
+    }
+
+    /// A CA cannot be renewed without being registered anew, so people are told a year before.
+    fn tell_of_the_end(&self, now: UnixTime) {
+        let left = self.authority_not_after.as_secs().saturating_sub(now.as_secs());
+        if left < YEAR.as_secs() {
+            let days = left / (24 * 60 * 60);
+            self.trouble.warn(&format!(
+                "the local CA ends in {days} days: delete ca.crt and ca.key, start again, and register the new caBundle"
+            ));
+        }
     }
 }
 
 impl Identity for Local {
     fn present(&self) -> Option<Arc<Leaf>> {
-        Some(Arc::clone(&self.leaf))
+        let now = unix_time((self.clock)());
+        if self.is_due(&self.leaf.load(), now) {
+            self.renew(now);
+        }
+        self.tell_of_the_end(now);
+        Some(self.leaf.load_full())
     }
 
     fn ca_bundle(&self) -> Option<Arc<str>> {
@@ -73,8 +129,19 @@ impl Identity for Local {
     }
 
     fn status(&self) -> Status {
-        let not_after = SystemTime::UNIX_EPOCH + Duration::from_secs(self.leaf.not_after.as_secs());
-        Status { leaf_not_after: Some(not_after), ..Status::default() }
+        let now = unix_time((self.clock)());
+        let authority_ended = now > self.authority_not_after;
+        Status {
+            waiting_for: authority_ended.then(|| {
+                "a new local CA: the old one has expired; delete ca.crt and ca.key, start again".to_owned()
+            }),
+            leaf_not_after: Some(system_time(self.leaf.load().not_after)),
+            authorities: vec![AuthorityStatus {
+                role: Role::Active,
+                not_after: system_time(self.authority_not_after),
+            }],
+            ..Status::default()
+        }
     }
 }
 
@@ -82,6 +149,59 @@ fn new_authority(now: UnixTime) -> Result<Authority, IdentityError> {
     Authority::new("vestibule local CA", now, AUTHORITY_LIFE).map_err(IdentityError::Leaf)
 }
 
-fn unix_time(now: SystemTime) -> UnixTime {
-    UnixTime::since_unix_epoch(now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
+#[cfg(test)]
+mod tests {
+    use vestibule_pki::verify;
+
+    use super::*;
+
+    const NAMES: [&str; 1] = ["localhost"];
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+    /// One that was made this long ago.
+    fn made(ago: Duration) -> Local {
+        Local::in_memory(&NAMES, SystemTime::now() - ago).unwrap()
+    }
+
+    #[test]
+    fn a_leaf_is_renewed_after_two_thirds_of_its_life() {
+        let fresh = made(DAY * 242);
+        let first = fresh.present().unwrap();
+        assert!(Arc::ptr_eq(&first, &fresh.present().unwrap()));
+
+        let due = made(DAY * 244);
+        let old = due.leaf.load_full();
+        let new = due.present().unwrap();
+        assert!(new.not_after.as_secs() > old.not_after.as_secs() + 243 * 24 * 60 * 60);
+        assert_eq!(verify(&due.ca_bundle().unwrap(), &new.chain, &NAMES, UnixTime::now()), Ok(()));
+        assert!(Arc::ptr_eq(&new, &due.present().unwrap()), "it is renewed once");
+    }
+
+    #[test]
+    fn handshakes_at_the_same_time_never_wait_and_end_with_one_leaf() {
+        let due = made(DAY * 300);
+        let old = due.leaf.load_full();
+        let held = due.authority.lock().unwrap();
+        assert!(Arc::ptr_eq(&old, &due.present().unwrap()));
+        drop(held);
+        assert!(!Arc::ptr_eq(&old, &due.present().unwrap()));
+    }
+
+    #[test]
+    fn the_end_of_the_authority_is_told_before_and_after() {
+        let long = made(Duration::ZERO);
+        long.present();
+        assert_eq!(long.trouble.times(), 0);
+
+        let near = made(YEAR * 9 + DAY * 30);
+        let leaf = near.present().unwrap();
+        assert_eq!(leaf.not_after, near.authority_not_after, "a leaf does not outlive its CA");
+        assert_eq!(near.trouble.times(), 1);
+        assert_eq!(near.status().waiting_for, None);
+        assert!(Arc::ptr_eq(&leaf, &near.present().unwrap()), "there is none better to be had");
+
+        let over = made(YEAR * 10 + DAY);
+        assert!(over.present().is_some(), "what a client may still take is presented");
+        assert!(over.status().waiting_for.unwrap().contains("delete ca.crt"));
+    }
 }

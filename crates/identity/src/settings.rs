@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use vestibule_pki::ring::Policy;
+use vestibule_pki::ring::{Algorithm, Policy};
 
-use crate::{NamespacedName, Observer, RegistrationName};
+use crate::{MountedFiles, NamespacedName, Observer, RegistrationName};
 
 /// What an identity is told when it starts. [`Settings::for_service`] and a few fields are enough for most.
 #[derive(Clone)]
@@ -23,8 +23,12 @@ pub struct Settings {
     pub registrations: Vec<RegistrationName>,
     /// The organisation in the name of every CA.
     pub organisation: String,
+    /// The kind of key that new CAs get.
+    pub algorithm: Algorithm,
     /// Lives and waits.
     pub policy: Policy,
+    /// How files are called and how often they are looked at, where others keep them.
+    pub mounted: MountedFiles,
     /// Told of what happens.
     pub observer: Option<Arc<dyn Observer>>,
 }
@@ -38,7 +42,9 @@ impl Default for Settings {
             secret: None,
             registrations: Vec::new(),
             organisation: "vestibule".to_owned(),
+            algorithm: Algorithm::default(),
             policy: Policy::default(),
+            mounted: MountedFiles::default(),
             observer: None,
         }
     }

@@ -1,40 +1,75 @@
 //! What users write to say where the certificate comes from.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::{Identity, IdentityError, Local, SourceError};
+use crate::{Identity, IdentityError, Local, Mounted, Off, SelfManaged, Settings, SourceError, cluster};
 
-/// Where the serving certificate comes from, as in `--identity local:DIR`.
+/// Where the serving certificate comes from, as in `--identity self`.
 ///
 /// ```
-/// use vestibule_identity::{Source, SourceError};
+/// use vestibule_identity::Source;
 ///
-/// assert_eq!("local:.vestibule".parse(), Ok(Source::Local(".vestibule".into())));
-/// assert!(matches!("self".parse::<Source>(), Err(SourceError::NotYet { .. })));
+/// assert_eq!("self".parse(), Ok(Source::SelfManaged));
+/// assert_eq!("mounted:/certs".parse(), Ok(Source::Mounted("/certs".into())));
+/// assert!("mounted".parse::<Source>().is_err());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Source {
-    /// `local:DIR`: a CA kept in a folder, for laptops and tests.
+    /// `self`: a CA ring in a Secret, kept by the replicas themselves: [`SelfManaged`].
+    SelfManaged,
+    /// `mounted:DIR`: files that somebody else keeps, such as a mounted Secret of cert-manager's: [`Mounted`].
+    Mounted(PathBuf),
+    /// `local:DIR`: a CA kept in a folder, for laptops and tests: [`Local`].
     Local(PathBuf),
+    /// `off`: no certificate at all, for an operator whose webhooks are switched off: [`Off`].
+    Off,
 }
 
 impl Source {
-    /// Opens the source: there is a verified certificate for `names` afterwards.
+    /// Opens the source. `self` and `mounted` go on working in the background, and may have no certificate yet:
+    /// [`Identity::ready`] tells when they do.
+    ///
+    /// The cluster that `self` speaks to is the one of `kubeconfig`, else of `KUBECONFIG` or `~/.kube/config`, else the
+    /// one that the process runs in. The other sources speak to none.
     ///
     /// # Errors
     /// Whatever the source needs and does not find; each error says which file and what to do.
-    pub fn open(
+    pub async fn open(
+        &self,
+        settings: &Settings,
+        kubeconfig: Option<&Path>,
+    ) -> Result<Arc<dyn Identity>, IdentityError> {
+        match self {
+            Self::SelfManaged => {
+                let client = cluster::connect(kubeconfig).await?;
+                Ok(SelfManaged::start(client, settings.clone())?)
+            }
+            Self::Mounted(folder) => Ok(Mounted::start(folder, settings)),
+            Self::Local(_) | Self::Off => self.open_local(&settings.all_names(), SystemTime::now()),
+        }
+    }
+
+    /// Opens a source that needs neither a cluster nor somebody else's files: there is a verified certificate for
+    /// `names` afterwards, or none is needed.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); and [`IdentityError::NotLocal`] for `self` and `mounted`.
+    pub fn open_local(
         &self,
         names: &[impl AsRef<str>],
         now: SystemTime,
     ) -> Result<Arc<dyn Identity>, IdentityError> {
         match self {
             Self::Local(folder) => Ok(Arc::new(Local::open(folder, names, now)?)),
+            Self::Off => Ok(Arc::new(Off)),
+            Self::SelfManaged | Self::Mounted(_) => {
+                Err(IdentityError::NotLocal { identity: self.to_string() })
+            }
         }
     }
 }
@@ -44,11 +79,12 @@ impl FromStr for Source {
 
     fn from_str(text: &str) -> Result<Self, SourceError> {
         match text.split_once(':').map_or((text, None), |(word, folder)| (word, Some(folder))) {
+            ("self", None) => Ok(Self::SelfManaged),
+            ("off", None) => Ok(Self::Off),
             ("local", Some(folder)) if !folder.is_empty() => Ok(Self::Local(folder.into())),
-            ("local", _) => Err(SourceError::NoFolder),
-            ("self" | "off", None) | ("mounted", Some(_)) => {
-                Err(SourceError::NotYet { given: text.to_owned() })
-            }
+            ("mounted", Some(folder)) if !folder.is_empty() => Ok(Self::Mounted(folder.into())),
+            ("local", _) => Err(SourceError::NoFolder { word: "local" }),
+            ("mounted", _) => Err(SourceError::NoFolder { word: "mounted" }),
             _ => Err(SourceError::Unknown { given: text.to_owned() }),
         }
     }
@@ -57,7 +93,10 @@ impl FromStr for Source {
 impl fmt::Display for Source {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::SelfManaged => formatter.write_str("self"),
+            Self::Mounted(folder) => write!(formatter, "mounted:{}", folder.display()),
             Self::Local(folder) => write!(formatter, "local:{}", folder.display()),
+            Self::Off => formatter.write_str("off"),
         }
     }
 }
@@ -67,18 +106,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_this_version_can_do_is_a_source() {
-        let not_yet = |given: &str| Err(SourceError::NotYet { given: given.to_owned() });
+    fn a_source_is_one_word_or_a_word_and_a_folder() {
+        let no_folder = |word| Err(SourceError::NoFolder { word });
         let unknown = |given: &str| Err(SourceError::Unknown { given: given.to_owned() });
         for (text, expected) in [
+            ("self", Ok(Source::SelfManaged)),
+            ("off", Ok(Source::Off)),
             ("local:a/b", Ok(Source::Local("a/b".into()))),
             ("local:a:b", Ok(Source::Local("a:b".into()))),
-            ("local:", Err(SourceError::NoFolder)),
-            ("local", Err(SourceError::NoFolder)),
-            ("self", not_yet("self")),
-            ("off", not_yet("off")),
-            ("mounted:/certs", not_yet("mounted:/certs")),
-            ("mounted", unknown("mounted")),
+            ("mounted:/certs", Ok(Source::Mounted("/certs".into()))),
+            ("local:", no_folder("local")),
+            ("local", no_folder("local")),
+            ("mounted", no_folder("mounted")),
+            ("self:a", unknown("self:a")),
+            ("off:", unknown("off:")),
             ("Local:a", unknown("Local:a")),
             ("", unknown("")),
         ] {
@@ -88,6 +129,21 @@ mod tests {
 
     #[test]
     fn a_source_is_written_as_it_is_read() {
-        assert_eq!("local:a/b".parse::<Source>().unwrap().to_string(), "local:a/b");
+        for text in ["self", "off", "local:a/b", "mounted:/certs"] {
+            assert_eq!(text.parse::<Source>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_needs_a_cluster_is_not_opened_without_one() {
+        let error = Source::SelfManaged.open_local(&["localhost"], SystemTime::now()).err().unwrap();
+        assert!(error.to_string().contains("`self`"), "{error}");
+        assert!(Source::Off.open_local(&["localhost"], SystemTime::now()).unwrap().present().is_none());
+    }
+
+    #[tokio::test]
+    async fn off_is_ready_at_once() {
+        let identity = Source::Off.open(&Settings::default(), None).await.unwrap();
+        identity.ready().await;
     }
 }

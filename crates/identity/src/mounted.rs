@@ -1,0 +1,192 @@
+//! A certificate in files that somebody else keeps: cert-manager, a kubelet that mounts a Secret, a person.
+
+mod files;
+mod keeper;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use arc_swap::ArcSwapOption;
+use tokio::task::AbortHandle;
+use tokio::time::MissedTickBehavior;
+use vestibule_pki::Leaf;
+
+use self::files::Content;
+use self::keeper::{Keeper, Kept, Look};
+use crate::time::{system_time, unix_time};
+use crate::trouble::Trouble;
+use crate::{Happening, Identity, Observer, Settings, Status};
+
+/// Presents the certificate of a folder, and whatever replaces it there.
+///
+/// Files are compared by content, once a second: links may be swapped, files replaced or written one after another, and
+/// no file system has to tell of it. What does not hold together, such as a certificate of one generation and a key of
+/// another, is not taken: the last good pair is presented as long as it is valid, and people are told. Files that are
+/// missing at the start are waited for.
+pub struct Mounted {
+    shared: Arc<Shared>,
+    polling: AbortHandle,
+}
+
+/// How the files of [`Mounted`] are called, and how often they are looked at.
+///
+/// ```
+/// use vestibule_identity::MountedFiles;
+///
+/// let files = MountedFiles { certificate: "server.crt".into(), key: "server.key".into(), ..MountedFiles::default() };
+/// assert_eq!(files.authority, "ca.crt");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MountedFiles {
+    /// The certificate chain in PEM, the leaf first: `tls.crt`.
+    pub certificate: String,
+    /// The leaf's key in PEM: `tls.key`.
+    pub key: String,
+    /// The CAs in PEM, for `caBundle`: `ca.crt`. It may be missing; then nothing is known of who vouches.
+    pub authority: String,
+    /// Between two looks: 1 second.
+    pub poll: Duration,
+}
+
+impl Default for MountedFiles {
+    fn default() -> Self {
+        Self {
+            certificate: "tls.crt".to_owned(),
+            key: "tls.key".to_owned(),
+            authority: "ca.crt".to_owned(),
+            poll: Duration::from_secs(1),
+        }
+    }
+}
+
+impl Mounted {
+    /// Looks into `folder` now, and again and again until the value is dropped. Of the settings it uses `mounted`, the
+    /// names and the observer.
+    ///
+    /// # Panics
+    /// Outside a Tokio runtime.
+    #[must_use]
+    pub fn start(folder: &Path, settings: &Settings) -> Arc<Self> {
+        let shared = Arc::new(Shared {
+            folder: folder.to_owned(),
+            files: settings.mounted.clone(),
+            // The first is the one that API servers ask for; who issues certificates elsewhere may know no other.
+            name: settings.all_names().into_iter().next(),
+            kept: ArcSwapOption::empty(),
+            looking: Mutex::default(),
+            trouble: Trouble::default(),
+            observer: settings.observer.clone(),
+        });
+        shared.look();
+        let polling = tokio::spawn(poll(Arc::clone(&shared))).abort_handle();
+        Arc::new(Self { shared, polling })
+    }
+}
+
+impl Identity for Mounted {
+    fn present(&self) -> Option<Arc<Leaf>> {
+        self.shared.kept.load().as_ref().map(|kept| Arc::clone(&kept.leaf))
+    }
+
+    fn ca_bundle(&self) -> Option<Arc<str>> {
+        self.shared.kept.load().as_ref().and_then(|kept| kept.ca_bundle.clone())
+    }
+
+    fn status(&self) -> Status {
+        let now = unix_time(SystemTime::now());
+        let kept = self.shared.kept.load();
+        let valid = kept.as_ref().is_some_and(|kept| now <= kept.leaf.not_after);
+        let trouble = || self.shared.looking().trouble.clone();
+        Status {
+            waiting_for: (!valid).then(|| {
+                let trouble = trouble().unwrap_or_else(|| "it has expired".to_owned());
+                format!("a valid certificate in {}: {trouble}", self.shared.folder.display())
+            }),
+            leaf_not_after: kept.as_ref().map(|kept| system_time(kept.leaf.not_after)),
+            ..Status::default()
+        }
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        self.polling.abort();
+    }
+}
+
+async fn poll(shared: Arc<Shared>) {
+    let mut ticks = tokio::time::interval(shared.files.poll.max(Duration::from_millis(1)));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let shared = Arc::clone(&shared);
+        // A folder on a network may take its time.
+        if tokio::task::spawn_blocking(move || shared.look()).await.is_err() {
+            tracing::debug!("a look at mounted certificates was cut short");
+        }
+    }
+}
+
+struct Shared {
+    folder: PathBuf,
+    files: MountedFiles,
+    name: Option<String>,
+    kept: ArcSwapOption<Kept>,
+    looking: Mutex<Looking>,
+    trouble: Trouble,
+    observer: Option<Arc<dyn Observer>>,
+}
+
+#[derive(Default)]
+struct Looking {
+    keeper: Keeper,
+    trouble: Option<String>,
+    /// The trouble that was counted last; [`None`] since all was well.
+    counted: Option<String>,
+}
+
+impl Shared {
+    fn look(&self) {
+        let content = Content::read(&self.folder, &self.files);
+        let now = unix_time(SystemTime::now());
+        let mut looking = self.looking();
+        let kept = self.kept.load();
+        let look = looking.keeper.look(content, kept.as_deref(), &self.files, self.name.as_deref(), now);
+        self.tell(&mut looking, &look);
+        looking.trouble = look.trouble;
+        if let Some(adopted) = look.adopted {
+            let not_after = system_time(adopted.leaf.not_after);
+            self.kept.store(Some(Arc::new(adopted)));
+            tracing::info!(folder = %self.folder.display(), "a new serving certificate was read");
+            self.happened(&Happening::LeafRenewed { not_after });
+        }
+    }
+
+    /// Counts each trouble when it begins, and logs it once in a while as long as it lasts.
+    fn tell(&self, looking: &mut Looking, look: &Look) {
+        let Some(reason) = &look.trouble else {
+            looking.counted = None;
+            return;
+        };
+        if !look.settled {
+            return;
+        }
+        let object = self.folder.display().to_string();
+        self.trouble.warn(&format!("the certificate in {object} cannot be taken: {reason}"));
+        if looking.counted.as_ref() != Some(reason) {
+            looking.counted = Some(reason.clone());
+            self.happened(&Happening::Failed { object, reason: reason.clone() });
+        }
+    }
+
+    fn happened(&self, happening: &Happening) {
+        if let Some(observer) = &self.observer {
+            observer.happened(happening);
+        }
+    }
+
+    fn looking(&self) -> MutexGuard<'_, Looking> {
+        self.looking.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,50 @@
+//! What is in the files now.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+
+use zeroize::Zeroizing;
+
+use super::MountedFiles;
+
+/// The contents of the files at about one moment; not necessarily of one generation. No `Debug`: it holds a key.
+#[derive(Clone, PartialEq)]
+pub(super) struct Content {
+    pub(super) certificate: String,
+    pub(super) key: Zeroizing<String>,
+    pub(super) authority: Option<String>,
+}
+
+impl Content {
+    /// What cannot be read is named, with the operating system's reason.
+    pub(super) fn read(folder: &Path, files: &MountedFiles) -> Result<Self, String> {
+        let failed = |name: &str, error: &io::Error| match error.kind() {
+            ErrorKind::NotFound => format!("{name} is missing"),
+            _ => format!("{name} cannot be read: {error}"),
+        };
+        let required = |name: &str| read(&folder.join(name)).map_err(|error| failed(name, &error));
+        let certificate = required(&files.certificate)?.to_string();
+        let key = required(&files.key)?;
+        let authority = match read(&folder.join(&files.authority)) {
+            Ok(text) => Some(text.to_string()),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(failed(&files.authority, &error)),
+        };
+        Ok(Self { certificate, key, authority })
+    }
+}
+
+fn read(path: &Path) -> io::Result<Zeroizing<String>> {
+    // A Secret holds no more.
+    const LARGEST: u64 = 1024 * 1024;
+    let file = File::open(path)?;
+    let length = file.metadata()?.len();
+    if length > LARGEST {
+        return Err(io::Error::new(ErrorKind::FileTooLarge, "it is larger than 1 MiB"));
+    }
+    // With room for all of it: a buffer that grows would leave parts of a key behind.
+    let mut text = Zeroizing::new(String::with_capacity(usize::try_from(length).unwrap_or_default() + 1));
+    file.take(LARGEST).read_to_string(&mut text)?;
+    Ok(text)
+}

@@ -1,0 +1,94 @@
+//! Which of the pairs seen is presented.
+
+use std::sync::Arc;
+
+use rustls_pki_types::UnixTime;
+use vestibule_pki::{Leaf, verify};
+
+use super::MountedFiles;
+use super::files::Content;
+
+/// Remembers what was seen, to tell what is new from what is known, and what is on its way from what stays.
+#[derive(Default)]
+pub(super) struct Keeper {
+    last: Option<Result<Content, String>>,
+    /// The content that was adopted last.
+    adopted: Option<Content>,
+}
+
+/// A pair that is presented.
+pub(super) struct Kept {
+    pub(super) leaf: Arc<Leaf>,
+    pub(super) ca_bundle: Option<Arc<str>>,
+    /// Why clients might not accept it.
+    pub(super) doubt: Option<String>,
+}
+
+/// What one look came to.
+#[derive(Default)]
+pub(super) struct Look {
+    pub(super) adopted: Option<Kept>,
+    pub(super) trouble: Option<String>,
+    /// The files were the same at the look before: whoever writes them is not just at it.
+    pub(super) settled: bool,
+}
+
+impl Keeper {
+    pub(super) fn look(
+        &mut self,
+        content: Result<Content, String>,
+        kept: Option<&Kept>,
+        files: &MountedFiles,
+        name: Option<&str>,
+        now: UnixTime,
+    ) -> Look {
+        let settled = self.last.as_ref() == Some(&content);
+        let expired = kept.is_none_or(|kept| now > kept.leaf.not_after);
+        let known = content.as_ref().is_ok_and(|content| self.adopted.as_ref() == Some(content));
+        if known && let Some(kept) = kept {
+            let end = expired.then(|| format!("{} has expired", files.certificate));
+            self.last = Some(content);
+            return Look { trouble: end.or_else(|| kept.doubt.clone()), settled, adopted: None };
+        }
+        let found = match &content {
+            Ok(content) => judge(content, files, name, now),
+            Err(reason) => Err(reason.clone()),
+        };
+        let (adopted, trouble) = match found {
+            Err(reason) => (None, Some(reason)),
+            // A pair that clients may refuse is better than none, and worse than one that they took.
+            Ok(found) if found.doubt.is_some() && !expired => (None, found.doubt),
+            Ok(found) => {
+                let doubt = found.doubt.clone();
+                (Some(found), doubt)
+            }
+        };
+        if adopted.is_some() {
+            self.adopted = content.as_ref().ok().cloned();
+        }
+        self.last = Some(content);
+        Look { adopted, trouble, settled }
+    }
+}
+
+/// The pair as it would be presented, or why it cannot be.
+fn judge(content: &Content, files: &MountedFiles, name: Option<&str>, now: UnixTime) -> Result<Kept, String> {
+    let MountedFiles { certificate, key, authority, .. } = files;
+    let leaf = Leaf::from_pem(&content.certificate, &content.key, now)
+        .map_err(|error| format!("{certificate} and {key}: {error}"))?;
+    // An issuer may leave the file empty.
+    let bundle = content.authority.as_deref().filter(|text| !text.trim().is_empty());
+    let none: [&str; 0] = [];
+    let vouched = bundle.map_or(Ok(()), |bundle| verify(bundle, &leaf.chain, &none, now));
+    let doubt = match (vouched, name) {
+        (Err(error), _) => Some(format!("{authority} does not vouch for {certificate}: {error}")),
+        (Ok(()), Some(name)) if !leaf.serves(name) => {
+            Some(format!("{certificate} is not for `{name}`; it names {}", leaf.names.join(", ")))
+        }
+        _ => None,
+    };
+    Ok(Kept { leaf: Arc::new(leaf), ca_bundle: bundle.map(Arc::from), doubt })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! For servers that speak rustls: hyper, axum, tonic.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use rustls::ServerConfig;
+use rustls::crypto::aws_lc_rs;
+use rustls::server::{ClientHello, NoServerSessionStorage, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use rustls::version::{TLS12, TLS13};
+
+use crate::{Identity, IdentityError, Leaf};
+
+/// What a webhook's server needs to speak TLS with kube-apiserver: TLS 1.2 or newer, HTTP/1.1, no session tickets
+/// (kube-apiserver keeps no sessions), and the certificate of `identity`, asked for at every handshake.
+///
+/// # Errors
+/// [`IdentityError::Tls`], when the cryptographic library cannot be used as it was built.
+pub fn server_config(identity: Arc<dyn Identity>) -> Result<Arc<ServerConfig>, IdentityError> {
+    let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_protocol_versions(&[&TLS12, &TLS13])
+        .map_err(|error| IdentityError::Tls(error.to_string()))?
+        .with_no_client_auth()
+        .with_cert_resolver(resolver(identity));
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.send_tls13_tickets = 0;
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    Ok(Arc::new(config))
+}
+
+/// The certificate of `identity` for a [`ServerConfig`] of one's own. Its key is parsed once for each leaf, not at each
+/// handshake; whatever name the client asks for, it gets the same.
+#[must_use]
+pub fn resolver(identity: Arc<dyn Identity>) -> Arc<dyn ResolvesServerCert> {
+    Arc::new(Resolver { identity, parsed: ArcSwapOption::empty() })
+}
+
+struct Resolver {
+    identity: Arc<dyn Identity>,
+    parsed: ArcSwapOption<Parsed>,
+}
+
+struct Parsed {
+    /// Held, so that no other leaf can come to lie at the same address.
+    leaf: Arc<Leaf>,
+    certified: Option<Arc<CertifiedKey>>,
+}
+
+impl Resolver {
+    fn present(&self) -> Option<Arc<CertifiedKey>> {
+        let leaf = self.identity.present()?;
+        if let Some(parsed) = &*self.parsed.load()
+            && Arc::ptr_eq(&parsed.leaf, &leaf)
+        {
+            return parsed.certified.clone();
+        }
+        let certified = certified(&leaf);
+        self.parsed.store(Some(Arc::new(Parsed { leaf, certified: certified.clone() })));
+        certified
+    }
+}
+
+fn certified(leaf: &Leaf) -> Option<Arc<CertifiedKey>> {
+    match aws_lc_rs::sign::any_supported_type(&leaf.key) {
+        Ok(key) => Some(Arc::new(CertifiedKey::new(leaf.chain.clone(), key))),
+        Err(error) => {
+            tracing::warn!(%error, "the key of the serving certificate cannot be used");
+            None
+        }
+    }
+}
+
+impl ResolvesServerCert for Resolver {
+    fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        self.present()
+    }
+}
+
+impl fmt::Debug for Resolver {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Resolver")
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,14 @@
+//! Between the operating system's time and that of certificates.
+
+use std::time::{Duration, SystemTime};
+
+use rustls_pki_types::UnixTime;
+
+/// Times before 1970 become 1970.
+pub(crate) fn unix_time(time: SystemTime) -> UnixTime {
+    UnixTime::since_unix_epoch(time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
+}
+
+pub(crate) fn system_time(time: UnixTime) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(time.as_secs())
+}
