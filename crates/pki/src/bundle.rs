@@ -43,8 +43,6 @@ impl Bundle {
             Ok(found) => (found, None),
             Err(problem) => (Vec::new(), Some(problem)),
         };
-        let fits =
-            |der: &CertificateDer<'_>| der.len() <= CERTIFICATE_LIMIT && Certificate::read(der).is_some();
         let found: Vec<_> = found.into_iter().filter(fits).collect();
         if found.is_empty() {
             problem = problem.or(Some(VerifyError::EmptyBundle));
@@ -60,6 +58,11 @@ impl Bundle {
     pub fn pem<'a>(certificates: impl IntoIterator<Item = &'a CertificateDer<'a>>) -> String {
         certificates.into_iter().map(pem).collect()
     }
+}
+
+/// Whether a ring can carry it over.
+pub(crate) fn fits(der: &CertificateDer<'_>) -> bool {
+    der.len() <= CERTIFICATE_LIMIT && Certificate::read(der).is_some()
 }
 
 /// Every certificate of the text. As Go's `AppendCertsFromPEM`, text between blocks, blocks of other kinds and broken

@@ -13,6 +13,8 @@ mod encoding;
 mod error;
 mod facts;
 mod key_source;
+#[cfg(test)]
+mod laws;
 mod moment;
 mod observations;
 mod policy;

@@ -64,7 +64,7 @@ impl Ring {
     }
 
     /// Every chain that the ring will give, as a client with its bundle would see it.
-    fn check(&self, now: Moment, policy: &Policy) -> Result<(), RingError> {
+    pub(super) fn check(&self, now: Moment, policy: &Policy) -> Result<(), RingError> {
         let signing = [self.facts.active(), self.facts.next()];
         for ca in signing.into_iter().flatten() {
             let trusts = |issuer| self.facts.authority(issuer).is_some();

@@ -9,7 +9,7 @@ use crate::algorithm::Algorithm;
 use crate::authority::{constraints, earlier};
 use crate::ring::stored::{random, unix};
 use crate::ring::{CaId, Fresh, Lineage, Moment};
-use crate::{Authority, AuthorityError};
+use crate::{Authority, AuthorityError, bundle};
 
 /// Makes the CAs of a ring, and knows the certificates seen elsewhere. No `Debug`: it may hold keys.
 pub struct KeySource {
@@ -36,9 +36,10 @@ impl KeySource {
         }
     }
 
-    /// Certificates found in bundles or remembered, for grafts.
+    /// Certificates found in bundles or remembered, for grafts. What a ring could not hold is passed over.
     pub fn learn(&mut self, certificates: impl IntoIterator<Item = CertificateDer<'static>>) {
-        self.known.extend(certificates.into_iter().map(|certificate| (CaId::of(&certificate), certificate)));
+        let fitting = certificates.into_iter().filter(bundle::fits);
+        self.known.extend(fitting.map(|certificate| (CaId::of(&certificate), certificate)));
     }
 
     pub(super) fn certificate(&self, id: CaId) -> Option<&CertificateDer<'static>> {
