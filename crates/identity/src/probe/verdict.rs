@@ -1,0 +1,312 @@
+//! What Go would say of a chain, in Go's order and in Go's words.
+//!
+//! The order is that of `x509.Certificate.Verify`: dates of the leaf, its names, then who signed it.
+
+use std::net::IpAddr;
+use rustls_pki_types::{CertificateDer, UnixTime};
+use vestibule_pki::{Bundle, CertificateFacts, VerifyError};
+
+use super::refusal::{Cause, Refusal};
+use super::time::rfc3339;
+
+/// What is compared with what.
+pub(super) struct Question<'a> {
+    /// The `caBundle`.
+    pub(super) bundle: &'a str,
+    pub(super) roots: &'a [CertificateFacts],
+    pub(super) chain: &'a [CertificateDer<'static>],
+    pub(super) presented: &'a [CertificateFacts],
+    pub(super) name: &'a str,
+    pub(super) now: UnixTime,
+}
+
+impl Question<'_> {
+    /// Everything that is wrong; the first is what Go says.
+    pub(super) fn refusals(&self) -> Vec<Refusal> {
+        let Some(leaf) = self.presented.first() else { return vec![no_certificate()] };
+        let dates = self.dates(leaf);
+        let name = self.name(leaf);
+        // A leaf whose dates are wrong says nothing about who signed it.
+        let signer = if dates.is_none() { self.signer(leaf) } else { None };
+        dates.into_iter().chain(name).chain(signer).collect()
+    }
+
+    fn dates(&self, leaf: &CertificateFacts) -> Option<Refusal> {
+        if self.now < leaf.not_before {
+            return Some(self.not_yet_valid("certificate", leaf.not_before));
+        }
+        (self.now > leaf.not_after).then(|| self.expired("certificate", leaf.not_after))
+    }
+
+    fn name(&self, leaf: &CertificateFacts) -> Option<Refusal> {
+        let name = self.name;
+        let address = name.parse::<IpAddr>().ok();
+        let matches = |pattern: &String| match address {
+            Some(address) => pattern.parse() == Ok(address),
+            None => matches_name(pattern, name),
+        };
+        if leaf.names.iter().any(matches) {
+            return None;
+        }
+        let (addresses, domains): (Vec<_>, Vec<_>) =
+            leaf.names.iter().map(String::as_str).partition(|name| name.parse::<IpAddr>().is_ok());
+        let named = if address.is_some() { addresses } else { domains };
+        if leaf.names.is_empty()
+            && let Some(found) = common_name(&leaf.subject).filter(|found| matches_name(found, name))
+        {
+            return Some(legacy(&found));
+        }
+        let go = match (named.is_empty(), address) {
+            (true, Some(_)) => {
+                format!("x509: cannot validate certificate for {name} because it doesn't contain any IP SANs")
+            }
+            (true, None) => format!("x509: certificate is not valid for any names, but wanted to match {name}"),
+            (false, _) => format!("x509: certificate is valid for {}, not {name}", named.join(", ")),
+        };
+        Some(wrong_name(name, &leaf.names, go))
+    }
+
+    /// Who signed it. Names have been looked at.
+    fn signer(&self, leaf: &CertificateFacts) -> Option<Refusal> {
+        let none: &[&str] = &[];
+        let error = vestibule_pki::verify(self.bundle, self.chain, none, self.now).err()?;
+        // Go takes what is in the bundle for trusted, whoever signed it.
+        let stored = Bundle::read(self.bundle.as_bytes()).certificates;
+        if self.chain.first().is_some_and(|leaf| stored.values().any(|root| root == leaf)) {
+            return None;
+        }
+        Some(match error {
+            VerifyError::EmptyBundle => empty_bundle(self.bundle),
+            VerifyError::JoinedBundle => joined_bundle(),
+            VerifyError::Expired { which, not_after } => self.expired(which, not_after),
+            VerifyError::NotYetValid { which, not_before } => self.not_yet_valid(which, not_before),
+            VerifyError::UnknownAuthority => self.unknown(leaf),
+            VerifyError::NotAnAuthority => no_authority(&error),
+            VerifyError::PathLength => path_length(),
+            VerifyError::Usage => usage(),
+            VerifyError::Other(reason) if reason.contains("NameConstraint") => self.constraint(leaf),
+            other => Refusal::new(Cause::Other, other.to_string(), "the certificate must be made anew"),
+        })
+    }
+
+    fn expired(&self, which: &str, not_after: UnixTime) -> Refusal {
+        let (now, end) = (rfc3339(self.now), rfc3339(not_after));
+        let is_authority = which != "certificate";
+        let advice = if is_authority {
+            "a new CA is needed, in the bundle first and then under the certificate; with a ring: `vestibule certs show`"
+        } else {
+            "the server must present a newer certificate; a server that reads files may need a restart to see new ones"
+        };
+        Refusal::new(
+            if is_authority { Cause::AuthorityExpired } else { Cause::Expired },
+            format!("the {which} expired at {end}"),
+            advice,
+        )
+        .in_go(format!("x509: certificate has expired or is not yet valid: current time {now} is after {end}"))
+    }
+
+    fn not_yet_valid(&self, which: &str, not_before: UnixTime) -> Refusal {
+        let (now, begin) = (rfc3339(self.now), rfc3339(not_before));
+        Refusal::new(
+            Cause::NotYetValid,
+            format!("the {which} is not valid before {begin}"),
+            "compare the clocks: of this machine, of the API servers, and of whoever made the certificate",
+        )
+        .in_go(format!("x509: certificate has expired or is not yet valid: current time {now} is before {begin}"))
+    }
+
+    fn unknown(&self, leaf: &CertificateFacts) -> Refusal {
+        let namesake = self.roots.iter().find(|root| root.subject == leaf.issuer);
+        let unknown = "x509: certificate signed by unknown authority";
+        let Some(root) = namesake else {
+            let roots: Vec<_> = self.roots.iter().map(|root| root.subject.as_str()).collect();
+            return Refusal::new(
+                Cause::UnknownAuthority,
+                format!("signed by {}; the bundle holds {}", leaf.issuer, roots.join("; ")),
+                "put the CA that signed the certificate into the bundle, or present a certificate that this CA signed",
+            )
+            .in_go(unknown.to_owned());
+        };
+        let mut refusal = Refusal::new(
+            Cause::UnknownAuthority,
+            format!("signed by a CA named {}, but not by the one of this name in the bundle: its key is another", root.subject),
+            "the CA was made anew: put the new one into the bundle, beside the old one for as long as both sign",
+        );
+        // Go tries what has the right name, and tells of the first that does not fit.
+        let failure = match root.key_algorithm.split(' ').next().unwrap_or_default() {
+            "ECDSA" => Some("x509: ECDSA verification failure"),
+            "Ed25519" => Some("x509: Ed25519 verification failure"),
+            "RSA" => Some("crypto/rsa: verification error"),
+            _ => None,
+        };
+        if let (Some(failure), Some(name)) = (failure, common_name(&root.subject)) {
+            refusal = refusal.in_go(format!(
+                "{unknown} (possibly because of {failure:?} while trying to verify candidate authority certificate {name:?})"
+            ));
+        }
+        refusal
+    }
+
+    fn constraint(&self, leaf: &CertificateFacts) -> Refusal {
+        Refusal::new(
+            Cause::NameConstraint,
+            format!("the CA may not sign all of the certificate's names ({})", leaf.names.join(", ")),
+            "one name outside the CA's name constraints spoils the whole certificate: leave it out, or make a CA without them",
+        )
+        .in_go("x509: a root or intermediate certificate is not authorized to sign for this name".to_owned())
+    }
+}
+
+/// As Go: a wildcard stands for the whole first label and nothing else; case and a dot at the end do not count.
+fn matches_name(pattern: &str, name: &str) -> bool {
+    let plain = |name: &str| name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
+    let (pattern, name) = (pattern.to_ascii_lowercase(), plain(name));
+    let (patterns, labels): (Vec<_>, Vec<_>) = (pattern.split('.').collect(), name.split('.').collect());
+    let fits = |(position, (pattern, label)): (usize, (&&str, &&str))| {
+        (position == 0 && *pattern == "*") || pattern == label
+    };
+    !name.is_empty()
+        && patterns.len() == labels.len()
+        && patterns.iter().zip(&labels).enumerate().all(fits)
+}
+
+/// The common name in a subject as RFC 4514 writes it.
+fn common_name(subject: &str) -> Option<String> {
+    let start = if subject.starts_with("CN=") { 3 } else { subject.find(",CN=")? + 4 };
+    let mut name = String::new();
+    let mut characters = subject.get(start..)?.chars();
+    while let Some(character) = characters.next().filter(|character| !matches!(character, ',' | '+')) {
+        let plain = if character == '\\' { characters.next() } else { Some(character) };
+        name.extend(plain);
+    }
+    Some(name)
+}
+
+fn wrong_name(wanted: &str, named: &[String], go: String) -> Refusal {
+    let valid = if named.is_empty() { "no name at all".to_owned() } else { named.join(", ") };
+    let message = match (service(wanted), named.iter().find_map(|name| service(name))) {
+        (Some(asked), Some(other)) if asked != other => format!(
+            "the certificate is for the Service {other}, and the API server calls the Service {asked} (it is valid for {valid})"
+        ),
+        (Some(asked), Some(_)) => format!(
+            "the certificate is for the Service {asked}, but in a form that the API server does not use: valid for {valid}"
+        ),
+        _ => format!("the certificate is valid for {valid}, not for {wanted}"),
+    };
+    let advice = format!("make a certificate with the name {wanted} among its subject alternative names");
+    Refusal::new(Cause::WrongName, message, &advice).in_go(go)
+}
+
+/// `NAME.NS.svc` and longer forms, as `NS/NAME`.
+fn service(name: &str) -> Option<String> {
+    let mut labels = name.split('.');
+    let (name, namespace) = (labels.next()?, labels.next()?);
+    (labels.next() == Some("svc")).then(|| format!("{namespace}/{name}"))
+}
+
+fn legacy(common_name: &str) -> Refusal {
+    Refusal::new(
+        Cause::LegacyCommonName,
+        format!("the certificate carries {common_name} as its common name only, and no subject alternative name"),
+        "common names count for nothing: make it with a subjectAltName (openssl: -addext subjectAltName=DNS:NAME; or \
+         `vestibule certs new`)",
+    )
+    .in_go("x509: certificate relies on legacy Common Name field, use SANs instead".to_owned())
+}
+
+fn empty_bundle(bundle: &str) -> Refusal {
+    if bundle.is_empty() {
+        return Refusal::new(
+            Cause::EmptyBundle,
+            "the bundle is empty, so the API server trusts the CAs of its operating system".to_owned(),
+            "put the CA that signed the certificate into the bundle",
+        )
+        .in_go("x509: certificate signed by unknown authority".to_owned());
+    }
+    Refusal::new(
+        Cause::EmptyBundle,
+        "the bundle holds no certificate that can be read: the API server does not even connect".to_owned(),
+        "a bundle is one or more blocks of -----BEGIN CERTIFICATE-----; in `caBundle` all of it in base64, once",
+    )
+    .root_certificates()
+}
+
+fn joined_bundle() -> Refusal {
+    Refusal::new(
+        Cause::JoinedBundle,
+        "two certificates of the bundle are joined without a line break: the API server reads none of them".to_owned(),
+        "end every certificate with a line break before another is appended",
+    )
+    .root_certificates()
+}
+
+fn no_authority(error: &VerifyError) -> Refusal {
+    Refusal::new(
+        Cause::NotAnAuthority,
+        error.to_string(),
+        "a CA needs basicConstraints CA:TRUE and, where there is a key usage, keyCertSign",
+    )
+}
+
+fn path_length() -> Refusal {
+    Refusal::new(
+        Cause::PathLength,
+        "there are more CAs between certificate and root than the root's path length allows".to_owned(),
+        "make the root with a longer pathlen or none, or sign with the root itself",
+    )
+    .in_go("x509: too many intermediates for path length constraint".to_owned())
+}
+
+fn usage() -> Refusal {
+    Refusal::new(
+        Cause::Usage,
+        "the certificate is not for servers: its extended key usage leaves serverAuth out".to_owned(),
+        "make it with extendedKeyUsage serverAuth, or without that extension",
+    )
+    .in_go("x509: certificate specifies an incompatible key usage".to_owned())
+}
+
+fn no_certificate() -> Refusal {
+    Refusal::new(
+        Cause::Other,
+        "the server presented no certificate".to_owned(),
+        "look into the server's log: it may not have one yet",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_match_as_in_go() {
+        for (pattern, name, expected) in [
+            ("a.b.svc", "a.b.svc", true),
+            ("A.b.svc", "a.B.svc", true),
+            ("a.b.svc", "a.b.svc.", true),
+            ("*.b.svc", "a.b.svc", true),
+            ("*.svc", "a.b.svc", false),
+            ("a.*.svc", "a.b.svc", false),
+            ("a*.b.svc", "ab.b.svc", false),
+            ("a.b.svc.cluster.local", "a.b.svc", false),
+            ("", "", false),
+        ] {
+            assert_eq!(matches_name(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn common_names_are_found() {
+        assert_eq!(common_name("CN=a b,O=c").as_deref(), Some("a b"));
+        assert_eq!(common_name(r"O=c,CN=a\,b").as_deref(), Some("a,b"));
+        assert_eq!(common_name("O=c"), None);
+    }
+
+    #[test]
+    fn a_service_is_read_from_its_names() {
+        assert_eq!(service("hooks.demo.svc").as_deref(), Some("demo/hooks"));
+        assert_eq!(service("hooks.demo.svc.cluster.local").as_deref(), Some("demo/hooks"));
+        assert_eq!(service("hooks.example.com"), None);
+        assert_eq!(service("localhost"), None);
+    }
+}
