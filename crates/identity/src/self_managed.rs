@@ -1,40 +1,120 @@
 //! A CA ring on a cluster: any replica keeps it, none leads.
 
+mod backoff;
+mod bundle_patch;
+mod conversation;
+mod keeper;
+mod registration;
+mod ring_secret;
+mod state;
+mod telling;
+mod watched;
+mod watches;
+
+use std::pin::Pin;
 use std::sync::Arc;
 
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use self::conversation::Conversation;
+use self::keeper::{Keeper, Shared};
+use self::state::State;
+use self::telling::{Teller, record};
 use crate::{Identity, IdentityError, Leaf, Settings, Status};
 
 /// Keeps a CA ring in a Secret and its bundle in the registered configurations, together with any number of replicas,
-/// and signs its own leaf in memory. It works in a task of its own until it is dropped.
+/// and signs its own leaf in memory. It works in tasks of its own until it is dropped.
+///
+/// ```no_run
+/// use vestibule_identity::{Identity, NamespacedName, SelfManaged, Settings};
+///
+/// # async fn an_operator(client: kube::Client) -> Result<(), Box<dyn std::error::Error>> {
+/// let mut settings = Settings::for_service("demo/hooks".parse()?);
+/// settings.registrations = vec!["crd/widgets.example.com".parse()?];
+/// let identity = SelfManaged::start(client, settings)?;
+/// identity.ready().await;
+/// assert!(identity.present().is_some());
+/// # Ok(())
+/// # }
+/// ```
 pub struct SelfManaged {
-    status: Status,
+    shared: Arc<Shared>,
+    /// All end when this is dropped.
+    _tasks: JoinSet<()>,
 }
 
 impl SelfManaged {
-    /// Begins to work.
+    /// Begins to work, in the runtime of the caller.
     ///
     /// # Errors
-    /// Settings that name no Secret or no name for the certificate, or that would break an invariant.
-    pub fn start(_client: kube::Client, _settings: Settings) -> Result<Arc<Self>, IdentityError> {
-        Ok(Arc::new(Self { status: Status::default() }))
+    /// Settings that name no Secret or no name for the certificate, or that would break an invariant; no runtime.
+    pub fn start(client: kube::Client, settings: Settings) -> Result<Arc<Self>, IdentityError> {
+        let runtime = Handle::try_current().map_err(|_| unusable("it needs a tokio runtime"))?;
+        let secret = settings.secret.clone().ok_or_else(|| unusable("no Secret is named for the CA ring"))?;
+        check(&settings)?;
+
+        // Without room for one event more a watch waits; nothing is lost.
+        let (news, inbox) = mpsc::channel(64);
+        let (teller, events) = Teller::new(settings.observer.clone());
+        let registrations = settings.registrations.clone();
+        let shared = Arc::new(Shared::new(State::new(settings, secret.clone()), teller));
+        let keeper = Keeper::new(Arc::clone(&shared), Conversation::new(client.clone()), inbox);
+
+        let mut tasks = JoinSet::new();
+        tasks.spawn_on(watches::watch_ring(client.clone(), secret, news.clone()), &runtime);
+        for place in registrations.into_iter().enumerate() {
+            tasks.spawn_on(watches::watch_configuration(client.clone(), place, news.clone()), &runtime);
+        }
+        tasks.spawn_on(record(client, events), &runtime);
+        tasks.spawn_on(keeper.keep(), &runtime);
+        Ok(Arc::new(Self { shared, _tasks: tasks }))
     }
 
     /// Resolves when there is a certificate that every API server accepts.
     pub async fn ready(&self) {
-        std::future::pending().await
+        self.shared.ready().await;
     }
 }
 
 impl Identity for SelfManaged {
     fn present(&self) -> Option<Arc<Leaf>> {
-        None
+        self.shared.present()
     }
 
     fn ca_bundle(&self) -> Option<Arc<str>> {
-        None
+        self.shared.ca_bundle()
     }
 
     fn status(&self) -> Status {
-        self.status.clone()
+        self.shared.status()
     }
+
+    fn ready(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(self.shared.ready())
+    }
+}
+
+fn check(settings: &Settings) -> Result<(), IdentityError> {
+    let policy = &settings.policy;
+    if settings.all_names().is_empty() {
+        return Err(unusable("no Service, DNS name or IP address is named for the certificate"));
+    }
+    let mut registrations = settings.registrations.clone();
+    registrations.sort();
+    if registrations.windows(2).any(|pair| pair.first() == pair.last()) {
+        return Err(unusable("a registration is named twice"));
+    }
+    if policy.leaf_life.as_secs() < 2 || policy.hold_cold.is_zero() {
+        return Err(unusable("a leaf must live for two seconds, and a new CA be held for one, at least"));
+    }
+    if policy.period() <= policy.leaf_life {
+        return Err(unusable("a CA must live for more than three times as long as a leaf"));
+    }
+    Ok(())
+}
+
+fn unusable(reason: &'static str) -> IdentityError {
+    IdentityError::Settings { reason }
 }

@@ -1,5 +1,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod cluster;
+mod mounted;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

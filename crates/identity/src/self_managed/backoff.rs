@@ -1,0 +1,156 @@
+//! Pauses between attempts.
+
+use std::hash::{BuildHasher, RandomState};
+use std::time::{Duration, Instant};
+
+const FIRST: Duration = Duration::from_millis(500);
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// When the next attempt at something may be made. After failures it takes longer each time.
+#[derive(Default)]
+pub(super) struct Backoff {
+    failures: u32,
+    until: Option<Instant>,
+    /// The pause is there to get out of step with others, whatever happens meanwhile.
+    is_race: bool,
+}
+
+impl Backoff {
+    pub(super) fn allows(&self, now: Instant) -> bool {
+        self.until.is_none_or(|until| until <= now)
+    }
+
+    pub(super) fn end(&self) -> Option<Instant> {
+        self.until
+    }
+
+    /// What failed may be mended by time: half a second, then twice as long each time.
+    pub(super) fn failed(&mut self, now: Instant) {
+        let pause = FIRST.saturating_mul(1 << self.failures.min(6)).min(LONGEST);
+        self.failures += 1;
+        (self.until, self.is_race) = (Some(now + pause), false);
+    }
+
+    /// What was refused is refused again until somebody does something.
+    pub(super) fn refused(&mut self, now: Instant) {
+        (self.until, self.is_race) = (Some(now + LONGEST), false);
+    }
+
+    /// Somebody else was first, and perhaps the same one will be again: apart from each other at random.
+    pub(super) fn outrun(&mut self, now: Instant) {
+        self.failures += 1;
+        let longest = Duration::from_millis(50).saturating_mul(1 << self.failures.min(5));
+        (self.until, self.is_race) = (Some(now + chance(longest)), true);
+    }
+
+    /// Something happened to the object that may have removed the cause.
+    pub(super) fn stirred(&mut self) {
+        if !self.is_race {
+            self.clear();
+        }
+    }
+
+    /// It worked.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// How often something had to be repaired of late: others that write the same field again and again are not raced.
+#[derive(Default)]
+pub(super) struct Quarrel {
+    repairs: u32,
+    last: Option<Instant>,
+}
+
+impl Quarrel {
+    const PATIENCE: u32 = 5;
+    const FORGOTTEN: Duration = Duration::from_secs(20);
+    const LONGEST: Duration = Duration::from_secs(5);
+
+    pub(super) fn allows(&self, now: Instant) -> bool {
+        self.last.is_none_or(|last| now.saturating_duration_since(last) >= self.pause())
+    }
+
+    pub(super) fn repaired(&mut self, now: Instant) {
+        let quiet = self.last.is_none_or(|last| now.saturating_duration_since(last) >= Self::FORGOTTEN);
+        self.repairs = if quiet { 1 } else { self.repairs.saturating_add(1) };
+        self.last = Some(now);
+    }
+
+    fn pause(&self) -> Duration {
+        match self.repairs.saturating_sub(Self::PATIENCE) {
+            0 => Duration::ZERO,
+            more => Duration::from_millis(250).saturating_mul(1 << more.min(5)).min(Self::LONGEST),
+        }
+    }
+}
+
+/// A random span below this one.
+pub(super) fn chance(below: Duration) -> Duration {
+    below.mul_f64(fraction())
+}
+
+/// At random in `0..1`. Nothing secret hangs on it.
+pub(super) fn fraction() -> f64 {
+    let bits = RandomState::new().hash_one(0_u8);
+    f64::from(u32::try_from(bits >> 32).unwrap_or_default()) / (f64::from(u32::MAX) + 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_take_longer_each_time_up_to_half_a_minute() {
+        let start = Instant::now();
+        let mut backoff = Backoff::default();
+        assert!(backoff.allows(start));
+        for seconds in [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0] {
+            backoff.failed(start);
+            let pause = Duration::from_secs_f64(seconds);
+            assert!(!backoff.allows(start + pause - Duration::from_millis(1)));
+            assert!(backoff.allows(start + pause));
+        }
+        backoff.stirred();
+        assert!(backoff.allows(start));
+        backoff.refused(start);
+        assert!(!backoff.allows(start + Duration::from_secs(29)));
+    }
+
+    #[test]
+    fn an_event_does_not_end_the_pause_of_who_was_outrun() {
+        let start = Instant::now();
+        let mut backoff = Backoff::default();
+        backoff.outrun(start);
+        let end = backoff.end();
+        backoff.stirred();
+        assert_eq!(backoff.end(), end);
+        assert!(backoff.allows(start + Duration::from_millis(100)), "short at first");
+    }
+
+    #[test]
+    fn a_quarrel_is_slow_and_never_given_up() {
+        let mut quarrel = Quarrel::default();
+        let mut now = Instant::now();
+        for _ in 0..Quarrel::PATIENCE {
+            assert!(quarrel.allows(now), "the first repairs go at once");
+            quarrel.repaired(now);
+        }
+        for _ in 0..100 {
+            quarrel.repaired(now);
+            assert!(!quarrel.allows(now));
+            assert!(quarrel.allows(now + Quarrel::LONGEST));
+        }
+        now += Quarrel::FORGOTTEN;
+        quarrel.repaired(now);
+        assert!(quarrel.allows(now), "forgotten after a while");
+    }
+
+    #[test]
+    fn chance_stays_below_its_limit_and_moves() {
+        let spans: Vec<_> = (0..50).map(|_| chance(Duration::from_secs(1))).collect();
+        assert!(spans.iter().all(|span| *span < Duration::from_secs(1)));
+        assert!(spans.windows(2).any(|pair| pair[0] != pair[1]));
+    }
+}

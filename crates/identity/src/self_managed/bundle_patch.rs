@@ -1,0 +1,111 @@
+//! The one write that a configuration gets from us.
+
+use k8s_openapi::ByteString;
+use serde_json::{Value, json};
+use vestibule_pki::ring::Mark;
+
+use super::registration::{GENERATION, LINEAGE, Sight};
+
+/// A JSON Patch that brings the bundle and the mark into the configuration exactly as it was seen: it fails with 409 on
+/// any other version. It owns nothing but `caBundle` and two annotations, so that the next apply of whoever owns the
+/// entries meets no conflict. [`None`] if there is nothing to write.
+pub(super) fn bundle_patch(sight: &Sight, bundle: &str, mark: Mark) -> Option<Value> {
+    let mut operations = Vec::new();
+    for entry in sight.entries.iter().filter(|entry| entry.bytes != bundle.as_bytes()) {
+        operations.extend(
+            entry.signs.iter().map(|(path, value)| json!({ "op": "test", "path": path, "value": value })),
+        );
+        let path = format!("{}/caBundle", entry.place);
+        operations
+            .push(json!({ "op": "add", "path": path, "value": ByteString(bundle.as_bytes().to_vec()) }));
+    }
+    if sight.mark != Some(mark) {
+        operations.extend(annotate(sight.annotated, mark));
+    }
+    if operations.is_empty() {
+        return None;
+    }
+    let precondition =
+        json!({ "op": "replace", "path": "/metadata/resourceVersion", "value": sight.version });
+    operations.insert(0, precondition);
+    Some(Value::Array(operations))
+}
+
+fn annotate(annotated: bool, mark: Mark) -> Vec<Value> {
+    let values = [(GENERATION, mark.generation.to_string()), (LINEAGE, format!("{:016x}", mark.lineage.0))];
+    if annotated {
+        let add = |(key, value): (&str, String)| {
+            let path = format!("/metadata/annotations/{}", key.replace('~', "~0").replace('/', "~1"));
+            json!({ "op": "add", "path": path, "value": value })
+        };
+        values.map(add).into()
+    } else {
+        let value: serde_json::Map<_, _> =
+            values.map(|(key, value)| (key.to_owned(), value.into())).into_iter().collect();
+        vec![json!({ "op": "add", "path": "/metadata/annotations", "value": value })]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vestibule_pki::Bundle;
+    use vestibule_pki::ring::Lineage;
+
+    use super::super::registration::Entry;
+    use super::*;
+
+    const MARK: Mark = Mark { lineage: Lineage(255), generation: 7 };
+
+    fn sight(bundles: &[&str], mark: Option<Mark>, annotated: bool) -> Sight {
+        let entry = |(index, bundle): (usize, &&str)| Entry {
+            place: format!("/webhooks/{index}/clientConfig"),
+            signs: vec![(format!("/webhooks/{index}/name"), json!("a"))],
+            bytes: bundle.as_bytes().to_vec(),
+            bundle: Bundle::read(bundle.as_bytes()),
+        };
+        Sight {
+            version: "5".to_owned(),
+            uid: None,
+            entries: bundles.iter().enumerate().map(entry).collect(),
+            mark,
+            written: None,
+            annotated,
+            other_manager: None,
+        }
+    }
+
+    #[test]
+    fn nothing_is_written_where_nothing_differs() {
+        assert_eq!(bundle_patch(&sight(&["pem", "pem"], Some(MARK), true), "pem", MARK), None);
+        assert_eq!(bundle_patch(&sight(&[], Some(MARK), true), "pem", MARK), None);
+    }
+
+    #[test]
+    fn only_what_differs_is_written_over_the_version_that_was_seen() {
+        let patch = bundle_patch(&sight(&["pem", "old"], Some(MARK), true), "pem", MARK).unwrap();
+        assert_eq!(
+            patch,
+            json!([
+                { "op": "replace", "path": "/metadata/resourceVersion", "value": "5" },
+                { "op": "test", "path": "/webhooks/1/name", "value": "a" },
+                { "op": "add", "path": "/webhooks/1/clientConfig/caBundle", "value": "cGVt" },
+            ])
+        );
+    }
+
+    #[test]
+    fn annotations_are_added_to_those_of_others() {
+        let patch = bundle_patch(&sight(&[], None, true), "pem", MARK).unwrap();
+        assert_eq!(
+            patch,
+            json!([
+                { "op": "replace", "path": "/metadata/resourceVersion", "value": "5" },
+                { "op": "add", "path": "/metadata/annotations/vestibule.dev~1ca-generation", "value": "7" },
+                { "op": "add", "path": "/metadata/annotations/vestibule.dev~1ca-lineage", "value": "00000000000000ff" },
+            ])
+        );
+        let patch = bundle_patch(&sight(&[], None, false), "pem", MARK).unwrap();
+        assert_eq!(patch[1]["path"], "/metadata/annotations");
+        assert_eq!(patch[1]["value"].as_object().unwrap().len(), 2);
+    }
+}

@@ -1,0 +1,184 @@
+//! Requests to the API server, with the time of its answers.
+
+use std::time::Duration;
+
+use http::{Method, Request, StatusCode, header};
+use http_body_util::BodyExt;
+use k8s_openapi::jiff::fmt::rfc2822::DateTimeParser;
+use kube::client::Body;
+use serde_json::Value;
+use vestibule_pki::ring::Moment;
+
+/// The name that our writes carry in `managedFields`.
+pub(super) const FIELD_MANAGER: &str = "vestibule";
+const JSON: &str = "application/json";
+const JSON_PATCH: &str = "application/json-patch+json";
+/// Longer than an API server takes, shorter than people wait.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A thin layer over the client, because only the raw answer tells the server's time.
+pub(super) struct Conversation {
+    client: kube::Client,
+}
+
+/// An answer, or the want of one.
+pub(super) struct Answer {
+    /// When it was given, by the server's clock.
+    pub(super) date: Option<Moment>,
+    /// The object, or why there is none.
+    pub(super) outcome: Result<Vec<u8>, Trouble>,
+}
+
+/// Why a request came to nothing. Its text says what the server says, which names fields and never their values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Trouble {
+    pub(super) kind: TroubleKind,
+    pub(super) text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TroubleKind {
+    /// 404
+    NotFound,
+    /// 409: somebody else was first.
+    Conflict,
+    /// 401 or 403: a right is missing.
+    Forbidden,
+    /// 422 or another 4xx: the object as it is refuses the request.
+    Refused,
+    /// No answer, or one that says to come again.
+    Unreachable,
+}
+
+impl Conversation {
+    pub(super) fn new(client: kube::Client) -> Self {
+        Self { client }
+    }
+
+    /// Reads at quorum: no `resourceVersion` asks for the newest.
+    pub(super) async fn get(&self, path: &str) -> Answer {
+        self.ask(Method::GET, path, None).await
+    }
+
+    pub(super) async fn create(&self, path: &str, object: Vec<u8>) -> Answer {
+        self.ask(Method::POST, &written(path), Some((JSON, object))).await
+    }
+
+    pub(super) async fn replace(&self, path: &str, object: Vec<u8>) -> Answer {
+        self.ask(Method::PUT, &written(path), Some((JSON, object))).await
+    }
+
+    pub(super) async fn patch(&self, path: &str, patch: &Value) -> Answer {
+        let patch = patch.to_string().into_bytes();
+        self.ask(Method::PATCH, &written(path), Some((JSON_PATCH, patch))).await
+    }
+
+    async fn ask(&self, method: Method, path: &str, body: Option<(&str, Vec<u8>)>) -> Answer {
+        match tokio::time::timeout(PATIENCE, self.exchange(method, path, body)).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(reason)) => Answer::none(&reason),
+            Err(_) => Answer::none("no answer within 10 s"),
+        }
+    }
+
+    async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<(&str, Vec<u8>)>,
+    ) -> Result<Answer, String> {
+        let mut request = Request::builder().method(method).uri(path).header(header::ACCEPT, JSON);
+        if let Some((content_type, _)) = body {
+            request = request.header(header::CONTENT_TYPE, content_type);
+        }
+        let body = body.map_or_else(Body::empty, |(_, bytes)| Body::from(bytes));
+        let request = request.body(body).map_err(|error| error.to_string())?;
+        let response = self.client.send(request).await.map_err(|error| chain(&error))?;
+        let date = response.headers().get(header::DATE).and_then(|date| moment(date.as_bytes()));
+        let status = response.status();
+        let body = response.into_body().collect().await.map_err(|error| chain(&error))?;
+        let body = body.to_bytes();
+        let outcome =
+            if status.is_success() { Ok(body.to_vec()) } else { Err(Trouble::answered(status, &body)) };
+        Ok(Answer { date, outcome })
+    }
+}
+
+impl Answer {
+    fn none(reason: &str) -> Self {
+        let text = format!("the API server does not answer: {reason}");
+        Self { date: None, outcome: Err(Trouble { kind: TroubleKind::Unreachable, text }) }
+    }
+}
+
+impl Trouble {
+    fn answered(status: StatusCode, body: &[u8]) -> Self {
+        let message = serde_json::from_slice::<Value>(body).ok();
+        let message = message.as_ref().and_then(|body| body.get("message")?.as_str());
+        let kind = match status {
+            StatusCode::NOT_FOUND => TroubleKind::NotFound,
+            StatusCode::CONFLICT => TroubleKind::Conflict,
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => TroubleKind::Forbidden,
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT => TroubleKind::Unreachable,
+            other if other.is_client_error() => TroubleKind::Refused,
+            _ => TroubleKind::Unreachable,
+        };
+        // What the server says of an object it refuses may repeat values of it.
+        let text = match (kind, message) {
+            (TroubleKind::Forbidden, Some(message)) => message.to_owned(),
+            _ => format!("the API server answers {status}"),
+        };
+        Self { kind, text }
+    }
+
+    /// The answer was a success that cannot be read.
+    pub(super) fn unreadable() -> Self {
+        let text = "the API server's answer cannot be read".to_owned();
+        Self { kind: TroubleKind::Unreachable, text }
+    }
+}
+
+fn written(path: &str) -> String {
+    format!("{path}?fieldManager={FIELD_MANAGER}")
+}
+
+/// An error with everything that it comes from; the client's own words end too early.
+fn chain(error: &dyn std::error::Error) -> String {
+    let sources = std::iter::successors(error.source(), |error| error.source());
+    sources.fold(error.to_string(), |text, source| {
+        let source = source.to_string();
+        if text.contains(&source) { text } else { format!("{text}: {source}") }
+    })
+}
+
+/// The `Date` header (RFC 9110 5.6.7).
+fn moment(date: &[u8]) -> Option<Moment> {
+    let timestamp = DateTimeParser::new().parse_timestamp(date).ok()?;
+    u64::try_from(timestamp.as_second()).ok().map(Moment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_servers_date_is_read() {
+        assert_eq!(moment(b"Sun, 06 Nov 1994 08:49:37 GMT"), Some(Moment(784_111_777)));
+        for none in ["", "yesterday", "Sun, 31 Feb 1994 08:49:37 GMT", "Thu, 01 Jan 1960 00:00:00 GMT"] {
+            assert_eq!(moment(none.as_bytes()), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn an_answer_never_repeats_an_object() {
+        let body = br#"{"message": "Secret \"x\" is invalid: data[tls.key]: Invalid value: \"canary\""}"#;
+        let trouble = Trouble::answered(StatusCode::UNPROCESSABLE_ENTITY, body);
+        assert_eq!(trouble.kind, TroubleKind::Refused);
+        assert!(!trouble.text.contains("canary"), "{}", trouble.text);
+        let forbidden = Trouble::answered(StatusCode::FORBIDDEN, br#"{"message": "secrets is forbidden"}"#);
+        assert_eq!(
+            (forbidden.kind, forbidden.text.as_str()),
+            (TroubleKind::Forbidden, "secrets is forbidden")
+        );
+    }
+}

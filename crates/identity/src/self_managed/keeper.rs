@@ -1,0 +1,170 @@
+//! The task that keeps the ring, and what it shares with handshakes.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Instant, SystemTime};
+
+use arc_swap::ArcSwapOption;
+use tokio::sync::{mpsc, watch};
+use vestibule_pki::Leaf;
+use vestibule_pki::ring::Moment;
+
+use super::conversation::Conversation;
+use super::state::{Deed, State};
+use super::telling::Teller;
+use super::watches::News;
+use crate::Status;
+
+/// What the task and handshakes share. The lock is held for microseconds, never over I/O.
+pub(super) struct Shared {
+    state: Mutex<State>,
+    teller: Mutex<Teller>,
+    presented: ArcSwapOption<Presented>,
+    is_ready: watch::Sender<bool>,
+}
+
+struct Presented {
+    leaf: Arc<Leaf>,
+    /// From then on a handshake renews it, if the task did not.
+    overdue: Instant,
+}
+
+impl Shared {
+    pub(super) fn new(state: State, teller: Teller) -> Self {
+        Self {
+            state: Mutex::new(state),
+            teller: Mutex::new(teller),
+            presented: ArcSwapOption::empty(),
+            is_ready: watch::Sender::new(false),
+        }
+    }
+
+    pub(super) fn present(&self) -> Option<Arc<Leaf>> {
+        let presented = self.presented.load_full()?;
+        if Instant::now() >= presented.overdue {
+            self.with_state(|state, now, at| {
+                let renewed = state.renew_overdue(now, at);
+                renewed.map(|leaf| self.put(&leaf, state, now, at))
+            });
+            return self.presented.load_full().map(|presented| Arc::clone(&presented.leaf));
+        }
+        Some(Arc::clone(&presented.leaf))
+    }
+
+    pub(super) fn ca_bundle(&self) -> Option<Arc<str>> {
+        lock(&self.state).ca_bundle()
+    }
+
+    pub(super) fn status(&self) -> Status {
+        lock(&self.state).status(now(), Instant::now())
+    }
+
+    pub(super) async fn ready(&self) {
+        // The sender lives as long as `self`.
+        let _ = self.is_ready.subscribe().wait_for(|ready| *ready).await;
+    }
+
+    fn put(&self, leaf: &Arc<Leaf>, state: &State, now: Moment, at: Instant) {
+        let overdue = at + state.overdue_in(now);
+        self.presented.store(Some(Arc::new(Presented { leaf: Arc::clone(leaf), overdue })));
+    }
+
+    /// Changes the state, then tells what came of it, outside the lock.
+    fn with_state<T>(&self, change: impl FnOnce(&mut State, Moment, Instant) -> T) -> T {
+        let (outcome, tales) = {
+            let (mut state, now) = (lock(&self.state), now());
+            let outcome = change(&mut state, now, Instant::now());
+            let ready = state.waiting_for(now).is_none();
+            self.is_ready.send_if_modified(|is_ready| std::mem::replace(is_ready, ready) != ready);
+            (outcome, std::mem::take(&mut state.tales))
+        };
+        if !tales.is_empty() {
+            let mut teller = lock(&self.teller);
+            for tale in tales {
+                teller.tell(tale);
+            }
+        }
+        outcome
+    }
+}
+
+/// The task.
+pub(super) struct Keeper {
+    shared: Arc<Shared>,
+    conversation: Conversation,
+    inbox: mpsc::Receiver<News>,
+}
+
+impl Keeper {
+    pub(super) fn new(shared: Arc<Shared>, conversation: Conversation, inbox: mpsc::Receiver<News>) -> Self {
+        Self { shared, conversation, inbox }
+    }
+
+    /// Does one thing after the other, each decided on all that is known by then.
+    pub(super) async fn keep(mut self) {
+        loop {
+            while let Ok(news) = self.inbox.try_recv() {
+                self.shared.with_state(|state, now, _| state.heard(news, now));
+            }
+            match self.shared.with_state(State::decide) {
+                Some(deed) => self.perform(deed).await,
+                None => self.wait().await,
+            }
+        }
+    }
+
+    async fn wait(&mut self) {
+        let pause = self.shared.with_state(|state, _, at| state.pause(at));
+        if let Ok(Some(news)) = tokio::time::timeout(pause, self.inbox.recv()).await {
+            self.shared.with_state(|state, now, _| state.heard(news, now));
+        }
+    }
+
+    fn path(&self, position: usize) -> Option<String> {
+        lock(&self.shared.state).registrations.get(position).map(|watched| watched.path.clone())
+    }
+
+    async fn perform(&self, deed: Deed) {
+        let (shared, api) = (&self.shared, &self.conversation);
+        match deed {
+            Deed::ReadRing => {
+                let path = lock(&shared.state).secret_path();
+                let answer = api.get(&path).await;
+                shared.with_state(|state, now, at| state.ring_answered(answer, now, at));
+            }
+            Deed::WriteRing(mut write) => {
+                let object = std::mem::take(&mut write.object);
+                let answer = if write.creates {
+                    let path = lock(&shared.state).secrets_path();
+                    api.create(&path, object).await
+                } else {
+                    let path = lock(&shared.state).secret_path();
+                    api.replace(&path, object).await
+                };
+                shared.with_state(|state, now, at| state.ring_write_answered(*write, answer, now, at));
+            }
+            Deed::ReadConfiguration(position) => {
+                let Some(path) = self.path(position) else { return };
+                let answer = api.get(&path).await;
+                shared.with_state(|state, now, at| state.configuration_answered(position, answer, now, at));
+            }
+            Deed::Publish { position, patch, is_repair } => {
+                let Some(path) = self.path(position) else { return };
+                let answer = api.patch(&path, &patch).await;
+                shared.with_state(|state, now, at| {
+                    state.patch_answered((position, is_repair), answer, now, at)
+                });
+            }
+            Deed::Present(leaf) => {
+                shared.with_state(|state, now, at| shared.put(&leaf, state, now, at));
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn now() -> Moment {
+    Moment(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs())
+}

@@ -1,0 +1,208 @@
+//! What a registered configuration says about us.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::ByteString;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta, Time};
+use kube::api::DynamicObject;
+use rustls_pki_types::CertificateDer;
+use serde_json::Value;
+use vestibule_pki::Bundle;
+use vestibule_pki::ring::{CaId, Lineage, Mark, Moment};
+
+use super::conversation::FIELD_MANAGER;
+use crate::{NamespacedName, RegistrationKind, RegistrationName, Settings};
+
+/// The ring's generation that the bundle is of.
+pub(super) const GENERATION: &str = "vestibule.dev/ca-generation";
+/// The ring's family.
+pub(super) const LINEAGE: &str = "vestibule.dev/ca-lineage";
+
+/// Which entries are ours: those of our Service, or of a URL to one of our names. Others are never touched.
+pub(super) struct Ours {
+    service: Option<NamespacedName>,
+    names: Vec<String>,
+}
+
+/// A configuration as it was at one version.
+pub(super) struct Sight {
+    pub(super) version: String,
+    pub(super) uid: Option<String>,
+    pub(super) entries: Vec<Entry>,
+    pub(super) mark: Option<Mark>,
+    /// When the mark was written, or without one, the object; by the API server's clock.
+    pub(super) written: Option<Moment>,
+    /// Whether there are any annotations to add to.
+    pub(super) annotated: bool,
+    /// Who else last wrote it.
+    pub(super) other_manager: Option<String>,
+}
+
+/// A place for our `caBundle`.
+pub(super) struct Entry {
+    /// JSON pointer to the object that holds the `caBundle`.
+    pub(super) place: String,
+    /// What tells that the place is still the same one: pointers and values.
+    pub(super) signs: Vec<(String, Value)>,
+    /// The `caBundle` as it is.
+    pub(super) bytes: Vec<u8>,
+    pub(super) bundle: Bundle,
+}
+
+impl Ours {
+    pub(super) fn new(settings: &Settings) -> Self {
+        Self { service: settings.service.clone(), names: settings.all_names() }
+    }
+
+    /// What there is to know about this object.
+    pub(super) fn see(&self, kind: RegistrationKind, object: &DynamicObject) -> Sight {
+        let metadata = &object.metadata;
+        let mark = mark(metadata);
+        let created = metadata.creation_timestamp.as_ref().and_then(moment);
+        Sight {
+            version: metadata.resource_version.clone().unwrap_or_default(),
+            uid: metadata.uid.clone(),
+            entries: self.entries(kind, &object.data),
+            mark,
+            written: if mark.is_some() { marked(metadata) } else { created },
+            annotated: metadata.annotations.is_some(),
+            other_manager: other_manager(metadata),
+        }
+    }
+
+    fn entries(&self, kind: RegistrationKind, object: &Value) -> Vec<Entry> {
+        match kind {
+            RegistrationKind::Mutating | RegistrationKind::Validating => {
+                let webhooks = object.get("webhooks").and_then(Value::as_array).into_iter().flatten();
+                let entries = webhooks.enumerate().filter_map(|(index, webhook)| {
+                    let place = format!("/webhooks/{index}");
+                    let name = (format!("{place}/name"), webhook.get("name")?.clone());
+                    let mut entry =
+                        self.entry(format!("{place}/clientConfig"), webhook.get("clientConfig")?)?;
+                    entry.signs.insert(0, name);
+                    Some(entry)
+                });
+                entries.collect()
+            }
+            RegistrationKind::CustomResource => {
+                let place = "/spec/conversion/webhook/clientConfig";
+                object
+                    .pointer(place)
+                    .and_then(|config| self.entry(place.to_owned(), config))
+                    .into_iter()
+                    .collect()
+            }
+            RegistrationKind::ApiService => {
+                let place = "/spec";
+                object
+                    .pointer(place)
+                    .and_then(|spec| self.entry(place.to_owned(), spec))
+                    .into_iter()
+                    .collect()
+            }
+        }
+    }
+
+    fn entry(&self, place: String, config: &Value) -> Option<Entry> {
+        let sign = self.sign(&place, config)?;
+        let bytes =
+            config.get("caBundle").cloned().and_then(|text| serde_json::from_value::<ByteString>(text).ok());
+        let bytes = bytes.map(|bytes| bytes.0).unwrap_or_default();
+        let bundle = Bundle::read(&bytes);
+        Some(Entry { place, signs: vec![sign], bytes, bundle })
+    }
+
+    fn sign(&self, place: &str, config: &Value) -> Option<(String, Value)> {
+        if let Some(service) = config.get("service") {
+            let text = |key| service.get(key).and_then(Value::as_str);
+            let ours = self.service.as_ref()?;
+            let same = text("name") == Some(&ours.name) && text("namespace") == Some(&ours.namespace);
+            return same.then(|| (format!("{place}/service/name"), Value::from(ours.name.as_str())));
+        }
+        let url = config.get("url")?;
+        let uri: http::Uri = url.as_str()?.parse().ok()?;
+        let host = uri.host()?.trim_matches(['[', ']']);
+        let same = self.names.iter().any(|name| name.eq_ignore_ascii_case(host));
+        same.then(|| (format!("{place}/url"), url.clone()))
+    }
+}
+
+impl Sight {
+    /// The CAs that every entry trusts; [`None`] without entries of ours.
+    pub(super) fn bundle(&self) -> Option<BTreeSet<CaId>> {
+        let sets = self
+            .entries
+            .iter()
+            .map(|entry| entry.bundle.certificates.keys().copied().collect::<BTreeSet<_>>());
+        sets.reduce(|all, next| &all & &next)
+    }
+
+    /// Whether an entry is not in the form that we would write its certificates in, or entries differ.
+    pub(super) fn is_untidy(&self) -> bool {
+        let first = self.entries.first();
+        self.entries
+            .iter()
+            .any(|entry| !entry.bundle.is_canonical || first.is_some_and(|first| first.bytes != entry.bytes))
+    }
+
+    pub(super) fn certificates(&self) -> impl Iterator<Item = CertificateDer<'static>> {
+        self.entries.iter().flat_map(|entry| entry.bundle.certificates.values().cloned())
+    }
+}
+
+/// Where the object is.
+pub(super) fn path(registration: &RegistrationName) -> String {
+    let group = match registration.kind {
+        RegistrationKind::Mutating => "admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
+        RegistrationKind::Validating => "admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+        RegistrationKind::CustomResource => "apiextensions.k8s.io/v1/customresourcedefinitions",
+        RegistrationKind::ApiService => "apiregistration.k8s.io/v1/apiservices",
+    };
+    format!("/apis/{group}/{}", registration.name)
+}
+
+fn mark(metadata: &ObjectMeta) -> Option<Mark> {
+    let annotations = metadata.annotations.as_ref()?;
+    let lineage = u64::from_str_radix(annotations.get(LINEAGE)?, 16).ok()?;
+    let generation = annotations.get(GENERATION)?.parse().ok()?;
+    Some(Mark { lineage: Lineage(lineage), generation })
+}
+
+/// When our mark last changed: others may write the object as often as they like.
+fn marked(metadata: &ObjectMeta) -> Option<Moment> {
+    let annotation = format!("f:{GENERATION}");
+    let owns = |entry: &&ManagedFieldsEntry| {
+        let fields =
+            entry.fields_v1.as_ref().and_then(|fields| fields.0.get("f:metadata")?.get("f:annotations"));
+        fields.is_some_and(|fields| fields.get(&annotation).is_some())
+    };
+    let entries = metadata.managed_fields.iter().flatten().filter(owns);
+    entries.filter_map(|entry| moment(entry.time.as_ref()?)).max()
+}
+
+/// Who last wrote a `caBundle` besides us, else who last wrote anything.
+fn other_manager(metadata: &ObjectMeta) -> Option<String> {
+    let others = || {
+        let entries = metadata.managed_fields.iter().flatten();
+        entries.filter(|entry| entry.manager.as_deref() != Some(FIELD_MANAGER))
+    };
+    let bundles = |entry: &&ManagedFieldsEntry| {
+        entry.fields_v1.as_ref().is_some_and(|fields| has_key(&fields.0, "f:caBundle"))
+    };
+    let time = |entry: &&ManagedFieldsEntry| entry.time.as_ref().and_then(moment);
+    let last = others().filter(bundles).max_by_key(time).or_else(|| others().max_by_key(time));
+    last.and_then(|entry| entry.manager.clone())
+}
+
+fn has_key(value: &Value, key: &str) -> bool {
+    value
+        .as_object()
+        .is_some_and(|fields| fields.iter().any(|(name, value)| name == key || has_key(value, key)))
+}
+
+fn moment(time: &Time) -> Option<Moment> {
+    u64::try_from(time.0.as_second()).ok().map(Moment)
+}
+
+#[cfg(test)]
+mod tests;

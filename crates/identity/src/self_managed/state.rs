@@ -1,0 +1,271 @@
+//! All that a replica knows, and what it does next. No I/O, no clock: both times come in.
+
+mod answers;
+mod leaf;
+mod prepare;
+mod standing;
+mod trouble;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustls_pki_types::CertificateDer;
+use serde_json::Value;
+use vestibule_pki::Leaf;
+use vestibule_pki::ring::{
+    Action, Blocked, CaId, Change, Mark, Moment, Observations, Policy, Ring, RingFacts, Seen, step,
+};
+
+use super::backoff::{Backoff, chance};
+use super::registration::Ours;
+use super::ring_secret::RingSecret;
+use super::telling::Tale;
+use super::watched::{By, Watched, is_older};
+use super::watches::{self, News};
+use crate::{NamespacedName, Settings};
+
+/// Everything that the protocol knows here. No `Debug`: it holds keys.
+pub(super) struct State {
+    settings: Settings,
+    names: Vec<String>,
+    ours: Ours,
+    pub(super) registrations: Vec<Watched>,
+    secret_name: NamespacedName,
+    secret: RingSecret,
+    /// [`None`] before it was first read.
+    ring: Option<RingFacts>,
+    /// The ring as stored, when it can be used.
+    stored: Option<Arc<Ring>>,
+    /// The ring of [`Observations::memory`].
+    remembered: Option<Arc<Ring>>,
+    ca_bundle: Option<Arc<str>>,
+    /// Bundles of late, without keys: for grafts, and for configurations that show a mark alone.
+    past: Vec<(Mark, BTreeMap<CaId, CertificateDer<'static>>)>,
+    /// The certificate of the CA that signed the leaf.
+    issuer: Option<CertificateDer<'static>>,
+    seen: Observations,
+    /// A watch told of another version than ours.
+    is_stale: bool,
+    reading: Backoff,
+    writing: Backoff,
+    /// A change that waits for its random moment.
+    planned: Option<(Change, Instant)>,
+    /// When a handshake may try to renew an overdue leaf again.
+    handshake: Option<Instant>,
+    pub(super) tales: Vec<Tale>,
+}
+
+/// What is to be done now.
+pub(super) enum Deed {
+    ReadRing,
+    WriteRing(Box<RingWrite>),
+    ReadConfiguration(usize),
+    Publish { position: usize, patch: Value, is_repair: bool },
+    Present(Arc<Leaf>),
+}
+
+/// A change of the ring, carried out and not yet written.
+pub(super) struct RingWrite {
+    change: Change,
+    ring: Ring,
+    pub(super) object: Vec<u8>,
+    pub(super) creates: bool,
+}
+
+impl State {
+    pub(super) fn new(settings: Settings, secret_name: NamespacedName) -> Self {
+        let registrations: Vec<_> = settings.registrations.iter().cloned().map(Watched::new).collect();
+        Self {
+            names: settings.all_names(),
+            ours: Ours::new(&settings),
+            seen: Observations::new(registrations.len()),
+            registrations,
+            secret: RingSecret::absent(&secret_name),
+            secret_name,
+            settings,
+            ring: None,
+            stored: None,
+            remembered: None,
+            ca_bundle: None,
+            past: Vec::new(),
+            issuer: None,
+            is_stale: false,
+            reading: Backoff::default(),
+            writing: Backoff::default(),
+            planned: None,
+            handshake: None,
+            tales: Vec::new(),
+        }
+    }
+
+    /// The first thing that can be done now; [`None`] if nothing can before something happens or time passes.
+    pub(super) fn decide(&mut self, now: Moment, at: Instant) -> Option<Deed> {
+        if self.must_read(now) && self.reading.allows(at) {
+            return Some(Deed::ReadRing);
+        }
+        let outdated = |watched: &Watched| watched.outdated && watched.reading.allows(at);
+        if let Some(position) = self.registrations.iter().position(outdated) {
+            return Some(Deed::ReadConfiguration(position));
+        }
+        for (seen, watched) in self.seen.configurations.iter_mut().zip(&self.registrations) {
+            seen.denied &= !watched.writing.allows(at);
+        }
+        let actions = step(self.ring.as_ref()?, &self.seen, now, &self.settings.policy);
+        actions.into_iter().find_map(|action| self.attempt(action, now, at))
+    }
+
+    fn attempt(&mut self, action: Action, now: Moment, at: Instant) -> Option<Deed> {
+        match action {
+            Action::ReadRing => self.reading.allows(at).then_some(Deed::ReadRing),
+            Action::ReadConfiguration(position) => {
+                let watched = self.registrations.get(position)?;
+                watched.reading.allows(at).then_some(Deed::ReadConfiguration(position))
+            }
+            Action::WriteRing(change) => {
+                let ready = self.writing.allows(at) && self.is_time_for(&change, at);
+                if ready { self.prepare_ring(change, now, at) } else { None }
+            }
+            Action::PublishBundle(position) => {
+                let ready = self.registrations.get(position)?.may_write(at);
+                if ready { self.prepare_bundle(position, at) } else { None }
+            }
+            Action::SignLeaf(leaf) => self.sign(leaf, now, at).map(Deed::Present),
+            Action::DropLeaf => None,
+            Action::Report(blocked) => {
+                self.report(blocked);
+                None
+            }
+        }
+    }
+
+    /// Rule S3's lease is renewed well before its end; and what a watch told of is read.
+    fn must_read(&self, now: Moment) -> bool {
+        const SELDOM: Duration = Duration::from_secs(10 * 60);
+        let period = (self.settings.policy.leaf_life / 10).clamp(Duration::from_secs(1), SELDOM);
+        let now = self.corrected(now);
+        self.ring.is_none()
+            || self.is_stale
+            || self.seen.confirmed.is_none_or(|confirmed| now.since(confirmed) >= period)
+    }
+
+    /// What is planned waits a random moment, so that not every replica tries.
+    fn is_time_for(&mut self, change: &Change, at: Instant) -> bool {
+        if !change.is_planned() {
+            return true;
+        }
+        match &self.planned {
+            Some((planned, when)) if planned == change => *when <= at,
+            _ => {
+                self.planned = Some((change.clone(), at + chance(jitter(&self.settings.policy))));
+                false
+            }
+        }
+    }
+
+    /// How long nothing can change by time alone.
+    pub(super) fn pause(&self, at: Instant) -> Duration {
+        let own = [&self.reading, &self.writing].into_iter();
+        let theirs = self.registrations.iter().flat_map(|watched| [&watched.reading, &watched.writing]);
+        let ends = own.chain(theirs).filter_map(Backoff::end);
+        let ends = ends.chain(self.planned.iter().map(|(_, when)| *when));
+        let ahead = ends.filter(|end| *end > at).map(|end| end - at);
+        ahead.chain([Duration::from_secs(1)]).min().unwrap_or_default().max(Duration::from_millis(1))
+    }
+
+    pub(super) fn heard(&mut self, news: News, now: Moment) {
+        match news {
+            News::Ring(version) => {
+                let ours = self.secret.version();
+                let is_news = match (version.as_deref(), ours) {
+                    (Some(version), Some(ours)) => version != ours && !is_older(version, ours),
+                    (version, ours) => version.is_some() || ours.is_some(),
+                };
+                if is_news {
+                    self.is_stale = true;
+                    self.reading.stirred();
+                    self.writing.stirred();
+                }
+            }
+            News::Configuration { position, listed, object } => {
+                let by = if listed { By::Read } else { By::Event };
+                let Some(watched) = self.registrations.get_mut(position) else { return };
+                let is_news = match object {
+                    watches::Change::Is(object) => self.take(position, &object, by, now),
+                    watches::Change::Gone(version) => {
+                        let is_news = watched.take_absence(version);
+                        if is_news {
+                            self.see(position, now);
+                        }
+                        is_news
+                    }
+                };
+                if is_news && let Some(watched) = self.registrations.get_mut(position) {
+                    watched.reading.stirred();
+                    watched.writing.stirred();
+                }
+            }
+        }
+    }
+
+    /// Takes in what a configuration looks like. Says whether that is news.
+    fn take(&mut self, position: usize, object: &kube::api::DynamicObject, by: By, now: Moment) -> bool {
+        let corrected = self.corrected(now);
+        let Some(watched) = self.registrations.get_mut(position) else { return false };
+        let Some(jumped) = watched.take(object, by, &self.ours, corrected) else { return false };
+        if jumped {
+            self.seen.configuration_missed(position);
+        }
+        self.see(position, now);
+        true
+    }
+
+    fn see(&mut self, position: usize, now: Moment) {
+        let corrected = self.corrected(now);
+        let Some(watched) = self.registrations.get(position) else { return };
+        let sight = watched.sight.as_ref();
+        let mark = sight.and_then(|sight| sight.mark);
+        let bundle = sight.and_then(|sight| sight.bundle().or_else(|| self.bundle_of(mark?)));
+        let seen = Seen {
+            bundle: &bundle.unwrap_or_default(),
+            mark,
+            changed: watched.changed(corrected).map(|changed| changed.min(corrected)),
+            untidy: sight.is_some_and(super::registration::Sight::is_untidy),
+        };
+        self.seen.configuration_seen(position, seen, now, &self.settings.policy);
+    }
+
+    /// A configuration without entries of ours holds the bundle that its mark names.
+    fn bundle_of(&self, mark: Mark) -> Option<std::collections::BTreeSet<CaId>> {
+        let past = self.past.iter().find(|(past, _)| *past == mark);
+        past.map(|(_, certificates)| certificates.keys().copied().collect())
+    }
+
+    fn corrected(&self, now: Moment) -> Moment {
+        self.seen.corrected(now, &self.settings.policy)
+    }
+
+    fn report(&mut self, blocked: Blocked) {
+        match blocked {
+            Blocked::Clock => self.trouble(
+                Some("ClockSkew"),
+                format!(
+                    "the clock of this machine is {} s from the API server's: CAs are neither replaced nor removed until \
+                     it is set",
+                    self.seen.offset.unsigned_abs()
+                ),
+            ),
+            Blocked::NewerSchema => self.trouble(
+                Some("NewerSchema"),
+                format!("the ring in Secret {} was written by a newer version: it is only read", self.secret_name),
+            ),
+            // Told when it was refused; and a rotation that waits is no trouble.
+            _ => {}
+        }
+    }
+}
+
+/// Up to 5 s, and little beside the spans that the policy keeps.
+fn jitter(policy: &Policy) -> Duration {
+    Duration::from_secs(5).min(policy.hold_cold / 12).min(policy.leaf_life / 10)
+}

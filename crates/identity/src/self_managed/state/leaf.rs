@@ -1,0 +1,87 @@
+//! The own leaf.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use vestibule_pki::Leaf;
+use vestibule_pki::ring::{Action, LeafFacts, Moment, step};
+
+use super::State;
+use crate::Happening;
+use crate::self_managed::backoff::fraction;
+use crate::self_managed::state::standing::system_time;
+
+impl State {
+    /// Signs the leaf that `step` asks for. The key is made anew and never leaves memory.
+    pub(super) fn sign(&mut self, leaf: LeafFacts, now: Moment, at: Instant) -> Option<Arc<Leaf>> {
+        if self.handshake.is_some_and(|next| at < next) {
+            return None;
+        }
+        let now = self.corrected(now);
+        let ring = Arc::clone(self.stored.as_ref()?);
+        let (names, others): (Vec<_>, Vec<_>) =
+            self.names.iter().cloned().partition(|name| ring.permits(name));
+        if !others.is_empty() {
+            self.trouble(
+                Some("NameNotPermitted"),
+                format!(
+                    "the CA was made before it had to sign for {}: the certificate leaves that out until the ring has \
+                     rotated twice",
+                    others.join(", ")
+                ),
+            );
+        }
+        match ring.sign(&leaf, &names, now) {
+            Ok(signed) => {
+                self.handshake = None;
+                self.issuer = ring.certificate(leaf.issuer).cloned();
+                let until = system_time(leaf.not_after);
+                self.tell(
+                    None,
+                    format!("a certificate for {} was signed by CA {}", names.join(", "), leaf.issuer),
+                    Some(Happening::LeafRenewed { not_after: until }),
+                );
+                self.seen.leaf = Some(LeafFacts { renew: jittered(now, leaf.renew), ..leaf });
+                Some(Arc::new(signed))
+            }
+            Err(error) => {
+                self.handshake = Some(at + Duration::from_secs(1));
+                self.failed(None, format!("no certificate can be signed: {error}"));
+                None
+            }
+        }
+    }
+
+    /// For a handshake that finds the leaf overdue: what the task would do, without waiting for it.
+    pub(in crate::self_managed) fn renew_overdue(&mut self, now: Moment, at: Instant) -> Option<Arc<Leaf>> {
+        if self.handshake.is_some_and(|next| at < next) {
+            return None;
+        }
+        let actions = step(self.ring.as_ref()?, &self.seen, now, &self.settings.policy);
+        let leaf = actions.into_iter().find_map(|action| match action {
+            Action::SignLeaf(leaf) => Some(leaf),
+            _ => None,
+        });
+        match leaf {
+            Some(leaf) => self.sign(leaf, now, at),
+            None => {
+                self.handshake = Some(at + Duration::from_secs(1));
+                None
+            }
+        }
+    }
+
+    /// How long the task has from now on to renew the leaf before a handshake does.
+    pub(in crate::self_managed) fn overdue_in(&self, now: Moment) -> Duration {
+        let now = self.corrected(now);
+        self.seen.leaf.as_ref().map_or(Duration::ZERO, |leaf| {
+            let late = leaf.renew.plus((self.settings.policy.leaf_life / 10).max(Duration::from_secs(1)));
+            late.min(leaf.not_after).since(now)
+        })
+    }
+}
+
+/// A tenth earlier or later: replicas that started together do not renew together for ever.
+fn jittered(now: Moment, renew: Moment) -> Moment {
+    now.plus(renew.since(now).mul_f64(0.9 + 0.2 * fraction()))
+}

@@ -1,0 +1,89 @@
+//! Writes, made ready.
+
+use std::net::IpAddr;
+use std::time::Instant;
+
+use vestibule_pki::ring::{Change, Facts, KeySource, Mark, Moment, Ring, RingError, carry_out};
+
+use super::{Deed, RingWrite, State};
+use crate::Settings;
+use crate::self_managed::bundle_patch::bundle_patch;
+
+impl State {
+    pub(super) fn prepare_ring(&mut self, change: Change, now: Moment, at: Instant) -> Option<Deed> {
+        if self.secret.is_immutable() {
+            self.writing.refused(at);
+            let text = format!(
+                "Secret {0} is immutable and cannot take the ring: delete it, or name another one (kubectl delete secret \
+                 {1} -n {2})",
+                self.secret_name, self.secret_name.name, self.secret_name.namespace
+            );
+            self.trouble(Some("SecretImmutable"), text);
+            return None;
+        }
+        let now = self.corrected(now);
+        let base = if matches!(change, Change::Restore { .. }) { &self.remembered } else { &self.stored };
+        let base = base.as_deref().map(|ring| copy(ring, now)).transpose();
+        let ring =
+            base.and_then(|base| carry_out(&change, base, &mut self.keys(), now, &self.settings.policy));
+        match ring {
+            Ok(ring) => {
+                let (object, creates) = (self.secret.with(&ring), self.secret.version().is_none());
+                Some(Deed::WriteRing(Box::new(RingWrite { change, ring, object, creates })))
+            }
+            Err(error) => {
+                self.writing.failed(at);
+                self.is_stale = true;
+                self.failed(None, format!("the ring cannot be changed: {error}"));
+                None
+            }
+        }
+    }
+
+    pub(super) fn prepare_bundle(&mut self, position: usize, at: Instant) -> Option<Deed> {
+        let mark = self.stored.as_ref().map(|ring| mark(ring.facts()))?;
+        let watched = self.registrations.get_mut(position)?;
+        let sight = watched.sight.as_ref()?;
+        let patch = bundle_patch(sight, self.ca_bundle.as_deref()?, mark);
+        if patch.is_none() {
+            watched.writing.failed(at);
+        }
+        Some(Deed::Publish { position, patch: patch?, is_repair: sight.mark == Some(mark) })
+    }
+
+    /// Every certificate that a change may ask for.
+    fn keys(&self) -> KeySource {
+        let mut keys =
+            KeySource::new(&self.settings.organisation, &domains(&self.settings), self.settings.algorithm);
+        keys.learn(self.past.iter().flat_map(|(_, certificates)| certificates.values().cloned()));
+        keys.learn(
+            self.registrations
+                .iter()
+                .filter_map(|watched| watched.sight.as_ref())
+                .flat_map(|sight| sight.certificates()),
+        );
+        keys.learn(self.issuer.clone());
+        keys
+    }
+}
+
+/// A copy that a change may consume: keys leave a ring in one form only.
+fn copy(ring: &Ring, now: Moment) -> Result<Ring, RingError> {
+    let facts = ring.facts();
+    Ring::decode(&ring.encode(), (facts.rotation.asked, facts.revocation.asked), now)
+}
+
+pub(super) fn mark(facts: &Facts) -> Mark {
+    Mark { lineage: facts.lineage, generation: facts.generation }
+}
+
+/// What a new CA may sign for: the Service's namespace, so that another Service needs no other CA, and each other name.
+fn domains(settings: &Settings) -> Vec<String> {
+    let service = settings.service.iter().flat_map(|service| {
+        let short = format!("{}.svc", service.namespace);
+        let long = format!("{short}.{}", settings.cluster_domain);
+        [short, long]
+    });
+    let names = settings.names.iter().filter(|name| name.parse::<IpAddr>().is_err());
+    service.chain(names.map(|name| name.trim_start_matches("*.").to_owned())).collect()
+}

@@ -1,0 +1,111 @@
+//! What readiness, metrics and people are told.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use vestibule_pki::ring::{Action, AuthorityState, Blocked, Facts, Moment, RingFacts, step};
+
+use super::State;
+use super::prepare::mark;
+use crate::{AuthorityStatus, RegistrationStatus, Role, Status};
+
+impl State {
+    pub(in crate::self_managed) fn ca_bundle(&self) -> Option<std::sync::Arc<str>> {
+        self.ca_bundle.clone()
+    }
+
+    pub(in crate::self_managed) fn secrets_path(&self) -> String {
+        format!("/api/v1/namespaces/{}/secrets", self.secret_name.namespace)
+    }
+
+    pub(in crate::self_managed) fn secret_path(&self) -> String {
+        format!("{}/{}", self.secrets_path(), self.secret_name.name)
+    }
+
+    pub(in crate::self_managed) fn status(&self, now: Moment, at: Instant) -> Status {
+        let facts = self.ring.as_ref().and_then(RingFacts::facts).or(self.seen.memory.as_ref());
+        let authorities = facts.map(authorities).unwrap_or_default();
+        let registrations =
+            self.registrations.iter().enumerate().map(|(position, watched)| RegistrationStatus {
+                registration: watched.name.clone(),
+                in_sync: facts.is_some_and(|facts| self.is_in_sync(position, facts)),
+            });
+        Status {
+            waiting_for: self.waiting_for(now),
+            leaf_not_after: self.seen.leaf.as_ref().map(|leaf| system_time(leaf.not_after)),
+            authorities,
+            generation: facts.map(|facts| facts.generation),
+            registrations: registrations.collect(),
+            clock_skew: self.seen.offset,
+            blocked: self.blocked(now, at),
+        }
+    }
+
+    /// Once there was a leaf, only the want of an unexpired one counts (rule E1).
+    pub(in crate::self_managed) fn waiting_for(&self, now: Moment) -> Option<String> {
+        let now = self.corrected(now);
+        if self.seen.has_leaf(now) {
+            return None;
+        }
+        let facts = match &self.ring {
+            Some(RingFacts::Known(facts) | RingFacts::Newer(Some(facts))) => facts,
+            _ => return Some(format!("the ring Secret {}", self.secret_name)),
+        };
+        for (position, watched) in self.registrations.iter().enumerate() {
+            if watched.sight.is_none() {
+                return Some(format!("{} to appear", watched.name));
+            }
+            if !self.is_in_sync(position, facts) {
+                return Some(format!("{} to hold the bundle", watched.name));
+            }
+        }
+        let since = facts.active().and_then(|active| match active.held {
+            Some(_) => Some(Moment(0)),
+            None => self.seen.everywhere_since(active.id),
+        });
+        let changes = self.seen.configurations.iter().map(|configuration| configuration.changed);
+        let quiet = changes.chain([since]).map(|since| since.unwrap_or(now)).max().unwrap_or(now);
+        let rest = self.settings.policy.hold_cold.saturating_sub(now.since(quiet));
+        Some(format!("API servers to learn of the CA ({} s)", rest.as_secs()))
+    }
+
+    fn is_in_sync(&self, position: usize, facts: &Facts) -> bool {
+        self.seen.configurations.get(position).is_some_and(|seen| {
+            seen.changed.is_some()
+                && seen.mark == Some(mark(facts))
+                && !seen.untidy
+                && seen.trusted().eq(facts.trusted())
+        })
+    }
+
+    fn blocked(&self, now: Moment, at: Instant) -> Option<&'static str> {
+        let actions = step(self.ring.as_ref()?, &self.seen, now, &self.settings.policy);
+        let writes = actions.iter().any(|action| matches!(action, Action::WriteRing(_)));
+        if writes && !self.writing.allows(at) {
+            return Some("ring_write");
+        }
+        actions.iter().find_map(|action| match action {
+            Action::Report(Blocked::Clock) => Some("clock"),
+            Action::Report(Blocked::Hold(_)) => Some("hold"),
+            Action::Report(Blocked::NewerSchema) => Some("newer_schema"),
+            Action::Report(Blocked::Denied(_)) => Some("denied"),
+            _ => None,
+        })
+    }
+}
+
+fn authorities(facts: &Facts) -> Vec<AuthorityStatus> {
+    let authorities = facts.authorities.iter().map(|ca| AuthorityStatus {
+        role: match ca.state {
+            AuthorityState::Active => Role::Active,
+            AuthorityState::Next => Role::Next,
+            AuthorityState::Retired { .. } => Role::Retired,
+            AuthorityState::Foreign { .. } => Role::Foreign,
+        },
+        not_after: system_time(ca.not_after),
+    });
+    authorities.collect()
+}
+
+pub(super) fn system_time(moment: Moment) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(moment.0)
+}

@@ -1,0 +1,99 @@
+//! What there is to tell.
+
+use k8s_openapi::api::core::v1::ObjectReference;
+
+use super::State;
+use crate::self_managed::telling::Tale;
+use crate::{Happening, RegistrationKind};
+
+impl State {
+    /// News about the ring.
+    pub(super) fn tell(&mut self, reason: Option<&'static str>, text: String, happening: Option<Happening>) {
+        self.tales.push(Tale { about: self.secret_reference(), reason, is_trouble: false, text, happening });
+    }
+
+    /// Trouble with the ring's Secret.
+    pub(super) fn trouble(&mut self, reason: Option<&'static str>, text: String) {
+        self.tales.push(Tale {
+            about: self.secret_reference(),
+            reason,
+            is_trouble: true,
+            text,
+            happening: None,
+        });
+    }
+
+    /// Something that did not work with the ring's Secret, and is tried again.
+    pub(super) fn failed(&mut self, reason: Option<&'static str>, text: String) {
+        let happening = Happening::Failed { object: self.secret_name.to_string(), reason: text.clone() };
+        let about = self.secret_reference();
+        self.tales.push(Tale { about, reason, is_trouble: true, text, happening: Some(happening) });
+    }
+
+    /// The same for a configuration.
+    pub(super) fn failed_at(&mut self, position: usize, reason: Option<&'static str>, text: String) {
+        let object =
+            self.registrations.get(position).map_or_else(String::new, |watched| watched.name.to_string());
+        let happening = Happening::Failed { object, reason: text.clone() };
+        let about = self.reference(position);
+        self.tales.push(Tale { about, reason, is_trouble: true, text, happening: Some(happening) });
+    }
+
+    /// What clients trust, or did, is not what it should be.
+    pub(super) fn discontinued(&mut self, text: String) {
+        let about = self.secret_reference();
+        let happening = Some(Happening::Discontinuity);
+        self.tales.push(Tale { about, reason: Some("RingDiscontinued"), is_trouble: true, text, happening });
+    }
+
+    pub(super) fn published(&mut self, position: usize, repaired_from: Option<String>) {
+        let Some(watched) = self.registrations.get(position) else { return };
+        let registration = watched.name.clone();
+        let is_repair = repaired_from.is_some();
+        let text = match &repaired_from {
+            None => format!("{registration} holds the bundle"),
+            Some(other) => {
+                format!("{registration} held another bundle than ours, last written by {other}: repaired")
+            }
+        };
+        let reason = is_repair.then_some("BundleRepaired");
+        let happening = Some(Happening::BundleWritten { registration, repaired_from });
+        self.tales.push(Tale {
+            about: self.reference(position),
+            reason,
+            is_trouble: is_repair,
+            text,
+            happening,
+        });
+    }
+
+    pub(super) fn secret_reference(&self) -> ObjectReference {
+        ObjectReference {
+            api_version: Some("v1".to_owned()),
+            kind: Some("Secret".to_owned()),
+            name: Some(self.secret_name.name.clone()),
+            namespace: Some(self.secret_name.namespace.clone()),
+            uid: self.secret.uid().map(ToOwned::to_owned),
+            ..ObjectReference::default()
+        }
+    }
+
+    pub(super) fn reference(&self, position: usize) -> ObjectReference {
+        let Some(watched) = self.registrations.get(position) else { return ObjectReference::default() };
+        let (group, kind) = match watched.name.kind {
+            RegistrationKind::Mutating => ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"),
+            RegistrationKind::Validating => {
+                ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration")
+            }
+            RegistrationKind::CustomResource => ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+            RegistrationKind::ApiService => ("apiregistration.k8s.io/v1", "APIService"),
+        };
+        ObjectReference {
+            api_version: Some(group.to_owned()),
+            kind: Some(kind.to_owned()),
+            name: Some(watched.name.name.clone()),
+            uid: watched.sight.as_ref().and_then(|sight| sight.uid.clone()),
+            ..ObjectReference::default()
+        }
+    }
+}

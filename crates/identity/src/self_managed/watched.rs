@@ -1,0 +1,150 @@
+//! A registered configuration, and what was seen of it so far.
+
+use std::time::Instant;
+
+use kube::api::DynamicObject;
+use vestibule_pki::ring::{Mark, Moment};
+
+use super::backoff::{Backoff, Quarrel};
+use super::registration::{self, Ours, Sight};
+use crate::RegistrationName;
+
+/// A registered configuration.
+pub(super) struct Watched {
+    pub(super) name: RegistrationName,
+    pub(super) path: String,
+    /// [`None`] before the first look, and while there is no such object.
+    pub(super) sight: Option<Sight>,
+    /// The newest version that was seen; also of an object that is gone since.
+    newest: Option<String>,
+    /// Since when this replica has seen the mark that it sees.
+    marked: Option<(Mark, Moment)>,
+    pub(super) reading: Backoff,
+    pub(super) writing: Backoff,
+    pub(super) quarrel: Quarrel,
+    /// A write met a newer version: look before all else.
+    pub(super) outdated: bool,
+}
+
+/// How a sight came about: whether events before it may have been missed hangs on that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    /// An event: those before it came before it.
+    Event,
+    /// A read or a list: it may have jumped over events.
+    Read,
+    /// Our own write over the version last seen.
+    Write,
+}
+
+impl Watched {
+    pub(super) fn new(name: RegistrationName) -> Self {
+        let path = registration::path(&name);
+        Self {
+            name,
+            path,
+            sight: None,
+            newest: None,
+            marked: None,
+            reading: Backoff::default(),
+            writing: Backoff::default(),
+            quarrel: Quarrel::default(),
+            outdated: false,
+        }
+    }
+
+    /// Takes a look in, unless it is older than what was seen. Says whether versions may lie between this look and the
+    /// one before, and [`None`] if it is an old one.
+    pub(super) fn take(&mut self, object: &DynamicObject, by: By, ours: &Ours, now: Moment) -> Option<bool> {
+        let sight = ours.see(self.name.kind, object);
+        let jumped = match self.newest.as_deref() {
+            None => false,
+            Some(newest) if newest == sight.version => {
+                // An event that is no news.
+                if by == By::Event {
+                    return None;
+                }
+                false
+            }
+            Some(newest) if is_older(&sight.version, newest) => return None,
+            Some(_) => by == By::Read,
+        };
+        self.newest = Some(sight.version.clone());
+        if self.marked.map(|(mark, _)| mark) != sight.mark {
+            self.marked = sight.mark.map(|mark| (mark, now));
+        }
+        (self.sight, self.outdated) = (Some(sight), false);
+        Some(jumped)
+    }
+
+    /// There is no such object. Says whether that is news.
+    pub(super) fn take_absence(&mut self, version: Option<String>) -> bool {
+        if let (Some(version), Some(newest)) = (version.as_deref(), self.newest.as_deref())
+            && is_older(version, newest)
+        {
+            return false;
+        }
+        self.newest = version.or(self.newest.take());
+        (self.sight, self.marked, self.outdated) = (None, None, false);
+        true
+    }
+
+    /// When its mark last changed: when this replica first saw it, or earlier if the object says so.
+    pub(super) fn changed(&self, now: Moment) -> Option<Moment> {
+        let sight = self.sight.as_ref()?;
+        let seen = self.marked.map_or(now, |(_, since)| since);
+        Some(sight.written.map_or(seen, |written| written.min(seen)))
+    }
+
+    /// Whether a write may be tried now.
+    pub(super) fn may_write(&self, now: Instant) -> bool {
+        self.writing.allows(now) && self.quarrel.allows(now)
+    }
+}
+
+/// Whether version `one` comes before `other`. Versions of one kind of object are numbers that grow.
+pub(super) fn is_older(one: &str, other: &str) -> bool {
+    matches!((one.parse::<u64>(), other.parse::<u64>()), (Ok(one), Ok(other)) if one < other)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{NamespacedName, Settings};
+
+    fn object(version: u64) -> DynamicObject {
+        serde_json::from_value(json!({ "metadata": { "name": "x", "resourceVersion": version.to_string() } }))
+            .unwrap()
+    }
+
+    fn watched() -> (Watched, Ours) {
+        let service = NamespacedName { namespace: "demo".to_owned(), name: "hooks".to_owned() };
+        (Watched::new("x".parse().unwrap()), Ours::new(&Settings::for_service(service)))
+    }
+
+    #[test]
+    fn only_a_read_of_another_version_may_have_jumped() {
+        let (mut watched, ours) = watched();
+        let mut take = |version, by| watched.take(&object(version), by, &ours, Moment(0));
+        assert_eq!(take(5, By::Read), Some(false), "nothing was seen before");
+        assert_eq!(take(5, By::Event), None, "the event of what was read");
+        assert_eq!(take(5, By::Read), Some(false), "nothing happened");
+        assert_eq!(take(6, By::Event), Some(false));
+        assert_eq!(take(8, By::Write), Some(false));
+        assert_eq!(take(7, By::Event), None, "old");
+        assert_eq!(take(8, By::Event), None);
+        assert_eq!(take(10, By::Read), Some(true));
+    }
+
+    #[test]
+    fn an_object_that_is_gone_does_not_come_back_by_old_events() {
+        let (mut watched, ours) = watched();
+        watched.take(&object(5), By::Event, &ours, Moment(0));
+        assert!(!watched.take_absence(Some("4".to_owned())), "deleted before it was made again");
+        assert!(watched.take_absence(Some("9".to_owned())));
+        assert_eq!(watched.take(&object(7), By::Event, &ours, Moment(0)), None);
+        assert_eq!(watched.take(&object(10), By::Event, &ours, Moment(0)), Some(false));
+    }
+}

@@ -1,0 +1,7 @@
+//! The ring on a real API server.
+
+mod bundles;
+mod fixture;
+mod rights;
+mod ring;
+mod start;

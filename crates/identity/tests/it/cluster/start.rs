@@ -1,0 +1,55 @@
+//! First starts and restarts.
+
+use std::time::{Duration, Instant};
+
+use vestibule_identity::Identity;
+use vestibule_testenv as testenv;
+
+use super::fixture::{Fixture, assert_accepted, count, within};
+
+#[tokio::test]
+async fn a_first_start_is_ready_soon_after_the_hold_and_a_restart_at_once() {
+    let Some(env) = testenv::shared_or_skip().await else { return };
+    let fixture = Fixture::new(&env).await;
+    let start = Instant::now();
+    let replica = fixture.replica();
+    assert!(replica.present().is_none());
+    within(7, &replica).await;
+    let first = start.elapsed();
+    assert!(first >= Duration::from_secs(2), "the hold was kept: {first:?}");
+
+    let bundles = fixture.bundles().await;
+    assert_eq!(bundles[0], "not ours");
+    assert_eq!(bundles[1], bundles[2]);
+    assert_eq!(count(&bundles[1]), 2, "active and next");
+    assert_eq!(replica.ca_bundle().as_deref(), Some(bundles[1].as_str()));
+    assert_accepted(&replica, &bundles[1], &fixture.namespace);
+    let status = replica.status();
+    assert_eq!((status.waiting_for, status.generation), (None, Some(1)));
+    assert!(status.registrations.iter().all(|registration| registration.in_sync));
+
+    drop(replica);
+    let start = Instant::now();
+    let replica = fixture.replica();
+    within(2, &replica).await;
+    let again = start.elapsed();
+    assert_accepted(&replica, &bundles[1], &fixture.namespace);
+    assert_eq!(fixture.bundles().await, bundles);
+    eprintln!("first Ready after {first:?} (hold 2 s), restart after {again:?}");
+}
+
+#[tokio::test]
+async fn five_that_start_at_once_end_with_one_ring() {
+    let Some(env) = testenv::shared_or_skip().await else { return };
+    let fixture = Fixture::new(&env).await;
+    let replicas: Vec<_> = (0..5).map(|_| fixture.replica()).collect();
+    for replica in &replicas {
+        within(10, replica).await;
+    }
+    let bundles = fixture.bundles().await;
+    assert_eq!(count(&bundles[1]), 2);
+    for replica in &replicas {
+        assert_accepted(replica, &bundles[1], &fixture.namespace);
+        assert_eq!(replica.status().generation, Some(1));
+    }
+}
