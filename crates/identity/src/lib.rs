@@ -56,6 +56,7 @@ pub use self_managed::SelfManaged;
 pub use settings::Settings;
 pub use source::Source;
 pub use status::{AuthorityStatus, RegistrationStatus, Role, Status};
+pub use vestibule_pki::ring::{Algorithm, Policy, UnknownAuthorities};
 pub use vestibule_pki::{AuthorityError, CertificateFacts, Leaf, VerifyError};
 
 /// A serving certificate that is valid now, and the CAs that vouch for it.

@@ -1,5 +1,9 @@
 use super::*;
 
+const SECOND: Duration = Duration::from_secs(1);
+const HOUR: Duration = Duration::from_secs(60 * 60);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
 fn problems(change: impl FnOnce(&mut Knobs)) -> Vec<String> {
     let mut knobs = Knobs::default();
     change(&mut knobs);
@@ -14,40 +18,49 @@ fn the_defaults_are_the_policys() {
 }
 
 #[test]
-fn the_floors_themselves_are_taken() {
-    let floors = Knobs {
-        ca_life: 30 * DAY,
-        leaf_life: HOUR,
-        hold: 10 * SECOND,
+fn every_knob_reaches_the_settings() {
+    let knobs = Knobs {
+        algorithm: Algorithm::P384,
+        ca_life: 90 * DAY,
+        leaf_life: DAY,
+        hold: HOUR,
         hold_cold: 10 * SECOND,
-        ..Knobs::default()
+        quarantine: Some(2 * DAY),
+        unknown_ca: UnknownAuthorities::Drop,
+        organisation: "Example".to_owned(),
+        cluster_domain: "example.internal".to_owned(),
     };
-    let policy = floors.policy().unwrap();
-    assert_eq!((policy.authority_life, policy.leaf_life), (30 * DAY, HOUR));
-    assert_eq!((policy.hold, policy.hold_cold), (10 * SECOND, 10 * SECOND));
+    let settings = knobs.apply(Settings::default()).unwrap();
+    let policy = settings.policy;
+    assert_eq!((policy.authority_life, policy.leaf_life), (90 * DAY, DAY));
+    assert_eq!((policy.hold, policy.hold_cold), (HOUR, 10 * SECOND));
+    assert_eq!(policy.quarantine, Some(2 * DAY));
+    assert_eq!(policy.unknown_authorities, UnknownAuthorities::Drop);
+    assert_eq!(settings.algorithm, Algorithm::P384);
+    assert_eq!((settings.organisation, settings.cluster_domain), (knobs.organisation, knobs.cluster_domain));
 }
 
 #[test]
 fn what_breaks_the_order_is_refused_with_its_flag_and_a_reason() {
     type Change = fn(&mut Knobs);
     let cases: [(Change, &str); 12] = [
+        (|knobs| (knobs.ca_life, knobs.leaf_life) = (30 * DAY - SECOND, DAY), "--ca-life: the CA's life"),
+        (|knobs| knobs.leaf_life = HOUR - SECOND, "--leaf-life: the leaf life 3599 s is shorter than 1 h"),
         (
-            |knobs| (knobs.ca_life, knobs.leaf_life) = (30 * DAY - SECOND, DAY),
-            "--ca-life 2591999s is below 30d: ",
+            |knobs| knobs.hold_cold = 9 * SECOND,
+            "--hold-cold: the hold of a cold start 9 s is shorter than 10 s",
         ),
-        (|knobs| knobs.ca_life = 36_501 * DAY, "--ca-life 36501d is above 36500d"),
-        (|knobs| knobs.leaf_life = HOUR - SECOND, "--leaf-life 3599s is below 1h: "),
-        (|knobs| knobs.hold_cold = 9 * SECOND, "--hold-cold 9s is below 10s: "),
-        (|knobs| knobs.hold = DAY + SECOND / 2, "--hold 86400.5s is not in whole seconds"),
-        (|knobs| knobs.leaf_life = 61 * DAY, "--leaf-life 61d is not below a sixth of --ca-life 365d: "),
-        (|knobs| knobs.hold = 122 * DAY, "--hold 122d is not below a third of --ca-life 365d: "),
-        (|knobs| knobs.hold = 29 * SECOND, "--hold 29s is below --hold-cold 30s: "),
+        (|knobs| knobs.hold = DAY + SECOND / 2, "--hold: the hold must be at least a second, and whole"),
+        (|knobs| knobs.leaf_life = 16 * DAY, "--leaf-life, --ca-life: the CA's life is too short"),
+        (|knobs| knobs.hold = 122 * DAY, "--hold, --ca-life: the hold 122 d must be shorter"),
+        (|knobs| knobs.hold = 29 * SECOND, "--hold-cold, --hold: the hold of a cold start 30 s"),
         (
-            |knobs| (knobs.leaf_life, knobs.hold_cold) = (HOUR, 10 * 60 * SECOND),
-            "--hold-cold 10m is not below a sixth of --leaf-life 1h: ",
+            |knobs| (knobs.leaf_life, knobs.hold_cold) = (HOUR, 30 * 60 * SECOND),
+            "--leaf-life, --hold-cold: the leaf life 1 h must be longer",
         ),
-        (|knobs| knobs.organisation = " ".to_owned(), "--organisation is empty"),
-        (|knobs| knobs.organisation = "o".repeat(49), "--organisation has more than 48"),
+        (|knobs| knobs.quarantine = Some(DAY), "--quarantine, --leaf-life: the quarantine 1 d"),
+        (|knobs| knobs.organisation = " ".to_owned(), "--ca-organisation is empty"),
+        (|knobs| knobs.organisation = "o".repeat(49), "--ca-organisation has more than 48"),
         (
             |knobs| knobs.cluster_domain = "cluster.local.".to_owned(),
             "--cluster-domain `cluster.local.` is no",
@@ -70,7 +83,9 @@ fn every_problem_is_told_at_once() {
         knobs.organisation = "two\nlines".to_owned();
         knobs.cluster_domain = String::new();
     });
-    for flag in ["--ca-life", "--leaf-life", "--hold ", "--hold-cold", "--organisation", "--cluster-domain"] {
-        assert!(problems.iter().any(|problem| problem.starts_with(flag)), "{flag}: {problems:?}");
+    let flags =
+        ["--ca-life:", "--leaf-life:", "--hold:", "--hold-cold:", "--ca-organisation ", "--cluster-domain "];
+    for flag in flags {
+        assert!(problems.iter().any(|problem| problem.starts_with(flag)), "{flag} {problems:?}");
     }
 }

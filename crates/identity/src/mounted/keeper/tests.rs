@@ -37,8 +37,7 @@ impl Folder {
     /// One look: whether it adopted something, and what is wrong once it is settled.
     fn look(&mut self, content: Result<&Content, &str>, now: UnixTime) -> (bool, Option<String>) {
         let content = content.cloned().map_err(str::to_owned);
-        let look =
-            self.keeper.look(content, self.kept.as_ref(), &MountedFiles::default(), Some(NAME), now);
+        let look = self.keeper.look(content, self.kept.as_ref(), &MountedFiles::default(), Some(NAME), now);
         let adopted = look.adopted.is_some();
         self.kept = look.adopted.or(self.kept.take());
         (adopted, look.trouble.filter(|_| look.settled))
@@ -82,7 +81,10 @@ fn files_that_vanish_and_come_back_change_nothing() {
     let content = generation(&authority, 0);
     folder.look(Ok(&content), day(0));
     assert_eq!(folder.look(Err("tls.key is missing"), day(1)), (false, None));
-    assert_eq!(folder.look(Err("tls.key is missing"), day(1)), (false, Some("tls.key is missing".to_owned())));
+    assert_eq!(
+        folder.look(Err("tls.key is missing"), day(1)),
+        (false, Some("tls.key is missing".to_owned()))
+    );
     assert_eq!(folder.look(Ok(&content), day(1)), (false, None));
     assert_eq!(folder.chain(), content.certificate);
 }

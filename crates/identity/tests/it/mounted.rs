@@ -1,0 +1,240 @@
+//! Files that somebody else keeps, as kubelets and people write them.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime};
+
+use rustls_pki_types::UnixTime;
+use tempfile::TempDir;
+use vestibule_identity::{
+    Happening, Identity, Leaf, Mounted, MountedFiles, NamespacedName, Observer, Settings, Source,
+};
+use vestibule_pki::{Authority, verify};
+
+const HOUR: Duration = Duration::from_secs(60 * 60);
+const NAME: &str = "hooks.demo.svc";
+
+/// Counts what is told.
+#[derive(Default)]
+struct Told(Mutex<Vec<Happening>>);
+
+impl Observer for Told {
+    fn happened(&self, happening: &Happening) {
+        self.0.lock().unwrap().push(happening.clone());
+    }
+}
+
+impl Told {
+    fn failures(&self) -> Vec<String> {
+        let told = self.0.lock().unwrap();
+        told.iter()
+            .filter_map(|one| match one {
+                Happening::Failed { reason, .. } => Some(reason.clone()),
+                _ => None,
+            })
+            .collect()
+    }
+}
+
+fn settings(told: &Arc<Told>) -> Settings {
+    let service = NamespacedName { namespace: "demo".to_owned(), name: "hooks".to_owned() };
+    let mut settings = Settings::for_service(service);
+    settings.mounted.poll = Duration::from_millis(10);
+    settings.observer = Some(told.clone());
+    settings
+}
+
+fn authority() -> Authority {
+    Authority::new("test CA", UnixTime::now(), HOUR * 48).unwrap()
+}
+
+fn leaf(authority: &Authority) -> Leaf {
+    authority.issue(&[NAME], UnixTime::now(), HOUR).unwrap()
+}
+
+fn write(folder: &Path, authority: &Authority, leaf: &Leaf) {
+    fs::write(folder.join("tls.crt"), leaf.chain_pem()).unwrap();
+    fs::write(folder.join("tls.key"), &*leaf.key_pem()).unwrap();
+    fs::write(folder.join("ca.crt"), authority.certificate_pem()).unwrap();
+}
+
+/// A Secret as a kubelet mounts it: `tls.crt -> ..data/tls.crt`, `..data -> ..GENERATION`, one rename swaps all.
+struct Volume {
+    folder: TempDir,
+    generation: u32,
+}
+
+impl Volume {
+    fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        for name in ["tls.crt", "tls.key", "ca.crt"] {
+            symlink(Path::new("..data").join(name), folder.path().join(name)).unwrap();
+        }
+        Self { folder, generation: 0 }
+    }
+
+    fn swap(&mut self, authority: &Authority, leaf: &Leaf) {
+        self.generation += 1;
+        let root = self.folder.path();
+        let name = format!("..generation-{}", self.generation);
+        fs::create_dir(root.join(&name)).unwrap();
+        write(&root.join(&name), authority, leaf);
+        symlink(&name, root.join("..data_tmp")).unwrap();
+        fs::rename(root.join("..data_tmp"), root.join("..data")).unwrap();
+        let old = root.join(format!("..generation-{}", self.generation - 1));
+        let _ = fs::remove_dir_all(old);
+    }
+}
+
+async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(20), "{what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+fn presents(identity: &Mounted, leaf: &Leaf) -> bool {
+    identity.present().is_some_and(|presented| presented.chain == leaf.chain)
+}
+
+#[tokio::test]
+async fn each_swap_of_a_volume_is_noticed_the_third_like_the_first() {
+    let (authority, told, mut volume) = (authority(), Arc::default(), Volume::new());
+    let first = leaf(&authority);
+    volume.swap(&authority, &first);
+    let identity = Mounted::start(volume.folder.path(), &settings(&told));
+    assert!(presents(&identity, &first), "there is one at once");
+    for _ in 0..4 {
+        let next = leaf(&authority);
+        volume.swap(&authority, &next);
+        until("the swap is noticed", || presents(&identity, &next)).await;
+        let bundle = identity.ca_bundle().unwrap();
+        assert_eq!(verify(&bundle, &identity.present().unwrap().chain, &[NAME], UnixTime::now()), Ok(()));
+    }
+    assert_eq!(told.failures(), [""; 0]);
+    assert!(identity.status().leaf_not_after.unwrap() > SystemTime::now());
+}
+
+#[tokio::test]
+async fn a_new_authority_comes_with_its_leaf() {
+    let (told, mut volume) = (Arc::default(), Volume::new());
+    let old = authority();
+    volume.swap(&old, &leaf(&old));
+    let identity = Mounted::start(volume.folder.path(), &settings(&told));
+    assert_eq!(&*identity.ca_bundle().unwrap(), old.certificate_pem());
+    let new = authority();
+    volume.swap(&new, &leaf(&new));
+    until("the new CA is noticed", || *identity.ca_bundle().unwrap() == *new.certificate_pem()).await;
+    assert_eq!(told.failures(), [""; 0]);
+}
+
+#[tokio::test]
+async fn files_that_are_not_there_yet_are_waited_for_by_name() {
+    let (authority, told, folder) = (authority(), Arc::default(), TempDir::new().unwrap());
+    let leaf = leaf(&authority);
+    let identity = Mounted::start(folder.path(), &settings(&told));
+    let waits = |file: &str| {
+        let expected = format!("a valid certificate in {}: {file} is missing", folder.path().display());
+        identity.status().waiting_for.is_some_and(|waiting| waiting == expected)
+    };
+    assert!(waits("tls.crt"));
+    assert!(identity.present().is_none());
+    until("it is counted", || told.failures() == ["tls.crt is missing"]).await;
+    fs::write(folder.path().join("tls.crt"), leaf.chain_pem()).unwrap();
+    until("the other file is named", || waits("tls.key")).await;
+    write(folder.path(), &authority, &leaf);
+    identity.ready().await;
+    assert!(presents(&identity, &leaf));
+}
+
+#[tokio::test]
+async fn a_torn_pair_leaves_the_last_good_one_whichever_file_comes_first() {
+    for first in ["tls.key", "tls.crt"] {
+        let (authority, told, folder) = (authority(), Arc::default(), TempDir::new().unwrap());
+        let (old, new) = (leaf(&authority), leaf(&authority));
+        write(folder.path(), &authority, &old);
+        let identity = Mounted::start(folder.path(), &settings(&told));
+        let text = if first == "tls.key" { new.key_pem().to_string() } else { new.chain_pem() };
+        fs::write(folder.path().join(first), text).unwrap();
+        until("it is counted", || told.failures().len() == 1).await;
+        assert!(presents(&identity, &old));
+        assert_eq!(identity.status().waiting_for, None, "it serves on");
+        write(folder.path(), &authority, &new);
+        until("the whole pair is taken", || presents(&identity, &new)).await;
+        let failures = told.failures().join("\n");
+        assert!(failures.starts_with("tls.crt and tls.key: ") && !failures.contains("PRIVATE"), "{failures}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_vanishes_or_rots_changes_nothing() {
+    let (authority, told, folder) = (authority(), Arc::default(), TempDir::new().unwrap());
+    let leaf = leaf(&authority);
+    write(folder.path(), &authority, &leaf);
+    let identity = Mounted::start(folder.path(), &settings(&told));
+    for (file, content) in
+        [("tls.crt", None), ("tls.key", None), ("tls.key", Some("rubbish")), ("tls.crt", Some(""))]
+    {
+        let before = told.failures().len();
+        match content {
+            None => fs::remove_file(folder.path().join(file)).unwrap(),
+            Some(text) => fs::write(folder.path().join(file), text).unwrap(),
+        }
+        until("it is counted", || told.failures().len() > before).await;
+        assert!(told.failures()[before].contains(file), "{:?}", told.failures());
+        assert!(presents(&identity, &leaf));
+        // Well again in between, so that the next one counts as another.
+        write(folder.path(), &authority, &leaf);
+        let new = self::leaf(&authority);
+        write(folder.path(), &authority, &new);
+        until("it is well again", || presents(&identity, &new)).await;
+        write(folder.path(), &authority, &leaf);
+        until("it is as before", || presents(&identity, &leaf)).await;
+    }
+}
+
+#[tokio::test]
+async fn an_expired_certificate_is_not_taken_and_says_so() {
+    let told = Arc::default();
+    let folder = TempDir::new().unwrap();
+    let past = UnixTime::since_unix_epoch(Duration::from_secs(UnixTime::now().as_secs()) - HOUR * 24);
+    let authority = Authority::new("test CA", past, HOUR * 48).unwrap();
+    let expired = authority.issue(&[NAME], past, HOUR).unwrap();
+    let valid = leaf(&authority);
+    write(folder.path(), &authority, &valid);
+    let identity = Mounted::start(folder.path(), &settings(&told));
+    write(folder.path(), &authority, &expired);
+    until("it is counted", || told.failures().iter().any(|failure| failure.contains("expired"))).await;
+    assert!(presents(&identity, &valid));
+
+    let late = Mounted::start(folder.path(), &settings(&told));
+    assert!(late.present().is_none());
+    assert!(late.status().waiting_for.unwrap().contains("expired"));
+}
+
+#[tokio::test]
+async fn files_may_have_other_names_and_authorities_may_be_missing() {
+    let (authority, told, folder) = (authority(), Arc::default(), TempDir::new().unwrap());
+    let leaf = leaf(&authority);
+    fs::write(folder.path().join("server.crt"), leaf.chain_pem()).unwrap();
+    fs::write(folder.path().join("server.key"), &*leaf.key_pem()).unwrap();
+    let mut settings = settings(&told);
+    settings.mounted =
+        MountedFiles { certificate: "server.crt".into(), key: "server.key".into(), ..settings.mounted };
+    let source = Source::Mounted(folder.path().to_owned());
+    let identity = source.open(&settings, None).await.unwrap();
+    identity.ready().await;
+    assert_eq!(identity.present().unwrap().names, [NAME]);
+    assert_eq!(identity.ca_bundle(), None);
+}
+
+#[tokio::test]
+async fn what_is_dropped_looks_no_more() {
+    let (authority, told, folder) = (authority(), Arc::new(Told::default()), TempDir::new().unwrap());
+    write(folder.path(), &authority, &leaf(&authority));
+    drop(Mounted::start(folder.path(), &settings(&told)));
+    until("its task has ended", || Arc::strong_count(&told) == 1).await;
+}
