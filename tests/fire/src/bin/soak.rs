@@ -1,0 +1,32 @@
+//! Rotates certificates under load on a real kube-apiserver. `cargo xtask soak` builds and runs it.
+
+// It talks to the terminal.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Parser;
+use fire::Options;
+
+#[tokio::main(worker_threads = 2)]
+async fn main() -> ExitCode {
+    let options = Options::parse().with_case();
+    match run(&options).await {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("soak: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(options: &Options) -> anyhow::Result<bool> {
+    let program = std::env::current_exe()?.with_file_name("replica");
+    let known = program.exists().then_some(&program);
+    let program = known.context("no program `replica` beside this one: cargo build -p fire --bins")?;
+    let report = fire::soak(options, program, |line| eprintln!("soak: {line}")).await?;
+    println!("{report}");
+    Ok(report.is_good())
+}

@@ -1,0 +1,119 @@
+//! A full cluster, and what replicas cost in it.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{DynamicObject, ObjectMeta, PostParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use vestibule_testenv::Environment;
+
+const SECRETS: usize = 20_000;
+const CONFIGURATIONS: usize = 500;
+const RESOURCES: usize = 300;
+/// Requests under way at a time.
+const AT_A_TIME: usize = 16;
+
+/// Fills the cluster with objects that are nobody's business.
+pub(crate) async fn fill(environment: &Environment, say: fn(&str)) -> anyhow::Result<Vec<(String, String)>> {
+    let client = environment.admin()?;
+    say(&format!("making {CONFIGURATIONS} configurations"));
+    let kind = GroupVersionKind::gvk("admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration");
+    make(&client, &kind, CONFIGURATIONS, configuration).await?;
+    say(&format!("making {RESOURCES} custom resources"));
+    let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+    make(&client, &kind, RESOURCES, resource).await?;
+    say(&format!("making {SECRETS} Secrets"));
+    let namespace = environment.namespace(&[]).await?;
+    let secrets: Api<Secret> = Api::namespaced(client, namespace.name());
+    let data = BTreeMap::from([("value".to_owned(), ByteString(vec![b'x'; 512]))]);
+    let each = stream::iter(0..SECRETS).map(|number| {
+        let metadata = ObjectMeta { name: Some(format!("full-{number}")), ..ObjectMeta::default() };
+        let secret = Secret { metadata, data: Some(data.clone()), ..Secret::default() };
+        let secrets = secrets.clone();
+        async move { secrets.create(&PostParams::default(), &secret).await.map(drop) }
+    });
+    each.buffer_unordered(AT_A_TIME).try_collect::<()>().await.context("make a Secret")?;
+    let made = format!("{SECRETS} Secrets, {CONFIGURATIONS} configurations, {RESOURCES} custom resources");
+    Ok(vec![("in the cluster".to_owned(), made)])
+}
+
+async fn make(
+    client: &Client,
+    kind: &GroupVersionKind,
+    count: usize,
+    object: fn(usize) -> Value,
+) -> anyhow::Result<()> {
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(kind));
+    let each = stream::iter(0..count).map(|number| {
+        let api = api.clone();
+        async move {
+            let object = serde_json::from_value(object(number))?;
+            api.create(&PostParams::default(), &object).await?;
+            anyhow::Ok(())
+        }
+    });
+    each.buffer_unordered(AT_A_TIME).try_collect().await.with_context(|| format!("make a {}", kind.kind))
+}
+
+/// Of nobody: it calls for objects that do not exist.
+fn configuration(number: usize) -> Value {
+    json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingWebhookConfiguration",
+        "metadata": { "name": format!("full-{number}") },
+        "webhooks": [{
+            "name": format!("full-{number}.example.dev"),
+            "clientConfig": { "url": "https://127.0.0.1:1/none" },
+            "rules": [{
+                "apiGroups": [format!("g{number}.example.dev")], "apiVersions": ["v1"],
+                "resources": ["things"], "operations": ["CREATE"],
+            }],
+            "failurePolicy": "Fail", "sideEffects": "None", "admissionReviewVersions": ["v1"],
+        }],
+    })
+}
+
+fn resource(number: usize) -> Value {
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": { "name": format!("things{number}.example.dev") },
+        "spec": {
+            "group": "example.dev",
+            "scope": "Namespaced",
+            "names": {
+                "kind": format!("Thing{number}"), "plural": format!("things{number}"),
+                "singular": format!("thing{number}"),
+            },
+            "versions": [{
+                "name": "v1", "served": true, "storage": true,
+                "schema": { "openAPIV3Schema": { "type": "object" } },
+            }],
+        },
+    })
+}
+
+/// Watches of one object by its name, by resource, as the first API server counts them: nobody but replicas has any.
+pub(crate) async fn watches(environment: &Environment) -> anyhow::Result<BTreeMap<String, usize>> {
+    let mut request = hyper::Request::new(Vec::new());
+    *request.uri_mut() = hyper::Uri::from_static("/metrics");
+    let metrics = environment.admin()?.request_text(request).await?;
+    let watches = metrics.lines().filter(|line| {
+        line.starts_with("apiserver_longrunning_requests{")
+            && line.contains("verb=\"WATCH\"")
+            && line.contains("scope=\"resource\"")
+    });
+    let mut counts = BTreeMap::new();
+    for line in watches {
+        let resource = line.split("resource=\"").nth(1).and_then(|rest| rest.split('"').next());
+        let count = line.rsplit(' ').next().and_then(|count| count.parse().ok());
+        *counts.entry(resource.unwrap_or_default().to_owned()).or_default() += count.unwrap_or(0_usize);
+    }
+    counts.retain(|_, count| *count > 0);
+    Ok(counts)
+}

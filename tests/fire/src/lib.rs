@@ -1,0 +1,30 @@
+//! Certificates under fire: replicas of a webhook behind one Service, API servers that call them under
+//! `failurePolicy: Fail`, and leaves and CAs that change every few seconds. Not one call may fail.
+//!
+//! [`soak`] is the whole; `cargo xtask soak --help` runs it.
+
+mod case;
+mod cluster;
+mod fact;
+pub mod hook;
+mod ledger;
+mod load;
+mod options;
+mod replica;
+mod report;
+mod rotation;
+mod soak;
+mod watch;
+
+pub use cluster::Cluster;
+pub use fact::Fact;
+pub use ledger::{Book, Ledger, Seen};
+pub use load::Load;
+pub use options::{Case, Options, Order, Timing};
+pub use replica::Replica;
+pub use report::Report;
+pub use rotation::{RingView, Rotations};
+pub use soak::{Soak, soak};
+
+/// The annotation on the Secret that asks for a new CA.
+pub const ROTATE: &str = "vestibule.dev/rotate";

@@ -1,0 +1,88 @@
+//! What a soak has to say in the end.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::Options;
+use crate::ledger::Book;
+
+/// What a soak has to say in the end.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Report {
+    /// What was asked for.
+    pub options: Options,
+    /// What happened.
+    pub book: Book,
+    /// How long it took, from the first call to the last.
+    pub took: Duration,
+    /// From the start of the first replica until the Service had all of them.
+    pub first_ready: Duration,
+    /// Memory of each replica in KiB: the least and the most that it was seen with.
+    pub resident: Vec<(u64, u64)>,
+    /// What more there is to say, a name and a value.
+    pub notes: Vec<(String, String)>,
+    /// Why it did not reach its ends.
+    pub short: Vec<String>,
+}
+
+impl Report {
+    /// Whether no call failed and all ends were reached.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        self.book.failed() == 0 && self.short.is_empty()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { options, book, .. } = self;
+        let seconds = |time: Duration| format!("{:.1} s", time.as_secs_f64());
+        let mut row = |name: &str, value: String| writeln!(f, "{name:<28} {value}");
+        row("order", options.order.as_str().to_owned())?;
+        row("replicas", options.replicas.to_string())?;
+        row("API servers", format!("{}, one {} s behind", options.api_servers, options.lag))?;
+        row("leaf life, hold, period", {
+            let period = options.period().as_secs();
+            format!("{} s, {} s, {period} s", options.timing.leaf, options.timing.hold)
+        })?;
+        row("took", seconds(self.took))?;
+        row("first Ready after", seconds(self.first_ready))?;
+        row("leaf renewals", book.renewals().to_string())?;
+        row("leaf changes to another CA", book.switches().to_string())?;
+        row("CA rotations", book.promotions.to_string())?;
+        row("calls", book.calls.to_string())?;
+        row("failed calls", book.failed().to_string())?;
+        row("worst latency", format!("{} ms", book.worst.as_millis()))?;
+        row("failed handshakes", book.failed_handshakes().to_string())?;
+        row("writes of the Secret", book.secret_writes.to_string())?;
+        row("writes of the configuration", book.configuration_writes.to_string())?;
+        row("certificates in bundles", counts(&book.bundle_sizes))?;
+        row("most private keys", book.most_keys.to_string())?;
+        row("changes of the ring", counts(&book.ring_changes))?;
+        let resident: Vec<_> =
+            self.resident.iter().map(|(least, most)| format!("{least}-{most} KiB")).collect();
+        row("memory of replicas", resident.join(", "))?;
+        for (name, value) in &self.notes {
+            row(name, value.clone())?;
+        }
+        for (what, count) in &book.failures {
+            row("FAILED", format!("{count} x {what}"))?;
+        }
+        for (what, count) in &book.handshakes_failed {
+            row("handshake", format!("{count} x {what}"))?;
+        }
+        for (what, count) in &book.trouble {
+            row("trouble", format!("{count} x {what}"))?;
+        }
+        for short in &self.short {
+            row("SHORT", short.clone())?;
+        }
+        row("verdict", if self.is_good() { "good".to_owned() } else { "BAD".to_owned() })
+    }
+}
+
+fn counts<K: fmt::Display>(counts: &std::collections::BTreeMap<K, usize>) -> String {
+    let counts = counts.iter().map(|(what, count)| format!("{what}: {count} times"));
+    counts.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,261 @@
+//! The soak itself.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use tokio::sync::watch as channel;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use vestibule_testenv::{self as testenv, Environment};
+
+use crate::rotation::RingView;
+use crate::{Case, Cluster, Load, Options, Replica, Report, Rotations, case, watch};
+
+/// A soak under way: replicas serve, and what happens is counted.
+pub struct Soak<'e> {
+    /// Everything around the replicas.
+    pub cluster: Cluster<'e>,
+    /// Those that run.
+    pub replicas: Vec<Replica>,
+    /// Asks for new CAs.
+    pub rotations: Rotations,
+    options: Options,
+    first_ready: Duration,
+    begun: Instant,
+    load: Option<Load>,
+    resident: Vec<(u64, u64)>,
+    _watches: JoinSet<()>,
+}
+
+/// Starts API servers and runs a whole soak. `say` is told how it goes.
+///
+/// # Errors
+/// Something that it needs does not start; calls that fail are in the report.
+pub async fn soak(options: &Options, program: &Path, say: fn(&str)) -> anyhow::Result<Report> {
+    let mut settings = testenv::Options::default();
+    if options.api_servers > 1 {
+        settings = settings.second_api_server();
+    }
+    say("starting API servers");
+    let environment = Environment::start_with(&settings).await?;
+    let mut notes = Vec::new();
+    if options.case == Some(Case::Row36) {
+        notes.extend(case::fill(&environment, say).await?);
+    }
+    let mut soak = Soak::start(&environment, program, options).await?;
+    say(&format!("{} replicas ready after {:.1} s", options.replicas, soak.first_ready.as_secs_f64()));
+    let watches = case::watches(&environment).await?;
+    let watches: Vec<_> = watches.iter().map(|(resource, count)| format!("{resource}: {count}")).collect();
+    notes.push(("watches by name".to_owned(), watches.join(", ")));
+    soak.lag()?;
+    soak.load()?;
+    let short = soak.run(say).await;
+    let mut report = soak.finish().await;
+    (report.notes, report.short) = (notes, short);
+    Ok(report)
+}
+
+impl<'e> Soak<'e> {
+    /// Registers the webhook, starts its replicas and waits until all are ready; nobody calls them yet.
+    ///
+    /// # Errors
+    /// Something does not start.
+    pub async fn start(
+        environment: &'e Environment,
+        program: &Path,
+        options: &Options,
+    ) -> anyhow::Result<Self> {
+        let cluster = Cluster::prepare(environment, program, options).await?;
+        let (views, watches) = observe(&cluster, options)?;
+        let rotations = Rotations::new(cluster.secrets()?, cluster.secret(), views);
+        let begun = Instant::now();
+        let mut replicas = Vec::new();
+        for _ in 0..options.replicas {
+            replicas.push(cluster.start_replica().await?);
+        }
+        if let Err(error) = cluster.service().wait_for_replicas(replicas.len()).await {
+            let logs: Vec<_> = replicas.iter().map(Replica::log).collect();
+            bail!("{error}; the logs of the replicas:\n{}", logs.join("\n"));
+        }
+        Ok(Self {
+            cluster,
+            resident: vec![(u64::MAX, 0); replicas.len()],
+            replicas,
+            rotations,
+            options: options.clone(),
+            first_ready: begun.elapsed(),
+            begun: Instant::now(),
+            load: None,
+            _watches: watches,
+        })
+    }
+
+    /// From now on the second API server is behind.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn lag(&self) -> anyhow::Result<()> {
+        if self.options.lag > 0 {
+            let watches = self.cluster.environment().second_watches();
+            watches.context("no second API server")?.delay(Duration::from_secs(self.options.lag));
+        }
+        Ok(())
+    }
+
+    /// Calls begin.
+    ///
+    /// # Errors
+    /// There is no runtime.
+    pub fn load(&mut self) -> anyhow::Result<()> {
+        let (clients, ledger) = (self.cluster.clients()?, self.cluster.ledger());
+        self.begun = Instant::now();
+        self.load = Some(Load::start(clients, self.cluster.target(), self.options.rate, ledger));
+        Ok(())
+    }
+
+    /// Rotates until all that was asked for has happened. Returns what was not reached.
+    pub async fn run(&mut self, say: fn(&str)) -> Vec<String> {
+        let limit = Duration::from_secs(self.options.minutes * 60);
+        let mut short = Vec::new();
+        match timeout(limit.saturating_sub(self.begun.elapsed()), self.reach(say)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => short.push(format!("{error:#}")),
+            Err(_) => short.push(format!("{} minutes were not enough", self.options.minutes)),
+        }
+        short
+    }
+
+    async fn reach(&mut self, say: fn(&str)) -> anyhow::Result<()> {
+        let Options { rotations, leaf_renewals, .. } = self.options;
+        let period = self.options.period();
+        let patience = period * 3 + Duration::from_secs(30);
+        while self.cluster.ledger().read().promotions < rotations {
+            self.rotate(period, patience).await?;
+            self.progress(say);
+        }
+        if rotations > 0 {
+            // The last one is over when its predecessor is gone.
+            self.rotations.settle(patience).await?;
+        }
+        let mut last = Instant::now();
+        while self.cluster.ledger().read().renewals() < leaf_renewals {
+            sleep(Duration::from_millis(100)).await;
+            if last.elapsed() > Duration::from_secs(10) {
+                last = Instant::now();
+                self.progress(say);
+            }
+        }
+        // What the last change does to calls is to be seen too.
+        sleep(Duration::from_secs(self.options.lag + 2)).await;
+        Ok(())
+    }
+
+    /// One rotation: returns when every replica has presented a leaf of the new CA.
+    ///
+    /// # Errors
+    /// A part of it takes longer than `patience`.
+    pub async fn rotate(&mut self, period: Duration, patience: Duration) -> anyhow::Result<()> {
+        let before = self.issuers();
+        self.rotations.rotate(period, patience).await?;
+        let begun = Instant::now();
+        while self.issuers().iter().any(|issuer| issuer.is_none() || before.contains(issuer)) {
+            if begun.elapsed() > patience {
+                bail!("not every replica presents a leaf of the new CA within {patience:?}");
+            }
+            sleep(Duration::from_millis(100)).await;
+        }
+        Ok(())
+    }
+
+    /// Whose leaf each replica presented last.
+    fn issuers(&self) -> Vec<Option<String>> {
+        let book = self.cluster.ledger().read();
+        let issuer = |replica: &Replica| book.replicas.get(&replica.number())?.issuer.clone();
+        self.replicas.iter().map(issuer).collect()
+    }
+
+    fn progress(&mut self, say: fn(&str)) {
+        self.weigh();
+        let book = self.cluster.ledger().read();
+        say(&format!(
+            "{:>6.0} s: {} rotations, {} renewals, {} calls, {} failed, {} failed handshakes, worst {} ms",
+            self.begun.elapsed().as_secs_f64(),
+            book.promotions,
+            book.renewals(),
+            book.calls,
+            book.failed(),
+            book.failed_handshakes(),
+            book.worst.as_millis(),
+        ));
+    }
+
+    fn weigh(&mut self) {
+        for (replica, (least, most)) in self.replicas.iter().zip(&mut self.resident) {
+            if let Some(now) = replica.resident() {
+                (*least, *most) = ((*least).min(now), (*most).max(now));
+            }
+        }
+    }
+
+    /// Calls end; what there is to say.
+    pub async fn finish(mut self) -> Report {
+        self.weigh();
+        let took = self.begun.elapsed();
+        if let Some(load) = self.load.take() {
+            load.stop().await;
+        }
+        Report {
+            book: self.cluster.ledger().read(),
+            options: self.options,
+            took,
+            first_ready: self.first_ready,
+            resident: self.resident,
+            notes: Vec::new(),
+            short: Vec::new(),
+        }
+    }
+}
+
+/// Counts writes of the Secret and of the configuration.
+fn observe(
+    cluster: &Cluster<'_>,
+    options: &Options,
+) -> anyhow::Result<(channel::Receiver<RingView>, JoinSet<()>)> {
+    let mut watches = JoinSet::new();
+    let (sender, views) = channel::channel(RingView::default());
+    let (ledger, order) = (Arc::clone(cluster.ledger()), options.order);
+    watches.spawn(watch::each(cluster.secrets()?, cluster.secret().to_owned(), move |secret| {
+        let view = RingView::of(secret, order);
+        let before = sender.borrow().active.clone();
+        ledger.note(|book| {
+            book.secret_writes += 1;
+            book.most_keys = book.most_keys.max(view.keys);
+            if !before.is_empty() && !view.active.is_empty() && before != view.active {
+                book.promotions += 1;
+            }
+        });
+        // A ring that cannot be read is none; the last one counts.
+        if !view.active.is_empty() {
+            sender.send_replace(view);
+        }
+    }));
+    let ledger = Arc::clone(cluster.ledger());
+    let name = cluster.registration().to_owned();
+    watches.spawn(watch::each(cluster.configurations()?, name, move |configuration| {
+        let hooks = configuration.webhooks.iter().flatten();
+        let ours = hooks.filter(|hook| hook.client_config.service.is_some());
+        let sizes = ours.map(|hook| {
+            let bundle = hook.client_config.ca_bundle.as_ref().map(|bundle| bundle.0.as_slice());
+            let text = String::from_utf8_lossy(bundle.unwrap_or_default());
+            text.matches("-----BEGIN CERTIFICATE-----").count()
+        });
+        let size = sizes.min().unwrap_or_default();
+        ledger.note(|book| {
+            book.configuration_writes += 1;
+            *book.bundle_sizes.entry(size).or_default() += 1;
+        });
+    }));
+    Ok((views, watches))
+}

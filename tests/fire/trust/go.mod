@@ -1,0 +1,3 @@
+module vestibule.dev/trust
+
+go 1.22
