@@ -2,6 +2,10 @@
 # folder $1. When standard input ends, the process that asked for them is gone:
 # ends them and removes the folder.
 cd "$1" || exit 1
+# A process group that loses its parent while a member is stopped is sent a hangup, and
+# a child may be paused when the test process dies. A handler, as children would inherit
+# a signal that is ignored.
+trap : HUP
 programs=
 while read -r program; do
     programs="$programs $program"
@@ -13,9 +17,12 @@ while read -r program; do
     } &
 done
 for program in $programs; do
-    until [ -s "$program.pid" ]; do sleep 0.01; done
+    tries=0
+    # It is there in a moment, unless this one was hung up in just that moment.
+    until read -r process <"$program.pid" || [ $((tries += 1)) -gt 500 ]; do sleep 0.01; done
     # Nothing of value is in there: no need to be gentle.
-    [ -e "$program.exit" ] || kill -9 "$(cat "$program.pid")"
+    [ -e "$program.exit" ] || kill -9 "$process"
 done
-wait
+# Twice when the hangup comes in between.
+wait || wait
 cd / && rm -rf "$1"
