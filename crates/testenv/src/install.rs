@@ -3,6 +3,7 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
+use hyper::{Request, Uri};
 use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use kube::discovery::{Scope, pinned_kind};
@@ -29,7 +30,8 @@ struct Configuration {
 
 impl Environment {
     /// Applies `objects` in their order, and returns when every API server acts on each of
-    /// them: calls every hook of every webhook configuration, serves every custom resource.
+    /// them: calls every hook of every webhook configuration, serves every custom resource, passes on every
+    /// aggregated API.
     ///
     /// Each configuration gets one more hook, `is-ready.testenv.vestibule.dev`, which
     /// denies marker objects in a namespace of testenv's; nothing else ever meets it. A
@@ -47,8 +49,10 @@ impl Environment {
             let identity = Identity::of(&object)?;
             if !identity.is_webhook_configuration() {
                 apply(&client, &identity, &object).await?;
-                if identity.kind.kind == "CustomResourceDefinition" {
-                    wait_until_served(&installed.servers, &object).await?;
+                match identity.kind.kind.as_str() {
+                    "CustomResourceDefinition" => wait_until_served(&installed.servers, &object).await?,
+                    "APIService" => wait_until_asked(&installed.servers, &object).await?,
+                    _ => {}
                 }
                 continue;
             }
@@ -185,6 +189,23 @@ async fn wait_until_served(servers: &[ApiServer], definition: &Value) -> Result<
             })
             .await?;
         }
+    }
+    Ok(())
+}
+
+/// Waits until each server passes on what is asked of an APIService.
+async fn wait_until_asked(servers: &[ApiServer], object: &Value) -> Result<(), Error> {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let path = format!("/apis/{}/{}", text("/spec/group"), text("/spec/version"));
+    for server in servers {
+        let client = server.admin()?;
+        poll::until(&format!("{path} being answered"), 60, async || {
+            let mut request = Request::new(Vec::new());
+            *request.uri_mut() =
+                path.parse::<Uri>().map_err(|error| Error::Object(format!("{path}: {error}")))?;
+            Ok(client.request_text(request).await.is_ok().then_some(()))
+        })
+        .await?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Service as ServiceObject, ServicePort, ServiceSpec};
+use k8s_openapi::api::discovery::v1::{Endpoint, EndpointPort, EndpointSlice};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Api;
 use kube::api::PostParams;
@@ -49,7 +50,10 @@ impl Environment {
             let object =
                 ServiceObject { metadata: metadata.clone(), spec: Some(spec), ..ServiceObject::default() };
             match services.create(&PostParams::default(), &object).await {
-                Ok(_) => return Service::balance(namespace, name, listener),
+                Ok(_) => {
+                    self.pretend_endpoints(namespace, name).await?;
+                    return Service::balance(namespace, name, listener);
+                }
                 Err(kube::Error::Api(status)) if status.message.contains("already allocated") => {}
                 Err(source) => return Err(Error::api(format!("create Service {namespace}/{name}"))(source)),
             }
@@ -60,6 +64,31 @@ impl Environment {
         let made = services.create(&PostParams::default(), &object).await;
         made.map_err(Error::api(format!("create Service {namespace}/{name}")))?;
         Service::balance(namespace, name, listener)
+    }
+}
+
+impl Environment {
+    /// An APIService whose Service has no endpoints is never asked. Nobody looks at where they are.
+    async fn pretend_endpoints(&self, namespace: &str, name: &str) -> Result<(), Error> {
+        // For documentation (RFC 5737): addresses of this machine are refused.
+        const NOWHERE: &str = "192.0.2.1";
+        let slice = EndpointSlice {
+            metadata: ObjectMeta {
+                name: Some(name.to_owned()),
+                labels: Some([("kubernetes.io/service-name".to_owned(), name.to_owned())].into()),
+                ..ObjectMeta::default()
+            },
+            address_type: "IPv4".to_owned(),
+            endpoints: Some(vec![Endpoint { addresses: vec![NOWHERE.to_owned()], ..Endpoint::default() }]),
+            ports: Some(vec![EndpointPort {
+                port: Some(1),
+                name: Some(String::new()),
+                ..EndpointPort::default()
+            }]),
+        };
+        let slices: Api<EndpointSlice> = Api::namespaced(self.admin()?, namespace);
+        let made = slices.create(&PostParams::default(), &slice).await;
+        made.map(drop).map_err(Error::api(format!("create EndpointSlice {namespace}/{name}")))
     }
 }
 
@@ -86,9 +115,15 @@ impl Service {
         self.address
     }
 
-    /// What belongs into `clientConfig.service` of the hook at `path` (`/mutate`).
+    /// What belongs into `clientConfig.service` of the hook at `path` (`/mutate`), also of
+    /// a CustomResourceDefinition's conversion.
     pub fn reference(&self, path: &str) -> Value {
         json!({ "namespace": self.namespace, "name": self.name, "port": self.port(), "path": path })
+    }
+
+    /// What belongs into `spec.service` of an APIService, which knows no path.
+    pub fn api_service_reference(&self) -> Value {
+        json!({ "namespace": self.namespace, "name": self.name, "port": self.port() })
     }
 
     /// Sends connections to `address` too. With `readiness`, the address of a plain HTTP

@@ -9,6 +9,7 @@ mod killed;
 mod lag;
 mod objects;
 mod proxy;
+mod reference;
 mod second;
 mod service;
 mod session;
