@@ -13,7 +13,8 @@ use crate::{Failure, say};
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example:
   vestibule manifests --only registration --rules examples/rules/env-target.yaml \\
-    --service webhooks/injector --identity local:identity | kubectl apply -f -")]
+    --service webhooks/injector --identity local:identity | kubectl apply -f -
+  vestibule manifests --rules examples/rules/env-target.yaml --service webhooks/injector --identity self")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     rules: RulesPath,

@@ -1,6 +1,5 @@
 //! `serve`: the injector over HTTPS.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -14,27 +13,22 @@ use crate::rules::{self, Labels, RulesPath};
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example:
   vestibule serve --rules examples/rules/env-target.yaml --listen 127.0.0.1:10250 --identity local:identity
+  vestibule serve --rules /rules --identity self --service webhooks/injector
 
 The first line of the log says where it listens, which names its certificate is for, and which hooks it serves.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     rules: RulesPath,
-    /// Labels of every namespace, for rules that ask: `injection=enabled,...`. For laptops.
-    #[arg(long, value_name = "K=V,...", value_parser = Labels::parse, conflicts_with = "kubeconfig")]
+    /// Labels of every namespace, for rules that ask: `injection=enabled,...`. For laptops; no cluster is asked then.
+    #[arg(long, value_name = "K=V,...", value_parser = Labels::parse)]
     namespace_labels: Option<Labels>,
-    /// The cluster whose namespaces rules may ask about. Inside a pod, the cluster around it unless named.
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
-    /// The injector's own namespace: rules leave it alone.
-    #[arg(long, short, env = "POD_NAMESPACE")]
-    namespace: Option<String>,
     #[command(flatten)]
     serve: ServeArguments,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mut rules = rules::load(&arguments.rules.rules)?;
-    if let Some(own) = &arguments.namespace {
+    if let Some(own) = arguments.serve.namespace() {
         rules = rules.with_own_namespace(own);
     }
     init_logs();
@@ -56,9 +50,10 @@ impl Arguments {
             return Ok(Namespaces::labelled(labels.0.clone()));
         }
         let in_a_pod = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
-        if self.kubeconfig.is_none() && !(needed && in_a_pod) {
+        let kubeconfig = self.serve.kubeconfig();
+        if kubeconfig.is_none() && !(needed && in_a_pod) {
             return Ok(Namespaces::unknown());
         }
-        Namespaces::connect(self.kubeconfig.as_deref()).await.map_err(CommandError::input)
+        Namespaces::connect(kubeconfig).await.map_err(CommandError::input)
     }
 }

@@ -11,6 +11,11 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 pub trait PresentCertificate: Send + Sync + 'static {
     /// The certificate to present. Without one, handshakes fail and the server is not ready.
     fn present(&self) -> Option<Arc<ServingCertificate>>;
+
+    /// What readiness still waits for, in a few words. Asked at every request, so it must be cheap.
+    fn missing(&self) -> Option<String> {
+        self.present().is_none().then(|| "a serving certificate".to_owned())
+    }
 }
 
 /// A certificate chain with its key, parsed once and ready to sign. No `Debug`: it holds a key.

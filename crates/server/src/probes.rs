@@ -24,9 +24,7 @@ impl Readiness {
     /// What is still missing; nothing when ready. A drain does not count: it answers normally.
     pub(crate) fn missing(&self) -> Vec<String> {
         let mut missing = (self.conditions)();
-        if self.certificate.present().is_none() {
-            missing.push("a serving certificate".to_owned());
-        }
+        missing.extend(self.certificate.missing());
         missing
     }
 }

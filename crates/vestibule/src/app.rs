@@ -6,12 +6,14 @@ use std::marker::PhantomData;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use vestibule_admission::{Handler, Hook, HookKind};
+use vestibule_identity::{NamespacedName, RegistrationKind, RegistrationName, Settings};
 
+use crate::condition::Condition;
 use crate::on::Raw;
 use crate::registration::Entry;
 use crate::target::is_dns_label;
 use crate::typed::{Mutating, Validating};
-use crate::{FailurePolicy, Mutate, On, Registration, Target, Validate};
+use crate::{FailurePolicy, Holds, Mutate, On, Registration, Target, Validate};
 
 /// A webhook: named hooks, each with the resources it is for and its handler.
 ///
@@ -27,13 +29,6 @@ pub struct App {
 pub(crate) struct Registered {
     pub(crate) hook: Hook,
     pub(crate) entry: Entry,
-}
-
-/// Something that must hold before the webhook is ready.
-#[derive(Clone)]
-pub(crate) struct Condition {
-    pub(crate) name: String,
-    pub(crate) holds: std::sync::Arc<dyn Fn() -> bool + Send + Sync>,
 }
 
 /// What is wrong with an [`App`], all of it at once.
@@ -83,9 +78,9 @@ impl App {
         self.register(Hook::validating(name, handler), on)
     }
 
-    /// Holds readiness back until `holds` says so. The name appears on `/readyz`.
-    pub fn ready_when(mut self, name: &str, holds: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        self.conditions.push(Condition { name: name.to_owned(), holds: std::sync::Arc::new(holds) });
+    /// Holds readiness back until `holds` says `true`, or `Ok`. The name appears on `/readyz`, and what an `Err` says.
+    pub fn ready_when<H: Holds>(mut self, name: &str, holds: impl Fn() -> H + Send + Sync + 'static) -> Self {
+        self.conditions.push(Condition::new(name, holds));
         self
     }
 
@@ -94,7 +89,8 @@ impl App {
         &self.name
     }
 
-    /// The configurations that make the API server call the hooks at `target`, trusting `ca_bundle` (PEM).
+    /// The configurations that make the API server call the hooks at `target`, trusting `ca_bundle` (PEM). An empty one
+    /// is left out, so that applying the configurations does not touch what an identity wrote there.
     ///
     /// The webhook's own namespace and the system's are left out, whatever the hooks ask for.
     ///
@@ -107,6 +103,33 @@ impl App {
             hooks.map(|registered| &registered.entry)
         };
         Ok(Registration::new(&self.name, of(HookKind::Mutating), of(HookKind::Validating), target, ca_bundle))
+    }
+
+    /// What a [`SelfManaged`](crate::identity::SelfManaged) identity must know of this app behind `service`: its
+    /// registration, by kinds and names, and the Secret `APP-ring` beside the Service.
+    pub fn identity_settings(&self, service: NamespacedName) -> Settings {
+        let secret =
+            NamespacedName { namespace: service.namespace.clone(), name: self.default_secret_name() };
+        let mut settings = Settings::for_service(service);
+        settings.secret = Some(secret);
+        settings.registrations = self.registration_names(&self.name);
+        settings
+    }
+
+    pub(crate) fn default_secret_name(&self) -> String {
+        format!("{}-ring", self.name)
+    }
+
+    /// `name` in every kind of configuration that the hooks need.
+    pub(crate) fn registration_names(&self, name: &str) -> Vec<RegistrationName> {
+        let kinds = [
+            (HookKind::Mutating, RegistrationKind::Mutating),
+            (HookKind::Validating, RegistrationKind::Validating),
+        ];
+        let kinds = kinds
+            .into_iter()
+            .filter(|(of, _)| self.hooks.iter().any(|registered| registered.hook.kind() == *of));
+        kinds.map(|(_, kind)| RegistrationName { kind, name: name.to_owned() }).collect()
     }
 
     /// Whether the app is in order.

@@ -1,7 +1,11 @@
 //! The command line of a webhook's binary: what [`App::run`] understands, in parts that other binaries can share.
 
+mod cluster;
+mod duration;
+mod knobs;
 mod logs;
 mod manifests;
+mod rights;
 mod serve;
 
 use std::fmt;

@@ -36,9 +36,11 @@ mod app;
 mod change;
 #[cfg(feature = "cli")]
 pub mod command;
+mod condition;
 mod context;
 mod handler;
 mod on;
+mod presented;
 mod registration;
 mod reject;
 mod selector;
@@ -49,6 +51,7 @@ mod typed;
 
 pub use app::{App, AppError};
 pub use change::Change;
+pub use condition::Holds;
 pub use context::{Context, User};
 pub use handler::{Mutate, Validate};
 pub use on::{FailurePolicy, On, Raw, Rule, on, on_raw};
@@ -56,6 +59,7 @@ pub use registration::Registration;
 pub use reject::{Reject, deny};
 pub use serve::{Bound, Options, ServeError};
 pub use target::{Target, TargetError};
+pub use telemetry::CertificateCounters;
 pub use vestibule_admission::keys;
 pub use vestibule_admission::{
     AuditAnnotations, Cause, Decision, Denial, Fault, FaultKind, Handler, HandlerFuture, HookKind, OnFault,

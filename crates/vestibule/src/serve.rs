@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
-use vestibule_identity::Identity;
-use vestibule_server::{
-    BindError, CertificateCell, CertificateError, Observer, Server, ServingCertificate, Settings, Shutdown,
-};
+use vestibule_identity::{self as identity, Identity, IdentityError, SelfManaged};
+use vestibule_server::{BindError, CertificateError, Observer, Server, Settings, Shutdown};
 
 use crate::app::Registered;
+use crate::condition::Condition;
+use crate::presented::Presented;
 use crate::telemetry::{CONTENT_TYPE, Telemetry};
-use crate::{App, AppError};
+use crate::{App, AppError, CertificateCounters};
 
 /// Where and how an app is served.
 #[derive(Clone)]
@@ -24,13 +24,15 @@ pub struct Options {
     pub settings: Settings,
     /// Told of every decision, beside log and metrics.
     pub observer: Option<Arc<dyn Observer>>,
+    /// What the identity counts, for the metrics; a clone of it is the identity's own observer.
+    pub certificates: CertificateCounters,
 }
 
 /// An app whose addresses are taken: callers that connect now wait for [`Bound::serve`].
 #[must_use = "it serves only when told to"]
 pub struct Bound {
     server: vestibule_server::Bound,
-    names: Vec<String>,
+    identity: Arc<dyn Identity>,
     hooks: Vec<String>,
 }
 
@@ -44,6 +46,9 @@ pub enum ServeError {
     /// The identity's certificate cannot be used.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
+    /// The identity has no certificate and does not wait for one; the API server calls nobody without.
+    #[error("the identity has no certificate and never will: with `off` there is nothing to serve")]
+    NoCertificate,
     /// An address cannot be taken.
     #[error(transparent)]
     Bind(#[from] BindError),
@@ -57,31 +62,46 @@ impl Options {
     pub fn new(listen: SocketAddr, identity: Arc<dyn Identity>) -> Self {
         let mut settings = Settings::default();
         settings.listen = listen;
-        Self { identity, settings, observer: None }
+        Self { identity, settings, observer: None, certificates: CertificateCounters::default() }
+    }
+
+    /// HTTPS on `listen` with certificates that the replicas keep themselves in the cluster of `client`;
+    /// [`App::identity_settings`] are settings that fit.
+    ///
+    /// # Errors
+    /// The settings name too little, or would break an invariant.
+    pub fn self_managed(
+        listen: SocketAddr,
+        client: kube::Client,
+        mut settings: identity::Settings,
+    ) -> Result<Self, IdentityError> {
+        let certificates =
+            settings.observer.take().map_or_else(CertificateCounters::default, CertificateCounters::telling);
+        settings.observer = Some(Arc::new(certificates.clone()));
+        Ok(Self { certificates, ..Self::new(listen, SelfManaged::start(client, settings)?) })
     }
 }
 
 impl App {
-    /// Takes the addresses and makes everything ready.
+    /// Takes the addresses. Without a certificate yet, the server listens and answers probes; handshakes fail, and
+    /// `/readyz` says what it waits for.
     ///
     /// # Errors
-    /// The app is not in order, the certificate cannot be used, or an address is taken.
+    /// The app is not in order, the certificate cannot be used or there will never be one, or an address is taken.
     pub async fn bind(self, options: Options) -> Result<Bound, ServeError> {
         self.check()?;
-        let leaf = options.identity.present();
-        let cell = CertificateCell::default();
-        if let Some(leaf) = &leaf {
-            cell.replace(ServingCertificate::new(leaf.chain.clone(), &leaf.key)?);
+        let Options { identity, settings, observer, certificates } = options;
+        let presented = Presented::new(Arc::clone(&identity));
+        match presented.certificate() {
+            Some(certificate) => drop(certificate?),
+            None if identity.status().waiting_for.is_none() => return Err(ServeError::NoCertificate),
+            None => {}
         }
-        let telemetry = Telemetry::new(options.observer);
+        let telemetry = Telemetry::new(Arc::clone(&identity), &certificates, observer);
         let conditions = self.conditions().to_vec();
-        let missing = move || {
-            let missing = conditions.iter().filter(|condition| !(condition.holds)());
-            missing.map(|condition| condition.name.clone()).collect()
-        };
         let metrics = telemetry.clone();
-        let mut server = Server::new(options.settings, Arc::new(cell))
-            .ready_when(missing)
+        let mut server = Server::new(settings, Arc::new(presented))
+            .ready_when(move || conditions.iter().filter_map(Condition::missing).collect())
             .metrics(CONTENT_TYPE, move || metrics.metrics())
             .observer(telemetry);
         let mut hooks = Vec::new();
@@ -90,11 +110,7 @@ impl App {
             server = server.route(entry.path.as_str(), hook.clone(), timeout);
             hooks.push(entry.path.clone());
         }
-        Ok(Bound {
-            server: server.bind().await?,
-            names: leaf.map(|leaf| leaf.names.clone()).unwrap_or_default(),
-            hooks,
-        })
+        Ok(Bound { server: server.bind().await?, identity, hooks })
     }
 }
 
@@ -117,8 +133,10 @@ impl Bound {
     /// Serves until the [`Shutdown`] handle ends it. Returns how many connections were cut off in the end.
     pub async fn serve(self) -> usize {
         let probes = self.probes_address().map(|address| address.to_string());
-        let (address, names, hooks) = (self.address(), self.names.join(","), self.hooks.join(","));
-        tracing::info!(%address, probes, names, hooks, "serving");
+        let (address, hooks) = (self.address(), self.hooks.join(","));
+        let names = self.identity.present().map(|leaf| leaf.names.join(","));
+        let waits_for = self.identity.status().waiting_for;
+        tracing::info!(%address, probes, names, hooks, waits_for, "serving");
         self.server.serve().await
     }
 

@@ -41,8 +41,17 @@ impl Target {
     /// # Errors
     /// The text has another form.
     pub fn service(text: &str) -> Result<Self, TargetError> {
+        Self::service_in(text, None)
+    }
+
+    /// The same, where a bare `NAME` or `NAME:PORT` takes `namespace`.
+    ///
+    /// # Errors
+    /// The text has another form.
+    pub fn service_in(text: &str, namespace: Option<&str>) -> Result<Self, TargetError> {
         let wrong = || TargetError::Service(text.to_owned());
-        let (namespace, rest) = text.split_once('/').ok_or_else(wrong)?;
+        let bare = namespace.map(|namespace| (namespace, text));
+        let (namespace, rest) = text.split_once('/').or(bare).ok_or_else(wrong)?;
         let (name, port) = match rest.split_once(':') {
             Some((name, port)) => (name, port.parse().map_err(|_| wrong())?),
             None => (rest, 443),
@@ -90,7 +99,7 @@ impl Target {
     }
 
     pub(crate) fn client_config(&self, path: &str, ca_bundle: &str) -> WebhookClientConfig {
-        let ca_bundle = Some(ByteString(ca_bundle.as_bytes().to_vec()));
+        let ca_bundle = Some(ByteString(ca_bundle.into())).filter(|bundle| !bundle.0.is_empty());
         match self {
             Self::Service { namespace, name, port } => WebhookClientConfig {
                 ca_bundle,
@@ -138,6 +147,8 @@ mod tests {
         assert_eq!(service.to_string(), "shop/hook:443");
         assert_eq!(service.dns_names(), ["hook.shop.svc", "hook.shop.svc.cluster.local"]);
         assert_eq!(Target::service("shop/hook:8443").unwrap().to_string(), "shop/hook:8443");
+        assert_eq!(Target::service_in("hook:8443", Some("shop")).unwrap().to_string(), "shop/hook:8443");
+        assert_eq!(Target::service_in("a/hook", Some("shop")).unwrap().to_string(), "a/hook:443");
         let url = Target::url("https://127.0.0.1:8443/").unwrap();
         assert_eq!(url.to_string(), "https://127.0.0.1:8443");
         assert_eq!(url.dns_names(), ["127.0.0.1"]);

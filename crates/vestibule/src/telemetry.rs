@@ -1,5 +1,7 @@
 //! What the server tells: one line of log for each decision, and the only metrics registry.
 
+mod certificates;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -9,7 +11,11 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use vestibule_admission::{Decision, Operation};
+use vestibule_identity::Identity;
 use vestibule_server::{Decided, Observer, Refusal};
+
+pub use certificates::CertificateCounters;
+use certificates::CertificateGauges;
 
 /// OpenMetrics, as prometheus-client writes it.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -48,8 +54,12 @@ struct Refused {
 }
 
 impl Telemetry {
-    /// `also` is told everything too.
-    pub(crate) fn new(also: Option<Arc<dyn Observer>>) -> Self {
+    /// `also` is told of decisions too.
+    pub(crate) fn new(
+        identity: Arc<dyn Identity>,
+        certificates: &CertificateCounters,
+        also: Option<Arc<dyn Observer>>,
+    ) -> Self {
         let mut registry = Registry::with_prefix("vestibule");
         let requests = Family::default();
         let duration = Family::new_with_constructor((|| Histogram::new(BUCKETS)) as fn() -> Histogram);
@@ -69,6 +79,8 @@ impl Telemetry {
             "TLS handshakes that came to nothing",
             handshakes_failed.clone(),
         );
+        certificates.register(&mut registry);
+        registry.register_collector(Box::new(CertificateGauges(identity)));
         let registry = Arc::new(registry);
         Self { registry, requests, duration, refused, abandoned, handshakes_failed, also }
     }

@@ -1,30 +1,39 @@
-//! `manifests`: what registers the hooks.
+//! `manifests`: what a cluster must be told.
 
 use std::io::Write;
 use std::time::SystemTime;
 
 use clap::{Args, ValueEnum};
-use vestibule_identity::Source;
+use serde_json::Value;
+use vestibule_identity::{NamespacedName, Source};
 
-use super::{CommandError, say};
+use super::cluster::{ClusterArguments, namespaced_name, only_with_a_ring};
+use super::{CommandError, rights, say};
 use crate::{App, Target};
 
 /// What to print, and where the API server will find the webhook.
 #[derive(Args, Clone, Debug)]
 pub struct ManifestsArguments {
-    /// The part to print.
-    #[arg(long, value_enum, default_value = "registration")]
-    only: Part,
+    /// The part to print; everything unless given.
+    #[arg(long, value_enum)]
+    only: Option<Part>,
     /// The Service in front of the webhook: NAMESPACE/NAME, with :PORT where that is not 443.
-    #[arg(long, env = "VESTIBULE_SERVICE", value_name = "NS/NAME", value_parser = Target::service)]
+    #[arg(long, env = "VESTIBULE_SERVICE", value_name = "NS/NAME")]
     #[arg(conflicts_with = "url", required_unless_present = "url")]
-    service: Option<Target>,
+    service: Option<String>,
     /// Where the API server reaches a webhook outside the cluster: https://HOST:PORT.
     #[arg(long, value_parser = Target::url)]
     url: Option<Target>,
-    /// Where the CA comes from: local:DIR uses the one in DIR, or makes one there.
-    #[arg(long, env = "VESTIBULE_IDENTITY", value_name = "SOURCE")]
+    /// Where the CA comes from: local:DIR uses the one in DIR, or makes one there; with `self` or mounted:DIR the
+    /// caBundle is left to whoever keeps it.
+    #[arg(long, env = "VESTIBULE_IDENTITY", value_name = "self|mounted:DIR|local:DIR")]
     identity: Source,
+    /// With `--identity self`: the ServiceAccount that the webhook runs as, beside its Service; named as the app unless
+    /// given.
+    #[arg(long, env = "VESTIBULE_SERVICE_ACCOUNT", value_name = "NS/NAME")]
+    service_account: Option<String>,
+    #[command(flatten)]
+    cluster: ClusterArguments,
 }
 
 /// A part of the manifests.
@@ -33,6 +42,8 @@ pub struct ManifestsArguments {
 pub enum Part {
     /// The webhook configurations.
     Registration,
+    /// The roles that `--identity self` needs, and their bindings.
+    Rbac,
 }
 
 impl ManifestsArguments {
@@ -42,37 +53,81 @@ impl ManifestsArguments {
     /// The app or the identity is not in order, or nobody reads stdout.
     pub fn print(&self, app: &App) -> Result<(), CommandError> {
         let mut yaml = String::new();
-        for object in self.registration(app)? {
+        for object in self.objects(app)? {
             yaml.push_str("---\n");
             yaml.push_str(&serde_saphyr::to_string(&object).map_err(CommandError::running)?);
         }
         std::io::stdout().write_all(yaml.as_bytes()).map_err(CommandError::running)
     }
 
-    /// A folder that was misspelt would be registered without a word, and nobody would trust the server.
-    fn tell_of_a_new_authority(&self) {
-        if let Source::Local(folder) = &self.identity
-            && !folder.join("ca.crt").exists()
-        {
-            let folder = folder.display();
-            say(format_args!("note: a new CA is made in {folder}; `serve` must use the same folder"));
+    fn objects(&self, app: &App) -> Result<Vec<Value>, CommandError> {
+        // Before a CA is made for it.
+        app.check().map_err(CommandError::input)?;
+        let target = self.target()?;
+        let mut objects = match self.only {
+            Some(Part::Registration) => Vec::new(),
+            part => self.rights(app, &target, part.is_some())?,
+        };
+        if self.only != Some(Part::Rbac) {
+            let registration = app.registration(&target, &self.ca_bundle(&target)?);
+            objects.extend(registration.map_err(CommandError::input)?.objects());
+        }
+        Ok(objects)
+    }
+
+    fn target(&self) -> Result<Target, CommandError> {
+        match (&self.service, &self.url) {
+            (Some(service), _) => self.cluster.service(service),
+            (None, Some(url)) => Ok(url.clone()),
+            (None, None) => Err(CommandError::input(
+                "say where the webhook is: --service NS/NAME or --url https://HOST:PORT",
+            )),
         }
     }
 
-    fn registration(&self, app: &App) -> Result<Vec<serde_json::Value>, CommandError> {
-        let Some(target) = self.service.as_ref().or(self.url.as_ref()) else {
-            return Err(CommandError::input(
-                "say where the webhook is: --service NS/NAME or --url https://HOST:PORT",
-            ));
+    /// None but a ring needs any.
+    fn rights(&self, app: &App, target: &Target, wanted: bool) -> Result<Vec<Value>, CommandError> {
+        if self.identity != Source::SelfManaged {
+            self.cluster.refuse_without_a_ring(&self.identity)?;
+            let flag = self.service_account.is_some().then_some("--service-account");
+            return match flag.or(wanted.then_some("--only rbac")) {
+                Some(flag) => Err(only_with_a_ring(flag, &self.identity)),
+                None => Ok(Vec::new()),
+            };
+        }
+        let settings = self.cluster.settings(app, Some(target))?;
+        let Some(secret) = settings.secret else { return Ok(Vec::new()) };
+        let account = self.service_account.as_deref().unwrap_or(app.name());
+        let own = match account.contains('/') {
+            true => None,
+            false => Some(self.cluster.own_namespace(namespaced_name(target).as_ref())?),
         };
-        // Before a CA is made for it.
-        app.check().map_err(CommandError::input)?;
-        self.tell_of_a_new_authority();
-        let identity =
-            self.identity.open(&target.dns_names(), SystemTime::now()).map_err(CommandError::input)?;
-        let registration = app
-            .registration(target, &identity.ca_bundle().unwrap_or_default())
-            .map_err(CommandError::input)?;
-        Ok(registration.objects())
+        let account = NamespacedName::parse_in(account, own.as_deref()).map_err(CommandError::input)?;
+        Ok(rights::objects(app.name(), &account, &secret, &settings.registrations))
+    }
+
+    /// Empty where it is not ours to print: what is applied again must not touch what its keeper wrote.
+    fn ca_bundle(&self, target: &Target) -> Result<String, CommandError> {
+        match &self.identity {
+            Source::SelfManaged => return Ok(String::new()),
+            Source::Mounted(_) => {
+                say(format_args!("note: caBundle is left out; whoever keeps the files must fill it in"));
+                return Ok(String::new());
+            }
+            Source::Off => {
+                return Err(CommandError::input(
+                    "with `--identity off` nothing is served, and nothing can be registered",
+                ));
+            }
+            // A folder that was misspelt would be registered without a word, and nobody would trust the server.
+            Source::Local(folder) if !folder.join("ca.crt").exists() => {
+                let folder = folder.display();
+                say(format_args!("note: a new CA is made in {folder}; `serve` must use the same folder"));
+            }
+            _ => {}
+        }
+        let identity = self.identity.open_local(&target.dns_names(), SystemTime::now());
+        let identity = identity.map_err(CommandError::input)?;
+        Ok(identity.ca_bundle().unwrap_or_default().to_string())
     }
 }

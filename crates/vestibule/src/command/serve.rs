@@ -1,13 +1,18 @@
 //! `serve`: the hooks over HTTPS.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::time::{Duration, SystemTime};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
-use vestibule_identity::Source;
+use vestibule_identity::{Settings, Source};
 
 use super::CommandError;
-use crate::{App, Options, ServeError, Target, TlsVersion};
+use super::cluster::{ClusterArguments, namespaced_name};
+use super::duration::duration;
+use super::knobs::{KnobArguments, MountedArguments};
+use crate::{App, CertificateCounters, Options, ServeError, TlsVersion};
 
 /// Where to listen, and what to present.
 #[derive(Args, Clone, Debug)]
@@ -19,15 +24,19 @@ pub struct ServeArguments {
     #[arg(long, env = "VESTIBULE_METRICS_LISTEN", default_value = "0.0.0.0:9090", value_name = "ADDR|off")]
     #[arg(value_parser = address_or_off)]
     metrics_listen: AddressOrOff,
-    /// Where the certificate comes from: local:DIR keeps a CA in DIR and makes one there if need be.
-    #[arg(long, env = "VESTIBULE_IDENTITY", value_name = "SOURCE")]
+    /// Where the certificate comes from: `self` keeps a CA ring on the cluster, mounted:DIR follows files that others
+    /// keep, local:DIR keeps a CA in DIR and makes one there if need be.
+    #[arg(long, env = "VESTIBULE_IDENTITY", value_name = "self|mounted:DIR|local:DIR")]
     identity: Source,
     /// A name that the certificate is for; may be given several times.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, env = "VESTIBULE_DNS", value_delimiter = ',', value_name = "NAME")]
     dns: Vec<String>,
     /// The Service in front of the webhook; its names are added to the certificate.
-    #[arg(long, env = "VESTIBULE_SERVICE", value_name = "NS/NAME", value_parser = Target::service)]
-    service: Option<Target>,
+    #[arg(long, env = "VESTIBULE_SERVICE", value_name = "NS/NAME")]
+    service: Option<String>,
+    /// The DNS domain of the cluster, for the Service's long name.
+    #[arg(long, env = "VESTIBULE_CLUSTER_DOMAIN", default_value = "cluster.local", value_name = "DOMAIN")]
+    cluster_domain: String,
     /// The oldest TLS to accept: 1.2 or 1.3.
     #[arg(long, env = "VESTIBULE_TLS_MIN", default_value = "1.2", value_name = "VERSION", value_parser = tls_version)]
     tls_min: TlsVersion,
@@ -37,6 +46,12 @@ pub struct ServeArguments {
     /// After SIGTERM, how long to wait at most for connections to end.
     #[arg(long, env = "VESTIBULE_DRAIN_TIMEOUT", default_value = "95s", value_parser = duration)]
     drain_timeout: Duration,
+    #[command(flatten)]
+    cluster: ClusterArguments,
+    #[command(flatten)]
+    knobs: KnobArguments,
+    #[command(flatten)]
+    mounted: MountedArguments,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -50,8 +65,12 @@ impl ServeArguments {
     pub async fn serve(&self, app: App) -> Result<(), CommandError> {
         // Before a CA is made for it.
         app.check().map_err(CommandError::input)?;
-        let identity = self.identity.open(&self.names(), SystemTime::now()).map_err(CommandError::input)?;
-        let mut options = Options::new(self.listen, identity);
+        let certificates = CertificateCounters::default();
+        let mut settings = self.settings(&app)?;
+        settings.observer = Some(Arc::new(certificates.clone()));
+        let identity = self.identity.open(&settings, self.cluster.kubeconfig()).await;
+        let mut options = Options::new(self.listen, identity.map_err(CommandError::input)?);
+        options.certificates = certificates;
         options.settings.probes = self.metrics_listen.0;
         options.settings.tls_min = self.tls_min;
         options.settings.drain_delay = self.drain_delay;
@@ -65,17 +84,58 @@ impl ServeArguments {
         bound.serve_until_signalled().await.map_err(CommandError::running)
     }
 
-    /// Without a name of its own, the certificate is for the address listened on, as a laptop needs it.
-    fn names(&self) -> Vec<String> {
-        let mut names = self.dns.clone();
-        names.extend(self.service.iter().flat_map(Target::dns_names));
-        if names.is_empty() {
-            names.push("localhost".to_owned());
-            let ip = self.listen.ip();
-            let ip = if ip.is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { ip };
-            names.push(ip.to_string());
+    /// The own namespace, as far as a flag or the environment says.
+    pub fn namespace(&self) -> Option<&str> {
+        self.cluster.namespace()
+    }
+
+    /// The kubeconfig of the cluster to speak to, where that is not the one around this process.
+    pub fn kubeconfig(&self) -> Option<&Path> {
+        self.cluster.kubeconfig()
+    }
+
+    fn settings(&self, app: &App) -> Result<Settings, CommandError> {
+        let service = self.service.as_deref().map(|text| self.cluster.service(text)).transpose()?;
+        let mut settings = match &self.identity {
+            Source::SelfManaged => self.cluster.settings(app, service.as_ref())?,
+            Source::Off => {
+                return Err(CommandError::input(
+                    "with `--identity off` there is no certificate, and nothing that could be served: it is for \
+                     operators whose webhooks are switched off; take self, mounted:DIR or local:DIR",
+                ));
+            }
+            _ => {
+                self.cluster.refuse_without_a_ring(&self.identity)?;
+                self.knobs.refuse_without_a_ring(&self.identity)?;
+                let mut settings = Settings::default();
+                settings.service = service.as_ref().and_then(namespaced_name);
+                settings
+            }
+        };
+        settings.names.clone_from(&self.dns);
+        settings.cluster_domain.clone_from(&self.cluster_domain);
+        settings.mounted = self.mounted.files();
+        if settings.all_names().is_empty() {
+            match &self.identity {
+                Source::SelfManaged => {
+                    return Err(CommandError::input(
+                        "nobody says whom the certificate is for: give --service NS/NAME, or --dns NAME where the API \
+                         server calls a URL",
+                    ));
+                }
+                _ => settings.names = self.names_of_a_laptop(),
+            }
         }
-        names
+        match &self.identity {
+            Source::SelfManaged => self.knobs.apply(settings),
+            _ => Ok(settings),
+        }
+    }
+
+    fn names_of_a_laptop(&self) -> Vec<String> {
+        let ip = self.listen.ip();
+        let ip = if ip.is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { ip };
+        vec!["localhost".to_owned(), ip.to_string()]
     }
 }
 
@@ -96,22 +156,9 @@ fn tls_version(text: &str) -> Result<TlsVersion, String> {
     }
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
-    let parsed = text.parse::<jiff::SignedDuration>().ok().and_then(|duration| duration.try_into().ok());
-    parsed.ok_or_else(|| "write a duration such as `10s` or `1m30s`".to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn durations_are_written_as_people_write_them() {
-        assert_eq!(duration("10s"), Ok(Duration::from_secs(10)));
-        assert_eq!(duration("1m30s"), Ok(Duration::from_secs(90)));
-        assert!(duration("-1s").is_err());
-        assert!(duration("10").is_err());
-    }
 
     #[test]
     fn tls_is_1_2_or_1_3() {

@@ -1,6 +1,7 @@
 //! The whole road without a cluster: an app on loopback, called and judged as kube-apiserver would.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod identity;
 mod logs;
 mod road;
 mod served;

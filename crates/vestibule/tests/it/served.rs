@@ -12,9 +12,10 @@ use vestibule::identity::{Identity, Local};
 use vestibule::{App, Options, Shutdown};
 use vestibule_caller::{Admission, Caller, FailurePolicy, Hook, Outcome, Review};
 
-const NAME: &str = "hook.shop.svc";
+pub(crate) const NAME: &str = "hook.shop.svc";
 
 pub(crate) struct Served {
+    address: SocketAddr,
     caller: Caller,
     probes: SocketAddr,
     shutdown: Shutdown,
@@ -23,18 +24,26 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) async fn start(app: App) -> Self {
-        let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let identity = Local::in_memory(&[NAME], SystemTime::now()).unwrap();
-        let bundle = identity.ca_bundle();
-        let mut options = Options::new(loopback, Arc::new(identity));
-        options.settings.probes = Some(loopback);
+        let bundle = identity.ca_bundle().unwrap();
+        Self::start_as(app, options(Arc::new(identity)), &bundle).await
+    }
+
+    /// Callers trust `bundle`.
+    pub(crate) async fn start_as(app: App, options: Options, bundle: &str) -> Self {
         let bound = app.bind(options).await.unwrap();
         Self {
+            address: bound.address(),
             caller: Caller::new(bound.address(), NAME, bundle.as_bytes()).unwrap(),
             probes: bound.probes_address().unwrap(),
             shutdown: bound.shutdown(),
             ended: tokio::spawn(bound.serve()),
         }
+    }
+
+    /// Another caller, who trusts `bundle` and has no connection yet.
+    pub(crate) fn caller(&self, bundle: &str) -> Caller {
+        Caller::new(self.address, NAME, bundle.as_bytes()).unwrap()
     }
 
     pub(crate) async fn outcome(&self, review: &Review, hook: &Hook) -> Outcome {
@@ -62,6 +71,14 @@ impl Served {
         drop(self.caller);
         assert_eq!(self.ended.await.unwrap(), 0);
     }
+}
+
+/// On loopback, with probes.
+pub(crate) fn options(identity: Arc<dyn Identity>) -> Options {
+    let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let mut options = Options::new(loopback, identity);
+    options.settings.probes = Some(loopback);
+    options
 }
 
 pub(crate) fn review() -> Review {

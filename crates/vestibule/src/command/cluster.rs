@@ -1,0 +1,109 @@
+//! Objects on a cluster, as flags name them.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use vestibule_identity::{NamespacedName, RegistrationName, Settings, Source, own_namespace};
+
+use super::CommandError;
+use crate::{App, Target};
+
+/// Which cluster, and which of its objects.
+#[derive(Args, Clone, Debug)]
+pub(super) struct ClusterArguments {
+    /// The own namespace, for names without one. Unless given, the ServiceAccount's, else the kubeconfig context's.
+    #[arg(long, short, env = "POD_NAMESPACE", value_name = "NS")]
+    namespace: Option<String>,
+    /// The cluster to speak to, where that is not the one around this pod.
+    #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// With `--identity self`: the Secret that holds the CA ring. APP-ring beside the Service unless named.
+    #[arg(long, env = "VESTIBULE_SECRET", value_name = "NS/NAME")]
+    secret: Option<String>,
+    /// With `--identity self`: a configuration to keep the caBundle of; may be given several times. Without a kind, every
+    /// kind of webhook configuration that the hooks need. Those of the printed manifests unless named.
+    #[arg(long, env = "VESTIBULE_REGISTRATION", value_delimiter = ',')]
+    #[arg(value_name = "[mutating/|validating/|crd/|apiservice/]NAME")]
+    registration: Vec<String>,
+}
+
+impl ClusterArguments {
+    pub(super) fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
+    pub(super) fn kubeconfig(&self) -> Option<&Path> {
+        self.kubeconfig.as_deref()
+    }
+
+    /// `NS/NAME` or `NAME`, with `:PORT` or without.
+    pub(super) fn service(&self, text: &str) -> Result<Target, CommandError> {
+        let own = if text.contains('/') { None } else { Some(self.own_namespace(None)?) };
+        Target::service_in(text, own.as_deref()).map_err(CommandError::input)
+    }
+
+    /// What `--identity self` must know; `service` is the one in front of the app, if there is one.
+    pub(super) fn settings(&self, app: &App, service: Option<&Target>) -> Result<Settings, CommandError> {
+        let service = service.and_then(namespaced_name);
+        let secret = match &self.secret {
+            Some(secret) if secret.contains('/') => secret.parse().map_err(CommandError::input)?,
+            secret => {
+                let name = secret.clone().unwrap_or_else(|| app.default_secret_name());
+                NamespacedName { namespace: self.own_namespace(service.as_ref())?, name }
+            }
+        };
+        let mut settings = Settings::default();
+        settings.service = service;
+        settings.secret = Some(secret);
+        settings.registrations = self.registrations(app)?;
+        Ok(settings)
+    }
+
+    /// Flags that other sources would not heed are refused: whoever gives them expects something of it.
+    pub(super) fn refuse_without_a_ring(&self, source: &Source) -> Result<(), CommandError> {
+        let secret = self.secret.is_some().then_some("--secret");
+        match secret.or((!self.registration.is_empty()).then_some("--registration")) {
+            Some(flag) => Err(only_with_a_ring(flag, source)),
+            None => Ok(()),
+        }
+    }
+
+    /// A Service leads to pods of its own namespace only, so that is the own one where nobody says otherwise.
+    pub(super) fn own_namespace(&self, service: Option<&NamespacedName>) -> Result<String, CommandError> {
+        match (&self.namespace, service) {
+            (None, Some(service)) => Ok(service.namespace.clone()),
+            (flag, _) => own_namespace::find(flag.as_deref(), self.kubeconfig()).map_err(CommandError::input),
+        }
+    }
+
+    fn registrations(&self, app: &App) -> Result<Vec<RegistrationName>, CommandError> {
+        if self.registration.is_empty() {
+            return Ok(app.registration_names(app.name()));
+        }
+        let mut registrations = Vec::new();
+        for text in &self.registration {
+            if text.contains('/') || text.is_empty() {
+                registrations.push(text.parse().map_err(CommandError::input)?);
+            } else {
+                registrations.extend(app.registration_names(text));
+            }
+        }
+        Ok(registrations)
+    }
+}
+
+pub(super) fn only_with_a_ring(flag: &str, source: &Source) -> CommandError {
+    CommandError::input(format_args!("{flag} is for `--identity self`, and the identity is `{source}`"))
+}
+
+pub(super) fn namespaced_name(target: &Target) -> Option<NamespacedName> {
+    match target {
+        Target::Service { namespace, name, .. } => {
+            Some(NamespacedName { namespace: namespace.clone(), name: name.clone() })
+        }
+        Target::Url(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! The knobs of a CA ring, as flags.
+
+use std::time::Duration;
+
+use clap::Args;
+use vestibule_identity::{Knobs, MountedFiles, Settings, Source};
+
+use super::CommandError;
+use super::cluster::only_with_a_ring;
+use super::duration::duration;
+
+/// Nothing here has to be given: what is missing is as [`Knobs`] has it.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "With --identity self")]
+pub(super) struct KnobArguments {
+    /// How long a certificate is valid, and how long a replica goes on without the API server; at least 1h [default: 7d]
+    #[arg(long, env = "VESTIBULE_LEAF_LIFE", value_name = "TIME", value_parser = duration)]
+    leaf_life: Option<Duration>,
+    /// How long a CA is valid; it is known for a third of that before it signs. At least 30d [default: 365d]
+    #[arg(long, env = "VESTIBULE_CA_LIFE", value_name = "TIME", value_parser = duration)]
+    ca_life: Option<Duration>,
+    /// How long the next CA must have been in every caBundle before it signs [default: 24h]
+    #[arg(long, env = "VESTIBULE_HOLD", value_name = "TIME", value_parser = duration)]
+    hold: Option<Duration>,
+    /// The same for the first CA: how long the first start of all waits; at least 10s [default: 30s]
+    #[arg(long, env = "VESTIBULE_HOLD_COLD", value_name = "TIME", value_parser = duration)]
+    hold_cold: Option<Duration>,
+    /// The keys of new CAs and their certificates: p256 or p384 [default: p256]
+    #[arg(long, env = "VESTIBULE_KEY_ALGORITHM", value_name = "NAME")]
+    key_algorithm: Option<String>,
+    /// The organisation in the name of every CA [default: vestibule]
+    #[arg(long, env = "VESTIBULE_CA_ORGANISATION", alias = "organisation", value_name = "NAME")]
+    ca_organisation: Option<String>,
+}
+
+/// What files are called that others keep.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "With --identity mounted:DIR")]
+pub(super) struct MountedArguments {
+    /// The file with the certificate chain [default: tls.crt]
+    #[arg(long, env = "VESTIBULE_MOUNTED_CERTIFICATE", value_name = "FILE")]
+    mounted_certificate: Option<String>,
+    /// The file with the key [default: tls.key]
+    #[arg(long, env = "VESTIBULE_MOUNTED_KEY", value_name = "FILE")]
+    mounted_key: Option<String>,
+    /// The file with the CAs, which may be missing [default: ca.crt]
+    #[arg(long, env = "VESTIBULE_MOUNTED_CA", value_name = "FILE")]
+    mounted_ca: Option<String>,
+}
+
+impl KnobArguments {
+    pub(super) fn apply(&self, settings: Settings) -> Result<Settings, CommandError> {
+        let mut knobs = Knobs::default();
+        knobs.cluster_domain.clone_from(&settings.cluster_domain);
+        let spans = [
+            (&mut knobs.leaf_life, self.leaf_life),
+            (&mut knobs.ca_life, self.ca_life),
+            (&mut knobs.hold, self.hold),
+            (&mut knobs.hold_cold, self.hold_cold),
+        ];
+        for (span, given) in spans {
+            *span = given.unwrap_or(*span);
+        }
+        if let Some(name) = &self.key_algorithm {
+            knobs.algorithm = name.parse().map_err(CommandError::input)?;
+        }
+        if let Some(organisation) = &self.ca_organisation {
+            knobs.organisation.clone_from(organisation);
+        }
+        knobs.apply(settings).map_err(CommandError::input)
+    }
+
+    pub(super) fn refuse_without_a_ring(&self, source: &Source) -> Result<(), CommandError> {
+        let given = [
+            ("--leaf-life", self.leaf_life.is_some()),
+            ("--ca-life", self.ca_life.is_some()),
+            ("--hold", self.hold.is_some()),
+            ("--hold-cold", self.hold_cold.is_some()),
+            ("--key-algorithm", self.key_algorithm.is_some()),
+            ("--ca-organisation", self.ca_organisation.is_some()),
+        ];
+        match given.into_iter().find(|(_, given)| *given) {
+            Some((flag, _)) => Err(only_with_a_ring(flag, source)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl MountedArguments {
+    pub(super) fn files(&self) -> MountedFiles {
+        let default = MountedFiles::default();
+        let or = |given: &Option<String>, default| given.clone().unwrap_or(default);
+        MountedFiles {
+            certificate: or(&self.mounted_certificate, default.certificate),
+            key: or(&self.mounted_key, default.key),
+            authority: or(&self.mounted_ca, default.authority),
+            poll: default.poll,
+        }
+    }
+}
