@@ -42,3 +42,52 @@ pub(crate) fn read(pem: &str) -> Option<Zeroizing<PrivateKeyDer<'static>>> {
 pub(crate) fn pair(key: &PrivateKeyDer<'_>) -> Option<Zeroizing<KeyPair>> {
     KeyPair::try_from(key).ok().map(Zeroizing::new)
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use rcgen::{
+        PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384, PKCS_ED25519, PKCS_RSA_SHA256, PublicKeyData,
+        SignatureAlgorithm,
+    };
+    use x509_cert::der::Decode;
+    use x509_cert::der::asn1::AnyRef;
+    use x509_cert::der::pem::{LineEnding, encode_string};
+
+    use super::*;
+
+    /// The key inside PKCS#8: its version, its algorithm, then an octet string.
+    pub(crate) fn inner(pkcs8: &[u8]) -> &[u8] {
+        let mut rest = AnyRef::from_der(pkcs8).unwrap().value();
+        for _ in 0..2 {
+            rest = AnyRef::from_der_partial(rest).unwrap().1;
+        }
+        AnyRef::from_der_partial(rest).unwrap().0.value()
+    }
+
+    fn in_form(
+        label: &str,
+        algorithm: &'static SignatureAlgorithm,
+    ) -> (Zeroizing<PrivateKeyDer<'static>>, Vec<u8>) {
+        let pair = KeyPair::generate_for(algorithm).unwrap();
+        let der = pair.serialize_der();
+        let der = if label == "PRIVATE KEY" { &der[..] } else { inner(&der) };
+        let pem = encode_string(label, LineEnding::CRLF, der).unwrap();
+        (read(&format!("some words\n{pem}")).unwrap(), pair.subject_public_key_info())
+    }
+
+    #[test]
+    fn every_form_becomes_pkcs8() {
+        for (label, algorithm) in [
+            ("PRIVATE KEY", &PKCS_ECDSA_P256_SHA256),
+            ("PRIVATE KEY", &PKCS_ED25519),
+            ("PRIVATE KEY", &PKCS_RSA_SHA256),
+            ("EC PRIVATE KEY", &PKCS_ECDSA_P256_SHA256),
+            ("EC PRIVATE KEY", &PKCS_ECDSA_P384_SHA384),
+            ("RSA PRIVATE KEY", &PKCS_RSA_SHA256),
+        ] {
+            let (key, public) = in_form(label, algorithm);
+            assert!(matches!(*key, PrivateKeyDer::Pkcs8(_)), "{label}");
+            assert_eq!(pair(&key).unwrap().subject_public_key_info(), public, "{label}");
+        }
+    }
+}

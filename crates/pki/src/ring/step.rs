@@ -7,7 +7,7 @@ mod recover;
 
 pub(super) use recover::breaks;
 
-use crate::ring::{Action, Blocked, Facts, Moment, Observations, Policy, RingFacts};
+use crate::ring::{Action, Blocked, CaId, Configuration, Facts, Moment, Observations, Policy, RingFacts};
 
 /// What a replica is to do, most urgent first, given the ring as last read, what it has seen, and its own clock.
 ///
@@ -49,6 +49,25 @@ impl Around<'_> {
         // Reports last: only what can be done comes before other things that can be done.
         actions.sort_by_key(Action::is_report);
         actions
+    }
+
+    /// The configurations that count when something waits for all of them: not those that refuse our writes and hold no
+    /// CA of the ring any more. Nothing can be done about such a one here, and to wait for it would take the calls of all
+    /// others down with it. A ring without a past waits for it all the same: there, somebody looks whether the
+    /// installation becomes ready.
+    fn reachable<'b>(&'b self, facts: &'b Facts) -> impl Iterator<Item = &'b Configuration> {
+        let is_lost = |configuration: &Configuration| {
+            configuration.denied
+                && facts.generation > 1
+                && configuration.trusted().all(|id| facts.authority(id).is_none())
+        };
+        self.seen.configurations.iter().filter(move |configuration| !is_lost(configuration))
+    }
+
+    /// Since when they were seen with this CA, without a gap.
+    fn everywhere_since(&self, id: CaId, facts: &Facts) -> Option<Moment> {
+        let mut since = self.reachable(facts).map(|configuration| configuration.bundle.get(&id).copied());
+        since.try_fold(Moment(0), |latest, since| Some(latest.max(since?)))
     }
 
     /// A ring whose active CA has expired serves nobody.

@@ -23,7 +23,7 @@ bite! {
     without_patience_in_removing: D1 in rotation;
     without_grafting: G1 in rollback;
     without_restoring: G2 in lost;
-    without_the_latch: E1 in strangers;
+    without_the_latch: E1 in rollback;
     without_a_common_clock: C1 in skew;
     without_the_last_call: L1 in shunned;
 }

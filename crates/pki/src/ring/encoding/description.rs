@@ -196,5 +196,7 @@ fn is_sound(facts: &Facts) -> bool {
 }
 
 fn hexadecimal(text: &str) -> Option<u64> {
-    (text.len() == 16).then(|| u64::from_str_radix(text, 16).ok()).flatten()
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    let is_one = text.len() == 16 && text.bytes().all(is_digit);
+    is_one.then(|| u64::from_str_radix(text, 16).ok()).flatten()
 }

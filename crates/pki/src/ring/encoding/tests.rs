@@ -1,3 +1,5 @@
+mod beyond;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 

@@ -1,13 +1,13 @@
 //! When a replica signs a leaf, and for how long (rules S1, S2, S3, E1).
 
 use super::Around;
-use crate::ring::{Action, AuthorityState, Configuration, Facts, LeafFacts, Rule};
+use crate::ring::{Action, Configuration, Facts, LeafFacts, Rule};
 
 impl Around<'_> {
     pub(super) fn leaf(&self, facts: &Facts) -> Option<Action> {
         let fresh = self.fresh_leaf(facts)?;
         let Some(leaf) = self.seen.leaf.as_ref() else {
-            let begins = self.may_switch(facts) && self.may_begin();
+            let begins = self.may_switch(facts) && self.may_begin(facts);
             return begins.then(|| self.look_last().unwrap_or(Action::SignLeaf(fresh)));
         };
         if !self.policy.enforces(Rule::E1) && !self.may_switch(facts) {
@@ -48,18 +48,8 @@ impl Around<'_> {
         let ends = [Some(active.id), bridge];
         let verifies = |configuration: &Configuration| {
             ends.iter().flatten().any(|id| configuration.bundle.contains_key(id))
-                || self.is_lost(configuration, facts)
         };
-        let is_held = facts.anchors(self.now).any(|ca| ca.held.is_some());
-        (is_held || signs_alone(facts)) && self.seen.configurations.iter().all(verifies)
-    }
-
-    /// Whether nothing that this replica has or could sign verifies for a configuration's clients, and nothing can be
-    /// done about it here: to wait for it would take the calls of all others down with it.
-    fn is_lost(&self, configuration: &Configuration, facts: &Facts) -> bool {
-        let bridge = self.seen.leaf.as_ref().and_then(|leaf| leaf.bridge);
-        let is_dead = |id| facts.authority(id).is_none() && Some(id) != bridge;
-        configuration.denied && configuration.trusted().all(is_dead)
+        facts.anchors(self.now).any(|ca| ca.held.is_some()) && self.reachable(facts).all(verifies)
     }
 
     /// Rule S2: a configuration that was read before the ring was may have changed in between, and may speak against it.
@@ -69,22 +59,10 @@ impl Around<'_> {
     }
 
     /// Rule S2: what a replica sees when it begins may still be on its way to the API servers.
-    fn may_begin(&self) -> bool {
+    fn may_begin(&self, facts: &Facts) -> bool {
         let quiet = self.policy.hold_cold;
         let is_quiet = |changed| self.now.since(changed) >= quiet;
         !self.policy.enforces(Rule::S2)
-            || self
-                .seen
-                .configurations
-                .iter()
-                .all(|configuration| configuration.changed.is_some_and(is_quiet))
+            || self.reachable(facts).all(|configuration| configuration.changed.is_some_and(is_quiet))
     }
-}
-
-/// Whether the active CA was promoted (under rule L1, if it is not held) and outlived every leaf of another: whoever
-/// serves, serves with it.
-fn signs_alone(facts: &Facts) -> bool {
-    let own = |state| matches!(state, AuthorityState::Active | AuthorityState::Next);
-    facts.active().is_some_and(|active| active.bridge.is_some())
-        && facts.authorities.iter().all(|ca| own(ca.state))
 }

@@ -24,7 +24,7 @@ impl Around<'_> {
                 AuthorityState::Active => self.policy.hold_cold,
                 _ => return None,
             };
-            let since = self.seen.everywhere_since(ca.id)?;
+            let since = self.everywhere_since(ca.id, facts)?;
             let waited = !self.policy.enforces(Rule::H1) || self.now.since(since) >= wait;
             waited.then_some(ca.id)
         });
@@ -45,7 +45,7 @@ impl Around<'_> {
             return Some(Action::Report(Blocked::Clock));
         }
         if self.policy.enforces(Rule::P1) && !last_call {
-            let everywhere = self.seen.everywhere_since(next.id).is_some();
+            let everywhere = self.everywhere_since(next.id, facts).is_some();
             if next.held.is_none() || !everywhere {
                 return Some(Action::Report(Blocked::Hold(next.id)));
             }

@@ -1,3 +1,5 @@
+mod schedules;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 

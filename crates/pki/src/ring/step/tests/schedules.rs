@@ -1,0 +1,230 @@
+//! Schedules that once ended badly.
+
+use super::*;
+
+const DAY: u64 = 86_400;
+
+fn revoked() -> (Cluster, Facts, LeafFacts) {
+    let mut cluster = Cluster::settled();
+    let (before, leaf) = (cluster.facts().clone(), cluster.seen.leaf.clone().unwrap());
+    cluster.change(|facts| facts.revocation.asked = 9);
+    cluster.pass(1);
+    cluster.pass(30);
+    cluster.pass(120);
+    cluster.log.clear();
+    (cluster, before, leaf)
+}
+
+#[test]
+fn a_laggard_does_not_bring_back_what_was_revoked() {
+    let (mut cluster, before, leaf) = revoked();
+    // It slept through all of it, and wakes with a leaf of the stolen CA.
+    (cluster.seen.memory, cluster.seen.leaf) = (Some(before.clone()), Some(leaf));
+    cluster.pass(0);
+    assert!(cluster.facts().trusted().is_disjoint(&before.trusted()));
+    assert!(cluster.log.iter().all(|action| matches!(action, Action::SignLeaf(_))), "{:?}", cluster.log);
+    let serving = cluster.seen.leaf.unwrap().issuer;
+    assert_eq!(serving, cluster.ring.facts().unwrap().active().unwrap().id);
+}
+
+#[test]
+fn a_backup_with_stolen_keys_is_revoked_again() {
+    let (mut cluster, before, _) = revoked();
+    let serving = cluster.seen.leaf.clone().unwrap().issuer;
+    cluster.ring = RingFacts::Known(before.clone());
+    cluster.pass(0);
+    let signing = cluster.facts().active().unwrap().id;
+    assert!(!before.trusted().contains(&signing), "{:?}", cluster.log);
+    assert!(cluster.facts().authority(serving).is_some(), "it serves until the new one is known");
+    for _ in 0..10 {
+        cluster.pass(DAY);
+    }
+    assert!(cluster.facts().trusted().is_disjoint(&before.trusted()));
+}
+
+#[test]
+fn after_a_last_call_who_begins_finds_an_end_to_its_chain() {
+    let mut cluster = Cluster::settled();
+    // The next CA never became known everywhere; the only one refuses our writes.
+    let (active, next) = (cluster.facts().active().unwrap().id, cluster.facts().next().unwrap().id);
+    cluster.seen.configurations[0].bundle.retain(|id, _| *id == active);
+    cluster.seen.configurations[0].denied = true;
+    cluster.change(|facts| {
+        let unheld = facts.authorities.iter_mut().filter(|ca| ca.id == next);
+        unheld.for_each(|ca| {
+            ca.held = None;
+            ca.not_after = ca.not_after.plus(Duration::from_secs(100 * DAY));
+        });
+    });
+    let end = cluster.facts().active().unwrap().not_after;
+    while cluster.facts().authority(active).is_some() {
+        cluster.pass(DAY);
+    }
+    assert!(cluster.now < end, "the predecessor is removed before it ends");
+    // The cross leads clients of the old bundle to it.
+    cluster.begin_anew();
+    assert_eq!(cluster.seen.leaf.as_ref().unwrap().bridge, Some(active));
+    // And when that ends too, the configuration is lost, but not what others call.
+    while cluster.now < end.plus(Duration::from_secs(DAY)) {
+        cluster.pass(DAY);
+    }
+    cluster.begin_anew();
+    assert!(cluster.seen.has_leaf(cluster.now));
+}
+
+#[test]
+fn a_lost_configuration_does_not_make_a_first_start_ready() {
+    let mut cluster = Cluster::empty();
+    cluster.seen.configurations[0].denied = true;
+    for _ in 0..5 {
+        cluster.pass(60);
+    }
+    assert_eq!(cluster.seen.leaf, None);
+    assert!(cluster.steps().contains(&Action::Report(Blocked::Denied(0))));
+}
+
+#[test]
+fn a_configuration_that_may_not_be_read_does_not_keep_a_ring_from_being_made() {
+    let mut cluster = Cluster::empty();
+    cluster.seen = Observations::new(1);
+    assert_eq!(cluster.steps(), [Action::ReadConfiguration(0)]);
+    cluster.seen.configurations[0].denied = true;
+    cluster.run();
+    assert!(cluster.ring.facts().is_some());
+}
+
+#[test]
+fn a_mark_of_the_moon_is_overwritten() {
+    let mut cluster = Cluster::settled();
+    let lineage = cluster.facts().lineage;
+    cluster.shows(&[4711], Some(Mark { lineage, generation: u64::MAX }));
+    cluster.run();
+    assert_eq!(cluster.log, [Action::ReadRing, Action::PublishBundle(0)]);
+}
+
+#[test]
+fn strangers_are_kept_up_to_a_limit_or_dropped() {
+    let many: Vec<u64> = (100..120).collect();
+    let other = Some(Mark { lineage: Lineage(99), generation: 3 });
+    let mut cluster = Cluster::settled();
+    cluster.shows(&many, other);
+    let report = Action::Report(Blocked::ForeignLimit(12));
+    cluster.look();
+    assert_eq!(cluster.steps().last(), Some(&report));
+    cluster.run();
+    let foreign: Vec<_> = cluster.facts().authorities.iter().filter(|ca| ca.is_foreign()).collect();
+    assert_eq!(foreign.iter().map(|ca| ca.id.0).collect::<Vec<_>>(), many[..8]);
+    assert_eq!(cluster.log.last(), Some(&Action::PublishBundle(0)));
+
+    let mut cluster = Cluster::settled();
+    cluster.policy.unknown_authorities = UnknownAuthorities::Drop;
+    cluster.shows(&many, other);
+    cluster.run();
+    assert_eq!(cluster.log, [Action::ReadRing, Action::PublishBundle(0)]);
+    // What a replica's own leaf needs is taken all the same.
+    cluster.ring = RingFacts::Absent;
+    (cluster.seen.memory, cluster.seen.leaf.as_mut().unwrap().issuer) = (None, CaId(77));
+    cluster.shows(&many, other);
+    cluster.pass(0);
+    let foreign = cluster.facts().authorities.iter().filter(|ca| ca.is_foreign()).map(|ca| ca.id);
+    assert_eq!(foreign.collect::<Vec<_>>(), [CaId(77)]);
+}
+
+#[test]
+fn a_quarantine_may_be_longer_than_a_leaf() {
+    let mut cluster = Cluster::settled();
+    cluster.policy.quarantine = Some(Duration::from_secs(20 * DAY));
+    cluster.shows(&[4711], Some(Mark { lineage: Lineage(99), generation: 3 }));
+    for day in 0..22 {
+        assert!(cluster.facts().authority(CaId(4711)).is_some() || day == 0 || day > 20, "day {day}");
+        cluster.pass(DAY);
+    }
+    assert_eq!(cluster.facts().authority(CaId(4711)), None);
+}
+
+#[test]
+fn an_untidy_bundle_is_published_again() {
+    let mut cluster = Cluster::settled();
+    cluster.seen.configurations[0].untidy = true;
+    cluster.run();
+    assert_eq!(cluster.log, [Action::ReadRing, Action::PublishBundle(0)]);
+}
+
+#[test]
+fn a_hold_survives_replicas_that_live_shorter() {
+    for proof in [false, true] {
+        let mut cluster = Cluster::empty();
+        cluster.run();
+        cluster.pass(30);
+        let published = cluster.now;
+        // Each replica lives for an hour.
+        for _ in 0..30 {
+            cluster.pass(3_600);
+            cluster.begin_anew();
+            if proof {
+                cluster.seen.configuration_stood(0, published);
+            }
+            cluster.run();
+        }
+        assert_eq!(cluster.facts().next().unwrap().held.is_some(), proof);
+    }
+}
+
+#[test]
+fn what_mends_does_not_wait() {
+    let trust = BTreeSet::new;
+    let mends =
+        [Change::Create { trust: trust() }, Change::Graft { trust: trust(), generation: 1 }, Change::Revoke];
+    assert!(mends.iter().all(|change| !change.is_planned()));
+    let planned = [Change::Hold(CaId(1)), Change::Promote, Change::Remove(trust())];
+    assert!(planned.iter().all(Change::is_planned));
+}
+
+#[test]
+fn many_configurations_are_read_to_the_end() {
+    let mut cluster = Cluster::empty();
+    cluster.seen = Observations::new(20);
+    let policy = cluster.policy.clone();
+    let mut reads = 0;
+    while let [Action::ReadConfiguration(at)] = cluster.steps()[..] {
+        let seen = Seen { bundle: &BTreeSet::new(), mark: None, changed: Some(Moment(0)), untidy: false };
+        cluster.now = cluster.now.plus(Duration::from_secs(1));
+        cluster.seen.configuration_seen(at, seen, cluster.now, &policy);
+        reads += 1;
+        assert!(reads <= 20, "the first is old again before the last is read");
+    }
+    assert_eq!(reads, 20);
+}
+
+impl Cluster {
+    fn change(&mut self, change: impl FnOnce(&mut Facts)) {
+        let RingFacts::Known(facts) = &mut self.ring else { panic!("there is no ring") };
+        change(facts);
+    }
+
+    fn shows(&mut self, ids: &[u64], mark: Option<Mark>) {
+        let (bundle, policy) = (ids.iter().copied().map(CaId).collect(), self.policy.clone());
+        let seen = Seen { bundle: &bundle, mark, changed: Some(self.now), untidy: false };
+        self.seen.configuration_seen(0, seen, self.now, &policy);
+    }
+
+    /// The looks that come before a decision.
+    fn look(&mut self) {
+        while let Some(action @ (Action::ReadRing | Action::ReadConfiguration(_))) =
+            self.steps().first().cloned()
+        {
+            self.carry_out(action);
+        }
+    }
+
+    /// The replica is replaced; the configuration stays what it is.
+    fn begin_anew(&mut self) {
+        let old = self.seen.configurations[0].clone();
+        self.seen = Observations::new(1);
+        let (bundle, policy) = (old.trusted().collect(), self.policy.clone());
+        let seen = Seen { bundle: &bundle, mark: old.mark, changed: old.changed, untidy: false };
+        self.seen.configuration_seen(0, seen, self.now, &policy);
+        self.seen.configurations[0].denied = old.denied;
+        self.pass(0);
+    }
+}
