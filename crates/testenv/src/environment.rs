@@ -99,9 +99,11 @@ impl Environment {
     /// that are [cut](Proxy::cut) are taken up where they ended after [`Proxy::resume`].
     /// Nothing else meets this proxy.
     ///
-    /// With a delay of more than two seconds, let clients write such objects through the
-    /// first API server: the second one lists them only when it has caught up or given up
-    /// waiting.
+    /// While it lags, a list of such objects by the second API server takes three seconds:
+    /// that long it waits to catch up before it asks etcd. Reading one takes no longer than usual.
+    ///
+    /// Into one delay go 64 KiB of changes for each resource, where each counts with what was
+    /// there before it: etcd sends no more to who does not take it, and the rest is later than the delay.
     pub fn second_watches(&self) -> Option<&Proxy> {
         self.second.as_ref().map(|second| &second.watches)
     }

@@ -37,6 +37,11 @@
 //! # }
 //! ```
 //!
+//! Where things go wrong in production, a test can let them: two API servers on one etcd
+//! ([`Options::second_api_server`]), of which one [lags](Environment::second_watches); a
+//! [`Proxy`] or a [`Clock`] between a replica and the API; replicas as processes that
+//! hang and die ([`Environment::spawn`]).
+//!
 //! The programs come from `KUBEBUILDER_ASSETS`, from a cache, or from a build with `go`:
 //! see [`Binaries`]. Nothing stays behind, also when the test process is killed.
 //!

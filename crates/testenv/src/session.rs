@@ -91,6 +91,9 @@ impl Drop for Session {
                 "kube-apiserver since this test began:\n{}",
                 tail(log.get(self.log_start..).unwrap_or(&log))
             );
+            if self.second().is_some() {
+                eprintln!("the second kube-apiserver:\n{}", tail(&self.second_api_server_log()));
+            }
         }
     }
 }
