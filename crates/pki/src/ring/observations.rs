@@ -36,7 +36,8 @@ pub struct Configuration {
     pub read: Moment,
     /// Whether the ring was read after that (rule W2).
     pub ring_read_since: bool,
-    /// Whether our last attempt to write it, or to read it, was refused for good.
+    /// Whether our last attempt to write it, or to read it, was refused for good. If it may not be read any more, say
+    /// [`configuration_missed`](Observations::configuration_missed) too: then nothing waits for a look at it.
     pub denied: bool,
 }
 

@@ -1,6 +1,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod authority;
+mod bundle;
+mod leaf;
 mod verify;
 
 use std::time::Duration;

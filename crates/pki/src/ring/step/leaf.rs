@@ -54,7 +54,9 @@ impl Around<'_> {
 
     /// Rule S2: a configuration that was read before the ring was may have changed in between, and may speak against it.
     fn look_last(&self) -> Option<Action> {
-        let before = self.seen.configurations.iter().position(|configuration| configuration.ring_read_since);
+        let is_earlier =
+            |configuration: &Configuration| configuration.ring_read_since && !configuration.is_hidden();
+        let before = self.seen.configurations.iter().position(is_earlier);
         before.filter(|_| self.policy.enforces(Rule::S2)).map(Action::ReadConfiguration)
     }
 

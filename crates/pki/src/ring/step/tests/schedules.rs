@@ -94,6 +94,16 @@ fn a_configuration_that_may_not_be_read_does_not_keep_a_ring_from_being_made() {
 }
 
 #[test]
+fn a_configuration_that_may_not_be_read_any_more_does_not_keep_a_replica_from_beginning() {
+    let mut cluster = Cluster::settled();
+    cluster.change(|facts| facts.generation = 7);
+    cluster.seen = Observations::new(1);
+    cluster.seen.configurations[0].denied = true;
+    cluster.pass(0);
+    assert!(cluster.seen.has_leaf(cluster.now), "{:?}", cluster.log);
+}
+
+#[test]
 fn a_mark_of_the_moon_is_overwritten() {
     let mut cluster = Cluster::settled();
     let lineage = cluster.facts().lineage;
