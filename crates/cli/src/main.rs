@@ -1,5 +1,6 @@
 //! `vestibule`: an injector that works by rules, and a workbench that shows on a laptop what it does.
 
+mod certs;
 mod colour;
 mod diff;
 mod manifests;
@@ -14,7 +15,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use vestibule::command::CommandError;
+use vestibule::command::{CertsArguments, CommandError};
 use vestibule_rules::Diagnostic;
 
 /// Injects sidecars, variables, volumes and labels into pods by rules: shows it on a laptop, serves it to a cluster.
@@ -30,6 +31,7 @@ enum Command {
     Try(trial::Arguments),
     Serve(serve::Arguments),
     Manifests(manifests::Arguments),
+    Certs(CertsArguments),
 }
 
 /// Why a command ended badly.
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         Command::Try(arguments) => trial::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Manifests(arguments) => manifests::run(&arguments),
+        Command::Certs(arguments) => certs::run(&arguments),
     };
     done.unwrap_or_else(|failure| match failure {
         Failure::Command(error) => error.report(),

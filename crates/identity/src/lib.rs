@@ -16,6 +16,7 @@
 mod cluster;
 mod error;
 mod folder;
+mod inspect;
 mod knobs;
 mod local;
 mod mounted;
@@ -26,6 +27,7 @@ pub mod own_namespace;
 mod pair;
 #[cfg(feature = "probe")]
 mod probe;
+mod request;
 #[cfg(feature = "rustls")]
 mod resolver;
 mod self_managed;
@@ -40,6 +42,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use error::{IdentityError, SourceError};
+pub use inspect::{
+    AuthorityReport, EntryReport, InspectError, InspectReport, Inspection, RegistrationReport, RingReport, RingState,
+};
 pub use knobs::{KnobError, Knobs};
 pub use local::Local;
 pub use mounted::{Mounted, MountedFiles};
@@ -50,6 +55,7 @@ pub use own_namespace::OwnNamespaceError;
 pub use pair::{Pair, PairError};
 #[cfg(feature = "probe")]
 pub use probe::{Cause, Probe, ProbeError, Probed, Refusal};
+pub use request::{Requested, Wish};
 #[cfg(feature = "rustls")]
 pub use resolver::{resolver, server_config};
 pub use self_managed::SelfManaged;

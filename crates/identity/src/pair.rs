@@ -6,9 +6,10 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use rustls_pki_types::UnixTime;
 use vestibule_pki::{Authority, AuthorityError};
 use zeroize::Zeroizing;
+
+use crate::time::{system_time, unix_time};
 
 const FILES: [&str; 3] = ["ca.crt", "server.crt", "server.key"];
 
@@ -55,14 +56,14 @@ impl Pair {
     /// # Errors
     /// No names, a name that is none, a life that no certificate can hold.
     pub fn new(names: &[impl AsRef<str>], now: SystemTime, life: Duration) -> Result<Self, AuthorityError> {
-        let now = UnixTime::since_unix_epoch(now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default());
-        let authority = Authority::new("vestibule one-time CA", now, life)?;
+        let now = unix_time(now);
+        let authority = Authority::new(&common_name(names), now, life)?;
         let leaf = authority.issue(names, now, life)?;
         Ok(Self {
             ca_bundle: authority.certificate_pem().to_owned(),
             chain: leaf.chain_pem(),
             key: leaf.key_pem(),
-            not_after: SystemTime::UNIX_EPOCH + Duration::from_secs(leaf.not_after.as_secs()),
+            not_after: system_time(leaf.not_after),
         })
     }
 
@@ -106,6 +107,12 @@ impl Pair {
         write(&folder.join(certificate), 0o644, self.chain.as_bytes())?;
         write(&folder.join(ca), 0o644, self.ca_bundle.as_bytes())
     }
+}
+
+/// Names tell pairs apart for people; a common name has at most 64 characters (RFC 5280, ub-common-name).
+fn common_name(names: &[impl AsRef<str>]) -> String {
+    let first = names.first().map(AsRef::as_ref).unwrap_or_default();
+    format!("one-time CA for {first}").chars().take(64).collect()
 }
 
 fn write(path: &Path, mode: u32, content: &[u8]) -> Result<(), PairError> {

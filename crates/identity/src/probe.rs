@@ -84,7 +84,8 @@ impl Probe {
     /// # Errors
     /// An address or a name that is none, or nobody who answers.
     pub fn run(&self, now: SystemTime) -> Result<Probed, ProbeError> {
-        let name = ServerName::try_from(self.name.clone()).map_err(|_| ProbeError::Name(self.name.clone()))?;
+        let name =
+            ServerName::try_from(self.name.clone()).map_err(|_| ProbeError::Name(self.name.clone()))?;
         let (peer, shaken) = self.dial(&name)?;
         let chain: Vec<_> = shaken.chain.iter().filter_map(describe).collect();
         let bundle = Bundle::read(self.bundle.as_bytes()).certificates;
@@ -97,7 +98,7 @@ impl Probe {
                 chain: &shaken.chain,
                 presented: &chain,
                 name: &self.name,
-                now: time::unix_time(now),
+                now: crate::time::unix_time(now),
             };
             refusals = question.refusals();
         }
@@ -108,12 +109,14 @@ impl Probe {
 
     /// Every address of the host in turn, as Go does.
     fn dial(&self, name: &ServerName<'static>) -> Result<(SocketAddr, Shaken), ProbeError> {
-        let (host, _) = self.address.rsplit_once(':').ok_or_else(|| ProbeError::Address(self.address.clone()))?;
+        let (host, _) =
+            self.address.rsplit_once(':').ok_or_else(|| ProbeError::Address(self.address.clone()))?;
         let addresses = self.address.to_socket_addrs().map_err(|error| match error.kind() {
             ErrorKind::InvalidInput => ProbeError::Address(self.address.clone()),
             _ => self.unreachable("there is no such host", format!("dial tcp: lookup {host}: no such host")),
         })?;
-        let mut last = self.unreachable("the name has no address", format!("dial tcp: lookup {host}: no such host"));
+        let mut last =
+            self.unreachable("the name has no address", format!("dial tcp: lookup {host}: no such host"));
         for address in addresses {
             match shake(address, name.clone(), self.timeout) {
                 Ok(shaken) => return Ok((address, shaken)),
@@ -130,10 +133,8 @@ impl Probe {
                 "nobody listens there (connection refused); is the server running, and is it this port?",
                 go("connect: connection refused"),
             ),
-            ErrorKind::TimedOut | ErrorKind::WouldBlock => self.unreachable(
-                "no answer; a firewall or a NetworkPolicy may drop packets",
-                go("i/o timeout"),
-            ),
+            ErrorKind::TimedOut | ErrorKind::WouldBlock => self
+                .unreachable("no answer; a firewall or a NetworkPolicy may drop packets", go("i/o timeout")),
             _ => self.unreachable(&error.to_string(), go(&error.to_string())),
         }
     }
@@ -194,12 +195,9 @@ fn refusal(trouble: Trouble, asked: bool, name: &str) -> Refusal {
             "the server's log may say why",
             None,
         ),
-        Trouble::Other(error) => (
-            Cause::Other,
-            format!("the handshake failed: {error}"),
-            "the server's log may say more",
-            None,
-        ),
+        Trouble::Other(error) => {
+            (Cause::Other, format!("the handshake failed: {error}"), "the server's log may say more", None)
+        }
     };
     let refusal = Refusal::new(cause, message, advice);
     match go {
@@ -226,7 +224,10 @@ fn alerted(alert: AlertDescription, name: &str) -> Refusal {
             "the server gave up the handshake: it may have no certificate yet".to_owned(),
             "look whether it is ready, and into its log",
         ),
-        other => (format!("the server ended the handshake with the alert {other:?}"), "the server's log may say why"),
+        other => (
+            format!("the server ended the handshake with the alert {other:?}"),
+            "the server's log may say why",
+        ),
     };
     let refusal = Refusal::new(Cause::Alert, message, advice);
     match alert_in_go(alert) {

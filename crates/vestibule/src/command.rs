@@ -1,5 +1,6 @@
 //! The command line of a webhook's binary: what [`App::run`] understands, in parts that other binaries can share.
 
+mod certs;
 mod cluster;
 mod duration;
 mod knobs;
@@ -14,6 +15,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+pub use certs::CertsArguments;
 pub use logs::init_logs;
 pub use manifests::{ManifestsArguments, Part};
 pub use serve::ServeArguments;

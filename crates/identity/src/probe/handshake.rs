@@ -34,7 +34,9 @@ pub(super) enum Trouble {
     /// The server closed the connection or went silent.
     Broken(io::Error),
     /// Its first bytes are no TLS.
-    Plain { http: bool },
+    Plain {
+        http: bool,
+    },
     /// It speaks no TLS from 1.2 on.
     TooOld,
     /// It sent an alert.
@@ -50,7 +52,8 @@ pub(super) fn shake(
     timeout: Duration,
 ) -> Result<Shaken, io::Error> {
     let recorder = Arc::new(Recorder::default());
-    let mut connection = ClientConnection::new(Arc::new(config(&recorder)?), name).map_err(io::Error::other)?;
+    let mut connection =
+        ClientConnection::new(Arc::new(config(&recorder)?), name).map_err(io::Error::other)?;
     let deadline = Instant::now() + timeout;
     let mut wire = Wire { stream: TcpStream::connect_timeout(&address, timeout)?, deadline };
     let trouble = converse(&mut connection, &mut wire).err();
@@ -216,9 +219,7 @@ impl Recorder {
     }
 
     /// A certificate of an odd form (version 1, say) is not reason enough to know less about it.
-    fn lenient(
-        outcome: Result<HandshakeSignatureValid, Error>,
-    ) -> Result<HandshakeSignatureValid, Error> {
+    fn lenient(outcome: Result<HandshakeSignatureValid, Error>) -> Result<HandshakeSignatureValid, Error> {
         match outcome {
             Err(Error::InvalidCertificate(CertificateError::BadSignature)) => outcome,
             _ => Ok(HandshakeSignatureValid::assertion()),

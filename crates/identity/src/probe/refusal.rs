@@ -95,7 +95,8 @@ impl Refusal {
 
     /// Certificates come to crypto/tls, which puts its own words in front of those of crypto/x509.
     pub(super) fn in_go(mut self, text: String) -> Self {
-        let verification = if text.starts_with("x509: ") { "tls: failed to verify certificate: " } else { "" };
+        let verification =
+            if text.starts_with("x509: ") { "tls: failed to verify certificate: " } else { "" };
         self.go = Some(format!("{verification}{text}"));
         self
     }

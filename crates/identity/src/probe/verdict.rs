@@ -2,8 +2,8 @@
 //!
 //! The order is that of `x509.Certificate.Verify`: dates of the leaf, its names, then who signed it.
 
-use std::net::IpAddr;
 use rustls_pki_types::{CertificateDer, UnixTime};
+use std::net::IpAddr;
 use vestibule_pki::{Bundle, CertificateFacts, VerifyError};
 
 use super::refusal::{Cause, Refusal};
@@ -60,7 +60,9 @@ impl Question<'_> {
             (true, Some(_)) => {
                 format!("x509: cannot validate certificate for {name} because it doesn't contain any IP SANs")
             }
-            (true, None) => format!("x509: certificate is not valid for any names, but wanted to match {name}"),
+            (true, None) => {
+                format!("x509: certificate is not valid for any names, but wanted to match {name}")
+            }
             (false, _) => format!("x509: certificate is valid for {}, not {name}", named.join(", ")),
         };
         Some(wrong_name(name, &leaf.names, go))
@@ -102,7 +104,9 @@ impl Question<'_> {
             format!("the {which} expired at {end}"),
             advice,
         )
-        .in_go(format!("x509: certificate has expired or is not yet valid: current time {now} is after {end}"))
+        .in_go(format!(
+            "x509: certificate has expired or is not yet valid: current time {now} is after {end}"
+        ))
     }
 
     fn not_yet_valid(&self, which: &str, not_before: UnixTime) -> Refusal {
@@ -112,7 +116,9 @@ impl Question<'_> {
             format!("the {which} is not valid before {begin}"),
             "compare the clocks: of this machine, of the API servers, and of whoever made the certificate",
         )
-        .in_go(format!("x509: certificate has expired or is not yet valid: current time {now} is before {begin}"))
+        .in_go(format!(
+            "x509: certificate has expired or is not yet valid: current time {now} is before {begin}"
+        ))
     }
 
     fn unknown(&self, leaf: &CertificateFacts) -> Refusal {
@@ -129,7 +135,10 @@ impl Question<'_> {
         };
         let mut refusal = Refusal::new(
             Cause::UnknownAuthority,
-            format!("signed by a CA named {}, but not by the one of this name in the bundle: its key is another", root.subject),
+            format!(
+                "signed by a CA named {}, but not by the one of this name in the bundle: its key is another",
+                root.subject
+            ),
             "the CA was made anew: put the new one into the bundle, beside the old one for as long as both sign",
         );
         // Go tries what has the right name, and tells of the first that does not fit.
@@ -165,9 +174,7 @@ fn matches_name(pattern: &str, name: &str) -> bool {
     let fits = |(position, (pattern, label)): (usize, (&&str, &&str))| {
         (position == 0 && *pattern == "*") || pattern == label
     };
-    !name.is_empty()
-        && patterns.len() == labels.len()
-        && patterns.iter().zip(&labels).enumerate().all(fits)
+    !name.is_empty() && patterns.len() == labels.len() && patterns.iter().zip(&labels).enumerate().all(fits)
 }
 
 /// The common name in a subject as RFC 4514 writes it.
@@ -234,7 +241,8 @@ fn empty_bundle(bundle: &str) -> Refusal {
 fn joined_bundle() -> Refusal {
     Refusal::new(
         Cause::JoinedBundle,
-        "two certificates of the bundle are joined without a line break: the API server reads none of them".to_owned(),
+        "two certificates of the bundle are joined without a line break: the API server reads none of them"
+            .to_owned(),
         "end every certificate with a line break before another is appended",
     )
     .root_certificates()

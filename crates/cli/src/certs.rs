@@ -1,0 +1,12 @@
+//! `certs`: the same as in the binary of an author's own webhook.
+
+use std::process::ExitCode;
+
+use vestibule::command::{CertsArguments, CommandError};
+
+use crate::Failure;
+
+pub(crate) fn run(arguments: &CertsArguments) -> Result<ExitCode, Failure> {
+    let runtime = tokio::runtime::Runtime::new().map_err(CommandError::running)?;
+    Ok(runtime.block_on(arguments.run())?)
+}

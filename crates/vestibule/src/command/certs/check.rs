@@ -1,0 +1,109 @@
+//! `certs check`: would kube-apiserver accept this server?
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+use vestibule_identity::{CertificateFacts, Probe, ProbeError, Probed};
+
+use super::paint::Paint;
+use super::time::{date, left, system_time};
+use super::{print, unreachable};
+use crate::command::CommandError;
+
+/// Connects as kube-apiserver would, and says in words what it would say: which certificate comes, whether the CA
+/// vouches for it and for this name, and what to do if not.
+///
+/// Nothing is sent but the handshake. Exit code: 0 accepted, 1 would be refused, 2 bad input, 3 not reachable.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  vestibule certs check 127.0.0.1:10250 --ca certs/ca.crt --dns hooks.demo.svc
+
+  kubectl -n demo port-forward svc/hooks 8443:443 &
+  kubectl get mutatingwebhookconfiguration hooks -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d |
+    vestibule certs check 127.0.0.1:8443 --ca /dev/stdin --dns hooks.demo.svc")]
+pub(super) struct Arguments {
+    /// Where the server is.
+    #[arg(value_name = "HOST:PORT")]
+    address: String,
+    /// The CA bundle in PEM, as in `caBundle` (there in base64).
+    #[arg(long, value_name = "FILE")]
+    ca: PathBuf,
+    /// The name that the API server asks for: NAME.NAMESPACE.svc for a Service, else the URL's host.
+    #[arg(long, value_name = "NAME")]
+    dns: String,
+    /// How long to wait for a connection, and again for the handshake.
+    #[arg(long, default_value = "10s", value_parser = crate::command::duration::duration)]
+    timeout: Duration,
+}
+
+impl Arguments {
+    pub(super) fn run(&self) -> Result<ExitCode, CommandError> {
+        let bundle = std::fs::read(&self.ca).map_err(|error| {
+            CommandError::input(format_args!("cannot read {}: {error}", self.ca.display()))
+        })?;
+        let mut probe = Probe::new(&self.address, &self.dns, &String::from_utf8_lossy(&bundle));
+        probe.timeout = self.timeout;
+        let now = SystemTime::now();
+        let probed = probe.run(now).map_err(|error| match error {
+            ProbeError::Unreachable { .. } => unreachable(error),
+            other => CommandError::input(other),
+        })?;
+        print(&report(&probe, &probed, now, Paint::for_stdout()))?;
+        Ok(if probed.refusals.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    }
+}
+
+fn report(probe: &Probe, probed: &Probed, now: SystemTime, paint: Paint) -> String {
+    let mut text = String::new();
+    let tls = probed.tls.unwrap_or("no TLS");
+    line(&mut text, format_args!("{} as {}, {tls}", probe.address, probe.name));
+    for (position, certificate) in probed.chain.iter().enumerate() {
+        let what = if position == 0 { "certificate" } else { "intermediate" };
+        describe(&mut text, what, certificate, now);
+    }
+    for authority in &probed.bundle {
+        describe(&mut text, "trusted CA", authority, now);
+    }
+    if probed.asks_for_certificate {
+        line(
+            &mut text,
+            format_args!("the server asks for a client certificate; kube-apiserver usually has none"),
+        );
+    }
+    if probed.refusals.is_empty() {
+        line(&mut text, format_args!("{} kube-apiserver would accept it", paint.good("accepted:")));
+    }
+    for (position, refusal) in probed.refusals.iter().enumerate() {
+        line(&mut text, format_args!("{} {}", paint.bad("refused:"), refusal.message));
+        if let Some(go) = &refusal.go {
+            // It stops at the first.
+            let says = if position == 0 { "kube-apiserver says" } else { "it would say then" };
+            line(&mut text, format_args!("  {says}: {go}"));
+        }
+        line(&mut text, format_args!("  what to do: {}", refusal.advice));
+    }
+    text
+}
+
+fn describe(text: &mut String, what: &str, certificate: &CertificateFacts, now: SystemTime) {
+    let (begin, end) = (system_time(certificate.not_before), system_time(certificate.not_after));
+    line(text, format_args!("{what}: {} ({})", certificate.subject, certificate.key_algorithm));
+    if !certificate.names.is_empty() {
+        line(text, format_args!("  names   {}", certificate.names.join(", ")));
+    }
+    if !certificate.permitted_domains.is_empty() {
+        line(text, format_args!("  signs   only for {}", certificate.permitted_domains.join(", ")));
+    }
+    if certificate.issuer != certificate.subject {
+        line(text, format_args!("  issuer  {}", certificate.issuer));
+    }
+    line(text, format_args!("  valid   {} to {} ({})", date(begin), date(end), left(end, now)));
+}
+
+fn line(text: &mut String, words: std::fmt::Arguments<'_>) {
+    // Writing to a String cannot fail.
+    let _infallible = writeln!(text, "{words}");
+}

@@ -1,0 +1,81 @@
+//! `certs show`: the ring, and the bundles that it is in.
+
+mod json;
+mod table;
+
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
+
+use clap::{Args, ValueEnum};
+use vestibule_identity::{InspectReport, Inspection, Probe, Probed, RegistrationName};
+
+use super::cluster::{RingArguments, failed};
+use super::paint::Paint;
+use super::{print, unreachable};
+use crate::command::CommandError;
+
+/// Shows the CA ring of a webhook, and the bundle of each configuration beside it: which CAs, until when, what differs.
+///
+/// Exit code: 0 all in sync, 1 something differs, 2 bad input or a missing right, 3 cluster not reachable. Keys are
+/// never shown. Needs the right to get the Secret and the configurations; to list them where they are not named.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  vestibule certs show --service demo/hooks
+  vestibule certs show --secret demo/hooks-ring --registration mutating/hooks -o json
+  vestibule certs show --service demo/hooks --address 127.0.0.1:8443     (after kubectl port-forward)")]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    ring: RingArguments,
+    /// A configuration to look at; may be given several times. Without any, those that the ring's replicas have written.
+    #[arg(long, env = "VESTIBULE_REGISTRATION", value_delimiter = ',')]
+    #[arg(value_name = "[mutating/|validating/|crd/|apiservice/]NAME")]
+    registration: Vec<RegistrationName>,
+    /// A server to ask for its certificate, which is checked against the ring's bundle. With --service.
+    #[arg(long, value_name = "HOST:PORT", requires = "service")]
+    address: Option<String>,
+    /// A table for people, or JSON.
+    #[arg(long, short, value_enum, default_value = "text")]
+    output: Output,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Output {
+    Text,
+    Json,
+}
+
+impl Arguments {
+    pub(super) async fn run(&self) -> Result<ExitCode, CommandError> {
+        let place = self.ring.place().await?;
+        let now = SystemTime::now();
+        let mut inspection = Inspection::new(place.secret.clone());
+        inspection.service = place.service.clone();
+        inspection.registrations = self.registration.clone();
+        let report = inspection.run(place.client, now).await.map_err(failed)?;
+        let leaf = match (&self.address, &place.service) {
+            (Some(address), Some(service)) => {
+                let name = format!("{}.{}.svc", service.name, service.namespace);
+                Some(ask(address, &name, &report, now).await?)
+            }
+            _ => None,
+        };
+        match self.output {
+            Output::Text => print(&table::write(&report, leaf.as_ref(), now, Paint::for_stdout()))?,
+            Output::Json => print(&json::write(&report, leaf.as_ref()))?,
+        }
+        let accepted = leaf.is_none_or(|leaf| leaf.refusals.is_empty());
+        Ok(if report.is_in_sync() && accepted { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    }
+}
+
+async fn ask(
+    address: &str,
+    name: &str,
+    report: &InspectReport,
+    now: SystemTime,
+) -> Result<Probed, CommandError> {
+    let mut probe = Probe::new(address, name, &report.bundle);
+    probe.timeout = Duration::from_secs(10);
+    let probed = tokio::task::spawn_blocking(move || probe.run(now)).await.map_err(CommandError::running)?;
+    probed.map_err(unreachable)
+}

@@ -1,0 +1,152 @@
+//! The report for people.
+
+use std::fmt::Write;
+use std::time::SystemTime;
+
+use vestibule_identity::{
+    AuthorityReport, InspectReport, Probed, RegistrationReport, RingReport, RingState, Role,
+};
+
+use crate::command::certs::paint::Paint;
+use crate::command::certs::time::{date, left, span, system_time};
+
+pub(super) fn write(report: &InspectReport, leaf: Option<&Probed>, now: SystemTime, paint: Paint) -> String {
+    let mut page = Page { text: String::new(), paint, now };
+    page.ring(report);
+    for registration in &report.registrations {
+        page.registration(registration);
+    }
+    if let Some(leaf) = leaf {
+        page.leaf(leaf);
+    }
+    for note in &report.notes {
+        page.line(format_args!("note: {note}"));
+    }
+    page.text
+}
+
+struct Page {
+    text: String,
+    paint: Paint,
+    now: SystemTime,
+}
+
+impl Page {
+    fn ring(&mut self, report: &InspectReport) {
+        let secret = &report.secret;
+        let bad = match &report.ring {
+            RingState::Known(_) | RingState::Newer(Some(_)) => None,
+            RingState::Absent => Some("there is none (no Secret, or an empty one)".to_owned()),
+            RingState::Unreadable(reason) => Some(format!("cannot be used: {reason}")),
+            RingState::Newer(None) => {
+                Some("written by a newer version that this one does not understand".to_owned())
+            }
+            other => Some(format!("{other:?}")),
+        };
+        if let Some(bad) = bad {
+            let bad = self.paint.bad(bad);
+            self.line(format_args!("ring {secret}  {bad}"));
+            return;
+        }
+        let Some(ring) = report.ring.report() else { return };
+        let heading = self.paint.heading(format_args!("ring {secret}"));
+        self.line(format_args!("{heading}  generation {}, lineage {}", ring.generation, ring.lineage));
+        self.authorities(ring);
+        self.line(format_args!("  next rotation {} ({})", date(ring.due), left(ring.due, self.now)));
+        if ring.rotation_asked {
+            self.line(format_args!("  a rotation was asked for, and has not come yet"));
+        }
+        if ring.revocation_asked {
+            self.line(format_args!("  a revocation was asked for, and has not come yet"));
+        }
+    }
+
+    fn authorities(&mut self, ring: &RingReport) {
+        let mut rows = vec![["CA", "ROLE", "NOT AFTER", "TIME LEFT", "REMARK"].map(str::to_owned)];
+        let mut authorities: Vec<_> = ring.authorities.iter().collect();
+        authorities.sort_by_key(|ca| ca.role);
+        rows.extend(authorities.into_iter().map(|ca| {
+            let left = match ca.not_after.duration_since(self.now) {
+                Ok(left) => span(left),
+                Err(_) => "expired".to_owned(),
+            };
+            [ca.id.clone(), ca.role.as_str().to_owned(), date(ca.not_after), left, remark(ca)]
+        }));
+        let mut widths = [0; 5];
+        for row in &rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(cell.len());
+            }
+        }
+        for row in rows {
+            let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+            let line = cells.collect::<Vec<_>>().join("  ");
+            self.line(format_args!("  {}", line.trim_end()));
+        }
+    }
+
+    fn registration(&mut self, registration: &RegistrationReport) {
+        let heading = self.paint.heading(&registration.registration);
+        let verdict = if registration.differences.is_empty() {
+            self.paint.good("in sync")
+        } else {
+            self.paint.bad("differs")
+        };
+        let generation = registration
+            .generation
+            .map_or_else(String::new, |generation| format!(", generation {generation}"));
+        let writer = registration
+            .written_by
+            .as_ref()
+            .map_or_else(String::new, |writer| format!(", last written by {writer}"));
+        self.line(format_args!("{heading}  {verdict}{generation}{writer}"));
+        for entry in &registration.entries {
+            let bundle =
+                if entry.authorities.is_empty() { "no CA".to_owned() } else { entry.authorities.join(" ") };
+            self.line(format_args!("  {} -> {}  {bundle}", entry.name, entry.target));
+        }
+        for difference in &registration.differences {
+            self.line(format_args!("  ! {difference}"));
+        }
+    }
+
+    fn leaf(&mut self, probed: &Probed) {
+        let heading = self.paint.heading(format_args!("leaf at {}", probed.peer));
+        let verdict = if probed.refusals.is_empty() {
+            self.paint.good("accepted")
+        } else {
+            self.paint.bad("would be refused")
+        };
+        self.line(format_args!("{heading}  {verdict}"));
+        if let Some(leaf) = probed.chain.first() {
+            let end = system_time(leaf.not_after);
+            self.line(format_args!("  {}", leaf.names.join(", ")));
+            self.line(format_args!(
+                "  signed by {}, until {} ({})",
+                leaf.issuer,
+                date(end),
+                left(end, self.now)
+            ));
+        }
+        for refusal in &probed.refusals {
+            self.line(format_args!("  ! {}", refusal.message));
+        }
+    }
+
+    fn line(&mut self, words: std::fmt::Arguments<'_>) {
+        // Writing to a String cannot fail.
+        let _infallible = writeln!(self.text, "{words}");
+    }
+}
+
+fn remark(ca: &AuthorityReport) -> String {
+    let crossed = ca.crossed_by.as_ref().map(|issuer| format!("cross-signed by {issuer}"));
+    let held = ca.held_since.map(|since| format!("held since {}", date(since)));
+    let trusted = ca.trusted_until.map(|until| format!("trusted until {}", date(until)));
+    let waits =
+        (held.is_none() && matches!(ca.role, Role::Active | Role::Next)).then(|| "not held yet".to_owned());
+    [held, waits, trusted, crossed].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests;
