@@ -1,0 +1,58 @@
+//! Runs the operator, or prints what it needs: `operator-identity --help`.
+
+#![allow(clippy::print_stdout, reason = "manifests are printed")]
+
+use clap::{Parser, Subcommand};
+use kube::Client;
+use operator_identity::manifests;
+use tokio::net::TcpListener;
+use vestibule_identity::{NamespacedName, Source, own_namespace};
+
+/// A small operator whose conversion webhook looks after its own certificate.
+#[derive(Parser)]
+struct Arguments {
+    /// Where the certificate comes from.
+    #[arg(long, env = "IDENTITY", default_value = "self", value_name = "self|mounted:DIR|local:DIR|off", global = true)]
+    identity: Source,
+    /// The namespace to work in; found out unless given.
+    #[arg(long, value_name = "NAMESPACE", global = true)]
+    namespace: Option<String>,
+    /// The Service in front of the operator.
+    #[arg(long, default_value = "widgets", value_name = "NAME", global = true)]
+    service: String,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serves conversions and reconciles widgets.
+    Run {
+        /// The address to serve conversions on.
+        #[arg(long, default_value = "0.0.0.0:10250")]
+        listen: String,
+    },
+    /// Prints the custom resource's definition and the operator's rights, for `kubectl apply -f -`.
+    Manifests,
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    tracing_subscriber::fmt().with_writer(std::io::stderr).init();
+    let Arguments { identity, namespace, service, command } = Arguments::parse();
+    let namespace = own_namespace::find(namespace.as_deref(), None)?;
+    let service = NamespacedName { namespace: namespace.clone(), name: service };
+    match command {
+        Command::Run { listen } => {
+            let settings = operator_identity::settings(service)?;
+            let listener = if identity == Source::Off { None } else { Some(TcpListener::bind(listen).await?) };
+            let identity = identity.open(&settings, None).await?;
+            operator_identity::run(Client::try_default().await?, identity, listener, &namespace).await?;
+        }
+        Command::Manifests => {
+            let objects = manifests::manifests(&identity, &service, 443);
+            println!("{:#}", manifests::list(&objects));
+        }
+    }
+    Ok(())
+}
