@@ -70,7 +70,7 @@ impl PresentCertificate for Presented {
             return None;
         }
         let missing = match (self.identity.status().waiting_for, certificate) {
-            (Some(what), _) => format!("certificate (waits for {what})"),
+            (Some(what), _) => format!("certificate waits for {what}"),
             (None, Some(Err(error))) => format!("certificate ({error})"),
             (None, None) => "certificate".to_owned(),
             (None, Some(Ok(_))) => {

@@ -74,14 +74,14 @@ async fn without_a_certificate_it_listens_and_says_what_it_waits_for() {
     let served = Served::start_as(app(), options(identity.clone()), &Staged::default().renew()).await;
     let (status, body) = served.probe("/readyz").await;
     assert_eq!(status, "HTTP/1.1 503 Service Unavailable");
-    assert_eq!(body, "not ready: certificate (waits for the ring Secret demo/x-ring)");
+    assert_eq!(body, "not ready: certificate waits for the ring Secret demo/x-ring");
     assert_eq!(served.probe("/livez").await.0, "HTTP/1.1 200 OK");
 
     let bundle = identity.renew();
     identity.change(|status| status.waiting_for = Some("API servers to learn of the CA (12 s)".to_owned()));
     let (status, body) = served.probe("/readyz").await;
     assert_eq!(status, "HTTP/1.1 503 Service Unavailable");
-    assert_eq!(body, "not ready: certificate (waits for API servers to learn of the CA (12 s))");
+    assert_eq!(body, "not ready: certificate waits for API servers to learn of the CA (12 s)");
 
     identity.change(|status| status.waiting_for = None);
     assert_eq!(served.probe("/readyz").await.0, "HTTP/1.1 200 OK");

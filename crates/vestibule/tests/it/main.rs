@@ -1,6 +1,8 @@
 //! The whole road without a cluster: an app on loopback, called and judged as kube-apiserver would.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[cfg(feature = "cli")]
+mod alerts;
 mod identity;
 mod logs;
 mod road;
