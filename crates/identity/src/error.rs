@@ -99,6 +99,6 @@ pub enum IdentityError {
     #[error("identity `self` cannot begin: {reason}")]
     Settings {
         /// What is missing or wrong.
-        reason: &'static str,
+        reason: String,
     },
 }

@@ -106,15 +106,12 @@ fn check(settings: &Settings) -> Result<(), IdentityError> {
     if registrations.windows(2).any(|pair| pair.first() == pair.last()) {
         return Err(unusable("a registration is named twice"));
     }
-    if policy.leaf_life.as_secs() < 2 || policy.hold_cold.is_zero() {
-        return Err(unusable("a leaf must live for two seconds, and a new CA be held for one, at least"));
-    }
-    if policy.period() <= policy.leaf_life {
-        return Err(unusable("a CA must live for more than three times as long as a leaf"));
-    }
-    Ok(())
+    policy.check().map_err(|problems| {
+        let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
+        unusable(problems.join("; "))
+    })
 }
 
-fn unusable(reason: &'static str) -> IdentityError {
-    IdentityError::Settings { reason }
+fn unusable(reason: impl Into<String>) -> IdentityError {
+    IdentityError::Settings { reason: reason.into() }
 }

@@ -60,6 +60,7 @@ mod tests {
         let entry = |(index, bundle): (usize, &&str)| Entry {
             place: format!("/webhooks/{index}/clientConfig"),
             signs: vec![(format!("/webhooks/{index}/name"), json!("a"))],
+            fields: Vec::new(),
             bytes: bundle.as_bytes().to_vec(),
             bundle: Bundle::read(bundle.as_bytes()),
         };
@@ -69,6 +70,7 @@ mod tests {
             entries: bundles.iter().enumerate().map(entry).collect(),
             mark,
             written: None,
+            stood: None,
             annotated,
             other_manager: None,
         }

@@ -6,7 +6,7 @@ use k8s_openapi::ByteString;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta, Time};
 use kube::api::DynamicObject;
 use rustls_pki_types::CertificateDer;
-use serde_json::Value;
+use serde_json::{Value, json};
 use vestibule_pki::Bundle;
 use vestibule_pki::ring::{CaId, Lineage, Mark, Moment};
 
@@ -32,6 +32,8 @@ pub(super) struct Sight {
     pub(super) mark: Option<Mark>,
     /// When the mark was written, or without one, the object; by the API server's clock.
     pub(super) written: Option<Moment>,
+    /// Since when its entries have been ours alone, and so as we wrote them.
+    pub(super) stood: Option<Moment>,
     /// Whether there are any annotations to add to.
     pub(super) annotated: bool,
     /// Who else last wrote it.
@@ -44,6 +46,8 @@ pub(super) struct Entry {
     pub(super) place: String,
     /// What tells that the place is still the same one: pointers and values.
     pub(super) signs: Vec<(String, Value)>,
+    /// The way to its `caBundle` in `managedFields`.
+    pub(super) fields: Vec<String>,
     /// The `caBundle` as it is.
     pub(super) bytes: Vec<u8>,
     pub(super) bundle: Bundle,
@@ -59,10 +63,12 @@ impl Ours {
         let metadata = &object.metadata;
         let mark = mark(metadata);
         let created = metadata.creation_timestamp.as_ref().and_then(moment);
+        let entries = self.entries(kind, &object.data);
         Sight {
             version: metadata.resource_version.clone().unwrap_or_default(),
             uid: metadata.uid.clone(),
-            entries: self.entries(kind, &object.data),
+            stood: stood(metadata, &entries),
+            entries,
             mark,
             written: if mark.is_some() { marked(metadata) } else { created },
             annotated: metadata.annotations.is_some(),
@@ -75,41 +81,37 @@ impl Ours {
             RegistrationKind::Mutating | RegistrationKind::Validating => {
                 let webhooks = object.get("webhooks").and_then(Value::as_array).into_iter().flatten();
                 let entries = webhooks.enumerate().filter_map(|(index, webhook)| {
+                    let (name, config) = (webhook.get("name")?, webhook.get("clientConfig")?);
                     let place = format!("/webhooks/{index}");
-                    let name = (format!("{place}/name"), webhook.get("name")?.clone());
-                    let mut entry =
-                        self.entry(format!("{place}/clientConfig"), webhook.get("clientConfig")?)?;
-                    entry.signs.insert(0, name);
+                    let key = format!("k:{}", json!({ "name": name }));
+                    let fields = ["f:webhooks", &key, "f:clientConfig"];
+                    let mut entry = self.entry(format!("{place}/clientConfig"), config, &fields)?;
+                    entry.signs.insert(0, (format!("{place}/name"), name.clone()));
                     Some(entry)
                 });
                 entries.collect()
             }
             RegistrationKind::CustomResource => {
-                let place = "/spec/conversion/webhook/clientConfig";
-                object
-                    .pointer(place)
-                    .and_then(|config| self.entry(place.to_owned(), config))
-                    .into_iter()
-                    .collect()
+                let fields = ["f:spec", "f:conversion", "f:webhook", "f:clientConfig"];
+                self.only_entry(object, "/spec/conversion/webhook/clientConfig", &fields)
             }
-            RegistrationKind::ApiService => {
-                let place = "/spec";
-                object
-                    .pointer(place)
-                    .and_then(|spec| self.entry(place.to_owned(), spec))
-                    .into_iter()
-                    .collect()
-            }
+            RegistrationKind::ApiService => self.only_entry(object, "/spec", &["f:spec"]),
         }
     }
 
-    fn entry(&self, place: String, config: &Value) -> Option<Entry> {
+    fn only_entry(&self, object: &Value, place: &str, fields: &[&str]) -> Vec<Entry> {
+        let config = object.pointer(place);
+        config.and_then(|config| self.entry(place.to_owned(), config, fields)).into_iter().collect()
+    }
+
+    fn entry(&self, place: String, config: &Value, fields: &[&str]) -> Option<Entry> {
         let sign = self.sign(&place, config)?;
         let bytes =
             config.get("caBundle").cloned().and_then(|text| serde_json::from_value::<ByteString>(text).ok());
         let bytes = bytes.map(|bytes| bytes.0).unwrap_or_default();
         let bundle = Bundle::read(&bytes);
-        Some(Entry { place, signs: vec![sign], bytes, bundle })
+        let fields = fields.iter().chain(&["f:caBundle"]).map(|field| (*field).to_owned()).collect();
+        Some(Entry { place, signs: vec![sign], fields, bytes, bundle })
     }
 
     fn sign(&self, place: &str, config: &Value) -> Option<(String, Value)> {
@@ -170,14 +172,30 @@ fn mark(metadata: &ObjectMeta) -> Option<Mark> {
 
 /// When our mark last changed: others may write the object as often as they like.
 fn marked(metadata: &ObjectMeta) -> Option<Moment> {
-    let annotation = format!("f:{GENERATION}");
-    let owns = |entry: &&ManagedFieldsEntry| {
-        let fields =
-            entry.fields_v1.as_ref().and_then(|fields| fields.0.get("f:metadata")?.get("f:annotations"));
-        fields.is_some_and(|fields| fields.get(&annotation).is_some())
-    };
-    let entries = metadata.managed_fields.iter().flatten().filter(owns);
+    let entries = metadata.managed_fields.iter().flatten().filter(|entry| owns_field(entry, &mark_fields()));
     entries.filter_map(|entry| moment(entry.time.as_ref()?)).max()
+}
+
+/// A field that others write becomes theirs: what is ours alone is as it was when we last wrote anything.
+fn stood(metadata: &ObjectMeta, entries: &[Entry]) -> Option<Moment> {
+    let ours = mark_fields();
+    let fields = || entries.iter().map(|entry| entry.fields.as_slice()).chain([ours.as_slice()]);
+    let is_us = |entry: &ManagedFieldsEntry| entry.manager.as_deref() == Some(FIELD_MANAGER);
+    let managers = || metadata.managed_fields.iter().flatten();
+    let is_theirs = managers().any(|entry| !is_us(entry) && fields().any(|field| owns_field(entry, field)));
+    let mine: Vec<_> = managers().filter(|entry| is_us(entry)).collect();
+    let all_mine = fields().all(|field| mine.iter().any(|entry| owns_field(entry, field)));
+    let time = mine.iter().filter_map(|entry| moment(entry.time.as_ref()?)).max();
+    time.filter(|_| all_mine && !is_theirs)
+}
+
+fn mark_fields() -> [String; 3] {
+    ["f:metadata", "f:annotations", &format!("f:{GENERATION}")].map(ToOwned::to_owned)
+}
+
+fn owns_field(entry: &ManagedFieldsEntry, field: &[String]) -> bool {
+    let all = entry.fields_v1.as_ref().map(|fields| &fields.0);
+    all.and_then(|all| field.iter().try_fold(all, |fields, key| fields.get(key))).is_some()
 }
 
 /// Who last wrote a `caBundle` besides us, else who last wrote anything.

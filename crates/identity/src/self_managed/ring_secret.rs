@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use vestibule_pki::ring::Ring;
+use vestibule_pki::ring::{Request, Ring};
 use zeroize::Zeroizing;
 
 use crate::NamespacedName;
@@ -71,8 +71,10 @@ impl RingSecret {
     /// What is asked for: rotation, revocation.
     pub(super) fn requests(&self) -> (u64, u64) {
         let annotations = self.object.metadata.annotations.as_ref();
-        let asked =
-            |key| annotations.and_then(|annotations| annotations.get(key)).map_or(0, |value| digest(value));
+        let asked = |key| {
+            let value = annotations.and_then(|annotations| annotations.get(key));
+            Request::digest(value.map(String::as_str))
+        };
         (asked(ROTATE), asked(REVOKE))
     }
 }
@@ -84,12 +86,6 @@ fn is_ours(field: &str) -> bool {
         || named("ca-", ".crt")
         || named("ca-", ".key")
         || named("cross-", ".crt")
-}
-
-/// Tells values apart (FNV-1a); never 0, which means that nothing is asked.
-fn digest(value: &str) -> u64 {
-    let mix = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    value.bytes().fold(0xcbf2_9ce4_8422_2325, mix).max(1)
 }
 
 #[cfg(test)]
@@ -139,7 +135,6 @@ mod tests {
         };
         assert_eq!(asked("a"), asked("a"));
         assert_ne!(asked("a").0, asked("b").0);
-        assert_ne!(asked("").0, 0);
         assert_eq!(asked("a").1, 0);
     }
 }

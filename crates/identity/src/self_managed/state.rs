@@ -51,6 +51,9 @@ pub(super) struct State {
     writing: Backoff,
     /// A change that waits for its random moment.
     planned: Option<(Change, Instant)>,
+    /// When the ring was last read, by a clock that nobody sets.
+    read: Option<Instant>,
+    signing: Backoff,
     /// When a handshake may try to renew an overdue leaf again.
     handshake: Option<Instant>,
     pub(super) tales: Vec<Tale>,
@@ -94,6 +97,8 @@ impl State {
             reading: Backoff::default(),
             writing: Backoff::default(),
             planned: None,
+            read: None,
+            signing: Backoff::default(),
             handshake: None,
             tales: Vec::new(),
         }
@@ -101,7 +106,7 @@ impl State {
 
     /// The first thing that can be done now; [`None`] if nothing can before something happens or time passes.
     pub(super) fn decide(&mut self, now: Moment, at: Instant) -> Option<Deed> {
-        if self.must_read(now) && self.reading.allows(at) {
+        if self.must_read(now, at) && self.reading.allows(at) {
             return Some(Deed::ReadRing);
         }
         let outdated = |watched: &Watched| watched.outdated && watched.reading.allows(at);
@@ -109,7 +114,7 @@ impl State {
             return Some(Deed::ReadConfiguration(position));
         }
         for (seen, watched) in self.seen.configurations.iter_mut().zip(&self.registrations) {
-            seen.denied &= !watched.writing.allows(at);
+            seen.denied &= !(watched.writing.allows(at) && watched.reading.allows(at));
         }
         let actions = step(self.ring.as_ref()?, &self.seen, now, &self.settings.policy);
         actions.into_iter().find_map(|action| self.attempt(action, now, at))
@@ -140,13 +145,15 @@ impl State {
     }
 
     /// Rule S3's lease is renewed well before its end; and what a watch told of is read.
-    fn must_read(&self, now: Moment) -> bool {
+    fn must_read(&self, now: Moment, at: Instant) -> bool {
         const SELDOM: Duration = Duration::from_secs(10 * 60);
         let period = (self.settings.policy.leaf_life / 10).clamp(Duration::from_secs(1), SELDOM);
         let now = self.corrected(now);
         self.ring.is_none()
             || self.is_stale
             || self.seen.confirmed.is_none_or(|confirmed| now.since(confirmed) >= period)
+            // Where the clock was set back.
+            || self.read.is_none_or(|read| at.saturating_duration_since(read) >= period)
     }
 
     /// What is planned waits a random moment, so that not every replica tries.
@@ -189,16 +196,9 @@ impl State {
             }
             News::Configuration { position, listed, object } => {
                 let by = if listed { By::Read } else { By::Event };
-                let Some(watched) = self.registrations.get_mut(position) else { return };
                 let is_news = match object {
                     watches::Change::Is(object) => self.take(position, &object, by, now),
-                    watches::Change::Gone(version) => {
-                        let is_news = watched.take_absence(version);
-                        if is_news {
-                            self.see(position, now);
-                        }
-                        is_news
-                    }
+                    watches::Change::Gone(version) => self.take_absence(position, version, now),
                 };
                 if is_news && let Some(watched) = self.registrations.get_mut(position) {
                     watched.reading.stirred();
@@ -220,6 +220,20 @@ impl State {
         true
     }
 
+    fn take_absence(&mut self, position: usize, version: Option<String>, now: Moment) -> bool {
+        let Some(watched) = self.registrations.get_mut(position) else { return false };
+        if watched.sight.is_some() && version.is_none() {
+            // A list does not say how old it is.
+            watched.outdated = true;
+            return true;
+        }
+        let is_news = watched.take_absence(version);
+        if is_news {
+            self.see(position, now);
+        }
+        is_news
+    }
+
     fn see(&mut self, position: usize, now: Moment) {
         let corrected = self.corrected(now);
         let Some(watched) = self.registrations.get(position) else { return };
@@ -232,7 +246,11 @@ impl State {
             changed: watched.changed(corrected).map(|changed| changed.min(corrected)),
             untidy: sight.is_some_and(super::registration::Sight::is_untidy),
         };
+        let stood = sight.and_then(|sight| sight.stood);
         self.seen.configuration_seen(position, seen, now, &self.settings.policy);
+        if let Some(since) = stood {
+            self.seen.configuration_stood(position, since);
+        }
     }
 
     /// A configuration without entries of ours holds the bundle that its mark names.
@@ -259,8 +277,16 @@ impl State {
                 Some("NewerSchema"),
                 format!("the ring in Secret {} was written by a newer version: it is only read", self.secret_name),
             ),
+            Blocked::ForeignLimit(count) => self.trouble(
+                Some("ForeignLimit"),
+                format!(
+                    "configurations hold {count} more unknown CAs than the ring in Secret {} takes: they are trusted no \
+                     longer",
+                    self.secret_name
+                ),
+            ),
             // Told when it was refused; and a rotation that waits is no trouble.
-            _ => {}
+            Blocked::Denied(_) | Blocked::Hold(_) | _ => {}
         }
     }
 }

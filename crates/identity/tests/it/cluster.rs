@@ -2,6 +2,7 @@
 
 mod bundles;
 mod fixture;
+mod listener;
 mod rights;
 mod ring;
 mod start;

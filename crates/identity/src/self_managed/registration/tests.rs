@@ -124,3 +124,28 @@ fn a_mark_changed_when_its_owner_wrote_it() {
     let unmarked = see(RegistrationKind::Mutating, &unmarked);
     assert_eq!((unmarked.mark, unmarked.written), (None, Some(Moment(1_767_225_600))));
 }
+
+#[test]
+fn what_is_ours_alone_stood_since_we_wrote_it() {
+    let mark = json!({ "f:annotations": { format!("f:{GENERATION}"): {} } });
+    let bundle = |name: &str| {
+        let key = format!("k:{}", json!({ "name": name }));
+        json!({ key: { "f:clientConfig": { "f:caBundle": {} } } })
+    };
+    let look = |ours: Value, theirs: Value| {
+        let mut object = managed(json!([
+            { "manager": FIELD_MANAGER, "operation": "Update", "time": "2026-01-02T00:00:00Z", "fieldsV1": ours },
+            { "manager": "argo", "operation": "Update", "time": "2026-01-03T00:00:00Z", "fieldsV1": theirs },
+        ]));
+        object["webhooks"] = json!([
+            { "name": "a", "clientConfig": service("demo", "hooks") },
+            { "name": "b", "clientConfig": service("demo", "other") },
+        ]);
+        see(RegistrationKind::Mutating, &object).stood
+    };
+    let ours = json!({ "f:metadata": mark, "f:webhooks": bundle("a") });
+    assert_eq!(look(ours.clone(), json!({ "f:webhooks": bundle("b") })), Some(Moment(1_767_312_000)));
+    assert_eq!(look(ours.clone(), json!({ "f:webhooks": bundle("a") })), None, "theirs too");
+    assert_eq!(look(ours, json!({ "f:metadata": mark })), None);
+    assert_eq!(look(json!({ "f:metadata": mark }), json!({})), None, "nobody's");
+}

@@ -23,10 +23,14 @@ impl State {
     pub(in crate::self_managed) fn ring_answered(&mut self, answer: Answer, now: Moment, at: Instant) {
         match self.dated(answer, now) {
             Ok(object) => match RingSecret::read(&object) {
-                Some((secret, fields)) => self.ring_found(secret, &fields, now),
+                Some((secret, fields)) => {
+                    self.read = Some(at);
+                    self.ring_found(secret, &fields, now);
+                }
                 None => self.ring_not_read(&Trouble::unreadable(), at),
             },
             Err(trouble) if trouble.kind == TroubleKind::NotFound => {
+                self.read = Some(at);
                 self.ring_found(RingSecret::absent(&self.secret_name), &Fields::new(), now);
             }
             Err(trouble) => self.ring_not_read(&trouble, at),
@@ -185,19 +189,23 @@ impl State {
                 watched.reading.clear();
                 self.take(position, &object, By::Read, now);
             }
-            // What may not be read may hold anything, and cannot be helped: as if it were not there.
-            Err(trouble) if matches!(trouble.kind, TroubleKind::NotFound | TroubleKind::Forbidden) => {
+            Err(trouble) if trouble.kind == TroubleKind::NotFound => {
                 watched.take_absence(None);
-                if trouble.kind == TroubleKind::Forbidden {
-                    let text = format!("{} cannot be read: {}", watched.name, trouble.text);
-                    self.failed_at(position, Some("RegistrationDenied"), text);
-                }
                 self.see(position, now);
             }
             Err(trouble) => {
-                watched.reading.failed(at);
+                let reason = if trouble.kind == TroubleKind::Forbidden {
+                    watched.reading.refused(at);
+                    if let Some(seen) = self.seen.configurations.get_mut(position) {
+                        seen.denied = true;
+                    }
+                    Some("RegistrationDenied")
+                } else {
+                    watched.reading.failed(at);
+                    None
+                };
                 let text = format!("{} cannot be read: {}", watched.name, trouble.text);
-                self.failed_at(position, None, text);
+                self.failed_at(position, reason, text);
             }
         }
     }

@@ -14,7 +14,7 @@ use crate::self_managed::state::standing::system_time;
 impl State {
     /// Signs the leaf that `step` asks for. The key is made anew and never leaves memory.
     pub(super) fn sign(&mut self, leaf: LeafFacts, now: Moment, at: Instant) -> Option<Arc<Leaf>> {
-        if self.handshake.is_some_and(|next| at < next) {
+        if !self.signing.allows(at) {
             return None;
         }
         let now = self.corrected(now);
@@ -33,7 +33,7 @@ impl State {
         }
         match ring.sign(&leaf, &names, now) {
             Ok(signed) => {
-                self.handshake = None;
+                self.signing.clear();
                 self.issuer = ring.certificate(leaf.issuer).cloned();
                 let until = system_time(leaf.not_after);
                 self.tell(
@@ -45,7 +45,7 @@ impl State {
                 Some(Arc::new(signed))
             }
             Err(error) => {
-                self.handshake = Some(at + Duration::from_secs(1));
+                self.signing.failed(at);
                 self.failed(None, format!("no certificate can be signed: {error}"));
                 None
             }
@@ -57,18 +57,13 @@ impl State {
         if self.handshake.is_some_and(|next| at < next) {
             return None;
         }
+        self.handshake = Some(at + Duration::from_secs(1));
         let actions = step(self.ring.as_ref()?, &self.seen, now, &self.settings.policy);
         let leaf = actions.into_iter().find_map(|action| match action {
             Action::SignLeaf(leaf) => Some(leaf),
             _ => None,
         });
-        match leaf {
-            Some(leaf) => self.sign(leaf, now, at),
-            None => {
-                self.handshake = Some(at + Duration::from_secs(1));
-                None
-            }
-        }
+        leaf.and_then(|leaf| self.sign(leaf, now, at))
     }
 
     /// How long the task has from now on to renew the leaf before a handshake does.

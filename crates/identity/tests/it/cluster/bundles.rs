@@ -1,1 +1,105 @@
-//! To come.
+//! `caBundle`s that others overwrite.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use vestibule_identity::{Happening, Identity, Local, SelfManaged};
+use vestibule_testenv as testenv;
+
+use super::fixture::{Fixture, assert_accepted, bundles, fleeting, until};
+use super::listener::Listener;
+
+#[tokio::test]
+async fn a_bundle_that_others_spoil_is_repaired_within_a_second_and_nothing_else_is_touched() {
+    let Some(env) = testenv::shared_or_skip().await else { return };
+    let fixture = Fixture::new(&env).await;
+    let listener = Listener::new();
+    let mut settings = fixture.settings();
+    settings.observer = Some(listener.clone());
+    let replica = SelfManaged::start(fixture.admin.clone(), settings).unwrap();
+    replica.ready().await;
+    let good = fixture.bundles().await;
+    let stranger =
+        Local::in_memory(&["localhost"], std::time::SystemTime::now()).unwrap().ca_bundle().unwrap();
+    let before = without_ours(&fixture).await;
+
+    let (first, rest) = good[1].split_at(good[1].find("-----END").unwrap());
+    let joined =
+        format!("{first}{}", rest.replacen("-----END CERTIFICATE-----\n", "-----END CERTIFICATE-----", 1));
+    let commented = format!("# by hand\n{}", good[1]);
+    for spoilt in [b"".as_slice(), b"\n", stranger.as_bytes(), joined.as_bytes(), commented.as_bytes()] {
+        fixture.tamper(1, spoilt).await;
+        let took = until("the bundle is repaired", 5, async || fixture.bundles().await == good).await;
+        assert!(took < Duration::from_secs(1), "{took:?}");
+    }
+    assert_eq!(without_ours(&fixture).await, before);
+    let repair = |happening: &Happening| matches!(happening, Happening::BundleWritten { repaired_from: Some(manager), .. } if manager == "stranger");
+    until("five repairs are told", 2, async || {
+        listener.heard().iter().filter(|happening| repair(happening)).count() == 5
+    })
+    .await;
+    assert_accepted(&replica, &good[1], &fixture.namespace);
+}
+
+/// The configuration without what is ours, and without what every write changes.
+async fn without_ours(fixture: &Fixture) -> Value {
+    let mut object = serde_json::to_value(fixture.configuration().await).unwrap();
+    for entry in object["webhooks"].as_array_mut().unwrap().iter_mut().skip(1) {
+        entry["clientConfig"].as_object_mut().unwrap().remove("caBundle");
+    }
+    let metadata = object["metadata"].as_object_mut().unwrap();
+    for field in ["generation", "managedFields", "resourceVersion"] {
+        metadata.remove(field);
+    }
+    object
+}
+
+#[tokio::test]
+async fn leaves_are_renewed_without_a_write() {
+    let Some(env) = testenv::shared_or_skip().await else { return };
+    let fixture = Fixture::with(&env, fleeting()).await;
+    let replica = fixture.ready().await;
+    let versions = async || {
+        let configuration = fixture.configuration().await.metadata.resource_version;
+        (fixture.secret().await.metadata.resource_version, configuration)
+    };
+    // Next is held two seconds after it was published: the last write before the next rotation.
+    until("next is held", 10, async || {
+        let secret = fixture.secret().await;
+        let description = secret.data.unwrap()["ring.json"].0.clone();
+        String::from_utf8(description).unwrap().matches("\"held\"").count() == 2
+    })
+    .await;
+    let before = versions().await;
+    for _ in 0..2 {
+        let leaf = replica.present().unwrap();
+        until("another leaf", 10, async || !std::sync::Arc::ptr_eq(&leaf, &replica.present().unwrap())).await;
+    }
+    assert_eq!(versions().await, before);
+    assert_accepted(&replica, &fixture.bundles().await[1], &fixture.namespace);
+}
+
+#[tokio::test]
+async fn the_owners_next_apply_meets_no_conflict_and_leaves_the_bundle() {
+    use kube::api::{Patch, PatchParams};
+    let Some(env) = testenv::shared_or_skip().await else { return };
+    let mut fixture = Fixture::new(&env).await;
+    // Installed by server-side apply.
+    fixture.configurations().delete(&fixture.registration.name, &Default::default()).await.unwrap();
+    fixture.registration = format!("mutating/{}-applied", fixture.namespace).parse().unwrap();
+    let params = PatchParams::apply("helm");
+    let mut manifest = fixture.manifest();
+    let name = fixture.registration.name.clone();
+    fixture.configurations().patch(&name, &params, &Patch::Apply(&manifest)).await.unwrap();
+    let _replica = fixture.ready().await;
+    let good = fixture.bundles().await;
+
+    // The next version renames a hook and drops another.
+    manifest["webhooks"].as_array_mut().unwrap().remove(2);
+    manifest["webhooks"][1]["name"] = json!("renamed.example.dev");
+    let applied = fixture.configurations().patch(&name, &params, &Patch::Apply(&manifest)).await.unwrap();
+    assert_eq!(bundles(&applied).len(), 2, "the entry's owner may drop it");
+    until("the renamed entry holds the bundle", 2, async || fixture.bundles().await[1] == good[1]).await;
+    let again = fixture.configurations().patch(&name, &params, &Patch::Apply(&manifest)).await.unwrap();
+    assert_eq!(bundles(&again)[1], good[1], "an apply that says nothing of the bundle leaves it");
+}

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::{Patch, PatchParams, PostParams};
+use k8s_openapi::api::events::v1::Event;
+use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use vestibule_identity::{Identity, NamespacedName, RegistrationName, SelfManaged, Settings};
@@ -18,6 +19,17 @@ pub(crate) fn policy() -> Policy {
     let mut policy = Policy::default();
     policy.hold_cold = Duration::from_secs(2);
     policy.hold = Duration::from_secs(2);
+    policy.recheck = Duration::from_secs(1);
+    policy
+}
+
+/// A rotation is over within a quarter of a minute, and a leaf is renewed every four seconds.
+pub(crate) fn fleeting() -> Policy {
+    let mut policy = policy();
+    policy.leaf_life = Duration::from_secs(6);
+    policy.skew = Duration::from_secs(1);
+    policy.authority_life = Duration::from_secs(600);
+    policy.switch_wait = Duration::from_secs(1);
     policy
 }
 
@@ -31,10 +43,14 @@ pub(crate) struct Fixture {
 
 impl Fixture {
     pub(crate) async fn new(env: &Session) -> Self {
+        Self::with(env, policy()).await
+    }
+
+    pub(crate) async fn with(env: &Session, policy: Policy) -> Self {
         let namespace = env.namespace(&[]).await.unwrap().name().to_owned();
         let admin = env.admin().unwrap();
         let registration = format!("mutating/{namespace}-hooks").parse().unwrap();
-        let fixture = Self { admin, namespace, registration, policy: policy() };
+        let fixture = Self { admin, namespace, registration, policy };
         fixture.register().await;
         fixture
     }
@@ -124,6 +140,22 @@ impl Fixture {
                 outcome => break drop(outcome.unwrap()),
             }
         }
+    }
+
+    pub(crate) async fn event_note(&self, reason: &str, namespace: &str) -> Option<String> {
+        let events: Api<Event> = Api::namespaced(self.admin.clone(), namespace);
+        let about = [self.registration.name.as_str(), "hooks-ring"];
+        let events = events.list(&ListParams::default()).await.unwrap();
+        let mut events = events.items.into_iter().filter(|event| event.reason.as_deref() == Some(reason));
+        let event = events.find(|event| {
+            let regarding = event.regarding.as_ref().and_then(|object| object.name.as_deref());
+            regarding.is_some_and(|name| about.contains(&name))
+        });
+        event.map(|event| event.note.unwrap_or_default())
+    }
+
+    pub(crate) async fn has_event(&self, reason: &str, namespace: &str) -> bool {
+        self.event_note(reason, namespace).await.is_some()
     }
 
     pub(crate) async fn annotate_secret(&self, key: &str, value: &str) {

@@ -1,1 +1,118 @@
-//! To come.
+//! The least that it may do, and what happens with less.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
+use kube::api::PostParams;
+use kube::{Api, Client};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use vestibule_identity::{Identity, SelfManaged};
+use vestibule_testenv::{self as testenv, Session};
+
+use super::fixture::{Fixture, fleeting, until, within};
+
+/// A client with exactly the rights that are documented; `create` decides about the one that may be left out.
+async fn least(env: &Session, fixture: &Fixture, create: bool) -> Client {
+    let namespace = &fixture.namespace;
+    let client = env.service_account(namespace, "hooks").await.unwrap();
+    let events =
+        json!({ "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"] });
+    let secret = json!({
+        "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["hooks-ring"],
+        "verbs": ["get", "list", "watch", "update", "patch"],
+    });
+    let mut rules = vec![secret, events.clone()];
+    if create {
+        rules.push(json!({ "apiGroups": [""], "resources": ["secrets"], "verbs": ["create"] }));
+    }
+    let subject = json!([{ "kind": "ServiceAccount", "name": "hooks", "namespace": namespace }]);
+    let reference = |kind: &str, name: &str| json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name });
+    for (place, name, rules) in
+        [(namespace.as_str(), "hooks", json!(rules)), ("default", namespace, json!([events]))]
+    {
+        let (roles, bindings) = (
+            Api::<Role>::namespaced(fixture.admin.clone(), place),
+            Api::<RoleBinding>::namespaced(fixture.admin.clone(), place),
+        );
+        make(&roles, json!({ "metadata": { "name": name }, "rules": rules })).await;
+        let binding =
+            json!({ "metadata": { "name": name }, "roleRef": reference("Role", name), "subjects": subject });
+        make(&bindings, binding).await;
+    }
+    let rule = json!({
+        "apiGroups": ["admissionregistration.k8s.io"], "resources": ["mutatingwebhookconfigurations"],
+        "resourceNames": [fixture.registration.name], "verbs": ["get", "list", "watch", "patch"],
+    });
+    let roles = Api::<ClusterRole>::all(fixture.admin.clone());
+    make(&roles, json!({ "metadata": { "name": namespace }, "rules": [rule] })).await;
+    let bindings = Api::<ClusterRoleBinding>::all(fixture.admin.clone());
+    let binding = json!({ "metadata": { "name": namespace }, "roleRef": reference("ClusterRole", namespace), "subjects": subject });
+    make(&bindings, binding).await;
+    client
+}
+
+async fn make<K>(api: &Api<K>, object: Value)
+where
+    K: kube::Resource + Clone + serde::Serialize + DeserializeOwned + std::fmt::Debug,
+{
+    let object: K = serde_json::from_value(object).unwrap();
+    api.create(&PostParams::default(), &object).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_documented_rights_are_enough_for_everything() {
+    let Some(env) = testenv::shared_or_skip().await else { return };
+    let fixture = Fixture::with(&env, fleeting()).await;
+    let client = least(&env, &fixture, true).await;
+    let replica = SelfManaged::start(client, fixture.settings()).unwrap();
+    within(10, &replica).await;
+    let good = fixture.bundles().await;
+
+    fixture.tamper(1, b"\n").await;
+    until("the bundle is repaired", 2, async || fixture.bundles().await == good).await;
+    until("an Event names the other", 5, async || fixture.has_event("BundleRepaired", "default").await).await;
+    fixture.annotate_secret("vestibule.dev/rotate", "1").await;
+    until("a rotation began", 10, async || fixture.has_event("RingPromoted", &fixture.namespace).await).await;
+    fixture.secrets().delete("hooks-ring", &Default::default()).await.unwrap();
+    until("the Secret is back", 2, async || fixture.secrets().get_opt("hooks-ring").await.unwrap().is_some())
+        .await;
+}
+
+#[tokio::test]
+async fn without_the_right_to_create_it_waits_for_the_secret_and_fills_it() {
+    let Some(env) = testenv::shared_or_skip().await else { return };
+    let fixture = Fixture::new(&env).await;
+    let client = least(&env, &fixture, false).await;
+    let replica = SelfManaged::start(client, fixture.settings()).unwrap();
+    until("an Event names the command", 5, async || {
+        let note = fixture.event_note("RingNotWritten", &fixture.namespace).await;
+        note.is_some_and(|note| {
+            note.contains(&format!("kubectl create secret generic hooks-ring -n {}", fixture.namespace))
+        })
+    })
+    .await;
+    assert_eq!(
+        replica.status().waiting_for,
+        Some(format!("the ring Secret {}/hooks-ring", fixture.namespace))
+    );
+
+    let secret: Secret = serde_json::from_value(json!({ "metadata": { "name": "hooks-ring" } })).unwrap();
+    fixture.secrets().create(&PostParams::default(), &secret).await.unwrap();
+    let filled = until("the ring is there", 5, async || fixture.secret().await.data.is_some()).await;
+    assert!(filled < Duration::from_secs(2), "{filled:?}");
+    within(7, &replica).await;
+}
+
+#[tokio::test]
+async fn one_configuration_that_may_not_be_written_does_not_stop_the_others() {
+    let Some(env) = testenv::shared_or_skip().await else { return };
+    let fixture = Fixture::new(&env).await;
+    let client = least(&env, &fixture, true).await;
+    let mut settings = fixture.settings();
+    settings.registrations.insert(0, "validating/not-ours-to-see".parse().unwrap());
+    let replica = SelfManaged::start(client, settings).unwrap();
+    until("the other holds a bundle", 5, async || !fixture.bundles().await[1].is_empty()).await;
+    assert!(replica.status().waiting_for.is_some());
+}
