@@ -11,6 +11,7 @@ mod keys;
 mod length;
 mod licences;
 mod metadata;
+mod model;
 mod test;
 mod walls;
 
@@ -36,6 +37,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
         Some(Task::Check { only }) => check::run(only),
         Some(Task::Walls) => walls::run(),
         Some(Task::Controlplane) => controlplane::find_or_build(),
+        Some(Task::Model { larger, traces, write }) => model::run(*larger, *traces, *write),
         Some(Task::Keys { check: false, from }) => keys::write(from.as_deref()),
         Some(Task::Keys { check: true, from }) => keys::compare(from.as_deref()),
     }
@@ -67,6 +69,18 @@ enum Task {
     Walls,
     /// Find the real etcd and kube-apiserver, or build them into the cache (needs Go)
     Controlplane,
+    /// Walk every order of events around the CA ring, and find the damage when a rule is off
+    Model {
+        /// Walk larger clusters as well: some minutes, some gigabytes
+        #[arg(long)]
+        larger: bool,
+        /// Print each counterexample step by step instead of the page
+        #[arg(long, conflicts_with = "write")]
+        traces: bool,
+        /// Write the page into docs/explanation
+        #[arg(long)]
+        write: bool,
+    },
     /// Write the table of list keys from the real API server's OpenAPI documents
     Keys {
         /// Only compare the table with what the API server says now

@@ -2,35 +2,50 @@
 
 use vestibule_pki::ring::{Action, Change, Facts, Policy, RingFacts, Rule, Seen, step};
 
-use crate::{Published, Replica, World};
+use crate::{Guard, Published, Replica, Scenario, World};
 
-impl World {
+impl Scenario {
     /// The first thing that a replica can do now.
-    pub(crate) fn intention(&self, replica: &Replica, policy: &Policy) -> Option<Action> {
+    pub(crate) fn intention(&self, world: &World, replica: &Replica) -> Option<Action> {
         let (_, ring) = replica.ring.as_ref().filter(|_| replica.up)?;
-        let actions = step(ring, &replica.seen, replica.clock(self.now), policy);
+        let clock = replica.clock(world.now);
+        let actions = if self.off.is_empty() {
+            step(ring, &replica.seen, clock, &self.policy)
+        } else {
+            let mut ring = ring.clone();
+            self.off.iter().for_each(|guard| guard.blinds(&mut ring));
+            let mut actions = step(&ring, &replica.seen, clock, &self.policy);
+            actions.iter_mut().for_each(|action| self.off.iter().for_each(|guard| guard.spoils(action)));
+            actions
+        };
         let local = |action: &Action| matches!(action, Action::SignLeaf(_) | Action::DropLeaf);
         actions.into_iter().find(|action| if replica.cut { local(action) } else { !action.is_report() })
     }
 
     /// [`None`] if nothing changes.
-    pub(crate) fn act(&mut self, at: usize, policy: &Policy) -> Option<()> {
-        let action = self.intention(self.replicas.get(at)?, policy)?;
+    pub(crate) fn act(&self, world: &mut World, at: usize) -> Option<()> {
+        let action = self.intention(world, world.replicas.get(at)?)?;
+        let policy = &self.policy;
         match action {
-            Action::ReadRing => self.read(at, policy)?,
-            Action::ReadConfiguration(object) => self.see(at, object, policy)?,
-            Action::WriteRing(change) => self.write_ring(at, &change, policy)?,
-            Action::PublishBundle(object) => self.publish(at, object, policy)?,
+            Action::ReadRing => world.read(at, policy)?,
+            Action::ReadConfiguration(object) if self.off.contains(&Guard::LastLook) => {
+                world.pretend_to_see(at, object, self)?;
+            }
+            Action::ReadConfiguration(object) => world.see(at, object, self)?,
+            Action::WriteRing(change) => world.write_ring(at, &change, self)?,
+            Action::PublishBundle(object) => world.publish(at, object, self)?,
             Action::SignLeaf(leaf) => {
-                let replica = self.replicas.get_mut(at)?;
+                let replica = world.replicas.get_mut(at)?;
                 (replica.seen.leaf, replica.served) = (Some(leaf), true);
             }
-            Action::DropLeaf => self.replicas.get_mut(at)?.seen.leaf = None,
+            Action::DropLeaf => world.replicas.get_mut(at)?.seen.leaf = None,
             Action::Report(_) => return None,
         }
         Some(())
     }
+}
 
+impl World {
     pub(crate) fn read(&mut self, at: usize, policy: &Policy) -> Option<()> {
         let replica = self.replicas.get_mut(at)?;
         let clock = replica.clock(self.now);
@@ -39,7 +54,7 @@ impl World {
         Some(())
     }
 
-    pub(crate) fn see(&mut self, at: usize, object: usize, policy: &Policy) -> Option<()> {
+    pub(crate) fn see(&mut self, at: usize, object: usize, scenario: &Scenario) -> Option<()> {
         let (replica, found) = (self.replicas.get_mut(at)?, self.objects.get(object)?);
         let (clock, newest) = (replica.clock(self.now), found.newest()?);
         // A watch tells every event; whoever jumps must say so.
@@ -47,13 +62,31 @@ impl World {
             replica.seen.configuration_missed(object);
         }
         let (mark, changed) = (newest.mark, Some(newest.changed));
-        let what = Seen { bundle: &newest.bundle, mark, changed, untidy: false };
-        replica.seen.configuration_seen(object, what, clock, policy);
+        let what = Seen {
+            bundle: &newest.bundle,
+            mark,
+            changed,
+            untidy: newest.untidy && !scenario.off.contains(&Guard::Tidiness),
+        };
+        replica.seen.configuration_seen(object, what, clock, &scenario.policy);
         *replica.versions.get_mut(object)? = found.version;
         Some(())
     }
 
-    fn write_ring(&mut self, at: usize, change: &Change, policy: &Policy) -> Option<()> {
+    /// A last look at what was seen this second already is left out.
+    fn pretend_to_see(&mut self, at: usize, object: usize, scenario: &Scenario) -> Option<()> {
+        let replica = self.replicas.get_mut(at)?;
+        let now = replica.seen.corrected(replica.clock(self.now), &scenario.policy);
+        let seen = replica.seen.configurations.get_mut(object)?;
+        if seen.read < now {
+            return self.see(at, object, scenario);
+        }
+        seen.ring_read_since = false;
+        Some(())
+    }
+
+    fn write_ring(&mut self, at: usize, change: &Change, scenario: &Scenario) -> Option<()> {
+        let policy = &scenario.policy;
         let replica = self.replicas.get_mut(at)?;
         let (version, ring) = replica.ring.clone()?;
         if policy.enforces(Rule::W1) && version != self.version {
@@ -61,8 +94,14 @@ impl World {
         }
         let clock = replica.clock(self.now);
         let corrected = replica.seen.corrected(clock, policy);
-        let facts = change.apply(ring.facts(), corrected, policy, &mut self.names)?;
+        let mut facts = change.apply(ring.facts(), corrected, policy, &mut self.names)?;
+        if scenario.off.contains(&Guard::Memorial) {
+            facts.revoked.clear();
+        }
         self.disorder |= self.ring.facts().is_some_and(|stored| disorders(stored, &facts));
+        if *change == Change::Revoke {
+            self.replaced.clone_from(&self.revoked);
+        }
         if matches!(change, Change::Restore { .. }) {
             replica.seen.restored = Some(corrected);
         }
@@ -73,18 +112,18 @@ impl World {
         Some(())
     }
 
-    fn publish(&mut self, at: usize, object: usize, policy: &Policy) -> Option<()> {
+    fn publish(&mut self, at: usize, object: usize, scenario: &Scenario) -> Option<()> {
         let (replica, found) = (self.replicas.get_mut(at)?, self.objects.get_mut(object)?);
         if found.denied {
             replica.seen.configurations.get_mut(object)?.denied = true;
             return Some(());
         }
-        if !policy.enforces(Rule::W2) || replica.versions.get(object) == Some(&found.version) {
+        if !scenario.policy.enforces(Rule::W2) || replica.versions.get(object) == Some(&found.version) {
             let (_, ring) = replica.ring.as_ref()?;
             let published = Published::of(ring.facts()?, self.now, found.newest());
             found.push(published);
         }
-        self.see(at, object, policy)
+        self.see(at, object, scenario)
     }
 }
 

@@ -13,6 +13,8 @@ pub enum Fault {
     Crash(usize),
     /// A replica is cut off from the API; it still serves.
     Cut(usize),
+    /// A replica's watches of configurations tell it nothing any more; whatever it asks for it gets.
+    Deafen(usize),
     /// The Secret is deleted.
     Delete,
     /// The Secret is overwritten with rubbish.
@@ -25,6 +27,8 @@ pub enum Fault {
     Empty(usize),
     /// A stranger puts a CA of its own.
     Stranger(usize),
+    /// A stranger adds something to a bundle that is no certificate, or changes one entry of several.
+    Untidy(usize),
     /// Somebody applies what the configuration held when it all began.
     Revert(usize),
     /// A configuration refuses our writes from now on.
@@ -36,12 +40,14 @@ pub enum Fault {
 }
 
 /// How many faults of each kind may still come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Faults {
     /// [`Fault::Crash`]
     pub crash: u8,
     /// [`Fault::Cut`]
     pub cut: u8,
+    /// [`Fault::Deafen`]
+    pub deafen: u8,
     /// [`Fault::Delete`]
     pub delete: u8,
     /// [`Fault::Corrupt`]
@@ -54,6 +60,8 @@ pub struct Faults {
     pub empty: u8,
     /// [`Fault::Stranger`]
     pub stranger: u8,
+    /// [`Fault::Untidy`]
+    pub untidy: u8,
     /// [`Fault::Revert`]
     pub revert: u8,
     /// [`Fault::Deny`]
@@ -68,14 +76,15 @@ impl World {
     pub(crate) fn possible_faults(&self) -> impl Iterator<Item = Fault> {
         let replicas = self.replicas.iter().enumerate();
         let up: Vec<_> = replicas.clone().filter(|(_, replica)| replica.up).map(|(at, _)| at).collect();
-        let near = replicas.filter(|(_, replica)| replica.up && !replica.cut).map(|(at, _)| at);
-        let objects = 0..self.objects.len();
-        let mut faults: Vec<_> = up.into_iter().map(Fault::Crash).chain(near.map(Fault::Cut)).collect();
-        for at in objects {
-            faults.extend([Fault::Empty(at), Fault::Stranger(at), Fault::Revert(at), Fault::Deny(at)]);
+        let near = replicas.filter(|(_, replica)| replica.up && !replica.cut && !replica.deaf);
+        let mut faults: Vec<_> = up.into_iter().map(Fault::Crash).collect();
+        faults.extend(near.flat_map(|(at, _)| [Fault::Cut(at), Fault::Deafen(at)]));
+        for at in 0..self.objects.len() {
+            faults.extend([Fault::Empty(at), Fault::Stranger(at), Fault::Untidy(at), Fault::Revert(at)]);
+            faults.push(Fault::Deny(at));
         }
-        faults.extend([Fault::Delete, Fault::Corrupt, Fault::Rollback, Fault::Backup, Fault::Rotate]);
-        faults.push(Fault::Revoke);
+        faults.extend([Fault::Delete, Fault::Corrupt, Fault::Rollback, Fault::Backup]);
+        faults.extend([Fault::Rotate, Fault::Revoke]);
         let mut left = self.faults;
         faults.into_iter().filter(move |fault| *left.count(*fault) > 0)
     }
@@ -86,14 +95,17 @@ impl World {
         match fault {
             Fault::Crash(at) => self.replicas.get_mut(at)?.up = false,
             Fault::Cut(at) => self.replicas.get_mut(at)?.cut = true,
+            Fault::Deafen(at) => self.replicas.get_mut(at)?.deaf = true,
             Fault::Delete => self.replace_ring(RingFacts::Absent)?,
             Fault::Corrupt => self.replace_ring(RingFacts::Unreadable)?,
             Fault::Rollback => self.replace_ring(self.backup.clone())?,
+            Fault::Backup if self.backup == self.ring => return None,
             Fault::Backup => self.backup = self.ring.clone(),
             Fault::Empty(at) => self.reset(at, |published| published.bundle.clear())?,
             Fault::Stranger(at) => {
                 self.reset(at, |published| published.bundle = BTreeSet::from([CaId(999)]))?;
             }
+            Fault::Untidy(at) => self.reset(at, |published| published.untidy = true)?,
             Fault::Revert(at) => self.reset(at, |published| {
                 (published.bundle, published.mark) = (first.bundle.clone(), first.mark);
             })?,
@@ -137,16 +149,58 @@ impl World {
 }
 
 impl Faults {
-    fn count(&mut self, fault: Fault) -> &mut u8 {
+    /// None at all.
+    pub const NONE: Self = Self {
+        crash: 0,
+        cut: 0,
+        deafen: 0,
+        delete: 0,
+        corrupt: 0,
+        rollback: 0,
+        backup: 0,
+        empty: 0,
+        stranger: 0,
+        untidy: 0,
+        revert: 0,
+        deny: 0,
+        rotate: 0,
+        revoke: 0,
+    };
+
+    /// The more of each kind.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        Self {
+            crash: self.crash.max(other.crash),
+            cut: self.cut.max(other.cut),
+            deafen: self.deafen.max(other.deafen),
+            delete: self.delete.max(other.delete),
+            corrupt: self.corrupt.max(other.corrupt),
+            rollback: self.rollback.max(other.rollback),
+            backup: self.backup.max(other.backup),
+            empty: self.empty.max(other.empty),
+            stranger: self.stranger.max(other.stranger),
+            untidy: self.untidy.max(other.untidy),
+            revert: self.revert.max(other.revert),
+            deny: self.deny.max(other.deny),
+            rotate: self.rotate.max(other.rotate),
+            revoke: self.revoke.max(other.revoke),
+        }
+    }
+
+    /// How many of this kind.
+    pub(crate) fn count(&mut self, fault: Fault) -> &mut u8 {
         match fault {
             Fault::Crash(_) => &mut self.crash,
             Fault::Cut(_) => &mut self.cut,
+            Fault::Deafen(_) => &mut self.deafen,
             Fault::Delete => &mut self.delete,
             Fault::Corrupt => &mut self.corrupt,
             Fault::Rollback => &mut self.rollback,
             Fault::Backup => &mut self.backup,
             Fault::Empty(_) => &mut self.empty,
             Fault::Stranger(_) => &mut self.stranger,
+            Fault::Untidy(_) => &mut self.untidy,
             Fault::Revert(_) => &mut self.revert,
             Fault::Deny(_) => &mut self.deny,
             Fault::Rotate => &mut self.rotate,

@@ -1,20 +1,21 @@
 //! The CA ring's protocol under a model checker.
-//!
-//! [`Scenario`] is a small cluster: replicas that run the very [`vestibule_pki::ring::step`], a Secret, configurations,
-//! API servers that see these late, and a number of faults. The checker walks every order of events.
-//!
-//! A replica's reading, deciding and writing are events of their own, so that others come in between. Time passes only
-//! when every reachable replica has nothing to do: replicas are quick, or cut off.
 
 mod act;
+pub mod catalogue;
 mod event;
 mod fault;
+mod mutation;
 mod property;
+pub mod report;
 mod scenario;
+mod walk;
+mod words;
 mod world;
 
 pub use event::Event;
 pub use fault::{Fault, Faults};
-pub use property::NAMES;
-pub use scenario::{Scenario, Start};
+pub use mutation::{Guard, Mutation};
+pub use property::{INVARIANTS, Invariant, Shown};
+pub use scenario::{FIRST_ACTIVE, Scenario, Start};
+pub use walk::{Counterexample, Walk, search, walk};
 pub use world::{Names, Object, Published, Replica, World};

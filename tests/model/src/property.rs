@@ -3,50 +3,124 @@
 use stateright::Property;
 use vestibule_pki::ring::{AuthorityState, LeafFacts, Policy, RingFacts, Rule};
 
+use crate::scenario::NAMES_TAKEN;
 use crate::{Object, Published, Replica, Scenario, World};
 
-/// The invariants, in the order of the book.
-pub const NAMES: [&str; 8] = [
-    "I1 every presented chain verifies at every API server whose view is ours",
-    "I2 one active CA, and generations grow",
-    "I4 no bundle of ours leaves out a CA that a living leaf needs",
-    "I5 no bundle of ours is empty",
-    "I7 no leaf outlives its CA or its lease",
-    "E1 who served goes on serving",
-    "L1 the active CA is replaced in time",
-    "when faults stop, all is well again",
+/// Something that must hold in every state.
+pub struct Invariant {
+    /// Its number in the design, or the rule whose promise it is.
+    pub number: &'static str,
+    /// What it says.
+    pub says: &'static str,
+    /// Where it is looked at, or who shows it if the model cannot.
+    pub shown: Shown,
+}
+
+/// Where an invariant is looked at.
+#[derive(Clone, Copy)]
+pub enum Shown {
+    /// In every state of every scenario.
+    Everywhere,
+    /// In the scenarios that ask for it.
+    Where(fn(&Scenario) -> bool),
+    /// Not here.
+    Elsewhere(&'static str),
+}
+
+/// The invariants, in the order of the design.
+pub const INVARIANTS: [Invariant; 11] = [
+    Invariant { number: "I1", says: ALL_VERIFY, shown: Shown::Everywhere },
+    Invariant { number: "I2", says: IN_ORDER, shown: Shown::Everywhere },
+    Invariant {
+        number: "I3",
+        says: "I3 no private key of a retired or foreign CA is kept",
+        shown: Shown::Elsewhere(
+            "facts hold no keys: `only_active_and_next_keep_their_keys` of the pki crate",
+        ),
+    },
+    Invariant { number: "I4", says: NEEDED_KEPT, shown: Shown::Everywhere },
+    Invariant { number: "I5", says: NEVER_EMPTY, shown: Shown::Everywhere },
+    Invariant { number: "I6", says: ON_THE_WAY, shown: Shown::Everywhere },
+    Invariant { number: "I7", says: ENDS_IN_TIME, shown: Shown::Everywhere },
+    Invariant { number: "E1", says: GOES_ON, shown: Shown::Everywhere },
+    Invariant { number: "L1", says: REPLACED_IN_TIME, shown: Shown::Where(|scenario| scenario.last_call) },
+    Invariant {
+        number: "work",
+        says: NO_MORE_THAN_ASKED,
+        shown: Shown::Where(|scenario| scenario.new_authorities.is_some()),
+    },
+    Invariant { number: "liveness", says: RECOVERS, shown: Shown::Where(|scenario| scenario.heals) },
 ];
 
+const ALL_VERIFY: &str = "I1 every presented chain verifies at every API server whose view is ours";
+const IN_ORDER: &str = "I2 there is one active CA and one next, and generations grow";
+const NEEDED_KEPT: &str = "I4 no bundle of ours leaves out a CA that a living leaf needs";
+const NEVER_EMPTY: &str = "I5 no bundle of ours is empty";
+const ON_THE_WAY: &str =
+    "I6 every bundle of ours that an API server may still hold or get verifies every leaf";
+const ENDS_IN_TIME: &str = "I7 no leaf outlives its CA or its lease";
+const GOES_ON: &str = "E1 who served goes on serving";
+const REPLACED_IN_TIME: &str = "L1 the active CA is replaced in time";
+const NO_MORE_THAN_ASKED: &str = "work: no more CAs are made than there is reason for";
+const RECOVERS: &str = "liveness: when faults stop, all is well again";
+
+/// The properties of a scenario.
 pub(crate) fn all(scenario: &Scenario) -> Vec<Property<Scenario>> {
-    let [i1, i2, i4, i5, i7, e1, l1, well] = NAMES;
     let mut properties = vec![
-        Property::always(i1, |_, world: &World| verifies(world)),
-        Property::always(i2, |_, world| is_in_order(world)),
-        Property::always(i4, |_, world| keeps_what_is_needed(world)),
-        Property::always(i5, |_, world| ours(world).all(|published| !published.bundle.is_empty())),
-        Property::always(i7, |scenario: &Scenario, world| ends_in_time(world, &scenario.policy)),
-        Property::always(e1, |_, world: &World| world.replicas.iter().all(goes_on)),
+        Property::always(ALL_VERIFY, |scenario: &Scenario, world: &World| {
+            let views = world.objects.iter().flat_map(Object::seen);
+            accepted_by(views, scenario, world)
+        }),
+        Property::always(IN_ORDER, |_, world| is_in_order(world)),
+        Property::always(NEEDED_KEPT, |scenario: &Scenario, world: &World| {
+            accepted_by(world.objects.iter().filter_map(Object::newest), scenario, world)
+        }),
+        Property::always(NEVER_EMPTY, |_, world: &World| {
+            published(world).filter(|published| published.ours).all(|published| !published.bundle.is_empty())
+        }),
+        Property::always(ON_THE_WAY, |scenario: &Scenario, world: &World| {
+            accepted_by(published(world), scenario, world)
+        }),
+        Property::always(ENDS_IN_TIME, |scenario: &Scenario, world| ends_in_time(world, &scenario.policy)),
+        Property::always(GOES_ON, |_, world: &World| world.replicas.iter().all(goes_on)),
+        // A model in which nothing can go on would fulfil all of the above.
+        Property::sometimes("time comes to its end", |scenario: &Scenario, world| scenario.is_over(world)),
     ];
-    // A model in which nothing can go on would fulfil all of the above.
-    properties.push(Property::sometimes("time comes to its end", |scenario: &Scenario, world| {
-        scenario.is_over(world)
-    }));
     if scenario.last_call {
-        properties.push(Property::always(l1, |scenario: &Scenario, world| {
+        properties.push(Property::always(REPLACED_IN_TIME, |scenario: &Scenario, world| {
             is_replaced_in_time(world, &scenario.policy)
         }));
     }
+    if scenario.new_authorities.is_some() {
+        properties.push(Property::always(NO_MORE_THAN_ASKED, |scenario: &Scenario, world: &World| {
+            scenario.new_authorities.is_none_or(|most| world.names.0 - NAMES_TAKEN <= most)
+        }));
+    }
     if scenario.heals {
-        properties.push(Property::always(well, |scenario: &Scenario, world| scenario.heals_from(world)));
+        properties
+            .push(Property::always(RECOVERS, |scenario: &Scenario, world| scenario.recovers_from(world)));
     }
     properties
 }
 
-/// Every leaf that is presented: (not that of a replica which ends).
-fn presented(world: &World) -> impl Iterator<Item = &LeafFacts> {
+/// Whether each of these bundles that a replica wrote accepts each leaf.
+fn accepted_by<'a>(
+    mut bundles: impl Iterator<Item = &'a Published>,
+    scenario: &Scenario,
+    world: &World,
+) -> bool {
+    bundles.all(|bundle| !bundle.ours || presented(scenario, world).all(|leaf| accepts(bundle, leaf)))
+}
+
+/// Every leaf that is presented and must be accepted.
+fn presented<'a>(scenario: &Scenario, world: &'a World) -> impl Iterator<Item = &'a LeafFacts> {
+    // Who is out of reach cannot be told that its keys were stolen.
+    let may_be_revoked = scenario.faults.cut > 0;
     let leaves =
         world.replicas.iter().filter(|replica| replica.up).filter_map(|replica| replica.seen.leaf.as_ref());
-    leaves.filter(|leaf| leaf.not_after >= world.now && !world.revoked.contains(&leaf.issuer))
+    leaves
+        .filter(|leaf| leaf.not_after >= world.now)
+        .filter(move |leaf| !(may_be_revoked && world.revoked.contains(&leaf.issuer)))
 }
 
 fn accepts(published: &Published, leaf: &LeafFacts) -> bool {
@@ -54,17 +128,15 @@ fn accepts(published: &Published, leaf: &LeafFacts) -> bool {
         || leaf.bridge.is_some_and(|bridge| published.bundle.contains(&bridge))
 }
 
-pub(crate) fn verifies(world: &World) -> bool {
-    let mut views = world.objects.iter().flat_map(Object::seen).filter(|published| published.ours);
-    views.all(|published| presented(world).all(|leaf| accepts(published, leaf)))
+/// What configurations hold, from the oldest that an API server still sees.
+fn published(world: &World) -> impl Iterator<Item = &Published> {
+    world.objects.iter().flat_map(|object| &object.history)
 }
 
-fn ours(world: &World) -> impl Iterator<Item = &Published> {
-    world.objects.iter().filter_map(Object::newest).filter(|published| published.ours)
-}
-
-fn keeps_what_is_needed(world: &World) -> bool {
-    ours(world).all(|published| presented(world).all(|leaf| accepts(published, leaf)))
+/// Whether every API server accepts every leaf, whoever wrote what it sees.
+pub(crate) fn every_view_verifies(scenario: &Scenario, world: &World) -> bool {
+    let mut views = world.objects.iter().flat_map(Object::seen);
+    views.all(|view| presented(scenario, world).all(|leaf| accepts(view, leaf)))
 }
 
 fn is_in_order(world: &World) -> bool {
@@ -76,13 +148,14 @@ fn is_in_order(world: &World) -> bool {
 fn ends_in_time(world: &World, policy: &Policy) -> bool {
     world.replicas.iter().all(|replica| {
         replica.seen.leaf.as_ref().is_none_or(|leaf| {
-            let facts = world.ring.facts();
-            let end = facts
-                .and_then(|facts| facts.authority(leaf.issuer))
+            let issuer = world.ring.facts().and_then(|facts| facts.authority(leaf.issuer));
+            // What is foreign carries no date of its own.
+            let signed = issuer
                 .filter(|ca| matches!(ca.state, AuthorityState::Active | AuthorityState::Retired { .. }));
-            end.is_none_or(|ca| leaf.not_after <= ca.not_after)
+            let lease = replica.seen.confirmed.map(|read| read.plus(policy.leaf_life));
+            signed.is_none_or(|ca| leaf.not_after <= ca.not_after)
                 // Without rule S3 no lease is promised: then the harm is what counts.
-                && (!policy.enforces(Rule::S3) || replica.seen.confirmed.is_some_and(|read| leaf.not_after <= read.plus(policy.leaf_life)))
+                && (!policy.enforces(Rule::S3) || lease.is_some_and(|lease| leaf.not_after <= lease))
         })
     })
 }

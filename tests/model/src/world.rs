@@ -1,6 +1,7 @@
 //! A state of the whole cluster.
 
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use vestibule_pki::ring::{CaId, Facts, Fresh, Lineage, Mark, Moment, Observations, RingFacts};
 
@@ -25,6 +26,8 @@ pub struct World {
     pub faults: Faults,
     /// CAs whose leaves may be refused: their keys were stolen.
     pub revoked: BTreeSet<CaId>,
+    /// Those of them for which others were made.
+    pub replaced: BTreeSet<CaId>,
     /// A write of the ring broke the order of generations.
     pub disorder: bool,
     /// Where new names come from.
@@ -49,6 +52,8 @@ pub struct Object {
 pub struct Published {
     /// The bundle.
     pub bundle: BTreeSet<CaId>,
+    /// Whether there is more in it, or not the same everywhere.
+    pub untidy: bool,
     /// The annotations.
     pub mark: Option<Mark>,
     /// When the mark changed.
@@ -66,6 +71,8 @@ pub struct Replica {
     pub up: bool,
     /// Whether it is cut off from the API.
     pub cut: bool,
+    /// Whether it learns nothing of configurations unless it asks.
+    pub deaf: bool,
     /// Whether it ever presented a leaf since it began.
     pub served: bool,
     /// What it knows.
@@ -120,6 +127,25 @@ impl Object {
             *view -= oldest;
         }
     }
+
+    /// Every API server takes all there is.
+    pub(crate) fn deliver_all(&mut self) {
+        self.history.drain(..self.history.len().saturating_sub(1));
+        self.views.fill(0);
+    }
+}
+
+impl World {
+    /// The same world with its replicas in an order of their own: it makes no difference which is which.
+    pub(crate) fn representative(&self) -> Self {
+        let mut world = self.clone();
+        world.replicas.sort_by_cached_key(|replica| {
+            let mut hasher = DefaultHasher::new();
+            replica.hash(&mut hasher);
+            hasher.finish()
+        });
+        world
+    }
 }
 
 impl Replica {
@@ -127,7 +153,15 @@ impl Replica {
     pub fn new(configurations: usize, offset: i64) -> Self {
         let mut seen = Observations::new(configurations);
         seen.offset = offset;
-        Self { up: true, cut: false, served: false, seen, ring: None, versions: vec![0; configurations] }
+        Self {
+            up: true,
+            cut: false,
+            deaf: false,
+            served: false,
+            seen,
+            ring: None,
+            versions: vec![0; configurations],
+        }
     }
 
     /// Its own clock.
@@ -141,6 +175,6 @@ impl Published {
     pub fn of(facts: &Facts, now: Moment, before: Option<&Self>) -> Self {
         let mark = Some(Mark { lineage: facts.lineage, generation: facts.generation });
         let changed = before.filter(|before| before.mark == mark).map_or(now, |before| before.changed);
-        Self { bundle: facts.trusted(), mark, changed, written: now, ours: true }
+        Self { bundle: facts.trusted(), untidy: false, mark, changed, written: now, ours: true }
     }
 }

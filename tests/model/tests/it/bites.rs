@@ -1,29 +1,65 @@
 //! Each rule is there for something: without it, something breaks.
 
-use vestibule_pki::ring::Rule;
+use std::collections::BTreeSet;
 
-use crate::{must_fail, scenarios};
+use model::catalogue::{self, Bite};
+use model::{Mutation, search, walk};
+
+fn bites(mutation: &str) {
+    let wanted = |bite: &Bite| bite.mutation.to_string() == mutation;
+    let bite = catalogue::bites().into_iter().find(wanted).expect("it is in the catalogue");
+    match search(bite.without(), 1) {
+        Ok(found) => println!("without {mutation}: {}:\n{}", found.invariant, found.steps.join("\n")),
+        Err(states) => panic!("{mutation} is off, and {states} states of {} show no harm", bite.name),
+    }
+}
 
 macro_rules! bite {
-    ($($name:ident: $rule:ident in $scenario:ident;)*) => {
-        $(#[test] fn $name() { must_fail(Rule::$rule, scenarios::$scenario()); })*
+    ($($name:ident: $mutation:ident;)*) => {
+        $(#[test] fn $name() { bites(stringify!($mutation)); })*
+
+        #[test]
+        fn everything_that_can_be_off_is_off_once() {
+            let known: BTreeSet<_> = catalogue::bites().iter().map(|bite| bite.mutation.to_string()).collect();
+            assert_eq!(known, BTreeSet::from([$(stringify!($mutation).to_owned()),*]));
+        }
     };
 }
 
 bite! {
-    without_compare_and_swap: W1 in rotation;
-    without_the_order_of_reading: W2 in stale;
-    without_the_floor: W3 in rollback;
-    without_holding: H1 in rollback;
-    without_care_in_promoting: P1 in denied;
-    without_a_bridge: P2 in shunned;
-    without_care_in_switching: S1 in rollback;
-    without_quiet_at_first: S2 in rollback;
-    without_a_lease: S3 in partition;
-    without_patience_in_removing: D1 in rotation;
-    without_grafting: G1 in rollback;
-    without_restoring: G2 in lost;
-    without_the_latch: E1 in rollback;
-    without_a_common_clock: C1 in skew;
-    without_the_last_call: L1 in shunned;
+    without_compare_and_swap: W1;
+    without_the_order_of_reading: W2;
+    without_the_floor: W3;
+    without_holding: H1;
+    without_care_in_promoting: P1;
+    without_a_bridge: P2;
+    without_care_in_switching: S1;
+    without_quiet_at_first: S2;
+    without_a_lease: S3;
+    without_patience_in_removing: D1;
+    without_grafting: G1;
+    without_restoring: G2;
+    without_the_latch: E1;
+    without_a_common_clock: C1;
+    without_the_last_call: L1;
+    without_a_last_look: LastLook;
+    without_time_to_switch: SwitchWait;
+    without_a_pause: RestorePause;
+    without_one_bridge_at_a_time: OneBridge;
+    without_tidiness: Tidiness;
+    without_a_memory_of_the_revoked: Memorial;
+    without_a_fresh_look: Recheck;
+    without_carrying_over: CarryOver;
+}
+
+/// Where two must be off, one is enough.
+#[test]
+fn of_two_nets_either_holds() {
+    for bite in catalogue::bites() {
+        let Some(beside) = bite.beside else { continue };
+        for one in [bite.mutation, Mutation::Rule(beside)] {
+            let walk = walk(bite.scenario.clone().without(&[one]), 1);
+            assert!(walk.broken.is_empty(), "{one} alone is noticed in {}", bite.name);
+        }
+    }
 }

@@ -1,24 +1,29 @@
 //! The protocol as it is.
 
-use model::Scenario;
+use model::{Scenario, catalogue, walk};
 
-use crate::{scenarios, walk};
+fn holds(name: &str, scenario: Scenario) {
+    let walk = walk(scenario, 1);
+    println!("{name}: {} states, {:.1} s", walk.states, walk.took.as_secs_f32());
+    let broken =
+        walk.broken.iter().map(|broken| format!("{}:\n{}\n", broken.invariant, broken.steps.join("\n")));
+    assert_eq!(broken.collect::<String>(), "");
+    assert!(walk.ends, "nothing goes on to the end");
+}
 
 macro_rules! hold {
-    ($($name:ident)*) => { $(#[test] fn $name() { walk(stringify!($name), scenarios::$name()); })* };
+    ($($name:ident)*) => {
+        $(#[test] fn $name() { holds(stringify!($name), catalogue::$name()); })*
+
+        #[test]
+        fn every_scenario_is_walked() {
+            let names: Vec<_> = catalogue::scenarios().into_iter().map(|(name, _)| name).collect();
+            assert_eq!(names, [$(stringify!($name)),*]);
+        }
+    };
 }
 
-hold! { cold rotation partition rollback rollback_heals lost lost_among_two stale strangers skew denied shunned revocation slow }
-
-/// Several millions of states.
-#[test]
-#[ignore = "takes some minutes"]
-fn rollback_for_longer() {
-    walk("rollback_for_longer", Scenario { seconds: 7, ..scenarios::rollback() });
-}
-
-#[test]
-#[ignore = "takes some minutes"]
-fn cold_for_longer() {
-    walk("cold_for_longer", Scenario { clocks: vec![0, 0, 0], ..scenarios::cold() });
+hold! {
+    cold rotation partition rollback rollback_heals backup lost lost_among_two stale strangers skew denied shunned
+    shunned_twice revocation resurrection slow deaf
 }

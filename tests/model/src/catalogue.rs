@@ -1,0 +1,259 @@
+//! The small clusters, each walked with all rules on; and what is found when one of them is off.
+
+use crate::{Faults, Guard, Mutation, Scenario, Start};
+use vestibule_pki::ring::Rule;
+
+const SETTLED: Start = Start::Settled { due: 25, end: 60 };
+const DUE: Start = Start::Settled { due: 1, end: 60 };
+
+macro_rules! catalogue {
+    ($($name:ident),* $(,)?) => {
+        /// Every scenario, with its name.
+        #[must_use]
+        pub fn scenarios() -> Vec<(&'static str, Scenario)> {
+            vec![$((stringify!($name), $name())),*]
+        }
+    };
+}
+
+catalogue! {
+    cold, rotation, partition, rollback, rollback_heals, backup, lost, lost_among_two, stale, strangers, skew, denied,
+    shunned, shunned_twice, revocation, resurrection, slow, deaf,
+}
+
+/// The larger bounds, for a machine that has the time.
+#[must_use]
+pub fn larger() -> Vec<(&'static str, Scenario)> {
+    vec![
+        ("cold_of_three", Scenario { clocks: vec![0, 0, 0], ..cold() }),
+        ("rollback_for_longer", Scenario { seconds: 5, heals: true, ..rollback() }),
+    ]
+}
+
+/// Something that is off, and the scenario in which that is noticed.
+pub struct Bite {
+    /// What is looked at.
+    pub mutation: Mutation,
+    /// What must be off besides: two nets, of which one is enough.
+    pub beside: Option<Rule>,
+    /// The scenario's name.
+    pub name: &'static str,
+    /// The scenario with all rules on.
+    pub scenario: Scenario,
+}
+
+impl Bite {
+    /// The scenario in which damage must be found.
+    #[must_use]
+    pub fn without(&self) -> Scenario {
+        let beside = self.beside.map(Mutation::Rule);
+        self.scenario
+            .clone()
+            .without(&[Some(self.mutation), beside].into_iter().flatten().collect::<Vec<_>>())
+    }
+}
+
+macro_rules! bites {
+    ($($kind:ident $which:ident $(beside $other:ident)? in $name:ident;)*) => {
+        /// Everything that can be switched off.
+        #[must_use]
+        pub fn bites() -> Vec<Bite> {
+            vec![$(Bite {
+                mutation: Mutation::$kind($kind::$which),
+                beside: None $(.or(Some(Rule::$other)))?,
+                name: stringify!($name),
+                scenario: $name(),
+            }),*]
+        }
+    };
+}
+
+bites! {
+    Rule W1 in rotation;
+    Rule W2 in stale;
+    Rule W3 in rollback;
+    Rule H1 in rollback;
+    Rule P1 in denied;
+    Rule P2 in shunned;
+    Rule S1 in rollback;
+    Rule S2 in rollback;
+    Rule S3 in partition;
+    Rule D1 in rotation;
+    Rule G1 in rollback;
+    Rule G2 in lost;
+    Rule E1 in revocation;
+    Rule C1 in skew;
+    Rule L1 in shunned;
+    Guard LastLook in rollback;
+    Guard SwitchWait in revocation;
+    Guard RestorePause in lost;
+    Guard OneBridge in shunned_twice;
+    Guard Tidiness in lost;
+    Guard Memorial in resurrection;
+    Guard Recheck beside W3 in lost_among_two;
+    Guard CarryOver beside W3 in lost_among_two;
+}
+
+/// Everybody begins at once.
+#[must_use]
+pub fn cold() -> Scenario {
+    let about = "everybody begins at once, and the Secret is deleted meanwhile";
+    Scenario {
+        faults: Faults { crash: 1, delete: 1, ..Faults::NONE },
+        heals: true,
+        ..Scenario::new(about, Start::Empty, 6)
+    }
+}
+
+/// A planned rotation.
+#[must_use]
+pub fn rotation() -> Scenario {
+    let about = "replicas die in the middle of a planned rotation";
+    Scenario {
+        faults: Faults { crash: 1, ..Faults::NONE },
+        heals: true,
+        servers: 1,
+        new_authorities: Some(1),
+        ..Scenario::new(about, DUE, 12)
+    }
+}
+
+/// One replica is out of reach for any time.
+#[must_use]
+pub fn partition() -> Scenario {
+    let about = "a replica is out of reach for any time during a rotation";
+    Scenario { faults: Faults { cut: 1, ..Faults::NONE }, heals: true, ..Scenario::new(about, DUE, 16) }
+}
+
+/// An old Secret comes back, and perhaps an old configuration.
+#[must_use]
+pub fn rollback() -> Scenario {
+    let about = "a Secret and a configuration of long ago come back, one replica dies, one is out of reach";
+    let faults = Faults { rollback: 1, revert: 1, crash: 1, cut: 1, ..Faults::NONE };
+    Scenario { faults, old_backup: true, servers: 1, ..Scenario::new(about, SETTLED, 4) }
+}
+
+/// The same and a way back from each of it.
+#[must_use]
+pub fn rollback_heals() -> Scenario {
+    let about = "a Secret and a configuration of long ago come back, and the only replica dies";
+    let faults = Faults { rollback: 1, revert: 1, crash: 1, ..Faults::NONE };
+    Scenario { faults, old_backup: true, clocks: vec![0], heals: true, ..Scenario::new(about, SETTLED, 6) }
+}
+
+/// A backup of any moment of a rotation comes back at any later one.
+#[must_use]
+pub fn backup() -> Scenario {
+    let about = "a backup of any moment of a rotation comes back at any later one";
+    let faults = Faults { backup: 1, rollback: 1, ..Faults::NONE };
+    Scenario { faults, servers: 1, heals: true, ..Scenario::new(about, DUE, 12) }
+}
+
+/// The Secret is gone, or rubbish, or both in turn.
+#[must_use]
+pub fn lost() -> Scenario {
+    let about = "the Secret is gone, or rubbish, or both in turn, and there is rubbish in a bundle";
+    let faults = Faults { delete: 1, corrupt: 1, untidy: 1, ..Faults::NONE };
+    Scenario {
+        faults,
+        clocks: vec![0],
+        heals: true,
+        new_authorities: Some(1),
+        ..Scenario::new(about, SETTLED, 12)
+    }
+}
+
+/// The Secret is gone while replicas come and go.
+#[must_use]
+pub fn lost_among_two() -> Scenario {
+    let about = "the Secret is gone while replicas come and go";
+    let faults = Faults { delete: 1, crash: 1, ..Faults::NONE };
+    Scenario { faults, servers: 1, heals: true, ..Scenario::new(about, SETTLED, 6) }
+}
+
+/// A stranger writes bundles.
+#[must_use]
+pub fn strangers() -> Scenario {
+    let about = "a stranger empties a bundle, puts its own, and takes away our right to write";
+    let faults = Faults { empty: 1, stranger: 1, deny: 1, ..Faults::NONE };
+    Scenario { faults, clocks: vec![0], heals: true, ..Scenario::new(about, DUE, 10) }
+}
+
+/// What one replica meant to write becomes old while it is out of reach.
+#[must_use]
+pub fn stale() -> Scenario {
+    let about = "what a replica meant to write becomes old while it is out of reach";
+    let faults = Faults { cut: 1, revoke: 1, ..Faults::NONE };
+    Scenario { faults, servers: 1, heals: true, ..Scenario::new(about, DUE, 7) }
+}
+
+/// The second replica's clock is ahead.
+#[must_use]
+pub fn skew() -> Scenario {
+    let about = "a replica's clock is ahead by more than a leaf lives";
+    Scenario {
+        clocks: vec![0, -8],
+        heals: true,
+        ..Scenario::new(about, Start::Settled { due: 0, end: 60 }, 12)
+    }
+}
+
+/// A configuration that cannot be written.
+#[must_use]
+pub fn denied() -> Scenario {
+    let about = "a configuration cannot be written while rotations are asked for";
+    let faults = Faults { deny: 1, rotate: 3, ..Faults::NONE };
+    Scenario {
+        faults,
+        configurations: 2,
+        clocks: vec![0],
+        servers: 1,
+        ..Scenario::new(about, Start::Settled { due: 60, end: 90 }, 28)
+    }
+}
+
+/// A configuration that never could be written, until the end of the only CA that it knows comes near.
+#[must_use]
+pub fn shunned() -> Scenario {
+    let about = "a configuration never could be written, and the only CA that it knows comes to its end";
+    let start = Start::Settled { due: 1, end: 18 };
+    Scenario { configurations: 2, shunned: true, last_call: true, ..Scenario::new(about, start, 17) }
+}
+
+/// The same, and the CA that comes next ends as soon.
+#[must_use]
+pub fn shunned_twice() -> Scenario {
+    let about = "the same, and the next CA ends almost as soon";
+    let start = Start::Settled { due: 1, end: 18 };
+    Scenario { configurations: 2, shunned: true, short_next: true, ..Scenario::new(about, start, 17) }
+}
+
+/// A watch breaks and nobody notices.
+#[must_use]
+pub fn deaf() -> Scenario {
+    let about = "a replica's watch breaks unnoticed, and an old Secret and an old configuration come back";
+    let faults = Faults { deafen: 1, revert: 1, rollback: 1, ..Faults::NONE };
+    Scenario { faults, servers: 1, old_backup: true, heals: true, ..Scenario::new(about, DUE, 6) }
+}
+
+/// The keys were stolen.
+#[must_use]
+pub fn revocation() -> Scenario {
+    let about = "the keys were stolen, and a replica dies while they are replaced";
+    let faults = Faults { revoke: 1, crash: 1, ..Faults::NONE };
+    Scenario { faults, heals: true, ..Scenario::new(about, SETTLED, 8) }
+}
+
+/// The keys were stolen, and a backup brings them back.
+pub fn resurrection() -> Scenario {
+    let about = "the keys were stolen, and a backup brings them back";
+    let faults = Faults { revoke: 1, rollback: 1, ..Faults::NONE };
+    Scenario { faults, clocks: vec![0], heals: true, ..Scenario::new(about, SETTLED, 12) }
+}
+
+/// An API server later than a cold start allows, earlier than a rotation does.
+#[must_use]
+pub fn slow() -> Scenario {
+    let about = "an API server is as late as the hold before a promotion allows";
+    Scenario { lag: 3, faults: Faults { rotate: 1, ..Faults::NONE }, ..Scenario::new(about, DUE, 14) }
+}

@@ -1,0 +1,42 @@
+//! Prints the page: `cargo run -p model`; `cargo xtask model` does so with options that say what they are.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+use std::process::ExitCode;
+
+use model::report::Report;
+use model::{catalogue, search, walk};
+
+fn main() -> ExitCode {
+    let options: Vec<_> = std::env::args().skip(1).collect();
+    let has = |option: &str| options.iter().any(|given| given == option);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let (mut report, mut holds) = (Report::default(), true);
+
+    let mut scenarios = catalogue::scenarios();
+    if has("--larger") {
+        scenarios.extend(catalogue::larger());
+    }
+    for (name, scenario) in scenarios {
+        let walk = walk(scenario.clone(), threads);
+        eprintln!("{name}: {} states, {:.1} s", walk.states, walk.took.as_secs_f32());
+        for broken in &walk.broken {
+            eprintln!("{} DOES NOT HOLD:\n  {}", broken.invariant, broken.steps.join("\n  "));
+        }
+        holds &= walk.broken.is_empty() && walk.ends;
+        report.walked(name, scenario, walk);
+    }
+    for bite in catalogue::bites() {
+        match search(bite.without(), threads) {
+            Ok(found) => {
+                eprintln!("without {}: {} steps in {}", bite.mutation, found.steps.len(), bite.name);
+                report.found(bite, found);
+            }
+            Err(states) => {
+                eprintln!("without {}: {states} states of {} show NO HARM", bite.mutation, bite.name);
+                holds = false;
+            }
+        }
+    }
+    print!("{}", if has("--traces") { report.traces() } else { report.page() });
+    if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,97 @@
+//! What can be switched off, to see what it is there for.
+
+use std::fmt;
+
+use vestibule_pki::ring::{Action, AuthorityState, Change, RingFacts, Rule};
+
+/// A part of the protocol that can be switched off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mutation {
+    /// A rule, by the policy's own switch.
+    Rule(Rule),
+    /// A guard within a rule, by a replica that does not do quite what `step` says, or by a span set to nothing.
+    Guard(Guard),
+}
+
+/// A guard that is part of a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Guard {
+    /// Configurations are read again before something is decided for good.
+    Recheck,
+    /// A configuration that was read before the ring is read again before the first leaf (rule S2).
+    LastLook,
+    /// A new ring takes over what configurations trust (rule G2).
+    CarryOver,
+    /// After a revocation, replicas are given time to leave the stolen CA.
+    SwitchWait,
+    /// Restoring a ring asks for a rotation only once in a while.
+    RestorePause,
+    /// No promotion while the last one's predecessor is still needed: a chain has one cross certificate.
+    OneBridge,
+    /// A bundle that holds more than its CAs is written anew.
+    Tidiness,
+    /// The ring remembers which CAs were revoked.
+    Memorial,
+}
+
+impl Mutation {
+    /// What is missing, to end the sentence "Without ...".
+    #[must_use]
+    pub fn says(self) -> &'static str {
+        match self {
+            Self::Rule(Rule::W1) => "compare-and-swap of the ring",
+            Self::Rule(Rule::W2) => "the order of reading: configuration first, then ring",
+            Self::Rule(Rule::W3) => "the floor that the configurations' annotations set",
+            Self::Rule(Rule::H1) => "waiting until a CA is known everywhere",
+            Self::Rule(Rule::P1) => "the demand that the next CA is held, now and in every configuration",
+            Self::Rule(Rule::P2) => "the cross certificate",
+            Self::Rule(Rule::S1) => "care in taking a leaf of another CA",
+            Self::Rule(Rule::S2) => "waiting for quiet before the first leaf",
+            Self::Rule(Rule::S3) => "the signing lease",
+            Self::Rule(Rule::D1) => "patience in removing a CA",
+            Self::Rule(Rule::G1) => "grafting onto a ring that does not continue what is known",
+            Self::Rule(Rule::G2) => "restoring a ring that is gone",
+            Self::Rule(Rule::E1) => "the latch",
+            Self::Rule(Rule::C1) => "the API server's clock",
+            Self::Rule(Rule::L1) => "the last call",
+            Self::Guard(Guard::Recheck) => "a fresh look before something is decided for good",
+            Self::Guard(Guard::LastLook) => {
+                "a last look at configurations that were read before the ring (in S2)"
+            }
+            Self::Guard(Guard::CarryOver) => "taking over into a new ring what configurations trust (in G2)",
+            Self::Guard(Guard::SwitchWait) => "time to leave a stolen CA (in D1)",
+            Self::Guard(Guard::RestorePause) => "a pause between rotations that deletions ask for (in G2)",
+            Self::Guard(Guard::Tidiness) => "tidying up bundles that hold more than CAs (in W2)",
+            Self::Guard(Guard::Memorial) => "remembering which CAs were revoked (in G1)",
+            Self::Guard(Guard::OneBridge) => "waiting for the end of the last rotation (in P1 and L1)",
+        }
+    }
+}
+
+impl Guard {
+    /// What a replica without this guard takes the ring for.
+    pub(crate) fn blinds(self, ring: &mut RingFacts) {
+        let (Self::OneBridge, RingFacts::Known(facts)) = (self, ring) else { return };
+        for ca in &mut facts.authorities {
+            if let AuthorityState::Retired { until } = ca.state {
+                ca.state = AuthorityState::Foreign { until };
+            }
+        }
+    }
+
+    /// What a replica without this guard does instead.
+    pub(crate) fn spoils(self, action: &mut Action) {
+        if let (Self::CarryOver, Action::WriteRing(Change::Create { trust })) = (self, action) {
+            trust.clear();
+        }
+    }
+}
+
+impl fmt::Display for Mutation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rule(rule) => write!(f, "{rule:?}"),
+            Self::Guard(guard) => write!(f, "{guard:?}"),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Liveness, as something that is true of every state: from here, without further faults, all is well again in the end.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Mutex, PoisonError};
+
+use vestibule_pki::ring::RingFacts;
+
+use super::Scenario;
+use crate::{Event, Faults, Object, Replica, World, property};
+
+/// What is known to recover. Many states are one and the same as soon as everybody has seen everything.
+#[derive(Default)]
+pub(crate) struct Recovered(Mutex<HashMap<u64, bool>>);
+
+/// A clone belongs to another scenario, of which nothing is known.
+impl Clone for Recovered {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl Scenario {
+    /// Faults stop, everybody is quick: is all well after two lives of a leaf?
+    pub(crate) fn recovers_from(&self, world: &World) -> bool {
+        let mut world = world.clone();
+        self.stop_faults(&mut world);
+        let mut way = Vec::new();
+        let mut recovers = None;
+        for _ in 0..self.policy.leaf_life.as_secs() * 2 {
+            self.settle(&mut world);
+            if is_well(self, &world) {
+                recovers = Some(true);
+                break;
+            }
+            let here = digest(&world);
+            recovers = self.recovered.lock().get(&here).copied();
+            if recovers.is_some() {
+                break;
+            }
+            way.push(here);
+            self.tick(&mut world);
+        }
+        let recovers = recovers.unwrap_or(false);
+        self.recovered.lock().extend(way.into_iter().map(|here| (here, recovers)));
+        recovers
+    }
+
+    fn stop_faults(&self, world: &mut World) {
+        (world.faults, world.backup) = (Faults::NONE, RingFacts::Absent);
+        for at in 0..world.replicas.len() {
+            self.happen(world, Event::Begin(at));
+            self.happen(world, Event::Heal(at));
+            for seen in &mut world.replicas[at].seen.configurations {
+                seen.denied = false;
+            }
+        }
+        world.objects.iter_mut().for_each(|object| object.denied = false);
+    }
+
+    /// Everybody does all that can be done at this moment, replica after replica.
+    fn settle(&self, world: &mut World) {
+        for _ in 0..100 {
+            let mut changed = false;
+            for at in 0..world.replicas.len() {
+                for object in 0..self.configurations {
+                    changed |= self.happen(world, Event::See(at, object)).is_some();
+                }
+                changed |= self.happen(world, Event::Read(at)).is_some();
+                changed |= self.happen(world, Event::Act(at)).is_some();
+            }
+            if !changed {
+                break;
+            }
+        }
+        world.objects.iter_mut().for_each(Object::deliver_all);
+    }
+}
+
+impl Recovered {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u64, bool>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Everybody serves, every configuration holds the ring's bundle, and every API server accepts every leaf.
+fn is_well(scenario: &Scenario, world: &World) -> bool {
+    let Some(facts) = world.ring.facts() else { return false };
+    let serves = |replica: &Replica| replica.seen.has_leaf(world.now);
+    let current = |object: &Object| {
+        object.newest().is_some_and(|newest| newest.bundle == facts.trusted() && !newest.untidy)
+    };
+    // Who dies forgets that keys were stolen, if the ring says so no longer.
+    let may_forget = scenario.faults.crash > 0;
+    (may_forget || facts.trusted().is_disjoint(&world.replaced))
+        && world.replicas.iter().all(serves)
+        && world.objects.iter().all(current)
+        && property::every_view_verifies(scenario, world)
+}
+
+/// What matters of a settled world: not which replica is which, nor how often something was written.
+fn digest(world: &World) -> u64 {
+    let mut world = world.representative();
+    (world.version, world.disorder) = (0, false);
+    for object in &mut world.objects {
+        object.version = 0;
+    }
+    for replica in &mut world.replicas {
+        replica.served = true;
+        replica.versions.fill(0);
+        if let Some((version, _)) = &mut replica.ring {
+            *version = 0;
+        }
+    }
+    let mut hasher = DefaultHasher::new();
+    world.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,76 @@
+//! Every order of events.
+
+use std::time::{Duration, Instant};
+
+use stateright::{Checker, HasDiscoveries, Model, Path};
+
+use crate::{Event, INVARIANTS, Scenario, World};
+
+/// What came of walking through all states of a scenario.
+pub struct Walk {
+    /// How many states there are, up to the names of replicas.
+    pub states: usize,
+    /// The longest way to one of them, in events.
+    pub depth: usize,
+    /// How long it took.
+    pub took: Duration,
+    /// What does not hold.
+    pub broken: Vec<Counterexample>,
+    /// Whether time came to its end: a model in which nothing can go on breaks nothing.
+    pub ends: bool,
+}
+
+/// A way to a state in which an invariant does not hold.
+pub struct Counterexample {
+    /// The invariant.
+    pub invariant: &'static str,
+    /// What happened, in words.
+    pub steps: Vec<String>,
+    /// How many states were looked at before it was found.
+    pub states: usize,
+    /// How long that took.
+    pub took: Duration,
+}
+
+/// Walks through all states.
+pub fn walk(scenario: Scenario, threads: usize) -> Walk {
+    let before = Instant::now();
+    // Depth first, for only that can take replicas for each other.
+    let checker = scenario.checker().threads(threads).symmetry_fn(World::representative).spawn_dfs().join();
+    let (took, states, depth) = (before.elapsed(), checker.unique_state_count(), checker.max_depth());
+    let mut walk = Walk { states, depth, took, broken: Vec::new(), ends: false };
+    for (name, path) in checker.discoveries() {
+        if is_invariant(name) {
+            let steps = tell(checker.model(), path);
+            walk.broken.push(Counterexample { invariant: name, steps, states, took });
+        } else {
+            walk.ends = true;
+        }
+    }
+    walk
+}
+
+/// Walks until a shortest counterexample is found.
+///
+/// # Errors
+/// The number of states, none of which breaks an invariant.
+pub fn search(scenario: Scenario, threads: usize) -> Result<Counterexample, usize> {
+    let before = Instant::now();
+    let checker =
+        scenario.checker().threads(threads).finish_when(HasDiscoveries::AnyFailures).spawn_bfs().join();
+    let (took, states) = (before.elapsed(), checker.unique_state_count());
+    let found = checker.discoveries().into_iter().filter(|(name, _)| is_invariant(name));
+    let found = found.map(|(name, path)| (name, tell(checker.model(), path)));
+    // By name as well, so that it is the same one every time.
+    let first = found.min_by_key(|(name, steps)| (steps.len(), *name));
+    first.map(|(invariant, steps)| Counterexample { invariant, steps, states, took }).ok_or(states)
+}
+
+fn is_invariant(name: &str) -> bool {
+    INVARIANTS.iter().any(|invariant| invariant.says == name)
+}
+
+fn tell(scenario: &Scenario, path: Path<World, Event>) -> Vec<String> {
+    let steps = path.into_vec().into_iter();
+    steps.filter_map(|(world, event)| event.map(|event| scenario.tell(&world, event))).collect()
+}

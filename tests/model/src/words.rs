@@ -1,0 +1,85 @@
+//! A trace in words.
+
+use std::collections::BTreeSet;
+
+use vestibule_pki::ring::{Action, CaId, Change};
+
+use crate::{Event, Fault, Scenario, World};
+
+impl Scenario {
+    /// What an event is, for somebody who sees the state before it.
+    pub(crate) fn tell(&self, world: &World, event: Event) -> String {
+        match event {
+            Event::Tick => "a second passes".to_owned(),
+            Event::See(at, object) => format!("replica {at} is told what configuration {object} holds"),
+            Event::Read(at) => format!("replica {at} is told what the Secret holds"),
+            Event::Act(at) => {
+                let action = world.replicas.get(at).and_then(|replica| self.intention(world, replica));
+                action.map_or_else(String::new, |action| format!("replica {at} {}", does(&action)))
+            }
+            Event::Deliver(server, object) => {
+                format!("API server {server} hears of the next version of configuration {object}")
+            }
+            Event::Begin(at) => format!("replica {at} starts, and knows nothing"),
+            Event::Heal(at) => format!("replica {at} is in reach again"),
+            Event::Fault(fault) => tell_fault(fault),
+        }
+    }
+}
+
+fn does(action: &Action) -> String {
+    match action {
+        Action::ReadConfiguration(object) => format!("looks at configuration {object} again"),
+        Action::ReadRing => "reads the Secret again".to_owned(),
+        Action::WriteRing(change) => format!("means to {}", changes(change)),
+        Action::PublishBundle(object) => {
+            format!("means to publish its ring's bundle in configuration {object}")
+        }
+        Action::SignLeaf(leaf) => {
+            let bridge = leaf.bridge.map_or_else(String::new, |bridge| format!(", crossed by {}", bridge.0));
+            format!("presents a leaf of CA {}{bridge}, until second {}", leaf.issuer.0, leaf.not_after.0)
+        }
+        Action::DropLeaf => "presents no leaf any more".to_owned(),
+        Action::Report(blocked) => format!("reports {blocked:?}"),
+    }
+}
+
+fn changes(change: &Change) -> String {
+    match change {
+        Change::Create { trust } => format!("make a new ring that also trusts {}", names(trust)),
+        Change::Restore { trust, .. } => {
+            format!("write its remembered ring that also trusts {}", names(trust))
+        }
+        Change::Graft { trust, generation } => {
+            format!("add {} to the stored ring, as generation {generation}", names(trust))
+        }
+        Change::Hold(id) => format!("mark CA {} as known everywhere", id.0),
+        Change::Promote => "promote the next CA".to_owned(),
+        Change::Remove(ids) => format!("remove {}", names(ids)),
+        Change::Revoke => "replace both CAs, because their keys were stolen".to_owned(),
+    }
+}
+
+fn names(ids: &BTreeSet<CaId>) -> String {
+    let names: Vec<_> = ids.iter().map(|id| id.0.to_string()).collect();
+    if names.is_empty() { "nothing".to_owned() } else { format!("CA {}", names.join(", ")) }
+}
+
+fn tell_fault(fault: Fault) -> String {
+    match fault {
+        Fault::Crash(at) => format!("replica {at} dies"),
+        Fault::Cut(at) => format!("replica {at} is cut off from the API"),
+        Fault::Deafen(at) => format!("replica {at} is told nothing of configurations any more"),
+        Fault::Delete => "the Secret is deleted".to_owned(),
+        Fault::Corrupt => "the Secret is overwritten with rubbish".to_owned(),
+        Fault::Rollback => "the Secret is restored from the backup".to_owned(),
+        Fault::Backup => "a backup of the Secret is taken".to_owned(),
+        Fault::Empty(object) => format!("a stranger empties the bundle of configuration {object}"),
+        Fault::Stranger(object) => format!("a stranger puts a CA of its own into configuration {object}"),
+        Fault::Untidy(object) => format!("a stranger adds rubbish to the bundle of configuration {object}"),
+        Fault::Revert(object) => format!("somebody applies an old manifest of configuration {object}"),
+        Fault::Deny(object) => format!("configuration {object} refuses our writes from now on"),
+        Fault::Rotate => "somebody asks for a rotation".to_owned(),
+        Fault::Revoke => "somebody says that the keys were stolen".to_owned(),
+    }
+}

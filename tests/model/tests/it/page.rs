@@ -1,0 +1,15 @@
+//! The page that people read names what the checker walks.
+
+use model::{INVARIANTS, catalogue};
+
+const PAGE: &str = include_str!("../../../../docs/explanation/model.md");
+
+#[test]
+fn it_is_as_complete_as_the_catalogue() {
+    let scenarios = catalogue::scenarios().into_iter().map(|(name, _)| format!("| `{name}` |"));
+    let bites = catalogue::bites().into_iter().map(|bite| format!("| {}", bite.mutation));
+    let invariants = INVARIANTS.iter().map(|invariant| format!("| {} |", invariant.says));
+    for row in scenarios.chain(bites).chain(invariants) {
+        assert!(PAGE.contains(&row), "no row `{row}`: `cargo xtask model --write`");
+    }
+}

@@ -1,0 +1,24 @@
+//! What the model checker shows, printed or written down.
+
+use anyhow::Context;
+
+use crate::cargo;
+use crate::metadata::Metadata;
+
+const PAGE: &str = "docs/explanation/model.md";
+
+/// Runs the checker, and prints its page or every counterexample; `write` puts the page where people read it.
+pub(crate) fn run(larger: bool, traces: bool, write: bool) -> anyhow::Result<()> {
+    let options = [(larger, "--larger"), (traces, "--traces")];
+    let options = options.into_iter().filter_map(|(wanted, option)| wanted.then_some(option));
+    let arguments: Vec<_> =
+        ["run", "--quiet", "--package", "model", "--"].into_iter().chain(options).collect();
+    if !write {
+        return cargo::run(&arguments);
+    }
+    let page = cargo::read(&arguments)?;
+    let path = Metadata::of_workspace()?.workspace_root.join(PAGE);
+    std::fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))?;
+    println!("model: {PAGE} written");
+    Ok(())
+}
