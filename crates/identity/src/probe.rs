@@ -1,19 +1,20 @@
 //! Would kube-apiserver accept this server? A TLS handshake, and what Go would say of what came.
 
 mod handshake;
+mod names;
 mod refusal;
 mod time;
+mod trouble;
 mod verdict;
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::{Duration, SystemTime};
 
-use rustls::AlertDescription;
 use rustls_pki_types::ServerName;
 use vestibule_pki::{Bundle, CertificateFacts, describe};
 
-use handshake::{Shaken, Trouble, shake};
+use handshake::{Shaken, shake};
 pub use refusal::{Cause, Refusal};
 use verdict::Question;
 
@@ -103,7 +104,9 @@ impl Probe {
             refusals = question.refusals();
         }
         let asks_for_certificate = shaken.asks_for_certificate;
-        refusals.extend(shaken.trouble.map(|trouble| refusal(trouble, asks_for_certificate, &self.name)));
+        refusals.extend(
+            shaken.trouble.map(|trouble| trouble::refusal(trouble, asks_for_certificate, &self.name)),
+        );
         Ok(Probed { peer, tls: shaken.tls, chain, bundle, asks_for_certificate, refusals })
     }
 
@@ -142,119 +145,4 @@ impl Probe {
     fn unreachable(&self, reason: &str, go: String) -> ProbeError {
         ProbeError::Unreachable { address: self.address.clone(), reason: reason.to_owned(), go }
     }
-}
-
-fn refusal(trouble: Trouble, asked: bool, name: &str) -> Refusal {
-    let (cause, message, advice, go) = match trouble {
-        Trouble::Alert(alert) if asked && is_about_certificates(alert) => (
-            Cause::ClientCertificate,
-            "the server insists on a client certificate".to_owned(),
-            "kube-apiserver has none unless its AdmissionConfiguration names a kubeconfig: make it optional in the server",
-            alert_in_go(alert),
-        ),
-        Trouble::Alert(alert) => return alerted(alert, name),
-        Trouble::Plain { http: true } => (
-            Cause::NotTls,
-            "the server speaks HTTP without TLS on this port".to_owned(),
-            "is it the port for probes and metrics? The webhook's port must speak HTTPS",
-            Some("http: server gave HTTP response to HTTPS client"),
-        ),
-        Trouble::Plain { http: false } => (
-            Cause::NotTls,
-            "what the server sends is no TLS".to_owned(),
-            "is it the right port?",
-            Some("tls: first record does not look like a TLS handshake"),
-        ),
-        Trouble::TooOld => (
-            Cause::TlsTooOld,
-            "the server speaks no TLS from version 1.2 on".to_owned(),
-            "kube-apiserver wants TLS 1.2 or 1.3: raise the server's newest version",
-            Some("remote error: tls: protocol version not supported"),
-        ),
-        Trouble::Signature => (
-            Cause::Signature,
-            "the server does not hold the key of the certificate that it presents".to_owned(),
-            "certificate and key belong to different pairs: install both of one pair",
-            Some("tls: invalid signature by the server certificate"),
-        ),
-        Trouble::Broken(error) if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock) => (
-            Cause::Broken,
-            "the server took the connection and then said nothing".to_owned(),
-            "it may be overloaded, or not speak TLS on this port",
-            Some("net/http: TLS handshake timeout"),
-        ),
-        Trouble::Broken(error) if error.kind() == ErrorKind::UnexpectedEof => (
-            Cause::Broken,
-            "the server hung up during the handshake".to_owned(),
-            "its log may say why; a server without a certificate does that too",
-            Some("EOF"),
-        ),
-        Trouble::Broken(error) => (
-            Cause::Broken,
-            format!("the connection broke during the handshake: {error}"),
-            "the server's log may say why",
-            None,
-        ),
-        Trouble::Other(error) => {
-            (Cause::Other, format!("the handshake failed: {error}"), "the server's log may say more", None)
-        }
-    };
-    let refusal = Refusal::new(cause, message, advice);
-    match go {
-        Some(go) => refusal.in_go(go.to_owned()),
-        None => refusal,
-    }
-}
-
-fn alerted(alert: AlertDescription, name: &str) -> Refusal {
-    let (message, advice) = match alert {
-        AlertDescription::HandshakeFailure => (
-            "client and server found no way of talking that both know".to_owned(),
-            "compare cipher suites and key types; some servers answer so when they have no certificate",
-        ),
-        AlertDescription::NoApplicationProtocol => (
-            "the server does not want HTTP/1.1".to_owned(),
-            "webhooks behind a Service are called by HTTP/1.1 only: let the server's ALPN offer http/1.1",
-        ),
-        AlertDescription::UnrecognisedName => (
-            format!("the server knows nothing of the name {name}"),
-            "compare its virtual hosts with the name of the Service",
-        ),
-        AlertDescription::AccessDenied | AlertDescription::InternalError => (
-            "the server gave up the handshake: it may have no certificate yet".to_owned(),
-            "look whether it is ready, and into its log",
-        ),
-        other => (
-            format!("the server ended the handshake with the alert {other:?}"),
-            "the server's log may say why",
-        ),
-    };
-    let refusal = Refusal::new(Cause::Alert, message, advice);
-    match alert_in_go(alert) {
-        Some(go) => refusal.in_go(go.to_owned()),
-        None => refusal,
-    }
-}
-
-fn is_about_certificates(alert: AlertDescription) -> bool {
-    matches!(
-        alert,
-        AlertDescription::CertificateRequired
-            | AlertDescription::BadCertificate
-            | AlertDescription::NoCertificate
-            | AlertDescription::HandshakeFailure
-    )
-}
-
-fn alert_in_go(alert: AlertDescription) -> Option<&'static str> {
-    Some(match alert {
-        AlertDescription::CertificateRequired => "remote error: tls: certificate required",
-        AlertDescription::BadCertificate => "remote error: tls: bad certificate",
-        AlertDescription::HandshakeFailure => "remote error: tls: handshake failure",
-        AlertDescription::NoApplicationProtocol => "remote error: tls: no application protocol",
-        AlertDescription::UnrecognisedName => "remote error: tls: unrecognized name",
-        AlertDescription::AccessDenied => "remote error: tls: access denied",
-        AlertDescription::InternalError => "remote error: tls: internal error",
-        _ => return None,
-    })
 }

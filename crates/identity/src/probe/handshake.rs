@@ -1,21 +1,22 @@
 //! One TLS handshake as kube-apiserver begins it, that accepts whatever certificate comes and writes it down.
 
+mod recorder;
+
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustls::client::ResolvesClientCert;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{
-    CryptoProvider, WebPkiSupportedAlgorithms, aws_lc_rs, verify_tls12_signature, verify_tls13_signature,
-};
-use rustls::sign::CertifiedKey;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::{
-    AlertDescription, CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error,
-    PeerIncompatible, ProtocolVersion, SignatureScheme,
+    AlertDescription, CertificateError, ClientConfig, ClientConnection, Error, PeerIncompatible,
+    ProtocolVersion,
 };
-use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls_pki_types::{CertificateDer, ServerName};
+
+use recorder::Recorder;
 
 /// How long to wait for a server that asked for a client certificate to say that it insists.
 const SECOND_THOUGHTS: Duration = Duration::from_secs(2);
@@ -190,88 +191,5 @@ fn version(version: ProtocolVersion) -> Option<&'static str> {
         ProtocolVersion::TLSv1_2 => Some("TLS 1.2"),
         ProtocolVersion::TLSv1_3 => Some("TLS 1.3"),
         _ => None,
-    }
-}
-
-/// Accepts every certificate and remembers it. For connections that carry nothing.
-#[derive(Debug)]
-struct Recorder {
-    seen: Mutex<Seen>,
-    algorithms: WebPkiSupportedAlgorithms,
-}
-
-#[derive(Debug, Default)]
-struct Seen {
-    chain: Vec<CertificateDer<'static>>,
-    asked: bool,
-}
-
-impl Default for Recorder {
-    fn default() -> Self {
-        let algorithms = aws_lc_rs::default_provider().signature_verification_algorithms;
-        Self { seen: Mutex::default(), algorithms }
-    }
-}
-
-impl Recorder {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A certificate of an odd form (version 1, say) is not reason enough to know less about it.
-    fn lenient(outcome: Result<HandshakeSignatureValid, Error>) -> Result<HandshakeSignatureValid, Error> {
-        match outcome {
-            Err(Error::InvalidCertificate(CertificateError::BadSignature)) => outcome,
-            _ => Ok(HandshakeSignatureValid::assertion()),
-        }
-    }
-}
-
-impl ServerCertVerifier for Recorder {
-    fn verify_server_cert(
-        &self,
-        leaf: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        _name: &ServerName<'_>,
-        _ocsp: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        let chain = std::iter::once(leaf).chain(intermediates);
-        self.lock().chain = chain.map(|der| der.clone().into_owned()).collect();
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        leaf: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        Self::lenient(verify_tls12_signature(message, leaf, signed, &self.algorithms))
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        leaf: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        Self::lenient(verify_tls13_signature(message, leaf, signed, &self.algorithms))
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.algorithms.supported_schemes()
-    }
-}
-
-impl ResolvesClientCert for Recorder {
-    fn resolve(&self, _issuers: &[&[u8]], _schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
-        self.lock().asked = true;
-        None
-    }
-
-    /// Otherwise rustls does not ask.
-    fn has_certs(&self) -> bool {
-        true
     }
 }

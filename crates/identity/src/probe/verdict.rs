@@ -6,8 +6,13 @@ use rustls_pki_types::{CertificateDer, UnixTime};
 use std::net::IpAddr;
 use vestibule_pki::{Bundle, CertificateFacts, VerifyError};
 
+use super::names::{common_name, legacy, matches_name, wrong_name};
 use super::refusal::{Cause, Refusal};
 use super::time::rfc3339;
+
+const UNKNOWN: &str = "x509: certificate signed by unknown authority";
+/// How `verify` calls a certificate of the bundle.
+const AUTHORITY: &str = "CA certificate";
 
 /// What is compared with what.
 pub(super) struct Question<'a> {
@@ -80,10 +85,20 @@ impl Question<'_> {
         Some(match error {
             VerifyError::EmptyBundle => empty_bundle(self.bundle),
             VerifyError::JoinedBundle => joined_bundle(),
+            VerifyError::Expired { which: AUTHORITY, .. }
+                if !self.is_concerned(|root| self.now > root.not_after) =>
+            {
+                self.unknown()
+            }
+            VerifyError::NotYetValid { which: AUTHORITY, .. }
+                if !self.is_concerned(|root| self.now < root.not_before) =>
+            {
+                self.unknown()
+            }
             VerifyError::Expired { which, not_after } => self.expired(which, not_after),
             VerifyError::NotYetValid { which, not_before } => self.not_yet_valid(which, not_before),
-            VerifyError::UnknownAuthority => self.unknown(leaf),
-            VerifyError::NotAnAuthority => no_authority(&error),
+            VerifyError::UnknownAuthority => self.unknown(),
+            VerifyError::NotAnAuthority => self.no_authority(&error),
             VerifyError::PathLength => path_length(),
             VerifyError::Usage => usage(),
             VerifyError::Other(reason) if reason.contains("NameConstraint") => self.constraint(leaf),
@@ -93,7 +108,7 @@ impl Question<'_> {
 
     fn expired(&self, which: &str, not_after: UnixTime) -> Refusal {
         let (now, end) = (rfc3339(self.now), rfc3339(not_after));
-        let is_authority = which != "certificate";
+        let is_authority = which == AUTHORITY;
         let advice = if is_authority {
             "a new CA is needed, in the bundle first and then under the certificate; with a ring: `vestibule certs show`"
         } else {
@@ -121,39 +136,57 @@ impl Question<'_> {
         ))
     }
 
-    fn unknown(&self, leaf: &CertificateFacts) -> Refusal {
-        let namesake = self.roots.iter().find(|root| root.subject == leaf.issuer);
-        let unknown = "x509: certificate signed by unknown authority";
-        let Some(root) = namesake else {
+    fn unknown(&self) -> Refusal {
+        let issuer = self.presented.last().map(|top| top.issuer.as_str()).unwrap_or_default();
+        let Some(root) = self.namesake() else {
             let roots: Vec<_> = self.roots.iter().map(|root| root.subject.as_str()).collect();
             return Refusal::new(
                 Cause::UnknownAuthority,
-                format!("signed by {}; the bundle holds {}", leaf.issuer, roots.join("; ")),
+                format!("signed by {issuer}; the bundle holds {}", roots.join("; ")),
                 "put the CA that signed the certificate into the bundle, or present a certificate that this CA signed",
             )
-            .in_go(unknown.to_owned());
+            .in_go(UNKNOWN.to_owned());
         };
-        let mut refusal = Refusal::new(
+        let refusal = Refusal::new(
             Cause::UnknownAuthority,
             format!(
-                "signed by a CA named {}, but not by the one of this name in the bundle: its key is another",
-                root.subject
+                "signed by a CA named {issuer}, but not by the one of this name in the bundle: its key is another"
             ),
             "the CA was made anew: put the new one into the bundle, beside the old one for as long as both sign",
         );
-        // Go tries what has the right name, and tells of the first that does not fit.
-        let failure = match root.key_algorithm.split(' ').next().unwrap_or_default() {
-            "ECDSA" => Some("x509: ECDSA verification failure"),
-            "Ed25519" => Some("x509: Ed25519 verification failure"),
-            "RSA" => Some("crypto/rsa: verification error"),
-            _ => None,
-        };
-        if let (Some(failure), Some(name)) = (failure, common_name(&root.subject)) {
-            refusal = refusal.in_go(format!(
-                "{unknown} (possibly because of {failure:?} while trying to verify candidate authority certificate {name:?})"
-            ));
+        match root.key_algorithm.split(' ').next() {
+            Some("ECDSA") => refusal.in_go(candidate("x509: ECDSA verification failure", root)),
+            Some("Ed25519") => refusal.in_go(candidate("x509: Ed25519 verification failure", root)),
+            Some("RSA") => refusal.in_go(candidate("crypto/rsa: verification error", root)),
+            _ => refusal,
         }
-        refusal
+    }
+
+    fn no_authority(&self, error: &VerifyError) -> Refusal {
+        let Some(root) = self.namesake() else { return self.unknown() };
+        let refusal = Refusal::new(
+            Cause::NotAnAuthority,
+            error.to_string(),
+            "a CA needs basicConstraints CA:TRUE and, where there is a key usage, keyCertSign",
+        );
+        if root.is_authority {
+            return refusal;
+        }
+        refusal.in_go(candidate(
+            "x509: invalid signature: parent certificate cannot sign this kind of certificate",
+            root,
+        ))
+    }
+
+    /// The certificate of the bundle that bears the name of the one who signed.
+    fn namesake(&self) -> Option<&CertificateFacts> {
+        let issuer = &self.presented.last()?.issuer;
+        self.roots.iter().find(|root| root.subject == *issuer)
+    }
+
+    /// Whether what is wrong with a root is what is wrong with this chain; it may be a third's.
+    fn is_concerned(&self, wrong: impl Fn(&CertificateFacts) -> bool) -> bool {
+        self.namesake().is_some_and(wrong)
     }
 
     fn constraint(&self, leaf: &CertificateFacts) -> Refusal {
@@ -166,59 +199,12 @@ impl Question<'_> {
     }
 }
 
-/// As Go: a wildcard stands for the whole first label and nothing else; case and a dot at the end do not count.
-fn matches_name(pattern: &str, name: &str) -> bool {
-    let plain = |name: &str| name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
-    let (pattern, name) = (pattern.to_ascii_lowercase(), plain(name));
-    let (patterns, labels): (Vec<_>, Vec<_>) = (pattern.split('.').collect(), name.split('.').collect());
-    let fits = |(position, (pattern, label)): (usize, (&&str, &&str))| {
-        (position == 0 && *pattern == "*") || pattern == label
-    };
-    !name.is_empty() && patterns.len() == labels.len() && patterns.iter().zip(&labels).enumerate().all(fits)
-}
-
-/// The common name in a subject as RFC 4514 writes it.
-fn common_name(subject: &str) -> Option<String> {
-    let start = if subject.starts_with("CN=") { 3 } else { subject.find(",CN=")? + 4 };
-    let mut name = String::new();
-    let mut characters = subject.get(start..)?.chars();
-    while let Some(character) = characters.next().filter(|character| !matches!(character, ',' | '+')) {
-        let plain = if character == '\\' { characters.next() } else { Some(character) };
-        name.extend(plain);
-    }
-    Some(name)
-}
-
-fn wrong_name(wanted: &str, named: &[String], go: String) -> Refusal {
-    let valid = if named.is_empty() { "no name at all".to_owned() } else { named.join(", ") };
-    let message = match (service(wanted), named.iter().find_map(|name| service(name))) {
-        (Some(asked), Some(other)) if asked != other => format!(
-            "the certificate is for the Service {other}, and the API server calls the Service {asked} (it is valid for {valid})"
-        ),
-        (Some(asked), Some(_)) => format!(
-            "the certificate is for the Service {asked}, but in a form that the API server does not use: valid for {valid}"
-        ),
-        _ => format!("the certificate is valid for {valid}, not for {wanted}"),
-    };
-    let advice = format!("make a certificate with the name {wanted} among its subject alternative names");
-    Refusal::new(Cause::WrongName, message, &advice).in_go(go)
-}
-
-/// `NAME.NS.svc` and longer forms, as `NS/NAME`.
-fn service(name: &str) -> Option<String> {
-    let mut labels = name.split('.');
-    let (name, namespace) = (labels.next()?, labels.next()?);
-    (labels.next() == Some("svc")).then(|| format!("{namespace}/{name}"))
-}
-
-fn legacy(common_name: &str) -> Refusal {
-    Refusal::new(
-        Cause::LegacyCommonName,
-        format!("the certificate carries {common_name} as its common name only, and no subject alternative name"),
-        "common names count for nothing: make it with a subjectAltName (openssl: -addext subjectAltName=DNS:NAME; or \
-         `vestibule certs new`)",
+/// Go tries what bears the right name, and tells of the first that does not fit.
+fn candidate(failure: &str, root: &CertificateFacts) -> String {
+    let name = common_name(&root.subject).unwrap_or_else(|| root.subject.clone());
+    format!(
+        "{UNKNOWN} (possibly because of {failure:?} while trying to verify candidate authority certificate {name:?})"
     )
-    .in_go("x509: certificate relies on legacy Common Name field, use SANs instead".to_owned())
 }
 
 fn empty_bundle(bundle: &str) -> Refusal {
@@ -228,7 +214,7 @@ fn empty_bundle(bundle: &str) -> Refusal {
             "the bundle is empty, so the API server trusts the CAs of its operating system".to_owned(),
             "put the CA that signed the certificate into the bundle",
         )
-        .in_go("x509: certificate signed by unknown authority".to_owned());
+        .in_go(UNKNOWN.to_owned());
     }
     Refusal::new(
         Cause::EmptyBundle,
@@ -246,14 +232,6 @@ fn joined_bundle() -> Refusal {
         "end every certificate with a line break before another is appended",
     )
     .root_certificates()
-}
-
-fn no_authority(error: &VerifyError) -> Refusal {
-    Refusal::new(
-        Cause::NotAnAuthority,
-        error.to_string(),
-        "a CA needs basicConstraints CA:TRUE and, where there is a key usage, keyCertSign",
-    )
 }
 
 fn path_length() -> Refusal {
@@ -280,41 +258,4 @@ fn no_certificate() -> Refusal {
         "the server presented no certificate".to_owned(),
         "look into the server's log: it may not have one yet",
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_match_as_in_go() {
-        for (pattern, name, expected) in [
-            ("a.b.svc", "a.b.svc", true),
-            ("A.b.svc", "a.B.svc", true),
-            ("a.b.svc", "a.b.svc.", true),
-            ("*.b.svc", "a.b.svc", true),
-            ("*.svc", "a.b.svc", false),
-            ("a.*.svc", "a.b.svc", false),
-            ("a*.b.svc", "ab.b.svc", false),
-            ("a.b.svc.cluster.local", "a.b.svc", false),
-            ("", "", false),
-        ] {
-            assert_eq!(matches_name(pattern, name), expected, "{pattern} {name}");
-        }
-    }
-
-    #[test]
-    fn common_names_are_found() {
-        assert_eq!(common_name("CN=a b,O=c").as_deref(), Some("a b"));
-        assert_eq!(common_name(r"O=c,CN=a\,b").as_deref(), Some("a,b"));
-        assert_eq!(common_name("O=c"), None);
-    }
-
-    #[test]
-    fn a_service_is_read_from_its_names() {
-        assert_eq!(service("hooks.demo.svc").as_deref(), Some("demo/hooks"));
-        assert_eq!(service("hooks.demo.svc.cluster.local").as_deref(), Some("demo/hooks"));
-        assert_eq!(service("hooks.example.com"), None);
-        assert_eq!(service("localhost"), None);
-    }
 }

@@ -1,7 +1,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod cluster;
+mod inspect;
 mod mounted;
+#[cfg(feature = "probe")]
+mod probe;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

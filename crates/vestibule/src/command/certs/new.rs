@@ -98,7 +98,7 @@ impl Arguments {
         match (data, &self.registration) {
             (Some(Output::Secret), _) => self.print_secret(&pair, service.as_ref(), &names)?,
             (Some(Output::Patch), Some(registration)) => print_patch(&pair, registration, self.hooks)?,
-            _ => self.tell_what_next(),
+            _ => self.tell_what_next(&names),
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -148,15 +148,14 @@ impl Arguments {
         print(&yaml)
     }
 
-    fn tell_what_next(&self) {
+    fn tell_what_next(&self, names: &[String]) {
         let Some(folder) = &self.out else { return };
         let folder = folder.display();
-        let dns = self.dns.first().map_or("NAME", String::as_str);
-        let name = self.service.as_ref().map_or_else(|| dns.to_owned(), |_| "NAME.NS.svc".to_owned());
+        let name = names.first().map_or("NAME", String::as_str);
         say(format_args!(
-            "next: start the server with {folder}/server.crt and {folder}/server.key; register {folder}/ca.crt as \
-             caBundle (base64 -w0 {folder}/ca.crt, or -o patch);\n      then: vestibule certs check HOST:PORT --ca \
-             {folder}/ca.crt --dns {name}"
+            "next: start the server with them (vestibule serve --identity mounted:{folder} --mounted-certificate \
+             server.crt --mounted-key server.key), and register {folder}/ca.crt as caBundle (-o patch);\nthen: vestibule \
+             certs check HOST:PORT --ca {folder}/ca.crt --dns {name}"
         ));
     }
 }

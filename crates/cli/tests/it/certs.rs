@@ -1,0 +1,135 @@
+//! `vestibule certs new` and `certs check`.
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, Stdio};
+
+use serde_json::Value;
+
+use crate::fixture::{Folder, TARGET};
+
+/// The injector, with the files of `certs new` in `certs`.
+struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Server {
+    fn start(folder: &Folder) -> Self {
+        let mut command = folder.command(
+            "serve --rules rules.yaml --listen 127.0.0.1:0 --metrics-listen off --service demo/hooks \
+             --identity mounted:certs --mounted-certificate server.crt --mounted-key server.key",
+        );
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let address = lines.find_map(|line| {
+            let line: Value = serde_json::from_str(&line).ok()?;
+            Some(line.get("address")?.as_str()?.to_owned())
+        });
+        // Whoever logs to a closed pipe dies.
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { child, address: address.expect("it says where it listens") }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ended = self.child.kill().and_then(|()| self.child.wait());
+    }
+}
+
+#[test]
+fn what_new_makes_a_server_can_present_and_check_accepts() {
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
+    let made = folder.run("certs new --service hooks --namespace demo --out certs");
+    assert_eq!((made.code(), made.out.as_str()), (0, ""), "{}", made.err);
+    for part in ["certs/ca.crt", "certs/server.key", "hooks.demo.svc, hooks.demo.svc.cluster.local", "next: "] {
+        assert!(made.err.contains(part), "{}", made.err);
+    }
+    let mode = |name: &str| folder.path().join(name).metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode("certs"), mode("certs/server.key")), (0o700, 0o600));
+
+    let server = Server::start(&folder);
+    let check = |ca: &str, name: &str| folder.run(&format!("certs check {} --ca {ca} --dns {name}", server.address));
+    let done = check("certs/ca.crt", "hooks.demo.svc");
+    assert_eq!(done.code(), 0, "{}{}", done.out, done.err);
+    assert!(done.out.contains("accepted: kube-apiserver would accept it\n"), "{}", done.out);
+    assert!(done.out.contains("ECDSA P-256") && done.out.contains("364 d left"), "{}", done.out);
+
+    let done = check("certs/ca.crt", "other.demo.svc");
+    assert_eq!(done.code(), 1);
+    assert!(done.out.contains("the Service demo/hooks, and the API server calls the Service demo/other"), "{}", done.out);
+    assert!(
+        done.out.contains(
+            "x509: certificate is valid for hooks.demo.svc, hooks.demo.svc.cluster.local, not other.demo.svc\n"
+        ),
+        "{}",
+        done.out
+    );
+
+    folder.run("certs new --dns stranger.example.com --out stranger").stdout();
+    let done = check("stranger/ca.crt", "hooks.demo.svc");
+    assert_eq!(done.code(), 1);
+    assert!(done.out.contains("x509: certificate signed by unknown authority\n"), "{}", done.out);
+}
+
+#[test]
+fn bad_input_is_2_and_nobody_there_is_3() {
+    let folder = Folder::with(&[("ca.crt", "")]);
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let done = folder.run(&format!("certs check 127.0.0.1:{port} --ca ca.crt --dns a.b.svc"));
+    assert_eq!(done.code(), 3, "{}", done.err);
+    assert!(done.err.contains("connect: connection refused"), "{}", done.err);
+    for arguments in [
+        "127.0.0.1:1 --ca missing.crt --dns a.b.svc",
+        "127.0.0.1 --ca ca.crt --dns a.b.svc",
+        "127.0.0.1:1 --ca ca.crt --dns a_b!",
+        "127.0.0.1:1 --ca ca.crt",
+        "127.0.0.1:1 --ca ca.crt --dns a --timeout soon",
+    ] {
+        assert_eq!(folder.run(&format!("certs check {arguments}")).code(), 2, "{arguments}");
+    }
+}
+
+#[test]
+fn new_says_what_it_needs_and_overwrites_nothing() {
+    let folder = Folder::with(&[]);
+    for (arguments, word) in [
+        ("--out certs", "--service"),
+        ("--service hooks --out certs", "--namespace"),
+        ("--service hooks --namespace demo", "--out"),
+        ("--dns a.b -o patch", "--out"),
+        ("--dns a.b --out certs -o patch", "--registration"),
+        ("--dns a_b! --out certs", "neither an IP address nor a DNS name"),
+        ("--dns a.b --out certs --days 0", "--days"),
+    ] {
+        let done = folder.run(&format!("certs new {arguments}"));
+        assert_eq!(done.code(), 2, "{arguments}");
+        assert!(done.err.contains(word), "{arguments}: {}", done.err);
+        assert!(!folder.path().join("certs").exists(), "{arguments}");
+    }
+    folder.run("certs new --dns a.b --out certs").stdout();
+    let before = std::fs::read(folder.path().join("certs/ca.crt")).unwrap();
+    let done = folder.run("certs new --dns a.b --out certs");
+    assert_eq!(done.code(), 2);
+    assert!(done.err.contains("--force"), "{}", done.err);
+    assert_eq!(std::fs::read(folder.path().join("certs/ca.crt")).unwrap(), before);
+    folder.run("certs new --dns a.b --out certs --force").stdout();
+    assert_ne!(std::fs::read(folder.path().join("certs/ca.crt")).unwrap(), before);
+}
+
+#[test]
+fn a_patch_puts_the_written_ca_into_every_hook() {
+    let folder = Folder::with(&[]);
+    let patch = folder.run("certs new --dns a.b --out certs -o patch --registration validating/x --hooks 2").stdout();
+    let patch: Value = serde_json::from_str(&patch).unwrap();
+    let ca = std::fs::read(folder.path().join("certs/ca.crt")).unwrap();
+    let operations = patch.as_array().unwrap();
+    assert_eq!(operations.len(), 2);
+    assert_eq!(operations[1]["path"], "/webhooks/1/clientConfig/caBundle");
+    assert_eq!(operations[1]["value"], serde_json::json!(k8s_openapi::ByteString(ca)));
+    let done = folder.run("certs new --dns a.b --out other -o patch --registration crd/widgets.example.com");
+    assert!(done.err.contains("kubectl patch customresourcedefinition widgets.example.com"), "{}", done.err);
+    assert!(done.stdout().contains("/spec/conversion/webhook/clientConfig/caBundle"));
+}

@@ -1,0 +1,114 @@
+//! `vestibule certs` on a real API server, as an ordinary user.
+
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::Api;
+use kube::api::PostParams;
+use serde_json::{Value, json};
+use vestibule_testenv::shared_or_skip;
+
+use crate::fixture::{Done, Folder, TARGET};
+
+/// Ends with the test.
+struct Replica(Child);
+
+impl Drop for Replica {
+    fn drop(&mut self) {
+        let _ended = self.0.kill().and_then(|()| self.0.wait());
+    }
+}
+
+fn run(folder: &Folder, arguments: &str, kubeconfig: &Path) -> Done {
+    folder.run(&format!("certs {arguments} --kubeconfig {}", kubeconfig.display()))
+}
+
+#[tokio::test]
+async fn a_secret_of_new_is_taken_by_the_api_server() {
+    let Some(env) = shared_or_skip().await else { return };
+    let namespace = env.namespace(&[]).await.unwrap();
+    let folder = Folder::with(&[]);
+    let yaml = folder.run(&format!("certs new --service {namespace}/hooks -o secret")).stdout();
+    let documents = vestibule_rules::yaml::read("stdout", &yaml).unwrap();
+    let secret: Secret = serde_json::from_str(&documents[0].to_json()).unwrap();
+    let secrets: Api<Secret> = Api::namespaced(env.admin().unwrap(), namespace.name());
+    let stored = secrets.create(&PostParams::default(), &secret).await.unwrap();
+    assert_eq!(stored.type_.as_deref(), Some("kubernetes.io/tls"));
+    assert_eq!(stored.metadata.name.as_deref(), Some("hooks-tls"));
+    assert_eq!(stored.data.unwrap().into_keys().collect::<Vec<_>>(), ["ca.crt", "tls.crt", "tls.key"]);
+}
+
+#[tokio::test]
+async fn the_ring_of_a_replica_is_shown_and_asked_to_rotate() {
+    let Some(env) = shared_or_skip().await else { return };
+    let namespace = env.namespace(&[]).await.unwrap();
+    let admin = env.kubeconfig();
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
+    let show = format!("show --service {namespace}/hooks --registration mutating/{namespace}-none");
+
+    let done = run(&folder, &show, &admin);
+    assert_eq!(done.code(), 1, "{}", done.err);
+    assert!(done.out.contains(&format!("ring {namespace}/hooks-ring  there is none")), "{}", done.out);
+
+    let serve = format!(
+        "serve --rules rules.yaml --listen 127.0.0.1:0 --metrics-listen off --namespace-labels a=b --identity self \
+         --secret {namespace}/hooks-ring --service {namespace}/hooks --registration mutating/{namespace}-none"
+    );
+    let mut serve = folder.command(&serve);
+    let serve = serve.env("KUBECONFIG", &admin).stderr(Stdio::null());
+    let _replica = Replica(serve.spawn().unwrap());
+    let secrets: Api<Secret> = Api::namespaced(env.admin().unwrap(), namespace.name());
+    let patience = tokio::time::timeout(Duration::from_secs(30), async {
+        while secrets.get_opt("hooks-ring").await.unwrap().is_none() {
+            tokio::task::yield_now().await;
+        }
+    });
+    patience.await.expect("a ring within 30 s");
+
+    let done = run(&folder, &format!("{show} -o json"), &admin);
+    // The configuration is not there yet.
+    assert_eq!(done.code(), 1, "{}", done.err);
+    let shown: Value = serde_json::from_str(&done.out).unwrap();
+    assert_eq!((&shown["state"], &shown["ring"]["rotationAsked"]), (&json!("known"), &json!(false)));
+    let roles: Vec<_> = shown["ring"]["authorities"].as_array().unwrap().iter().map(|ca| &ca["role"]).collect();
+    assert!(roles.contains(&&json!("active")) && roles.contains(&&json!("next")), "{roles:?}");
+    assert_eq!(shown["registrations"][0]["differences"][0], "it does not exist");
+    assert!(!done.out.contains("PRIVATE"));
+
+    let done = run(&folder, &format!("rotate --service {namespace}/hooks"), &admin);
+    assert_eq!(done.code(), 2);
+    assert!(done.err.contains("--yes"), "{}", done.err);
+    let done = run(&folder, &format!("rotate --service {namespace}/hooks --yes"), &admin);
+    assert_eq!(done.code(), 0, "{}", done.err);
+    assert!(done.err.contains("too young"), "{}", done.err);
+    let done = run(&folder, &show, &admin);
+    assert!(done.out.contains("a rotation was asked for, and has not come yet"), "{}", done.out);
+    let done = run(&folder, &format!("rotate --service {namespace}/hooks --yes --wait --timeout 1s"), &admin);
+    assert_eq!(done.code(), 1);
+    assert!(done.err.contains("the request stands"), "{}", done.err);
+}
+
+#[tokio::test]
+async fn who_lacks_a_right_is_told_which() {
+    let Some(env) = shared_or_skip().await else { return };
+    let namespace = env.namespace(&[]).await.unwrap();
+    let kubeconfig = env.user_kubeconfig(&format!("{namespace}-nobody")).unwrap();
+    let folder = Folder::with(&[]);
+    for command in ["show", "rotate --yes", "revoke --yes"] {
+        let done = run(&folder, &format!("{command} --secret ring -n {namespace}"), &kubeconfig);
+        assert_eq!(done.code(), 2, "{command}: {}", done.err);
+        let right = format!("get secrets/ring in namespace {namespace}");
+        assert!(done.err.contains(&right), "{command}: {}", done.err);
+    }
+    let nowhere = env.kubeconfig();
+    let text = std::fs::read_to_string(&nowhere).unwrap();
+    let mut config: Value = serde_json::from_str(&text).unwrap();
+    config["clusters"][0]["cluster"]["server"] = json!("https://127.0.0.1:1");
+    std::fs::write(folder.path().join("nowhere"), config.to_string()).unwrap();
+    let done = run(&folder, "show --secret demo/ring", Path::new("nowhere"));
+    assert_eq!(done.code(), 3, "{}", done.err);
+    let done = run(&folder, "show --secret demo/ring", Path::new("missing"));
+    assert_eq!(done.code(), 2, "{}", done.err);
+}

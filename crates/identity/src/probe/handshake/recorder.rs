@@ -1,0 +1,93 @@
+//! Looks at certificates instead of judging them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustls::client::ResolvesClientCert;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{WebPkiSupportedAlgorithms, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
+use rustls::sign::CertifiedKey;
+use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+
+/// Accepts every certificate and remembers it. For connections that carry nothing.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    seen: Mutex<Seen>,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub(super) chain: Vec<CertificateDer<'static>>,
+    pub(super) asked: bool,
+}
+
+impl Default for Recorder {
+    fn default() -> Self {
+        let algorithms = aws_lc_rs::default_provider().signature_verification_algorithms;
+        Self { seen: Mutex::default(), algorithms }
+    }
+}
+
+impl Recorder {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A certificate of an odd form (version 1, say) is not reason enough to know less about it.
+    fn lenient(outcome: Result<HandshakeSignatureValid, Error>) -> Result<HandshakeSignatureValid, Error> {
+        match outcome {
+            Err(Error::InvalidCertificate(CertificateError::BadSignature)) => outcome,
+            _ => Ok(HandshakeSignatureValid::assertion()),
+        }
+    }
+}
+
+impl ServerCertVerifier for Recorder {
+    fn verify_server_cert(
+        &self,
+        leaf: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        _ocsp: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let chain = std::iter::once(leaf).chain(intermediates);
+        self.lock().chain = chain.map(|der| der.clone().into_owned()).collect();
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        leaf: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Self::lenient(verify_tls12_signature(message, leaf, signed, &self.algorithms))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        leaf: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Self::lenient(verify_tls13_signature(message, leaf, signed, &self.algorithms))
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
+
+impl ResolvesClientCert for Recorder {
+    fn resolve(&self, _issuers: &[&[u8]], _schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        self.lock().asked = true;
+        None
+    }
+
+    /// Otherwise rustls does not ask.
+    fn has_certs(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,95 @@
+//! Names of certificates, as Go compares them.
+
+use super::refusal::{Cause, Refusal};
+
+/// As Go: a wildcard stands for the whole first label and nothing else; case and a dot at the end do not count.
+pub(super) fn matches_name(pattern: &str, name: &str) -> bool {
+    let plain = |name: &str| name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
+    let (pattern, name) = (pattern.to_ascii_lowercase(), plain(name));
+    let (patterns, labels): (Vec<_>, Vec<_>) = (pattern.split('.').collect(), name.split('.').collect());
+    let fits = |(position, (pattern, label)): (usize, (&&str, &&str))| {
+        (position == 0 && *pattern == "*") || pattern == label
+    };
+    !name.is_empty() && patterns.len() == labels.len() && patterns.iter().zip(&labels).enumerate().all(fits)
+}
+
+/// The common name in a subject as RFC 4514 writes it.
+pub(super) fn common_name(subject: &str) -> Option<String> {
+    let start = if subject.starts_with("CN=") { 3 } else { subject.find(",CN=")? + 4 };
+    let mut name = String::new();
+    let mut characters = subject.get(start..)?.chars();
+    while let Some(character) = characters.next().filter(|character| !matches!(character, ',' | '+')) {
+        let plain = if character == '\\' { characters.next() } else { Some(character) };
+        name.extend(plain);
+    }
+    Some(name)
+}
+
+pub(super) fn wrong_name(wanted: &str, named: &[String], go: String) -> Refusal {
+    let valid = if named.is_empty() { "no name at all".to_owned() } else { named.join(", ") };
+    let message = match (service(wanted), named.iter().find_map(|name| service(name))) {
+        (Some(asked), Some(other)) if asked != other => format!(
+            "the certificate is for the Service {other}, and the API server calls the Service {asked} (it is valid for {valid})"
+        ),
+        (Some(asked), Some(_)) => format!(
+            "the certificate is for the Service {asked}, but in a form that the API server does not use: valid for {valid}"
+        ),
+        _ => format!("the certificate is valid for {valid}, not for {wanted}"),
+    };
+    let advice = format!("make a certificate with the name {wanted} among its subject alternative names");
+    Refusal::new(Cause::WrongName, message, &advice).in_go(go)
+}
+
+/// `NAME.NS.svc` and longer forms, as `NS/NAME`.
+fn service(name: &str) -> Option<String> {
+    let mut labels = name.split('.');
+    let (name, namespace) = (labels.next()?, labels.next()?);
+    (labels.next() == Some("svc")).then(|| format!("{namespace}/{name}"))
+}
+
+pub(super) fn legacy(common_name: &str) -> Refusal {
+    Refusal::new(
+        Cause::LegacyCommonName,
+        format!("the certificate carries {common_name} as its common name only, and no subject alternative name"),
+        "common names count for nothing: make it with a subjectAltName (openssl: -addext subjectAltName=DNS:NAME; or \
+         `vestibule certs new`)",
+    )
+    .in_go("x509: certificate relies on legacy Common Name field, use SANs instead".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_match_as_in_go() {
+        for (pattern, name, expected) in [
+            ("a.b.svc", "a.b.svc", true),
+            ("A.b.svc", "a.B.svc", true),
+            ("a.b.svc", "a.b.svc.", true),
+            ("*.b.svc", "a.b.svc", true),
+            ("*.svc", "a.b.svc", false),
+            ("a.*.svc", "a.b.svc", false),
+            ("a*.b.svc", "ab.b.svc", false),
+            ("a.b.svc.cluster.local", "a.b.svc", false),
+            ("", "", false),
+        ] {
+            assert_eq!(matches_name(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn common_names_are_found() {
+        assert_eq!(common_name("CN=a b,O=c").as_deref(), Some("a b"));
+        assert_eq!(common_name(r"O=c,CN=a\,b").as_deref(), Some("a,b"));
+        assert_eq!(common_name("O=c"), None);
+    }
+
+    #[test]
+    fn a_service_is_read_from_its_names() {
+        assert_eq!(service("hooks.demo.svc").as_deref(), Some("demo/hooks"));
+        assert_eq!(service("hooks.demo.svc.cluster.local").as_deref(), Some("demo/hooks"));
+        assert_eq!(service("hooks.example.com"), None);
+        assert_eq!(service("localhost"), None);
+    }
+}

@@ -1,0 +1,123 @@
+//! What `certs check` says, beside what Go says.
+
+mod certificates;
+mod go;
+mod server;
+
+use std::time::{Duration, SystemTime};
+
+use vestibule_identity::{Cause, Probe, ProbeError, Probed};
+
+use certificates::{Case, cases};
+use server::Server;
+
+/// 2027-01-15 08:00.
+const NOW: u64 = 1_800_000_000;
+const NAME: &str = "hooks.demo.svc";
+
+fn now() -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(NOW)
+}
+
+fn probe(server: &Server, name: &str, bundle: &str) -> Probed {
+    let mut probe = Probe::new(&server.address(), name, bundle);
+    probe.timeout = Duration::from_secs(20);
+    probe.run(now()).unwrap()
+}
+
+fn probed(case: &Case) -> Probed {
+    probe(&Server::tls(case.chain.clone(), &case.key), case.name, &case.bundle)
+}
+
+#[test]
+fn every_kind_of_certificate_gets_its_verdict() {
+    for case in cases() {
+        let probed = probed(&case);
+        let first = probed.refusals.first().map(|refusal| refusal.cause);
+        assert_eq!(first, case.expected, "{}: {:?}", case.what, probed.refusals);
+        assert_eq!(probed.tls, Some("TLS 1.3"), "{}", case.what);
+        assert_eq!(probed.chain.len(), case.chain.len(), "{}", case.what);
+        for refusal in &probed.refusals {
+            assert!(!refusal.advice.is_empty() && !refusal.message.is_empty(), "{}", case.what);
+        }
+    }
+}
+
+#[test]
+fn go_says_what_we_say_it_says() {
+    let cases = cases();
+    let Some(verdicts) = go::ask_or_skip(&cases, NOW) else { return };
+    for (case, verdict) in cases.iter().zip(verdicts) {
+        let probed = probed(case);
+        let ours = probed.refusals.first().map(|refusal| refusal.go.clone());
+        let detailed = case.expected == Some(Cause::NameConstraint);
+        match ours {
+            None => assert_eq!(verdict, "", "{}", case.what),
+            Some(Some(ours)) if detailed => assert!(verdict.starts_with(&ours), "{}: {verdict}", case.what),
+            Some(ours) => assert_eq!(Some(verdict), ours, "{}", case.what),
+        }
+    }
+}
+
+#[test]
+fn a_certificate_for_another_service_names_both() {
+    let case = cases().into_iter().find(|case| case.what == "another Service").unwrap();
+    let message = probed(&case).refusals[0].message.clone();
+    assert!(message.contains("demo/hooks") && message.contains("demo/other"), "{message}");
+}
+
+#[test]
+fn what_is_no_tls_server_is_told_apart() {
+    for (what, server, cause, go) in [
+        (
+            "HTTP",
+            Server::saying(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
+            Cause::NotTls,
+            "http: server gave HTTP response to HTTPS client",
+        ),
+        (
+            "a greeting",
+            Server::saying(b"220 mail.example.com ESMTP\r\n"),
+            Cause::NotTls,
+            "tls: first record does not look like a TLS handshake",
+        ),
+        (
+            "an alert: protocol version",
+            Server::saying(&[21, 3, 1, 0, 2, 2, 70]),
+            Cause::TlsTooOld,
+            "remote error: tls: protocol version not supported",
+        ),
+        (
+            "an alert: unrecognised name",
+            Server::saying(&[21, 3, 3, 0, 2, 2, 112]),
+            Cause::Alert,
+            "remote error: tls: unrecognized name",
+        ),
+        ("nothing", Server::saying(b""), Cause::Broken, "EOF"),
+    ] {
+        let probed = probe(&server, NAME, "");
+        let refusal = &probed.refusals[0];
+        assert_eq!((refusal.cause, refusal.go.as_deref()), (cause, Some(go)), "{what}");
+    }
+}
+
+#[test]
+fn a_server_that_insists_on_a_client_certificate_is_found_out() {
+    let case = cases().remove(0);
+    for required in [true, false] {
+        let server = Server::asking(case.chain.clone(), &case.key, &case.bundle, required);
+        let probed = probe(&server, case.name, &case.bundle);
+        assert!(probed.asks_for_certificate);
+        let causes: Vec<_> = probed.refusals.iter().map(|refusal| refusal.cause).collect();
+        assert_eq!(causes, if required { vec![Cause::ClientCertificate] } else { vec![] });
+    }
+}
+
+#[test]
+fn nobody_there_is_another_matter() {
+    let error = Probe::new("127.0.0.1:1", NAME, "").run(now()).unwrap_err();
+    let ProbeError::Unreachable { go, .. } = &error else { panic!("{error}") };
+    assert_eq!(go, "dial tcp 127.0.0.1:1: connect: connection refused");
+    assert!(matches!(Probe::new("127.0.0.1:1", "not a name", "").run(now()), Err(ProbeError::Name(_))));
+    assert!(matches!(Probe::new("localhost", NAME, "").run(now()), Err(ProbeError::Address(_))));
+}

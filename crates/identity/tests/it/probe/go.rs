@@ -1,0 +1,41 @@
+//! Go's own TLS client, asked about the same certificates.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use k8s_openapi::ByteString;
+use serde_json::json;
+
+use super::Case;
+
+/// What Go says of each case; empty where it accepts the server. Where there is no Go, the test is skipped, and heard
+/// to be.
+pub(crate) fn ask_or_skip(cases: &[Case], now: u64) -> Option<Vec<String>> {
+    if let Err(error) = Command::new("go").arg("version").stdout(Stdio::null()).status() {
+        assert!(std::env::var_os("VESTIBULE_REQUIRE_APISERVER").is_none(), "no Go: {error}");
+        // The test harness holds this back from nobody.
+        let _unheard = writeln!(std::io::stderr(), "identity: skipped: no Go: {error}");
+        return None;
+    }
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("trust");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fire/trust");
+    let built = Command::new("go").args(["build", "-o"]).arg(&program).arg(".").current_dir(folder).status();
+    assert!(built.unwrap().success(), "the Go client does not build");
+    let questions: Vec<_> = cases
+        .iter()
+        .map(|case| {
+            let chain: Vec<_> = case.chain.iter().map(|der| ByteString(der.to_vec())).collect();
+            json!({
+                "bundle": ByteString(case.bundle.clone().into_bytes()), "chain": chain,
+                "key": ByteString(case.key.clone()), "serverName": case.name, "now": now,
+            })
+        })
+        .collect();
+    let mut child =
+        Command::new(program).env("TZ", "UTC").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(json!(questions).to_string().as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    Some(serde_json::from_slice(&output.stdout).unwrap())
+}
