@@ -12,7 +12,13 @@ use vestibule_identity::{NamespacedName, Source, own_namespace};
 #[derive(Parser)]
 struct Arguments {
     /// Where the certificate comes from.
-    #[arg(long, env = "IDENTITY", default_value = "self", value_name = "self|mounted:DIR|local:DIR|off", global = true)]
+    #[arg(
+        long,
+        env = "IDENTITY",
+        default_value = "self",
+        value_name = "self|mounted:DIR|local:DIR|off",
+        global = true
+    )]
     identity: Source,
     /// The namespace to work in; found out unless given.
     #[arg(long, value_name = "NAMESPACE", global = true)]
@@ -45,7 +51,8 @@ async fn main() -> anyhow::Result<()> {
     match command {
         Command::Run { listen } => {
             let settings = operator_identity::settings(service)?;
-            let listener = if identity == Source::Off { None } else { Some(TcpListener::bind(listen).await?) };
+            let listener =
+                if identity == Source::Off { None } else { Some(TcpListener::bind(listen).await?) };
             let identity = identity.open(&settings, None).await?;
             operator_identity::run(Client::try_default().await?, identity, listener, &namespace).await?;
         }

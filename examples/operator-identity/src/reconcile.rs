@@ -46,7 +46,8 @@ async fn reconcile(widget: Arc<Widget>, context: Arc<Context>) -> Result<Action,
     let url = format!("http://{}:{}", widget.spec.host, widget.spec.port);
     let mut wanted = ConfigMap::default();
     wanted.metadata.name = Some(widget.name_any());
-    wanted.metadata.owner_references = widget.controller_owner_ref(&widget::resource("v2")).map(|owner| vec![owner]);
+    wanted.metadata.owner_references =
+        widget.controller_owner_ref(&widget::resource("v2")).map(|owner| vec![owner]);
     wanted.data = Some([("url".to_owned(), url)].into());
     let ours = PatchParams::apply("operator-identity").force();
     config_maps.patch(&widget.name_any(), &ours, &Patch::Apply(&wanted)).await?;

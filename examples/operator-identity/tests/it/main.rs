@@ -36,7 +36,10 @@ async fn rotations_lose_no_read_of_the_older_version_and_write_the_definition_tw
     cluster.create("v1", "one", &spec).await;
     assert_eq!(cluster.spec("v2", "one").await.unwrap(), json!({ "host": "example.org", "port": 8080 }));
     assert_eq!(cluster.spec("v1", "one").await.unwrap(), spec);
-    until("the ConfigMap is written", async || cluster.url("one").await.as_deref() == Some("http://example.org:8080")).await;
+    until("the ConfigMap is written", async || {
+        cluster.url("one").await.as_deref() == Some("http://example.org:8080")
+    })
+    .await;
 
     let load = Load::start(&cluster);
     let before = cluster.definition_generation().await;
@@ -53,6 +56,8 @@ async fn rotations_lose_no_read_of_the_older_version_and_write_the_definition_tw
     assert_eq!(failures, [""; 0], "of {reads} reads");
     assert!(reads > 200, "{reads} reads are no load");
     assert!((1..=2 * ROTATIONS).contains(&written), "{written} writes of the definition");
+    drop(operator);
+    until("reads fail without the operator", async || cluster.spec("v1", "one").await.is_err()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -63,7 +68,10 @@ async fn with_off_there_is_no_webhook_no_secret_and_no_right_for_one() {
     assert!(operator.identity.present().is_none());
 
     cluster.create("v2", "one", &json!({ "host": "example.org", "port": 80 })).await;
-    until("the ConfigMap is written", async || cluster.url("one").await.as_deref() == Some("http://example.org:80")).await;
+    until("the ConfigMap is written", async || {
+        cluster.url("one").await.as_deref() == Some("http://example.org:80")
+    })
+    .await;
     assert_eq!(cluster.secrets().await, 0);
 }
 
@@ -79,7 +87,8 @@ fn rights_are_on_named_objects_and_go_with_the_certificate() {
     let rules = own.iter().filter_map(|object| object["rules"].as_array()).flatten();
     for rule in rules {
         let resources = rule["resources"].as_array().unwrap();
-        let verbs: Vec<_> = rule["verbs"].as_array().unwrap().iter().map(|verb| verb.as_str().unwrap()).collect();
+        let verbs: Vec<_> =
+            rule["verbs"].as_array().unwrap().iter().map(|verb| verb.as_str().unwrap()).collect();
         assert!(!verbs.contains(&"*") && !verbs.contains(&"delete"), "{rule}");
         let guarded = resources.iter().any(|one| one == "secrets" || one == "customresourcedefinitions");
         assert!(!guarded || verbs == ["create"] || rule.get("resourceNames").is_some(), "{rule}");
