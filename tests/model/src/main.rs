@@ -12,10 +12,8 @@ fn main() -> ExitCode {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let (mut report, mut holds) = (Report::default(), true);
 
-    let mut scenarios = catalogue::scenarios();
-    if has("--larger") {
-        scenarios.extend(catalogue::larger());
-    }
+    let larger = has("--larger");
+    let scenarios = if larger { catalogue::larger() } else { catalogue::scenarios() };
     for (name, scenario) in scenarios {
         let walk = walk(scenario.clone(), threads);
         eprintln!("{name}: {} states, {:.1} s", walk.states, walk.took.as_secs_f32());
@@ -25,7 +23,8 @@ fn main() -> ExitCode {
         holds &= walk.broken.is_empty() && walk.ends;
         report.walked(name, scenario, walk);
     }
-    for bite in catalogue::bites() {
+    let bites = if larger { Vec::new() } else { catalogue::bites() };
+    for bite in bites {
         match search(bite.without(), threads) {
             Ok(found) => {
                 eprintln!("without {}: {} steps in {}", bite.mutation, found.steps.len(), bite.name);
@@ -37,6 +36,11 @@ fn main() -> ExitCode {
             }
         }
     }
-    print!("{}", if has("--traces") { report.traces() } else { report.page() });
+    let text = match (larger, has("--traces")) {
+        (true, _) => report.clusters(),
+        (false, true) => report.traces(),
+        (false, false) => report.page(),
+    };
+    print!("{text}");
     if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

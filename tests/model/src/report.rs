@@ -28,12 +28,19 @@ impl Report {
     pub fn page(&self) -> String {
         let mut page = include_str!("report/head.md").to_owned();
         self.invariants(&mut page);
-        page.push_str(include_str!("report/scenarios.md"));
-        self.scenarios(&mut page);
+        page.push_str(&self.clusters());
         page.push_str(include_str!("report/rules.md"));
         self.rules(&mut page);
         page.push_str(include_str!("report/example.md"));
         self.example(&mut page);
+        page
+    }
+
+    /// What was walked.
+    #[must_use]
+    pub fn clusters(&self) -> String {
+        let mut page = include_str!("report/scenarios.md").to_owned();
+        self.scenarios(&mut page);
         page
     }
 
