@@ -12,6 +12,21 @@
 //! assert_eq!(identity.present().map(|leaf| leaf.names.len()), Some(2));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! An operator with a webhook of its own, whoever serves it, needs little more than this:
+//!
+//! ```no_run
+//! use vestibule_identity::{Identity, Settings, Source};
+//!
+//! # async fn an_operator(source: Source) -> Result<(), Box<dyn std::error::Error>> {
+//! let mut settings = Settings::for_service("demo/widgets".parse()?);
+//! settings.registrations = vec!["crd/widgets.example.dev".parse()?];
+//! let identity = source.open(&settings, None).await?;
+//! // With the feature `rustls`: let tls = TlsAcceptor::from(server_config(identity.clone())?);
+//! identity.ready().await;
+//! # Ok(())
+//! # }
+//! ```
 
 mod cluster;
 mod error;

@@ -16,7 +16,7 @@ use self::files::Content;
 use self::keeper::{Keeper, Kept, Look};
 use crate::time::{system_time, unix_time};
 use crate::trouble::Trouble;
-use crate::{Happening, Identity, Observer, Settings, Status};
+use crate::{AuthorityStatus, Happening, Identity, Observer, Role, Settings, Status};
 
 /// Presents the certificate of a folder, and whatever replaces it there.
 ///
@@ -104,8 +104,16 @@ impl Identity for Mounted {
                 format!("a valid certificate in {}: {trouble}", self.shared.folder.display())
             }),
             leaf_not_after: kept.as_ref().map(|kept| system_time(kept.leaf.not_after)),
+            authorities: kept.as_ref().map(|kept| kept.authorities()).unwrap_or_default(),
             ..Status::default()
         }
+    }
+}
+
+impl Kept {
+    fn authorities(&self) -> Vec<AuthorityStatus> {
+        let ends = self.authorities.iter().map(|end| system_time(*end));
+        ends.map(|not_after| AuthorityStatus { role: Role::Foreign, not_after }).collect()
     }
 }
 

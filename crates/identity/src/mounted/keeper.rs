@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rustls_pki_types::UnixTime;
-use vestibule_pki::{Leaf, verify};
+use vestibule_pki::{Bundle, Leaf, describe, verify};
 
 use super::MountedFiles;
 use super::files::Content;
@@ -20,6 +20,8 @@ pub(super) struct Keeper {
 pub(super) struct Kept {
     pub(super) leaf: Arc<Leaf>,
     pub(super) ca_bundle: Option<Arc<str>>,
+    /// The end of each CA of the bundle.
+    pub(super) authorities: Vec<UnixTime>,
     /// Why clients might not accept it.
     pub(super) doubt: Option<String>,
 }
@@ -87,7 +89,9 @@ fn judge(content: &Content, files: &MountedFiles, name: Option<&str>, now: UnixT
         }
         _ => None,
     };
-    Ok(Kept { leaf: Arc::new(leaf), ca_bundle: bundle.map(Arc::from), doubt })
+    let read = Bundle::read(bundle.unwrap_or_default().as_bytes());
+    let authorities = read.certificates.values().filter_map(describe).map(|facts| facts.not_after).collect();
+    Ok(Kept { leaf: Arc::new(leaf), ca_bundle: bundle.map(Arc::from), authorities, doubt })
 }
 
 #[cfg(test)]

@@ -56,6 +56,7 @@ fn each_generation_is_adopted_once() {
         assert_eq!(folder.look(Ok(&content), day(n)), (true, None));
         assert_eq!(folder.look(Ok(&content), day(n)), (false, None));
         assert_eq!(folder.chain(), content.certificate);
+        assert_eq!(folder.kept.as_ref().unwrap().authorities, [authority.not_after()]);
     }
 }
 
