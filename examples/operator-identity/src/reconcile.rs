@@ -54,7 +54,6 @@ async fn reconcile(widget: Arc<Widget>, context: Arc<Context>) -> Result<Action,
     Ok(Action::await_change())
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the shape that Controller::run asks for")]
 fn retry(_: Arc<Widget>, _: &Error, _: Arc<Context>) -> Action {
     Action::requeue(Duration::from_secs(5))
 }
