@@ -12,6 +12,7 @@ mod length;
 mod licences;
 mod metadata;
 mod model;
+mod soak;
 mod test;
 mod walls;
 
@@ -38,6 +39,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
         Some(Task::Walls) => walls::run(),
         Some(Task::Controlplane) => controlplane::find_or_build(),
         Some(Task::Model { larger, traces, write }) => model::run(*larger, *traces, *write),
+        Some(Task::Soak { arguments }) => soak::run(arguments),
         Some(Task::Keys { check: false, from }) => keys::write(from.as_deref()),
         Some(Task::Keys { check: true, from }) => keys::compare(from.as_deref()),
     }
@@ -80,6 +82,12 @@ enum Task {
         /// Write the page into docs/explanation
         #[arg(long)]
         write: bool,
+    },
+    /// Rotate certificates under load on real API servers, and count the calls that fail (`-- --help` for its options)
+    Soak {
+        /// What the soak is told: `--rotations N --replicas R --lag SECONDS ...`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
+        arguments: Vec<String>,
     },
     /// Write the table of list keys from the real API server's OpenAPI documents
     Keys {

@@ -12,6 +12,8 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 use vestibule_testenv::Environment;
 
+use crate::Report;
+
 const SECRETS: usize = 20_000;
 const CONFIGURATIONS: usize = 500;
 const RESOURCES: usize = 300;
@@ -115,5 +117,22 @@ pub(crate) async fn watches(environment: &Environment) -> anyhow::Result<BTreeMa
         *counts.entry(resource.unwrap_or_default().to_owned()).or_default() += count.unwrap_or(0_usize);
     }
     counts.retain(|_, count| *count > 0);
+    // The API server's own: `extension-apiserver-authentication`, and the range of Services.
+    counts.retain(|resource, _| resource != "configmaps" && resource != "servicecidrs");
     Ok(counts)
+}
+
+/// What replicas must not cost: one watch for each object that they look after, and memory that does not grow.
+pub(crate) fn judge(report: &Report, watches: &BTreeMap<String, usize>) -> Vec<String> {
+    const GROWTH: u64 = 8 * 1024;
+    let replicas = usize::from(report.options.replicas);
+    let expected =
+        ["mutatingwebhookconfigurations", "secrets"].map(|resource| (resource.to_owned(), replicas));
+    let mut short = Vec::new();
+    if *watches != BTreeMap::from(expected) {
+        short.push(format!("not one watch for each object and replica: {watches:?}"));
+    }
+    let grown = report.resident.iter().filter(|(least, most)| most.saturating_sub(*least) > GROWTH);
+    short.extend(grown.map(|(least, most)| format!("a replica grew from {least} to {most} KiB")));
+    short
 }

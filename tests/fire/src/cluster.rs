@@ -1,7 +1,7 @@
 //! Everything around the replicas: API servers, Service, rights, registration.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -29,8 +29,7 @@ pub struct Cluster<'e> {
     service: Service,
     registration: String,
     kubeconfig: PathBuf,
-    program: PathBuf,
-    arguments: Vec<OsString>,
+    command: Command,
     started: AtomicUsize,
     ledger: Arc<Ledger>,
     _installed: Installed,
@@ -53,15 +52,15 @@ impl<'e> Cluster<'e> {
         objects.push(hook::configuration(&registration, target.name(), |path| service.reference(path)));
         let installed = environment.install(objects).await?;
         let kubeconfig = kubeconfig(environment, home.name()).await?;
-        let mut arguments: Vec<OsString> = vec!["--kubeconfig".into(), kubeconfig.clone().into()];
-        arguments.extend([
-            format!("--namespace={home}").into(),
-            format!("--service={SERVICE}").into(),
-            format!("--secret={SECRET}").into(),
-            format!("--registration=mutating/{registration}").into(),
-            format!("--order={}", options.order.as_str()).into(),
+        let mut command = Command::new(program);
+        command.arg("--kubeconfig").arg(&kubeconfig).args([
+            format!("--namespace={home}"),
+            format!("--service={SERVICE}"),
+            format!("--secret={SECRET}"),
+            format!("--registration=mutating/{registration}"),
+            format!("--order={}", options.order.as_str()),
         ]);
-        arguments.extend(options.timing.arguments().into_iter().map(OsString::from));
+        command.args(options.timing.arguments());
         Ok(Self {
             environment,
             home,
@@ -69,8 +68,7 @@ impl<'e> Cluster<'e> {
             service,
             registration,
             kubeconfig,
-            program: program.to_owned(),
-            arguments,
+            command,
             started: AtomicUsize::new(0),
             ledger: Arc::default(),
             _installed: installed,
@@ -82,12 +80,21 @@ impl<'e> Cluster<'e> {
     /// # Errors
     /// It does not start.
     pub async fn start_replica(&self) -> anyhow::Result<Replica> {
-        let number = self.started.fetch_add(1, Ordering::Relaxed);
-        let log = self.environment.folder().join(format!("{}-replica-{number}.log", self.home));
-        let ledger = Arc::clone(&self.ledger);
-        let replica = Replica::start(&self.program, &self.arguments, (number, log), ledger).await?;
+        let replica = self.start_unrouted(|_| {}).await?;
         self.route(&replica)?;
         Ok(replica)
+    }
+
+    /// One more replica that nobody calls, with more to its command: what is said twice counts the second time.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub async fn start_unrouted(&self, change: impl FnOnce(&mut Command)) -> anyhow::Result<Replica> {
+        let mut command = Command::new(self.command.get_program());
+        command.args(self.command.get_args());
+        change(&mut command);
+        let number = self.started.fetch_add(1, Ordering::Relaxed);
+        Replica::start(self.environment, &command, number, Arc::clone(&self.ledger)).await
     }
 
     /// Sends calls to the replica while it is ready.
@@ -127,6 +134,18 @@ impl<'e> Cluster<'e> {
     #[must_use]
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
+    }
+
+    /// The namespace of Service and Secret.
+    #[must_use]
+    pub fn home(&self) -> &str {
+        self.home.name()
+    }
+
+    /// The ServiceAccount that replicas are.
+    #[must_use]
+    pub fn account(&self) -> &'static str {
+        ACCOUNT
     }
 
     /// The namespace whose ConfigMaps go past the webhook.

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub enum Fact {
     /// It listens.
     Listening {
+        /// Its number with the system.
+        process: u32,
         /// For the API server.
         hooks: SocketAddr,
         /// `/readyz`, plain.
@@ -50,4 +52,12 @@ pub enum Fact {
         /// What, in words.
         what: String,
     },
+}
+
+impl Fact {
+    /// The fact that a line of log is, if it is one.
+    #[must_use]
+    pub fn read(line: &str) -> Option<Self> {
+        line.starts_with('{').then(|| serde_json::from_str(line).ok()).flatten()
+    }
 }

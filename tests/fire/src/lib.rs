@@ -24,7 +24,10 @@ pub use options::{Case, Options, Order, Timing};
 pub use replica::Replica;
 pub use report::Report;
 pub use rotation::{RingView, Rotations};
-pub use soak::{Soak, soak};
+pub use soak::{Soak, soak, soak_in};
 
 /// The annotation on the Secret that asks for a new CA.
 pub const ROTATE: &str = "vestibule.dev/rotate";
+
+/// The annotation on the Secret that says that its keys were stolen.
+pub const REVOKE: &str = "vestibule.dev/revoke";

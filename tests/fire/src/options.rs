@@ -133,7 +133,7 @@ impl Timing {
         let mut policy = Policy::default();
         (policy.authority_life, policy.leaf_life) = (self.authority_life(), self.leaf_life());
         (policy.hold, policy.hold_cold) = (seconds(self.hold), seconds(self.hold_cold));
-        (policy.skew, policy.recheck, policy.switch_wait) = (seconds(self.skew), seconds(2), seconds(2));
+        (policy.skew, policy.recheck, policy.switch_wait) = (seconds(self.skew), seconds(1), seconds(2));
         policy
     }
 

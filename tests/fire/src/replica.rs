@@ -1,78 +1,61 @@
 //! A replica as a child process.
 
-use std::ffi::OsString;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{Read, Seek, SeekFrom};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context, bail};
-use tokio::sync::oneshot;
-use tokio::time::{sleep, timeout};
+use anyhow::bail;
+use tokio::task::AbortHandle;
+use tokio::time::sleep;
+use vestibule_testenv::{Child, Environment};
 
 use crate::{Fact, Ledger};
 
-/// A replica as a child process; it is killed when this is dropped, and ends by itself when this process does.
+/// A replica as a child process, which is killed when this is dropped.
 pub struct Replica {
     number: usize,
     child: Child,
-    /// It ends when this closes.
-    _input: Option<ChildStdin>,
+    process: u32,
     hooks: SocketAddr,
     probes: SocketAddr,
-    log: PathBuf,
+    reader: AbortHandle,
 }
 
 impl Replica {
-    /// Starts `program` and waits until it listens; what it tells goes into the ledger under `number`.
+    /// Starts a replica and waits until it listens; what it tells goes into the ledger under `number`.
     ///
     /// # Errors
-    /// It cannot be started, or does not listen within 20 s.
-    pub async fn start(
-        program: &Path,
-        arguments: &[OsString],
-        (number, log): (usize, PathBuf),
+    /// It does not listen.
+    pub(crate) async fn start(
+        environment: &Environment,
+        command: &Command,
+        number: usize,
         ledger: Arc<Ledger>,
     ) -> anyhow::Result<Self> {
-        const PATIENCE: Duration = Duration::from_secs(20);
-        let mut child = Command::new(program)
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(File::create(&log).with_context(|| format!("cannot write {}", log.display()))?)
-            .spawn()
-            .with_context(|| format!("cannot start {}", program.display()))?;
-        let output = child.stdout.take().context("a replica without output")?;
-        let input = child.stdin.take();
-        let (listening, listens) = oneshot::channel();
-        std::thread::spawn(move || {
-            let mut listening = Some(listening);
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
-                match serde_json::from_str(&line) {
-                    Ok(Fact::Listening { hooks, probes }) => {
-                        listening.take().map(|listening| listening.send((hooks, probes)));
-                    }
-                    Ok(fact) => ledger.replica_told(number, fact),
-                    Err(error) => ledger.replica_told(number, Fact::Trouble { what: error.to_string() }),
-                }
-            }
+        let child = environment.spawn(&format!("replica-{number}"), command)?;
+        let listening = child.wait_for_line(|line| match Fact::read(line) {
+            Some(Fact::Listening { process, hooks, probes }) => Some((process, hooks, probes)),
+            _ => None,
         });
-        let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
-        let mut replica = Self { number, child, _input: input, hooks: nowhere, probes: nowhere, log };
-        match timeout(PATIENCE, listens).await {
-            Ok(Ok((hooks, probes))) => (replica.hooks, replica.probes) = (hooks, probes),
-            _ => bail!("replica {number} does not listen; its log:\n{}", replica.log()),
-        }
-        Ok(replica)
+        let (process, hooks, probes) = listening.await?;
+        let reader = tokio::spawn(read(child.log_file(), number, ledger)).abort_handle();
+        Ok(Self { number, child, process, hooks, probes, reader })
     }
 
     /// Counts from 0, and is never given twice.
     #[must_use]
     pub fn number(&self) -> usize {
         self.number
+    }
+
+    /// The process, to pause and to resume.
+    #[must_use]
+    pub fn child(&self) -> &Child {
+        &self.child
     }
 
     /// Where it serves hooks.
@@ -87,16 +70,10 @@ impl Replica {
         self.probes
     }
 
-    /// What it has logged.
-    #[must_use]
-    pub fn log(&self) -> String {
-        std::fs::read_to_string(&self.log).unwrap_or_default()
-    }
-
     /// Memory that it holds now, in KiB.
     #[must_use]
     pub fn resident(&self) -> Option<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process)).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
         line.split_whitespace().next()?.parse().ok()
     }
@@ -105,54 +82,48 @@ impl Replica {
     ///
     /// # Errors
     /// The system refuses.
-    pub fn kill(mut self) -> anyhow::Result<()> {
-        self.child.kill().context("cannot kill a replica")?;
-        self.child.wait().map(drop).context("cannot wait for a replica")
-    }
-
-    /// Stops it, until it is resumed.
-    ///
-    /// # Errors
-    /// The system refuses.
-    pub fn pause(&self) -> anyhow::Result<()> {
-        self.signal("STOP")
-    }
-
-    /// Lets it go on.
-    ///
-    /// # Errors
-    /// The system refuses.
-    pub fn resume(&self) -> anyhow::Result<()> {
-        self.signal("CONT")
-    }
-
-    /// Lets it drain, and returns when it has ended.
-    ///
-    /// # Errors
-    /// It does not end within `patience`.
-    pub async fn drain(mut self, patience: Duration) -> anyhow::Result<ExitStatus> {
-        self.signal("TERM")?;
-        let begun = Instant::now();
-        while begun.elapsed() < patience {
-            if let Some(status) = self.child.try_wait()? {
-                return Ok(status);
-            }
-            sleep(Duration::from_millis(50)).await;
-        }
-        bail!("replica {} does not end within {patience:?}", self.number)
-    }
-
-    fn signal(&self, name: &str) -> anyhow::Result<()> {
-        let done = Command::new("kill").arg(format!("-{name}")).arg(self.child.id().to_string()).status();
-        if !done.context("cannot run kill")?.success() {
-            bail!("replica {} cannot be sent SIG{name}", self.number);
-        }
+    pub async fn kill(self) -> anyhow::Result<()> {
+        self.child.kill()?;
+        self.child.wait().await?;
         Ok(())
+    }
+
+    /// Lets it drain, and returns when it has ended well.
+    ///
+    /// # Errors
+    /// It ends with another status, or not at all.
+    pub async fn drain(self) -> anyhow::Result<()> {
+        self.child.terminate()?;
+        match self.child.wait().await? {
+            0 => Ok(()),
+            status => bail!("replica {} drained, and ended with {status}", self.number),
+        }
     }
 }
 
 impl Drop for Replica {
     fn drop(&mut self) {
-        let _ = (self.child.kill(), self.child.wait());
+        self.reader.abort();
+    }
+}
+
+/// Reads facts as they are written, between other lines of the log.
+async fn read(log: PathBuf, number: usize, ledger: Arc<Ledger>) {
+    const PERIOD: Duration = Duration::from_millis(100);
+    let (mut begin, mut text) = (0, String::new());
+    loop {
+        text.clear();
+        let read = File::open(&log).and_then(|mut file| {
+            file.seek(SeekFrom::Start(begin))?;
+            file.read_to_string(&mut text)
+        });
+        // What is not whole yet is read again with its end.
+        let whole = read.ok().and_then(|_| text.rfind('\n')).map_or(0, |end| end + 1);
+        let (lines, _) = text.split_at(whole);
+        for fact in lines.lines().filter_map(Fact::read) {
+            ledger.replica_told(number, fact);
+        }
+        begin += whole as u64;
+        sleep(PERIOD).await;
     }
 }

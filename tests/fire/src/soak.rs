@@ -29,7 +29,7 @@ pub struct Soak<'e> {
     _watches: JoinSet<()>,
 }
 
-/// Starts API servers and runs a whole soak. `say` is told how it goes.
+/// Starts API servers and runs a whole soak. `program` is the replica; `say` is told how it goes.
 ///
 /// # Errors
 /// Something that it needs does not start; calls that fail are in the report.
@@ -40,19 +40,35 @@ pub async fn soak(options: &Options, program: &Path, say: fn(&str)) -> anyhow::R
     }
     say("starting API servers");
     let environment = Environment::start_with(&settings).await?;
+    soak_in(&environment, options, program, say).await
+}
+
+/// The same in an environment that runs already.
+///
+/// # Errors
+/// As [`soak`].
+pub async fn soak_in(
+    environment: &Environment,
+    options: &Options,
+    program: &Path,
+    say: fn(&str),
+) -> anyhow::Result<Report> {
     let mut notes = Vec::new();
     if options.case == Some(Case::Row36) {
-        notes.extend(case::fill(&environment, say).await?);
+        notes.extend(case::fill(environment, say).await?);
     }
-    let mut soak = Soak::start(&environment, program, options).await?;
+    let mut soak = Soak::start(environment, program, options).await?;
     say(&format!("{} replicas ready after {:.1} s", options.replicas, soak.first_ready.as_secs_f64()));
-    let watches = case::watches(&environment).await?;
-    let watches: Vec<_> = watches.iter().map(|(resource, count)| format!("{resource}: {count}")).collect();
-    notes.push(("watches by name".to_owned(), watches.join(", ")));
+    let watches = case::watches(environment).await?;
     soak.lag()?;
     soak.load()?;
-    let short = soak.run(say).await;
+    let mut short = soak.run(say).await;
     let mut report = soak.finish().await;
+    if options.case == Some(Case::Row36) {
+        short.extend(case::judge(&report, &watches));
+    }
+    let watches: Vec<_> = watches.iter().map(|(resource, count)| format!("{resource}: {count}")).collect();
+    notes.push(("watches by name".to_owned(), watches.join(", ")));
     (report.notes, report.short) = (notes, short);
     Ok(report)
 }
@@ -76,7 +92,7 @@ impl<'e> Soak<'e> {
             replicas.push(cluster.start_replica().await?);
         }
         if let Err(error) = cluster.service().wait_for_replicas(replicas.len()).await {
-            let logs: Vec<_> = replicas.iter().map(Replica::log).collect();
+            let logs: Vec<_> = replicas.iter().map(|replica| replica.child().log()).collect();
             bail!("{error}; the logs of the replicas:\n{}", logs.join("\n"));
         }
         Ok(Self {

@@ -1,3 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod fixture;
+mod replicas;
+mod rotations;
+mod table;
 mod trust;

@@ -1,12 +1,12 @@
 //! A webhook with a certificate that looks after itself, in seconds instead of months. It tells on standard output what
-//! it does, one [`Fact`] to a line, and ends when its standard input does: so it never outlives a soak.
+//! it does, one [`Fact`] to a line.
 
+mod doom;
 mod facts;
 mod leaf_first;
 mod ring;
 mod serve;
 
-use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -14,10 +14,15 @@ use anyhow::Context;
 use clap::Parser;
 use fire::{Fact, Order, Timing};
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
+use kube::Config;
+use kube::client::ClientBuilder;
 use vestibule_identity::Leaf;
+use vestibule_pki::ring::Algorithm;
+
+use self::doom::Doom;
 
 #[derive(Parser)]
+#[command(args_override_self = true)]
 struct Arguments {
     /// The cluster, and as whom to speak to it
     #[arg(long)]
@@ -37,6 +42,14 @@ struct Arguments {
     /// What is changed first when the CA is
     #[arg(long, value_enum, default_value_t = Order::Ring)]
     order: Order,
+    /// The kind of key that new CAs get
+    #[arg(long, default_value_t)]
+    algorithm: Algorithm,
+    /// A DNS name or IP address to serve by, instead of the Service's names
+    #[arg(long)]
+    name: Option<String>,
+    #[command(flatten)]
+    doom: Doom,
     #[command(flatten)]
     timing: Timing,
 }
@@ -52,23 +65,15 @@ trait Source: Send + Sync + 'static {
 async fn main() -> anyhow::Result<()> {
     let filter = std::env::var("RUST_LOG").unwrap_or_else(|_| "info".to_owned());
     tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(std::io::stderr).init();
-    std::thread::spawn(end_with_input);
     let arguments = Arguments::parse();
     let kubeconfig = Kubeconfig::read_from(&arguments.kubeconfig).context("the kubeconfig")?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-    let client = Client::try_from(config)?;
+    let client = ClientBuilder::try_from(config)?.with_layer(&arguments.doom).build();
     let source: Arc<dyn Source> = match arguments.order {
         Order::Ring => ring::start(client, &arguments)?,
         Order::LeafFirst => leaf_first::start(client, &arguments),
     };
     serve::run(source).await
-}
-
-/// Whoever started this process holds the other end.
-#[expect(clippy::disallowed_methods, reason = "nobody is left to be told anything")]
-fn end_with_input() {
-    let _ = std::io::stdin().read_to_end(&mut Vec::new());
-    std::process::exit(1);
 }
 
 /// One line, at once.

@@ -10,6 +10,10 @@ use crate::{Arguments, Source, tell};
 pub(crate) fn start(client: kube::Client, arguments: &Arguments) -> anyhow::Result<Arc<dyn Source>> {
     let named = |name: &str| NamespacedName { namespace: arguments.namespace.clone(), name: name.to_owned() };
     let mut settings = Settings::for_service(named(&arguments.service));
+    if let Some(name) = &arguments.name {
+        (settings.service, settings.names) = (None, vec![name.clone()]);
+    }
+    settings.algorithm = arguments.algorithm;
     settings.secret = Some(named(&arguments.secret));
     settings.registrations = vec![arguments.registration.parse()?];
     settings.policy = arguments.timing.policy();

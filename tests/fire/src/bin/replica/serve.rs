@@ -41,7 +41,8 @@ struct State {
 pub(crate) async fn run(source: Arc<dyn Source>) -> anyhow::Result<()> {
     let mut terminated = signal(SignalKind::terminate())?;
     let (hooks, probes) = (listen().await?, listen().await?);
-    tell(&Fact::Listening { hooks: hooks.local_addr()?, probes: probes.local_addr()? });
+    let process = std::process::id();
+    tell(&Fact::Listening { process, hooks: hooks.local_addr()?, probes: probes.local_addr()? });
     let acceptor = acceptor(Arc::clone(&source))?;
     let state = Arc::new(State { source, draining: AtomicBool::new(false) });
     tokio::spawn(serve_probes(probes, Arc::clone(&state)));

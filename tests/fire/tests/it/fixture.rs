@@ -1,0 +1,52 @@
+//! What the tests on real API servers share.
+
+use std::path::Path;
+use std::time::Duration;
+
+use fire::{Options, Report, Soak, soak_in};
+use tokio::sync::{Mutex, MutexGuard};
+use vestibule_testenv::{self as testenv, Session, start_or_skip};
+
+/// Longer than anything that is waited for.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(crate) struct Fixture {
+    session: Session,
+    options: Options,
+    /// Leaves live for seconds, and machines are small: one soak at a time.
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Fixture {
+    /// API servers for a soak with these arguments.
+    pub(crate) async fn start_or_skip(arguments: &[&str]) -> Option<Self> {
+        static ALONE: Mutex<()> = Mutex::const_new(());
+        let options = Options::of(arguments).unwrap();
+        let alone = ALONE.lock().await;
+        let mut settings = testenv::Options::default();
+        if options.api_servers > 1 {
+            settings = settings.second_api_server();
+        }
+        Some(Self { session: start_or_skip(&settings).await?, options, _alone: alone })
+    }
+
+    /// A whole soak.
+    pub(crate) async fn soak(&self) -> Report {
+        soak_in(&self.session, &self.options, program(), |_| {}).await.unwrap()
+    }
+
+    /// Replicas that are ready, under load.
+    pub(crate) async fn begin(&self) -> Soak<'_> {
+        let mut soak = Soak::start(&self.session, program(), &self.options).await.unwrap();
+        soak.load().unwrap();
+        soak
+    }
+
+    pub(crate) fn leaf_life(&self) -> Duration {
+        self.options.timing.leaf_life()
+    }
+}
+
+fn program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_replica"))
+}

@@ -1,0 +1,96 @@
+//! Replicas that die, hang or are replaced while CAs rotate: rows 4, 23 and 26 of the fault table, in short.
+
+use std::time::Duration;
+
+use fire::Replica;
+use tokio::time::{Instant, sleep};
+
+use crate::fixture::{Fixture, PATIENCE};
+
+const AT_ONCE: Duration = Duration::ZERO;
+
+/// Whatever a replica was about to write, another one finishes: at no moment is there work that only one can do.
+#[tokio::test]
+async fn a_replica_killed_in_the_middle_of_a_rotation_leaves_nothing_undone() {
+    let Some(fixture) = Fixture::start_or_skip(&["--api-servers=1"]).await else { return };
+    let mut soak = fixture.begin().await;
+    for milliseconds in [0, 150, 400, 900] {
+        let victim = soak.replicas.remove(0);
+        // Only certificates are to be put to the test: no call is on its way to a process that ends.
+        soak.cluster.unroute(&victim).await;
+        let kill = async {
+            sleep(Duration::from_millis(milliseconds)).await;
+            victim.kill().await.unwrap();
+        };
+        let (rotated, ()) = tokio::join!(soak.rotations.rotate(AT_ONCE, PATIENCE), kill);
+        rotated.unwrap();
+        let next = soak.cluster.start_replica().await.unwrap();
+        soak.replicas.push(next);
+        soak.cluster.service().wait_for_replicas(2).await.unwrap();
+    }
+    soak.rotations.settle(PATIENCE).await.unwrap();
+    let report = soak.finish().await;
+    assert!(report.is_good() && report.book.promotions >= 4, "{report}");
+}
+
+/// It wakes with a leaf that has expired, of a CA that is trusted no longer, and a ring of two rotations ago.
+#[tokio::test]
+async fn a_replica_that_hung_for_longer_than_a_leaf_lives_comes_back() {
+    let Some(fixture) = Fixture::start_or_skip(&["--api-servers=1", "--replicas=3"]).await else { return };
+    let mut soak = fixture.begin().await;
+    soak.rotate(AT_ONCE, PATIENCE).await.unwrap();
+    let sleeper = soak.replicas.remove(0);
+    soak.cluster.unroute(&sleeper).await;
+    let slept = Instant::now();
+    sleeper.child().pause().unwrap();
+    for _ in 0..2 {
+        soak.rotations.rotate(AT_ONCE, PATIENCE).await.unwrap();
+    }
+    soak.rotations.settle(PATIENCE).await.unwrap();
+    sleep(fixture.leaf_life().saturating_sub(slept.elapsed()) + Duration::from_secs(1)).await;
+
+    // Asked for its readiness from the moment it wakes.
+    soak.cluster.route(&sleeper).unwrap();
+    sleeper.child().resume().unwrap();
+    soak.cluster.service().wait_for_replicas(3).await.unwrap();
+    wait_until_presented(&soak.cluster, &sleeper).await;
+    soak.replicas.push(sleeper);
+    soak.rotate(AT_ONCE, PATIENCE).await.unwrap();
+    let report = soak.finish().await;
+    assert!(report.is_good(), "{report}");
+}
+
+/// Old replicas drain and new ones come, one after the other, and CAs rotate all the while.
+#[tokio::test]
+async fn a_roll_out_during_rotations_fails_no_call() {
+    let Some(fixture) = Fixture::start_or_skip(&["--api-servers=1"]).await else { return };
+    let mut soak = fixture.begin().await;
+    let mut leaving = Vec::new();
+    for _ in 0..2 {
+        let (rotated, next) =
+            tokio::join!(soak.rotations.rotate(AT_ONCE, PATIENCE), soak.cluster.start_replica());
+        rotated.unwrap();
+        soak.replicas.push(next.unwrap());
+        soak.cluster.service().wait_for_replicas(3).await.unwrap();
+        // It goes on for as long as the API server keeps connections: that is longer than this test.
+        let old = soak.replicas.remove(0);
+        old.child().terminate().unwrap();
+        soak.cluster.service().wait_for_replicas(2).await.unwrap();
+        leaving.push(old);
+    }
+    soak.rotate(AT_ONCE, PATIENCE).await.unwrap();
+    soak.rotations.settle(PATIENCE).await.unwrap();
+    let report = soak.finish().await;
+    assert!(report.is_good() && report.book.promotions >= 3, "{report}");
+}
+
+/// Waits until a client got another leaf of the replica than before.
+async fn wait_until_presented(cluster: &fire::Cluster<'_>, replica: &Replica) {
+    let leaves =
+        || cluster.ledger().read().replicas.get(&replica.number()).map_or(0, |seen| seen.leaves.len());
+    let (before, begun) = (leaves(), Instant::now());
+    while leaves() == before {
+        assert!(begun.elapsed() < PATIENCE, "nobody gets a leaf of the replica that came back");
+        sleep(Duration::from_millis(50)).await;
+    }
+}

@@ -1,0 +1,78 @@
+//! Every version of one configuration, as an API server tells of it.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use futures_util::TryStreamExt;
+use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
+use kube::Api;
+use kube::api::{WatchEvent, WatchParams};
+use tokio::task::JoinHandle;
+
+use super::scene::bundles;
+
+/// Every version of one configuration, from now on.
+pub(crate) struct History {
+    versions: Arc<Mutex<Vec<(Instant, MutatingWebhookConfiguration)>>>,
+    watch: JoinHandle<()>,
+}
+
+impl History {
+    pub(crate) fn of(api: Api<MutatingWebhookConfiguration>, name: &str) -> Self {
+        let only = WatchParams::default().fields(&format!("metadata.name={name}"));
+        let versions = Arc::<Mutex<Vec<_>>>::default();
+        let written = Arc::clone(&versions);
+        let watch = tokio::spawn(async move {
+            let mut events = std::pin::pin!(api.watch(&only, "0").await.unwrap());
+            while let Some(event) = events.try_next().await.unwrap() {
+                if let WatchEvent::Added(object) | WatchEvent::Modified(object) = event {
+                    written.lock().unwrap().push((Instant::now(), object));
+                }
+            }
+        });
+        Self { versions, watch }
+    }
+
+    /// How many versions there were so far.
+    pub(crate) fn len(&self) -> usize {
+        assert!(!self.watch.is_finished(), "the watch ended");
+        self.versions.lock().unwrap().len()
+    }
+
+    /// Versions after the first `start` that lack the bundle in some entry: which entries, and until when it was so.
+    pub(crate) fn gaps(&self, start: usize, bundle: &str) -> Vec<(Vec<String>, Duration)> {
+        let versions = self.versions.lock().unwrap();
+        let mut gaps = Vec::new();
+        let mut open: Option<(Vec<String>, Instant)> = None;
+        for (seen, version) in versions.iter().skip(start) {
+            let lacking = bundles(version).into_iter().filter(|(_, held)| held != bundle);
+            let lacking: Vec<_> = lacking.map(|(name, _)| name).collect();
+            match (&open, lacking.is_empty()) {
+                (None, false) => open = Some((lacking, *seen)),
+                (Some((names, since)), true) => {
+                    gaps.push((names.clone(), seen.duration_since(*since)));
+                    open = None;
+                }
+                _ => {}
+            }
+        }
+        gaps.extend(open.map(|(names, since)| (names, since.elapsed())));
+        gaps
+    }
+
+    /// How many versions after the first `start` brought the bundle into an entry that was there and lacked it.
+    pub(crate) fn repairs(&self, start: usize, bundle: &str) -> usize {
+        let versions = self.versions.lock().unwrap();
+        let lacks = |version: &MutatingWebhookConfiguration| {
+            bundles(version).values().any(|held| held != bundle)
+        };
+        let pairs = versions.windows(2).skip(start.saturating_sub(1));
+        pairs.filter(|pair| lacks(&pair[0].1) && !lacks(&pair[1].1)).count()
+    }
+}
+
+impl Drop for History {
+    fn drop(&mut self) {
+        self.watch.abort();
+    }
+}

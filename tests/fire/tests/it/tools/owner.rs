@@ -1,0 +1,84 @@
+//! Tools that own the configuration, by the commands of theirs that people and controllers use.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use vestibule_testenv::Tools;
+
+use super::scene::{Scene, Version, succeed};
+
+/// Something that brings a version of the manifests onto the cluster.
+pub(crate) trait Owner {
+    /// Brings it there.
+    fn release(&self, scene: &Scene<'_>, version: Version);
+
+    /// Sees nothing to do for this version.
+    fn sees_no_difference(&self, scene: &Scene<'_>, version: Version);
+}
+
+/// `kubectl apply` with these flags.
+pub(crate) struct Apply<'t> {
+    pub(crate) tools: &'t Tools,
+    pub(crate) flags: &'static [&'static str],
+}
+
+impl Apply<'_> {
+    fn kubectl(&self, scene: &Scene<'_>, command: &str, version: Version) -> Command {
+        let mut kubectl = scene.env.command(&self.tools.kubectl);
+        kubectl.arg(command).args(self.flags).arg("-f").arg(scene.file(version));
+        kubectl
+    }
+}
+
+impl Owner for Apply<'_> {
+    fn release(&self, scene: &Scene<'_>, version: Version) {
+        succeed(&mut self.kubectl(scene, "apply", version));
+    }
+
+    fn sees_no_difference(&self, scene: &Scene<'_>, version: Version) {
+        // It ends with 1 when there is one.
+        succeed(&mut self.kubectl(scene, "diff", version));
+    }
+}
+
+/// `helm upgrade --install`.
+pub(crate) struct Helm<'t> {
+    pub(crate) program: &'t Path,
+    pub(crate) flags: &'static [&'static str],
+}
+
+impl Helm<'_> {
+    /// `helm COMMAND hooks` in the Service's namespace.
+    pub(crate) fn run(&self, scene: &Scene<'_>, command: &str, arguments: &[&str]) -> String {
+        let mut helm = scene.env.command(self.program);
+        helm.args([command, "hooks", "--namespace", &scene.home]).args(arguments);
+        String::from_utf8(succeed(&mut helm).stdout).unwrap()
+    }
+
+    pub(crate) fn upgrade(&self, scene: &Scene<'_>, version: Version, flags: &[&str]) {
+        let chart = chart(scene, version);
+        let chart = chart.to_str().unwrap();
+        self.run(scene, "upgrade", &[&["--install", chart], flags].concat());
+    }
+}
+
+impl Owner for Helm<'_> {
+    fn release(&self, scene: &Scene<'_>, version: Version) {
+        self.upgrade(scene, version, self.flags);
+    }
+
+    /// Helm has no diff of its own: what it does is what it sees.
+    fn sees_no_difference(&self, scene: &Scene<'_>, version: Version) {
+        self.upgrade(scene, version, self.flags);
+    }
+}
+
+/// The version as a chart.
+fn chart(scene: &Scene<'_>, version: Version) -> PathBuf {
+    let chart = scene.env.folder().join(format!("{}-{version:?}", scene.home));
+    std::fs::create_dir_all(chart.join("templates")).unwrap();
+    std::fs::write(chart.join("Chart.yaml"), "apiVersion: v2\nname: hooks\nversion: 1.0.0\n").unwrap();
+    // JSON is YAML, and has nothing in it that a template would be.
+    std::fs::write(chart.join("templates/hooks.yaml"), scene.manifest(version).to_string()).unwrap();
+    chart
+}

@@ -1,0 +1,182 @@
+//! helm and kubectl release one version after the other.
+
+use std::time::Duration;
+
+use vestibule_testenv as testenv;
+
+use super::owner::{Apply, Helm, Owner};
+use super::scene::{AT_ONCE, Scene, Version, succeed, until};
+
+/// What holds for every tool that applies: it sees no difference where only we wrote, entries that stay keep their
+/// bundle in every version, others get it at once, and nothing is ever in conflict.
+pub(crate) async fn releases_go_well(scene: &Scene<'_>, owner: &impl Owner) {
+    owner.release(scene, Version::First);
+    let bundle = scene.ready().await;
+    scene.answers().await;
+    let load = scene.load();
+
+    let before = (scene.version().await, scene.history.len());
+    owner.sees_no_difference(scene, Version::First);
+    owner.release(scene, Version::First);
+    assert_eq!((scene.version().await, scene.history.len()), before, "there was nothing to write");
+
+    let start = scene.history.len();
+    owner.release(scene, Version::Changed);
+    until("the change is seen", AT_ONCE, async || scene.history.len() > start).await;
+    assert_eq!(scene.history.gaps(start, &bundle), [], "entries that stay keep their bundle");
+    assert_eq!(scene.configuration().await.webhooks.unwrap()[0].timeout_seconds, Some(9));
+    owner.sees_no_difference(scene, Version::Changed);
+
+    // Under calls, which the new entry does not take.
+    gets_the_bundle(scene, owner, (Version::Added, "added.fire.vestibule.dev"), &bundle).await;
+    load.stop().await;
+    assert_eq!(scene.failures(), [].into());
+    assert!(scene.calls() > 20, "{} calls", scene.calls());
+
+    gets_the_bundle(scene, owner, (Version::Renamed, "renamed.fire.vestibule.dev"), &bundle).await;
+    owner.sees_no_difference(scene, Version::Renamed);
+    gets_the_bundle(scene, owner, (Version::First, "close.fire.vestibule.dev"), &bundle).await;
+    scene.answers().await;
+    assert_eq!(scene.errors(), [""; 0]);
+}
+
+/// The version brings this entry, and no other lacks the bundle for a moment.
+async fn gets_the_bundle(
+    scene: &Scene<'_>,
+    owner: &impl Owner,
+    (version, entry): (Version, &str),
+    bundle: &str,
+) {
+    let start = scene.history.len();
+    owner.release(scene, version);
+    is_injected(scene, (start, entry), bundle).await;
+    let wanted = scene.manifest(version)["webhooks"].as_array().unwrap().len();
+    assert_eq!(scene.bundles().await.len(), wanted, "what the owner drops is gone");
+    scene.answers().await;
+}
+
+async fn is_injected(scene: &Scene<'_>, (start, entry): (usize, &str), bundle: &str) {
+    let patience = Duration::from_secs(5);
+    until("the new entry holds the bundle", patience, async || {
+        scene.bundles().await.get(entry).is_some_and(|held| held == bundle)
+    })
+    .await;
+    until("that is seen", AT_ONCE, async || scene.history.repairs(start, bundle) > 0).await;
+    match scene.history.gaps(start, bundle).as_slice() {
+        [(entries, took)] => {
+            assert_eq!(entries, &[entry]);
+            assert!(*took < AT_ONCE, "{took:?}");
+        }
+        gaps => panic!("{gaps:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kubectl_apply() {
+    let Some(tools) = testenv::tools_or_skip().await else { return };
+    let Some(env) = testenv::shared_or_skip().await else { return };
+    let scene = Scene::new(&env).await;
+    releases_go_well(&scene, &Apply { tools: &tools, flags: &[] }).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kubectl_apply_on_the_servers_side() {
+    let Some(tools) = testenv::tools_or_skip().await else { return };
+    let Some(env) = testenv::shared_or_skip().await else { return };
+    let scene = Scene::new(&env).await;
+    releases_go_well(&scene, &Apply { tools: &tools, flags: &["--server-side"] }).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn helm_3() {
+    let Some(tools) = testenv::tools_or_skip().await else { return };
+    let Some(env) = testenv::shared_or_skip().await else { return };
+    let scene = Scene::new(&env).await;
+    let helm = Helm { program: &tools.helm3, flags: &[] };
+    releases_go_well(&scene, &helm).await;
+    goes_back_and_comes_again(&scene, &helm).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn helm_4() {
+    let Some(tools) = testenv::tools_or_skip().await else { return };
+    let Some(env) = testenv::shared_or_skip().await else { return };
+    let scene = Scene::new(&env).await;
+    let helm = Helm { program: &tools.helm4, flags: &[] };
+    releases_go_well(&scene, &helm).await;
+    let managers = scene.configuration().await.metadata.managed_fields.unwrap();
+    let applies = |manager: &str, operation: &str| {
+        managers.iter().any(|entry| {
+            entry.manager.as_deref() == Some(manager) && entry.operation.as_deref() == Some(operation)
+        })
+    };
+    assert!(applies("helm", "Apply") && applies("vestibule", "Update"), "{managers:?}");
+    goes_back_and_comes_again(&scene, &helm).await;
+}
+
+/// Revision 4 is the one that renamed a hook... and uninstalled, it is another object with the same name.
+async fn goes_back_and_comes_again(scene: &Scene<'_>, helm: &Helm<'_>) {
+    let bundle = scene.ready().await;
+    let history = helm.run(scene, "history", &["--output", "json"]);
+    let revisions: Vec<serde_json::Value> = serde_json::from_str(&history).unwrap();
+    let renaming = revisions[revisions.len() - 2]["revision"].to_string();
+    let start = scene.history.len();
+    helm.run(scene, "rollback", &[&renaming]);
+    is_injected(scene, (start, "renamed.fire.vestibule.dev"), &bundle).await;
+    scene.answers().await;
+
+    helm.run(scene, "uninstall", &[]);
+    let start = scene.history.len();
+    helm.release(scene, Version::First);
+    until("the new object holds the bundle", Duration::from_secs(5), async || {
+        scene.bundles().await.values().all(|held| *held == bundle)
+    })
+    .await;
+    until("that is seen", AT_ONCE, async || scene.history.repairs(start, &bundle) > 0).await;
+    let gaps = scene.history.gaps(start, &bundle);
+    assert!(gaps.iter().all(|(_, took)| *took < AT_ONCE), "{gaps:?}");
+    scene.answers().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn helm_4_takes_over_what_helm_3_installed() {
+    let Some(tools) = testenv::tools_or_skip().await else { return };
+    let Some(env) = testenv::shared_or_skip().await else { return };
+    let scene = Scene::new(&env).await;
+    Helm { program: &tools.helm3, flags: &[] }.release(&scene, Version::First);
+    let bundle = scene.ready().await;
+    let helm = Helm { program: &tools.helm4, flags: &["--server-side=true"] };
+    let start = scene.history.len();
+    helm.release(&scene, Version::Changed);
+    until("the change is seen", AT_ONCE, async || scene.history.len() > start).await;
+    assert_eq!(scene.history.gaps(start, &bundle), []);
+    gets_the_bundle(&scene, &helm, (Version::Renamed, "renamed.fire.vestibule.dev"), &bundle).await;
+    gets_the_bundle(&scene, &helm, (Version::First, "close.fire.vestibule.dev"), &bundle).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kubectl_replace_takes_the_bundle_away_and_it_is_repaired() {
+    let Some(tools) = testenv::tools_or_skip().await else { return };
+    let Some(env) = testenv::shared_or_skip().await else { return };
+    let scene = Scene::new(&env).await;
+    let kubectl = |command: &str, version| {
+        let file = scene.file(version);
+        let mut kubectl = scene.env.command(&tools.kubectl);
+        succeed(kubectl.args([command, "-f"]).arg(file));
+    };
+    kubectl("create", Version::First);
+    let bundle = scene.ready().await;
+    for version in [Version::First, Version::Renamed] {
+        let start = scene.history.len();
+        kubectl("replace", version);
+        until("the bundle is back", Duration::from_secs(5), async || {
+            scene.history.repairs(start, &bundle) == 1
+        })
+        .await;
+        let gaps = scene.history.gaps(start, &bundle);
+        assert!(gaps.len() == 1 && gaps[0].0.len() == 2 && gaps[0].1 < AT_ONCE, "{gaps:?}");
+        scene.answers().await;
+    }
+    scene.repair_is_told("kubectl-replace").await;
+    assert_eq!(scene.errors(), [""; 0]);
+}

@@ -1,0 +1,218 @@
+//! A replica that serves, and a configuration of its hooks that others own.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use fire::{Fact, Ledger, Load, hook};
+use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::api::events::v1::Event;
+use kube::api::{ListParams, ObjectMeta, PostParams};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use vestibule_testenv::{Child, Service, Session};
+
+use super::history::History;
+
+/// Repairs and first bundles take no longer.
+pub(crate) const AT_ONCE: Duration = Duration::from_secs(1);
+
+/// What the owner of the configuration releases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Version {
+    /// Two hooks, [`hook::CLOSE`] and [`hook::KEEP`].
+    First,
+    /// Another time limit.
+    Changed,
+    /// One hook more.
+    Added,
+    /// The hook that closes has another name.
+    Renamed,
+}
+
+/// One Service with one replica, and what calls it.
+pub(crate) struct Scene<'e> {
+    pub(crate) env: &'e Session,
+    pub(crate) admin: Client,
+    pub(crate) home: String,
+    pub(crate) registration: String,
+    pub(crate) history: History,
+    target: String,
+    service: Service,
+    replica: Child,
+    ledger: Arc<Ledger>,
+}
+
+impl<'e> Scene<'e> {
+    /// The replica runs, and there is no configuration yet.
+    pub(crate) async fn new(env: &'e Session) -> Self {
+        let home = env.namespace(&[]).await.unwrap().name().to_owned();
+        let target = env.namespace(&[]).await.unwrap().name().to_owned();
+        let service = env.service(&home, "hooks").await.unwrap();
+        let registration = format!("tools-{home}");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_replica"));
+        command.arg("--kubeconfig").arg(env.kubeconfig()).args([
+            format!("--namespace={home}"),
+            "--service=hooks".to_owned(),
+            "--secret=hooks-ring".to_owned(),
+            format!("--registration=mutating/{registration}"),
+            // Nothing is to change but by those who change configurations.
+            "--leaf=3600".to_owned(),
+        ]);
+        let replica = env.spawn("replica", &command).unwrap();
+        let listening = replica.wait_for_line(|line| match Fact::read(line) {
+            Some(Fact::Listening { hooks, probes, .. }) => Some((hooks, probes)),
+            _ => None,
+        });
+        let (hooks, probes) = listening.await.unwrap();
+        service.add_replica(hooks, Some(probes)).unwrap();
+        let admin = env.admin().unwrap();
+        let history = History::of(Api::all(admin.clone()), &registration);
+        Self { env, admin, home, registration, history, target, service, replica, ledger: Arc::default() }
+    }
+
+    /// The owner's manifest: it says nothing of bundles.
+    pub(crate) fn manifest(&self, version: Version) -> Value {
+        let mut object =
+            hook::configuration(&self.registration, &self.target, |path| self.service.reference(path));
+        object["metadata"]["labels"] = json!({ "app": "hooks" });
+        let hooks = object["webhooks"].as_array_mut().unwrap();
+        match version {
+            Version::First => {}
+            Version::Changed => hooks[0]["timeoutSeconds"] = json!(9),
+            Version::Renamed => hooks[0]["name"] = json!("renamed.fire.vestibule.dev"),
+            Version::Added => {
+                let mut more = hooks[1].clone();
+                more["name"] = json!("added.fire.vestibule.dev");
+                more["objectSelector"] = json!({ "matchLabels": { hook::LABEL: "added" } });
+                hooks.insert(0, more);
+            }
+        }
+        object
+    }
+
+    /// The same as a file.
+    pub(crate) fn file(&self, version: Version) -> PathBuf {
+        let path = self.env.folder().join(format!("{}-{version:?}.json", self.home));
+        std::fs::write(&path, self.manifest(version).to_string()).unwrap();
+        path
+    }
+
+    /// Waits for the replica that may serve; returns the bundle that every entry holds then.
+    pub(crate) async fn ready(&self) -> String {
+        self.service.wait_for_replicas(1).await.unwrap();
+        let secrets = Api::<Secret>::namespaced(self.admin.clone(), &self.home);
+        let ring = secrets.get("hooks-ring").await.unwrap().data.unwrap();
+        let bundle = String::from_utf8(ring["ca.crt"].0.clone()).unwrap();
+        assert!(self.bundles().await.values().all(|held| *held == bundle));
+        bundle
+    }
+
+    pub(crate) fn configurations(&self) -> Api<MutatingWebhookConfiguration> {
+        Api::all(self.admin.clone())
+    }
+
+    pub(crate) async fn configuration(&self) -> MutatingWebhookConfiguration {
+        self.configurations().get(&self.registration).await.unwrap()
+    }
+
+    pub(crate) async fn version(&self) -> Option<String> {
+        self.configuration().await.metadata.resource_version
+    }
+
+    /// What each entry holds, by its name.
+    pub(crate) async fn bundles(&self) -> BTreeMap<String, String> {
+        bundles(&self.configuration().await)
+    }
+
+    /// Calls of both hooks, many a second, from now on.
+    pub(crate) fn load(&self) -> Load {
+        Load::start(vec![self.admin.clone()], &self.target, 40, &self.ledger)
+    }
+
+    /// Calls that failed so far, in words.
+    pub(crate) fn failures(&self) -> BTreeMap<String, usize> {
+        self.ledger.read().failures
+    }
+
+    /// Calls so far.
+    pub(crate) fn calls(&self) -> usize {
+        self.ledger.read().calls
+    }
+
+    /// Waits until the API server trusts the replica again, and each hook answers.
+    pub(crate) async fn answers(&self) {
+        for connection in ["close", "keep"] {
+            until("the hook answers", AT_ONCE * 2, async || self.call(connection).await).await;
+        }
+    }
+
+    async fn call(&self, connection: &str) -> bool {
+        let label = (hook::LABEL.to_owned(), connection.to_owned());
+        let metadata = ObjectMeta {
+            name: Some("call".to_owned()),
+            labels: Some([label].into()),
+            annotations: Some([("fire.vestibule.dev/asked".to_owned(), "true".to_owned())].into()),
+            ..ObjectMeta::default()
+        };
+        let object = ConfigMap { metadata, ..ConfigMap::default() };
+        let dry_run = PostParams { dry_run: true, ..PostParams::default() };
+        let configmaps = Api::<ConfigMap>::namespaced(self.admin.clone(), &self.target);
+        let made = configmaps.create(&dry_run, &object).await;
+        made.is_ok_and(|made| made.metadata.annotations.unwrap_or_default().contains_key(hook::ANNOTATION))
+    }
+
+    /// What Events of this reason say of the configuration.
+    pub(crate) async fn notes(&self, reason: &str) -> Vec<String> {
+        let events = Api::<Event>::namespaced(self.admin.clone(), "default");
+        let events = events.list(&ListParams::default()).await.unwrap().items.into_iter();
+        let about_it = events.filter(|event| {
+            let regarding = event.regarding.as_ref().and_then(|object| object.name.as_ref());
+            event.reason.as_deref() == Some(reason) && regarding == Some(&self.registration)
+        });
+        about_it.map(|event| event.note.unwrap_or_default()).collect()
+    }
+
+    /// An Event says that the bundle was repaired after this manager's write.
+    pub(crate) async fn repair_is_told(&self, manager: &str) {
+        until(&format!("an Event names {manager}"), Duration::from_secs(5), async || {
+            self.notes("BundleRepaired").await.iter().any(|note| note.contains(manager))
+        })
+        .await;
+    }
+
+    /// Lines of the replica's log that say something is broken.
+    pub(crate) fn errors(&self) -> Vec<String> {
+        self.replica.log().lines().filter(|line| line.contains(" ERROR ")).map(str::to_owned).collect()
+    }
+}
+
+/// What each entry holds, by its name.
+pub(crate) fn bundles(configuration: &MutatingWebhookConfiguration) -> BTreeMap<String, String> {
+    let entries = configuration.webhooks.iter().flatten().map(|entry| {
+        let bundle = entry.client_config.ca_bundle.clone().map(|bundle| bundle.0).unwrap_or_default();
+        (entry.name.clone(), String::from_utf8(bundle).unwrap())
+    });
+    entries.collect()
+}
+
+/// Runs it to its end, which is to be a good one.
+pub(crate) fn succeed(command: &mut Command) -> Output {
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}:\n{said}{}", String::from_utf8_lossy(&output.stdout));
+    assert!(!said.to_lowercase().contains("conflict"), "{command:?}:\n{said}");
+    output
+}
+
+/// Asks until it is so.
+pub(crate) async fn until(what: &str, patience: Duration, mut is_so: impl AsyncFnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so().await {
+        assert!(begun.elapsed() < patience, "not within {patience:?}: {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}

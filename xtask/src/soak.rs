@@ -1,0 +1,10 @@
+//! The soak: certificates that rotate under load on real API servers. The programs are `tests/fire`'s.
+
+use crate::cargo;
+
+/// Builds the programs, and runs the soak with these arguments before the user's eyes.
+pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
+    cargo::run(&["build", "--quiet", "-p", "fire", "--bins"])?;
+    let mut command = cargo::command(&["run", "--quiet", "-p", "fire", "--bin", "soak", "--"]);
+    cargo::finish(command.args(arguments))
+}
