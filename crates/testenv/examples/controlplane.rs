@@ -1,4 +1,4 @@
-//! Finds the control plane of the tests, or builds it, with its progress on standard error.
+//! Finds the control plane of the tests, kubectl and helm, or builds them, with its progress on standard error.
 //!
 //! `cargo run -p vestibule-testenv --example controlplane` prints where the programs are;
 //! `... -- openapi FOLDER` starts them and writes the OpenAPI v3 documents into the folder;
@@ -9,7 +9,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use vestibule_testenv::{Binaries, Environment};
+use vestibule_testenv::{Binaries, Environment, Tools};
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
@@ -37,6 +37,15 @@ fn find() -> Outcome {
     let binaries = Binaries::find()?;
     println!("etcd            {}", binaries.etcd.display());
     println!("kube-apiserver  {}", binaries.kube_apiserver.display());
+    match Tools::find() {
+        Ok(Tools { kubectl, helm3, helm4, .. }) => {
+            for (name, path) in [("kubectl", kubectl), ("helm 3", helm3), ("helm 4", helm4)] {
+                println!("{name:15} {}", path.display());
+            }
+        }
+        // Few tests need them.
+        Err(error) => eprintln!("{error}"),
+    }
     Ok(())
 }
 

@@ -1,10 +1,12 @@
-//! Where etcd and kube-apiserver come from.
+//! Where etcd, kube-apiserver and the programs that people change clusters with come from.
 
 mod build;
 mod cache;
+mod module;
 
 use std::path::{Path, PathBuf};
 
+use self::module::{CONTROLPLANE, TOOLS};
 use crate::Error;
 
 /// The programs of a control plane.
@@ -42,7 +44,36 @@ fn find(program: &str, assets: Option<&Path>) -> Result<PathBuf, Error> {
         Some(path) if path.is_file() => {
             std::path::absolute(&path).map_err(|source| Error::file("find", &path, source))
         }
-        _ => Ok(cache::folder()?.join(program)),
+        _ => Ok(cache::folder(&CONTROLPLANE)?.join(program)),
+    }
+}
+
+/// The programs that people change clusters with, each as it is shipped.
+///
+/// They come from the cache, or are built with `go` into it. What is in `PATH` is of no
+/// known version, and is not asked. [`Environment::command`](crate::Environment::command) lets them run.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Tools {
+    /// `kubectl`, of the version of the API server.
+    pub kubectl: PathBuf,
+    /// `helm`, version 3.
+    pub helm3: PathBuf,
+    /// `helm`, version 4, which applies on the server's side.
+    pub helm4: PathBuf,
+}
+
+impl Tools {
+    /// Finds the programs, or builds them: a few minutes, with progress on standard error.
+    ///
+    /// Blocks the thread.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] says why neither the cache nor a build gave them.
+    pub fn find() -> Result<Self, Error> {
+        let folder = cache::folder(&TOOLS)?;
+        let program = |name| folder.join(name);
+        Ok(Self { kubectl: program("kubectl"), helm3: program("helm3"), helm4: program("helm4") })
     }
 }
 

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// This machine has no control plane and cannot build one.
-    #[error("no control plane: {reason}")]
+    /// This machine lacks programs, and cannot build them.
+    #[error("no programs to run: {reason}")]
     Unavailable {
         /// What was looked for, and what would help.
         reason: String,

@@ -43,7 +43,7 @@
 //! hang and die ([`Environment::spawn`]).
 //!
 //! The programs come from `KUBEBUILDER_ASSETS`, from a cache, or from a build with `go`:
-//! see [`Binaries`]. Nothing stays behind, also when the test process is killed.
+//! see [`Binaries`]. So do kubectl and helm, for tests of what people do with them: [`Tools`]. Nothing stays behind, also when the test process is killed.
 //!
 //! For Linux, and for other Unix systems where `go` builds a control plane; there only
 //! 127.0.0.1 is local, and Services are of type ExternalName.
@@ -72,7 +72,7 @@ mod tls;
 mod watchdog;
 
 pub use api_server::ApiServer;
-pub use binaries::Binaries;
+pub use binaries::{Binaries, Tools};
 pub use child::Child;
 pub use clock::Clock;
 pub use environment::{Environment, Namespace, Options};
@@ -81,4 +81,4 @@ pub use install::Installed;
 pub use proxy::Proxy;
 pub use recorder::{Answer, Recorded, Recorder};
 pub use service::Service;
-pub use session::{Session, shared_or_skip, start_or_skip};
+pub use session::{Session, shared_or_skip, start_or_skip, tools_or_skip};

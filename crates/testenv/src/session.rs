@@ -1,11 +1,12 @@
 //! An environment for one test, or a skip that is heard.
 
+use std::borrow::Borrow;
 use std::ops::Deref;
 
 use tokio::sync::OnceCell;
 
 use crate::log::tail;
-use crate::{Environment, Error, Options, report};
+use crate::{Environment, Error, Options, Tools, report};
 
 /// An environment in the hands of a test. When the test panics, it shows the end of the API server's log.
 ///
@@ -54,15 +55,31 @@ pub async fn start_or_skip(options: &Options) -> Option<Session> {
     }
 }
 
-#[expect(clippy::panic, reason = "called by tests only, where a panic is the failure")]
+/// kubectl and helm, or `None` where they cannot be had: the test is skipped, told as by [`shared_or_skip`], which
+/// a test asks afterwards.
+///
+/// # Panics
+/// Where a skip is a failure.
+pub async fn tools_or_skip() -> Option<Tools> {
+    // Minutes, when they are built.
+    let tools = tokio::task::spawn_blocking(Tools::find).await;
+    or_skip(tools.unwrap_or_else(|error| {
+        Err(Error::Unavailable { reason: format!("the search for programs ended: {error}") })
+    }))
+}
+
 fn session(started: Result<Held, &Error>) -> Option<Session> {
-    match started {
-        Ok(held) => {
-            report::ran();
-            let mut session = Session { held, log_start: 0 };
-            session.log_start = session.api_server_log().len();
-            Some(session)
-        }
+    let held = or_skip(started)?;
+    report::ran();
+    let mut session = Session { held, log_start: 0 };
+    session.log_start = session.api_server_log().len();
+    Some(session)
+}
+
+#[expect(clippy::panic, reason = "called by tests only, where a panic is the failure")]
+fn or_skip<T>(outcome: Result<T, impl Borrow<Error>>) -> Option<T> {
+    match outcome.as_ref().map_err(Borrow::borrow) {
+        Ok(_) => outcome.ok(),
         Err(Error::Unavailable { reason }) if std::env::var_os("VESTIBULE_REQUIRE_APISERVER").is_none() => {
             report::skipped(reason);
             None

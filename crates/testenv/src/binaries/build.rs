@@ -1,4 +1,4 @@
-//! Building the control plane from its Go module.
+//! Building programs from Go modules.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -7,21 +7,9 @@ use std::path::Path;
 use std::process::{ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::module::Module;
 use crate::Error;
 use crate::report::say;
-
-/// The programs that one build gives: one binary that acts as what it is called.
-pub(super) const PROGRAMS: [&str; 3] = ["etcd", "kube-apiserver", "kube-controller-manager"];
-
-/// The Go module, carried along so that it is there wherever this crate is a dependency.
-pub(super) const SOURCES: [(&str, &str); 3] = [
-    ("go.mod", include_str!("../../controlplane/go.mod")),
-    ("go.sum", include_str!("../../controlplane/go.sum")),
-    ("main.go", include_str!("../../controlplane/main.go")),
-];
-
-/// How the temporary folders of builds are called in the cache.
-pub(super) const WORKSHOP: &str = "build-";
 
 /// The version of `go`, when there is one.
 pub(super) fn go_version() -> Option<String> {
@@ -31,35 +19,39 @@ pub(super) fn go_version() -> Option<String> {
 }
 
 /// Builds in a temporary folder below `cache`, and moves what came out to `folder` as the last step.
-pub(super) fn into(cache: &Path, folder: &Path) -> Result<(), Error> {
+pub(super) fn into(cache: &Path, folder: &Path, module: &Module) -> Result<(), Error> {
     let workshop = tempfile::Builder::new()
-        .prefix(WORKSHOP)
+        .prefix(&module.workshop())
         .tempdir_in(cache)
         .map_err(|source| Error::file("create a folder in", cache, source))?;
-    for (name, text) in SOURCES {
+    for (name, text) in module.sources {
         let path = workshop.path().join(name);
+        let parent = path.parent().unwrap_or(&path);
+        fs::create_dir_all(parent).map_err(|source| Error::file("create", parent, source))?;
         fs::write(&path, text).map_err(|source| Error::file("write", &path, source))?;
     }
     let product = workshop.path().join("product");
     fs::create_dir(&product).map_err(|source| Error::file("create", &product, source))?;
-    go_build(workshop.path(), &product.join(PROGRAMS[0]))?;
-    for alias in &PROGRAMS[1..] {
-        let path = product.join(alias);
-        fs::hard_link(product.join(PROGRAMS[0]), &path)
-            .map_err(|source| Error::file("link", &path, source))?;
+    say(&format!("building {}, once; about {} minutes on 2 cores", module.what, module.minutes));
+    for (package, programs) in module.programs {
+        let Some((program, aliases)) = programs.split_first() else { continue };
+        let program = product.join(program);
+        go_build(workshop.path(), package, &program, &module.version())?;
+        for alias in aliases {
+            let path = product.join(alias);
+            fs::hard_link(&program, &path).map_err(|source| Error::file("link", &path, source))?;
+        }
     }
     // A remainder without all programs would be in the way of the rename.
     let _ = fs::remove_dir_all(folder);
     fs::rename(&product, folder).map_err(|source| Error::file("move the build to", folder, source))
 }
 
-fn go_build(module: &Path, output: &Path) -> Result<(), Error> {
-    let version = kubernetes_version();
-    say(&format!("building kube-apiserver {version} and etcd, once; about 5 minutes on 2 cores"));
+fn go_build(module: &Path, package: &str, output: &Path, version: &str) -> Result<(), Error> {
     let stamp = format!("-s -w -X k8s.io/component-base/version.gitVersion={version}");
     let mut build = Command::new("go")
         .args(["build", "-v", "-trimpath", "-ldflags", &stamp, "-o"])
-        .args([output.as_os_str(), OsStr::new(".")])
+        .args([output.as_os_str(), OsStr::new(package)])
         .current_dir(module)
         .env("CGO_ENABLED", "0")
         .stdin(Stdio::null())
@@ -70,7 +62,7 @@ fn go_build(module: &Path, output: &Path) -> Result<(), Error> {
     let last_words = build.stderr.take().map(follow).unwrap_or_default();
     match build.wait() {
         Ok(status) if status.success() => Ok(()),
-        _ => Err(Error::Unavailable { reason: format!("`go build` failed: {last_words}") }),
+        _ => Err(Error::Unavailable { reason: format!("`go build {package}` failed: {last_words}") }),
     }
 }
 
@@ -93,10 +85,4 @@ fn follow(output: ChildStderr) -> String {
         last.push(line);
     }
     last.join("; ")
-}
-
-fn kubernetes_version() -> &'static str {
-    let [(_, module), ..] = SOURCES;
-    let mut lines = module.lines().map(str::trim);
-    lines.find_map(|line| line.strip_prefix("k8s.io/kubernetes ")).unwrap_or("unknown")
 }

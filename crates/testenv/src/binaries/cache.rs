@@ -4,63 +4,64 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use super::build;
+use super::module::Module;
 use crate::Error;
 use crate::report::say;
 
-/// The folder that holds the programs; builds them into it when it is not there yet.
-pub(super) fn folder() -> Result<PathBuf, Error> {
+/// The folder that holds the programs of the module; builds them into it when it is not there yet.
+pub(super) fn folder(module: &Module) -> Result<PathBuf, Error> {
     let cache = root()?;
     let Some(go) = build::go_version() else {
-        return without_go(&cache);
+        return without_go(&cache, module);
     };
-    let folder = cache.join(format!("{}{go}", source_prefix()));
-    if complete(&folder) {
+    let folder = cache.join(format!("{}{go}", module.folder_prefix()));
+    if is_complete(&folder, module) {
         return Ok(folder);
     }
     fs::create_dir_all(&cache).map_err(|source| Error::file("create", &cache, source))?;
-    let _only_builder = lock(&cache.join("controlplane.lock"))?;
-    sweep(&cache);
-    if !complete(&folder) {
-        build::into(&cache, &folder)?;
+    let _only_builder = lock(&cache.join(format!("{}.lock", module.name)), module)?;
+    sweep(&cache, module);
+    if !is_complete(&folder, module) {
+        build::into(&cache, &folder, module)?;
     }
     Ok(folder)
 }
 
 /// Programs in the cache serve a machine without `go` too, whichever `go` made them.
-fn without_go(cache: &Path) -> Result<PathBuf, Error> {
-    let prefix = source_prefix();
+fn without_go(cache: &Path, module: &Module) -> Result<PathBuf, Error> {
+    let prefix = module.folder_prefix();
     let cached = fs::read_dir(cache).into_iter().flatten().flatten();
     cached
         .filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
         .map(|entry| entry.path())
-        .find(|folder| complete(folder))
+        .find(|folder| is_complete(folder, module))
         .ok_or_else(|| Error::Unavailable {
             reason: format!(
-                "KUBEBUILDER_ASSETS names no folder with etcd and kube-apiserver, {} holds none, \
-                 and there is no `go` in PATH to build them",
-                cache.display()
+                "{} holds no {}, and there is no `go` in PATH to build them",
+                cache.display(),
+                module.what
             ),
         })
 }
 
-fn complete(folder: &Path) -> bool {
-    build::PROGRAMS.iter().all(|program| folder.join(program).is_file())
+fn is_complete(folder: &Path, module: &Module) -> bool {
+    module.all_programs().all(|program| folder.join(program).is_file())
 }
 
 /// Waits until no other process builds; the lock goes with the file.
-fn lock(path: &Path) -> Result<File, Error> {
+fn lock(path: &Path, module: &Module) -> Result<File, Error> {
     let file = File::create(path).map_err(|source| Error::file("create", path, source))?;
     if file.try_lock().is_err() {
-        say("another process builds the control plane, waiting for it");
+        say(&format!("another process builds {}, waiting for it", module.what));
         file.lock().map_err(|source| Error::file("lock", path, source))?;
     }
     Ok(file)
 }
 
 /// Removes what builds left that were killed; nobody else builds now.
-fn sweep(cache: &Path) {
+fn sweep(cache: &Path, module: &Module) {
     for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(build::WORKSHOP) {
+        if entry.file_name().to_string_lossy().starts_with(&module.workshop()) {
             // What cannot be removed is in nobody's way.
             let _ = fs::remove_dir_all(entry.path());
         }
@@ -77,32 +78,31 @@ fn root() -> Result<PathBuf, Error> {
         })
 }
 
-fn source_prefix() -> String {
-    let hash = build::SOURCES
-        .iter()
-        .flat_map(|(name, text)| [name.as_bytes(), text.as_bytes()])
-        .flatten()
-        .fold(FNV_OFFSET, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME));
-    format!("controlplane-{hash:016x}-")
-}
-
-// FNV-1a: the name must stay the same from one toolchain to the next, which std's hasher does not promise.
-const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
-
 #[cfg(test)]
 mod tests {
+    use super::super::module::{CONTROLPLANE, TOOLS};
     use super::*;
 
     #[test]
     fn what_a_killed_build_left_is_removed_and_nothing_else() {
         let cache = tempfile::tempdir().unwrap();
-        for folder in ["build-x/product", "controlplane-0-go1"] {
+        for folder in ["build-controlplane-x/product", "build-tools-x", "controlplane-0-go1"] {
             fs::create_dir_all(cache.path().join(folder)).unwrap();
         }
-        sweep(cache.path());
-        let left: Vec<_> =
-            fs::read_dir(cache.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        assert_eq!(left, ["controlplane-0-go1"]);
+        sweep(cache.path(), &CONTROLPLANE);
+        let left = fs::read_dir(cache.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut left: Vec<_> = left.collect();
+        left.sort();
+        assert_eq!(left, ["build-tools-x", "controlplane-0-go1"], "another module may be building");
+    }
+
+    #[test]
+    fn only_a_folder_with_every_program_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        for program in TOOLS.all_programs() {
+            assert!(!is_complete(folder.path(), &TOOLS), "without {program}");
+            fs::write(folder.path().join(program), "").unwrap();
+        }
+        assert!(is_complete(folder.path(), &TOOLS));
     }
 }

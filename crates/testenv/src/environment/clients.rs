@@ -1,7 +1,8 @@
 //! Clients and namespaces.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use k8s_openapi::api::core::v1::Namespace as NamespaceObject;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -56,6 +57,27 @@ impl Environment {
     /// [`Error::Api`] when the API server gives no token, [`Error::File`] when the file cannot be written.
     pub async fn service_account_kubeconfig(&self, namespace: &str, name: &str) -> Result<PathBuf, Error> {
         self.first.service_account_kubeconfig(namespace, name).await
+    }
+
+    /// What runs `program` on the first API server as admin, in [`folder`](Self::folder), with no configuration of the
+    /// user who runs the test; kubectl's cache and helm's folders are in the environment's too.
+    ///
+    /// ```no_run
+    /// # async fn a_test() -> Result<(), Box<dyn std::error::Error>> {
+    /// let Some(tools) = vestibule_testenv::tools_or_skip().await else { return Ok(()) };
+    /// let Some(env) = vestibule_testenv::shared_or_skip().await else { return Ok(()) };
+    /// let output = env.command(&tools.kubectl).args(["get", "namespaces"]).output()?;
+    /// assert!(output.status.success());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn command(&self, program: &Path) -> Command {
+        let home = self.folder().join("home");
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut command = Command::new(program);
+        command.current_dir(self.folder()).env_clear();
+        command.env("PATH", path).env("HOME", home).env("KUBECONFIG", self.kubeconfig());
+        command
     }
 
     /// A new namespace with `labels` and, as ServiceAccount admission asks for it, the ServiceAccount `default`.
