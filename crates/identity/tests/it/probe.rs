@@ -25,14 +25,15 @@ fn probe(server: &Server, name: &str, bundle: &str) -> Probed {
     probe.run(now()).unwrap()
 }
 
-fn probed(case: &Case) -> Probed {
-    probe(&Server::tls(case.chain.clone(), &case.key), case.name, &case.bundle)
+fn served(case: Case) -> (Case, Server) {
+    let server = Server::tls(case.chain.clone(), &case.key);
+    (case, server)
 }
 
 #[test]
 fn every_kind_of_certificate_gets_its_verdict() {
-    for case in cases() {
-        let probed = probed(&case);
+    for (case, server) in cases().into_iter().map(served) {
+        let probed = probe(&server, case.name, &case.bundle);
         let first = probed.refusals.first().map(|refusal| refusal.cause);
         assert_eq!(first, case.expected, "{}: {:?}", case.what, probed.refusals);
         assert_eq!(probed.tls, Some("TLS 1.3"), "{}", case.what);
@@ -45,10 +46,10 @@ fn every_kind_of_certificate_gets_its_verdict() {
 
 #[test]
 fn go_says_what_we_say_it_says() {
-    let cases = cases();
+    let cases: Vec<_> = cases().into_iter().map(served).collect();
     let Some(verdicts) = go::ask_or_skip(&cases, NOW) else { return };
-    for (case, verdict) in cases.iter().zip(verdicts) {
-        let probed = probed(case);
+    for ((case, server), verdict) in cases.iter().zip(verdicts) {
+        let probed = probe(server, case.name, &case.bundle);
         let ours = probed.refusals.first().map(|refusal| refusal.go.clone());
         let detailed = case.expected == Some(Cause::NameConstraint);
         match ours {
@@ -62,7 +63,8 @@ fn go_says_what_we_say_it_says() {
 #[test]
 fn a_certificate_for_another_service_names_both() {
     let case = cases().into_iter().find(|case| case.what == "another Service").unwrap();
-    let message = probed(&case).refusals[0].message.clone();
+    let (case, server) = served(case);
+    let message = probe(&server, case.name, &case.bundle).refusals[0].message.clone();
     assert!(message.contains("demo/hooks") && message.contains("demo/other"), "{message}");
 }
 

@@ -1,4 +1,4 @@
-//! Go's own TLS client, asked about the same certificates.
+//! Go's own TLS client, asked about the same servers.
 
 use std::io::Write;
 use std::path::Path;
@@ -7,29 +7,26 @@ use std::process::{Command, Stdio};
 use k8s_openapi::ByteString;
 use serde_json::json;
 
-use super::Case;
+use super::{Case, Server};
 
-/// What Go says of each case; empty where it accepts the server. Where there is no Go, the test is skipped, and heard
+/// What Go says of each case's server; empty where it accepts it. Where there is no Go, the test is skipped, and heard
 /// to be.
-pub(crate) fn ask_or_skip(cases: &[Case], now: u64) -> Option<Vec<String>> {
+pub(crate) fn ask_or_skip(cases: &[(Case, Server)], now: u64) -> Option<Vec<String>> {
     if let Err(error) = Command::new("go").arg("version").stdout(Stdio::null()).status() {
         assert!(std::env::var_os("VESTIBULE_REQUIRE_APISERVER").is_none(), "no Go: {error}");
         // The test harness holds this back from nobody.
         let _unheard = writeln!(std::io::stderr(), "identity: skipped: no Go: {error}");
         return None;
     }
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("trust");
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fire/trust");
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("probe-client");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/probe/client");
     let built = Command::new("go").args(["build", "-o"]).arg(&program).arg(".").current_dir(folder).status();
     assert!(built.unwrap().success(), "the Go client does not build");
     let questions: Vec<_> = cases
         .iter()
-        .map(|case| {
-            let chain: Vec<_> = case.chain.iter().map(|der| ByteString(der.to_vec())).collect();
-            json!({
-                "bundle": ByteString(case.bundle.clone().into_bytes()), "chain": chain,
-                "key": ByteString(case.key.clone()), "serverName": case.name, "now": now,
-            })
+        .map(|(case, server)| {
+            let bundle = ByteString(case.bundle.clone().into_bytes());
+            json!({ "address": server.address(), "bundle": bundle, "serverName": case.name, "now": now })
         })
         .collect();
     let mut child =

@@ -29,10 +29,9 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
   vestibule certs new --service demo/hooks -o secret | kubectl apply -f -
   vestibule certs new --service demo/hooks --out certs -o patch --registration mutating/hooks |
     kubectl patch mutatingwebhookconfiguration hooks --type=json --patch-file=/dev/stdin")]
-#[group(id = "whom", required = true, multiple = true, args = ["service", "dns"])]
 pub(super) struct Arguments {
     /// The Service in front of the server: NAME with --namespace, or NS/NAME.
-    #[arg(long, value_name = "[NS/]NAME")]
+    #[arg(long, value_name = "[NS/]NAME", required_unless_present = "dns")]
     service: Option<String>,
     /// The Service's namespace.
     #[arg(long, short, env = "POD_NAMESPACE")]

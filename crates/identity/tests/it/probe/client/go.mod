@@ -1,0 +1,3 @@
+module vestibule.dev/probe-client
+
+go 1.21
