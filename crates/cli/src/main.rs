@@ -29,8 +29,8 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Try(trial::Arguments),
-    Serve(serve::Arguments),
-    Manifests(manifests::Arguments),
+    Serve(Box<serve::Arguments>),
+    Manifests(Box<manifests::Arguments>),
     Certs(CertsArguments),
 }
 

@@ -51,7 +51,9 @@ impl Arguments {
         }
         let in_a_pod = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
         let kubeconfig = self.serve.kubeconfig();
-        if kubeconfig.is_none() && !(needed && in_a_pod) {
+        // A kubeconfig may be there for the ring alone, with no right to read namespaces.
+        let meant = kubeconfig.is_some() && !self.serve.keeps_a_ring();
+        if !meant && !(needed && (in_a_pod || kubeconfig.is_some())) {
             return Ok(Namespaces::unknown());
         }
         Namespaces::connect(kubeconfig).await.map_err(CommandError::input)

@@ -43,11 +43,11 @@ enum Command {
     /// Serves the hooks over HTTPS until a signal ends it.
     ///
     /// Example: serve --listen 127.0.0.1:8443 --identity local:.vestibule --dns localhost
-    Serve(ServeArguments),
-    /// Prints what registers the hooks with the API server.
+    Serve(Box<ServeArguments>),
+    /// Prints what registers the hooks with the API server, and with `--identity self` the rights that takes.
     ///
-    /// Example: manifests --only registration --service shop/my-webhook --identity local:.vestibule
-    Manifests(ManifestsArguments),
+    /// Example: manifests --service shop/my-webhook --identity self
+    Manifests(Box<ManifestsArguments>),
 }
 
 impl App {

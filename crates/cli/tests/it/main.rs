@@ -1,7 +1,10 @@
 //! The binary as users meet it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod certs;
+mod certs_cluster;
 mod fixture;
+mod identity_self;
 mod manifests;
 mod serve;
 mod trial;

@@ -84,6 +84,54 @@ fn required_rules_fail_closed_and_come_first() {
 }
 
 #[test]
+fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
+    let printed = |flags: &str| {
+        let command = format!("manifests --rules rules.yaml --identity self --service shop/injector {flags}");
+        let documents = vestibule_rules::yaml::read("stdout", &folder.run(&command).stdout()).unwrap();
+        let values =
+            documents.iter().map(|document| serde_json::from_str::<Value>(&document.to_json()).unwrap());
+        values.collect::<Vec<_>>()
+    };
+    let all = printed("");
+    let kinds: Vec<_> = all.iter().map(|object| object["kind"].as_str().unwrap()).collect();
+    let bound = ["Role", "RoleBinding", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"];
+    assert_eq!(kinds, [&bound[..], &["MutatingWebhookConfiguration"]].concat());
+    assert!(all[6]["webhooks"][0]["clientConfig"].get("caBundle").is_none());
+    assert_eq!(
+        all[0]["rules"],
+        json!([
+            {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["injector-ring"],
+             "verbs": ["get", "list", "watch", "update", "patch"]},
+            {"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]},
+            {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]},
+        ])
+    );
+    assert_eq!(all[2]["metadata"]["namespace"], "default");
+    assert_eq!(all[2]["rules"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        all[4]["rules"],
+        json!([
+            {"apiGroups": ["admissionregistration.k8s.io"], "resources": ["mutatingwebhookconfigurations"],
+             "resourceNames": ["injector"], "verbs": ["get", "list", "watch", "patch"]},
+        ])
+    );
+    let subject = json!([{"kind": "ServiceAccount", "name": "injector", "namespace": "shop"}]);
+    for binding in [1, 3, 5] {
+        assert_eq!(all[binding]["subjects"], subject);
+    }
+
+    assert_eq!(printed("--only registration"), all[6..]);
+    let flags =
+        "--only rbac --service-account other/runner --secret other/ring --registration crd/a.b,injector";
+    let elsewhere = printed(flags);
+    assert_eq!(elsewhere.len(), 6);
+    assert_eq!(elsewhere[0]["metadata"]["namespace"], "other");
+    assert_eq!(elsewhere[4]["rules"][1]["resources"], json!(["customresourcedefinitions"]));
+    assert_eq!(elsewhere[5]["subjects"][0]["name"], "runner");
+}
+
+#[test]
 fn nobody_is_asked_about_namespaces() {
     let rules = TARGET.replace("objects: {labels: {app: web}}", "namespaces: {matchLabels: {team: blue}}");
     registration(&Folder::with(&[("rules.yaml", &rules)]), "--service shop/injector");

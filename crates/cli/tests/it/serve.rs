@@ -144,6 +144,31 @@ fn rules_that_ask_for_namespaces_do_not_start_without() {
 }
 
 #[test]
+fn what_a_source_cannot_do_is_refused_with_the_reason() {
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
+    for (flags, words) in [
+        ("--identity off", "operators whose webhooks are switched off"),
+        ("--identity local:identity --secret shop/ring", "--secret is for `--identity self`"),
+        ("--identity local:identity --leaf-life 2d", "--leaf-life is for `--identity self`"),
+        ("--identity self -n shop", "--service NS/NAME"),
+        (
+            "--identity self --service shop/a --leaf-life 10m",
+            "--leaf-life: the leaf life 10 min is shorter than 1 h",
+        ),
+        ("--identity self --service shop/a --key-algorithm rsa", "use p256 or p384"),
+        ("--identity self --service shop/a --quarantine 1d", "--quarantine"),
+        ("--identity self --service shop/a --unknown-ca lose", "`keep` or `drop`"),
+        ("--identity self --service shop/a --registration pod/a", "mutating/NAME"),
+        ("--identity self --service shop/a --kubeconfig absent", "absent"),
+    ] {
+        let done = folder.run(&format!("serve --rules rules.yaml --listen 127.0.0.1:0 {flags}"));
+        assert_eq!(done.code(), 2, "{flags}: {}", done.err);
+        assert!(done.err.contains(words), "{flags}: {}", done.err);
+    }
+    assert!(!folder.path().join("identity").exists());
+}
+
+#[test]
 fn a_bad_kubeconfig_is_named() {
     let folder = Folder::with(&[("rules.yaml", TARGET), ("config", "clusters: 3")]);
     let done = folder

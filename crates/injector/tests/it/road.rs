@@ -24,7 +24,7 @@ impl Road {
         let mut options = Options::new(([127, 0, 0, 1], 0).into(), Arc::new(identity));
         options.settings.probes = Some(([127, 0, 0, 1], 0).into());
         let bound = app.bind(options).await.unwrap();
-        let caller = Caller::new(bound.address(), "localhost", ca.as_bytes()).unwrap();
+        let caller = Caller::new(bound.address(), "localhost", ca.unwrap().as_bytes()).unwrap();
         let (probes, shutdown) = (bound.probes_address().unwrap(), bound.shutdown());
         tokio::spawn(bound.serve());
         Self { caller, probes, shutdown }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use vestibule_identity::{Knobs, MountedFiles, Settings, Source};
+use vestibule_identity::{Algorithm, Knobs, MountedFiles, Settings, Source, UnknownAuthorities};
 
 use super::CommandError;
 use super::cluster::only_with_a_ring;
@@ -27,9 +27,15 @@ pub(super) struct KnobArguments {
     hold_cold: Option<Duration>,
     /// The keys of new CAs and their certificates: p256 or p384 [default: p256]
     #[arg(long, env = "VESTIBULE_KEY_ALGORITHM", value_name = "NAME")]
-    key_algorithm: Option<String>,
+    key_algorithm: Option<Algorithm>,
+    /// How long a CA of unknown origin stays trusted; at least as long as a certificate lives [default: --leaf-life]
+    #[arg(long, env = "VESTIBULE_QUARANTINE", value_name = "TIME", value_parser = duration)]
+    quarantine: Option<Duration>,
+    /// What becomes of CAs in a caBundle that nobody knows: `keep` for the quarantine, or `drop` [default: keep]
+    #[arg(long, env = "VESTIBULE_UNKNOWN_CA", value_name = "keep|drop")]
+    unknown_ca: Option<UnknownAuthorities>,
     /// The organisation in the name of every CA [default: vestibule]
-    #[arg(long, env = "VESTIBULE_CA_ORGANISATION", alias = "organisation", value_name = "NAME")]
+    #[arg(long, env = "VESTIBULE_CA_ORGANISATION", value_name = "NAME")]
     ca_organisation: Option<String>,
 }
 
@@ -61,9 +67,9 @@ impl KnobArguments {
         for (span, given) in spans {
             *span = given.unwrap_or(*span);
         }
-        if let Some(name) = &self.key_algorithm {
-            knobs.algorithm = name.parse().map_err(CommandError::input)?;
-        }
+        knobs.algorithm = self.key_algorithm.unwrap_or(knobs.algorithm);
+        knobs.quarantine = self.quarantine.or(knobs.quarantine);
+        knobs.unknown_ca = self.unknown_ca.unwrap_or(knobs.unknown_ca);
         if let Some(organisation) = &self.ca_organisation {
             knobs.organisation.clone_from(organisation);
         }
@@ -77,6 +83,8 @@ impl KnobArguments {
             ("--hold", self.hold.is_some()),
             ("--hold-cold", self.hold_cold.is_some()),
             ("--key-algorithm", self.key_algorithm.is_some()),
+            ("--quarantine", self.quarantine.is_some()),
+            ("--unknown-ca", self.unknown_ca.is_some()),
             ("--ca-organisation", self.ca_organisation.is_some()),
         ];
         match given.into_iter().find(|(_, given)| *given) {

@@ -60,6 +60,11 @@ impl ManifestsArguments {
         std::io::stdout().write_all(yaml.as_bytes()).map_err(CommandError::running)
     }
 
+    /// Whether rights are among what is printed.
+    pub fn prints_rights(&self) -> bool {
+        self.identity == Source::SelfManaged && self.only != Some(Part::Registration)
+    }
+
     fn objects(&self, app: &App) -> Result<Vec<Value>, CommandError> {
         // Before a CA is made for it.
         app.check().map_err(CommandError::input)?;

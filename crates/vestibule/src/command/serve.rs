@@ -94,6 +94,11 @@ impl ServeArguments {
         self.cluster.kubeconfig()
     }
 
+    /// Whether the certificate is of a CA ring, for which the cluster is spoken to.
+    pub fn keeps_a_ring(&self) -> bool {
+        self.identity == Source::SelfManaged
+    }
+
     fn settings(&self, app: &App) -> Result<Settings, CommandError> {
         let service = self.service.as_deref().map(|text| self.cluster.service(text)).transpose()?;
         let mut settings = match &self.identity {

@@ -1,0 +1,194 @@
+//! `--identity self` on a real API server, by the printed manifests and with the printed rights.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use http::{Method, Request, StatusCode};
+use kube::Client;
+use kube::client::Body;
+use serde_json::{Value, json};
+use vestibule_testenv::{Options, start_or_skip};
+
+use crate::fixture::{Folder, REQUIRED, TARGET};
+
+const APPLY: &str = "application/apply-patch+yaml";
+const MERGE: &str = "application/merge-patch+json";
+const CONFIGURATION: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/injector";
+
+#[tokio::test]
+async fn the_printed_manifests_are_all_it_takes() {
+    let Some(environment) = start_or_skip(&Options::default()).await else { return };
+    let admin = environment.admin().unwrap();
+    let home = environment.namespace(&[]).await.unwrap().name().to_owned();
+    let shop = environment.namespace(&[]).await.unwrap().name().to_owned();
+    let service = environment.service(&home, "injector").await.unwrap();
+    let folder = Folder::with(&[("rules.yaml", &format!("{TARGET}---\n{REQUIRED}"))]);
+    let manifests = manifests(&folder, &format!("{home}/injector:{}", service.port()));
+
+    for manifest in &manifests {
+        let (status, answer) = apply(&admin, manifest, "&dryRun=All").await;
+        assert!(status.is_success(), "{manifest}: {answer}");
+    }
+    for manifest in &manifests {
+        let (status, answer) = apply(&admin, manifest, "").await;
+        assert!(status.is_success(), "{manifest}: {answer}");
+    }
+
+    let kubeconfig = environment.service_account_kubeconfig(&home, "injector").await.unwrap();
+    let server = Server::start(&folder, &kubeconfig, &format!("{home}/injector"));
+    service.add_replica(server.address("address"), Some(server.address("probes"))).unwrap();
+    let not_ready = server.get("/readyz");
+    assert!(not_ready.contains("not ready: certificate waits for "), "{not_ready}");
+    service.wait_for_replicas(1).await.unwrap();
+    assert_injected(&admin, &shop).await;
+    server.assert_shown(r#"vestibule_certificate_rotations_total{result="created"} 1"#);
+    server.assert_shown(r#"vestibule_cabundle_in_sync{kind="mutating",name="injector"} 1"#);
+    server.assert_shown("vestibule_ca_generation ");
+    server.assert_shown(r#"vestibule_certificate_not_after_seconds{role="next"} "#);
+
+    // Applied again, they change nothing: what is ours is not in them.
+    let before = read(&admin, CONFIGURATION).await;
+    assert!(before["webhooks"][0]["clientConfig"]["caBundle"].is_string(), "{before}");
+    for manifest in &manifests {
+        apply(&admin, manifest, "").await;
+    }
+    assert_eq!(read(&admin, CONFIGURATION).await, before);
+
+    let log = server.log();
+    assert!(!log.is_empty() && !log.iter().any(|line| line.contains("\"ERROR\"")), "{log:#?}");
+
+    rotate(&admin, &home).await;
+    server.wait_until_shown(r#"vestibule_certificate_rotations_total{result="promoted"} 1"#);
+    server.wait_until_shown(r#"vestibule_certificate_not_after_seconds{role="retired"} "#);
+    assert_injected(&admin, &shop).await;
+    assert_ne!(read(&admin, CONFIGURATION).await["webhooks"], before["webhooks"]);
+}
+
+fn manifests(folder: &Folder, service: &str) -> Vec<Value> {
+    let command = format!("manifests --rules rules.yaml --identity self --service {service}");
+    let yaml = folder.run(&command).stdout();
+    let documents = vestibule_rules::yaml::read("stdout", &yaml).unwrap();
+    documents.iter().map(|document| serde_json::from_str(&document.to_json()).unwrap()).collect()
+}
+
+/// As `kubectl apply --server-side` does it, and strictly.
+async fn apply(client: &Client, manifest: &Value, options: &str) -> (StatusCode, Value) {
+    let text = |pointer: &str| manifest.pointer(pointer).and_then(Value::as_str);
+    let namespace = text("/metadata/namespace").map(|name| format!("/namespaces/{name}")).unwrap_or_default();
+    let (version, kind) = (text("/apiVersion").unwrap(), text("/kind").unwrap().to_lowercase());
+    let name = text("/metadata/name").unwrap();
+    let uri = format!(
+        "/apis/{version}{namespace}/{kind}s/{name}?fieldManager=kubectl&fieldValidation=Strict{options}"
+    );
+    send(client, Method::PATCH, &uri, APPLY, manifest).await
+}
+
+async fn read(client: &Client, uri: &str) -> Value {
+    send(client, Method::GET, uri, "application/json", &Value::Null).await.1
+}
+
+async fn rotate(client: &Client, namespace: &str) {
+    let wish = json!({"metadata": {"annotations": {"vestibule.dev/rotate": "now"}}});
+    let uri = format!("/api/v1/namespaces/{namespace}/secrets/injector-ring");
+    let (status, answer) = send(client, Method::PATCH, &uri, MERGE, &wish).await;
+    assert!(status.is_success(), "{}", answer["message"]);
+}
+
+/// A pod that both hooks change, the required one under `failurePolicy: Fail`.
+async fn assert_injected(client: &Client, namespace: &str) {
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "labels": {"app": "web"}},
+                     "spec": {"containers": [{"name": "app", "image": "nginx"}]}});
+    let uri = format!("/api/v1/namespaces/{namespace}/pods?dryRun=All");
+    let (status, made) = send(client, Method::POST, &uri, "application/json", &pod).await;
+    assert!(status.is_success(), "{made}");
+    assert_eq!(made["spec"]["containers"][0]["env"], json!([{"name": "TARGET", "value": "hall"}]));
+    let volumes = made["spec"]["volumes"].as_array().unwrap();
+    assert!(volumes.iter().any(|volume| volume["name"] == "data"), "{made}");
+}
+
+async fn send(client: &Client, method: Method, uri: &str, kind: &str, body: &Value) -> (StatusCode, Value) {
+    let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
+    let request = Request::builder().method(method).uri(uri).header("content-type", kind);
+    let answer = client.send(request.body(Body::from(body)).unwrap()).await.unwrap();
+    let status = answer.status();
+    let body = answer.into_body().collect_bytes().await.unwrap();
+    (status, serde_json::from_slice(&body).unwrap())
+}
+
+struct Server {
+    child: Child,
+    start: Value,
+    lines: Arc<Mutex<Vec<String>>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    fn start(folder: &Folder, kubeconfig: &Path, service: &str) -> Self {
+        let mut command = folder.command(&format!(
+            "serve --rules rules.yaml --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --identity self \
+             --service {service} --hold-cold 10s --hold 10s"
+        ));
+        command.arg("--kubeconfig").arg(kubeconfig);
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut log = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+        let mut before = Vec::new();
+        let start = loop {
+            let line = log.next().unwrap_or_else(|| panic!("it ended: {before:#?}"));
+            before.push(line.clone());
+            if let Ok(line) = serde_json::from_str::<Value>(&line)
+                && line["message"] == "serving"
+            {
+                break line;
+            }
+        };
+        let lines = Arc::new(Mutex::new(before));
+        let kept = Arc::clone(&lines);
+        let reader = std::thread::spawn(move || log.for_each(|line| kept.lock().unwrap().push(line)));
+        Self { child, start, lines, reader: Some(reader) }
+    }
+
+    fn address(&self, which: &str) -> SocketAddr {
+        self.start[which].as_str().unwrap().parse().unwrap()
+    }
+
+    fn log(&self) -> Vec<String> {
+        self.lines.lock().unwrap().clone()
+    }
+
+    fn get(&self, path: &str) -> String {
+        let mut stream = TcpStream::connect(self.address("probes")).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    fn shows(&self, metric: &str) -> bool {
+        self.get("/metrics").lines().any(|line| line.starts_with(metric))
+    }
+
+    fn assert_shown(&self, metric: &str) {
+        assert!(self.shows(metric), "{metric} is not in {}", self.get("/metrics"));
+    }
+
+    fn wait_until_shown(&self, metric: &str) {
+        let end = Instant::now() + Duration::from_secs(60);
+        while !self.shows(metric) {
+            let log = self.log();
+            assert!(Instant::now() < end, "{metric} is not in {}\n{log:#?}", self.get("/metrics"));
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ended = self.child.kill().and_then(|()| self.child.wait());
+        let _read = self.reader.take().map(JoinHandle::join);
+    }
+}
