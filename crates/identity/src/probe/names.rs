@@ -25,7 +25,7 @@ pub(super) fn common_name(subject: &str) -> Option<String> {
     Some(name)
 }
 
-pub(super) fn wrong_name(wanted: &str, named: &[String], go: String) -> Refusal {
+pub(super) fn wrong_name(wanted: &str, named: &[String], go: &str) -> Refusal {
     let valid = if named.is_empty() { "no name at all".to_owned() } else { named.join(", ") };
     let message = match (service(wanted), named.iter().find_map(|name| service(name))) {
         (Some(asked), Some(other)) if asked != other => format!(
@@ -54,7 +54,7 @@ pub(super) fn legacy(common_name: &str) -> Refusal {
         "common names count for nothing: make it with a subjectAltName (openssl: -addext subjectAltName=DNS:NAME; or \
          `vestibule certs new`)",
     )
-    .in_go("x509: certificate relies on legacy Common Name field, use SANs instead".to_owned())
+    .in_go("x509: certificate relies on legacy Common Name field, use SANs instead")
 }
 
 #[cfg(test)]

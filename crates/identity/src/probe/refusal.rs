@@ -94,7 +94,7 @@ impl Refusal {
     }
 
     /// Certificates come to crypto/tls, which puts its own words in front of those of crypto/x509.
-    pub(super) fn in_go(mut self, text: String) -> Self {
+    pub(super) fn in_go(mut self, text: &str) -> Self {
         let verification =
             if text.starts_with("x509: ") { "tls: failed to verify certificate: " } else { "" };
         self.go = Some(format!("{verification}{text}"));
@@ -102,7 +102,7 @@ impl Refusal {
     }
 
     pub(super) fn root_certificates(self) -> Self {
-        self.in_go("unable to load root certificates: unable to parse bytes as PEM block".to_owned())
+        self.in_go("unable to load root certificates: unable to parse bytes as PEM block")
     }
 }
 

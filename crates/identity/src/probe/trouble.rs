@@ -64,7 +64,7 @@ pub(super) fn refusal(trouble: Trouble, asked: bool, name: &str) -> Refusal {
     };
     let refusal = Refusal::new(cause, message, advice);
     match go {
-        Some(go) => refusal.in_go(go.to_owned()),
+        Some(go) => refusal.in_go(go),
         None => refusal,
     }
 }
@@ -94,7 +94,7 @@ fn alerted(alert: AlertDescription, name: &str) -> Refusal {
     };
     let refusal = Refusal::new(Cause::Alert, message, advice);
     match alert_in_go(alert) {
-        Some(go) => refusal.in_go(go.to_owned()),
+        Some(go) => refusal.in_go(go),
         None => refusal,
     }
 }

@@ -70,7 +70,7 @@ impl Question<'_> {
             }
             (false, _) => format!("x509: certificate is valid for {}, not {name}", named.join(", ")),
         };
-        Some(wrong_name(name, &leaf.names, go))
+        Some(wrong_name(name, &leaf.names, &go))
     }
 
     /// Who signed it. Names have been looked at.
@@ -119,7 +119,7 @@ impl Question<'_> {
             format!("the {which} expired at {end}"),
             advice,
         )
-        .in_go(format!(
+        .in_go(&format!(
             "x509: certificate has expired or is not yet valid: current time {now} is after {end}"
         ))
     }
@@ -131,7 +131,7 @@ impl Question<'_> {
             format!("the {which} is not valid before {begin}"),
             "compare the clocks: of this machine, of the API servers, and of whoever made the certificate",
         )
-        .in_go(format!(
+        .in_go(&format!(
             "x509: certificate has expired or is not yet valid: current time {now} is before {begin}"
         ))
     }
@@ -145,7 +145,7 @@ impl Question<'_> {
                 format!("signed by {issuer}; the bundle holds {}", roots.join("; ")),
                 "put the CA that signed the certificate into the bundle, or present a certificate that this CA signed",
             )
-            .in_go(UNKNOWN.to_owned());
+            .in_go(UNKNOWN);
         };
         let refusal = Refusal::new(
             Cause::UnknownAuthority,
@@ -155,9 +155,9 @@ impl Question<'_> {
             "the CA was made anew: put the new one into the bundle, beside the old one for as long as both sign",
         );
         match root.key_algorithm.split(' ').next() {
-            Some("ECDSA") => refusal.in_go(candidate("x509: ECDSA verification failure", root)),
-            Some("Ed25519") => refusal.in_go(candidate("x509: Ed25519 verification failure", root)),
-            Some("RSA") => refusal.in_go(candidate("crypto/rsa: verification error", root)),
+            Some("ECDSA") => refusal.in_go(&candidate("x509: ECDSA verification failure", root)),
+            Some("Ed25519") => refusal.in_go(&candidate("x509: Ed25519 verification failure", root)),
+            Some("RSA") => refusal.in_go(&candidate("crypto/rsa: verification error", root)),
             _ => refusal,
         }
     }
@@ -172,7 +172,7 @@ impl Question<'_> {
         if root.is_authority {
             return refusal;
         }
-        refusal.in_go(candidate(
+        refusal.in_go(&candidate(
             "x509: invalid signature: parent certificate cannot sign this kind of certificate",
             root,
         ))
@@ -195,7 +195,7 @@ impl Question<'_> {
             format!("the CA may not sign all of the certificate's names ({})", leaf.names.join(", ")),
             "one name outside the CA's name constraints spoils the whole certificate: leave it out, or make a CA without them",
         )
-        .in_go("x509: a root or intermediate certificate is not authorized to sign for this name".to_owned())
+        .in_go("x509: a root or intermediate certificate is not authorized to sign for this name")
     }
 }
 
@@ -214,7 +214,7 @@ fn empty_bundle(bundle: &str) -> Refusal {
             "the bundle is empty, so the API server trusts the CAs of its operating system".to_owned(),
             "put the CA that signed the certificate into the bundle",
         )
-        .in_go(UNKNOWN.to_owned());
+        .in_go(UNKNOWN);
     }
     Refusal::new(
         Cause::EmptyBundle,
@@ -240,7 +240,7 @@ fn path_length() -> Refusal {
         "there are more CAs between certificate and root than the root's path length allows".to_owned(),
         "make the root with a longer pathlen or none, or sign with the root itself",
     )
-    .in_go("x509: too many intermediates for path length constraint".to_owned())
+    .in_go("x509: too many intermediates for path length constraint")
 }
 
 fn usage() -> Refusal {
@@ -249,7 +249,7 @@ fn usage() -> Refusal {
         "the certificate is not for servers: its extended key usage leaves serverAuth out".to_owned(),
         "make it with extendedKeyUsage serverAuth, or without that extension",
     )
-    .in_go("x509: certificate specifies an incompatible key usage".to_owned())
+    .in_go("x509: certificate specifies an incompatible key usage")
 }
 
 fn no_certificate() -> Refusal {
