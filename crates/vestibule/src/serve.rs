@@ -68,6 +68,14 @@ impl Options {
     /// HTTPS on `listen` with certificates that the replicas keep themselves in the cluster of `client`;
     /// [`App::identity_settings`] are settings that fit.
     ///
+    /// ```no_run
+    /// # async fn example(app: vestibule::App, client: kube::Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// let settings = app.identity_settings("shop/hook".parse()?);
+    /// let options = vestibule::Options::self_managed(([0, 0, 0, 0], 10250).into(), client, settings)?;
+    /// app.bind(options).await?.serve_until_signalled().await?;
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// The settings name too little, or would break an invariant.
     pub fn self_managed(
