@@ -31,9 +31,10 @@ impl Backoff {
         (self.until, self.is_race) = (Some(now + pause), false);
     }
 
-    /// What was refused is refused again until somebody does something.
+    /// What was refused is refused again until somebody does something; but a new installation gets its rights late.
     pub(super) fn refused(&mut self, now: Instant) {
-        (self.until, self.is_race) = (Some(now + LONGEST), false);
+        self.failures = self.failures.max(2);
+        self.failed(now);
     }
 
     /// Somebody else was first, and perhaps the same one will be again: apart from each other at random.
@@ -114,8 +115,11 @@ mod tests {
         }
         backoff.stirred();
         assert!(backoff.allows(start));
-        backoff.refused(start);
-        assert!(!backoff.allows(start + Duration::from_secs(29)));
+        for seconds in [2, 4, 8, 16, 30, 30] {
+            backoff.refused(start);
+            assert!(!backoff.allows(start + Duration::from_secs(seconds - 1)));
+            assert!(backoff.allows(start + Duration::from_secs(seconds)));
+        }
     }
 
     #[test]

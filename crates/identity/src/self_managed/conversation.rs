@@ -1,6 +1,6 @@
 //! Requests to the API server, with the time of its answers.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::{Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
@@ -13,6 +13,8 @@ use vestibule_pki::ring::Moment;
 pub(super) const FIELD_MANAGER: &str = "vestibule";
 const JSON: &str = "application/json";
 const JSON_PATCH: &str = "application/json-patch+json";
+/// An answer that took longer is no clock.
+const PROMPT: Duration = Duration::from_secs(1);
 /// Longer than an API server takes, shorter than people wait.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -42,7 +44,7 @@ pub(super) enum TroubleKind {
     NotFound,
     /// 409: somebody else was first.
     Conflict,
-    /// 401 or 403: a right is missing.
+    /// 403: a right is missing.
     Forbidden,
     /// 422 or another 4xx: the object as it is refuses the request.
     Refused,
@@ -93,8 +95,10 @@ impl Conversation {
         }
         let body = body.map_or_else(Body::empty, |(_, bytes)| Body::from(bytes));
         let request = request.body(body).map_err(|error| error.to_string())?;
+        let begun = Instant::now();
         let response = self.client.send(request).await.map_err(|error| chain(&error))?;
-        let date = response.headers().get(header::DATE).and_then(|date| moment(date.as_bytes()));
+        let date = response.headers().get(header::DATE).filter(|_| begun.elapsed() < PROMPT);
+        let date = date.and_then(|date| moment(date.as_bytes()));
         let status = response.status();
         let body = response.into_body().collect().await.map_err(|error| chain(&error))?;
         let body = body.to_bytes();
@@ -118,8 +122,11 @@ impl Trouble {
         let kind = match status {
             StatusCode::NOT_FOUND => TroubleKind::NotFound,
             StatusCode::CONFLICT => TroubleKind::Conflict,
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => TroubleKind::Forbidden,
-            StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT => TroubleKind::Unreachable,
+            StatusCode::FORBIDDEN => TroubleKind::Forbidden,
+            // A token that has just ended is renewed by the client.
+            StatusCode::UNAUTHORIZED | StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT => {
+                TroubleKind::Unreachable
+            }
             other if other.is_client_error() => TroubleKind::Refused,
             _ => TroubleKind::Unreachable,
         };

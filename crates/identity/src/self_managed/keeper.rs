@@ -151,7 +151,7 @@ impl Keeper {
                 let Some(path) = self.path(position) else { return };
                 let answer = api.patch(&path, &patch).await;
                 shared.with_state(|state, now, at| {
-                    state.patch_answered((position, is_repair), answer, now, at)
+                    state.patch_answered((position, is_repair), answer, now, at);
                 });
             }
             Deed::Present(leaf) => {

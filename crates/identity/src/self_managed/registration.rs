@@ -68,11 +68,11 @@ impl Ours {
             version: metadata.resource_version.clone().unwrap_or_default(),
             uid: metadata.uid.clone(),
             stood: stood(metadata, &entries),
+            other_manager: other_manager(metadata, &entries),
             entries,
             mark,
             written: if mark.is_some() { marked(metadata) } else { created },
             annotated: metadata.annotations.is_some(),
-            other_manager: other_manager(metadata),
         }
     }
 
@@ -198,24 +198,16 @@ fn owns_field(entry: &ManagedFieldsEntry, field: &[String]) -> bool {
     all.and_then(|all| field.iter().try_fold(all, |fields, key| fields.get(key))).is_some()
 }
 
-/// Who last wrote a `caBundle` besides us, else who last wrote anything.
-fn other_manager(metadata: &ObjectMeta) -> Option<String> {
+/// Who besides us owns a `caBundle` of ours, else who else last wrote anything.
+fn other_manager(metadata: &ObjectMeta, entries: &[Entry]) -> Option<String> {
     let others = || {
-        let entries = metadata.managed_fields.iter().flatten();
-        entries.filter(|entry| entry.manager.as_deref() != Some(FIELD_MANAGER))
+        let managers = metadata.managed_fields.iter().flatten();
+        managers.filter(|entry| entry.manager.as_deref() != Some(FIELD_MANAGER))
     };
-    let bundles = |entry: &&ManagedFieldsEntry| {
-        entry.fields_v1.as_ref().is_some_and(|fields| has_key(&fields.0, "f:caBundle"))
-    };
+    let owns = |manager: &&ManagedFieldsEntry| entries.iter().any(|entry| owns_field(manager, &entry.fields));
     let time = |entry: &&ManagedFieldsEntry| entry.time.as_ref().and_then(moment);
-    let last = others().filter(bundles).max_by_key(time).or_else(|| others().max_by_key(time));
+    let last = others().filter(owns).max_by_key(time).or_else(|| others().max_by_key(time));
     last.and_then(|entry| entry.manager.clone())
-}
-
-fn has_key(value: &Value, key: &str) -> bool {
-    value
-        .as_object()
-        .is_some_and(|fields| fields.iter().any(|(name, value)| name == key || has_key(value, key)))
 }
 
 fn moment(time: &Time) -> Option<Moment> {

@@ -135,7 +135,7 @@ impl State {
                 let ready = self.registrations.get(position)?.may_write(at);
                 if ready { self.prepare_bundle(position, at) } else { None }
             }
-            Action::SignLeaf(leaf) => self.sign(leaf, now, at).map(Deed::Present),
+            Action::SignLeaf(leaf) => self.sign(&leaf, now, at).map(Deed::Present),
             Action::DropLeaf => None,
             Action::Report(blocked) => {
                 self.report(blocked);

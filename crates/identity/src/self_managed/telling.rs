@@ -59,13 +59,9 @@ impl Teller {
         if let Some(reason) = reason {
             let type_ = if is_trouble { EventType::Warning } else { EventType::Normal };
             let action = if is_trouble { "Repair" } else { "Rotate" };
-            let event = Event {
-                type_,
-                reason: reason.to_owned(),
-                note: Some(text),
-                action: action.to_owned(),
-                secondary: None,
-            };
+            let note = Some(short(&text));
+            let event =
+                Event { type_, reason: reason.to_owned(), note, action: action.to_owned(), secondary: None };
             // A full queue means that Events are refused or slow; the log has it.
             let _ = self.events.try_send((event, about));
         }
@@ -81,6 +77,11 @@ impl Teller {
         self.told.insert(key, now);
         true
     }
+}
+
+/// An Event holds a kilobyte of text.
+fn short(text: &str) -> String {
+    text.chars().take(900).collect()
 }
 
 /// Writes Events one after the other; that it cannot is no trouble.

@@ -1,8 +1,11 @@
 //! The ring on a real API server.
 
 mod bundles;
+mod clock;
 mod fixture;
+mod kinds;
 mod listener;
 mod rights;
 mod ring;
+mod silence;
 mod start;

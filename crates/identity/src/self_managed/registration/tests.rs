@@ -106,12 +106,14 @@ fn managed(entries: Value) -> Value {
 #[test]
 fn a_mark_changed_when_its_owner_wrote_it() {
     let ours = json!({ "f:metadata": { "f:annotations": { format!("f:{GENERATION}"): {} } } });
-    let theirs = json!({ "f:metadata": { "f:annotations": { "f:other": {} } }, "f:webhooks": { "k": { "f:caBundle": {} } } });
-    let object = managed(json!([
+    let bundle = json!({ "k:{\"name\":\"a\"}": { "f:clientConfig": { "f:caBundle": {} } } });
+    let theirs = json!({ "f:metadata": { "f:annotations": { "f:other": {} } }, "f:webhooks": bundle });
+    let mut object = managed(json!([
         { "manager": FIELD_MANAGER, "operation": "Update", "time": "2026-01-02T00:00:00Z", "fieldsV1": ours },
         { "manager": "argo", "operation": "Apply", "time": "2026-01-03T00:00:00Z", "fieldsV1": theirs },
         { "manager": "kubectl", "operation": "Update", "time": "2026-01-04T00:00:00Z", "fieldsV1": {} },
     ]));
+    object["webhooks"] = json!([{ "name": "a", "clientConfig": service("demo", "hooks") }]);
     let sight = see(RegistrationKind::Mutating, &object);
     assert_eq!(sight.mark, Some(Mark { lineage: Lineage(255), generation: 7 }));
     assert_eq!(sight.written, Some(Moment(1_767_312_000)), "2 January");

@@ -259,9 +259,26 @@ impl State {
             let offset = i64::try_from(date.0).unwrap_or(i64::MAX).saturating_sub_unsigned(now.0);
             if offset.abs_diff(self.seen.offset) > SAME_SECOND {
                 self.seen.offset = offset;
+                self.nothing_is_to_come(now);
             }
         }
         answer.outcome
+    }
+
+    /// Where a clock was set back, what was seen lies in the future: it counts from now on.
+    fn nothing_is_to_come(&mut self, now: Moment) {
+        let now = self.corrected(now);
+        for seen in &mut self.seen.configurations {
+            seen.bundle.values_mut().chain([&mut seen.read]).chain(&mut seen.changed).for_each(|moment| {
+                *moment = now.min(*moment);
+            });
+        }
+        if let Some(leaf) = &mut self.seen.leaf
+            && leaf.not_after > now.plus(self.settings.policy.leaf_life)
+        {
+            (leaf.renew, leaf.not_after) = (now, now.plus(self.settings.policy.leaf_life / 2));
+        }
+        self.seen.confirmed = self.seen.confirmed.map(|confirmed| confirmed.min(now));
     }
 }
 

@@ -13,7 +13,7 @@ use crate::self_managed::state::standing::system_time;
 
 impl State {
     /// Signs the leaf that `step` asks for. The key is made anew and never leaves memory.
-    pub(super) fn sign(&mut self, leaf: LeafFacts, now: Moment, at: Instant) -> Option<Arc<Leaf>> {
+    pub(super) fn sign(&mut self, leaf: &LeafFacts, now: Moment, at: Instant) -> Option<Arc<Leaf>> {
         if !self.signing.allows(at) {
             return None;
         }
@@ -31,7 +31,7 @@ impl State {
                 ),
             );
         }
-        match ring.sign(&leaf, &names, now) {
+        match ring.sign(leaf, &names, now) {
             Ok(signed) => {
                 self.signing.clear();
                 self.issuer = ring.certificate(leaf.issuer).cloned();
@@ -41,7 +41,7 @@ impl State {
                     format!("a certificate for {} was signed by CA {}", names.join(", "), leaf.issuer),
                     Some(Happening::LeafRenewed { not_after: until }),
                 );
-                self.seen.leaf = Some(LeafFacts { renew: jittered(now, leaf.renew), ..leaf });
+                self.seen.leaf = Some(LeafFacts { renew: jittered(now, leaf.renew), ..leaf.clone() });
                 Some(Arc::new(signed))
             }
             Err(error) => {
@@ -63,7 +63,7 @@ impl State {
             Action::SignLeaf(leaf) => Some(leaf),
             _ => None,
         });
-        leaf.and_then(|leaf| self.sign(leaf, now, at))
+        leaf.and_then(|leaf| self.sign(&leaf, now, at))
     }
 
     /// How long the task has from now on to renew the leaf before a handshake does.

@@ -8,6 +8,7 @@ use vestibule_pki::ring::{Change, Facts, KeySource, Mark, Moment, Ring, RingErro
 use super::{Deed, RingWrite, State};
 use crate::Settings;
 use crate::self_managed::bundle_patch::bundle_patch;
+use crate::self_managed::registration::Sight;
 
 impl State {
     pub(super) fn prepare_ring(&mut self, change: Change, now: Moment, at: Instant) -> Option<Deed> {
@@ -24,6 +25,8 @@ impl State {
         let now = self.corrected(now);
         let base = if matches!(change, Change::Restore { .. }) { &self.remembered } else { &self.stored };
         let base = base.as_deref().map(|ring| copy(ring, now)).transpose();
+        // A ring that has ended cannot be read any more; its certificates are known besides.
+        let base = if matches!(change, Change::Create { .. }) { Ok(base.unwrap_or(None)) } else { base };
         let ring =
             base.and_then(|base| carry_out(&change, base, &mut self.keys(), now, &self.settings.policy));
         match ring {
@@ -60,7 +63,7 @@ impl State {
             self.registrations
                 .iter()
                 .filter_map(|watched| watched.sight.as_ref())
-                .flat_map(|sight| sight.certificates()),
+                .flat_map(Sight::certificates),
         );
         keys.learn(self.issuer.clone());
         keys

@@ -46,9 +46,8 @@ impl State {
         if self.seen.has_leaf(now) {
             return None;
         }
-        let facts = match &self.ring {
-            Some(RingFacts::Known(facts) | RingFacts::Newer(Some(facts))) => facts,
-            _ => return Some(format!("the ring Secret {}", self.secret_name)),
+        let Some(facts) = self.ring.as_ref().and_then(RingFacts::facts) else {
+            return Some(format!("the ring Secret {}", self.secret_name));
         };
         for (position, watched) in self.registrations.iter().enumerate() {
             if watched.sight.is_none() {

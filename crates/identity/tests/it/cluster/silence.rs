@@ -1,0 +1,70 @@
+//! What is never logged.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use tracing_subscriber::fmt::MakeWriter;
+use vestibule_identity::SelfManaged;
+use vestibule_testenv as testenv;
+
+use super::fixture::{Fixture, count, fleeting, until, within};
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+#[tokio::test]
+async fn keys_reach_no_log_at_any_level_and_a_first_start_logs_no_error() {
+    let Some(env) = testenv::shared_or_skip().await else { return };
+    let log = Log::default();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .with_ansi(false)
+        .with_writer(log.clone());
+    // The runtime of this test has one thread: all tasks log here.
+    let _guard = tracing::subscriber::set_default(subscriber.finish());
+    let fixture = Fixture::with(&env, fleeting()).await;
+    let mut canaries = Vec::new();
+    let mut remember = async || {
+        let data = fixture.secret().await.data.unwrap_or_default();
+        for (_, key) in data.into_iter().filter(|(field, _)| field.ends_with(".key")) {
+            let pem = String::from_utf8(key.0.clone()).unwrap();
+            canaries.push(pem.lines().nth(2).unwrap().to_owned());
+            let wire = serde_json::to_string(&k8s_openapi::ByteString(key.0)).unwrap();
+            canaries.push(wire[wire.len() / 2..wire.len() / 2 + 40].to_owned());
+        }
+    };
+    let client = env.admin().unwrap();
+    let replica = SelfManaged::start(client, fixture.settings()).unwrap();
+    within(10, &replica).await;
+    let text = || String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
+    assert!(text().contains("was signed by CA"), "the log is heard");
+    assert!(text().contains("Z TRACE ") && !text().contains("Z ERROR "));
+
+    remember().await;
+    fixture.annotate_secret("vestibule.dev/rotate", "1").await;
+    until("a rotation", 10, async || count(&fixture.bundles().await[1]) == 3).await;
+    remember().await;
+    drop(replica);
+    let text = text();
+    assert_eq!(canaries.len(), 8);
+    assert!(canaries.iter().all(|canary| !text.contains(canary.as_str())));
+}
