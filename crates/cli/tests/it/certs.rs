@@ -44,14 +44,16 @@ fn what_new_makes_a_server_can_present_and_check_accepts() {
     let folder = Folder::with(&[("rules.yaml", TARGET)]);
     let made = folder.run("certs new --service hooks --namespace demo --out certs");
     assert_eq!((made.code(), made.out.as_str()), (0, ""), "{}", made.err);
-    for part in ["certs/ca.crt", "certs/server.key", "hooks.demo.svc, hooks.demo.svc.cluster.local", "next: "] {
+    for part in ["certs/ca.crt", "certs/server.key", "hooks.demo.svc, hooks.demo.svc.cluster.local", "next: "]
+    {
         assert!(made.err.contains(part), "{}", made.err);
     }
     let mode = |name: &str| folder.path().join(name).metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!((mode("certs"), mode("certs/server.key")), (0o700, 0o600));
 
     let server = Server::start(&folder);
-    let check = |ca: &str, name: &str| folder.run(&format!("certs check {} --ca {ca} --dns {name}", server.address));
+    let check =
+        |ca: &str, name: &str| folder.run(&format!("certs check {} --ca {ca} --dns {name}", server.address));
     let done = check("certs/ca.crt", "hooks.demo.svc");
     assert_eq!(done.code(), 0, "{}{}", done.out, done.err);
     assert!(done.out.contains("accepted: kube-apiserver would accept it\n"), "{}", done.out);
@@ -59,7 +61,11 @@ fn what_new_makes_a_server_can_present_and_check_accepts() {
 
     let done = check("certs/ca.crt", "other.demo.svc");
     assert_eq!(done.code(), 1);
-    assert!(done.out.contains("the Service demo/hooks, and the API server calls the Service demo/other"), "{}", done.out);
+    assert!(
+        done.out.contains("the Service demo/hooks, and the API server calls the Service demo/other"),
+        "{}",
+        done.out
+    );
     assert!(
         done.out.contains(
             "x509: certificate is valid for hooks.demo.svc, hooks.demo.svc.cluster.local, not other.demo.svc\n"
@@ -122,7 +128,8 @@ fn new_says_what_it_needs_and_overwrites_nothing() {
 #[test]
 fn a_patch_puts_the_written_ca_into_every_hook() {
     let folder = Folder::with(&[]);
-    let patch = folder.run("certs new --dns a.b --out certs -o patch --registration validating/x --hooks 2").stdout();
+    let patch =
+        folder.run("certs new --dns a.b --out certs -o patch --registration validating/x --hooks 2").stdout();
     let patch: Value = serde_json::from_str(&patch).unwrap();
     let ca = std::fs::read(folder.path().join("certs/ca.crt")).unwrap();
     let operations = patch.as_array().unwrap();

@@ -72,7 +72,8 @@ async fn the_ring_of_a_replica_is_shown_and_asked_to_rotate() {
     assert_eq!(done.code(), 1, "{}", done.err);
     let shown: Value = serde_json::from_str(&done.out).unwrap();
     assert_eq!((&shown["state"], &shown["ring"]["rotationAsked"]), (&json!("known"), &json!(false)));
-    let roles: Vec<_> = shown["ring"]["authorities"].as_array().unwrap().iter().map(|ca| &ca["role"]).collect();
+    let roles: Vec<_> =
+        shown["ring"]["authorities"].as_array().unwrap().iter().map(|ca| &ca["role"]).collect();
     assert!(roles.contains(&&json!("active")) && roles.contains(&&json!("next")), "{roles:?}");
     assert_eq!(shown["registrations"][0]["differences"][0], "it does not exist");
     assert!(!done.out.contains("PRIVATE"));
