@@ -4,4 +4,5 @@ mod fixture;
 mod replicas;
 mod rotations;
 mod table;
+mod tools;
 mod trust;

@@ -1,8 +1,8 @@
 //! Controllers that bring a repository onto the cluster, by the calls that they make.
 
+use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
-use kube::Api;
 use serde_json::Value;
 use vestibule_testenv as testenv;
 

@@ -63,9 +63,8 @@ impl History {
     /// How many versions after the first `start` brought the bundle into an entry that was there and lacked it.
     pub(crate) fn repairs(&self, start: usize, bundle: &str) -> usize {
         let versions = self.versions.lock().unwrap();
-        let lacks = |version: &MutatingWebhookConfiguration| {
-            bundles(version).values().any(|held| held != bundle)
-        };
+        let lacks =
+            |version: &MutatingWebhookConfiguration| bundles(version).values().any(|held| held != bundle);
         let pairs = versions.windows(2).skip(start.saturating_sub(1));
         pairs.filter(|pair| lacks(&pair[0].1) && !lacks(&pair[1].1)).count()
     }

@@ -60,7 +60,7 @@ impl<'e> Scene<'e> {
             "--secret=hooks-ring".to_owned(),
             format!("--registration=mutating/{registration}"),
             // Nothing is to change but by those who change configurations.
-            "--leaf=3600".to_owned(),
+            "--leaf=3000".to_owned(),
         ]);
         let replica = env.spawn("replica", &command).unwrap();
         let listening = replica.wait_for_line(|line| match Fact::read(line) {
