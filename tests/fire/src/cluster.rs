@@ -60,7 +60,8 @@ impl<'e> Cluster<'e> {
             format!("--registration=mutating/{registration}"),
             format!("--order={}", options.order.as_str()),
         ]);
-        command.args(options.timing.arguments());
+        // The words of an error are worth more than the way to it.
+        command.args(options.timing.arguments()).env("RUST_BACKTRACE", "0");
         Ok(Self {
             environment,
             home,
@@ -92,6 +93,7 @@ impl<'e> Cluster<'e> {
     pub async fn start_unrouted(&self, change: impl FnOnce(&mut Command)) -> anyhow::Result<Replica> {
         let mut command = Command::new(self.command.get_program());
         command.args(self.command.get_args());
+        command.envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         change(&mut command);
         let number = self.started.fetch_add(1, Ordering::Relaxed);
         Replica::start(self.environment, &command, number, Arc::clone(&self.ledger)).await
