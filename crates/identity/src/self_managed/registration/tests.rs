@@ -95,7 +95,7 @@ fn now() -> rustls_pki_types::UnixTime {
     rustls_pki_types::UnixTime::since_unix_epoch(std::time::Duration::from_secs(1_800_000_000))
 }
 
-fn managed(entries: Value) -> Value {
+fn managed(entries: &Value) -> Value {
     json!({ "metadata": {
         "creationTimestamp": "2026-01-01T00:00:00Z",
         "annotations": { GENERATION: "7", LINEAGE: "00000000000000ff" },
@@ -108,7 +108,7 @@ fn a_mark_changed_when_its_owner_wrote_it() {
     let ours = json!({ "f:metadata": { "f:annotations": { format!("f:{GENERATION}"): {} } } });
     let bundle = json!({ "k:{\"name\":\"a\"}": { "f:clientConfig": { "f:caBundle": {} } } });
     let theirs = json!({ "f:metadata": { "f:annotations": { "f:other": {} } }, "f:webhooks": bundle });
-    let mut object = managed(json!([
+    let mut object = managed(&json!([
         { "manager": FIELD_MANAGER, "operation": "Update", "time": "2026-01-02T00:00:00Z", "fieldsV1": ours },
         { "manager": "argo", "operation": "Apply", "time": "2026-01-03T00:00:00Z", "fieldsV1": theirs },
         { "manager": "kubectl", "operation": "Update", "time": "2026-01-04T00:00:00Z", "fieldsV1": {} },
@@ -119,7 +119,7 @@ fn a_mark_changed_when_its_owner_wrote_it() {
     assert_eq!(sight.written, Some(Moment(1_767_312_000)), "2 January");
     assert_eq!(sight.other_manager.as_deref(), Some("argo"), "who wrote a caBundle before who wrote last");
 
-    let unmanaged = see(RegistrationKind::Mutating, &managed(json!(null)));
+    let unmanaged = see(RegistrationKind::Mutating, &managed(&json!(null)));
     assert_eq!((unmanaged.written, unmanaged.other_manager), (None, None));
 
     let unmarked = json!({ "metadata": { "creationTimestamp": "2026-01-01T00:00:00Z", "annotations": { GENERATION: "x" } } });
@@ -135,7 +135,7 @@ fn what_is_ours_alone_stood_since_we_wrote_it() {
         json!({ key: { "f:clientConfig": { "f:caBundle": {} } } })
     };
     let look = |ours: Value, theirs: Value| {
-        let mut object = managed(json!([
+        let mut object = managed(&json!([
             { "manager": FIELD_MANAGER, "operation": "Update", "time": "2026-01-02T00:00:00Z", "fieldsV1": ours },
             { "manager": "argo", "operation": "Update", "time": "2026-01-03T00:00:00Z", "fieldsV1": theirs },
         ]));

@@ -45,7 +45,7 @@ async fn each_kind_is_kept_and_one_without_entries_is_marked() {
         "metadata": { "name": format!("{namespace}-hooks") },
         "webhooks": [{ "name": "a.example.dev", "clientConfig": config, "sideEffects": "None", "admissionReviewVersions": ["v1"] }],
     });
-    let empty = json!({ "metadata": { "name": format!("{namespace}-empty") } });
+    let empty = json!({ "metadata": { "name": format!("{namespace}-empty"), "labels": { "app": "hooks" } } });
     make::<CustomResourceDefinition>(&fixture, crd).await;
     make::<APIService>(&fixture, api_service).await;
     make::<ValidatingWebhookConfiguration>(&fixture, validating).await;
@@ -76,12 +76,8 @@ async fn each_kind_is_kept_and_one_without_entries_is_marked() {
 
     // One that begins later knows what the mark stands for by the ring alone.
     drop(replica);
-    let listener = super::listener::Listener::new();
-    settings.observer = Some(listener.clone());
     let replica = SelfManaged::start(fixture.admin.clone(), settings).unwrap();
-    if tokio::time::timeout(std::time::Duration::from_secs(2), replica.ready()).await.is_err() {
-        panic!("{:#?} {:?}", listener.heard(), replica.status());
-    }
+    within(2, &replica).await;
     let again = look::<MutatingWebhookConfiguration>(&fixture, &format!("{namespace}-empty")).await;
     assert_eq!(
         again["metadata"]["resourceVersion"], empty["metadata"]["resourceVersion"],
