@@ -56,10 +56,12 @@ impl Around<'_> {
     /// others down with it. A ring without a past waits for it all the same: there, somebody looks whether the
     /// installation becomes ready.
     fn reachable<'b>(&'b self, facts: &'b Facts) -> impl Iterator<Item = &'b Configuration> {
-        let is_lost = |configuration: &Configuration| {
-            configuration.denied
-                && facts.generation > 1
-                && configuration.trusted().all(|id| facts.authority(id).is_none())
+        let leaf = self.seen.leaf.as_ref().filter(|leaf| leaf.not_after >= self.now);
+        let ends = leaf.map(|leaf| [Some(leaf.issuer), leaf.bridge]);
+        let is_needed =
+            move |id| facts.authority(id).is_some() || ends.is_some_and(|ends| ends.contains(&Some(id)));
+        let is_lost = move |configuration: &Configuration| {
+            configuration.denied && facts.generation > 1 && !configuration.trusted().any(is_needed)
         };
         self.seen.configurations.iter().filter(move |configuration| !is_lost(configuration))
     }

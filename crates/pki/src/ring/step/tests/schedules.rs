@@ -72,6 +72,25 @@ fn after_a_last_call_who_begins_finds_an_end_to_its_chain() {
     assert!(cluster.seen.has_leaf(cluster.now));
 }
 
+/// Both first CAs end on one day, so the last call comes twice: the second successor has no bridge to the first.
+#[test]
+fn a_configuration_is_not_lost_while_our_own_leaf_verifies_there() {
+    let mut cluster = Cluster::settled();
+    let active = cluster.facts().active().unwrap().id;
+    cluster.seen.configurations[0].bundle.retain(|id, _| *id == active);
+    cluster.seen.configurations[0].denied = true;
+    cluster.change(|facts| facts.authorities[1].held = None);
+    let verifies = |leaf: &LeafFacts| leaf.issuer == active || leaf.bridge == Some(active);
+    let end = cluster.facts().active().unwrap().not_after;
+    while cluster.now.plus(Duration::from_secs(DAY)) < end {
+        let before = cluster.seen.leaf.clone().unwrap();
+        cluster.pass(DAY);
+        let leaf = cluster.seen.leaf.as_ref().unwrap();
+        assert!(before.not_after < cluster.now || !verifies(&before) || verifies(leaf), "{leaf:?}");
+    }
+    assert!(cluster.facts().authority(CaId(4)).is_some(), "there were two last calls");
+}
+
 #[test]
 fn a_lost_configuration_does_not_make_a_first_start_ready() {
     let mut cluster = Cluster::empty();
