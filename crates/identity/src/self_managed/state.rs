@@ -295,3 +295,6 @@ impl State {
 fn jitter(policy: &Policy) -> Duration {
     Duration::from_secs(5).min(policy.hold_cold / 12).min(policy.leaf_life / 10)
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use kube::api::DynamicObject;
-use vestibule_pki::ring::{Change, Moment, Reading, Ring, RingFacts};
+use vestibule_pki::ring::{Blocked, Change, Moment, Reading, Ring, RingFacts};
 
 use super::prepare::mark;
 use super::{RingWrite, State};
@@ -260,6 +260,9 @@ impl State {
             if offset.abs_diff(self.seen.offset) > SAME_SECOND {
                 self.seen.offset = offset;
                 self.nothing_is_to_come(now);
+                if offset.unsigned_abs() > self.settings.policy.skew.as_secs() {
+                    self.report(Blocked::Clock);
+                }
             }
         }
         answer.outcome
