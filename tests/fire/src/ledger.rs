@@ -1,6 +1,6 @@
 //! What happened, counted as it happens.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -44,8 +44,12 @@ pub struct Book {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Seen {
-    /// Serial numbers of its leaves.
-    pub leaves: BTreeSet<String>,
+    /// How many leaves clients got from it.
+    pub leaves: usize,
+    /// How many of them came with a cross certificate.
+    pub crossed: usize,
+    /// The serial number of the last one.
+    pub serial: String,
     /// The issuer of the last one.
     pub issuer: Option<String>,
     /// The end of the last one.
@@ -76,16 +80,19 @@ impl Ledger {
     pub(crate) fn replica_told(&self, number: usize, fact: Fact) {
         let mut book = self.book();
         match fact {
-            Fact::Presented { serial, issuer, not_after, .. } => {
+            Fact::Presented { serial, issuer, not_after, crossed } => {
                 let seen = book.replicas.entry(number).or_default();
-                if seen.leaves.insert(serial) {
-                    match &seen.issuer {
-                        None => {}
-                        Some(before) if *before == issuer => seen.renewals += 1,
-                        Some(_) => seen.switches += 1,
-                    }
-                    (seen.issuer, seen.not_after) = (Some(issuer), not_after);
+                if seen.serial == serial {
+                    return;
                 }
+                match &seen.issuer {
+                    None => {}
+                    Some(before) if *before == issuer => seen.renewals += 1,
+                    Some(_) => seen.switches += 1,
+                }
+                seen.leaves += 1;
+                seen.crossed += usize::from(crossed);
+                (seen.serial, seen.issuer, seen.not_after) = (serial, Some(issuer), not_after);
             }
             Fact::HandshakeFailed { reason } => *book.handshakes_failed.entry(reason).or_default() += 1,
             Fact::RingWritten { change } => *book.ring_changes.entry(change).or_default() += 1,
@@ -128,5 +135,18 @@ impl Book {
     #[must_use]
     pub fn failed_handshakes(&self) -> usize {
         self.handshakes_failed.values().sum()
+    }
+
+    /// Handshakes in which the client did not like what it got: all that it says about that is an alert.
+    #[must_use]
+    pub fn alerts(&self) -> usize {
+        let alerts = self.handshakes_failed.iter().filter(|(reason, _)| reason.contains("alert"));
+        alerts.map(|(_, count)| count).sum()
+    }
+
+    /// Leaves that came with a cross certificate.
+    #[must_use]
+    pub fn crossed(&self) -> usize {
+        self.replicas.values().map(|seen| seen.crossed).sum()
     }
 }

@@ -6,13 +6,17 @@ use std::time::{Duration, Instant};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::{Ledger, hook};
 
-/// Dry-run creates of ConfigMaps, until this is dropped.
-pub struct Load(JoinSet<()>);
+/// Dry-run creates of ConfigMaps, until this is stopped or dropped.
+pub struct Load {
+    servers: JoinSet<()>,
+    stop: watch::Sender<bool>,
+}
 
 impl Load {
     /// Begins: `rate` calls a second, in turn through each client. Three of four ask for a new connection.
@@ -20,27 +24,37 @@ impl Load {
     pub fn start(clients: Vec<Client>, namespace: &str, rate: u32, ledger: &Arc<Ledger>) -> Self {
         let share = rate.max(1) as f64 / clients.len().max(1) as f64;
         let mut servers = JoinSet::new();
+        let (stop, stopped) = watch::channel(false);
         for (position, client) in clients.into_iter().enumerate() {
             let configmaps = Api::namespaced(client, namespace);
-            servers.spawn(call_on(configmaps, position, share, Arc::clone(ledger)));
+            servers.spawn(call_on((configmaps, position), share, Arc::clone(ledger), stopped.clone()));
         }
-        Self(servers)
+        Self { servers, stop }
     }
 
-    /// Ends, with calls that are under way.
-    pub async fn stop(mut self) {
-        self.0.shutdown().await;
+    /// Ends, when what is under way has been answered.
+    pub async fn stop(self) {
+        self.stop.send_replace(true);
+        self.servers.join_all().await;
     }
 }
 
-async fn call_on(configmaps: Api<ConfigMap>, position: usize, rate: f64, ledger: Arc<Ledger>) {
+async fn call_on(
+    (configmaps, position): (Api<ConfigMap>, usize),
+    rate: f64,
+    ledger: Arc<Ledger>,
+    mut stopped: watch::Receiver<bool>,
+) {
     const MOST: usize = 64;
     let mut ticks = interval(Duration::from_secs_f64(1.0 / rate));
     // What a busy machine could not do in time is not made up for.
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut calls = JoinSet::new();
     for number in 0_u64.. {
-        ticks.tick().await;
+        tokio::select! {
+            _ = ticks.tick() => {}
+            _ = stopped.wait_for(|stopped| *stopped) => break,
+        }
         while calls.try_join_next().is_some() {}
         if calls.len() >= MOST {
             calls.join_next().await;
@@ -54,6 +68,7 @@ async fn call_on(configmaps: Api<ConfigMap>, position: usize, rate: f64, ledger:
             ledger.called(begun.elapsed(), failure);
         });
     }
+    while calls.join_next().await.is_some() {}
 }
 
 /// One call; it failed too if nobody answered it.

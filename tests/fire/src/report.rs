@@ -27,10 +27,10 @@ pub struct Report {
 }
 
 impl Report {
-    /// Whether no call failed and all ends were reached.
+    /// Whether no call failed, no client refused a certificate, and all ends were reached.
     #[must_use]
     pub fn is_good(&self) -> bool {
-        self.book.failed() == 0 && self.short.is_empty()
+        self.book.failed() == 0 && self.book.alerts() == 0 && self.short.is_empty()
     }
 }
 
@@ -41,7 +41,8 @@ impl fmt::Display for Report {
         let mut row = |name: &str, value: String| writeln!(f, "{name:<28} {value}");
         row("order", options.order.as_str().to_owned())?;
         row("replicas", options.replicas.to_string())?;
-        row("API servers", format!("{}, one {} s behind", options.api_servers, options.lag))?;
+        let behind = if options.lag == 0 { String::new() } else { format!(", one {} s behind", options.lag) };
+        row("API servers", format!("{}{behind}", options.api_servers))?;
         row("leaf life, hold, period", {
             let period = options.period().as_secs();
             format!("{} s, {} s, {period} s", options.timing.leaf, options.timing.hold)
@@ -50,6 +51,7 @@ impl fmt::Display for Report {
         row("first Ready after", seconds(self.first_ready))?;
         row("leaf renewals", book.renewals().to_string())?;
         row("leaf changes to another CA", book.switches().to_string())?;
+        row("leaves with a cross", book.crossed().to_string())?;
         row("CA rotations", book.promotions.to_string())?;
         row("calls", book.calls.to_string())?;
         row("failed calls", book.failed().to_string())?;

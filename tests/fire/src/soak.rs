@@ -140,6 +140,10 @@ impl<'e> Soak<'e> {
             Ok(Err(error)) => short.push(format!("{error:#}")),
             Err(_) => short.push(format!("{} minutes were not enough", self.options.minutes)),
         }
+        let ready = self.cluster.service().routed().len();
+        if ready != self.replicas.len() {
+            short.push(format!("{ready} of {} replicas are ready in the end", self.replicas.len()));
+        }
         short
     }
 

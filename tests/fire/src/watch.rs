@@ -18,6 +18,15 @@ where
     K: Resource + Clone + Debug + DeserializeOwned,
 {
     let mut version = "0".to_owned();
+    let mut last = String::new();
+    let mut seen = |object: &K| {
+        // After a break, objects are told of again.
+        let now = object.resource_version().unwrap_or_default();
+        if last != now {
+            seen(object);
+            last = now;
+        }
+    };
     loop {
         if let Err(error) = watch(&api, &name, &mut version, &mut seen).await {
             tracing::warn!("a watch of {name}: {error:#}");

@@ -86,8 +86,7 @@ async fn a_roll_out_during_rotations_fails_no_call() {
 
 /// Waits until a client got another leaf of the replica than before.
 async fn wait_until_presented(cluster: &fire::Cluster<'_>, replica: &Replica) {
-    let leaves =
-        || cluster.ledger().read().replicas.get(&replica.number()).map_or(0, |seen| seen.leaves.len());
+    let leaves = || cluster.ledger().read().replicas.get(&replica.number()).map_or(0, |seen| seen.leaves);
     let (before, begun) = (leaves(), Instant::now());
     while leaves() == before {
         assert!(begun.elapsed() < PATIENCE, "nobody gets a leaf of the replica that came back");

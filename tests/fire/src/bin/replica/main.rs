@@ -13,9 +13,9 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::Parser;
 use fire::{Fact, Order, Timing};
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::Config;
 use kube::client::ClientBuilder;
+use kube::config::{KubeConfigOptions, Kubeconfig};
 use vestibule_identity::Leaf;
 use vestibule_pki::ring::Algorithm;
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fire::{Fact, hook};
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Collected, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;
@@ -100,7 +100,7 @@ async fn serve_hooks(stream: TcpStream, acceptor: TlsAcceptor, state: Arc<State>
 
 async fn answer(request: Request<Incoming>, state: &State) -> Response<Full<Bytes>> {
     let closes = request.uri().path() != hook::KEEP || state.draining.load(Ordering::SeqCst);
-    let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    let body = request.into_body().collect().await.map(Collected::to_bytes).unwrap_or_default();
     let mut response = match serde_json::from_slice::<Value>(&body) {
         Ok(review) => Response::new(Full::from(decide(&review).to_string())),
         Err(_) => status(StatusCode::BAD_REQUEST, String::new()),
