@@ -92,6 +92,12 @@ pub enum IdentityError {
         "identity `self` needs a cluster, and there is no way to one: {0}; name a kubeconfig, or use `local:DIR`"
     )]
     Cluster(String),
+    /// The source works in the background, and there is nothing to work in.
+    #[error("identity `{identity}` needs a Tokio runtime: open it inside `block_on`, or an async `main`")]
+    Runtime {
+        /// The source.
+        identity: &'static str,
+    },
     /// The cryptographic library cannot be used as it was built.
     #[error("no TLS server can be made: {0}")]
     Tls(String),

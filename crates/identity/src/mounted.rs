@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwapOption;
+use rustls_pki_types::UnixTime;
+use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio::time::MissedTickBehavior;
 use vestibule_pki::Leaf;
@@ -16,7 +18,7 @@ use self::files::Content;
 use self::keeper::{Keeper, Kept, Look};
 use crate::time::{system_time, unix_time};
 use crate::trouble::Trouble;
-use crate::{AuthorityStatus, Happening, Identity, Observer, Role, Settings, Status};
+use crate::{AuthorityStatus, Happening, Identity, IdentityError, Observer, Role, Settings, Status};
 
 /// Presents the certificate of a folder, and whatever replaces it there.
 ///
@@ -64,10 +66,10 @@ impl Mounted {
     /// Looks into `folder` now, and again and again until the value is dropped. Of the settings it uses `mounted`, the
     /// names and the observer.
     ///
-    /// # Panics
-    /// Outside a Tokio runtime.
-    #[must_use]
-    pub fn start(folder: &Path, settings: &Settings) -> Arc<Self> {
+    /// # Errors
+    /// There is no Tokio runtime around the call.
+    pub fn start(folder: &Path, settings: &Settings) -> Result<Arc<Self>, IdentityError> {
+        let runtime = Handle::try_current().map_err(|_| IdentityError::Runtime { identity: "mounted" })?;
         let shared = Arc::new(Shared {
             folder: folder.to_owned(),
             files: settings.mounted.clone(),
@@ -79,8 +81,8 @@ impl Mounted {
             observer: settings.observer.clone(),
         });
         shared.look();
-        let polling = tokio::spawn(poll(Arc::clone(&shared))).abort_handle();
-        Arc::new(Self { shared, polling })
+        let polling = runtime.spawn(poll(Arc::clone(&shared))).abort_handle();
+        Ok(Arc::new(Self { shared, polling }))
     }
 }
 
@@ -96,13 +98,8 @@ impl Identity for Mounted {
     fn status(&self) -> Status {
         let now = unix_time(SystemTime::now());
         let kept = self.shared.kept.load();
-        let valid = kept.as_ref().is_some_and(|kept| now <= kept.leaf.not_after);
-        let trouble = || self.shared.looking().trouble.clone();
         Status {
-            waiting_for: (!valid).then(|| {
-                let trouble = trouble().unwrap_or_else(|| "it has expired".to_owned());
-                format!("a valid certificate in {}: {trouble}", self.shared.folder.display())
-            }),
+            waiting_for: self.shared.waiting_for(now),
             leaf_not_after: kept.as_ref().map(|kept| system_time(kept.leaf.not_after)),
             authorities: kept.as_ref().map(|kept| kept.authorities()).unwrap_or_default(),
             ..Status::default()
@@ -161,37 +158,56 @@ impl Shared {
         let mut looking = self.looking();
         let kept = self.kept.load();
         let look = looking.keeper.look(content, kept.as_deref(), &self.files, self.name.as_deref(), now);
-        self.tell(&mut looking, &look);
+        let failed = self.tell(&mut looking, &look);
+        let renewed = look.adopted.and_then(|adopted| self.adopt(adopted, kept.as_deref()));
         looking.trouble = look.trouble;
-        if let Some(adopted) = look.adopted {
-            let not_after = system_time(adopted.leaf.not_after);
-            self.kept.store(Some(Arc::new(adopted)));
-            tracing::info!(folder = %self.folder.display(), "a new serving certificate was read");
-            self.happened(&Happening::LeafRenewed { not_after });
+        // Whoever is told may ask for the status.
+        drop(looking);
+        if let Some(observer) = &self.observer {
+            failed.iter().chain(&renewed).for_each(|happening| observer.happened(happening));
         }
     }
 
-    /// Counts each trouble when it begins, and logs it once in a while as long as it lasts.
-    fn tell(&self, looking: &mut Looking, look: &Look) {
+    fn adopt(&self, adopted: Kept, former: Option<&Kept>) -> Option<Happening> {
+        let folder = self.folder.display();
+        let renewed = former.is_none_or(|former| former.leaf.chain != adopted.leaf.chain);
+        if renewed {
+            tracing::info!(%folder, "a new serving certificate was read");
+        } else {
+            tracing::info!(%folder, "new CAs were read; the serving certificate is the same");
+        }
+        let not_after = system_time(adopted.leaf.not_after);
+        self.kept.store(Some(Arc::new(adopted)));
+        renewed.then_some(Happening::LeafRenewed { not_after })
+    }
+
+    fn waiting_for(&self, now: UnixTime) -> Option<String> {
+        let is_valid = || self.kept.load().as_ref().is_some_and(|kept| now <= kept.leaf.not_after);
+        if is_valid() {
+            return None;
+        }
+        // Once more: a look that was going on then may have found one, and its trouble is over.
+        let looking = self.looking();
+        (!is_valid()).then(|| {
+            let trouble = looking.trouble.as_deref().unwrap_or("it has expired");
+            format!("a valid certificate in {}: {trouble}", self.folder.display())
+        })
+    }
+
+    /// Logs trouble once in a while as long as it lasts; returns it when it begins, to be counted.
+    fn tell(&self, looking: &mut Looking, look: &Look) -> Option<Happening> {
         let Some(reason) = &look.trouble else {
             looking.counted = None;
-            return;
+            return None;
         };
         if !look.settled {
-            return;
+            return None;
         }
         let object = self.folder.display().to_string();
         self.trouble.warn(&format!("the certificate in {object} cannot be taken: {reason}"));
-        if looking.counted.as_ref() != Some(reason) {
-            looking.counted = Some(reason.clone());
-            self.happened(&Happening::Failed { object, reason: reason.clone() });
-        }
-    }
-
-    fn happened(&self, happening: &Happening) {
-        if let Some(observer) = &self.observer {
-            observer.happened(happening);
-        }
+        let is_new = looking.counted.as_ref() != Some(reason);
+        looking.counted = Some(reason.clone());
+        is_new.then(|| Happening::Failed { object, reason: reason.clone() })
     }
 
     fn looking(&self) -> MutexGuard<'_, Looking> {

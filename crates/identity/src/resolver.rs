@@ -1,7 +1,8 @@
 //! For servers that speak rustls: hyper, axum, tonic.
 
 use std::fmt;
-use std::sync::Arc;
+use std::ptr;
+use std::sync::{Arc, Weak};
 
 use arc_swap::ArcSwapOption;
 use rustls::ServerConfig;
@@ -42,8 +43,9 @@ struct Resolver {
 }
 
 struct Parsed {
-    /// Held, so that no other leaf can come to lie at the same address.
-    leaf: Arc<Leaf>,
+    /// Not held on to: whoever replaces a leaf erases its key. No other comes to lie at its address as long as this
+    /// lives.
+    leaf: Weak<Leaf>,
     certified: Option<Arc<CertifiedKey>>,
 }
 
@@ -51,12 +53,13 @@ impl Resolver {
     fn present(&self) -> Option<Arc<CertifiedKey>> {
         let leaf = self.identity.present()?;
         if let Some(parsed) = &*self.parsed.load()
-            && Arc::ptr_eq(&parsed.leaf, &leaf)
+            && ptr::eq(parsed.leaf.as_ptr(), Arc::as_ptr(&leaf))
         {
             return parsed.certified.clone();
         }
         let certified = certified(&leaf);
-        self.parsed.store(Some(Arc::new(Parsed { leaf, certified: certified.clone() })));
+        let parsed = Parsed { leaf: Arc::downgrade(&leaf), certified: certified.clone() };
+        self.parsed.store(Some(Arc::new(parsed)));
         certified
     }
 }

@@ -49,7 +49,7 @@ impl Source {
                 let client = cluster::connect(kubeconfig).await?;
                 Ok(SelfManaged::start(client, settings.clone())?)
             }
-            Self::Mounted(folder) => Ok(Mounted::start(folder, settings)),
+            Self::Mounted(folder) => Ok(Mounted::start(folder, settings)?),
             Self::Local(_) | Self::Off => self.open_local(&settings.all_names(), SystemTime::now()),
         }
     }

@@ -8,12 +8,13 @@ use zeroize::Zeroizing;
 
 use super::MountedFiles;
 
-/// The contents of the files at about one moment; not necessarily of one generation. No `Debug`: it holds a key.
+/// The contents of the files at about one moment; not necessarily of one generation. No `Debug`: it holds a key, and
+/// where one file has everything, each of the three does.
 #[derive(Clone, PartialEq)]
 pub(super) struct Content {
-    pub(super) certificate: String,
+    pub(super) certificate: Zeroizing<String>,
     pub(super) key: Zeroizing<String>,
-    pub(super) authority: Option<String>,
+    pub(super) authority: Option<Zeroizing<String>>,
 }
 
 impl Content {
@@ -24,10 +25,10 @@ impl Content {
             _ => format!("{name} cannot be read: {error}"),
         };
         let required = |name: &str| read(&folder.join(name)).map_err(|error| failed(name, &error));
-        let certificate = required(&files.certificate)?.to_string();
+        let certificate = required(&files.certificate)?;
         let key = required(&files.key)?;
         let authority = match read(&folder.join(&files.authority)) {
-            Ok(text) => Some(text.to_string()),
+            Ok(text) => Some(text),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(failed(&files.authority, &error)),
         };

@@ -46,6 +46,7 @@ impl Keeper {
     ) -> Look {
         let settled = self.last.as_ref() == Some(&content);
         let expired = kept.is_none_or(|kept| now > kept.leaf.not_after);
+        let doubted = kept.is_some_and(|kept| kept.doubt.is_some());
         let known = content.as_ref().is_ok_and(|content| self.adopted.as_ref() == Some(content));
         if known && let Some(kept) = kept {
             let end = expired.then(|| format!("{} has expired", files.certificate));
@@ -58,8 +59,9 @@ impl Keeper {
         };
         let (adopted, trouble) = match found {
             Err(reason) => (None, Some(reason)),
-            // A pair that clients may refuse is better than none, and worse than one that they took.
-            Ok(found) if found.doubt.is_some() && !expired => (None, found.doubt),
+            // A pair that clients may refuse is better than none, and worse than one that they take. Where that one is
+            // in doubt too, whoever keeps the files means the newer.
+            Ok(found) if found.doubt.is_some() && !expired && !doubted => (None, found.doubt),
             Ok(found) => {
                 let doubt = found.doubt.clone();
                 (Some(found), doubt)
@@ -79,7 +81,7 @@ fn judge(content: &Content, files: &MountedFiles, name: Option<&str>, now: UnixT
     let leaf = Leaf::from_pem(&content.certificate, &content.key, now)
         .map_err(|error| format!("{certificate} and {key}: {error}"))?;
     // An issuer may leave the file empty.
-    let bundle = content.authority.as_deref().filter(|text| !text.trim().is_empty());
+    let bundle = content.authority.as_ref().map(|text| text.as_str()).filter(|text| !text.trim().is_empty());
     let none: [&str; 0] = [];
     let vouched = bundle.map_or(Ok(()), |bundle| verify(bundle, &leaf.chain, &none, now));
     let doubt = match (vouched, name) {

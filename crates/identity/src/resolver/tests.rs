@@ -103,6 +103,16 @@ fn a_key_is_parsed_once_for_each_leaf() {
 }
 
 #[test]
+fn a_leaf_that_is_replaced_is_not_held_on_to() {
+    let identity = Arc::new(Given(Mutex::new(local().present())));
+    let resolver = Resolver { identity: identity.clone(), parsed: ArcSwapOption::empty() };
+    let first = Arc::downgrade(identity.0.lock().unwrap().as_ref().unwrap());
+    assert!(resolver.present().is_some());
+    *identity.0.lock().unwrap() = local().present();
+    assert!(first.upgrade().is_none());
+}
+
+#[test]
 fn no_session_is_kept() {
     let local = Arc::new(local());
     let server = server_config(local.clone()).unwrap();

@@ -105,7 +105,7 @@ async fn each_swap_of_a_volume_is_noticed_the_third_like_the_first() {
     let (authority, told, mut volume) = (authority(), Arc::default(), Volume::new());
     let first = leaf(&authority);
     volume.swap(&authority, &first);
-    let identity = Mounted::start(volume.folder.path(), &settings(&told));
+    let identity = Mounted::start(volume.folder.path(), &settings(&told)).unwrap();
     assert!(presents(&identity, &first), "there is one at once");
     for _ in 0..4 {
         let next = leaf(&authority);
@@ -123,7 +123,7 @@ async fn a_new_authority_comes_with_its_leaf() {
     let (told, mut volume) = (Arc::default(), Volume::new());
     let old = authority();
     volume.swap(&old, &leaf(&old));
-    let identity = Mounted::start(volume.folder.path(), &settings(&told));
+    let identity = Mounted::start(volume.folder.path(), &settings(&told)).unwrap();
     assert_eq!(&*identity.ca_bundle().unwrap(), old.certificate_pem());
     let new = authority();
     volume.swap(&new, &leaf(&new));
@@ -135,7 +135,7 @@ async fn a_new_authority_comes_with_its_leaf() {
 async fn files_that_are_not_there_yet_are_waited_for_by_name() {
     let (authority, told, folder) = (authority(), Arc::default(), TempDir::new().unwrap());
     let leaf = leaf(&authority);
-    let identity = Mounted::start(folder.path(), &settings(&told));
+    let identity = Mounted::start(folder.path(), &settings(&told)).unwrap();
     let waits = |file: &str| {
         let expected = format!("a valid certificate in {}: {file} is missing", folder.path().display());
         identity.status().waiting_for.is_some_and(|waiting| waiting == expected)
@@ -156,7 +156,7 @@ async fn a_torn_pair_leaves_the_last_good_one_whichever_file_comes_first() {
         let (authority, told, folder) = (authority(), Arc::default(), TempDir::new().unwrap());
         let (old, new) = (leaf(&authority), leaf(&authority));
         write(folder.path(), &authority, &old);
-        let identity = Mounted::start(folder.path(), &settings(&told));
+        let identity = Mounted::start(folder.path(), &settings(&told)).unwrap();
         let text = if first == "tls.key" { new.key_pem().to_string() } else { new.chain_pem() };
         fs::write(folder.path().join(first), text).unwrap();
         until("it is counted", || told.failures().len() == 1).await;
@@ -174,7 +174,7 @@ async fn a_file_that_vanishes_or_rots_changes_nothing() {
     let (authority, told, folder) = (authority(), Arc::default(), TempDir::new().unwrap());
     let leaf = leaf(&authority);
     write(folder.path(), &authority, &leaf);
-    let identity = Mounted::start(folder.path(), &settings(&told));
+    let identity = Mounted::start(folder.path(), &settings(&told)).unwrap();
     for (file, content) in
         [("tls.crt", None), ("tls.key", None), ("tls.key", Some("rubbish")), ("tls.crt", Some(""))]
     {
@@ -205,12 +205,12 @@ async fn an_expired_certificate_is_not_taken_and_says_so() {
     let expired = authority.issue(&[NAME], past, HOUR).unwrap();
     let valid = leaf(&authority);
     write(folder.path(), &authority, &valid);
-    let identity = Mounted::start(folder.path(), &settings(&told));
+    let identity = Mounted::start(folder.path(), &settings(&told)).unwrap();
     write(folder.path(), &authority, &expired);
     until("it is counted", || told.failures().iter().any(|failure| failure.contains("expired"))).await;
     assert!(presents(&identity, &valid));
 
-    let late = Mounted::start(folder.path(), &settings(&told));
+    let late = Mounted::start(folder.path(), &settings(&told)).unwrap();
     assert!(late.present().is_none());
     assert!(late.status().waiting_for.unwrap().contains("expired"));
 }
@@ -232,9 +232,48 @@ async fn files_may_have_other_names_and_authorities_may_be_missing() {
 }
 
 #[tokio::test]
+async fn a_new_authority_alone_is_no_renewal() {
+    let (old, told, folder) = (authority(), Arc::new(Told::default()), TempDir::new().unwrap());
+    write(folder.path(), &old, &leaf(&old));
+    let identity = Mounted::start(folder.path(), &settings(&told)).unwrap();
+    let both = format!("{}{}", old.certificate_pem(), authority().certificate_pem());
+    fs::write(folder.path().join("ca.crt"), &both).unwrap();
+    until("the bundle is noticed", || *identity.ca_bundle().unwrap() == *both).await;
+    let told = told.0.lock().unwrap();
+    assert!(matches!(told[..], [Happening::LeafRenewed { .. }]), "{told:?}");
+}
+
+#[test]
+fn without_a_runtime_there_is_an_error_and_no_panic() {
+    let error = Mounted::start(Path::new("."), &settings(&Arc::default())).err().unwrap();
+    assert!(error.to_string().contains("Tokio runtime"), "{error}");
+}
+
+/// Asks for the status whenever it is told something.
+#[derive(Default)]
+struct Curious(Mutex<Option<Arc<Mounted>>>, Mutex<Vec<Option<String>>>);
+
+impl Observer for Curious {
+    fn happened(&self, _: &Happening) {
+        let identity = self.0.lock().unwrap().clone();
+        self.1.lock().unwrap().extend(identity.map(|identity| identity.status().waiting_for));
+    }
+}
+
+#[tokio::test]
+async fn an_observer_may_ask_for_the_status() {
+    let (curious, folder) = (Arc::new(Curious::default()), TempDir::new().unwrap());
+    let mut settings = settings(&Arc::default());
+    settings.observer = Some(curious.clone());
+    *curious.0.lock().unwrap() = Some(Mounted::start(folder.path(), &settings).unwrap());
+    until("it is told of the missing files", || !curious.1.lock().unwrap().is_empty()).await;
+    assert!(curious.1.lock().unwrap()[0].as_ref().unwrap().contains("tls.crt is missing"));
+}
+
+#[tokio::test]
 async fn what_is_dropped_looks_no_more() {
     let (authority, told, folder) = (authority(), Arc::new(Told::default()), TempDir::new().unwrap());
     write(folder.path(), &authority, &leaf(&authority));
-    drop(Mounted::start(folder.path(), &settings(&told)));
+    drop(Mounted::start(folder.path(), &settings(&told)).unwrap());
     until("its task has ended", || Arc::strong_count(&told) == 1).await;
 }

@@ -20,9 +20,9 @@ fn authority() -> Authority {
 fn generation(authority: &Authority, n: u32) -> Content {
     let leaf = authority.issue(&[NAME], day(n), DAY * 10).unwrap();
     Content {
-        certificate: leaf.chain_pem(),
+        certificate: leaf.chain_pem().into(),
         key: leaf.key_pem().to_string().into(),
-        authority: Some(authority.certificate_pem().to_owned()),
+        authority: Some(authority.certificate_pem().to_owned().into()),
     }
 }
 
@@ -55,7 +55,7 @@ fn each_generation_is_adopted_once() {
         let content = generation(&authority, n);
         assert_eq!(folder.look(Ok(&content), day(n)), (true, None));
         assert_eq!(folder.look(Ok(&content), day(n)), (false, None));
-        assert_eq!(folder.chain(), content.certificate);
+        assert_eq!(folder.chain(), *content.certificate);
         assert_eq!(folder.kept.as_ref().unwrap().authorities, [authority.not_after()]);
     }
 }
@@ -71,7 +71,7 @@ fn a_torn_pair_is_told_only_if_it_stays() {
         assert_eq!(folder.look(Ok(torn), day(5)), (false, None), "it may be on its way");
         let (adopted, trouble) = folder.look(Ok(torn), day(5));
         assert!(!adopted && trouble.unwrap().starts_with("tls.crt and tls.key: "));
-        assert_eq!(folder.chain(), old.certificate, "the last good pair is kept");
+        assert_eq!(folder.chain(), *old.certificate, "the last good pair is kept");
     }
     assert_eq!(folder.look(Ok(&new), day(5)), (true, None));
 }
@@ -87,7 +87,7 @@ fn files_that_vanish_and_come_back_change_nothing() {
         (false, Some("tls.key is missing".to_owned()))
     );
     assert_eq!(folder.look(Ok(&content), day(1)), (false, None));
-    assert_eq!(folder.chain(), content.certificate);
+    assert_eq!(folder.chain(), *content.certificate);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn an_expired_pair_does_not_replace_a_valid_one_and_stays_until_another_comes() 
     folder.look(Ok(&expired), day(16));
     let (_, trouble) = folder.look(Ok(&expired), day(16));
     assert!(trouble.unwrap().contains("expired"));
-    assert_eq!(folder.chain(), valid.certificate);
+    assert_eq!(folder.chain(), *valid.certificate);
 
     folder.look(Ok(&valid), day(26));
     let (adopted, trouble) = folder.look(Ok(&valid), day(26));
@@ -123,11 +123,26 @@ fn a_pair_that_nobody_may_accept_is_taken_only_when_there_is_none_better() {
 }
 
 #[test]
+fn the_renewal_of_a_doubtful_pair_does_not_wait_for_its_end() {
+    let (ours, theirs) = (authority(), authority());
+    let unvouched =
+        |n| Content { authority: Some(ours.certificate_pem().to_owned().into()), ..generation(&theirs, n) };
+    let mut folder = Folder::default();
+    assert!(folder.look(Ok(&unvouched(0)), day(0)).0, "there is none better");
+    let renewed = unvouched(7);
+    assert!(folder.look(Ok(&renewed), day(7)).0);
+    assert_eq!(folder.chain(), *renewed.certificate);
+}
+
+#[test]
 fn a_certificate_for_another_service_names_both() {
     let authority = authority();
     let leaf = authority.issue(&["other.demo.svc"], day(0), DAY).unwrap();
-    let content =
-        Content { certificate: leaf.chain_pem(), key: leaf.key_pem().to_string().into(), authority: None };
+    let content = Content {
+        certificate: leaf.chain_pem().into(),
+        key: leaf.key_pem().to_string().into(),
+        authority: None,
+    };
     let mut folder = Folder::default();
     folder.look(Ok(&content), day(0));
     let (_, trouble) = folder.look(Ok(&content), day(0));
@@ -137,7 +152,7 @@ fn a_certificate_for_another_service_names_both() {
 #[test]
 fn without_authorities_nothing_is_known_of_who_vouches() {
     let authority = authority();
-    for text in [None, Some("\n".to_owned())] {
+    for text in [None, Some("\n".to_owned().into())] {
         let mut folder = Folder::default();
         let content = Content { authority: text, ..generation(&authority, 0) };
         assert_eq!(folder.look(Ok(&content), day(0)), (true, None));
