@@ -1,6 +1,7 @@
 //! All that a replica knows, and what it does next. No I/O, no clock: both times come in.
 
 mod answers;
+mod heard;
 mod leaf;
 mod prepare;
 mod standing;
@@ -13,16 +14,13 @@ use std::time::{Duration, Instant};
 use rustls_pki_types::CertificateDer;
 use serde_json::Value;
 use vestibule_pki::Leaf;
-use vestibule_pki::ring::{
-    Action, Blocked, CaId, Change, Mark, Moment, Observations, Policy, Ring, RingFacts, Seen, step,
-};
+use vestibule_pki::ring::{Action, CaId, Change, Mark, Moment, Observations, Policy, Ring, RingFacts, step};
 
 use super::backoff::{Backoff, chance};
 use super::registration::Ours;
 use super::ring_secret::RingSecret;
 use super::telling::Tale;
-use super::watched::{By, Watched, is_older};
-use super::watches::{self, News};
+use super::watched::Watched;
 use crate::{NamespacedName, Settings};
 
 /// Everything that the protocol knows here. No `Debug`: it holds keys.
@@ -180,114 +178,8 @@ impl State {
         ahead.chain([Duration::from_secs(1)]).min().unwrap_or_default().max(Duration::from_millis(1))
     }
 
-    pub(super) fn heard(&mut self, news: News, now: Moment) {
-        match news {
-            News::Ring(version) => {
-                let ours = self.secret.version();
-                let is_news = match (version.as_deref(), ours) {
-                    (Some(version), Some(ours)) => version != ours && !is_older(version, ours),
-                    (version, ours) => version.is_some() || ours.is_some(),
-                };
-                if is_news {
-                    self.is_stale = true;
-                    self.reading.stirred();
-                    self.writing.stirred();
-                }
-            }
-            News::Configuration { position, listed, object } => {
-                let by = if listed { By::Read } else { By::Event };
-                let is_news = match object {
-                    watches::Change::Is(object) => self.take(position, &object, by, now),
-                    watches::Change::Gone(version) => self.take_absence(position, version, now),
-                };
-                if is_news && let Some(watched) = self.registrations.get_mut(position) {
-                    watched.reading.stirred();
-                    watched.writing.stirred();
-                }
-            }
-        }
-    }
-
-    /// Takes in what a configuration looks like. Says whether that is news.
-    fn take(&mut self, position: usize, object: &kube::api::DynamicObject, by: By, now: Moment) -> bool {
-        let corrected = self.corrected(now);
-        let Some(watched) = self.registrations.get_mut(position) else { return false };
-        let Some(jumped) = watched.take(object, by, &self.ours, corrected) else { return false };
-        if jumped {
-            self.seen.configuration_missed(position);
-        }
-        self.see(position, now);
-        true
-    }
-
-    fn take_absence(&mut self, position: usize, version: Option<String>, now: Moment) -> bool {
-        let Some(watched) = self.registrations.get_mut(position) else { return false };
-        if watched.sight.is_some() && version.is_none() {
-            // A list does not say how old it is.
-            watched.outdated = true;
-            return true;
-        }
-        let is_news = watched.take_absence(version);
-        if is_news {
-            self.see(position, now);
-        }
-        is_news
-    }
-
-    fn see(&mut self, position: usize, now: Moment) {
-        let corrected = self.corrected(now);
-        let Some(watched) = self.registrations.get(position) else { return };
-        let sight = watched.sight.as_ref();
-        let mark = sight.and_then(|sight| sight.mark);
-        let bundle = sight.and_then(|sight| sight.bundle().or_else(|| self.bundle_of(mark?)));
-        let seen = Seen {
-            bundle: &bundle.unwrap_or_default(),
-            mark,
-            changed: watched.changed(corrected).map(|changed| changed.min(corrected)),
-            untidy: sight.is_some_and(super::registration::Sight::is_untidy),
-        };
-        let stood = sight.and_then(|sight| sight.stood);
-        self.seen.configuration_seen(position, seen, now, &self.settings.policy);
-        if let Some(since) = stood {
-            self.seen.configuration_stood(position, since);
-        }
-    }
-
-    /// A configuration without entries of ours holds the bundle that its mark names.
-    fn bundle_of(&self, mark: Mark) -> Option<std::collections::BTreeSet<CaId>> {
-        let past = self.past.iter().find(|(past, _)| *past == mark);
-        past.map(|(_, certificates)| certificates.keys().copied().collect())
-    }
-
     fn corrected(&self, now: Moment) -> Moment {
         self.seen.corrected(now, &self.settings.policy)
-    }
-
-    fn report(&mut self, blocked: Blocked) {
-        match blocked {
-            Blocked::Clock => self.trouble(
-                Some("ClockSkew"),
-                format!(
-                    "the clock of this machine is {} s from the API server's: CAs are neither replaced nor removed until \
-                     it is set",
-                    self.seen.offset.unsigned_abs()
-                ),
-            ),
-            Blocked::NewerSchema => self.trouble(
-                Some("NewerSchema"),
-                format!("the ring in Secret {} was written by a newer version: it is only read", self.secret_name),
-            ),
-            Blocked::ForeignLimit(count) => self.trouble(
-                Some("ForeignLimit"),
-                format!(
-                    "configurations hold {count} more unknown CAs than the ring in Secret {} takes: they are trusted no \
-                     longer",
-                    self.secret_name
-                ),
-            ),
-            // Told when it was refused; and a rotation that waits is no trouble.
-            Blocked::Denied(_) | Blocked::Hold(_) | _ => {}
-        }
     }
 }
 

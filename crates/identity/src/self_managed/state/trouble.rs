@@ -2,6 +2,8 @@
 
 use k8s_openapi::api::core::v1::ObjectReference;
 
+use vestibule_pki::ring::Blocked;
+
 use super::State;
 use crate::self_managed::telling::Tale;
 use crate::{Happening, RegistrationKind};
@@ -65,6 +67,34 @@ impl State {
             text,
             happening,
         });
+    }
+
+    /// Something that is due cannot be done here.
+    pub(super) fn report(&mut self, blocked: Blocked) {
+        match blocked {
+            Blocked::Clock => self.trouble(
+                Some("ClockSkew"),
+                format!(
+                    "the clock of this machine is {} s from the API server's: CAs are neither replaced nor removed until \
+                     it is set",
+                    self.seen.offset.unsigned_abs()
+                ),
+            ),
+            Blocked::NewerSchema => self.trouble(
+                Some("NewerSchema"),
+                format!("the ring in Secret {} was written by a newer version: it is only read", self.secret_name),
+            ),
+            Blocked::ForeignLimit(count) => self.trouble(
+                Some("ForeignLimit"),
+                format!(
+                    "configurations hold {count} more unknown CAs than the ring in Secret {} takes: they are trusted no \
+                     longer",
+                    self.secret_name
+                ),
+            ),
+            // Told when it was refused; and a rotation that waits is no trouble.
+            _ => {}
+        }
     }
 
     pub(super) fn secret_reference(&self) -> ObjectReference {
