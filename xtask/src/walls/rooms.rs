@@ -92,7 +92,7 @@ pub(super) const ROOMS: &[Room] = &[
             "tracing",
             "zeroize",
         ],
-        names_behind_a_feature: &["jiff", "rustls"],
+        names_behind_a_feature: &["rustls"],
         never_reaches: &[],
         because: "identity keeps certificates for anyone's webhook, with or without our server, so it must not know how requests are served",
     },
