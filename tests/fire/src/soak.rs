@@ -1,16 +1,13 @@
 //! The soak itself.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use tokio::sync::watch as channel;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use vestibule_testenv::{self as testenv, Environment};
 
-use crate::rotation::RingView;
 use crate::{Case, Cluster, Load, Options, Replica, Report, Rotations, case, watch};
 
 /// A soak under way: replicas serve, and what happens is counted.
@@ -84,7 +81,7 @@ impl<'e> Soak<'e> {
         options: &Options,
     ) -> anyhow::Result<Self> {
         let cluster = Cluster::prepare(environment, program, options).await?;
-        let (views, watches) = observe(&cluster, options)?;
+        let (views, watches) = watch::both(&cluster, options)?;
         let rotations = Rotations::new(cluster.secrets()?, cluster.secret(), views);
         let begun = Instant::now();
         let mut replicas = Vec::new();
@@ -236,46 +233,4 @@ impl<'e> Soak<'e> {
             short: Vec::new(),
         }
     }
-}
-
-/// Counts writes of the Secret and of the configuration.
-fn observe(
-    cluster: &Cluster<'_>,
-    options: &Options,
-) -> anyhow::Result<(channel::Receiver<RingView>, JoinSet<()>)> {
-    let mut watches = JoinSet::new();
-    let (sender, views) = channel::channel(RingView::default());
-    let (ledger, order) = (Arc::clone(cluster.ledger()), options.order);
-    watches.spawn(watch::each(cluster.secrets()?, cluster.secret().to_owned(), move |secret| {
-        let view = RingView::of(secret, order);
-        let before = sender.borrow().active.clone();
-        ledger.note(|book| {
-            book.secret_writes += 1;
-            book.most_keys = book.most_keys.max(view.keys);
-            if !before.is_empty() && !view.active.is_empty() && before != view.active {
-                book.promotions += 1;
-            }
-        });
-        // A ring that cannot be read is none; the last one counts.
-        if !view.active.is_empty() {
-            sender.send_replace(view);
-        }
-    }));
-    let ledger = Arc::clone(cluster.ledger());
-    let name = cluster.registration().to_owned();
-    watches.spawn(watch::each(cluster.configurations()?, name, move |configuration| {
-        let hooks = configuration.webhooks.iter().flatten();
-        let ours = hooks.filter(|hook| hook.client_config.service.is_some());
-        let sizes = ours.map(|hook| {
-            let bundle = hook.client_config.ca_bundle.as_ref().map(|bundle| bundle.0.as_slice());
-            let text = String::from_utf8_lossy(bundle.unwrap_or_default());
-            text.matches("-----BEGIN CERTIFICATE-----").count()
-        });
-        let size = sizes.min().unwrap_or_default();
-        ledger.note(|book| {
-            book.configuration_writes += 1;
-            *book.bundle_sizes.entry(size).or_default() += 1;
-        });
-    }));
-    Ok((views, watches))
 }

@@ -1,6 +1,7 @@
-//! Every write of an object, as it is watched.
+//! Every write of the Secret and of the configuration, as it is watched.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
@@ -8,12 +9,58 @@ use kube::api::{WatchEvent, WatchParams};
 use kube::core::Resource;
 use kube::{Api, ResourceExt};
 use serde::de::DeserializeOwned;
+use tokio::sync::watch as channel;
+use tokio::task::JoinSet;
 use tokio::time::sleep;
+
+use crate::{Cluster, Options, RingView};
+
+/// Counts writes of the Secret and of the configuration, and shows what the Secret says, until it is dropped.
+pub(crate) fn both(
+    cluster: &Cluster<'_>,
+    options: &Options,
+) -> anyhow::Result<(channel::Receiver<RingView>, JoinSet<()>)> {
+    let mut watches = JoinSet::new();
+    let (sender, views) = channel::channel(RingView::default());
+    let (ledger, order) = (Arc::clone(cluster.ledger()), options.order);
+    watches.spawn(each(cluster.secrets()?, cluster.secret().to_owned(), move |secret| {
+        let view = RingView::of(secret, order);
+        let before = sender.borrow().active.clone();
+        ledger.note(|book| {
+            book.secret_writes += 1;
+            book.most_keys = book.most_keys.max(view.keys);
+            if !before.is_empty() && !view.active.is_empty() && before != view.active {
+                book.promotions += 1;
+            }
+        });
+        // A ring that cannot be read is none; the last one counts.
+        if !view.active.is_empty() {
+            sender.send_replace(view);
+        }
+    }));
+    let ledger = Arc::clone(cluster.ledger());
+    let name = cluster.registration().to_owned();
+    watches.spawn(each(cluster.configurations()?, name, move |configuration| {
+        let hooks = configuration.webhooks.iter().flatten();
+        let ours = hooks.filter(|hook| hook.client_config.service.is_some());
+        let sizes = ours.map(|hook| {
+            let bundle = hook.client_config.ca_bundle.as_ref().map(|bundle| bundle.0.as_slice());
+            let text = String::from_utf8_lossy(bundle.unwrap_or_default());
+            text.matches("-----BEGIN CERTIFICATE-----").count()
+        });
+        let size = sizes.min().unwrap_or_default();
+        ledger.note(|book| {
+            book.configuration_writes += 1;
+            *book.bundle_sizes.entry(size).or_default() += 1;
+        });
+    }));
+    Ok((views, watches))
+}
 
 /// Calls `seen` with each state of the object `name`, from now on, and never ends.
 ///
 /// It watches all objects of its kind: replicas are to be the only ones that watch one.
-pub(crate) async fn each<K>(api: Api<K>, name: String, mut seen: impl FnMut(&K))
+async fn each<K>(api: Api<K>, name: String, mut seen: impl FnMut(&K))
 where
     K: Resource + Clone + Debug + DeserializeOwned,
 {
