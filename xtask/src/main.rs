@@ -83,7 +83,8 @@ enum Task {
         #[arg(long)]
         write: bool,
     },
-    /// Rotate certificates under load on real API servers, and count the calls that fail (`-- --help` for its options)
+    /// Rotate certificates under load on real API servers, and count the calls that fail; `soak --help` tells its options
+    #[command(disable_help_flag = true)]
     Soak {
         /// What the soak is told: `--rotations N --replicas R --lag SECONDS ...`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]

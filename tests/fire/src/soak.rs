@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use vestibule_testenv::{self as testenv, Environment};
@@ -50,6 +50,8 @@ pub async fn soak_in(
     program: &Path,
     say: fn(&str),
 ) -> anyhow::Result<Report> {
+    let (period, lag) = (options.period(), Duration::from_secs(options.lag));
+    ensure!(period > lag, "a period of {period:?} is not longer than the lag: a cross covers one generation");
     let mut notes = Vec::new();
     if options.case == Some(Case::Row36) {
         notes.extend(case::fill(environment, say).await?);
