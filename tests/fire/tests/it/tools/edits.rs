@@ -7,19 +7,18 @@ use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use vestibule_testenv as testenv;
 
-use super::scene::{Scene, Version, until};
+use super::scene::{AT_ONCE, Scene, Version, until};
 
 const MANAGER: &str = "gitops";
+/// Longer than a rotation takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bundle_that_is_reset_every_two_seconds_is_repaired_each_time() {
     let Some(env) = testenv::shared_or_skip().await else { return };
     let scene = installed(&env).await;
     war(&scene, async || {
-        let reset = json!([
-            { "op": "replace", "path": "/webhooks/0/clientConfig/caBundle", "value": "" },
-            { "op": "replace", "path": "/webhooks/1/clientConfig/caBundle", "value": ByteString(b"\n".to_vec()) },
-        ]);
+        let reset = json!([bundle_at(0, b""), bundle_at(1, b"\n")]);
         edit(&scene, reset).await;
     })
     .await;
@@ -49,7 +48,7 @@ async fn war(scene: &Scene<'_>, mut reset: impl AsyncFnMut()) {
     const ROUNDS: usize = 10;
     const PERIOD: Duration = Duration::from_secs(2);
     /// The longest pause, and a second to repair.
-    const PATIENCE: Duration = Duration::from_secs(6);
+    const LONGEST: Duration = Duration::from_secs(6);
     let bundle = scene.ready().await;
     let start = scene.history.len();
     let mut ticks = tokio::time::interval(PERIOD);
@@ -58,18 +57,15 @@ async fn war(scene: &Scene<'_>, mut reset: impl AsyncFnMut()) {
         reset().await;
     }
     let over = Instant::now();
-    until("the last reset is repaired", PATIENCE, async || {
-        scene.bundles().await.values().all(|held| *held == bundle)
-    })
-    .await;
+    until("the last reset is repaired", LONGEST, async || holds(scene, &bundle).await).await;
     until("that is seen", Duration::from_secs(1), async || {
         let gaps = scene.history.gaps(start, &bundle);
-        gaps.last().is_some_and(|(_, took)| *took < over.elapsed() + PATIENCE)
+        gaps.last().is_some_and(|(_, took)| *took < over.elapsed() + LONGEST)
             && scene.history.repairs(start, &bundle) == gaps.len()
     })
     .await;
     let (gaps, repairs) = (scene.history.gaps(start, &bundle), scene.history.repairs(start, &bundle));
-    assert!(gaps.iter().all(|(_, took)| *took < PATIENCE), "{gaps:?}");
+    assert!(gaps.iter().all(|(_, took)| *took < LONGEST), "{gaps:?}");
     assert!((ROUNDS / 2..=ROUNDS).contains(&repairs), "{repairs} repairs: {gaps:?}");
     assert!(scene.history.len() - start <= 2 * ROUNDS, "one write for each reset at most");
     scene.repair_is_told(MANAGER).await;
@@ -106,12 +102,51 @@ async fn selectors_that_an_enforcer_edits_are_none_of_our_business() {
     assert_eq!(scene.failures(), [].into());
 }
 
-async fn installed<'e>(env: &'e testenv::Session) -> Scene<'e> {
+/// It trusts who was to follow, and by the time it is the earlier one, has followed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_bundle_from_before_a_rotation_costs_no_call() {
+    let Some(env) = testenv::shared_or_skip().await else { return };
+    let scene = installed(&env).await;
+    let before = scene.ready().await;
+    let load = scene.load();
+    until("calls are made", PATIENCE, async || scene.calls() > 0).await;
+    scene.rotate().await;
+    until("a client met the next CA", PATIENCE, async || scene.issuers().len() == 2).await;
+    let after = scene.ring_bundle().await;
+    assert_ne!(before, after);
+    until("the new bundle is there", PATIENCE, async || holds(&scene, &after).await).await;
+
+    let start = scene.history.len();
+    let restored: Vec<_> = (0..2).map(|entry| bundle_at(entry, before.as_bytes())).collect();
+    edit(&scene, Value::Array(restored)).await;
+    until("it is repaired", PATIENCE, async || scene.history.repairs(start, &after) == 1).await;
+    let gaps = scene.history.gaps(start, &after);
+    assert!(gaps.len() == 1 && gaps[0].1 < AT_ONCE, "{gaps:?}");
+    let calls = scene.calls();
+    until("calls are made", PATIENCE, async || scene.calls() > calls + 40).await;
+    load.stop().await;
+    assert_eq!(scene.failures(), [].into());
+}
+
+async fn installed(env: &testenv::Session) -> Scene<'_> {
     let scene = Scene::new(env).await;
+    install(&scene).await;
+    scene
+}
+
+async fn install(scene: &Scene<'_>) {
     let parameters = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
     let object = serde_json::from_value(scene.manifest(Version::First)).unwrap();
     scene.configurations().create(&parameters, &object).await.unwrap();
-    scene
+}
+
+async fn holds(scene: &Scene<'_>, bundle: &str) -> bool {
+    scene.bundles().await.values().all(|held| held == bundle)
+}
+
+fn bundle_at(entry: usize, bundle: &[u8]) -> Value {
+    let path = format!("/webhooks/{entry}/clientConfig/caBundle");
+    json!({ "op": "add", "path": path, "value": ByteString(bundle.to_vec()) })
 }
 
 async fn edit(scene: &Scene<'_>, operations: Value) {

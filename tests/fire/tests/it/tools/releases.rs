@@ -166,7 +166,7 @@ async fn kubectl_replace_takes_the_bundle_away_and_it_is_repaired() {
     };
     kubectl("create", Version::First);
     let bundle = scene.ready().await;
-    for version in [Version::First, Version::Renamed] {
+    for version in [Version::Changed, Version::Renamed] {
         let start = scene.history.len();
         kubectl("replace", version);
         until("the bundle is back", Duration::from_secs(5), async || {

@@ -1,6 +1,6 @@
 //! A replica that serves, and a configuration of its hooks that others own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use fire::{Fact, Ledger, Load, hook};
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::api::events::v1::Event;
-use kube::api::{ListParams, ObjectMeta, PostParams};
+use kube::api::{ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use vestibule_testenv::{Child, Service, Session};
@@ -104,11 +104,35 @@ impl<'e> Scene<'e> {
     /// Waits for the replica that may serve; returns the bundle that every entry holds then.
     pub(crate) async fn ready(&self) -> String {
         self.service.wait_for_replicas(1).await.unwrap();
-        let secrets = Api::<Secret>::namespaced(self.admin.clone(), &self.home);
-        let ring = secrets.get("hooks-ring").await.unwrap().data.unwrap();
-        let bundle = String::from_utf8(ring["ca.crt"].0.clone()).unwrap();
+        let bundle = self.ring_bundle().await;
         assert!(self.bundles().await.values().all(|held| *held == bundle));
         bundle
+    }
+
+    /// What every entry is to hold.
+    pub(crate) async fn ring_bundle(&self) -> String {
+        let ring = self.secrets().get("hooks-ring").await.unwrap().data.unwrap();
+        String::from_utf8(ring["ca.crt"].0.clone()).unwrap()
+    }
+
+    /// Asks for another CA.
+    pub(crate) async fn rotate(&self) {
+        let patch = Patch::Merge(json!({ "metadata": { "annotations": { fire::ROTATE: "now" } } }));
+        self.secrets().patch("hooks-ring", &PatchParams::default(), &patch).await.unwrap();
+    }
+
+    /// The CAs that signed what clients were presented so far.
+    pub(crate) fn issuers(&self) -> BTreeSet<String> {
+        let log = self.replica.log();
+        let issuer = |line| match Fact::read(line) {
+            Some(Fact::Presented { issuer, .. }) => Some(issuer),
+            _ => None,
+        };
+        log.lines().filter_map(issuer).collect()
+    }
+
+    fn secrets(&self) -> Api<Secret> {
+        Api::namespaced(self.admin.clone(), &self.home)
     }
 
     pub(crate) fn configurations(&self) -> Api<MutatingWebhookConfiguration> {
