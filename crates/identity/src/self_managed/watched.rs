@@ -19,6 +19,8 @@ pub(super) struct Watched {
     newest: Option<String>,
     /// Since when this replica has seen the mark that it sees.
     marked: Option<(Mark, Moment)>,
+    /// The newest mark that this very object, by its uid, was seen with.
+    held: Option<(Option<String>, Mark)>,
     pub(super) reading: Backoff,
     pub(super) writing: Backoff,
     pub(super) quarrel: Quarrel,
@@ -46,6 +48,7 @@ impl Watched {
             sight: None,
             newest: None,
             marked: None,
+            held: None,
             reading: Backoff::default(),
             writing: Backoff::default(),
             quarrel: Quarrel::default(),
@@ -73,6 +76,9 @@ impl Watched {
         if self.marked.map(|(mark, _)| mark) != sight.mark {
             self.marked = sight.mark.map(|mark| (mark, now));
         }
+        if let Some(mark) = sight.mark {
+            self.hold(sight.uid.clone(), mark);
+        }
         (self.sight, self.outdated) = (Some(sight), false);
         Some(jumped)
     }
@@ -87,6 +93,22 @@ impl Watched {
         self.newest = version.or(self.newest.take());
         (self.sight, self.marked, self.outdated) = (None, None, false);
         true
+    }
+
+    fn hold(&mut self, uid: Option<String>, mark: Mark) {
+        let is_older = self.held.as_ref().is_some_and(|(held_by, held)| {
+            *held_by == uid && held.lineage == mark.lineage && held.generation > mark.generation
+        });
+        if !is_older {
+            self.held = Some((uid, mark));
+        }
+    }
+
+    /// Whether the object had this mark before: what it lacks now was taken from it, and maybe the mark with it, as
+    /// `kubectl replace` does. One that was made again never had it.
+    pub(super) fn has_held(&self, mark: Mark) -> bool {
+        let uid = self.sight.as_ref().map(|sight| &sight.uid);
+        self.held.as_ref().is_some_and(|(held_by, held)| uid == Some(held_by) && *held == mark)
     }
 
     /// When its mark last changed: when this replica first saw it, or earlier if the object says so.
@@ -110,6 +132,7 @@ pub(super) fn is_older(one: &str, other: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use vestibule_pki::ring::Lineage;
 
     use super::*;
     use crate::{NamespacedName, Settings};
@@ -136,6 +159,28 @@ mod tests {
         assert_eq!(take(7, By::Event), None, "old");
         assert_eq!(take(8, By::Event), None);
         assert_eq!(take(10, By::Read), Some(true));
+    }
+
+    #[test]
+    fn what_had_a_mark_and_lost_it_is_told_from_what_is_new() {
+        let (mut watched, ours) = watched();
+        let mark = |generation| Mark { lineage: Lineage(255), generation };
+        let mut take = |version: u64, uid: &str, generation: Option<u64>| {
+            let mut object = object(version);
+            object.metadata.uid = Some(uid.to_owned());
+            object.metadata.annotations = generation.map(|generation| {
+                let lineage = ("vestibule.dev/ca-lineage".to_owned(), "ff".to_owned());
+                [lineage, ("vestibule.dev/ca-generation".to_owned(), generation.to_string())].into()
+            });
+            watched.take(&object, By::Event, &ours, Moment(0));
+            watched.has_held(mark(2))
+        };
+        assert!(!take(1, "a", None), "new");
+        assert!(!take(2, "a", Some(1)), "of the generation before");
+        assert!(take(3, "a", Some(2)));
+        assert!(take(4, "a", None), "replaced");
+        assert!(take(5, "a", Some(1)), "brought back to an earlier version");
+        assert!(!take(6, "b", None), "made again");
     }
 
     #[test]

@@ -51,7 +51,7 @@ impl State {
         if patch.is_none() {
             watched.writing.failed(at);
         }
-        Some(Deed::Publish { position, patch: patch?, is_repair: sight.mark == Some(mark) })
+        Some(Deed::Publish { position, patch: patch?, is_repair: watched.has_held(mark) })
     }
 
     /// Every certificate that a change may ask for.
