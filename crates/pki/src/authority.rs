@@ -124,7 +124,7 @@ impl Authority {
 
     /// The key as PKCS#8 in PEM.
     pub fn key_pem(&self) -> Zeroizing<String> {
-        Zeroizing::new(self.key.serialize_pem())
+        key::pem(self.key.serialized_der())
     }
 
     /// The last second of the CA's validity; no leaf outlives it.

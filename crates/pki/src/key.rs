@@ -9,6 +9,7 @@ use aws_lc_rs::signature::{
 use rcgen::KeyPair;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use x509_cert::der::pem::{LineEnding, encode_string};
 use zeroize::Zeroizing;
 
 /// The first private key of a PEM text, as PKCS#8; it may come as SEC1 or PKCS#1 too. [`None`] if there is none that
@@ -43,6 +44,11 @@ pub(crate) fn pair(key: &PrivateKeyDer<'_>) -> Option<Zeroizing<KeyPair>> {
     KeyPair::try_from(key).ok().map(Zeroizing::new)
 }
 
+/// PKCS#8 in PEM. No copy of it is left behind: the text is written once, at its full length.
+pub(crate) fn pem(pkcs8: &[u8]) -> Zeroizing<String> {
+    Zeroizing::new(encode_string("PRIVATE KEY", LineEnding::LF, pkcs8).unwrap_or_default())
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use rcgen::{
@@ -51,7 +57,6 @@ pub(crate) mod tests {
     };
     use x509_cert::der::Decode;
     use x509_cert::der::asn1::AnyRef;
-    use x509_cert::der::pem::{LineEnding, encode_string};
 
     use super::*;
 

@@ -4,7 +4,6 @@ use std::net::IpAddr;
 
 use rcgen::PublicKeyData;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
-use x509_cert::der::pem::{LineEnding, encode_string};
 use zeroize::Zeroizing;
 
 use crate::certificate::Certificate;
@@ -89,8 +88,7 @@ impl Leaf {
     /// The key as PKCS#8 in PEM: a `tls.key`.
     #[must_use]
     pub fn key_pem(&self) -> Zeroizing<String> {
-        let pem = encode_string("PRIVATE KEY", LineEnding::LF, self.key.secret_der());
-        Zeroizing::new(pem.unwrap_or_default())
+        key::pem(self.key.secret_der())
     }
 
     /// Whether a client that asks for this DNS name or IP address takes it: `*.domain` serves one more label.

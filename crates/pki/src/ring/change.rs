@@ -106,8 +106,8 @@ impl Change {
                 facts.go_on();
             }
             Self::Revoke => {
-                let own = facts.authorities.iter().filter(|ca| !ca.is_foreign()).map(|ca| ca.id);
-                facts.revoked.extend(own);
+                // Foreign ones as well: they may be those of the stolen ring, carried over.
+                facts.revoked.extend(facts.authorities.iter().map(|ca| ca.id));
                 for ca in &mut facts.authorities {
                     (ca.state, ca.bridge) = (AuthorityState::Foreign { until: now }, None);
                 }

@@ -15,12 +15,13 @@ impl Around<'_> {
         self.hold(facts).or_else(|| self.promote(facts)).or_else(|| self.remove(facts))
     }
 
-    /// Rule H1, and the same for an active CA that nobody knew before.
+    /// Rule H1, and the same for an active CA that nobody knew before. That one does not wait for the clock: a replica
+    /// must begin where the clock is off, too.
     fn hold(&self, facts: &Facts) -> Option<Action> {
         let unheld = facts.authorities.iter().filter(|ca| ca.held.is_none());
         let held = unheld.filter_map(|ca| {
             let wait = match ca.state {
-                AuthorityState::Next => self.policy.hold,
+                AuthorityState::Next if self.is_clock_right() => self.policy.hold,
                 AuthorityState::Active => self.policy.hold_cold,
                 _ => return None,
             };
@@ -60,11 +61,15 @@ impl Around<'_> {
     fn remove(&self, facts: &Facts) -> Option<Action> {
         let active_known =
             facts.active()?.held.is_some_and(|held| self.now.since(held) >= self.policy.switch_wait);
+        // Somebody may wait for its leaves to be replaced, but not for longer than they can live: where a configuration
+        // cannot be written, its successor may never be known everywhere.
+        let last_leaf = self.policy.leaf_life.saturating_add(self.policy.skew);
         let is_over = |ca: &&AuthorityFacts| {
             let ended = |until| self.now >= until || !self.policy.enforces(Rule::D1);
             match ca.state {
                 AuthorityState::Retired { until } => ended(until),
-                AuthorityState::Foreign { until } => ended(until) && active_known,
+                AuthorityState::Foreign { until } if active_known => ended(until),
+                AuthorityState::Foreign { until } => ended(until.plus(last_leaf)),
                 _ => false,
             }
         };

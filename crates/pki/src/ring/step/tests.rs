@@ -1,9 +1,12 @@
+mod revocation;
 mod schedules;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::ring::*;
+
+const DAY: u64 = 86_400;
 
 struct Counter(u64);
 
@@ -49,6 +52,11 @@ impl Cluster {
 
     fn facts(&self) -> &Facts {
         self.ring.facts().unwrap()
+    }
+
+    fn change(&mut self, change: impl FnOnce(&mut Facts)) {
+        let RingFacts::Known(facts) = &mut self.ring else { panic!("there is no ring") };
+        change(facts);
     }
 
     fn steps(&self) -> Vec<Action> {
@@ -143,9 +151,8 @@ fn a_rotation_is_two_bundles() {
 #[test]
 fn promotion_crosses_and_overlaps() {
     let mut cluster = Cluster::settled();
-    let RingFacts::Known(facts) = &mut cluster.ring else { panic!() };
-    facts.rotation.asked = 5;
-    let old = facts.active().unwrap().id;
+    cluster.change(|facts| facts.rotation.asked = 5);
+    let old = cluster.facts().active().unwrap().id;
     cluster.pass(1);
     let active = cluster.facts().active().unwrap();
     assert_eq!(active.bridge.unwrap().issuer, old);
@@ -157,8 +164,7 @@ fn promotion_crosses_and_overlaps() {
 #[test]
 fn a_clock_that_is_off_neither_promotes_nor_removes() {
     let mut cluster = Cluster::settled();
-    let RingFacts::Known(facts) = &mut cluster.ring else { panic!() };
-    facts.rotation.asked = 5;
+    cluster.change(|facts| facts.rotation.asked = 5);
     cluster.seen.offset = -4000;
     let (ring, policy) = (cluster.ring.clone(), cluster.policy.clone());
     cluster.now = cluster.now.corrected(4000);
@@ -184,8 +190,7 @@ fn a_lost_ring_is_restored_and_rotated_once() {
 fn a_rolled_back_ring_is_grafted_onto() {
     let mut cluster = Cluster::settled();
     let old = cluster.ring.clone();
-    let RingFacts::Known(facts) = &mut cluster.ring else { panic!() };
-    facts.rotation.asked = 5;
+    cluster.change(|facts| facts.rotation.asked = 5);
     for _ in 0..10 {
         cluster.pass(86_400);
     }
@@ -211,8 +216,7 @@ fn a_newer_ring_is_used_and_not_written() {
 fn a_revocation_replaces_both_and_drops_them_when_the_new_one_is_known() {
     let mut cluster = Cluster::settled();
     let stolen = cluster.facts().trusted();
-    let RingFacts::Known(facts) = &mut cluster.ring else { panic!() };
-    facts.revocation.asked = 9;
+    cluster.change(|facts| facts.revocation.asked = 9);
     cluster.pass(1);
     assert!(cluster.facts().trusted().is_superset(&stolen));
     cluster.pass(30);
@@ -227,12 +231,7 @@ fn a_denied_configuration_blocks_a_rotation_until_the_last_call() {
     cluster.seen.configurations[0].bundle.retain(|id, _| *id == CaId(1));
     cluster.seen.configurations[0].denied = true;
     let next = cluster.facts().next().unwrap().id;
-    let RingFacts::Known(facts) = &mut cluster.ring else { panic!() };
-    facts.authorities.iter_mut().for_each(|ca| {
-        if ca.id == next {
-            ca.held = None;
-        }
-    });
+    cluster.change(|facts| facts.authorities[1].held = None);
     for _ in 0..130 {
         cluster.pass(86_400);
     }

@@ -2,44 +2,34 @@
 
 use super::*;
 
-const DAY: u64 = 86_400;
-
-fn revoked() -> (Cluster, Facts, LeafFacts) {
-    let mut cluster = Cluster::settled();
-    let (before, leaf) = (cluster.facts().clone(), cluster.seen.leaf.clone().unwrap());
-    cluster.change(|facts| facts.revocation.asked = 9);
-    cluster.pass(1);
+#[test]
+fn a_clock_that_jumps_ahead_holds_nothing() {
+    let mut cluster = Cluster::empty();
+    cluster.run();
     cluster.pass(30);
-    cluster.pass(120);
-    cluster.log.clear();
-    (cluster, before, leaf)
+    let next = cluster.facts().next().unwrap().id;
+    // The API server's clock is a day ahead for a moment.
+    cluster.seen.offset = i64::try_from(DAY).unwrap();
+    cluster.pass(1);
+    cluster.seen.offset = 0;
+    cluster.pass(1);
+    assert_eq!(cluster.facts().authority(next).unwrap().held, None);
 }
 
 #[test]
-fn a_laggard_does_not_bring_back_what_was_revoked() {
-    let (mut cluster, before, leaf) = revoked();
-    // It slept through all of it, and wakes with a leaf of the stolen CA.
-    (cluster.seen.memory, cluster.seen.leaf) = (Some(before.clone()), Some(leaf));
-    cluster.pass(0);
-    assert!(cluster.facts().trusted().is_disjoint(&before.trusted()));
-    assert!(cluster.log.iter().all(|action| matches!(action, Action::SignLeaf(_))), "{:?}", cluster.log);
-    let serving = cluster.seen.leaf.unwrap().issuer;
-    assert_eq!(serving, cluster.ring.facts().unwrap().active().unwrap().id);
-}
-
-#[test]
-fn a_backup_with_stolen_keys_is_revoked_again() {
-    let (mut cluster, before, _) = revoked();
-    let serving = cluster.seen.leaf.clone().unwrap().issuer;
-    cluster.ring = RingFacts::Known(before.clone());
-    cluster.pass(0);
-    let signing = cluster.facts().active().unwrap().id;
-    assert!(!before.trusted().contains(&signing), "{:?}", cluster.log);
-    assert!(cluster.facts().authority(serving).is_some(), "it serves until the new one is known");
-    for _ in 0..10 {
+fn a_second_rotation_waits_for_the_end_of_the_first() {
+    let mut cluster = Cluster::settled();
+    cluster.change(|facts| facts.rotation.asked = 1);
+    cluster.pass(1);
+    let second = cluster.facts().active().unwrap().id;
+    cluster.change(|facts| facts.rotation.asked = 2);
+    for _ in 0..7 {
         cluster.pass(DAY);
+        assert_eq!(cluster.facts().active().unwrap().id, second);
     }
-    assert!(cluster.facts().trusted().is_disjoint(&before.trusted()));
+    cluster.pass(DAY);
+    assert_ne!(cluster.facts().active().unwrap().id, second);
+    assert!(!cluster.facts().rotation.is_open());
 }
 
 #[test]
@@ -226,11 +216,6 @@ fn many_configurations_are_read_to_the_end() {
 }
 
 impl Cluster {
-    fn change(&mut self, change: impl FnOnce(&mut Facts)) {
-        let RingFacts::Known(facts) = &mut self.ring else { panic!("there is no ring") };
-        change(facts);
-    }
-
     fn shows(&mut self, ids: &[u64], mark: Option<Mark>) {
         let (bundle, policy) = (ids.iter().copied().map(CaId).collect(), self.policy.clone());
         let seen = Seen { bundle: &bundle, mark, changed: Some(self.now), untidy: false };
