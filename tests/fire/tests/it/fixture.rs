@@ -4,25 +4,32 @@ use std::path::Path;
 use std::time::Duration;
 
 use fire::{Options, Report, Soak, soak_in};
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use vestibule_testenv::{self as testenv, Session, start_or_skip};
 
 /// Longer than anything that is waited for.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
+/// A soak is alone; other tests run together, but not while there is a soak.
+static TESTS: RwLock<()> = RwLock::const_new(());
+
+/// For a test that may run beside others of its kind.
+pub(crate) async fn together() -> RwLockReadGuard<'static, ()> {
+    TESTS.read().await
+}
+
 pub(crate) struct Fixture {
     session: Session,
     options: Options,
     /// Leaves live for seconds, and machines are small: one soak at a time.
-    _alone: MutexGuard<'static, ()>,
+    _alone: RwLockWriteGuard<'static, ()>,
 }
 
 impl Fixture {
     /// API servers for a soak with these arguments.
     pub(crate) async fn start_or_skip(arguments: &[&str]) -> Option<Self> {
-        static ALONE: Mutex<()> = Mutex::const_new(());
         let options = Options::of(arguments).unwrap();
-        let alone = ALONE.lock().await;
+        let alone = TESTS.write().await;
         let mut settings = testenv::Options::default();
         if options.api_servers > 1 {
             settings = settings.second_api_server();

@@ -1,0 +1,274 @@
+//! A registered webhook, and its replicas: in this process, where all that they know is at hand, or as processes that
+//! serve calls and die.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime};
+
+use fire::{Cluster, Load, Options, Replica};
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::events::v1::Event;
+use kube::api::{ListParams, Patch, PatchParams};
+use kube::{Api, Client};
+use rustls_pki_types::UnixTime;
+use serde_json::json;
+use tokio::sync::RwLockReadGuard;
+use vestibule_identity::{Happening, Identity, NamespacedName, Observer, SelfManaged, Settings};
+use vestibule_pki::ring::{CaId, Facts, Moment, Policy, Ring, read_bundle};
+use vestibule_testenv::{self as testenv, Environment, Session};
+
+use crate::fixture::together;
+
+pub(crate) const SERVICE: &str = "fire";
+
+/// The environment of all these tests, in turn with soaks.
+pub(crate) struct Shared {
+    session: Session,
+    _together: RwLockReadGuard<'static, ()>,
+}
+
+impl Deref for Shared {
+    type Target = Environment;
+
+    fn deref(&self) -> &Environment {
+        &self.session
+    }
+}
+
+/// The environment of all these tests, once no soak is under way.
+pub(crate) async fn shared_or_skip() -> Option<Shared> {
+    let together = together().await;
+    Some(Shared { session: testenv::shared_or_skip().await?, _together: together })
+}
+
+pub(crate) struct Ground<'e> {
+    pub(crate) cluster: Cluster<'e>,
+    pub(crate) policy: Policy,
+    pub(crate) admin: Client,
+}
+
+impl<'e> Ground<'e> {
+    /// `arguments` are those of a soak: lives and waits.
+    pub(crate) async fn new(environment: &'e Environment, arguments: &[&str]) -> Self {
+        let options = Options::of(arguments).unwrap();
+        let program = Path::new(env!("CARGO_BIN_EXE_replica"));
+        let cluster = Cluster::prepare(environment, program, &options).await.unwrap();
+        Self { cluster, policy: options.timing.policy(), admin: environment.admin().unwrap() }
+    }
+
+    /// What a replica in this process is told.
+    pub(crate) fn settings(&self) -> Settings {
+        let named =
+            |name: &str| NamespacedName { namespace: self.cluster.home().to_owned(), name: name.to_owned() };
+        let mut settings = Settings::for_service(named(SERVICE));
+        settings.secret = Some(named(self.cluster.secret()));
+        settings.registrations = vec![format!("mutating/{}", self.cluster.registration()).parse().unwrap()];
+        settings.policy = self.policy.clone();
+        settings
+    }
+
+    /// A replica in this process.
+    pub(crate) fn start(&self, client: Client) -> Inner {
+        Inner::start(client, self.settings())
+    }
+
+    /// As many replicas as processes, ready and called.
+    pub(crate) async fn serve(&self, count: usize) -> Vec<Replica> {
+        let starts = (0..count).map(|_| self.cluster.start_replica());
+        let replicas = futures_util::future::try_join_all(starts).await.unwrap();
+        self.all_ready(&replicas).await;
+        replicas
+    }
+
+    pub(crate) async fn all_ready(&self, replicas: &[Replica]) {
+        if let Err(error) = self.cluster.service().wait_for_replicas(replicas.len()).await {
+            let logs: Vec<_> = replicas.iter().map(|replica| replica.child().log()).collect();
+            panic!("{error}\n{}", logs.join("\n"));
+        }
+    }
+
+    pub(crate) fn load(&self) -> Load {
+        const RATE: u32 = 25;
+        let ledger = self.cluster.ledger();
+        Load::start(self.cluster.clients().unwrap(), self.cluster.target(), RATE, ledger)
+    }
+
+    /// Ends the load: no call has failed, and no handshake.
+    pub(crate) async fn nothing_failed(&self, load: Load) {
+        const ENOUGH: usize = 100;
+        let ledger = self.cluster.ledger();
+        until("calls are enough to show something", 30, async || ledger.read().calls > ENOUGH).await;
+        let book = ledger.read();
+        load.stop().await;
+        assert!(book.failures.is_empty(), "of {} calls: {:#?}", book.calls, book.failures);
+        assert!(book.handshakes_failed.is_empty(), "{:#?}", book.handshakes_failed);
+    }
+
+    pub(crate) fn secrets(&self) -> Api<Secret> {
+        self.cluster.secrets().unwrap()
+    }
+
+    pub(crate) async fn secret(&self) -> Secret {
+        self.secrets().get(self.cluster.secret()).await.unwrap()
+    }
+
+    pub(crate) async fn delete_secret(&self) {
+        self.secrets().delete(self.cluster.secret(), &Default::default()).await.unwrap();
+    }
+
+    pub(crate) async fn annotate(&self, key: &str, value: &str) {
+        annotate(&self.secrets(), self.cluster.secret(), key, value).await;
+    }
+
+    /// The ring, when there is one that can be read.
+    pub(crate) async fn ring(&self) -> Option<Facts> {
+        ring(&self.secrets(), self.cluster.secret()).await
+    }
+
+    /// The same, by a clock that tells this.
+    pub(crate) async fn ring_at(&self, at: Moment) -> Option<Facts> {
+        ring_at(&self.secrets(), self.cluster.secret(), at).await
+    }
+
+    pub(crate) async fn active(&self) -> Option<CaId> {
+        Some(self.ring().await?.active()?.id)
+    }
+
+    /// Waits until no rotation is under way, and the next one could be.
+    pub(crate) async fn steady(&self) -> Facts {
+        let mut last = None;
+        until("the ring is steady", 60, async || {
+            last = self.ring().await;
+            last.as_ref().is_some_and(is_steady)
+        })
+        .await;
+        last.unwrap()
+    }
+
+    /// The bundle of each entry of ours.
+    pub(crate) async fn bundles(&self) -> Vec<String> {
+        let name = self.cluster.registration();
+        let configuration = self.cluster.configurations().unwrap().get(name).await.unwrap();
+        let entries = configuration.webhooks.unwrap_or_default().into_iter();
+        let ours = entries.filter(|entry| entry.name.ends_with(".fire.vestibule.dev"));
+        let text = ours.map(|entry| entry.client_config.ca_bundle.unwrap_or_default().0);
+        text.map(|bytes| String::from_utf8(bytes).unwrap()).collect()
+    }
+
+    /// What every entry of ours trusts.
+    pub(crate) async fn trusted(&self) -> BTreeSet<CaId> {
+        let trusted = self.bundles().await.into_iter().map(|bundle| names(&bundle));
+        trusted.reduce(|all, more| &all & &more).unwrap()
+    }
+
+    /// The note of an Event about the Secret.
+    pub(crate) async fn event(&self, reason: &str) -> Option<String> {
+        event(&self.admin, self.cluster.home(), reason).await
+    }
+}
+
+pub(crate) async fn annotate(secrets: &Api<Secret>, name: &str, key: &str, value: &str) {
+    let patch = Patch::Merge(json!({ "metadata": { "annotations": { key: value } } }));
+    secrets.patch(name, &PatchParams::default(), &patch).await.unwrap();
+}
+
+pub(crate) async fn ring(secrets: &Api<Secret>, name: &str) -> Option<Facts> {
+    ring_at(secrets, name, now()).await
+}
+
+async fn ring_at(secrets: &Api<Secret>, name: &str, at: Moment) -> Option<Facts> {
+    let data = secrets.get_opt(name).await.unwrap()?.data?;
+    let data: BTreeMap<_, _> = data.into_iter().map(|(field, bytes)| (field, bytes.0)).collect();
+    Some(Ring::decode(&data, (0, 0), at).ok()?.facts().clone())
+}
+
+pub(crate) async fn event(admin: &Client, namespace: &str, reason: &str) -> Option<String> {
+    let events: Api<Event> = Api::namespaced(admin.clone(), namespace);
+    let events = events.list(&ListParams::default()).await.unwrap();
+    let event = events.items.into_iter().find(|event| event.reason.as_deref() == Some(reason));
+    event.map(|event| event.note.unwrap_or_default())
+}
+
+pub(crate) fn is_steady(facts: &Facts) -> bool {
+    let is_held = facts.authorities.iter().all(|ca| ca.held.is_some());
+    is_held && facts.authorities.len() == 2
+}
+
+pub(crate) fn names(bundle: &str) -> BTreeSet<CaId> {
+    read_bundle(bundle).into_keys().collect()
+}
+
+pub(crate) fn now() -> Moment {
+    Moment(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs())
+}
+
+/// A replica in this process.
+pub(crate) struct Inner {
+    pub(crate) identity: Arc<SelfManaged>,
+    pub(crate) told: Arc<Told>,
+}
+
+impl Inner {
+    pub(crate) fn start(client: Client, mut settings: Settings) -> Self {
+        let told = Arc::<Told>::default();
+        settings.observer = Some(told.clone());
+        Self { identity: SelfManaged::start(client, settings).unwrap(), told }
+    }
+
+    pub(crate) async fn ready(&self) {
+        const SECONDS: u64 = 20;
+        let ready = tokio::time::timeout(Duration::from_secs(SECONDS), self.identity.ready()).await;
+        assert!(ready.is_ok(), "not ready within {SECONDS} s: {:?}", self.identity.status());
+    }
+
+    /// Whether a client that trusts this bundle accepts what is presented, at that time.
+    pub(crate) fn is_accepted(&self, bundle: &str, name: &str, at: Moment) -> bool {
+        let Some(leaf) = self.identity.present() else { return false };
+        let at = UnixTime::since_unix_epoch(Duration::from_secs(at.0));
+        vestibule_pki::verify(bundle, &leaf.chain, &[name], at).is_ok()
+    }
+}
+
+/// What a replica tells.
+#[derive(Default)]
+pub(crate) struct Told(Mutex<Vec<&'static str>>);
+
+impl Told {
+    /// What it did to the ring so far.
+    pub(crate) fn changes(&self) -> Vec<&'static str> {
+        self.0.lock().unwrap().clone()
+    }
+
+    pub(crate) fn count(&self, change: &str) -> usize {
+        self.changes().iter().filter(|told| **told == change).count()
+    }
+}
+
+impl Observer for Told {
+    fn happened(&self, happening: &Happening) {
+        if let Happening::RingWritten { change } = happening {
+            self.0.lock().unwrap().push(change);
+        }
+    }
+}
+
+/// Asks until it is so; says how long that took.
+pub(crate) async fn until(what: &str, seconds: u64, mut is_so: impl AsyncFnMut() -> bool) -> Duration {
+    let start = Instant::now();
+    while !is_so().await {
+        assert!(start.elapsed() < Duration::from_secs(seconds), "not within {seconds} s: {what}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    start.elapsed()
+}
+
+/// It is so each time that it is asked, for as long.
+pub(crate) async fn stays(what: &str, seconds: u64, mut is_so: impl AsyncFnMut() -> bool) {
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(seconds) {
+        assert!(is_so().await, "no longer so after {:?}: {what}", start.elapsed());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}

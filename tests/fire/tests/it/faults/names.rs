@@ -1,0 +1,97 @@
+//! Rows 31 and 34: other names for the same webhook.
+
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+use vestibule_pki::{describe, ring::read_bundle};
+
+use super::ground::{Ground, shared_or_skip, until};
+
+/// Row 31: outside the cluster, by an address.
+#[tokio::test]
+async fn a_url_with_an_address_is_served() {
+    let Some(env) = shared_or_skip().await else { return };
+    let ground = Ground::new(&env, &[]).await;
+    let address = ground.cluster.service().address();
+    point(&ground, |path| json!({ "url": format!("https://{address}{path}") })).await;
+    let name = format!("--name={}", address.ip());
+    let mut replicas = Vec::new();
+    for _ in 0..2 {
+        let replica = ground.cluster.start_unrouted(|command| {
+            command.arg(&name);
+        });
+        let replica = replica.await.unwrap();
+        ground.cluster.route(&replica).unwrap();
+        replicas.push(replica);
+    }
+    ground.all_ready(&replicas).await;
+    let load = ground.load();
+    ground.steady().await;
+    let before = ground.active().await;
+    ground.annotate(fire::ROTATE, "once").await;
+    until("another CA signs", 20, async || ground.active().await != before).await;
+    ground.steady().await;
+    let bundle = ground.bundles().await.remove(0);
+    let constraints = read_bundle(&bundle).into_values().map(|ca| describe(&ca).unwrap().permitted_domains);
+    assert!(constraints.flatten().next().is_none(), "addresses only: no DNS name is permitted or forbidden");
+    ground.nothing_failed(load).await;
+}
+
+/// Row 34. The chart's next version calls the Service otherwise; its replicas come before the configuration does.
+#[tokio::test]
+async fn a_renamed_service_is_served_under_the_same_authority() {
+    let Some(env) = shared_or_skip().await else { return };
+    let ground = Ground::new(&env, &[]).await;
+    let old = ground.serve(2).await;
+    let load = ground.load();
+    let before = ground.steady().await;
+
+    let renamed = env.service(ground.cluster.home(), "renamed").await.unwrap();
+    let mut new = Vec::new();
+    for _ in 0..2 {
+        let replica = ground.cluster.start_unrouted(|command| {
+            command.arg("--service=renamed");
+        });
+        let replica = replica.await.unwrap();
+        renamed.add_replica(replica.hooks(), Some(replica.probes())).unwrap();
+        new.push(replica);
+    }
+    renamed.wait_for_replicas(2).await.unwrap();
+    point(&ground, |path| json!({ "service": renamed.reference(path) })).await;
+    let book = || ground.cluster.ledger().read();
+    let has = |replica: &fire::Replica| book().replicas.contains_key(&replica.number());
+    until("the new ones are called", 20, async || new.iter().all(has)).await;
+    let calls = book().calls + 100;
+    until("calls go on", 30, async || book().calls > calls).await;
+    for replica in old {
+        replica.kill().await.unwrap();
+    }
+    let calls = book().calls + 100;
+    until("calls go on without the old ones", 30, async || book().calls > calls).await;
+    assert_eq!(ground.active().await, before.active().map(|ca| ca.id), "the same CA");
+    assert_eq!(ground.trusted().await, before.trusted());
+    ground.nothing_failed(load).await;
+}
+
+/// Gives our entries another place to call, and leaves their bundle.
+async fn point(ground: &Ground<'_>, client_config: impl Fn(&str) -> Value) {
+    let all = ground.cluster.configurations().unwrap();
+    let name = ground.cluster.registration();
+    let object = all.get(name).await.unwrap();
+    let mut operations = Vec::new();
+    for (position, entry) in object.webhooks.iter().flatten().enumerate() {
+        let path = match entry.name.as_str() {
+            "close.fire.vestibule.dev" => fire::hook::CLOSE,
+            "keep.fire.vestibule.dev" => fire::hook::KEEP,
+            _ => continue,
+        };
+        let mut value = client_config(path);
+        if let Some(bundle) = &entry.client_config.ca_bundle {
+            value["caBundle"] = json!(bundle);
+        }
+        let path = format!("/webhooks/{position}/clientConfig");
+        operations.push(json!({ "op": "replace", "path": path, "value": value }));
+    }
+    assert_eq!(operations.len(), 2);
+    let patch = Patch::Json::<()>(serde_json::from_value(Value::Array(operations)).unwrap());
+    all.patch(name, &PatchParams::default(), &patch).await.unwrap();
+}

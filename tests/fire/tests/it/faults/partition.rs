@@ -1,0 +1,152 @@
+//! Rows 23 and 25: a replica that does not hear from the API server, or not everything.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use hyper::{Response, StatusCode};
+use k8s_openapi::ByteString;
+use kube::Client;
+use kube::client::{Body, ClientBuilder};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use serde_json::json;
+use vestibule_identity::Identity;
+
+use super::ground::{Ground, SERVICE, names, now, shared_or_skip, until};
+
+/// Row 23, rule S3: what it last read of the ring is true for as long as a leaf lives.
+#[tokio::test]
+async fn a_replica_that_is_cut_off_signs_no_leaf_beyond_its_lease_and_comes_back() {
+    let Some(env) = shared_or_skip().await else { return };
+    let ground = Ground::new(&env, &[]).await;
+    let (proxy, way) = env.api_server().proxied().unwrap();
+    let replica = ground.start(way.admin().unwrap());
+    replica.ready().await;
+    ground.steady().await;
+    let name = format!("{SERVICE}.{}.svc", ground.cluster.home());
+
+    proxy.cut();
+    let (cut, life) = (now(), ground.policy.leaf_life);
+    let end = cut.plus(life).0 + 1;
+    until("its leaf ends", life.as_secs() + 10, async || {
+        let leaf = replica.identity.present().unwrap();
+        assert!(leaf.not_after.as_secs() <= end, "{} s beyond the lease", leaf.not_after.as_secs() - end);
+        replica.identity.status().waiting_for.is_some()
+    })
+    .await;
+    assert!(now().0 >= end.saturating_sub(2), "it has served for as long as it could");
+
+    // Meanwhile others go on.
+    let other = ground.start(ground.admin.clone());
+    other.ready().await;
+    ground.annotate(fire::ROTATE, "meanwhile").await;
+    until("a rotation", 20, async || other.told.count("promoted") == 1).await;
+
+    proxy.resume();
+    // A watch that ended tries again after up to half a minute; reads do not wait for it.
+    until("it is ready again", 40, async || replica.identity.status().waiting_for.is_none()).await;
+    until("with a leaf that is accepted", 10, async || {
+        let bundles = ground.bundles().await;
+        bundles.iter().all(|bundle| replica.is_accepted(bundle, &name, now()))
+    })
+    .await;
+    assert_eq!(ground.ring().await.unwrap().active(), other_active(&ground).await.as_ref());
+}
+
+async fn other_active(ground: &Ground<'_>) -> Option<vestibule_pki::ring::AuthorityFacts> {
+    ground.ring().await?.active().cloned()
+}
+
+/// Row 25. The bundle is another one for a moment, and nobody here sees it: what cannot be known to have been there
+/// all the time was not.
+#[tokio::test]
+async fn a_change_that_was_undone_while_the_watch_was_cut_begins_the_hold_anew() {
+    let Some(env) = shared_or_skip().await else { return };
+    let mut ground = Ground::new(&env, &["--leaf=30"]).await;
+    ground.policy.hold = Duration::from_secs(10);
+    let (proxy, way) = env.api_server().proxied().unwrap();
+    let replica = ground.start(way.admin().unwrap());
+    replica.ready().await;
+    let bundles = ground.bundles().await;
+    let ring = ground.ring().await.unwrap();
+    assert!(ring.next().unwrap().held.is_none());
+
+    proxy.cut();
+    let stranger =
+        vestibule_identity::Local::in_memory(&["localhost"], std::time::SystemTime::now()).unwrap();
+    write(&ground, &stranger.ca_bundle().unwrap()).await;
+    write(&ground, &bundles[0]).await;
+    let undone = Instant::now();
+    proxy.resume();
+    until("the next CA is held", 60, async || {
+        // No bundle of ours shrinks.
+        assert_eq!(names(&ground.bundles().await[0]), ring.trusted());
+        ground.ring().await.is_some_and(|ring| ring.next().is_some_and(|next| next.held.is_some()))
+    })
+    .await;
+    let held = undone.elapsed() + Duration::from_secs(1);
+    assert!(held >= ground.policy.hold, "held {held:?} after the change was undone");
+}
+
+/// Row 25. Every watch is told, once and again, that what it asks for is gone.
+#[tokio::test]
+async fn watches_that_are_gone_are_taken_up_again() {
+    let Some(env) = shared_or_skip().await else { return };
+    let ground = Ground::new(&env, &[]).await;
+    let gone = Arc::new(AtomicUsize::new(0));
+    let replica = ground.start(forgetful(env.kubeconfig(), &gone, 4).await);
+    replica.ready().await;
+    let bundles = ground.bundles().await;
+    ground.steady().await;
+    until("watches were refused", 30, async || gone.load(Ordering::SeqCst) >= 4).await;
+    write(&ground, "\n").await;
+    until("the bundle is repaired", 20, async || ground.bundles().await == bundles).await;
+    assert_eq!(ground.ring().await.unwrap().trusted(), names(&bundles[0]), "and nothing shrank");
+}
+
+/// A client whose first watches are answered with 410 Gone, as after a compaction.
+async fn forgetful(kubeconfig: std::path::PathBuf, gone: &Arc<AtomicUsize>, times: usize) -> Client {
+    let kubeconfig = Kubeconfig::read_from(kubeconfig).unwrap();
+    let config =
+        kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
+    let inner = ClientBuilder::try_from(config).unwrap().build();
+    let gone = Arc::clone(gone);
+    let service = tower::service_fn(move |request: hyper::Request<Body>| {
+        let (inner, gone) = (inner.clone(), gone.clone());
+        async move {
+            let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+            let refuses = is_watch && gone.fetch_add(1, Ordering::SeqCst) < times;
+            if refuses {
+                let status = json!({
+                    "kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired",
+                    "code": 410, "message": "too old resource version",
+                });
+                let event = json!({ "type": "ERROR", "object": status }).to_string() + "\n";
+                let mut response = Response::new(Body::from(event.into_bytes()));
+                *response.status_mut() = StatusCode::OK;
+                return Ok(response);
+            }
+            inner.send(request).await
+        }
+    });
+    Client::new(service, "default")
+}
+
+/// Overwrites the bundle of each entry of ours, as a stranger does.
+async fn write(ground: &Ground<'_>, bundle: &str) {
+    let all = ground.cluster.configurations().unwrap();
+    let name = ground.cluster.registration();
+    let params = kube::api::PostParams { field_manager: Some("stranger".to_owned()), ..Default::default() };
+    loop {
+        let mut object = all.get(name).await.unwrap();
+        for entry in object.webhooks.iter_mut().flatten() {
+            if entry.name.ends_with(".fire.vestibule.dev") {
+                entry.client_config.ca_bundle = Some(ByteString(bundle.as_bytes().to_vec()));
+            }
+        }
+        match all.replace(name, &params, &object).await {
+            Err(kube::Error::Api(status)) if status.code == 409 => {}
+            written => return drop(written.unwrap()),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Rows 18 and 19: configurations that come late, go, or may not be written.
+
+use std::time::{Duration, Instant};
+
+use fire::hook;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
+use kube::api::{DynamicObject, PostParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use vestibule_identity::Identity;
+use vestibule_pki::ring::{Algorithm, Change, KeySource, Moment, Ring, carry_out};
+
+use super::ground::{Ground, Inner, SERVICE, names, now, shared_or_skip, until};
+
+/// Row 18, with the next CA not held yet.
+#[tokio::test]
+async fn a_configuration_that_is_made_again_is_filled_and_held_anew() {
+    let Some(env) = shared_or_skip().await else { return };
+    let mut ground = Ground::new(&env, &["--leaf=30"]).await;
+    ground.policy.hold = Duration::from_secs(10);
+    let replica = ground.start(ground.admin.clone());
+    replica.ready().await;
+    let bundles = ground.bundles().await;
+    assert!(ground.ring().await.unwrap().next().unwrap().held.is_none());
+
+    let all = ground.cluster.configurations().unwrap();
+    let name = ground.cluster.registration();
+    all.delete(name, &Default::default()).await.unwrap();
+    until("it is missed", 10, async || !replica.identity.status().registrations[0].in_sync).await;
+    all.create(&Default::default(), &plain(&ground, name, None)).await.unwrap();
+    let made = Instant::now();
+    until("it is filled", 10, async || ground.bundles().await == bundles).await;
+    assert!(made.elapsed() < Duration::from_secs(2), "{:?}", made.elapsed());
+    assert_eq!(replica.identity.status().waiting_for, None, "rule E1");
+    until("the next CA is held", 30, async || {
+        ground.ring().await.is_some_and(|ring| ring.next().is_some_and(|next| next.held.is_some()))
+    })
+    .await;
+    // Moments are whole seconds.
+    let held = made.elapsed() + Duration::from_secs(1);
+    assert!(held >= ground.policy.hold, "held {held:?} after it was made again");
+}
+
+/// Row 19. It shows the CA that signs, so that calls through it work, and may not be written: a rotation waits for
+/// somebody to give the right, for as long as there is time.
+#[tokio::test]
+async fn a_rotation_waits_for_a_configuration_that_may_not_be_written_until_the_ca_is_near_its_end() {
+    let Some(env) = shared_or_skip().await else { return };
+    let mut ground = Ground::new(&env, &["--leaf=5", "--authority=132"]).await;
+    ground.policy.hold = Duration::from_secs(2);
+    let denied = format!("denied-{}", ground.cluster.home());
+    let ring = ring_near_its_end(&ground, 24);
+    let active = ring.facts().active().unwrap().clone();
+    let signs = vestibule_pki::Bundle::pem([ring.certificate(active.id).unwrap()]);
+    let all = ground.cluster.configurations().unwrap();
+    all.create(&Default::default(), &plain(&ground, &denied, Some(&signs))).await.unwrap();
+    may_read(&ground, &denied).await;
+    let data = ring.encode().into_iter().map(|(field, bytes)| (field, ByteString(bytes.to_vec())));
+    let secret = json!({
+        "metadata": { "name": ground.cluster.secret() },
+        "data": data.collect::<std::collections::BTreeMap<_, _>>(),
+    });
+    let secret = serde_json::from_value(secret).unwrap();
+    ground.secrets().create(&PostParams::default(), &secret).await.unwrap();
+
+    let client = env.service_account(ground.cluster.home(), ground.cluster.account()).await.unwrap();
+    let mut settings = ground.settings();
+    settings.registrations.push(format!("mutating/{denied}").parse().unwrap());
+    let replica = Inner::start(client, settings);
+    let last_call = ground.policy.last_call();
+    until("the other one is filled", 10, async || ground.trusted().await == ring.facts().trusted()).await;
+    replica.ready().await;
+    until("it is told", 10, async || {
+        super::ground::event(&ground.admin, "default", "RegistrationDenied").await.is_some()
+    })
+    .await;
+
+    let promoted = async || ground.active().await.is_some_and(|id| id != active.id);
+    until("the rotation", 60, async || {
+        let left = active.not_after.since(now());
+        let is_early = left > last_call + Duration::from_secs(1);
+        if is_early {
+            let blocked = replica.identity.status().blocked;
+            assert!(blocked.is_none() || blocked == Some("hold") || blocked == Some("denied"), "{blocked:?}");
+        }
+        let promoted = promoted().await;
+        assert!(!(promoted && is_early), "{left:?} before the end of the CA");
+        promoted
+    })
+    .await;
+    assert!(active.not_after > now(), "in time");
+    // The cross certificate leads to the CA that the other one trusts.
+    let name = format!("{SERVICE}.{}.svc", ground.cluster.home());
+    let next = names(&ground.bundles().await[0]);
+    until("it is signed by the new one, and crossed", 10, async || {
+        let leaf = replica.identity.present().unwrap();
+        leaf.chain.len() == 2 && replica.is_accepted(&signs, &name, now())
+    })
+    .await;
+    assert!(!next.is_empty());
+}
+
+/// A ring that was made long ago and rotated once, and should have again; its next CA is held nowhere.
+fn ring_near_its_end(ground: &Ground<'_>, left: u64) -> Ring {
+    let policy = &ground.policy;
+    let domain = format!("{}.svc", ground.cluster.home());
+    let mut keys = KeySource::new("vestibule", &[domain], Algorithm::default());
+    let begin = now().0 + left - policy.authority_life.as_secs();
+    let mut at = |change: Change, ring: Option<Ring>, seconds: u64| {
+        carry_out(&change, ring, &mut keys, Moment(begin + seconds), policy).unwrap()
+    };
+    let ring = at(Change::Create { trust: [].into() }, None, 0);
+    let active = ring.facts().active().unwrap().id;
+    at(Change::Hold(active), Some(ring), 2)
+}
+
+/// Our two hooks and nothing else, as somebody installs them.
+fn plain(ground: &Ground<'_>, name: &str, bundle: Option<&str>) -> MutatingWebhookConfiguration {
+    let service = ground.cluster.service();
+    let mut object = hook::configuration(name, ground.cluster.target(), |path| service.reference(path));
+    for entry in object["webhooks"].as_array_mut().unwrap() {
+        if let Some(bundle) = bundle {
+            entry["clientConfig"]["caBundle"] = json!(ByteString(bundle.as_bytes().to_vec()));
+        }
+    }
+    serde_json::from_value(object).unwrap()
+}
+
+/// The replicas' account may look at the configuration, and no more.
+async fn may_read(ground: &Ground<'_>, name: &str) {
+    let role = json!({
+        "metadata": { "name": name },
+        "rules": [{
+            "apiGroups": ["admissionregistration.k8s.io"], "resources": ["mutatingwebhookconfigurations"],
+            "resourceNames": [name], "verbs": ["get", "list", "watch"],
+        }],
+    });
+    let binding = json!({
+        "metadata": { "name": name },
+        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name },
+        "subjects": [{
+            "kind": "ServiceAccount", "name": ground.cluster.account(), "namespace": ground.cluster.home(),
+        }],
+    });
+    make(&ground.admin, "ClusterRole", role).await;
+    make(&ground.admin, "ClusterRoleBinding", binding).await;
+}
+
+async fn make(admin: &Client, kind: &str, object: Value) {
+    let kind = GroupVersionKind::gvk("rbac.authorization.k8s.io", "v1", kind);
+    let api: Api<DynamicObject> = Api::all_with(admin.clone(), &ApiResource::from_gvk(&kind));
+    let mut object: DynamicObject = serde_json::from_value(object).unwrap();
+    object.types = Some(kube::core::TypeMeta { api_version: kind.api_version(), kind: kind.kind });
+    api.create(&PostParams::default(), &object).await.unwrap();
+}

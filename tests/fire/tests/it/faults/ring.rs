@@ -1,0 +1,132 @@
+//! Rows 5, 6, 9 and 11: how a ring begins, and how it comes back.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{Patch, PatchParams, PostParams};
+use serde_json::json;
+use std::sync::Arc;
+use vestibule_identity::Identity;
+
+use super::ground::{Ground, shared_or_skip, stays, until};
+
+/// Row 5.
+#[tokio::test]
+async fn five_start_at_once_and_no_call_fails_after_the_first_is_ready() {
+    let Some(env) = shared_or_skip().await else { return };
+    let ground = Ground::new(&env, &[]).await;
+    let starts = (0..5).map(|_| ground.cluster.start_replica());
+    let replicas = futures_util::future::try_join_all(starts).await.unwrap();
+    until("one is ready", 30, async || !ground.cluster.service().routed().is_empty()).await;
+    let load = ground.load();
+    ground.all_ready(&replicas).await;
+    until("all are called", 20, async || ground.cluster.ledger().read().replicas.len() == 5).await;
+    let changes = ground.cluster.ledger().read().ring_changes;
+    assert_eq!(changes["created"], 1, "one wrote it, and the others took it: {changes:?}");
+    assert_eq!(ground.ring().await.unwrap().generation, 1);
+    ground.steady().await;
+    ground.nothing_failed(load).await;
+}
+
+/// Row 6. Whoever deletes the Secret of a certificate also means that it be made anew.
+#[tokio::test]
+async fn a_deleted_secret_is_back_at_once_and_rotates_once() {
+    let Some(env) = shared_or_skip().await else { return };
+    let ground = Ground::new(&env, &[]).await;
+    let _replicas = ground.serve(2).await;
+    let load = ground.load();
+    let before = ground.steady().await;
+
+    ground.delete_secret().await;
+    let took = until("the ring is back", 10, async || ground.ring().await.is_some()).await;
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert!(ground.ring().await.unwrap().trusted().is_superset(&before.trusted()));
+    let next = before.next().map(|ca| ca.id);
+    until("the next CA signs", 20, async || ground.active().await == next).await;
+    ground.steady().await;
+
+    // Once an hour is often enough.
+    ground.delete_secret().await;
+    until("the ring is back", 10, async || ground.ring().await.is_some()).await;
+    stays("the same CA signs", 5, async || ground.active().await == next).await;
+    ground.steady().await;
+    ground.nothing_failed(load).await;
+}
+
+/// Row 9. Nobody remembers the keys; what is trusted stays so for a while.
+#[tokio::test]
+async fn a_secret_that_goes_with_all_replicas_is_made_anew() {
+    let Some(env) = shared_or_skip().await else { return };
+    let ground = Ground::new(&env, &["--leaf=15"]).await;
+    let replicas = ground.serve(2).await;
+    let before = ground.steady().await;
+    let load = ground.load();
+    let ledger = ground.cluster.ledger();
+    until("both are called", 20, async || ledger.read().replicas.len() == 2).await;
+    for replica in replicas {
+        replica.kill().await.unwrap();
+    }
+    ground.delete_secret().await;
+
+    let _replicas = ground.serve(2).await;
+    let ring = ground.ring().await.unwrap();
+    assert!(ring.trusted().is_superset(&before.trusted()), "as foreign ones");
+    assert!(before.authority(ring.active().unwrap().id).is_none(), "a new CA signs");
+    until("the new ones are called", 20, async || ledger.read().replicas.len() == 4).await;
+    // Calls that found nobody are over, and counted, when as many more as can be under way are.
+    let settled = ledger.read().calls + 64;
+    until("calls go on", 20, async || ledger.read().calls > settled).await;
+    let failures = ledger.read().failures;
+    assert!(failures.keys().all(|what| !what.contains("x509")), "only for want of endpoints: {failures:#?}");
+    ground.steady().await;
+    let book = ledger.read();
+    load.stop().await;
+    assert_eq!(book.failures, failures, "none failed since there were endpoints again");
+    assert!(book.handshakes_failed.is_empty(), "{:#?}", book.handshakes_failed);
+}
+
+/// Row 11: some charts make a Secret of this type beforehand.
+#[tokio::test]
+async fn a_secret_of_another_type_keeps_it() {
+    let Some(env) = shared_or_skip().await else { return };
+    let ground = Ground::new(&env, &[]).await;
+    let secret: Secret = serde_json::from_value(json!({
+        "metadata": { "name": ground.cluster.secret() },
+        "type": "kubernetes.io/tls",
+        "data": { "tls.crt": "", "tls.key": "" },
+    }))
+    .unwrap();
+    ground.secrets().create(&PostParams::default(), &secret).await.unwrap();
+    let replica = ground.start(ground.admin.clone());
+    replica.ready().await;
+    let secret = ground.secret().await;
+    assert_eq!(secret.type_.as_deref(), Some("kubernetes.io/tls"));
+    assert!(secret.data.unwrap().contains_key("tls.key"));
+    ground.steady().await;
+}
+
+/// Row 11: nothing can be written any more, and those that have a ring go on with it.
+#[tokio::test]
+async fn a_secret_that_becomes_immutable_is_served_from() {
+    let Some(env) = shared_or_skip().await else { return };
+    let ground = Ground::new(&env, &[]).await;
+    let replica = ground.start(ground.admin.clone());
+    replica.ready().await;
+    ground.steady().await;
+    let patch = Patch::Merge(json!({ "immutable": true }));
+    ground.secrets().patch(ground.cluster.secret(), &PatchParams::default(), &patch).await.unwrap();
+    ground.annotate(fire::ROTATE, "in vain").await;
+
+    let note = async || ground.event("SecretImmutable").await;
+    until("an Event says so", 10, async || note().await.is_some()).await;
+    let note = note().await.unwrap();
+    assert!(note.contains("kubectl delete secret fire-ring"), "it says what to do: {note}");
+    let version = ground.secret().await.metadata.resource_version;
+    for _ in 0..2 {
+        let leaf = replica.identity.present().unwrap();
+        let is_renewed = async || !Arc::ptr_eq(&leaf, &replica.identity.present().unwrap());
+        until("the leaf is renewed", 10, is_renewed).await;
+    }
+    assert_eq!(replica.identity.status().waiting_for, None);
+    assert_eq!(ground.secret().await.metadata.resource_version, version);
+}
