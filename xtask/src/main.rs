@@ -69,7 +69,7 @@ enum Task {
     },
     /// Which room knows which, which foreign crates it names, and what it never reaches
     Walls,
-    /// Find the real etcd and kube-apiserver, or build them into the cache (needs Go)
+    /// Find the real etcd and kube-apiserver, kubectl and helm, or build them into the cache (needs Go)
     Controlplane,
     /// Walk every order of events around the CA ring, and find the damage when a rule is off
     Model {
