@@ -22,10 +22,15 @@ const AT_A_TIME: usize = 6;
 
 type Data = BTreeMap<String, Vec<u8>>;
 
+/// Returns what the Event is to say: the field, or one of them where names drawn by chance decide, and the problem.
+type Spoil = dyn Fn(&Fields, &mut Data) -> (Vec<String>, Problem);
+/// What becomes of a field.
+type Alter = fn(Vec<u8>) -> Option<Vec<u8>>;
+
 /// One thing that is wrong, and what the Event is to say of which field.
 struct Case {
     name: String,
-    spoil: Box<dyn Fn(&Fields, &mut Data) -> (String, Problem)>,
+    spoil: Box<Spoil>,
 }
 
 /// The names of the fields of a ring that has rotated once.
@@ -82,7 +87,7 @@ async fn whatever_is_wrong_with_the_secret_is_told_and_mended() {
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (role, unreadable) in ROLES {
-        let each: [(&str, Problem, fn(Vec<u8>) -> Option<Vec<u8>>); 5] = [
+        let each: [(&str, Problem, Alter); 5] = [
             ("is missing", Problem::Missing, |_| None),
             ("is empty", unreadable, |_| Some(Vec::new())),
             ("is cut off", unreadable, |bytes| Some(bytes[..bytes.len() / 2].to_vec())),
@@ -94,7 +99,7 @@ fn cases() -> Vec<Case> {
                 let field = fields.named(role);
                 let bytes = data.remove(&field).unwrap_or_else(|| panic!("no {field}"));
                 data.extend(change(bytes).map(|bytes| (field.clone(), bytes)));
-                (field, problem)
+                (vec![field], problem)
             }));
         }
     }
@@ -105,36 +110,36 @@ fn cases() -> Vec<Case> {
         Case::new("the CA's own certificate is its cross", |fields, data| {
             let own = data[&fields.named("next certificate")].clone();
             data.insert(fields.named("cross certificate"), own);
-            (fields.named("cross certificate"), Problem::Bridge)
+            (vec![fields.named("cross certificate")], Problem::Bridge)
         }),
         Case::new("two are active", |_, data| {
             replace(data, "\"next\"", "\"active\"");
-            ("ring.json".to_owned(), Problem::States)
+            (vec!["ring.json".to_owned()], Problem::States)
         }),
         Case::new("none is active", |_, data| {
             replace(data, "\"active\"", "\"next\"");
-            ("ring.json".to_owned(), Problem::States)
+            (vec!["ring.json".to_owned()], Problem::States)
         }),
         Case::new("900 KB of rubbish", |_, data| {
             data.insert("ring.json".to_owned(), vec![b'x'; 900_000]);
-            ("ring.json".to_owned(), Problem::TooLarge)
+            (vec!["ring.json".to_owned()], Problem::TooLarge)
         }),
         Case::new("the active CA is none", no_authority),
         Case::new("the ring has expired", |_, data| {
             let active = other_ring(data, Moment(now().0 - 20 * 365 * 24 * 60 * 60));
-            (format!("ca-{active}.crt"), Problem::Expired)
+            (vec![format!("ca-{active}.crt")], Problem::Expired)
         }),
         Case::new("the ring is of the future", |_, data| {
             other_ring(data, Moment(now().0 + 24 * 60 * 60));
-            // Active and next alike: the first of them is named.
-            (String::new(), Problem::NotYetValid)
+            let certificates = data.keys().filter(|field| field.ends_with(".crt") && *field != "ca.crt");
+            (certificates.cloned().collect(), Problem::NotYetValid)
         }),
     ]);
     cases
 }
 
 impl Case {
-    fn new(name: &str, spoil: impl Fn(&Fields, &mut Data) -> (String, Problem) + 'static) -> Self {
+    fn new(name: &str, spoil: impl Fn(&Fields, &mut Data) -> (Vec<String>, Problem) + 'static) -> Self {
         Self { name: name.to_owned(), spoil: Box::new(spoil) }
     }
 }
@@ -144,8 +149,7 @@ fn swapped(one: &'static str, other: &'static str, problem: Problem) -> Case {
         let [first, second] = [one, other].map(|role| fields.named(role));
         let (a, b) = (data[&first].clone(), data[&second].clone());
         data.extend([(first.clone(), b), (second.clone(), a)]);
-        // Which of the two is read first depends on names drawn by chance.
-        (String::new(), problem)
+        (vec![first, second], problem)
     })
 }
 
@@ -169,7 +173,7 @@ fn replace(data: &mut Data, from: &str, to: &str) {
 }
 
 /// CA:FALSE: a serving certificate in the place of the active CA, with its key, under its own name.
-fn no_authority(fields: &Fields, data: &mut Data) -> (String, Problem) {
+fn no_authority(fields: &Fields, data: &mut Data) -> (Vec<String>, Problem) {
     let at = UnixTime::since_unix_epoch(Duration::from_secs(now().0));
     let stranger = Authority::new("stranger", at, Duration::from_secs(3600)).unwrap();
     let others = [fields.next, fields.retired];
@@ -186,7 +190,7 @@ fn no_authority(fields: &Fields, data: &mut Data) -> (String, Problem) {
     data.insert(format!("ca-{id}.crt"), leaf.chain_pem().into_bytes());
     data.insert(format!("ca-{id}.key"), leaf.key_pem().as_bytes().to_vec());
     replace(data, &fields.active.to_string(), &id.to_string());
-    (format!("ca-{id}.crt"), Problem::NotAnAuthority)
+    (vec![format!("ca-{id}.crt")], Problem::NotAnAuthority)
 }
 
 /// A ring as it is made at that time, in the place of ours. Returns its active CA.
@@ -223,7 +227,7 @@ async fn heals(env: &Environment, case: Case) -> Option<String> {
     let mut secret = secrets.get(SECRET).await.unwrap();
     let mut data: Data =
         secret.data.take().unwrap().into_iter().map(|(field, bytes)| (field, bytes.0)).collect();
-    let (field, problem) = (case.spoil)(&Fields::of(&before), &mut data);
+    let (fields, problem) = (case.spoil)(&Fields::of(&before), &mut data);
     secret.data = Some(data.into_iter().map(|(field, bytes)| (field, ByteString(bytes))).collect());
     secrets.replace(SECRET, &Default::default(), &secret).await.unwrap();
 
@@ -233,8 +237,8 @@ async fn heals(env: &Environment, case: Case) -> Option<String> {
     until(&format!("{}: the ring is mended", case.name), 20, healed).await;
     until(&format!("{}: an Event", case.name), 20, async || note().await.is_some()).await;
     let (note, after) = (note().await.unwrap(), ring(&secrets, SECRET).await.unwrap());
-    let failure = if !note.contains(&field) || !note.contains(&problem.to_string()) {
-        Some(format!("the Event does not name `{field}` and `{problem}`: {note}"))
+    let failure = if !fields.iter().any(|field| note.contains(&format!("`{field}` {problem}"))) {
+        Some(format!("the Event does not say {fields:?} {problem}: {note}"))
     } else if leaks(&note, &secret) {
         Some(format!("the Event holds bytes: {note}"))
     } else if !after.trusted().is_superset(&before.trusted()) {
