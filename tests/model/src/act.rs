@@ -12,9 +12,12 @@ impl Scenario {
         let actions = if self.off.is_empty() {
             step(ring, &replica.seen, clock, &self.policy)
         } else {
-            let mut ring = ring.clone();
-            self.off.iter().for_each(|guard| guard.blinds(&mut ring));
-            let mut actions = step(&ring, &replica.seen, clock, &self.policy);
+            let (mut ring, mut seen) = (ring.clone(), replica.seen.clone());
+            for guard in &self.off {
+                guard.blinds(&mut ring);
+                guard.misleads(&mut seen, world.now);
+            }
+            let mut actions = step(&ring, &seen, clock, &self.policy);
             actions.iter_mut().for_each(|action| self.off.iter().for_each(|guard| guard.spoils(action)));
             actions
         };

@@ -18,7 +18,7 @@ macro_rules! catalogue {
 
 catalogue! {
     cold, rotation, partition, rollback, rollback_heals, backup, lost, lost_among_two, stale, strangers, skew, denied,
-    shunned, shunned_twice, revocation, resurrection, slow, deaf,
+    shunned, shunned_twice, revocation, revocation_shunned, resurrection, slow, deaf,
 }
 
 /// The larger bounds, for a machine that has the time.
@@ -84,12 +84,15 @@ bites! {
     Rule E1 in revocation;
     Rule C1 in skew;
     Rule L1 in shunned;
+    Rule L2 in shunned;
     Guard LastLook in rollback;
     Guard SwitchWait in revocation;
     Guard RestorePause in lost;
     Guard OneBridge in shunned_twice;
     Guard Tidiness in lost;
     Guard Memorial in resurrection;
+    Guard Patience in stale;
+    Guard Deadline in revocation_shunned;
     Guard Recheck beside W3 in lost_among_two;
     Guard CarryOver beside W3 in lost_among_two;
 }
@@ -215,15 +218,22 @@ pub fn denied() -> Scenario {
 /// A configuration that never could be written, until the end of the only CA that it knows comes near.
 #[must_use]
 pub fn shunned() -> Scenario {
-    let about = "a configuration never could be written, and the only CA that it knows comes to its end";
+    let about = "a configuration never can be written, the only CA that it knows comes to its end, and a replica dies";
     let start = Start::Settled { due: 1, end: 18 };
-    Scenario { configurations: 2, shunned: true, last_call: true, ..Scenario::new(about, start, 17) }
+    Scenario {
+        faults: Faults { crash: 1, ..Faults::NONE },
+        configurations: 2,
+        shunned: true,
+        last_call: true,
+        heals: true,
+        ..Scenario::new(about, start, 17)
+    }
 }
 
 /// The same, and the CA that comes next ends as soon.
 #[must_use]
 pub fn shunned_twice() -> Scenario {
-    let about = "the same, and the next CA ends almost as soon";
+    let about = "the same without a death, and the next CA ends almost as soon";
     let start = Start::Settled { due: 1, end: 18 };
     Scenario { configurations: 2, shunned: true, short_next: true, ..Scenario::new(about, start, 17) }
 }
@@ -242,6 +252,14 @@ pub fn revocation() -> Scenario {
     let about = "the keys were stolen, and a replica dies while they are replaced";
     let faults = Faults { revoke: 1, crash: 1, ..Faults::NONE };
     Scenario { faults, heals: true, ..Scenario::new(about, SETTLED, 8) }
+}
+
+/// The keys were stolen, and not every configuration can be told.
+#[must_use]
+pub fn revocation_shunned() -> Scenario {
+    let about = "the keys were stolen, and a configuration that trusts them can never be written";
+    let faults = Faults { revoke: 1, ..Faults::NONE };
+    Scenario { faults, configurations: 2, shunned: true, heals: true, ..Scenario::new(about, SETTLED, 10) }
 }
 
 /// The keys were stolen, and a backup brings them back.

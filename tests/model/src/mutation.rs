@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use vestibule_pki::ring::{Action, AuthorityState, Change, RingFacts, Rule};
+use vestibule_pki::ring::{Action, AuthorityState, Change, Moment, Observations, RingFacts, Rule};
 
 /// A part of the protocol that can be switched off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,6 +32,10 @@ pub enum Guard {
     Tidiness,
     /// The ring remembers which CAs were revoked.
     Memorial,
+    /// A leaf that ended is not replaced by just any at once.
+    Patience,
+    /// A foreign CA goes when no leaf of its can be alive, even if its successor is not known everywhere.
+    Deadline,
 }
 
 impl Mutation {
@@ -54,6 +58,7 @@ impl Mutation {
             Self::Rule(Rule::E1) => "the latch",
             Self::Rule(Rule::C1) => "the API server's clock",
             Self::Rule(Rule::L1) => "the last call",
+            Self::Rule(Rule::L2) => "giving up what cannot be written and trusts nothing of ours",
             Self::Guard(Guard::Recheck) => "a fresh look before something is decided for good",
             Self::Guard(Guard::LastLook) => {
                 "a last look at configurations that were read before the ring (in S2)"
@@ -63,6 +68,8 @@ impl Mutation {
             Self::Guard(Guard::RestorePause) => "a pause between rotations that deletions ask for (in G2)",
             Self::Guard(Guard::Tidiness) => "tidying up bundles that hold more than CAs (in W2)",
             Self::Guard(Guard::Memorial) => "remembering which CAs were revoked (in G1)",
+            Self::Guard(Guard::Patience) => "time for a new CA to become known when a leaf has ended (in E1)",
+            Self::Guard(Guard::Deadline) => "an end to waiting for a stolen CA's successor (in D1)",
             Self::Guard(Guard::OneBridge) => "waiting for the end of the last rotation (in P1 and L1)",
         }
     }
@@ -71,11 +78,27 @@ impl Mutation {
 impl Guard {
     /// What a replica without this guard takes the ring for.
     pub(crate) fn blinds(self, ring: &mut RingFacts) {
-        let (Self::OneBridge, RingFacts::Known(facts)) = (self, ring) else { return };
+        let RingFacts::Known(facts) = ring else { return };
+        let is_known = facts.active().is_some_and(|active| active.held.is_some());
         for ca in &mut facts.authorities {
-            if let AuthorityState::Retired { until } = ca.state {
-                ca.state = AuthorityState::Foreign { until };
+            match (self, ca.state) {
+                (Self::OneBridge, AuthorityState::Retired { until }) => {
+                    ca.state = AuthorityState::Foreign { until };
+                }
+                (Self::Deadline, AuthorityState::Foreign { .. }) if !is_known => {
+                    ca.state = AuthorityState::Foreign { until: Moment(u64::MAX) };
+                }
+                _ => {}
             }
+        }
+    }
+
+    /// What a replica without this guard takes for seen.
+    pub(crate) fn misleads(self, seen: &mut Observations, now: Moment) {
+        if let (Self::Patience, Some(leaf)) = (self, &mut seen.leaf)
+            && leaf.not_after < now
+        {
+            leaf.not_after = Moment(0);
         }
     }
 

@@ -68,12 +68,12 @@ const RECOVERS: &str = "liveness: when faults stop, all is well again";
 pub(crate) fn all(scenario: &Scenario) -> Vec<Property<Scenario>> {
     let mut properties = vec![
         Property::always(ALL_VERIFY, |scenario: &Scenario, world: &World| {
-            let views = world.objects.iter().flat_map(Object::seen);
+            let views = in_hand(world).flat_map(Object::seen);
             accepted_by(views, scenario, world)
         }),
         Property::always(IN_ORDER, |_, world| is_in_order(world)),
         Property::always(NEEDED_KEPT, |scenario: &Scenario, world: &World| {
-            accepted_by(world.objects.iter().filter_map(Object::newest), scenario, world)
+            accepted_by(in_hand(world).filter_map(Object::newest), scenario, world)
         }),
         Property::always(NEVER_EMPTY, |_, world: &World| {
             published(world).filter(|published| published.ours).all(|published| !published.bundle.is_empty())
@@ -130,12 +130,21 @@ fn accepts(published: &Published, leaf: &LeafFacts) -> bool {
 
 /// What configurations hold, from the oldest that an API server still sees.
 fn published(world: &World) -> impl Iterator<Item = &Published> {
-    world.objects.iter().flat_map(|object| &object.history)
+    in_hand(world).flat_map(|object| &object.history)
 }
 
-/// Whether every API server accepts every leaf, whoever wrote what it sees.
+/// All configurations but those that trust stolen CAs alone, and cannot be told so.
+fn in_hand(world: &World) -> impl Iterator<Item = &Object> {
+    let is_beyond_help = |object: &&Object| {
+        let newest = object.newest().map(|newest| &newest.bundle);
+        object.denied && newest.is_some_and(|bundle| bundle.is_subset(&world.revoked))
+    };
+    world.objects.iter().filter(move |object| !is_beyond_help(object))
+}
+
+/// Whether every API server accepts every leaf for every configuration that can be written, whoever wrote what it sees.
 pub(crate) fn every_view_verifies(scenario: &Scenario, world: &World) -> bool {
-    let mut views = world.objects.iter().flat_map(Object::seen);
+    let mut views = world.objects.iter().filter(|object| !object.denied).flat_map(Object::seen);
     views.all(|view| presented(scenario, world).all(|leaf| accepts(view, leaf)))
 }
 

@@ -107,6 +107,8 @@ pub enum Rule {
     C1,
     /// A CA near its end is replaced even if its successor is not held.
     L1,
+    /// Nothing waits for a configuration that is lost: it refuses our writes, and knows no CA that is needed.
+    L2,
 }
 
 impl Default for Policy {

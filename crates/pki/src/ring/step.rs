@@ -7,7 +7,9 @@ mod recover;
 
 pub(super) use recover::breaks;
 
-use crate::ring::{Action, Blocked, CaId, Configuration, Facts, Moment, Observations, Policy, RingFacts};
+use crate::ring::{
+    Action, Blocked, CaId, Configuration, Facts, Moment, Observations, Policy, RingFacts, Rule,
+};
 
 /// What a replica is to do, most urgent first, given the ring as last read, what it has seen, and its own clock.
 ///
@@ -51,17 +53,20 @@ impl Around<'_> {
         actions
     }
 
-    /// The configurations that count when something waits for all of them: not those that refuse our writes and hold no
-    /// CA of the ring any more. Nothing can be done about such a one here, and to wait for it would take the calls of all
-    /// others down with it. A ring without a past waits for it all the same: there, somebody looks whether the
-    /// installation becomes ready.
+    /// Rule L2: the configurations that count when something waits for all of them. Not those that refuse our writes and
+    /// hold no CA of the ring any more, nor one that our own leaf leads to: nothing can be done about such a one here, and
+    /// to wait for it would take the calls of all others down with it. A ring without a past waits for it all the same:
+    /// there, somebody looks whether the installation becomes ready.
     fn reachable<'b>(&'b self, facts: &'b Facts) -> impl Iterator<Item = &'b Configuration> {
         let leaf = self.seen.leaf.as_ref().filter(|leaf| leaf.not_after >= self.now);
         let ends = leaf.map(|leaf| [Some(leaf.issuer), leaf.bridge]);
         let is_needed =
             move |id| facts.authority(id).is_some() || ends.is_some_and(|ends| ends.contains(&Some(id)));
         let is_lost = move |configuration: &Configuration| {
-            configuration.denied && facts.generation > 1 && !configuration.trusted().any(is_needed)
+            self.policy.enforces(Rule::L2)
+                && configuration.denied
+                && facts.generation > 1
+                && !configuration.trusted().any(is_needed)
         };
         self.seen.configurations.iter().filter(move |configuration| !is_lost(configuration))
     }

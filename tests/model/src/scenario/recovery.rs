@@ -51,11 +51,12 @@ impl Scenario {
         for at in 0..world.replicas.len() {
             self.happen(world, Event::Begin(at));
             self.happen(world, Event::Heal(at));
-            for seen in &mut world.replicas[at].seen.configurations {
-                seen.denied = false;
-            }
         }
-        world.objects.iter_mut().for_each(|object| object.denied = false);
+        if !self.shunned {
+            let seen = world.replicas.iter_mut().flat_map(|replica| &mut replica.seen.configurations);
+            seen.for_each(|seen| seen.denied = false);
+            world.objects.iter_mut().for_each(|object| object.denied = false);
+        }
     }
 
     /// Everybody does all that can be done at this moment, replica after replica.
@@ -83,7 +84,8 @@ impl Recovered {
     }
 }
 
-/// Everybody serves, every configuration holds the ring's bundle, and every API server accepts every leaf.
+/// Everybody serves, every configuration that can be written holds the ring's bundle, and every API server accepts every
+/// leaf for it.
 fn is_well(scenario: &Scenario, world: &World) -> bool {
     let Some(facts) = world.ring.facts() else { return false };
     let serves = |replica: &Replica| replica.seen.has_leaf(world.now);
@@ -94,7 +96,7 @@ fn is_well(scenario: &Scenario, world: &World) -> bool {
     let may_forget = scenario.faults.crash > 0;
     (may_forget || facts.trusted().is_disjoint(&world.replaced))
         && world.replicas.iter().all(serves)
-        && world.objects.iter().all(current)
+        && world.objects.iter().filter(|object| !object.denied).all(current)
         && property::every_view_verifies(scenario, world)
 }
 

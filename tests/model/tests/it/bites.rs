@@ -42,12 +42,15 @@ bite! {
     without_the_latch: E1;
     without_a_common_clock: C1;
     without_the_last_call: L1;
+    without_giving_up_the_lost: L2;
     without_a_last_look: LastLook;
     without_time_to_switch: SwitchWait;
     without_a_pause: RestorePause;
     without_one_bridge_at_a_time: OneBridge;
     without_tidiness: Tidiness;
     without_a_memory_of_the_revoked: Memorial;
+    without_patience_for_a_new_leaf: Patience;
+    without_a_deadline_for_what_was_stolen: Deadline;
     without_a_fresh_look: Recheck;
     without_carrying_over: CarryOver;
 }

@@ -25,5 +25,5 @@ macro_rules! hold {
 
 hold! {
     cold rotation partition rollback rollback_heals backup lost lost_among_two stale strangers skew denied shunned
-    shunned_twice revocation resurrection slow deaf
+    shunned_twice revocation revocation_shunned resurrection slow deaf
 }
