@@ -58,7 +58,8 @@ use std::time::Duration;
 
 pub use error::{IdentityError, SourceError};
 pub use inspect::{
-    AuthorityReport, EntryReport, InspectError, InspectReport, Inspection, RegistrationReport, RingReport, RingState,
+    AuthorityReport, EntryReport, InspectError, InspectReport, Inspection, RegistrationReport, RingReport,
+    RingState,
 };
 pub use knobs::{KnobError, Knobs};
 pub use local::Local;
