@@ -1,6 +1,7 @@
 //! Tools that edit configurations, and what becomes of the bundle in them: those that people have, and those that
 //! fight for it. Calls go past the webhook under `failurePolicy: Fail` meanwhile.
 
+mod conversions;
 mod edits;
 mod gitops;
 mod history;

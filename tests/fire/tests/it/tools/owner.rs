@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::Value;
 use vestibule_testenv::Tools;
 
 use super::scene::{Scene, Version, succeed};
@@ -75,10 +76,15 @@ impl Owner for Helm<'_> {
 
 /// The version as a chart.
 fn chart(scene: &Scene<'_>, version: Version) -> PathBuf {
-    let chart = scene.env.folder().join(format!("{}-{version:?}", scene.home));
-    std::fs::create_dir_all(chart.join("templates")).unwrap();
-    std::fs::write(chart.join("Chart.yaml"), "apiVersion: v2\nname: hooks\nversion: 1.0.0\n").unwrap();
+    let folder = scene.env.folder().join(format!("{}-{version:?}", scene.home));
+    write_chart(&folder, &scene.manifest(version));
+    folder
+}
+
+/// A chart with this one object.
+pub(crate) fn write_chart(folder: &Path, manifest: &Value) {
+    std::fs::create_dir_all(folder.join("templates")).unwrap();
+    std::fs::write(folder.join("Chart.yaml"), "apiVersion: v2\nname: hooks\nversion: 1.0.0\n").unwrap();
     // JSON is YAML, and has nothing in it that a template would be.
-    std::fs::write(chart.join("templates/hooks.yaml"), scene.manifest(version).to_string()).unwrap();
-    chart
+    std::fs::write(folder.join("templates/hooks.yaml"), manifest.to_string()).unwrap();
 }
