@@ -37,9 +37,10 @@ fn without_go(cache: &Path, module: &Module) -> Result<PathBuf, Error> {
         .find(|folder| is_complete(folder, module))
         .ok_or_else(|| Error::Unavailable {
             reason: format!(
-                "{} holds no {}, and there is no `go` in PATH to build them",
+                "{} holds no {}, and there is no `go` in PATH to build them{}",
                 cache.display(),
-                module.what
+                module.what,
+                module.instead
             ),
         })
 }

@@ -6,6 +6,8 @@ pub(super) struct Module {
     pub(super) name: &'static str,
     /// What comes out, for people.
     pub(super) what: &'static str,
+    /// What else would do, for people.
+    pub(super) instead: &'static str,
     /// How long it takes from an empty cache.
     pub(super) minutes: u8,
     /// Its files: paths and texts, `go.mod` first.
@@ -17,6 +19,7 @@ pub(super) struct Module {
 pub(super) const CONTROLPLANE: Module = Module {
     name: "controlplane",
     what: "kube-apiserver and etcd",
+    instead: "; or let KUBEBUILDER_ASSETS name a folder that has them",
     minutes: 5,
     sources: &[
         ("go.mod", include_str!("../../controlplane/go.mod")),
@@ -29,6 +32,7 @@ pub(super) const CONTROLPLANE: Module = Module {
 pub(super) const TOOLS: Module = Module {
     name: "tools",
     what: "kubectl, helm 3 and helm 4",
+    instead: "",
     minutes: 3,
     sources: &[
         ("go.mod", include_str!("../../tools/go.mod")),
