@@ -33,7 +33,7 @@ impl Around<'_> {
         let from = if self.policy.enforces(Rule::S3) { self.seen.confirmed?.min(self.now) } else { self.now };
         let not_after = from.plus(life).min(active.not_after);
         let bridge = active.bridge.filter(|bridge| bridge.not_after > self.now).map(|bridge| bridge.issuer);
-        let renew = self.now.plus(not_after.since(self.now) * 2 / 3);
+        let renew = self.now.plus(not_after.since(self.now) / 3 * 2);
         (not_after > self.now).then_some(LeafFacts { issuer: active.id, bridge, renew, not_after })
     }
 
