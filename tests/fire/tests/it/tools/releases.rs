@@ -114,7 +114,7 @@ async fn helm_4() {
     goes_back_and_comes_again(&scene, &helm).await;
 }
 
-/// Revision 4 is the one that renamed a hook... and uninstalled, it is another object with the same name.
+/// Back to the revision that renamed a hook; and after it was uninstalled, another object with the same name.
 async fn goes_back_and_comes_again(scene: &Scene<'_>, helm: &Helm<'_>) {
     let bundle = scene.ready().await;
     let history = helm.run(scene, "history", &["--output", "json"]);
