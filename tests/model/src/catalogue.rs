@@ -179,7 +179,7 @@ pub fn shunned_twice() -> Scenario {
 pub fn deaf() -> Scenario {
     let about = "a replica's watch breaks unnoticed, and an old Secret and an old configuration come back";
     let faults = Faults { deafen: 1, revert: 1, rollback: 1, ..Faults::NONE };
-    Scenario { faults, servers: 1, old_backup: true, heals: true, ..Scenario::new(about, DUE, 6) }
+    Scenario { faults, servers: 1, old_backup: true, heals: true, ..Scenario::new(about, DUE, 4) }
 }
 
 /// The keys were stolen.
