@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
@@ -17,6 +18,8 @@ use vestibule_identity::Identity;
 
 use crate::widget;
 
+/// An API server waits no longer for anything.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// Whole lists are converted at once.
 const LARGEST: usize = 64 * 1024 * 1024;
 
@@ -28,17 +31,19 @@ pub async fn serve(listener: TcpListener, tls: TlsAcceptor, identity: Arc<dyn Id
             Ok((stream, _)) => drop(tokio::spawn(connection(stream, tls.clone(), identity.clone()))),
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
-                tokio::task::yield_now().await;
+                // Most often there are too many; some will have ended by then.
+                tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }
     }
 }
 
 async fn connection(stream: TcpStream, tls: TlsAcceptor, identity: Arc<dyn Identity>) {
-    let stream = match tls.accept(stream).await {
-        Ok(stream) => TokioIo::new(stream),
+    let stream = match tokio::time::timeout(PATIENCE, tls.accept(stream)).await {
+        Ok(Ok(stream)) => TokioIo::new(stream),
         // The client knows why and does not say: the one alert stands for everything.
-        Err(error) => return tracing::debug!(%error, "a handshake failed"),
+        Ok(Err(error)) => return tracing::debug!(%error, "a handshake failed"),
+        Err(_) => return tracing::debug!("a client began a handshake and went on waiting"),
     };
     let service = service_fn(|request| answer(request, identity.clone()));
     // One request each: what is wrong with trust then shows at once, and not when a connection happens to be renewed.

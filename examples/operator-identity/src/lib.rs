@@ -25,7 +25,7 @@ pub fn settings(service: NamespacedName) -> anyhow::Result<Settings> {
     Ok(settings)
 }
 
-/// Runs until a signal: serves conversions with the certificate that `identity` has at each handshake, and reconciles
+/// Runs until it is dropped: serves conversions with the certificate that `identity` has at each handshake, and reconciles
 /// the widgets of `namespace` once it is ready. Without a listener nothing is served.
 ///
 /// # Errors

@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 use kube::Client;
 use operator_identity::manifests;
 use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
 use vestibule_identity::{NamespacedName, Source, own_namespace};
 
 /// A small operator whose conversion webhook looks after its own certificate.
@@ -20,7 +21,7 @@ struct Arguments {
         global = true
     )]
     identity: Source,
-    /// The namespace to work in; found out unless given.
+    /// The namespace to work in. Unless given, POD_NAMESPACE's, else the ServiceAccount's, else the kubeconfig context's.
     #[arg(long, value_name = "NAMESPACE", global = true)]
     namespace: Option<String>,
     /// The Service in front of the operator.
@@ -42,6 +43,17 @@ enum Command {
     Manifests,
 }
 
+/// Resolves at SIGTERM or Ctrl-C.
+fn signalled() -> std::io::Result<impl Future<Output = ()>> {
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
+
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     tracing_subscriber::fmt().with_writer(std::io::stderr).init();
@@ -54,7 +66,12 @@ async fn main() -> anyhow::Result<()> {
             let listener =
                 if identity == Source::Off { None } else { Some(TcpListener::bind(listen).await?) };
             let identity = identity.open(&settings, None).await?;
-            operator_identity::run(Client::try_default().await?, identity, listener, &namespace).await?;
+            let client = Client::try_default().await?;
+            // Also while it waits for its certificate, and as the first process of a container.
+            tokio::select! {
+                ended = operator_identity::run(client, identity, listener, &namespace) => ended?,
+                () = signalled()? => tracing::info!("ended by a signal"),
+            }
         }
         Command::Manifests => {
             let objects = manifests::manifests(&identity, &service, 443);

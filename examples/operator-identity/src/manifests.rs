@@ -5,8 +5,8 @@ use vestibule_identity::{NamespacedName, Source};
 
 use crate::widget::{CRD, GROUP};
 
-/// Every object but the Deployment and its Service: the definition, and rights for the ServiceAccount of the same name
-/// as the Service. With [`Source::Off`] there is one version and no right that only a certificate needs.
+/// Every object but the Deployment, its Service and its ServiceAccount: the definition, and rights for the
+/// ServiceAccount of the same name as the Service. With [`Source::Off`] there is one version and no right that only a certificate needs.
 #[must_use]
 pub fn manifests(source: &Source, service: &NamespacedName, port: u16) -> Vec<Value> {
     let mut objects = vec![definition(source, service, port)];
@@ -17,11 +17,11 @@ pub fn manifests(source: &Source, service: &NamespacedName, port: u16) -> Vec<Va
             { "apiGroups": [""], "resources": ["secrets"], "resourceNames": [ring],
               "verbs": ["get", "list", "watch", "update", "patch"] },
             { "apiGroups": [""], "resources": ["secrets"], "verbs": ["create"] },
-            { "apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"] },
+            { "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"] },
         ]);
         // Events about objects without a namespace are written to `default`.
         let events = json!([
-            { "apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"] },
+            { "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"] },
         ]);
         objects.extend(granted(service, &service.namespace, "-ring", &secret));
         objects.extend(granted(service, "default", "-events", &events));

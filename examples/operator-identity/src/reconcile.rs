@@ -24,14 +24,13 @@ struct Context {
     client: Client,
 }
 
-/// Keeps the ConfigMaps of a namespace until a signal.
+/// Keeps the ConfigMaps of a namespace for as long as it is polled; nothing is half done when it is dropped.
 pub async fn run(client: Client, namespace: &str) {
     let widgets: Api<Widget> = Api::namespaced_with(client.clone(), namespace, &widget::resource("v2"));
     let config_maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
     let everything = watcher::Config::default;
     Controller::new_with(widgets, everything(), widget::resource("v2"))
         .owns(config_maps, everything())
-        .shutdown_on_signal()
         .run(reconcile, retry, Arc::new(Context { client }))
         .for_each(async |outcome| match outcome {
             Ok((widget, _)) => tracing::info!(%widget, "reconciled"),
