@@ -46,6 +46,27 @@ async fn whatever_write_a_replica_dies_at_others_go_on() {
     ground.nothing_failed(load).await;
 }
 
+/// G2 and W2 of a first start: the next one takes the ring as it is.
+#[tokio::test]
+async fn a_first_start_goes_on_whatever_write_it_dies_at() {
+    let Some(env) = shared_or_skip().await else { return };
+    let ground = Ground::new(&env, &[]).await;
+    die(&ground, FATES[0]).await;
+    assert!(ground.ring().await.is_none(), "it died before");
+    die(&ground, FATES[1]).await;
+    let ring = ground.ring().await.expect("it died after");
+    die(&ground, FATES[0]).await;
+    assert!(ground.trusted().await.is_empty());
+    die(&ground, FATES[1]).await;
+    assert_eq!(ground.trusted().await, ring.trusted());
+
+    let _replicas = ground.serve(2).await;
+    let load = ground.load();
+    let steady = ground.steady().await;
+    assert_eq!((steady.generation, steady.trusted()), (1, ring.trusted()), "no other ring");
+    ground.nothing_failed(load).await;
+}
+
 /// P1, W2 and H1.
 async fn promotion(ground: &Ground<'_>, proxy: &Proxy) {
     proxy.hold();

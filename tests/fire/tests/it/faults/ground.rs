@@ -1,24 +1,27 @@
 //! A registered webhook, and its replicas: in this process, where all that they know is at hand, or as processes that
 //! serve calls and die.
 
+mod inner;
+mod wait;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
 use fire::{Cluster, Load, Options, Replica};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::events::v1::Event;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, Client};
-use rustls_pki_types::UnixTime;
 use serde_json::json;
 use tokio::sync::RwLockReadGuard;
-use vestibule_identity::{Happening, Identity, NamespacedName, Observer, SelfManaged, Settings};
+use vestibule_identity::{NamespacedName, Settings};
 use vestibule_pki::ring::{CaId, Facts, Moment, Policy, Ring, read_bundle};
 use vestibule_testenv::{self as testenv, Environment, Session};
 
+pub(crate) use self::inner::Inner;
+pub(crate) use self::wait::{stays, until};
 use crate::fixture::together;
 
 pub(crate) const SERVICE: &str = "fire";
@@ -207,73 +210,4 @@ pub(crate) fn names(bundle: &str) -> BTreeSet<CaId> {
 
 pub(crate) fn now() -> Moment {
     Moment(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs())
-}
-
-/// A replica in this process.
-pub(crate) struct Inner {
-    pub(crate) identity: Arc<SelfManaged>,
-    pub(crate) told: Arc<Told>,
-}
-
-impl Inner {
-    pub(crate) fn start(client: Client, mut settings: Settings) -> Self {
-        let told = Arc::<Told>::default();
-        settings.observer = Some(told.clone());
-        Self { identity: SelfManaged::start(client, settings).unwrap(), told }
-    }
-
-    pub(crate) async fn ready(&self) {
-        const SECONDS: u64 = 20;
-        let ready = tokio::time::timeout(Duration::from_secs(SECONDS), self.identity.ready()).await;
-        assert!(ready.is_ok(), "not ready within {SECONDS} s: {:?}", self.identity.status());
-    }
-
-    /// Whether a client that trusts this bundle accepts what is presented, at that time.
-    pub(crate) fn is_accepted(&self, bundle: &str, name: &str, at: Moment) -> bool {
-        let Some(leaf) = self.identity.present() else { return false };
-        let at = UnixTime::since_unix_epoch(Duration::from_secs(at.0));
-        vestibule_pki::verify(bundle, &leaf.chain, &[name], at).is_ok()
-    }
-}
-
-/// What a replica tells.
-#[derive(Default)]
-pub(crate) struct Told(Mutex<Vec<&'static str>>);
-
-impl Told {
-    /// What it did to the ring so far.
-    pub(crate) fn changes(&self) -> Vec<&'static str> {
-        self.0.lock().unwrap().clone()
-    }
-
-    pub(crate) fn count(&self, change: &str) -> usize {
-        self.changes().iter().filter(|told| **told == change).count()
-    }
-}
-
-impl Observer for Told {
-    fn happened(&self, happening: &Happening) {
-        if let Happening::RingWritten { change } = happening {
-            self.0.lock().unwrap().push(change);
-        }
-    }
-}
-
-/// Asks until it is so; says how long that took.
-pub(crate) async fn until(what: &str, seconds: u64, mut is_so: impl AsyncFnMut() -> bool) -> Duration {
-    let start = Instant::now();
-    while !is_so().await {
-        assert!(start.elapsed() < Duration::from_secs(seconds), "not within {seconds} s: {what}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    start.elapsed()
-}
-
-/// It is so each time that it is asked, for as long.
-pub(crate) async fn stays(what: &str, seconds: u64, mut is_so: impl AsyncFnMut() -> bool) {
-    let start = Instant::now();
-    while start.elapsed() < Duration::from_secs(seconds) {
-        assert!(is_so().await, "no longer so after {:?}: {what}", start.elapsed());
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
 }
