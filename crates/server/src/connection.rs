@@ -1,5 +1,6 @@
 //! One HTTP/1.1 connection from its first byte to its last.
 
+mod age;
 mod stage;
 
 use std::convert::Infallible;
@@ -17,9 +18,11 @@ use hyper::server::conn::http1;
 use hyper::service::Service;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::time::{sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
+use self::age::about;
 use self::stage::{Patience, Stage, Staged};
+use crate::deadline::after;
 use crate::settings::Settings;
 use crate::shutdown::{Phase, Phases};
 
@@ -43,7 +46,8 @@ where
 {
     let patience = Patience { head: settings.head_timeout, idle: settings.idle_timeout };
     let stage = Arc::new(Stage::new(patience));
-    let service = Exchange { responder, stage: Arc::clone(&stage), phases: phases.clone() };
+    let old_at = settings.connection_age.map(|age| after(Instant::now(), about(age)));
+    let service = Exchange { responder, stage: Arc::clone(&stage), phases: phases.clone(), old_at };
     let io = TokioIo::new(Staged::new(io, Arc::clone(&stage)));
     let mut connection = http1::Builder::new().max_buf_size(LONGEST_HEAD).serve_connection(io, service);
 
@@ -83,6 +87,8 @@ struct Exchange<R> {
     responder: Arc<R>,
     stage: Arc<Stage>,
     phases: Phases,
+    /// From then on, the next answer is the last one: whoever closes between answers may miss a call on its way.
+    old_at: Option<Instant>,
 }
 
 impl<R: Respond> Service<Request<Incoming>> for Exchange<R> {
@@ -93,13 +99,14 @@ impl<R: Respond> Service<Request<Incoming>> for Exchange<R> {
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let responder = Arc::clone(&self.responder);
         let stage = Arc::clone(&self.stage);
-        let phases = self.phases.clone();
+        let (phases, old_at) = (self.phases.clone(), self.old_at);
         Box::pin(async move {
             stage.request_begins();
             let has_body = !request.body().is_end_stream();
             let mut response = responder.respond(request).await;
             let body_left = has_body && response.extensions().get::<BodyLeft>().is_some();
-            if body_left || phases.is_draining() {
+            let is_old = old_at.is_some_and(|at| at <= Instant::now());
+            if body_left || is_old || phases.is_draining() {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
             stage.request_ends(body_left);

@@ -26,6 +26,9 @@ pub struct Settings {
     /// How long a connection may rest between requests. 120 s: kube-apiserver closes its own after 90 s, and a server
     /// that closes first fails the call that is just being sent.
     pub idle_timeout: Duration,
+    /// How old a connection may become, 20 % more or less by chance: the answer after that says `Connection: close`, so
+    /// that new replicas get their share of the calls. Zero closes after each answer, [`None`] after none. 5 min.
+    pub connection_age: Option<Duration>,
     /// The largest body, in bytes. 8 MiB; an object of 3 MiB is escaped to more, in the worst case to 28 MB.
     pub max_body: usize,
     /// The most that bodies may hold in memory together, in bytes, before new ones are turned away. 256 MiB.
@@ -64,6 +67,7 @@ impl Default for Settings {
             head_timeout: seconds(10),
             body_timeout: seconds(10),
             idle_timeout: seconds(120),
+            connection_age: Some(seconds(5 * 60)),
             max_body: 8 << 20,
             max_bodies: 256 << 20,
             max_running: 512,
