@@ -23,7 +23,7 @@ pub struct ServeArguments {
     /// The address of the plain port for probes and metrics, or `off`.
     #[arg(long, env = "VESTIBULE_METRICS_LISTEN", default_value = "0.0.0.0:9090", value_name = "ADDR|off")]
     #[arg(value_parser = address_or_off)]
-    metrics_listen: AddressOrOff,
+    metrics_listen: OrOff<SocketAddr>,
     /// Where the certificate comes from: `self` keeps a CA ring on the cluster, mounted:DIR follows files that others
     /// keep, local:DIR keeps a CA in DIR and makes one there if need be.
     #[arg(long, env = "VESTIBULE_IDENTITY", value_name = "self|mounted:DIR|local:DIR")]
@@ -40,6 +40,10 @@ pub struct ServeArguments {
     /// The oldest TLS to accept: 1.2 or 1.3.
     #[arg(long, env = "VESTIBULE_TLS_MIN", default_value = "1.2", value_name = "VERSION", value_parser = tls_version)]
     tls_min: TlsVersion,
+    /// How old a connection may become, 20 % more or less, before an answer ends it, or `off`.
+    #[arg(long, env = "VESTIBULE_CONNECTION_AGE", default_value = "5m", value_name = "DURATION|off")]
+    #[arg(value_parser = duration_or_off)]
+    connection_age: OrOff<Duration>,
     /// After SIGTERM, how long to go on taking connections while endpoints learn of it.
     #[arg(long, env = "VESTIBULE_DRAIN_DELAY", default_value = "10s", value_parser = duration)]
     drain_delay: Duration,
@@ -55,7 +59,7 @@ pub struct ServeArguments {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct AddressOrOff(Option<SocketAddr>);
+struct OrOff<T>(Option<T>);
 
 impl ServeArguments {
     /// Serves `app` until SIGTERM has drained it or SIGINT ends it.
@@ -73,6 +77,7 @@ impl ServeArguments {
         options.certificates = certificates;
         options.settings.probes = self.metrics_listen.0;
         options.settings.tls_min = self.tls_min;
+        options.settings.connection_age = self.connection_age.0;
         options.settings.drain_delay = self.drain_delay;
         options.settings.drain_timeout = self.drain_timeout;
         let bound = app.bind(options).await.map_err(|error| match error {
@@ -144,13 +149,16 @@ impl ServeArguments {
     }
 }
 
-fn address_or_off(text: &str) -> Result<AddressOrOff, String> {
-    if text == "off" {
-        return Ok(AddressOrOff(None));
-    }
-    text.parse()
-        .map(|address| AddressOrOff(Some(address)))
-        .map_err(|_| "write ADDRESS:PORT or `off`".to_owned())
+fn address_or_off(text: &str) -> Result<OrOff<SocketAddr>, String> {
+    or_off(text, |text| text.parse().map_err(|_| "write ADDRESS:PORT or `off`".to_owned()))
+}
+
+fn duration_or_off(text: &str) -> Result<OrOff<Duration>, String> {
+    or_off(text, |text| duration(text).map_err(|error| format!("{error}, or `off`")))
+}
+
+fn or_off<T>(text: &str, read: impl FnOnce(&str) -> Result<T, String>) -> Result<OrOff<T>, String> {
+    (text != "off").then(|| read(text)).transpose().map(OrOff)
 }
 
 fn tls_version(text: &str) -> Result<TlsVersion, String> {
@@ -176,5 +184,12 @@ mod tests {
         assert!(address_or_off("off").unwrap().0.is_none());
         assert_eq!(address_or_off("127.0.0.1:0").unwrap().0.unwrap().port(), 0);
         assert!(address_or_off("9090").is_err());
+    }
+
+    #[test]
+    fn connections_may_become_as_old_as_they_like() {
+        assert!(duration_or_off("off").unwrap().0.is_none());
+        assert_eq!(duration_or_off("0s").unwrap().0, Some(Duration::ZERO));
+        assert!(duration_or_off("never").is_err());
     }
 }
