@@ -25,12 +25,6 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let rules = rules::load(&arguments.rules.rules)?;
     rules.warnings().iter().for_each(say);
-    if arguments.manifests.prints_rights() && rules.needs_namespace_facts() {
-        say(
-            "note: these rules ask for labels of namespaces: grant the ServiceAccount that too, by a ClusterRole of \
-             `kubectl create clusterrole NAME --verb=get,list,watch --resource=namespaces`",
-        );
-    }
     // Who knows the namespaces' labels matters to `serve`; the registration is the same whoever it is.
     let anybody = Namespaces::labelled::<String, String>([]);
     let app = vestibule_injector::app(rules, anybody).map_err(CommandError::input)?;

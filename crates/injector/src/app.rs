@@ -48,6 +48,9 @@ pub fn observed_app(
         return Err(StartError::NamespacesUnknown { rules: asking });
     }
     let mut app = App::new("injector");
+    if !asking.is_empty() {
+        app = app.reads_namespaces();
+    }
     if let Some(ready) = namespaces.ready() {
         app = app.ready_when("namespaces", ready);
     }

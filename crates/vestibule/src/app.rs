@@ -23,6 +23,7 @@ pub struct App {
     name: String,
     hooks: Vec<Registered>,
     conditions: Vec<Condition>,
+    reads_namespaces: bool,
     problems: Vec<String>,
 }
 
@@ -45,7 +46,8 @@ pub struct AppError {
 impl App {
     /// A webhook without hooks. The name is a DNS label; it names the configurations too.
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), hooks: Vec::new(), conditions: Vec::new(), problems: Vec::new() }
+        let (hooks, conditions, problems) = (Vec::new(), Vec::new(), Vec::new());
+        Self { name: name.into(), hooks, conditions, reads_namespaces: false, problems }
     }
 
     /// Adds a hook that changes objects of type `T`. Its path is `/mutate/NAME`.
@@ -105,19 +107,23 @@ impl App {
         Ok(Registration::new(&self.name, of(HookKind::Mutating), of(HookKind::Validating), target, ca_bundle))
     }
 
+    /// Says that the app reads namespaces of the cluster: `manifests` then prints the right to, for an app that runs
+    /// there.
+    pub fn reads_namespaces(mut self) -> Self {
+        self.reads_namespaces = true;
+        self
+    }
+
     /// What a [`SelfManaged`](crate::identity::SelfManaged) identity must know of this app behind `service`: its
-    /// registration, by kinds and names, and the Secret `APP-ring` beside the Service.
+    /// registration, by kinds and names, and the ring's Secret, `NAME-ring` beside the Service.
     pub fn identity_settings(&self, service: NamespacedName) -> Settings {
-        let secret =
-            NamespacedName { namespace: service.namespace.clone(), name: self.default_secret_name() };
         let mut settings = Settings::for_service(service);
-        settings.secret = Some(secret);
         settings.registrations = self.registration_names(&self.name);
         settings
     }
 
-    pub(crate) fn default_secret_name(&self) -> String {
-        format!("{}-ring", self.name)
+    pub(crate) fn needs_namespaces(&self) -> bool {
+        self.reads_namespaces
     }
 
     /// `name` in every kind of configuration that the hooks need.

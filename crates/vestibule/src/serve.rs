@@ -100,9 +100,11 @@ impl App {
         self.check()?;
         let Options { identity, settings, observer, certificates } = options;
         let presented = Presented::new(Arc::clone(&identity));
+        // Asked first: what waits now may have one a moment later.
+        let waits = identity.status().waiting_for.is_some();
         match presented.certificate() {
             Some(certificate) => drop(certificate?),
-            None if identity.status().waiting_for.is_none() => return Err(ServeError::NoCertificate),
+            None if !waits => return Err(ServeError::NoCertificate),
             None => {}
         }
         let telemetry = Telemetry::new(Arc::clone(&identity), &certificates, observer);

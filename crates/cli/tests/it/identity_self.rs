@@ -27,7 +27,8 @@ async fn the_printed_manifests_are_all_it_takes() {
     let home = environment.namespace(&[]).await.unwrap().name().to_owned();
     let shop = environment.namespace(&[]).await.unwrap().name().to_owned();
     let service = environment.service(&home, "injector").await.unwrap();
-    let folder = Folder::with(&[("rules.yaml", &format!("{TARGET}---\n{REQUIRED}"))]);
+    let rules = format!("{TARGET}---\n{REQUIRED}---\n{}", asking(&shop));
+    let folder = Folder::with(&[("rules.yaml", &rules)]);
     let manifests = manifests(&folder, &format!("{home}/injector:{}", service.port()));
 
     for manifest in &manifests {
@@ -43,7 +44,7 @@ async fn the_printed_manifests_are_all_it_takes() {
     let server = Server::start(&folder, &kubeconfig, &format!("{home}/injector"));
     service.add_replica(server.address("address"), Some(server.address("probes"))).unwrap();
     let not_ready = server.get("/readyz");
-    assert!(not_ready.contains("not ready: certificate waits for "), "{not_ready}");
+    assert!(not_ready.contains("not ready: ") && not_ready.contains("certificate waits for "), "{not_ready}");
     service.wait_for_replicas(1).await.unwrap();
     assert_injected(&admin, &shop).await;
     server.assert_shown(r#"vestibule_certificate_rotations_total{result="created"} 1"#);
@@ -67,6 +68,14 @@ async fn the_printed_manifests_are_all_it_takes() {
     server.wait_until_shown(r#"vestibule_certificate_not_after_seconds{role="retired"} "#);
     assert_injected(&admin, &shop).await;
     assert_ne!(read(&admin, CONFIGURATION).await["webhooks"], before["webhooks"]);
+}
+
+/// A rule that asks for the labels of the namespace.
+fn asking(namespace: &str) -> String {
+    format!(
+        "{{apiVersion: vestibule.dev/v1alpha1, kind: Injection, metadata: {{name: team}}, spec: {{match: {{namespaces: \
+         {{matchLabels: {{kubernetes.io/metadata.name: {namespace}}}}}}}, pod: {{labels: {{team: blue}}}}}}}}\n"
+    )
 }
 
 fn manifests(folder: &Folder, service: &str) -> Vec<Value> {
@@ -107,6 +116,7 @@ async fn assert_injected(client: &Client, namespace: &str) {
     let (status, made) = send(client, Method::POST, &uri, "application/json", &pod).await;
     assert!(status.is_success(), "{made}");
     assert_eq!(made["spec"]["containers"][0]["env"], json!([{"name": "TARGET", "value": "hall"}]));
+    assert_eq!(made["metadata"]["labels"]["team"], "blue", "the labels of its namespace are known");
     let volumes = made["spec"]["volumes"].as_array().unwrap();
     assert!(volumes.iter().any(|volume| volume["name"] == "data"), "{made}");
 }

@@ -132,6 +132,47 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
 }
 
 #[test]
+fn rules_that_ask_for_namespaces_come_with_the_right_to_read_them() {
+    let rules = TARGET.replace("objects: {labels: {app: web}}", "namespaces: {matchLabels: {team: blue}}");
+    let folder = Folder::with(&[("rules.yaml", &rules)]);
+    let printed = |identity: &str| {
+        let command = format!("manifests --rules rules.yaml --service shop/injector --identity {identity}");
+        let documents = vestibule_rules::yaml::read("stdout", &folder.run(&command).stdout()).unwrap();
+        let values = documents.iter().map(|document| serde_json::from_str(&document.to_json()).unwrap());
+        values.collect::<Vec<Value>>()
+    };
+    let right = json!({"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]});
+    let with_a_ring = printed("self");
+    assert_eq!(with_a_ring[4]["kind"], "ClusterRole");
+    assert_eq!(with_a_ring[4]["rules"].as_array().unwrap().len(), 2);
+    assert_eq!(with_a_ring[4]["rules"][1], right);
+    let mounted = printed("mounted:certs");
+    let kinds: Vec<_> = mounted.iter().map(|object| object["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["ClusterRole", "ClusterRoleBinding", "MutatingWebhookConfiguration"]);
+    assert_eq!(mounted[0]["rules"], json!([right]));
+    // A laptop has its kubeconfig's.
+    assert_eq!(printed("local:identity").len(), 1);
+}
+
+#[test]
+fn flags_without_effect_are_refused_whatever_part_is_printed() {
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
+    for (flags, words) in [
+        ("--only registration --secret a/b", "--secret is for `--identity self`"),
+        ("--only registration --registration a", "--registration is for `--identity self`"),
+        ("--only registration --service-account a", "--service-account is for"),
+        ("--only rbac", "--only rbac is for"),
+    ] {
+        let done = folder.run(&format!(
+            "manifests --rules rules.yaml --service shop/injector --identity local:identity {flags}"
+        ));
+        assert_eq!(done.code(), 2, "{flags}");
+        assert!(done.err.contains(words), "{flags}: {}", done.err);
+    }
+    assert!(!folder.path().join("identity").exists());
+}
+
+#[test]
 fn nobody_is_asked_about_namespaces() {
     let rules = TARGET.replace("objects: {labels: {app: web}}", "namespaces: {matchLabels: {team: blue}}");
     registration(&Folder::with(&[("rules.yaml", &rules)]), "--service shop/injector");

@@ -152,6 +152,11 @@ fn what_a_source_cannot_do_is_refused_with_the_reason() {
         ("--identity local:identity --leaf-life 2d", "--leaf-life is for `--identity self`"),
         ("--identity self -n shop", "--service NS/NAME"),
         (
+            "--identity local:identity --mounted-key a",
+            "--mounted-key is for `--identity mounted:DIR`, and the identity is `local:identity`",
+        ),
+        ("--identity local:identity --cluster-domain a.b", "--service"),
+        (
             "--identity self --service shop/a --leaf-life 10m",
             "--leaf-life: the leaf life 10 min is shorter than 1 h",
         ),

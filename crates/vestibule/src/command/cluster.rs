@@ -17,8 +17,9 @@ pub(super) struct ClusterArguments {
     /// The cluster to speak to, where that is not the one around this pod.
     #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// With `--identity self`: the Secret that holds the CA ring. APP-ring beside the Service unless named.
-    #[arg(long, env = "VESTIBULE_SECRET", value_name = "NS/NAME")]
+    /// With `--identity self`: the Secret that holds the CA ring. Unless named, NAME-ring beside the Service; without a
+    /// Service, NAME is the webhook's.
+    #[arg(long, env = "VESTIBULE_SECRET", value_name = "[NS/]NAME")]
     secret: Option<String>,
     /// With `--identity self`: a configuration to keep the caBundle of; may be given several times. Without a kind, every
     /// kind of webhook configuration that the hooks need. Those of the printed manifests unless named.
@@ -45,18 +46,27 @@ impl ClusterArguments {
     /// What `--identity self` must know; `service` is the one in front of the app, if there is one.
     pub(super) fn settings(&self, app: &App, service: Option<&Target>) -> Result<Settings, CommandError> {
         let service = service.and_then(namespaced_name);
-        let secret = match &self.secret {
-            Some(secret) if secret.contains('/') => secret.parse().map_err(CommandError::input)?,
-            secret => {
-                let name = secret.clone().unwrap_or_else(|| app.default_secret_name());
-                NamespacedName { namespace: self.own_namespace(service.as_ref())?, name }
-            }
+        let named = self.secret.as_deref().map(|secret| self.named(secret, service.as_ref())).transpose()?;
+        let mut settings = match service {
+            Some(service) => Settings::for_service(service),
+            None => Settings::default(),
         };
-        let mut settings = Settings::default();
-        settings.service = service;
-        settings.secret = Some(secret);
+        settings.secret = match named.or(settings.secret) {
+            None => Some(self.named(&format!("{}-ring", app.name()), None)?),
+            secret => secret,
+        };
         settings.registrations = self.registrations(app)?;
         Ok(settings)
+    }
+
+    /// `NS/NAME`, or a `NAME` in the own namespace.
+    pub(super) fn named(
+        &self,
+        text: &str,
+        service: Option<&NamespacedName>,
+    ) -> Result<NamespacedName, CommandError> {
+        let own = if text.contains('/') { None } else { Some(self.own_namespace(service)?) };
+        NamespacedName::parse_in(text, own.as_deref()).map_err(CommandError::input)
     }
 
     /// Flags that other sources would not heed are refused: whoever gives them expects something of it.
@@ -69,7 +79,7 @@ impl ClusterArguments {
     }
 
     /// A Service leads to pods of its own namespace only, so that is the own one where nobody says otherwise.
-    pub(super) fn own_namespace(&self, service: Option<&NamespacedName>) -> Result<String, CommandError> {
+    fn own_namespace(&self, service: Option<&NamespacedName>) -> Result<String, CommandError> {
         match (&self.namespace, service) {
             (None, Some(service)) => Ok(service.namespace.clone()),
             (flag, _) => own_namespace::find(flag.as_deref(), self.kubeconfig()).map_err(CommandError::input),
@@ -93,7 +103,11 @@ impl ClusterArguments {
 }
 
 pub(super) fn only_with_a_ring(flag: &str, source: &Source) -> CommandError {
-    CommandError::input(format_args!("{flag} is for `--identity self`, and the identity is `{source}`"))
+    only_with("self", flag, source)
+}
+
+pub(super) fn only_with(which: &str, flag: &str, source: &Source) -> CommandError {
+    CommandError::input(format_args!("{flag} is for `--identity {which}`, and the identity is `{source}`"))
 }
 
 pub(super) fn namespaced_name(target: &Target) -> Option<NamespacedName> {

@@ -6,7 +6,7 @@ use clap::Args;
 use vestibule_identity::{Algorithm, Knobs, MountedFiles, Settings, Source, UnknownAuthorities};
 
 use super::CommandError;
-use super::cluster::only_with_a_ring;
+use super::cluster::{only_with, only_with_a_ring};
 use super::duration::duration;
 
 /// Nothing here has to be given: what is missing is as [`Knobs`] has it.
@@ -95,6 +95,20 @@ impl KnobArguments {
 }
 
 impl MountedArguments {
+    pub(super) fn refuse_without_files(&self, source: &Source) -> Result<(), CommandError> {
+        let given = [
+            ("--mounted-certificate", self.mounted_certificate.is_some()),
+            ("--mounted-key", self.mounted_key.is_some()),
+            ("--mounted-ca", self.mounted_ca.is_some()),
+        ];
+        match given.into_iter().find(|(_, given)| *given) {
+            Some((flag, _)) if !matches!(source, Source::Mounted(_)) => {
+                Err(only_with("mounted:DIR", flag, source))
+            }
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn files(&self) -> MountedFiles {
         let default = MountedFiles::default();
         let or = |given: &Option<String>, default| given.clone().unwrap_or(default);
@@ -104,5 +118,43 @@ impl MountedArguments {
             authority: or(&self.mounted_ca, default.authority),
             poll: default.poll,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        knobs: KnobArguments,
+        #[command(flatten)]
+        mounted: MountedArguments,
+    }
+
+    /// Every flag that has one, with its default as `--help` tells it.
+    fn told() -> Vec<String> {
+        let command = Command::command();
+        let told = command.get_arguments().filter_map(|argument| {
+            let help = argument.get_help()?.to_string();
+            let (_, default) = help.rsplit_once("[default: ")?;
+            Some([format!("--{}", argument.get_long()?), default.trim_end_matches(']').to_owned()])
+        });
+        told.filter(|[_, default]| !default.starts_with("--")).flatten().collect()
+    }
+
+    #[test]
+    fn the_defaults_in_the_help_are_the_defaults() {
+        let told = told();
+        assert_eq!(told.len(), 2 * 10, "{told:?}");
+        let given = Command::parse_from(std::iter::once("serve".to_owned()).chain(told));
+        let settings = |knobs: &KnobArguments| knobs.apply(Settings::default()).unwrap();
+        let (told, default) = (settings(&given.knobs), settings(&KnobArguments::default()));
+        assert_eq!(told.policy, default.policy);
+        assert_eq!((told.algorithm, told.organisation), (default.algorithm, default.organisation));
+        assert_eq!(given.mounted.files(), MountedFiles::default());
     }
 }

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use clap::{Args, ValueEnum};
 use serde_json::Value;
-use vestibule_identity::{NamespacedName, Source};
+use vestibule_identity::Source;
 
 use super::cluster::{ClusterArguments, namespaced_name, only_with_a_ring};
 use super::{CommandError, rights, say};
@@ -18,7 +18,7 @@ pub struct ManifestsArguments {
     #[arg(long, value_enum)]
     only: Option<Part>,
     /// The Service in front of the webhook: NAMESPACE/NAME, with :PORT where that is not 443.
-    #[arg(long, env = "VESTIBULE_SERVICE", value_name = "NS/NAME")]
+    #[arg(long, env = "VESTIBULE_SERVICE", value_name = "[NS/]NAME[:PORT]")]
     #[arg(conflicts_with = "url", required_unless_present = "url")]
     service: Option<String>,
     /// Where the API server reaches a webhook outside the cluster: https://HOST:PORT.
@@ -28,9 +28,9 @@ pub struct ManifestsArguments {
     /// caBundle is left to whoever keeps it.
     #[arg(long, env = "VESTIBULE_IDENTITY", value_name = "self|mounted:DIR|local:DIR")]
     identity: Source,
-    /// With `--identity self`: the ServiceAccount that the webhook runs as, beside its Service; named as the app unless
-    /// given.
-    #[arg(long, env = "VESTIBULE_SERVICE_ACCOUNT", value_name = "NS/NAME")]
+    /// Where rights are printed: the ServiceAccount that the webhook runs as. Unless given, the one named as the webhook,
+    /// beside its Service.
+    #[arg(long, env = "VESTIBULE_SERVICE_ACCOUNT", value_name = "[NS/]NAME")]
     service_account: Option<String>,
     #[command(flatten)]
     cluster: ClusterArguments,
@@ -42,7 +42,7 @@ pub struct ManifestsArguments {
 pub enum Part {
     /// The webhook configurations.
     Registration,
-    /// The roles that `--identity self` needs, and their bindings.
+    /// The roles that the webhook needs, and their bindings: for `--identity self`, and to read namespaces.
     Rbac,
 }
 
@@ -60,19 +60,14 @@ impl ManifestsArguments {
         std::io::stdout().write_all(yaml.as_bytes()).map_err(CommandError::running)
     }
 
-    /// Whether rights are among what is printed.
-    pub fn prints_rights(&self) -> bool {
-        self.identity == Source::SelfManaged && self.only != Some(Part::Registration)
-    }
-
     fn objects(&self, app: &App) -> Result<Vec<Value>, CommandError> {
         // Before a CA is made for it.
         app.check().map_err(CommandError::input)?;
         let target = self.target()?;
-        let mut objects = match self.only {
-            Some(Part::Registration) => Vec::new(),
-            part => self.rights(app, &target, part.is_some())?,
-        };
+        let mut objects = self.rights(app, &target)?;
+        if self.only == Some(Part::Registration) {
+            objects.clear();
+        }
         if self.only != Some(Part::Rbac) {
             let registration = app.registration(&target, &self.ca_bundle(&target)?);
             objects.extend(registration.map_err(CommandError::input)?.objects());
@@ -90,25 +85,28 @@ impl ManifestsArguments {
         }
     }
 
-    /// None but a ring needs any.
-    fn rights(&self, app: &App, target: &Target, wanted: bool) -> Result<Vec<Value>, CommandError> {
-        if self.identity != Source::SelfManaged {
+    /// A ring needs some; and so does an app that reads namespaces, unless it runs on a laptop.
+    fn rights(&self, app: &App, target: &Target) -> Result<Vec<Value>, CommandError> {
+        let keeps_a_ring = self.identity == Source::SelfManaged;
+        if !keeps_a_ring {
             self.cluster.refuse_without_a_ring(&self.identity)?;
+        }
+        let reads_namespaces =
+            app.needs_namespaces() && matches!(self.identity, Source::SelfManaged | Source::Mounted(_));
+        if !keeps_a_ring && !reads_namespaces {
             let flag = self.service_account.is_some().then_some("--service-account");
-            return match flag.or(wanted.then_some("--only rbac")) {
+            return match flag.or((self.only == Some(Part::Rbac)).then_some("--only rbac")) {
                 Some(flag) => Err(only_with_a_ring(flag, &self.identity)),
                 None => Ok(Vec::new()),
             };
         }
-        let settings = self.cluster.settings(app, Some(target))?;
-        let Some(secret) = settings.secret else { return Ok(Vec::new()) };
+        let settings = keeps_a_ring.then(|| self.cluster.settings(app, Some(target))).transpose()?;
+        let ring = settings
+            .as_ref()
+            .and_then(|settings| Some((settings.secret.as_ref()?, &*settings.registrations)));
         let account = self.service_account.as_deref().unwrap_or(app.name());
-        let own = match account.contains('/') {
-            true => None,
-            false => Some(self.cluster.own_namespace(namespaced_name(target).as_ref())?),
-        };
-        let account = NamespacedName::parse_in(account, own.as_deref()).map_err(CommandError::input)?;
-        Ok(rights::objects(app.name(), &account, &secret, &settings.registrations))
+        let account = self.cluster.named(account, namespaced_name(target).as_ref())?;
+        Ok(rights::objects(app.name(), &account, ring, reads_namespaces))
     }
 
     /// Empty where it is not ours to print: what is applied again must not touch what its keeper wrote.

@@ -1,4 +1,4 @@
-//! What `--identity self` may do on a cluster, and nothing else.
+//! What a webhook may do on a cluster, and nothing else.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,30 @@ const API_GROUP: &str = "rbac.authorization.k8s.io";
 /// Where Events about objects without a namespace go.
 const EVENTS_OF_THE_CLUSTER: &str = "default";
 
-/// Roles for one Secret and for the registered configurations by name, bound to `account`.
+/// Roles bound to `account`: for a CA ring, its Secret and the registered configurations by name; and all namespaces,
+/// for an app that reads them.
 pub(super) fn objects(
     app: &str,
     account: &NamespacedName,
-    secret: &NamespacedName,
-    registrations: &[RegistrationName],
+    ring: Option<(&NamespacedName, &[RegistrationName])>,
+    reads_namespaces: bool,
 ) -> Vec<Value> {
-    let beside_the_secret = json!([secret_rights(secret), create_secrets(), events()]);
-    let mut objects = Vec::from(role(app, &secret.namespace, account, &beside_the_secret));
-    if secret.namespace != EVENTS_OF_THE_CLUSTER {
-        objects.extend(role(app, EVENTS_OF_THE_CLUSTER, account, &json!([events()])));
+    let (mut objects, mut rules) = (Vec::new(), Vec::new());
+    if let Some((secret, registrations)) = ring {
+        let beside_the_secret = json!([secret_rights(secret), create_secrets(), events()]);
+        objects.extend(role(app, &secret.namespace, account, &beside_the_secret));
+        if secret.namespace != EVENTS_OF_THE_CLUSTER {
+            objects.extend(role(app, EVENTS_OF_THE_CLUSTER, account, &json!([events()])));
+        }
+        let mut kinds = BTreeMap::<_, Vec<_>>::new();
+        for registration in registrations {
+            kinds.entry(registration.kind).or_default().push(&*registration.name);
+        }
+        rules.extend(kinds.into_iter().filter_map(|(kind, names)| configurations(kind, &names)));
     }
-    let mut kinds = BTreeMap::<_, Vec<_>>::new();
-    for registration in registrations {
-        kinds.entry(registration.kind).or_default().push(&*registration.name);
+    if reads_namespaces {
+        rules.push(namespaces());
     }
-    let rules: Vec<_> = kinds.into_iter().filter_map(|(kind, names)| configurations(kind, &names)).collect();
     if !rules.is_empty() {
         objects.push(json!({
             "apiVersion": format!("{API_GROUP}/v1"),
@@ -83,6 +90,10 @@ fn create_secrets() -> Value {
 
 fn events() -> Value {
     json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]})
+}
+
+fn namespaces() -> Value {
+    json!({"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]})
 }
 
 fn configurations(kind: RegistrationKind, names: &[&str]) -> Option<Value> {

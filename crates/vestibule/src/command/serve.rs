@@ -32,10 +32,11 @@ pub struct ServeArguments {
     #[arg(long, env = "VESTIBULE_DNS", value_delimiter = ',', value_name = "NAME")]
     dns: Vec<String>,
     /// The Service in front of the webhook; its names are added to the certificate.
-    #[arg(long, env = "VESTIBULE_SERVICE", value_name = "NS/NAME")]
+    #[arg(long, env = "VESTIBULE_SERVICE", value_name = "[NS/]NAME")]
     service: Option<String>,
     /// The DNS domain of the cluster, for the Service's long name.
     #[arg(long, env = "VESTIBULE_CLUSTER_DOMAIN", default_value = "cluster.local", value_name = "DOMAIN")]
+    #[arg(requires = "service")]
     cluster_domain: String,
     /// The oldest TLS to accept: 1.2 or 1.3.
     #[arg(long, env = "VESTIBULE_TLS_MIN", default_value = "1.2", value_name = "VERSION", value_parser = tls_version)]
@@ -105,6 +106,7 @@ impl ServeArguments {
     }
 
     fn settings(&self, app: &App) -> Result<Settings, CommandError> {
+        self.mounted.refuse_without_files(&self.identity)?;
         let service = self.service.as_deref().map(|text| self.cluster.service(text)).transpose()?;
         let mut settings = match &self.identity {
             Source::SelfManaged => self.cluster.settings(app, service.as_ref())?,

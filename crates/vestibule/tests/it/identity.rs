@@ -206,7 +206,7 @@ pub(crate) fn detailed(status: &mut Status) {
 fn an_app_says_what_an_identity_must_know_of_it() {
     let service = NamespacedName { namespace: "shop".to_owned(), name: "hook".to_owned() };
     let settings = app().identity_settings(service);
-    assert_eq!(settings.secret.unwrap().to_string(), "shop/demo-ring");
+    assert_eq!(settings.secret.unwrap().to_string(), "shop/hook-ring");
     let registrations: Vec<_> = settings.registrations.iter().map(ToString::to_string).collect();
     assert_eq!(registrations, ["mutating/demo"]);
 }

@@ -40,7 +40,7 @@ fn registrations(settings: &Settings) -> Vec<String> {
 fn what_is_not_named_follows_from_the_app_and_its_service() {
     let settings = settings("serve");
     assert_eq!(settings.service.as_ref().unwrap().to_string(), "shop/hook");
-    assert_eq!(settings.secret.as_ref().unwrap().to_string(), "shop/demo-ring");
+    assert_eq!(settings.secret.as_ref().unwrap().to_string(), "shop/hook-ring");
     assert_eq!(registrations(&settings), ["mutating/demo", "validating/demo"]);
 }
 
@@ -51,8 +51,24 @@ fn a_bare_name_is_in_the_own_namespace() {
     assert_eq!(service.to_string(), "own/hook:8443");
     let settings = own.settings(&app(), Some(&service)).unwrap();
     assert_eq!(settings.secret.unwrap().to_string(), "own/ring");
-    assert_eq!(self::settings("serve -n own").secret.unwrap().to_string(), "own/demo-ring");
+    assert_eq!(self::settings("serve -n own --secret ring").secret.unwrap().to_string(), "own/ring");
+    assert_eq!(own_ring("serve -n own"), "own/demo-ring");
     assert_eq!(self::settings("serve -n own --secret a/b").secret.unwrap().to_string(), "a/b");
+}
+
+/// Of an app without a Service.
+fn own_ring(text: &str) -> String {
+    arguments(text).settings(&app(), None).unwrap().secret.unwrap().to_string()
+}
+
+#[test]
+fn the_ring_is_where_certs_looks_for_it_whatever_the_app_is_called() {
+    let secret = |text| settings(text).secret;
+    let service = NamespacedName { namespace: "shop".to_owned(), name: "hook".to_owned() };
+    let expected = Settings::for_service(service.clone()).secret;
+    assert_eq!(secret("serve"), expected);
+    assert_eq!(secret("serve -n own"), expected);
+    assert_eq!(app().identity_settings(service).secret, expected);
 }
 
 #[test]
