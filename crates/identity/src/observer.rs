@@ -21,7 +21,8 @@ pub enum Happening {
     },
     /// This replica wrote the ring.
     RingWritten {
-        /// `created`, `restored`, `grafted`, `held`, `promoted`, `removed` or `revoked`.
+        /// `created`, `restored`, `grafted`, `held`, `promoted`, `removed`, `revoked`, or `repaired`
+        /// when the ring was whole and something beside it was not.
         change: &'static str,
     },
     /// This replica wrote a `caBundle`.

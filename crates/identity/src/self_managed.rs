@@ -57,9 +57,10 @@ impl SelfManaged {
 
         // Without room for one event more a watch waits; nothing is lost.
         let (news, inbox) = mpsc::channel(64);
-        let (teller, events) = Teller::new(settings.observer.clone());
+        let (teller, events) = Teller::new();
         let registrations = settings.registrations.clone();
-        let shared = Arc::new(Shared::new(State::new(settings, secret.clone()), teller));
+        let observer = settings.observer.clone();
+        let shared = Arc::new(Shared::new(State::new(settings, secret.clone()), teller, observer));
         let keeper = Keeper::new(Arc::clone(&shared), Conversation::new(client.clone()), inbox);
 
         let mut tasks = JoinSet::new();

@@ -1,9 +1,11 @@
 //! The task that keeps the ring, and what it shares with handshakes.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::ArcSwapOption;
+use futures_util::FutureExt;
 use tokio::sync::{mpsc, watch};
 use vestibule_pki::Leaf;
 use vestibule_pki::ring::Moment;
@@ -12,12 +14,17 @@ use super::conversation::Conversation;
 use super::state::{Deed, State};
 use super::telling::Teller;
 use super::watches::News;
-use crate::Status;
+use crate::{Observer, Status};
+
+/// After an error of ours.
+const REST: Duration = Duration::from_secs(1);
 
 /// What the task and handshakes share. The lock is held for microseconds, never over I/O.
 pub(super) struct Shared {
     state: Mutex<State>,
     teller: Mutex<Teller>,
+    /// Called without a lock: it may ask back.
+    observer: Option<Arc<dyn Observer>>,
     presented: ArcSwapOption<Presented>,
     is_ready: watch::Sender<bool>,
 }
@@ -29,10 +36,11 @@ struct Presented {
 }
 
 impl Shared {
-    pub(super) fn new(state: State, teller: Teller) -> Self {
+    pub(super) fn new(state: State, teller: Teller, observer: Option<Arc<dyn Observer>>) -> Self {
         Self {
             state: Mutex::new(state),
             teller: Mutex::new(teller),
+            observer,
             presented: ArcSwapOption::empty(),
             is_ready: watch::Sender::new(false),
         }
@@ -77,10 +85,12 @@ impl Shared {
             self.is_ready.send_if_modified(|is_ready| std::mem::replace(is_ready, ready) != ready);
             (outcome, std::mem::take(&mut state.tales))
         };
-        if !tales.is_empty() {
-            let mut teller = lock(&self.teller);
-            for tale in tales {
-                teller.tell(tale);
+        for tale in tales {
+            let happening = tale.happening.clone();
+            lock(&self.teller).tell(tale);
+            if let (Some(observer), Some(happening)) = (&self.observer, happening) {
+                // The hook of the process tells of it; handshakes and the ring have nothing to do with it.
+                let _ = catch_unwind(AssertUnwindSafe(|| observer.happened(&happening)));
             }
         }
         outcome
@@ -99,8 +109,16 @@ impl Keeper {
         Self { shared, conversation, inbox }
     }
 
-    /// Does one thing after the other, each decided on all that is known by then.
+    /// Works, come what may: a leaf outlasts an error of ours only if somebody goes on.
     pub(super) async fn keep(mut self) {
+        while AssertUnwindSafe(self.work()).catch_unwind().await.is_err() {
+            tokio::time::sleep(REST).await;
+            self.shared.with_state(|state, _, _| state.doubt());
+        }
+    }
+
+    /// Does one thing after the other, each decided on all that is known by then.
+    async fn work(&mut self) {
         loop {
             while let Ok(news) = self.inbox.try_recv() {
                 self.shared.with_state(|state, now, _| state.heard(news, now));

@@ -1,6 +1,8 @@
 //! All that a replica knows, and what it does next. No I/O, no clock: both times come in.
 
 mod answers;
+mod clock;
+mod configurations;
 mod heard;
 mod leaf;
 mod prepare;
@@ -16,7 +18,7 @@ use serde_json::Value;
 use vestibule_pki::Leaf;
 use vestibule_pki::ring::{Action, CaId, Change, Mark, Moment, Observations, Policy, Ring, RingFacts, step};
 
-use super::backoff::{Backoff, chance};
+use super::backoff::{Backoff, Quarrel, chance};
 use super::registration::Ours;
 use super::ring_secret::RingSecret;
 use super::telling::Tale;
@@ -45,8 +47,11 @@ pub(super) struct State {
     seen: Observations,
     /// A watch told of another version than ours.
     is_stale: bool,
+    /// The Secret's `ca.crt` is not the ring's bundle.
+    is_spoilt: bool,
     reading: Backoff,
     writing: Backoff,
+    quarrel: Quarrel,
     /// A change that waits for its random moment.
     planned: Option<(Change, Instant)>,
     /// When the ring was last read, by a clock that nobody sets.
@@ -68,7 +73,8 @@ pub(super) enum Deed {
 
 /// A change of the ring, carried out and not yet written.
 pub(super) struct RingWrite {
-    change: Change,
+    /// [`None`] if the Secret is to hold the same ring again.
+    change: Option<Change>,
     ring: Ring,
     pub(super) object: Vec<u8>,
     pub(super) creates: bool,
@@ -92,8 +98,10 @@ impl State {
             past: Vec::new(),
             issuer: None,
             is_stale: false,
+            is_spoilt: false,
             reading: Backoff::default(),
             writing: Backoff::default(),
+            quarrel: Quarrel::default(),
             planned: None,
             read: None,
             signing: Backoff::default(),
@@ -114,8 +122,22 @@ impl State {
         for (seen, watched) in self.seen.configurations.iter_mut().zip(&self.registrations) {
             seen.denied &= !(watched.writing.allows(at) && watched.reading.allows(at));
         }
-        let actions = step(self.ring.as_ref()?, &self.seen, now, &self.settings.policy);
-        actions.into_iter().find_map(|action| self.attempt(action, now, at))
+        let mut actions = step(self.ring.as_ref()?, &self.seen, now, &self.settings.policy);
+        // Before a bundle is written the ring is read (rule W2), and before a first leaf is signed the configurations are
+        // read after the ring (S2). Where a bundle cannot be written for a while, the two would undo each other for ever.
+        if !self.registrations.iter().all(|watched| watched.may_write(at)) {
+            actions.sort_by_key(|action| !matches!(action, Action::SignLeaf(_)));
+        }
+        let deed = actions.into_iter().find_map(|action| self.attempt(action, now, at));
+        deed.or_else(|| self.mend_secret(now, at))
+    }
+
+    /// After a fault of ours nothing is believed that can be read again.
+    pub(super) fn doubt(&mut self) {
+        self.is_stale = true;
+        self.registrations.iter_mut().for_each(|watched| watched.outdated = true);
+        let text = "an error in this program interrupted the care for certificates: all is read again";
+        self.failed(None, text.to_owned());
     }
 
     fn attempt(&mut self, action: Action, now: Moment, at: Instant) -> Option<Deed> {
@@ -126,7 +148,9 @@ impl State {
                 watched.reading.allows(at).then_some(Deed::ReadConfiguration(position))
             }
             Action::WriteRing(change) => {
-                let ready = self.writing.allows(at) && self.is_time_for(&change, at);
+                let is_repair = matches!(change, Change::Restore { .. });
+                let may_write = self.writing.allows(at) && (!is_repair || self.quarrel.allows(at));
+                let ready = may_write && self.is_time_for(&change, at);
                 if ready { self.prepare_ring(change, now, at) } else { None }
             }
             Action::PublishBundle(position) => {
@@ -181,6 +205,11 @@ impl State {
     fn corrected(&self, now: Moment) -> Moment {
         self.seen.corrected(now, &self.settings.policy)
     }
+}
+
+/// How much life a leaf must have left for a replica to count as ready: a balancer takes its time to notice.
+fn brink(policy: &Policy) -> Duration {
+    Duration::from_secs(10).min(policy.leaf_life / 10)
 }
 
 /// Up to 5 s, and little beside the spans that the policy keeps.

@@ -1,7 +1,6 @@
-//! Telling people what happens: log lines, Events, the observer.
+//! Telling people what happens: log lines, Events.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -9,7 +8,7 @@ use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 use tokio::sync::mpsc;
 
 use super::backoff::fraction;
-use crate::{Happening, Observer};
+use crate::Happening;
 
 /// The same trouble is told again after this long.
 const AGAIN: Duration = Duration::from_secs(30);
@@ -24,30 +23,24 @@ pub(super) struct Tale {
     pub(super) reason: Option<&'static str>,
     pub(super) is_trouble: bool,
     pub(super) text: String,
-    /// For metrics; told every time.
+    /// For the observer, every time.
     pub(super) happening: Option<Happening>,
 }
 
 /// Tells. Trouble at most once in half a minute for each cause.
 pub(super) struct Teller {
-    observer: Option<Arc<dyn Observer>>,
     events: mpsc::Sender<(Event, ObjectReference)>,
     told: HashMap<(Option<&'static str>, String), Instant>,
 }
 
 impl Teller {
-    pub(super) fn new(
-        observer: Option<Arc<dyn Observer>>,
-    ) -> (Self, mpsc::Receiver<(Event, ObjectReference)>) {
+    pub(super) fn new() -> (Self, mpsc::Receiver<(Event, ObjectReference)>) {
         let (events, queue) = mpsc::channel(WAITING);
-        (Self { observer, events, told: HashMap::new() }, queue)
+        (Self { events, told: HashMap::new() }, queue)
     }
 
     pub(super) fn tell(&mut self, tale: Tale) {
-        let Tale { about, reason, is_trouble, text, happening } = tale;
-        if let (Some(observer), Some(happening)) = (&self.observer, &happening) {
-            observer.happened(happening);
-        }
+        let Tale { about, reason, is_trouble, text, .. } = tale;
         if is_trouble && !self.is_news(reason, &about) {
             return;
         }

@@ -26,6 +26,8 @@ pub(super) struct Watched {
     pub(super) quarrel: Quarrel,
     /// A write met a newer version: look before all else.
     pub(super) outdated: bool,
+    /// The version that refused our last write.
+    refused: Option<String>,
 }
 
 /// How a sight came about: whether events before it may have been missed hangs on that.
@@ -53,6 +55,7 @@ impl Watched {
             writing: Backoff::default(),
             quarrel: Quarrel::default(),
             outdated: false,
+            refused: None,
         }
     }
 
@@ -109,6 +112,15 @@ impl Watched {
     pub(super) fn has_held(&self, mark: Mark) -> bool {
         let uid = self.sight.as_ref().map(|sight| &sight.uid);
         self.held.as_ref().is_some_and(|(held_by, held)| uid == Some(held_by) && *held == mark)
+    }
+
+    /// A write was refused. Entries that moved under a patch fail its tests, and that looks the same: only what refuses one
+    /// version twice means it.
+    pub(super) fn refuses_again(&mut self) -> bool {
+        let version = self.sight.as_ref().map(|sight| sight.version.clone());
+        let again = self.refused == version;
+        self.refused = version;
+        again
     }
 
     /// When its mark last changed: when this replica first saw it, or earlier if the object says so.

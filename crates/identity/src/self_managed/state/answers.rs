@@ -1,23 +1,20 @@
-//! What the API server's answers change.
+//! What answers about the ring's Secret change.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use kube::api::DynamicObject;
-use vestibule_pki::ring::{Blocked, Change, Moment, Reading, Ring, RingFacts};
+use vestibule_pki::Bundle;
+use vestibule_pki::ring::{Change, Moment, Reading, Ring, RingFacts};
 
 use super::prepare::mark;
 use super::{RingWrite, State};
 use crate::Happening;
 use crate::self_managed::conversation::{Answer, Trouble, TroubleKind};
 use crate::self_managed::ring_secret::{Fields, RingSecret};
-use crate::self_managed::watched::By;
 
 /// Rings that are remembered by their certificates.
 const PAST: usize = 8;
-/// Clocks this close are the same: an answer takes time, and its date has whole seconds.
-const SAME_SECOND: u64 = 2;
 
 impl State {
     pub(in crate::self_managed) fn ring_answered(&mut self, answer: Answer, now: Moment, at: Instant) {
@@ -56,10 +53,12 @@ impl State {
         let Some(ring) = self.ring.clone() else { return };
         self.seen.ring_read(&ring, now, &self.settings.policy);
         let continues = ring.facts().is_some() && ring.facts() == self.seen.memory.as_ref();
+        if continues {
+            self.remember();
+        }
         if !is_same {
-            if continues {
-                self.remember();
-            } else if self.seen.memory.is_some() && !matches!(ring, RingFacts::Newer(_)) {
+            self.is_spoilt = self.stored.as_ref().is_some_and(|ring| is_spoilt(ring, fields));
+            if !continues && self.seen.memory.is_some() && !matches!(ring, RingFacts::Newer(_)) {
                 let text =
                     format!("the ring in Secret {} does not continue what is known of it", self.secret_name);
                 self.discontinued(text);
@@ -125,7 +124,7 @@ impl State {
         let name = self.secret_name.clone();
         match self.dated(answer, now) {
             Ok(object) => match RingSecret::read(&object) {
-                Some((secret, _)) => self.ring_written(write, secret, now),
+                Some((secret, _)) => self.ring_written(write, secret, now, at),
                 None => self.is_stale = true,
             },
             Err(trouble) => {
@@ -148,143 +147,40 @@ impl State {
         }
     }
 
-    fn ring_written(&mut self, write: RingWrite, secret: RingSecret, now: Moment) {
+    fn ring_written(&mut self, write: RingWrite, secret: RingSecret, now: Moment, at: Instant) {
         let RingWrite { change, ring, .. } = write;
         let facts = ring.facts().clone();
-        if matches!(change, Change::Restore { .. }) {
+        if matches!(change, Some(Change::Restore { .. })) {
             self.seen.restored = Some(self.corrected(now));
         }
+        if matches!(change, Some(Change::Restore { .. }) | None) {
+            self.quarrel.repaired(at);
+        }
         self.seen.ring_written(&facts, now, &self.settings.policy);
-        (self.secret, self.is_stale, self.planned) = (secret, false, None);
+        (self.secret, self.is_stale, self.is_spoilt, self.planned) = (secret, false, false, None);
         (self.ring, self.stored) = (Some(RingFacts::Known(facts.clone())), Some(Arc::new(ring)));
         self.writing.clear();
         self.remember();
         self.know_bundle(now);
         let (word, reason) = match &change {
-            Change::Create { .. } => ("created", None),
-            Change::Restore { .. } => ("restored", Some("RingRepaired")),
-            Change::Graft { .. } => ("grafted", Some("RingRepaired")),
-            Change::Hold(_) => ("held", None),
-            Change::Promote => ("promoted", Some("RingPromoted")),
-            Change::Remove(_) => ("removed", None),
-            Change::Revoke => ("revoked", Some("RingRevoked")),
+            None => ("repaired", Some("RingRepaired")),
+            Some(Change::Create { .. }) => ("created", None),
+            Some(Change::Restore { .. }) => ("restored", Some("RingRepaired")),
+            Some(Change::Graft { .. }) => ("grafted", Some("RingRepaired")),
+            Some(Change::Hold(_)) => ("held", None),
+            Some(Change::Promote) => ("promoted", Some("RingPromoted")),
+            Some(Change::Remove(_)) => ("removed", None),
+            Some(Change::Revoke) => ("revoked", Some("RingRevoked")),
         };
         let text =
             format!("the ring in Secret {} is at generation {}: {word}", self.secret_name, facts.generation);
         self.tell(reason, text, Some(Happening::RingWritten { change: word }));
     }
-
-    pub(in crate::self_managed) fn configuration_answered(
-        &mut self,
-        position: usize,
-        answer: Answer,
-        now: Moment,
-        at: Instant,
-    ) {
-        let outcome = self.dated(answer, now);
-        let outcome = outcome.and_then(|object| parse(&object));
-        let Some(watched) = self.registrations.get_mut(position) else { return };
-        match outcome {
-            Ok(object) => {
-                watched.reading.clear();
-                self.take(position, &object, By::Read, now);
-            }
-            Err(trouble) if trouble.kind == TroubleKind::NotFound => {
-                watched.take_absence(None);
-                self.see(position, now);
-            }
-            Err(trouble) => {
-                let reason = if trouble.kind == TroubleKind::Forbidden {
-                    watched.reading.refused(at);
-                    if let Some(seen) = self.seen.configurations.get_mut(position) {
-                        seen.denied = true;
-                    }
-                    Some("RegistrationDenied")
-                } else {
-                    watched.reading.failed(at);
-                    None
-                };
-                let text = format!("{} cannot be read: {}", watched.name, trouble.text);
-                self.failed_at(position, reason, text);
-            }
-        }
-    }
-
-    pub(in crate::self_managed) fn patch_answered(
-        &mut self,
-        (position, is_repair): (usize, bool),
-        answer: Answer,
-        now: Moment,
-        at: Instant,
-    ) {
-        let outcome = self.dated(answer, now);
-        let outcome = outcome.and_then(|object| parse(&object));
-        let Some(watched) = self.registrations.get_mut(position) else { return };
-        match outcome {
-            Ok(object) => {
-                watched.writing.clear();
-                let repaired_from = if is_repair {
-                    watched.quarrel.repaired(at);
-                    let other = watched.sight.as_ref().and_then(|sight| sight.other_manager.clone());
-                    Some(other.unwrap_or_else(|| "an unknown manager".to_owned()))
-                } else {
-                    None
-                };
-                self.take(position, &object, By::Write, now);
-                self.published(position, repaired_from);
-            }
-            Err(trouble) => {
-                watched.outdated = true;
-                match trouble.kind {
-                    TroubleKind::Conflict => return watched.writing.outrun(at),
-                    TroubleKind::NotFound => return,
-                    TroubleKind::Unreachable => watched.writing.failed(at),
-                    TroubleKind::Forbidden | TroubleKind::Refused => {
-                        watched.writing.refused(at);
-                        if let Some(seen) = self.seen.configurations.get_mut(position) {
-                            seen.denied = true;
-                        }
-                    }
-                }
-                let text = format!("the caBundle of {} cannot be written: {}", watched.name, trouble.text);
-                let reason = (trouble.kind != TroubleKind::Unreachable).then_some("RegistrationDenied");
-                self.failed_at(position, reason, text);
-            }
-        }
-    }
-
-    /// Rule C1: the clock is the API server's.
-    fn dated(&mut self, answer: Answer, now: Moment) -> Result<Vec<u8>, Trouble> {
-        if let Some(date) = answer.date {
-            let offset = i64::try_from(date.0).unwrap_or(i64::MAX).saturating_sub_unsigned(now.0);
-            if offset.abs_diff(self.seen.offset) > SAME_SECOND {
-                self.seen.offset = offset;
-                self.nothing_is_to_come(now);
-                if offset.unsigned_abs() > self.settings.policy.skew.as_secs() {
-                    self.report(Blocked::Clock);
-                }
-            }
-        }
-        answer.outcome
-    }
-
-    /// Where a clock was set back, what was seen lies in the future: it counts from now on.
-    fn nothing_is_to_come(&mut self, now: Moment) {
-        let now = self.corrected(now);
-        for seen in &mut self.seen.configurations {
-            seen.bundle.values_mut().chain([&mut seen.read]).chain(&mut seen.changed).for_each(|moment| {
-                *moment = now.min(*moment);
-            });
-        }
-        if let Some(leaf) = &mut self.seen.leaf
-            && leaf.not_after > now.plus(self.settings.policy.leaf_life)
-        {
-            (leaf.renew, leaf.not_after) = (now, now.plus(self.settings.policy.leaf_life / 2));
-        }
-        self.seen.confirmed = self.seen.confirmed.map(|confirmed| confirmed.min(now));
-    }
 }
 
-fn parse(object: &[u8]) -> Result<DynamicObject, Trouble> {
-    serde_json::from_slice(object).map_err(|_| Trouble::unreadable())
+/// Whether whoever reads `ca.crt` trusts others than the ring does. How it is written is no matter: replicas of two
+/// versions may differ in that, and would write it in turn for ever.
+fn is_spoilt(ring: &Ring, fields: &Fields) -> bool {
+    let bytes = fields.get("ca.crt").map_or(&[] as &[u8], |bytes| bytes);
+    !Bundle::read(bytes).certificates.into_keys().eq(ring.facts().trusted())
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use vestibule_pki::Leaf;
 use vestibule_pki::ring::{Action, LeafFacts, Moment, step};
 
-use super::State;
+use super::{State, brink};
 use crate::Happening;
 use crate::self_managed::backoff::fraction;
 use crate::self_managed::state::standing::system_time;
@@ -70,8 +70,9 @@ impl State {
     pub(in crate::self_managed) fn overdue_in(&self, now: Moment) -> Duration {
         let now = self.corrected(now);
         self.seen.leaf.as_ref().map_or(Duration::ZERO, |leaf| {
-            let late = leaf.renew.plus((self.settings.policy.leaf_life / 10).max(Duration::from_secs(1)));
-            late.min(leaf.not_after).since(now)
+            let policy = &self.settings.policy;
+            let late = leaf.renew.plus((policy.leaf_life / 10).max(Duration::from_secs(1)));
+            late.min(leaf.not_after.minus(brink(policy))).since(now)
         })
     }
 }

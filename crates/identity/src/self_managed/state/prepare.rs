@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Instant;
 
-use vestibule_pki::ring::{Change, Facts, KeySource, Mark, Moment, Ring, RingError, carry_out};
+use vestibule_pki::ring::{Change, Facts, KeySource, Mark, Moment, Ring, RingError, RingFacts, carry_out};
 
 use super::{Deed, RingWrite, State};
 use crate::Settings;
@@ -30,10 +30,7 @@ impl State {
         let ring =
             base.and_then(|base| carry_out(&change, base, &mut self.keys(), now, &self.settings.policy));
         match ring {
-            Ok(ring) => {
-                let (object, creates) = (self.secret.with(&ring), self.secret.version().is_none());
-                Some(Deed::WriteRing(Box::new(RingWrite { change, ring, object, creates })))
-            }
+            Ok(ring) => Some(self.write(Some(change), ring)),
             Err(error) => {
                 self.writing.failed(at);
                 self.is_stale = true;
@@ -41,6 +38,22 @@ impl State {
                 None
             }
         }
+    }
+
+    /// The ring is whole, and its Secret is not: people and other tools read `ca.crt`.
+    pub(super) fn mend_secret(&mut self, now: Moment, at: Instant) -> Option<Deed> {
+        let may_write = self.is_spoilt && self.writing.allows(at) && self.quarrel.allows(at);
+        let Some(RingFacts::Known(facts)) = &self.ring else { return None };
+        if !may_write || self.secret.is_immutable() || self.seen.memory.as_ref() != Some(facts) {
+            return None;
+        }
+        let ring = copy(self.stored.as_deref()?, self.corrected(now)).ok()?;
+        Some(self.write(None, ring))
+    }
+
+    fn write(&self, change: Option<Change>, ring: Ring) -> Deed {
+        let (object, creates) = (self.secret.with(&ring), self.secret.version().is_none());
+        Deed::WriteRing(Box::new(RingWrite { change, ring, object, creates }))
     }
 
     pub(super) fn prepare_bundle(&mut self, position: usize, at: Instant) -> Option<Deed> {

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use vestibule_pki::ring::{Action, AuthorityState, Blocked, Facts, Moment, RingFacts, step};
 
-use super::State;
 use super::prepare::mark;
+use super::{State, brink};
 use crate::{AuthorityStatus, RegistrationStatus, Role, Status};
 
 impl State {
@@ -40,11 +40,19 @@ impl State {
         }
     }
 
-    /// Once there was a leaf, only the want of an unexpired one counts (rule E1).
+    /// Once there was a leaf, only the want of an unexpired one counts (rule E1), a moment before it comes to that.
     pub(in crate::self_managed) fn waiting_for(&self, now: Moment) -> Option<String> {
         let now = self.corrected(now);
-        if self.seen.has_leaf(now) {
-            return None;
+        if let Some(leaf) = &self.seen.leaf {
+            let lasts = leaf.not_after >= now.plus(brink(&self.settings.policy));
+            let read = self.seen.confirmed.map_or(0, |confirmed| now.since(confirmed).as_secs());
+            let text = || {
+                format!(
+                    "the certificate to be renewed (Secret {} was last read {read} s ago)",
+                    self.secret_name
+                )
+            };
+            return (!lasts).then(text);
         }
         let Some(facts) = self.ring.as_ref().and_then(RingFacts::facts) else {
             return Some(format!("the ring Secret {}", self.secret_name));

@@ -1,8 +1,9 @@
 //! First starts and restarts.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use vestibule_identity::Identity;
+use vestibule_identity::{Happening, Identity, Observer, SelfManaged};
 use vestibule_testenv as testenv;
 
 use super::fixture::{Fixture, assert_accepted, count, within};
@@ -52,4 +53,21 @@ async fn five_that_start_at_once_end_with_one_ring() {
         assert_accepted(replica, &bundles[1], &fixture.namespace);
         assert_eq!(replica.status().generation, Some(1));
     }
+}
+
+#[tokio::test]
+async fn an_observer_that_panics_does_not_end_the_work() {
+    struct Clumsy;
+    impl Observer for Clumsy {
+        fn happened(&self, _: &Happening) {
+            panic!("no ground under the feet");
+        }
+    }
+    let Some(env) = testenv::shared_or_skip().await else { return };
+    let fixture = Fixture::new(&env).await;
+    let mut settings = fixture.settings();
+    settings.observer = Some(Arc::new(Clumsy));
+    let replica = SelfManaged::start(fixture.admin.clone(), settings).unwrap();
+    within(15, &replica).await;
+    assert_accepted(&replica, &fixture.bundles().await[1], &fixture.namespace);
 }

@@ -1,0 +1,42 @@
+//! The clock.
+
+use vestibule_pki::ring::{Blocked, Moment};
+
+use super::State;
+use crate::self_managed::conversation::{Answer, Trouble};
+
+/// Clocks this close are the same: an answer takes time, and its date has whole seconds.
+const SAME_SECOND: u64 = 2;
+
+impl State {
+    /// Rule C1: the clock is the API server's.
+    pub(super) fn dated(&mut self, answer: Answer, now: Moment) -> Result<Vec<u8>, Trouble> {
+        if let Some(date) = answer.date {
+            let offset = i64::try_from(date.0).unwrap_or(i64::MAX).saturating_sub_unsigned(now.0);
+            if offset.abs_diff(self.seen.offset) > SAME_SECOND {
+                self.seen.offset = offset;
+                self.nothing_is_to_come(now);
+                if offset.unsigned_abs() > self.settings.policy.skew.as_secs() {
+                    self.report(Blocked::Clock);
+                }
+            }
+        }
+        answer.outcome
+    }
+
+    /// Where a clock was set back, what was seen lies in the future: it counts from now on.
+    fn nothing_is_to_come(&mut self, now: Moment) {
+        let now = self.corrected(now);
+        for seen in &mut self.seen.configurations {
+            seen.bundle.values_mut().chain([&mut seen.read]).chain(&mut seen.changed).for_each(|moment| {
+                *moment = now.min(*moment);
+            });
+        }
+        if let Some(leaf) = &mut self.seen.leaf
+            && leaf.not_after > now.plus(self.settings.policy.leaf_life)
+        {
+            (leaf.renew, leaf.not_after) = (now, now.plus(self.settings.policy.leaf_life / 2));
+        }
+        self.seen.confirmed = self.seen.confirmed.map(|confirmed| confirmed.min(now));
+    }
+}

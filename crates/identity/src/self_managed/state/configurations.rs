@@ -1,0 +1,103 @@
+//! What answers about configurations change.
+
+use std::time::Instant;
+
+use kube::api::DynamicObject;
+use vestibule_pki::ring::Moment;
+
+use super::State;
+use crate::self_managed::conversation::{Answer, Trouble, TroubleKind};
+use crate::self_managed::watched::By;
+
+impl State {
+    pub(in crate::self_managed) fn configuration_answered(
+        &mut self,
+        position: usize,
+        answer: Answer,
+        now: Moment,
+        at: Instant,
+    ) {
+        let outcome = self.dated(answer, now);
+        let outcome = outcome.and_then(|object| parse(&object));
+        let Some(watched) = self.registrations.get_mut(position) else { return };
+        match outcome {
+            Ok(object) => {
+                watched.reading.clear();
+                self.take(position, &object, By::Read, now);
+            }
+            Err(trouble) if trouble.kind == TroubleKind::NotFound => {
+                watched.take_absence(None);
+                self.see(position, now);
+            }
+            Err(trouble) => {
+                let reason = if trouble.kind == TroubleKind::Forbidden {
+                    watched.reading.refused(at);
+                    // What it holds is not known any more; as soon as it may be read again, it is.
+                    watched.outdated = true;
+                    self.seen.configuration_missed(position);
+                    self.deny(position);
+                    Some("RegistrationDenied")
+                } else {
+                    watched.reading.failed(at);
+                    None
+                };
+                let Some(watched) = self.registrations.get(position) else { return };
+                let text = format!("{} cannot be read: {}", watched.name, trouble.text);
+                self.failed_at(position, reason, text);
+            }
+        }
+    }
+
+    pub(in crate::self_managed) fn patch_answered(
+        &mut self,
+        (position, is_repair): (usize, bool),
+        answer: Answer,
+        now: Moment,
+        at: Instant,
+    ) {
+        let outcome = self.dated(answer, now);
+        let outcome = outcome.and_then(|object| parse(&object));
+        let Some(watched) = self.registrations.get_mut(position) else { return };
+        match outcome {
+            Ok(object) => {
+                watched.writing.clear();
+                let repaired_from = if is_repair {
+                    watched.quarrel.repaired(at);
+                    let other = watched.sight.as_ref().and_then(|sight| sight.other_manager.clone());
+                    Some(other.unwrap_or_else(|| "an unknown manager".to_owned()))
+                } else {
+                    None
+                };
+                self.take(position, &object, By::Write, now);
+                self.published(position, repaired_from);
+            }
+            Err(trouble) => {
+                watched.outdated = true;
+                match trouble.kind {
+                    TroubleKind::Conflict => return watched.writing.outrun(at),
+                    TroubleKind::NotFound => return,
+                    TroubleKind::Unreachable => watched.writing.failed(at),
+                    TroubleKind::Refused if !watched.refuses_again() => return watched.writing.outrun(at),
+                    TroubleKind::Forbidden | TroubleKind::Refused => {
+                        watched.writing.refused(at);
+                        self.deny(position);
+                    }
+                }
+                let Some(watched) = self.registrations.get(position) else { return };
+                let text = format!("the caBundle of {} cannot be written: {}", watched.name, trouble.text);
+                let reason = (trouble.kind != TroubleKind::Unreachable).then_some("RegistrationDenied");
+                self.failed_at(position, reason, text);
+            }
+        }
+    }
+
+    fn deny(&mut self, position: usize) {
+        if let Some(seen) = self.seen.configurations.get_mut(position) {
+            seen.denied = true;
+        }
+    }
+}
+
+fn parse(object: &[u8]) -> Result<DynamicObject, Trouble> {
+    serde_json::from_slice(object).map_err(|_| Trouble::unreadable())
+}
