@@ -1,4 +1,4 @@
-//! `certs`: the same as in the binary of an author's own webhook.
+//! `certs`: certificates for webhooks, and the CA ring of every webhook that keeps one.
 
 use std::process::ExitCode;
 

@@ -1,11 +1,13 @@
 //! `vestibule certs new` and `certs check`.
 
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
+use tokio::net::TcpSocket;
 
 use crate::fixture::{Folder, TARGET};
 
@@ -93,9 +95,35 @@ fn bad_input_is_2_and_nobody_there_is_3() {
         "127.0.0.1:1 --ca ca.crt --dns a_b!",
         "127.0.0.1:1 --ca ca.crt",
         "127.0.0.1:1 --ca ca.crt --dns a --timeout soon",
+        "127.0.0.1:1 --ca ca.crt --dns a --timeout 0s",
     ] {
         assert_eq!(folder.run(&format!("certs check {arguments}")).code(), 2, "{arguments}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_never_answers_is_not_waited_for() {
+    let folder = Folder::with(&[("ca.crt", "")]);
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let check = |address: SocketAddr| {
+        folder.run(&format!("certs check {address} --ca ca.crt --dns a.b.svc --timeout 1s"))
+    };
+    let done = check(silent.local_addr().unwrap());
+    assert_eq!(done.code(), 1, "{}{}", done.out, done.err);
+    assert!(done.out.contains("took the connection and then said nothing"), "{}", done.out);
+    assert!(done.out.contains("net/http: TLS handshake timeout"), "{}", done.out);
+
+    // A full queue takes no further connection: the first packet is lost, as behind a firewall.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let full = socket.listen(1).unwrap();
+    let address = full.local_addr().unwrap();
+    let wait = Duration::from_millis(200);
+    let _waiting: Vec<_> =
+        std::iter::from_fn(|| TcpStream::connect_timeout(&address, wait).ok()).take(64).collect();
+    let done = check(address);
+    assert_eq!(done.code(), 3, "{}{}", done.out, done.err);
+    assert!(done.err.contains("i/o timeout"), "{}", done.err);
 }
 
 #[test]
@@ -109,6 +137,10 @@ fn new_says_what_it_needs_and_overwrites_nothing() {
         ("--dns a.b --out certs -o patch", "--registration"),
         ("--dns a_b! --out certs", "neither an IP address nor a DNS name"),
         ("--dns a.b --out certs --days 0", "--days"),
+        ("--service demo/Bad_Name --out certs", "`Bad_Name` cannot be an object's name"),
+        ("--dns a.b --out certs -o secret --secret a/b/c", "a/b/c"),
+        ("--dns a.b --out certs --secret a/b", "-o secret"),
+        ("--dns a.b --out certs --registration mutating/x", "-o patch"),
     ] {
         let done = folder.run(&format!("certs new {arguments}"));
         assert_eq!(done.code(), 2, "{arguments}");

@@ -1,13 +1,19 @@
 //! `vestibule certs` on a real API server, as an ordinary user.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::Secret;
-use kube::Api;
 use kube::api::PostParams;
+use kube::{Api, Client};
 use serde_json::{Value, json};
+use vestibule::Options;
+use vestibule::identity::{NamespacedName, SelfManaged, Settings};
+use vestibule_injector::Namespaces;
 use vestibule_testenv::shared_or_skip;
 
 use crate::fixture::{Done, Folder, TARGET};
@@ -88,7 +94,78 @@ async fn the_ring_of_a_replica_is_shown_and_asked_to_rotate() {
     assert!(done.out.contains("a rotation was asked for, and has not come yet"), "{}", done.out);
     let done = run(&folder, &format!("rotate --service {namespace}/hooks --yes --wait --timeout 1s"), &admin);
     assert_eq!(done.code(), 1);
-    assert!(done.err.contains("the request stands"), "{}", done.err);
+    assert!(done.err.contains("The request stands"), "{}", done.err);
+}
+
+/// In this process, for no flag asks for lives as short as these; the binary has to see each change done.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_leaf_is_shown_and_a_rotation_and_a_revocation_are_waited_for() {
+    let Some(env) = shared_or_skip().await else { return };
+    let namespace = env.namespace(&[]).await.unwrap().name().to_owned();
+    let (client, admin) = (env.admin().unwrap(), env.kubeconfig());
+    let name = format!("{namespace}-hooks");
+    register(&client, &name, &namespace).await;
+    let mut settings =
+        Settings::for_service(NamespacedName { namespace: namespace.clone(), name: "hooks".to_owned() });
+    settings.registrations = vec![format!("mutating/{name}").parse().unwrap()];
+    (settings.policy.hold, settings.policy.hold_cold) = (Duration::from_secs(2), Duration::from_secs(2));
+    (settings.policy.recheck, settings.policy.switch_wait) = (Duration::from_secs(1), Duration::from_secs(1));
+    let identity = SelfManaged::start(client, settings).unwrap();
+    let rules = vestibule_injector::compile([("rules.yaml", TARGET)]).unwrap();
+    let app = vestibule_injector::app(rules, Namespaces::unknown()).unwrap();
+    let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let bound = app.bind(Options::new(listen, Arc::clone(&identity) as _)).await.unwrap();
+    let address = bound.address();
+    tokio::spawn(bound.serve());
+    tokio::time::timeout(Duration::from_secs(30), identity.ready()).await.expect("ready within 30 s");
+
+    let folder = Folder::with(&[]);
+    let certs = |arguments: &str| run(&folder, &format!("{arguments} --service {namespace}/hooks"), &admin);
+    let show = certs(&format!("show --address {address}"));
+    assert_eq!(show.code(), 0, "{}{}", show.out, show.err);
+    for part in [
+        format!("ring {namespace}/hooks-ring  generation 1, "),
+        format!("mutating/{name}  in sync, generation 1, "),
+        format!("leaf at {address}  accepted\n  hooks.{namespace}.svc, "),
+    ] {
+        assert!(show.out.contains(&part), "{part} is not in {}", show.out);
+    }
+    let json: Value =
+        serde_json::from_str(&certs(&format!("show --address {address} -o json")).stdout()).unwrap();
+    assert_eq!(json["leaf"]["refusals"], json!([]));
+
+    // Nobody listens: what is known is shown all the same.
+    let gone = certs("show --address 127.0.0.1:1");
+    assert_eq!((gone.code(), gone.out.contains("in sync")), (3, true), "{}{}", gone.out, gone.err);
+    assert!(gone.err.contains("connection refused"), "{}", gone.err);
+    assert_eq!(certs("show --address 127.0.0.1").code(), 2);
+
+    let rotated = certs("rotate --yes --wait --timeout 1m");
+    assert_eq!(rotated.code(), 0, "{}", rotated.err);
+    assert!(rotated.err.contains("done: another CA signs now"), "{}", rotated.err);
+    let revoked = certs("revoke --yes --wait --timeout 1m");
+    assert_eq!(revoked.code(), 0, "{}", revoked.err);
+    assert!(revoked.err.contains("done: none of the former CAs is trusted any more"), "{}", revoked.err);
+    let after: Value = serde_json::from_str(&certs("show -o json").out).unwrap();
+    let ids = |shown: &Value| -> Vec<String> {
+        let authorities = shown["ring"]["authorities"].as_array().unwrap();
+        authorities.iter().map(|ca| ca["id"].to_string()).collect()
+    };
+    assert!(ids(&json).iter().all(|id| !ids(&after).contains(id)), "{json}{after}");
+}
+
+/// A configuration that never calls.
+async fn register(client: &Client, name: &str, namespace: &str) {
+    let configuration = json!({ "metadata": { "name": name }, "webhooks": [{
+        "name": "hooks.example.com",
+        "clientConfig": { "service": { "namespace": namespace, "name": "hooks" } },
+        "objectSelector": { "matchLabels": { "never": "matches" } },
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    }]});
+    let configurations: Api<MutatingWebhookConfiguration> = Api::all(client.clone());
+    let configuration = serde_json::from_value(configuration).unwrap();
+    configurations.create(&PostParams::default(), &configuration).await.unwrap();
 }
 
 #[tokio::test]
@@ -112,4 +189,7 @@ async fn who_lacks_a_right_is_told_which() {
     assert_eq!(done.code(), 3, "{}", done.err);
     let done = run(&folder, "show --secret demo/ring", Path::new("missing"));
     assert_eq!(done.code(), 2, "{}", done.err);
+    let done = run(&folder, "show --secret demo/Not_a_name", &nowhere);
+    assert_eq!(done.code(), 2, "{}", done.err);
+    assert!(done.err.contains("`Not_a_name` cannot be an object's name"), "{}", done.err);
 }

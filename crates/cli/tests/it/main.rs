@@ -3,6 +3,7 @@
 
 mod certs;
 mod certs_cluster;
+mod certs_flags;
 mod fixture;
 mod identity_self;
 mod manifests;

@@ -13,6 +13,7 @@ use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use vestibule_identity::NamespacedName;
 
 use super::CommandError;
 
@@ -49,6 +50,28 @@ impl CertsArguments {
     }
 }
 
+/// `NS/NAME`, or a `NAME` in the namespace given. What no object can be called is refused before anybody is asked for it.
+fn object_name(text: &str, namespace: Option<&str>) -> Result<NamespacedName, CommandError> {
+    let name = NamespacedName::parse_in(text, namespace).map_err(CommandError::input)?;
+    for part in [&name.namespace, &name.name] {
+        if !is_subdomain(part) {
+            return Err(CommandError::input(format_args!(
+                "`{part}` cannot be an object's name: lower-case letters, digits, `-` and `.` make one"
+            )));
+        }
+    }
+    Ok(name)
+}
+
+/// RFC 1123, as Kubernetes has it for most names.
+fn is_subdomain(text: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let is_label = |label: &str| {
+        !label.is_empty() && !label.starts_with('-') && !label.ends_with('-') && label.bytes().all(inner)
+    };
+    text.len() <= 253 && text.split('.').all(is_label)
+}
+
 /// Nobody answers: exit code 3.
 fn unreachable(why: impl fmt::Display) -> CommandError {
     CommandError { message: why.to_string(), code: 3 }
@@ -59,5 +82,22 @@ fn print(data: &str) -> Result<(), CommandError> {
     match std::io::stdout().write_all(data.as_bytes()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(CommandError::running(error)),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::object_name;
+
+    #[test]
+    fn a_name_is_one_that_an_object_can_have() {
+        let named = |text| object_name(text, Some("demo")).map(|name| name.to_string());
+        assert_eq!(named("hooks").ok().as_deref(), Some("demo/hooks"));
+        assert_eq!(named("web/my-hooks.v1").ok().as_deref(), Some("web/my-hooks.v1"));
+        for text in ["In valid", "Hooks", "a_b", "-a", "a-", "a..b", "", "/a", "a/", "a/b/c", "hooks:443"] {
+            assert!(named(text).is_err(), "{text}");
+        }
+        assert!(object_name("hooks", None).is_err());
+        assert!(object_name(&"a".repeat(254), Some("demo")).is_err());
     }
 }

@@ -41,18 +41,26 @@ pub(super) struct Arguments {
 
 impl Arguments {
     pub(super) fn run(&self) -> Result<ExitCode, CommandError> {
+        if self.timeout.is_zero() {
+            return Err(CommandError::input("--timeout 0s leaves no time to connect: write `10s`"));
+        }
         let bundle = std::fs::read(&self.ca).map_err(|error| {
             CommandError::input(format_args!("cannot read {}: {error}", self.ca.display()))
         })?;
         let mut probe = Probe::new(&self.address, &self.dns, &String::from_utf8_lossy(&bundle));
         probe.timeout = self.timeout;
         let now = SystemTime::now();
-        let probed = probe.run(now).map_err(|error| match error {
-            ProbeError::Unreachable { .. } => unreachable(error),
-            other => CommandError::input(other),
-        })?;
+        let probed = probe.run(now).map_err(not_probed)?;
         print(&report(&probe, &probed, now, Paint::for_stdout()))?;
         Ok(if probed.refusals.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    }
+}
+
+/// Of a server that cannot be asked.
+pub(super) fn not_probed(error: ProbeError) -> CommandError {
+    match error {
+        ProbeError::Unreachable { .. } => unreachable(error),
+        other => CommandError::input(other),
     }
 }
 

@@ -12,8 +12,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 use vestibule_identity::{NamespacedName, Pair, PairError, RegistrationKind, RegistrationName};
 
-use super::print;
 use super::time::date;
+use super::{object_name, print};
 use crate::command::{CommandError, say};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -73,38 +73,63 @@ enum Output {
     Patch,
 }
 
+/// What goes to stdout.
+enum Printed<'a> {
+    Secret(ObjectMeta),
+    Patch(&'a RegistrationName),
+}
+
 impl Arguments {
     pub(super) fn run(&self) -> Result<ExitCode, CommandError> {
-        if self.output == Some(Output::Patch) && self.out.is_none() {
-            return Err(CommandError::input(
-                "a patch alone would lose the key: say where certificate and key go, --out DIR",
-            ));
-        }
         let service = self.service.as_deref().map(|name| self.namespaced(name)).transpose()?;
         let names = self.names(service.as_ref());
-        let data = match self.output {
-            // Before anything is made.
-            Some(Output::Patch) if self.registration.is_none() => {
-                return Err(CommandError::input("say what the patch is for: --registration mutating/NAME"));
-            }
-            other => other,
-        };
+        // Before anything is made.
+        let printed = self.printed(service.as_ref())?;
         let pair = Pair::new(&names, SystemTime::now(), DAY * self.days).map_err(CommandError::input)?;
         if let Some(folder) = &self.out {
             pair.write(folder, self.force).map_err(refused)?;
             tell_of_files(folder, &names, &pair);
         }
-        match (data, &self.registration) {
-            (Some(Output::Secret), _) => self.print_secret(&pair, service.as_ref(), &names)?,
-            (Some(Output::Patch), Some(registration)) => print_patch(&pair, registration, self.hooks)?,
-            _ => self.tell_what_next(&names),
+        match printed {
+            Some(Printed::Secret(metadata)) => print_secret(&pair, metadata, &names)?,
+            Some(Printed::Patch(registration)) => print_patch(&pair, registration, self.hooks)?,
+            None => self.tell_what_next(&names),
         }
         Ok(ExitCode::SUCCESS)
     }
 
+    fn printed(&self, service: Option<&NamespacedName>) -> Result<Option<Printed<'_>>, CommandError> {
+        let strays = [
+            ("--secret", self.secret.is_some(), Output::Secret, "-o secret"),
+            ("--registration", self.registration.is_some(), Output::Patch, "-o patch"),
+        ];
+        if let Some((flag, .., output)) =
+            strays.into_iter().find(|(_, given, output, _)| *given && self.output != Some(*output))
+        {
+            return Err(CommandError::input(format_args!("{flag} is for `{output}`")));
+        }
+        match (self.output, &self.registration) {
+            (None, _) => Ok(None),
+            (Some(Output::Secret), _) => self.secret_metadata(service).map(Printed::Secret).map(Some),
+            (Some(Output::Patch), _) if self.out.is_none() => Err(CommandError::input(
+                "a patch alone would lose the key: say where certificate and key go, --out DIR",
+            )),
+            (Some(Output::Patch), None) => {
+                Err(CommandError::input("say what the patch is for: --registration mutating/NAME"))
+            }
+            (Some(Output::Patch), Some(registration)) => Ok(Some(Printed::Patch(registration))),
+        }
+    }
+
     fn namespaced(&self, name: &str) -> Result<NamespacedName, CommandError> {
-        NamespacedName::parse_in(name, self.namespace.as_deref())
-            .map_err(|error| CommandError::input(format_args!("{error}, or give --namespace")))
+        // As `serve` has it, a Service may come with its port.
+        let name = name.split_once(':').map_or(name, |(name, _)| name);
+        match (name.contains('/'), &self.namespace) {
+            (false, None) => Err(CommandError::input(format_args!(
+                "where is the Service {name}? Write NAMESPACE/{name}, or give --namespace"
+            ))),
+            (_, namespace) => object_name(name, namespace.as_deref()),
+        }
     }
 
     fn names(&self, service: Option<&NamespacedName>) -> Vec<String> {
@@ -116,47 +141,56 @@ impl Arguments {
         service.chain(self.dns.iter().cloned()).collect()
     }
 
-    fn print_secret(
-        &self,
-        pair: &Pair,
-        service: Option<&NamespacedName>,
-        names: &[String],
-    ) -> Result<(), CommandError> {
-        let beside =
-            service.map_or_else(|| "webhook-tls".to_owned(), |service| format!("{}-tls", service.name));
-        let given = self.secret.as_deref().unwrap_or(&beside);
-        let namespace = self.namespace.as_deref().or(service.map(|service| service.namespace.as_str()));
-        let (namespace, name) = match (NamespacedName::parse_in(given, namespace), namespace) {
-            (Ok(secret), _) => (Some(secret.namespace), secret.name),
-            (Err(_), None) if !given.contains('/') => (None, given.to_owned()),
-            (Err(error), _) => return Err(CommandError::input(error)),
+    fn secret_metadata(&self, service: Option<&NamespacedName>) -> Result<ObjectMeta, CommandError> {
+        let namespace = service.map(|service| service.namespace.as_str());
+        let (name, namespace) = match (&self.secret, service) {
+            (Some(secret), _) => (secret.clone(), self.namespace.as_deref().or(namespace)),
+            (None, Some(service)) => (format!("{}-tls", service.name), namespace),
+            (None, None) => ("webhook-tls".to_owned(), self.namespace.as_deref()),
         };
-        let field = |name: &str, text: &str| (name.to_owned(), ByteString(text.as_bytes().to_vec()));
-        let secret = Secret {
-            metadata: ObjectMeta { name: Some(name), namespace, ..ObjectMeta::default() },
-            type_: Some("kubernetes.io/tls".to_owned()),
-            data: Some(BTreeMap::from([
-                field("tls.crt", pair.chain()),
-                field("tls.key", pair.key()),
-                field("ca.crt", pair.ca_bundle()),
-            ])),
-            ..Secret::default()
-        };
-        let yaml = serde_saphyr::to_string(&secret).map_err(CommandError::running)?;
-        say(format_args!("a certificate for {}, valid until {}", names.join(", "), date(pair.not_after())));
-        print(&yaml)
+        // Without one, whoever applies it says the namespace.
+        let is_placed = namespace.is_some() || name.contains('/');
+        let secret = object_name(&name, namespace.or(Some("default")))?;
+        let namespace = is_placed.then_some(secret.namespace);
+        Ok(ObjectMeta { name: Some(secret.name), namespace, ..ObjectMeta::default() })
     }
 
     fn tell_what_next(&self, names: &[String]) {
         let Some(folder) = &self.out else { return };
-        let folder = folder.display();
-        let name = names.first().map_or("NAME", String::as_str);
+        let (folder, name) = (quoted(folder), names.first().map_or("NAME", String::as_str));
         say(format_args!(
-            "next: start the server with them (vestibule serve --identity mounted:{folder} --mounted-certificate \
-             server.crt --mounted-key server.key), and register {folder}/ca.crt as caBundle (-o patch);\nthen: vestibule \
-             certs check HOST:PORT --ca {folder}/ca.crt --dns {name}"
+            "next: vestibule serve --rules PATH --identity mounted:{folder} --mounted-certificate server.crt --mounted-key \
+             server.key\nand:  vestibule certs check HOST:PORT --ca {folder}/ca.crt --dns {name}\nThe CA goes into every \
+             `caBundle`, as `base64 -w0 {folder}/ca.crt` prints it; `-o patch` does it in one step."
         ));
     }
+}
+
+/// A path as a shell reads it back.
+fn quoted(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    let plain = |character: char| character.is_ascii_alphanumeric() || "_-./:=,@%+".contains(character);
+    if path.chars().all(plain) {
+        return path.into_owned();
+    }
+    format!("'{}'", path.replace('\'', r"'\''"))
+}
+
+fn print_secret(pair: &Pair, metadata: ObjectMeta, names: &[String]) -> Result<(), CommandError> {
+    let field = |name: &str, text: &str| (name.to_owned(), ByteString(text.as_bytes().to_vec()));
+    let secret = Secret {
+        metadata,
+        type_: Some("kubernetes.io/tls".to_owned()),
+        data: Some(BTreeMap::from([
+            field("tls.crt", pair.chain()),
+            field("tls.key", pair.key()),
+            field("ca.crt", pair.ca_bundle()),
+        ])),
+        ..Secret::default()
+    };
+    let yaml = serde_saphyr::to_string(&secret).map_err(CommandError::running)?;
+    say(format_args!("a certificate for {}, valid until {}", names.join(", "), date(pair.not_after())));
+    print(&yaml)
 }
 
 fn tell_of_files(folder: &Path, names: &[String], pair: &Pair) {

@@ -4,20 +4,21 @@ mod json;
 mod table;
 
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use clap::{Args, ValueEnum};
-use vestibule_identity::{InspectReport, Inspection, Probe, Probed, RegistrationName};
+use vestibule_identity::{InspectReport, Inspection, NamespacedName, Probe, Probed, RegistrationName};
 
-use super::cluster::{RingArguments, failed};
+use super::check::not_probed;
+use super::cluster::RingArguments;
 use super::paint::Paint;
-use super::{print, unreachable};
+use super::print;
 use crate::command::CommandError;
 
 /// Shows the CA ring of a webhook, and the bundle of each configuration beside it: which CAs, until when, what differs.
 ///
-/// Exit code: 0 all in sync, 1 something differs, 2 bad input or a missing right, 3 cluster not reachable. Keys are
-/// never shown. Needs the right to get the Secret and the configurations; to list them where they are not named.
+/// Exit code: 0 all in sync, 1 something differs, 2 bad input or a missing right, 3 cluster or server not reachable. Keys
+/// are never shown. Needs the right to get the Secret and the configurations; to list them where they are not named.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
   vestibule certs show --service demo/hooks
@@ -51,17 +52,22 @@ impl Arguments {
         let mut inspection = Inspection::new(place.secret.clone());
         inspection.service = place.service.clone();
         inspection.registrations = self.registration.clone();
-        let report = inspection.run(place.client, now).await.map_err(failed)?;
-        let leaf = match (&self.address, &place.service) {
-            (Some(address), Some(service)) => {
-                let name = format!("{}.{}.svc", service.name, service.namespace);
-                Some(ask(address, &name, &report, now).await?)
-            }
+        let report = inspection.run(place.client.clone(), now).await.map_err(|error| place.failed(error))?;
+        let asked = match (&self.address, &place.service) {
+            (Some(address), Some(service)) => Some(ask(address, service, &report, now).await),
             _ => None,
         };
+        let leaf = asked.as_ref().and_then(|asked| asked.as_ref().ok());
         match self.output {
-            Output::Text => print(&table::write(&report, leaf.as_ref(), now, Paint::for_stdout()))?,
-            Output::Json => print(&json::write(&report, leaf.as_ref()))?,
+            Output::Text => print(&table::write(&report, leaf, now, Paint::for_stdout()))?,
+            Output::Json => print(&json::write(&report, leaf))?,
+        }
+        // What is known was shown.
+        let leaf = asked.transpose()?;
+        if report.registrations.is_empty() && !report.notes.is_empty() {
+            return Err(CommandError::input(
+                "no configuration could be looked at: grant what the notes say, or name one with --registration",
+            ));
         }
         let accepted = leaf.is_none_or(|leaf| leaf.refusals.is_empty());
         Ok(if report.is_in_sync() && accepted { ExitCode::SUCCESS } else { ExitCode::from(1) })
@@ -70,12 +76,12 @@ impl Arguments {
 
 async fn ask(
     address: &str,
-    name: &str,
+    service: &NamespacedName,
     report: &InspectReport,
     now: SystemTime,
 ) -> Result<Probed, CommandError> {
-    let mut probe = Probe::new(address, name, &report.bundle);
-    probe.timeout = Duration::from_secs(10);
+    let name = format!("{}.{}.svc", service.name, service.namespace);
+    let probe = Probe::new(address, &name, &report.bundle);
     let probed = tokio::task::spawn_blocking(move || probe.run(now)).await.map_err(CommandError::running)?;
-    probed.map_err(unreachable)
+    probed.map_err(not_probed)
 }

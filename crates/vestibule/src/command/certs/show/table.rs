@@ -16,6 +16,11 @@ pub(super) fn write(report: &InspectReport, leaf: Option<&Probed>, now: SystemTi
     for registration in &report.registrations {
         page.registration(registration);
     }
+    if report.registrations.is_empty() && report.ring.report().is_some() {
+        page.line(format_args!(
+            "no configuration bears the mark of this ring: name those it is for with --registration"
+        ));
+    }
     if let Some(leaf) = leaf {
         page.leaf(leaf);
     }
@@ -36,16 +41,24 @@ impl Page {
         let secret = &report.secret;
         let bad = match &report.ring {
             RingState::Known(_) | RingState::Newer(Some(_)) => None,
-            RingState::Absent => Some("there is none (no Secret, or an empty one)".to_owned()),
-            RingState::Unreadable(reason) => Some(format!("cannot be used: {reason}")),
-            RingState::Newer(None) => {
-                Some("written by a newer version that this one does not understand".to_owned())
-            }
-            other => Some(format!("{other:?}")),
+            RingState::Absent => Some((
+                "there is none (no Secret, or an empty one)".to_owned(),
+                "no replica has made it yet, or it is another one: --secret and --namespace name it",
+            )),
+            RingState::Unreadable(reason) => Some((
+                format!("cannot be used: {reason}"),
+                "a replica makes it anew and says so in its log; if the Secret is not a ring's, name another with --secret",
+            )),
+            RingState::Newer(None) => Some((
+                "written by a newer version that this one does not understand".to_owned(),
+                "look at it with that version",
+            )),
+            other => Some((format!("{other:?}"), "look at it with a newer version")),
         };
-        if let Some(bad) = bad {
-            let bad = self.paint.bad(bad);
-            self.line(format_args!("ring {secret}  {bad}"));
+        if let Some((bad, advice)) = bad {
+            let (heading, bad) = (self.paint.heading(format_args!("ring {secret}")), self.paint.bad(bad));
+            self.line(format_args!("{heading}  {bad}"));
+            self.line(format_args!("  what to do: {advice}"));
             return;
         }
         let Some(ring) = report.ring.report() else { return };
@@ -130,6 +143,7 @@ impl Page {
         }
         for refusal in &probed.refusals {
             self.line(format_args!("  ! {}", refusal.message));
+            self.line(format_args!("    what to do: {}", refusal.advice));
         }
     }
 

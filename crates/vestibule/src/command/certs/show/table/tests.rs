@@ -104,6 +104,15 @@ fn what_is_no_ring_says_why() {
     assert!(!report.is_in_sync());
     assert_eq!(
         shown(&report),
-        "ring demo/hooks-ring  cannot be used: the ring's field `ring.json` is missing\n"
+        "\
+ring demo/hooks-ring  cannot be used: the ring's field `ring.json` is missing
+  what to do: a replica makes it anew and says so in its log; if the Secret is not a ring's, name another with --secret
+"
     );
+}
+
+#[test]
+fn a_ring_that_no_configuration_bears_says_so() {
+    let shown = shown(&report(RingState::Known(ring()), Vec::new()));
+    assert!(shown.contains("no configuration bears the mark of this ring"), "{shown}");
 }
