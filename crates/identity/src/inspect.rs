@@ -10,18 +10,16 @@ use std::time::{Duration, SystemTime};
 
 use k8s_openapi::api::core::v1::Secret;
 use vestibule_pki::describe;
-use vestibule_pki::ring::{AuthorityFacts, AuthorityState, Facts, Moment, Reading, Request, Ring};
+use vestibule_pki::ring::{AuthorityFacts, AuthorityState, Facts, Moment, Reading, Ring};
 use zeroize::Zeroizing;
 
 pub(crate) use cluster::Cluster;
 pub use cluster::InspectError;
 pub use report::{AuthorityReport, EntryReport, InspectReport, RegistrationReport, RingReport, RingState};
 
+use crate::request::requests;
 use crate::time::unix_time;
 use crate::{NamespacedName, RegistrationName, Role};
-
-pub(crate) const ROTATE: &str = "vestibule.dev/rotate";
-pub(crate) const REVOKE: &str = "vestibule.dev/revoke";
 
 /// What to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,11 +67,7 @@ impl Inspection {
 
 /// The ring in a Secret. Its keys are erased with it.
 pub(crate) fn read(mut secret: Secret, now: SystemTime) -> Reading {
-    let asked = |key: &str| {
-        let annotations = secret.metadata.annotations.as_ref();
-        Request::digest(annotations.and_then(|annotations| annotations.get(key)).map(String::as_str))
-    };
-    let requests = (asked(ROTATE), asked(REVOKE));
+    let requests = requests(&secret.metadata);
     let data = secret.data.take().unwrap_or_default();
     let data: BTreeMap<_, _> =
         data.into_iter().map(|(field, bytes)| (field, Zeroizing::new(bytes.0))).collect();

@@ -28,6 +28,7 @@
 //! # }
 //! ```
 
+mod causes;
 mod cluster;
 mod error;
 mod folder;
@@ -42,6 +43,7 @@ pub mod own_namespace;
 mod pair;
 #[cfg(feature = "probe")]
 mod probe;
+mod registration;
 mod request;
 #[cfg(feature = "rustls")]
 mod resolver;

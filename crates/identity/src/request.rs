@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
-use vestibule_pki::ring::{CaId, Reading};
+use vestibule_pki::ring::{CaId, Reading, Request};
 
 use crate::NamespacedName;
-use crate::inspect::{Cluster, InspectError, REVOKE, ROTATE, read};
+use crate::inspect::{Cluster, InspectError, read};
 
 /// How often to try when others write the Secret at the same time.
 const ATTEMPTS: usize = 5;
@@ -65,10 +66,11 @@ impl Wish {
         Err(InspectError::Contended(secret.clone()))
     }
 
+    /// Another value of it than last time asks.
     fn annotation(self) -> &'static str {
         match self {
-            Self::Rotate => ROTATE,
-            Self::Revoke => REVOKE,
+            Self::Rotate => "vestibule.dev/rotate",
+            Self::Revoke => "vestibule.dev/revoke",
         }
     }
 
@@ -114,6 +116,16 @@ impl Requested {
             Wish::Revoke => facts.trusted().is_disjoint(&self.trusted),
         }
     }
+}
+
+/// What the annotations of a ring's Secret ask for, as [`Ring::read`](vestibule_pki::ring::Ring::read) takes it: a
+/// rotation, a revocation.
+pub(crate) fn requests(secret: &ObjectMeta) -> (u64, u64) {
+    let asked = |wish: Wish| {
+        let value = secret.annotations.as_ref().and_then(|annotations| annotations.get(wish.annotation()));
+        Request::digest(value.map(String::as_str))
+    };
+    (asked(Wish::Rotate), asked(Wish::Revoke))
 }
 
 /// Another value each time; people see when it was asked.

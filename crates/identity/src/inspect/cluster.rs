@@ -3,15 +3,14 @@
 use std::fmt;
 
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams};
+use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Api, Client, Error};
 use serde_json::Value;
 use vestibule_pki::ring::Lineage;
 
+use crate::causes::with_causes;
+use crate::registration::LINEAGE;
 use crate::{NamespacedName, RegistrationKind, RegistrationName};
-
-pub(crate) const GENERATION: &str = "vestibule.dev/ca-generation";
-pub(crate) const LINEAGE: &str = "vestibule.dev/ca-lineage";
 
 const KINDS: [RegistrationKind; 4] = [
     RegistrationKind::Mutating,
@@ -126,15 +125,7 @@ impl Cluster {
     }
 
     fn registrations(&self, kind: RegistrationKind) -> (ApiResource, Api<DynamicObject>) {
-        let (group, kind) = match kind {
-            RegistrationKind::Mutating => ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
-            RegistrationKind::Validating => {
-                ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration")
-            }
-            RegistrationKind::CustomResource => ("apiextensions.k8s.io", "CustomResourceDefinition"),
-            RegistrationKind::ApiService => ("apiregistration.k8s.io", "APIService"),
-        };
-        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind));
+        let resource = kind.resource();
         let api = Api::all_with(self.0.clone(), &resource);
         (resource, api)
     }
@@ -159,20 +150,6 @@ fn failed(action: impl fmt::Display, right: String) -> impl FnOnce(Error) -> Ins
         Error::SerdeError(_) => {
             InspectError::Refused { action, answer: "the API server's answer cannot be read".to_owned() }
         }
-        other => InspectError::Unreachable { action, reason: chain(&other) },
+        other => InspectError::Unreachable { action, reason: with_causes(&other) },
     }
-}
-
-/// The last cause says most.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let further = error.to_string();
-        if !text.contains(&further) {
-            text = format!("{text}: {further}");
-        }
-        cause = error.source();
-    }
-    text
 }

@@ -2,17 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::ByteString;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::api::DynamicObject;
 use serde_json::Value;
 use vestibule_pki::Bundle;
 use vestibule_pki::ring::{CaId, Facts};
 
-use super::cluster::{GENERATION, LINEAGE};
 use super::lineage;
 use super::report::{EntryReport, RegistrationReport};
-use crate::{NamespacedName, RegistrationKind, RegistrationName};
+use crate::registration::{GENERATION, LINEAGE, Place};
+use crate::{NamespacedName, RegistrationName};
 
 pub(super) fn report(
     registration: RegistrationName,
@@ -30,9 +29,10 @@ pub(super) fn report(
             differences,
         };
     };
-    let entries: Vec<_> = places(registration.kind, &object.data)
-        .into_iter()
-        .filter_map(|(name, config)| Entry::read(name, config))
+    let places = registration.kind.places(&object.data);
+    let entries: Vec<_> = places
+        .iter()
+        .filter_map(Entry::read)
         .filter(|entry| service.is_none_or(|service| entry.target == service.to_string()))
         .collect();
     let annotation = |key| object.metadata.annotations.as_ref()?.get(key).map(String::as_str);
@@ -77,16 +77,13 @@ struct Entry {
 }
 
 impl Entry {
-    fn read(name: String, config: &Value) -> Option<Self> {
-        let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
-        let target = match config.get("service") {
-            Some(service) => format!("{}/{}", text(service, "namespace")?, text(service, "name")?),
-            None => text(config, "url")?,
+    fn read(place: &Place<'_>) -> Option<Self> {
+        let target = match place.service() {
+            Some((namespace, name)) => format!("{namespace}/{name}"),
+            None => place.url()?.to_owned(),
         };
-        let bytes =
-            config.get("caBundle").cloned().and_then(|text| serde_json::from_value::<ByteString>(text).ok());
-        let bundle = Bundle::read(&bytes.map(|bytes| bytes.0).unwrap_or_default());
-        Some(Self { name, target, bundle })
+        let name = place.name.as_ref().map_or(place.pointer.as_str(), |(_, name)| name).to_owned();
+        Some(Self { name, target, bundle: Bundle::read(&place.bundle()) })
     }
 
     fn differences(&self, trusted: &BTreeSet<CaId>) -> Vec<String> {
@@ -107,22 +104,6 @@ impl Entry {
     fn report(self) -> EntryReport {
         let authorities = self.bundle.certificates.keys().map(ToString::to_string).collect();
         EntryReport { name: self.name, target: self.target, authorities }
-    }
-}
-
-/// Where a `caBundle` may be, with a name.
-fn places(kind: RegistrationKind, object: &Value) -> Vec<(String, &Value)> {
-    let one = |pointer: &str| object.pointer(pointer).map(|config| (pointer.to_owned(), config));
-    match kind {
-        RegistrationKind::Mutating | RegistrationKind::Validating => {
-            let hooks = object.get("webhooks").and_then(Value::as_array).into_iter().flatten();
-            let entry = |hook: &'_ Value| hook.get("name").and_then(Value::as_str).unwrap_or("?").to_owned();
-            hooks.filter_map(|hook| Some((entry(hook), hook.get("clientConfig")?))).collect()
-        }
-        RegistrationKind::CustomResource => {
-            one("/spec/conversion/webhook/clientConfig").into_iter().collect()
-        }
-        RegistrationKind::ApiService => one("/spec").into_iter().collect(),
     }
 }
 

@@ -4,7 +4,8 @@ use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 use vestibule_pki::ring::Mark;
 
-use super::registration::{GENERATION, LINEAGE, Sight};
+use super::registration::Sight;
+use crate::registration::{GENERATION, LINEAGE};
 
 /// A JSON Patch that brings the bundle and the mark into the configuration exactly as it was seen: it fails with 409 on
 /// any other version. It owns nothing but `caBundle` and two annotations, so that the next apply of whoever owns the

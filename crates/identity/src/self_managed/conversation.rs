@@ -9,6 +9,8 @@ use kube::client::Body;
 use serde_json::Value;
 use vestibule_pki::ring::Moment;
 
+use crate::causes::with_causes;
+
 /// The name that our writes carry in `managedFields`.
 pub(super) const FIELD_MANAGER: &str = "vestibule";
 const JSON: &str = "application/json";
@@ -96,11 +98,11 @@ impl Conversation {
         let body = body.map_or_else(Body::empty, |(_, bytes)| Body::from(bytes));
         let request = request.body(body).map_err(|error| error.to_string())?;
         let begun = Instant::now();
-        let response = self.client.send(request).await.map_err(|error| chain(&error))?;
+        let response = self.client.send(request).await.map_err(|error| with_causes(&error))?;
         let date = response.headers().get(header::DATE).filter(|_| begun.elapsed() < PROMPT);
         let date = date.and_then(|date| moment(date.as_bytes()));
         let status = response.status();
-        let body = response.into_body().collect().await.map_err(|error| chain(&error))?;
+        let body = response.into_body().collect().await.map_err(|error| with_causes(&error))?;
         let body = body.to_bytes();
         let outcome =
             if status.is_success() { Ok(body.to_vec()) } else { Err(Trouble::answered(status, &body)) };
@@ -147,15 +149,6 @@ impl Trouble {
 
 fn written(path: &str) -> String {
     format!("{path}?fieldManager={FIELD_MANAGER}")
-}
-
-/// An error with everything that it comes from; the client's own words end too early.
-fn chain(error: &dyn std::error::Error) -> String {
-    let sources = std::iter::successors(error.source(), |error| error.source());
-    sources.fold(error.to_string(), |text, source| {
-        let source = source.to_string();
-        if text.contains(&source) { text } else { format!("{text}: {source}") }
-    })
 }
 
 /// The `Date` header (RFC 9110 5.6.7).

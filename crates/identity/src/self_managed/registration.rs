@@ -2,21 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::ByteString;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta, Time};
 use kube::api::DynamicObject;
 use rustls_pki_types::CertificateDer;
-use serde_json::{Value, json};
+use serde_json::Value;
 use vestibule_pki::Bundle;
 use vestibule_pki::ring::{CaId, Lineage, Mark, Moment};
 
 use super::conversation::FIELD_MANAGER;
-use crate::{NamespacedName, RegistrationKind, RegistrationName, Settings};
-
-/// The ring's generation that the bundle is of.
-pub(super) const GENERATION: &str = "vestibule.dev/ca-generation";
-/// The ring's family.
-pub(super) const LINEAGE: &str = "vestibule.dev/ca-lineage";
+use crate::registration::{GENERATION, LINEAGE, Place};
+use crate::{NamespacedName, RegistrationKind, Settings};
 
 /// Which entries are ours: those of our Service, or of a URL to one of our names. Others are never touched.
 pub(super) struct Ours {
@@ -77,55 +72,34 @@ impl Ours {
     }
 
     fn entries(&self, kind: RegistrationKind, object: &Value) -> Vec<Entry> {
-        match kind {
-            RegistrationKind::Mutating | RegistrationKind::Validating => {
-                let webhooks = object.get("webhooks").and_then(Value::as_array).into_iter().flatten();
-                let entries = webhooks.enumerate().filter_map(|(index, webhook)| {
-                    let (name, config) = (webhook.get("name")?, webhook.get("clientConfig")?);
-                    let place = format!("/webhooks/{index}");
-                    let key = format!("k:{}", json!({ "name": name }));
-                    let fields = ["f:webhooks", &key, "f:clientConfig"];
-                    let mut entry = self.entry(format!("{place}/clientConfig"), config, &fields)?;
-                    entry.signs.insert(0, (format!("{place}/name"), name.clone()));
-                    Some(entry)
-                });
-                entries.collect()
-            }
-            RegistrationKind::CustomResource => {
-                let fields = ["f:spec", "f:conversion", "f:webhook", "f:clientConfig"];
-                self.only_entry(object, "/spec/conversion/webhook/clientConfig", &fields)
-            }
-            RegistrationKind::ApiService => self.only_entry(object, "/spec", &["f:spec"]),
-        }
+        kind.places(object).iter().filter_map(|place| self.entry(place)).collect()
     }
 
-    fn only_entry(&self, object: &Value, place: &str, fields: &[&str]) -> Vec<Entry> {
-        let config = object.pointer(place);
-        config.and_then(|config| self.entry(place.to_owned(), config, fields)).into_iter().collect()
+    fn entry(&self, place: &Place<'_>) -> Option<Entry> {
+        let sign = self.sign(place)?;
+        let name = place.name.as_ref().map(|(pointer, name)| (pointer.clone(), Value::from(*name)));
+        let bytes = place.bundle();
+        Some(Entry {
+            place: place.pointer.clone(),
+            signs: name.into_iter().chain([sign]).collect(),
+            fields: place.fields(),
+            bundle: Bundle::read(&bytes),
+            bytes,
+        })
     }
 
-    fn entry(&self, place: String, config: &Value, fields: &[&str]) -> Option<Entry> {
-        let sign = self.sign(&place, config)?;
-        let bytes =
-            config.get("caBundle").cloned().and_then(|text| serde_json::from_value::<ByteString>(text).ok());
-        let bytes = bytes.map(|bytes| bytes.0).unwrap_or_default();
-        let bundle = Bundle::read(&bytes);
-        let fields = fields.iter().chain(&["f:caBundle"]).map(|field| (*field).to_owned()).collect();
-        Some(Entry { place, signs: vec![sign], fields, bytes, bundle })
-    }
-
-    fn sign(&self, place: &str, config: &Value) -> Option<(String, Value)> {
-        if let Some(service) = config.get("service") {
-            let text = |key| service.get(key).and_then(Value::as_str);
+    fn sign(&self, place: &Place<'_>) -> Option<(String, Value)> {
+        let pointer = &place.pointer;
+        if let Some(service) = place.service() {
             let ours = self.service.as_ref()?;
-            let same = text("name") == Some(&ours.name) && text("namespace") == Some(&ours.namespace);
-            return same.then(|| (format!("{place}/service/name"), Value::from(ours.name.as_str())));
+            let same = service == (&ours.namespace, &ours.name);
+            return same.then(|| (format!("{pointer}/service/name"), Value::from(service.1)));
         }
-        let url = config.get("url")?;
-        let uri: http::Uri = url.as_str()?.parse().ok()?;
+        let url = place.url()?;
+        let uri: http::Uri = url.parse().ok()?;
         let host = uri.host()?.trim_matches(['[', ']']);
         let same = self.names.iter().any(|name| name.eq_ignore_ascii_case(host));
-        same.then(|| (format!("{place}/url"), url.clone()))
+        same.then(|| (format!("{pointer}/url"), Value::from(url)))
     }
 }
 
@@ -150,17 +124,6 @@ impl Sight {
     pub(super) fn certificates(&self) -> impl Iterator<Item = CertificateDer<'static>> {
         self.entries.iter().flat_map(|entry| entry.bundle.certificates.values().cloned())
     }
-}
-
-/// Where the object is.
-pub(super) fn path(registration: &RegistrationName) -> String {
-    let group = match registration.kind {
-        RegistrationKind::Mutating => "admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
-        RegistrationKind::Validating => "admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
-        RegistrationKind::CustomResource => "apiextensions.k8s.io/v1/customresourcedefinitions",
-        RegistrationKind::ApiService => "apiregistration.k8s.io/v1/apiservices",
-    };
-    format!("/apis/{group}/{}", registration.name)
 }
 
 fn mark(metadata: &ObjectMeta) -> Option<Mark> {

@@ -4,15 +4,11 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use vestibule_pki::ring::{Request, Ring};
-use zeroize::Zeroizing;
+use vestibule_pki::ring::Ring;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::NamespacedName;
-
-/// An annotation whose value, when it is another than last time, asks for a rotation.
-pub(super) const ROTATE: &str = "vestibule.dev/rotate";
-/// The same for the case that keys were stolen.
-pub(super) const REVOKE: &str = "vestibule.dev/revoke";
+use crate::request::requests;
 
 /// The Secret without the ring: what a write must keep. No `Debug`: others may keep secrets there.
 pub(super) struct RingSecret {
@@ -53,7 +49,9 @@ impl RingSecret {
         let mut object = self.object.clone();
         let fields = ring.encode().into_iter().map(|(field, bytes)| (field, ByteString(bytes.to_vec())));
         object.data.get_or_insert_default().extend(fields);
-        serde_json::to_vec(&object).unwrap_or_default()
+        let written = serde_json::to_vec(&object).unwrap_or_default();
+        object.data.iter_mut().flatten().for_each(|(_, bytes)| bytes.0.zeroize());
+        written
     }
 
     pub(super) fn version(&self) -> Option<&str> {
@@ -70,12 +68,7 @@ impl RingSecret {
 
     /// What is asked for: rotation, revocation.
     pub(super) fn requests(&self) -> (u64, u64) {
-        let annotations = self.object.metadata.annotations.as_ref();
-        let asked = |key| {
-            let value = annotations.and_then(|annotations| annotations.get(key));
-            Request::digest(value.map(String::as_str))
-        };
-        (asked(ROTATE), asked(REVOKE))
+        requests(&self.object.metadata)
     }
 }
 
@@ -107,7 +100,7 @@ mod tests {
             "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls", "immutable": false,
             "metadata": {
                 "name": "ring", "namespace": "demo", "resourceVersion": "7", "uid": "u",
-                "labels": { "a": "b" }, "annotations": { "c": "d", ROTATE: "now" },
+                "labels": { "a": "b" }, "annotations": { "c": "d", "vestibule.dev/rotate": "now" },
                 "managedFields": [{ "manager": "m" }], "ownerReferences": [],
             },
             "data": { "tls.crt": "", "tls.key": "", "note": "aGk=", "ca-0123.key": "aGk=", "cross-1.crt": "", "ca.crt": "" },
@@ -130,7 +123,7 @@ mod tests {
     #[test]
     fn requests_differ_when_their_values_do() {
         let asked = |value: &str| {
-            let object = json!({ "metadata": { "annotations": { ROTATE: value } } });
+            let object = json!({ "metadata": { "annotations": { "vestibule.dev/rotate": value } } });
             RingSecret::read(object.to_string().as_bytes()).unwrap().0.requests()
         };
         assert_eq!(asked("a"), asked("a"));

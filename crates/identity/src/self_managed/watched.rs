@@ -6,7 +6,7 @@ use kube::api::DynamicObject;
 use vestibule_pki::ring::{Mark, Moment};
 
 use super::backoff::{Backoff, Quarrel};
-use super::registration::{self, Ours, Sight};
+use super::registration::{Ours, Sight};
 use crate::RegistrationName;
 
 /// A registered configuration.
@@ -43,7 +43,7 @@ pub(super) enum By {
 
 impl Watched {
     pub(super) fn new(name: RegistrationName) -> Self {
-        let path = registration::path(&name);
+        let path = name.path();
         Self {
             name,
             path,

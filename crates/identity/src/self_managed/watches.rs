@@ -2,13 +2,13 @@
 
 use futures_util::StreamExt;
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::{ApiResource, DynamicObject, GroupVersionKind, PartialObjectMeta};
+use kube::api::{DynamicObject, PartialObjectMeta};
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client, ResourceExt};
 use tokio::sync::mpsc;
 
-use crate::{NamespacedName, RegistrationKind, RegistrationName};
+use crate::{NamespacedName, RegistrationName};
 
 /// What a watch tells.
 pub(super) enum News {
@@ -63,7 +63,7 @@ pub(super) async fn watch_configuration(
     (position, name): (usize, RegistrationName),
     inbox: mpsc::Sender<News>,
 ) {
-    let api = Api::<DynamicObject>::all_with(client, &resource(name.kind));
+    let api = Api::<DynamicObject>::all_with(client, &name.kind.resource());
     let mut events = std::pin::pin!(watcher::watcher(api, only(&name.name)).default_backoff());
     let mut listed = Change::Gone(None);
     while let Some(event) = events.next().await {
@@ -89,22 +89,4 @@ pub(super) async fn watch_configuration(
 
 fn only(name: &str) -> watcher::Config {
     watcher::Config::default().fields(&format!("metadata.name={name}"))
-}
-
-fn resource(kind: RegistrationKind) -> ApiResource {
-    let (group, kind, plural) = match kind {
-        RegistrationKind::Mutating => {
-            ("admissionregistration.k8s.io", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations")
-        }
-        RegistrationKind::Validating => (
-            "admissionregistration.k8s.io",
-            "ValidatingWebhookConfiguration",
-            "validatingwebhookconfigurations",
-        ),
-        RegistrationKind::CustomResource => {
-            ("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions")
-        }
-        RegistrationKind::ApiService => ("apiregistration.k8s.io", "APIService", "apiservices"),
-    };
-    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, "v1", kind), plural)
 }

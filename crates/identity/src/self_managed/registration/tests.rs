@@ -1,3 +1,4 @@
+use k8s_openapi::ByteString;
 use serde_json::json;
 
 use super::*;

@@ -5,8 +5,8 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use vestibule_pki::ring::Blocked;
 
 use super::State;
+use crate::Happening;
 use crate::self_managed::telling::Tale;
-use crate::{Happening, RegistrationKind};
 
 impl State {
     /// News about the ring.
@@ -110,17 +110,10 @@ impl State {
 
     pub(super) fn reference(&self, position: usize) -> ObjectReference {
         let Some(watched) = self.registrations.get(position) else { return ObjectReference::default() };
-        let (group, kind) = match watched.name.kind {
-            RegistrationKind::Mutating => ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"),
-            RegistrationKind::Validating => {
-                ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration")
-            }
-            RegistrationKind::CustomResource => ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
-            RegistrationKind::ApiService => ("apiregistration.k8s.io/v1", "APIService"),
-        };
+        let resource = watched.name.kind.resource();
         ObjectReference {
-            api_version: Some(group.to_owned()),
-            kind: Some(kind.to_owned()),
+            api_version: Some(resource.api_version),
+            kind: Some(resource.kind),
             name: Some(watched.name.name.clone()),
             uid: watched.sight.as_ref().and_then(|sight| sight.uid.clone()),
             ..ObjectReference::default()

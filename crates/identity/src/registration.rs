@@ -1,0 +1,127 @@
+//! Where configurations are, where in them a `caBundle` is, and what is noted on them.
+
+use k8s_openapi::ByteString;
+use kube::Resource;
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
+use serde_json::Value;
+
+use crate::{RegistrationKind, RegistrationName};
+
+/// The ring's generation that the bundle is of, in decimal digits.
+pub(crate) const GENERATION: &str = "vestibule.dev/ca-generation";
+/// The ring's family, in hexadecimal digits.
+pub(crate) const LINEAGE: &str = "vestibule.dev/ca-lineage";
+
+/// A place for a `caBundle`.
+pub(crate) struct Place<'a> {
+    /// JSON pointer to the object that holds the `caBundle`.
+    pub(crate) pointer: String,
+    /// That object.
+    pub(crate) config: &'a Value,
+    /// What its list knows it by, and the pointer to that.
+    pub(crate) name: Option<(String, &'a str)>,
+}
+
+impl RegistrationKind {
+    pub(crate) fn resource(self) -> ApiResource {
+        let (group, kind, plural) = match self {
+            Self::Mutating => (
+                "admissionregistration.k8s.io",
+                "MutatingWebhookConfiguration",
+                "mutatingwebhookconfigurations",
+            ),
+            Self::Validating => (
+                "admissionregistration.k8s.io",
+                "ValidatingWebhookConfiguration",
+                "validatingwebhookconfigurations",
+            ),
+            Self::CustomResource => {
+                ("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions")
+            }
+            Self::ApiService => ("apiregistration.k8s.io", "APIService", "apiservices"),
+        };
+        ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, "v1", kind), plural)
+    }
+
+    /// Every `caBundle` that an object of this kind has room for.
+    pub(crate) fn places(self, object: &Value) -> Vec<Place<'_>> {
+        let only = |pointer: &str| {
+            let config = object.pointer(pointer);
+            config
+                .map(|config| Place { pointer: pointer.to_owned(), config, name: None })
+                .into_iter()
+                .collect()
+        };
+        match self {
+            Self::Mutating | Self::Validating => {
+                let webhooks = object.get("webhooks").and_then(Value::as_array).into_iter().flatten();
+                webhooks.enumerate().filter_map(|(index, webhook)| Place::in_list(index, webhook)).collect()
+            }
+            Self::CustomResource => only("/spec/conversion/webhook/clientConfig"),
+            Self::ApiService => only("/spec"),
+        }
+    }
+}
+
+impl RegistrationName {
+    /// Where on the API server the object is.
+    pub(crate) fn path(&self) -> String {
+        format!("{}/{}", DynamicObject::url_path(&self.kind.resource(), None), self.name)
+    }
+}
+
+impl<'a> Place<'a> {
+    fn in_list(index: usize, webhook: &'a Value) -> Option<Self> {
+        let (name, config) = (webhook.get("name")?.as_str()?, webhook.get("clientConfig")?);
+        let name = Some((format!("/webhooks/{index}/name"), name));
+        Some(Self { pointer: format!("/webhooks/{index}/clientConfig"), config, name })
+    }
+
+    /// Namespace and name of the Service that is called.
+    pub(crate) fn service(&self) -> Option<(&str, &str)> {
+        let service = self.config.get("service")?;
+        Some((service.get("namespace")?.as_str()?, service.get("name")?.as_str()?))
+    }
+
+    /// The URL that is called instead.
+    pub(crate) fn url(&self) -> Option<&str> {
+        self.config.get("url")?.as_str()
+    }
+
+    /// The `caBundle`; empty if there is none.
+    pub(crate) fn bundle(&self) -> Vec<u8> {
+        let text = self.config.get("caBundle").cloned();
+        text.and_then(|text| serde_json::from_value::<ByteString>(text).ok())
+            .map(|bytes| bytes.0)
+            .unwrap_or_default()
+    }
+
+    /// The way to it in `managedFields`.
+    pub(crate) fn fields(&self) -> Vec<String> {
+        let way = match &self.name {
+            Some((_, name)) => {
+                let key = serde_json::json!({ "name": name });
+                vec!["f:webhooks".to_owned(), format!("k:{key}"), "f:clientConfig".to_owned()]
+            }
+            None => self.pointer.split('/').skip(1).map(|step| format!("f:{step}")).collect(),
+        };
+        way.into_iter().chain(["f:caBundle".to_owned()]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_has_its_path() {
+        for (name, path) in [
+            ("mutating/a", "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/a"),
+            ("validating/a", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/a"),
+            ("crd/a.example.dev", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/a.example.dev"),
+            ("apiservice/v1.example.dev", "/apis/apiregistration.k8s.io/v1/apiservices/v1.example.dev"),
+        ] {
+            assert_eq!(name.parse::<RegistrationName>().unwrap().path(), path);
+        }
+    }
+}
