@@ -45,18 +45,18 @@ async fn a_renamed_service_is_served_under_the_same_authority() {
     let load = ground.load();
     let before = ground.steady().await;
 
-    let renamed = env.service(ground.cluster.home(), "renamed").await.unwrap();
+    let renamed = env.two_port_service(ground.cluster.home(), "renamed").await.unwrap();
     let mut new = Vec::new();
     for _ in 0..2 {
         let replica = ground.cluster.start_unrouted(|command| {
             command.arg("--service=renamed");
         });
         let replica = replica.await.unwrap();
-        renamed.add_replica(replica.hooks(), Some(replica.probes())).unwrap();
+        renamed.add_two_port_replica(replica.hooks(), Some(replica.probes())).unwrap();
         new.push(replica);
     }
     renamed.wait_for_replicas(2).await.unwrap();
-    point(&ground, |path| json!({ "service": renamed.reference(path) })).await;
+    point(&ground, |path| json!({ "service": fire::hook::reference(&renamed, path) })).await;
     let book = || ground.cluster.ledger().read();
     let has = |replica: &fire::Replica| book().replicas.contains_key(&replica.number());
     until("the new ones are called", 20, async || new.iter().all(has)).await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use hyper::{Response, StatusCode};
+use http::{Response, StatusCode};
 use k8s_openapi::ByteString;
 use kube::Client;
 use kube::client::{Body, ClientBuilder};
@@ -55,6 +55,34 @@ async fn a_replica_that_is_cut_off_signs_no_leaf_beyond_its_lease_and_comes_back
 
 async fn other_active(ground: &Ground<'_>) -> Option<vestibule_pki::ring::AuthorityFacts> {
     ground.ring().await?.active().cloned()
+}
+
+/// Row 23 under load: it takes its leave while its leaf is still good.
+#[tokio::test]
+async fn a_replica_that_is_cut_off_is_not_ready_before_its_leaf_ends_and_no_call_fails() {
+    let Some(env) = shared_or_skip().await else { return };
+    let ground = Ground::new(&env, &["--leaf=20"]).await;
+    let (proxy, way) = env.api_server().proxied().unwrap();
+    let cluster = &ground.cluster;
+    let kubeconfig = way.service_account_kubeconfig(cluster.home(), cluster.account()).await.unwrap();
+    let connected = cluster.start_replica().await.unwrap();
+    let cut = cluster.start_unrouted(|command| {
+        command.arg("--kubeconfig").arg(kubeconfig);
+    });
+    let cut = cut.await.unwrap();
+    cluster.route(&cut).unwrap();
+    let replicas = [connected, cut];
+    ground.all_ready(&replicas).await;
+    let load = ground.load();
+    until("both are called", 20, async || cluster.ledger().read().replicas.len() == 2).await;
+
+    proxy.cut();
+    until("one is left", 40, async || cluster.service().routed() == [replicas[0].hooks()]).await;
+    let calls = cluster.ledger().read().calls + 100;
+    until("calls go on", 30, async || cluster.ledger().read().calls > calls).await;
+    proxy.resume();
+    until("both serve", 60, async || cluster.service().routed().len() == 2).await;
+    ground.nothing_failed(load).await;
 }
 
 /// Row 25. The bundle is another one for a moment, and nobody here sees it: what cannot be known to have been there
@@ -111,7 +139,7 @@ async fn forgetful(kubeconfig: std::path::PathBuf, gone: &Arc<AtomicUsize>, time
         kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
     let inner = ClientBuilder::try_from(config).unwrap().build();
     let gone = Arc::clone(gone);
-    let service = tower::service_fn(move |request: hyper::Request<Body>| {
+    let service = tower::service_fn(move |request: http::Request<Body>| {
         let (inner, gone) = (inner.clone(), gone.clone());
         async move {
             let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));

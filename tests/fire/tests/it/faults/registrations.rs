@@ -118,8 +118,7 @@ fn ring_near_its_end(ground: &Ground<'_>, left: u64) -> Ring {
 
 /// Our two hooks and nothing else, as somebody installs them.
 fn plain(ground: &Ground<'_>, name: &str, bundle: Option<&str>) -> MutatingWebhookConfiguration {
-    let service = ground.cluster.service();
-    let mut object = hook::configuration(name, ground.cluster.target(), |path| service.reference(path));
+    let mut object = hook::configuration(name, ground.cluster.target(), ground.cluster.service());
     for entry in object["webhooks"].as_array_mut().unwrap() {
         if let Some(bundle) = bundle {
             entry["clientConfig"]["caBundle"] = json!(ByteString(bundle.as_bytes().to_vec()));

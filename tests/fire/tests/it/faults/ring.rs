@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::json;
@@ -83,6 +84,24 @@ async fn a_secret_that_goes_with_all_replicas_is_made_anew() {
     load.stop().await;
     assert_eq!(book.failures, failures, "none failed since there were endpoints again");
     assert!(book.handshakes_failed.is_empty(), "{:#?}", book.handshakes_failed);
+}
+
+/// Row 10: nothing of the ring hangs on its bundle in the Secret, but others read it there.
+#[tokio::test]
+async fn the_bundle_in_the_secret_is_mended_too() {
+    let Some(env) = shared_or_skip().await else { return };
+    let ground = Ground::new(&env, &[]).await;
+    let replica = ground.start(ground.admin.clone());
+    replica.ready().await;
+    let ring = ground.steady().await;
+    let bundle = async || ground.secret().await.data.unwrap_or_default().remove("ca.crt").map(|pem| pem.0);
+    let whole = bundle().await.unwrap();
+    for spoilt in [None, Some(whole[..whole.len() / 2].to_vec()), Some(b"rubbish".to_vec())] {
+        let patch = Patch::Merge(json!({ "data": { "ca.crt": spoilt.map(ByteString) } }));
+        ground.secrets().patch(ground.cluster.secret(), &PatchParams::default(), &patch).await.unwrap();
+        until("it is whole again", 10, async || bundle().await.as_ref() == Some(&whole)).await;
+    }
+    assert_eq!(ground.ring().await, Some(ring), "the same ring");
 }
 
 /// Row 11: some charts make a Secret of this type beforehand.
