@@ -43,7 +43,8 @@
 //! hang and die ([`Environment::spawn`]).
 //!
 //! The programs come from `KUBEBUILDER_ASSETS`, from a cache, or from a build with `go`:
-//! see [`Binaries`]. So do kubectl and helm, for tests of what people do with them: [`Tools`]. Nothing stays behind, also when the test process is killed.
+//! see [`Binaries`]; kubectl and helm, for tests of what people do with them, from the
+//! cache or a build: [`Tools`]. Nothing stays behind, also when the test process is killed.
 //!
 //! For Linux, and for other Unix systems where `go` builds a control plane; there only
 //! 127.0.0.1 is local, and Services are of type ExternalName.

@@ -152,24 +152,24 @@ async fn accept(
     let mut connections = JoinSet::new();
     while let Ok((client, _)) = listener.accept().await {
         let (filter, weather) = (filter(), shared.weather.subscribe());
-        if weather.borrow().state != State::Cut || !filter.affects_all() {
-            connections.spawn(counted(client, upstream, filter, weather, shared.clone()));
+        let Weather { state, cuts, .. } = *weather.borrow();
+        if state != State::Cut || !filter.affects_all() {
+            connections.spawn(counted((client, upstream), filter, (weather, cuts), shared.clone()));
         }
         while connections.try_join_next().is_some() {}
     }
 }
 
 async fn counted(
-    client: TcpStream,
-    upstream: SocketAddr,
+    (client, upstream): (TcpStream, SocketAddr),
     filter: Filter,
-    weather: watch::Receiver<Weather>,
+    (weather, cuts): (watch::Receiver<Weather>, usize),
     shared: Arc<Shared>,
 ) {
     let _open = Open::new(&shared);
     if let Ok(server) = TcpStream::connect(upstream).await {
         // What is wrong with a connection is for its ends to see.
-        let _ = carry::carry(client, server, filter, weather).await;
+        let _ = carry::carry(client, server, filter, (weather, cuts)).await;
     }
 }
 

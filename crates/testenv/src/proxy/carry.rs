@@ -14,12 +14,13 @@ use super::delivery::Delivery;
 use super::filter::{Filter, Passage};
 use super::{State, Weather};
 
-/// Carries what `client` and `server` say, until both have ended or the connection is cut.
+/// Carries what `client` and `server` say, until both have ended or the connection is cut: once more than the `cuts`
+/// that there were when the client came.
 pub(super) async fn carry(
     client: TcpStream,
     server: TcpStream,
     filter: Filter,
-    weather: watch::Receiver<Weather>,
+    (weather, cuts): (watch::Receiver<Weather>, usize),
 ) -> io::Result<()> {
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
@@ -29,7 +30,7 @@ pub(super) async fn carry(
     tokio::select! {
         // First, and in this order: what arrives together with a cut is lost.
         biased;
-        () = cut(&filter, weather.clone()) => Ok(()),
+        () = cut(&filter, weather.clone(), cuts) => Ok(()),
         ends = async {
             tokio::try_join!(
                 upward(from_client, to_server, &filter, weather.clone()),
@@ -93,8 +94,7 @@ async fn downward(
 }
 
 /// Waits for a cut that concerns this connection.
-async fn cut(filter: &Mutex<Filter>, mut weather: watch::Receiver<Weather>) {
-    let mut seen = weather.borrow().cuts;
+async fn cut(filter: &Mutex<Filter>, mut weather: watch::Receiver<Weather>, mut seen: usize) {
     while let Ok(now) = weather.wait_for(|weather| weather.cuts > seen).await.map(|weather| weather.cuts) {
         if with(filter, |filter| filter.affects_any()) {
             return;
@@ -105,4 +105,20 @@ async fn cut(filter: &Mutex<Filter>, mut weather: watch::Receiver<Weather>) {
 
 fn with<T>(filter: &Mutex<Filter>, act: impl FnOnce(&mut Filter) -> T) -> T {
     act(&mut filter.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_cut_while_the_server_is_dialled_ends_the_connection() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let [client, server] = [(); 2].map(|()| TcpStream::connect(address));
+        let (client, server) = (client.await.unwrap(), server.await.unwrap());
+        let over = watch::Sender::new(Weather { cuts: 1, ..Weather::default() });
+        // Both ends stay open: without the cut, it would go on for ever.
+        carry(client, server, Filter::everything(), (over.subscribe(), 0)).await.unwrap();
+    }
 }
