@@ -3,6 +3,7 @@
 mod balancer;
 mod readiness;
 
+use std::iter;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use kube::api::PostParams;
 use serde_json::{Value, json};
 use tokio::task::AbortHandle;
 
-use self::balancer::Replicas;
+use self::balancer::{Replica, Replicas};
 use crate::background::background;
 use crate::network::{listen, local_address};
 use crate::{Environment, Error};
@@ -31,9 +32,13 @@ pub struct Service {
     namespace: String,
     name: String,
     address: SocketAddr,
+    second: Option<SocketAddr>,
     replicas: Arc<Replicas>,
-    balancer: AbortHandle,
+    balancers: Vec<AbortHandle>,
 }
+
+/// Of the first port, and of the second.
+type Listeners = (TcpListener, Option<TcpListener>);
 
 impl Environment {
     /// Makes the Service `name`; nothing answers there until it is given a replica.
@@ -41,29 +46,44 @@ impl Environment {
     /// # Errors
     /// [`Error::Api`] when the API server refuses it.
     pub async fn service(&self, namespace: &str, name: &str) -> Result<Service, Error> {
+        self.make_service(namespace, name, false).await
+    }
+
+    /// The same with two ports, for [`Service::add_two_port_replica`].
+    ///
+    /// # Errors
+    /// [`Error::Api`] when the API server refuses it.
+    pub async fn two_port_service(&self, namespace: &str, name: &str) -> Result<Service, Error> {
+        self.make_service(namespace, name, true).await
+    }
+
+    async fn make_service(&self, namespace: &str, name: &str, two: bool) -> Result<Service, Error> {
         let services: Api<ServiceObject> = Api::namespaced(self.admin()?, namespace);
         let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
+        let listeners = |address: Ipv4Addr| -> Result<Listeners, Error> {
+            let any = SocketAddr::from((address, 0));
+            Ok((listen(any)?, two.then(|| listen(any)).transpose()?))
+        };
         for address in self.network.cluster_ips() {
-            // The port first: an address where one can be had is nobody else's.
-            let Ok(listener) = listen(SocketAddr::from((address, 0))) else { continue };
-            let spec = cluster_ip(address, local_address(&listener)?.port());
-            let object =
-                ServiceObject { metadata: metadata.clone(), spec: Some(spec), ..ServiceObject::default() };
+            // The ports first: an address where they can be had is nobody else's.
+            let Ok(listeners) = listeners(address) else { continue };
+            let spec = Some(cluster_ip(address, service_ports(&listeners)?));
+            let object = ServiceObject { metadata: metadata.clone(), spec, ..ServiceObject::default() };
             match services.create(&PostParams::default(), &object).await {
                 Ok(_) => {
                     self.pretend_endpoints(namespace, name).await?;
-                    return Service::balance(namespace, name, listener);
+                    return Service::balance(namespace, name, listeners);
                 }
                 Err(kube::Error::Api(status)) if status.message.contains("already allocated") => {}
                 Err(source) => return Err(Error::api(format!("create Service {namespace}/{name}"))(source)),
             }
         }
-        let listener = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
-        let spec = external_name(local_address(&listener)?.port());
-        let object = ServiceObject { metadata, spec: Some(spec), ..ServiceObject::default() };
+        let listeners = listeners(Ipv4Addr::LOCALHOST)?;
+        let spec = Some(external_name(service_ports(&listeners)?));
+        let object = ServiceObject { metadata, spec, ..ServiceObject::default() };
         let made = services.create(&PostParams::default(), &object).await;
         made.map_err(Error::api(format!("create Service {namespace}/{name}")))?;
-        Service::balance(namespace, name, listener)
+        Service::balance(namespace, name, listeners)
     }
 }
 
@@ -93,11 +113,17 @@ impl Environment {
 }
 
 impl Service {
-    fn balance(namespace: &str, name: &str, listener: TcpListener) -> Result<Self, Error> {
-        let address = local_address(&listener)?;
+    fn balance(namespace: &str, name: &str, (first, second): Listeners) -> Result<Self, Error> {
+        let address = local_address(&first)?;
+        let second_address = second.as_ref().map(local_address).transpose()?;
         let replicas = Arc::new(Replicas::default());
-        let balancer = background()?.spawn(balancer::run(listener, replicas.clone())).abort_handle();
-        Ok(Self { namespace: namespace.to_owned(), name: name.to_owned(), address, replicas, balancer })
+        let runtime = background()?;
+        let balancers = iter::once(first).chain(second).enumerate().map(|(port, listener)| {
+            runtime.spawn(balancer::run(listener, port, replicas.clone())).abort_handle()
+        });
+        let balancers = balancers.collect();
+        let (namespace, name) = (namespace.to_owned(), name.to_owned());
+        Ok(Self { namespace, name, address, second: second_address, replicas, balancers })
     }
 
     /// The name that a server behind it needs in its certificate: `NAME.NAMESPACE.svc`.
@@ -121,6 +147,12 @@ impl Service {
         json!({ "namespace": self.namespace, "name": self.name, "port": self.port(), "path": path })
     }
 
+    /// The same at the second port, with [`Environment::two_port_service`].
+    pub fn second_reference(&self, path: &str) -> Option<Value> {
+        let port = self.second?.port();
+        Some(json!({ "namespace": self.namespace, "name": self.name, "port": port, "path": path }))
+    }
+
     /// What belongs into `spec.service` of an APIService, which knows no path.
     pub fn api_service_reference(&self) -> Value {
         json!({ "namespace": self.namespace, "name": self.name, "port": self.port() })
@@ -132,11 +164,28 @@ impl Service {
     /// # Errors
     /// [`Error::Background`] when the thread that looks after it cannot be started.
     pub fn add_replica(&self, address: SocketAddr, readiness: Option<SocketAddr>) -> Result<(), Error> {
+        self.add(&Replica::from([address]), readiness)
+    }
+
+    /// The same for a replica that has an address for each port; [`remove_replica`](Self::remove_replica) and
+    /// [`routed`](Self::routed) know it by the first.
+    ///
+    /// # Errors
+    /// [`Error::Background`] when the thread that looks after it cannot be started.
+    pub fn add_two_port_replica(
+        &self,
+        addresses: [SocketAddr; 2],
+        readiness: Option<SocketAddr>,
+    ) -> Result<(), Error> {
+        self.add(&Replica::from(addresses), readiness)
+    }
+
+    fn add(&self, replica: &Replica, readiness: Option<SocketAddr>) -> Result<(), Error> {
         match readiness {
-            None => self.replicas.route(address, true),
+            None => self.replicas.route(replica, true),
             Some(readiness) => {
-                let probe = readiness::watch(readiness, address, self.replicas.clone());
-                self.replicas.watched(address, background()?.spawn(probe).abort_handle());
+                let probe = readiness::watch(readiness, replica.clone(), self.replicas.clone());
+                self.replicas.watched(replica, background()?.spawn(probe).abort_handle());
             }
         }
         Ok(())
@@ -144,8 +193,9 @@ impl Service {
 
     /// Sends no more new connections to `address`; those that are open stay open.
     pub fn remove_replica(&self, address: SocketAddr) {
-        self.replicas.unwatched(address);
-        self.replicas.route(address, false);
+        let replica = Replica::from([address]);
+        self.replicas.unwatched(&replica);
+        self.replicas.route(&replica, false);
     }
 
     /// From now on, lets what becomes of replicas take effect only after `delay`, as it
@@ -176,24 +226,29 @@ impl Service {
 impl Drop for Service {
     fn drop(&mut self) {
         self.replicas.unwatch_all();
-        self.balancer.abort();
+        self.balancers.iter().for_each(AbortHandle::abort);
     }
 }
 
-fn cluster_ip(address: Ipv4Addr, port: u16) -> ServiceSpec {
-    ServiceSpec { cluster_ip: Some(address.to_string()), ports: Some(ports(port)), ..ServiceSpec::default() }
+fn cluster_ip(address: Ipv4Addr, ports: Vec<ServicePort>) -> ServiceSpec {
+    ServiceSpec { cluster_ip: Some(address.to_string()), ports: Some(ports), ..ServiceSpec::default() }
 }
 
 /// Where only 127.0.0.1 is local: the API server dials `localhost` at the port that the hook names.
-fn external_name(port: u16) -> ServiceSpec {
+fn external_name(ports: Vec<ServicePort>) -> ServiceSpec {
     ServiceSpec {
         type_: Some("ExternalName".to_owned()),
         external_name: Some("localhost".to_owned()),
-        ports: Some(ports(port)),
+        ports: Some(ports),
         ..ServiceSpec::default()
     }
 }
 
-fn ports(port: u16) -> Vec<ServicePort> {
-    vec![ServicePort { port: port.into(), ..ServicePort::default() }]
+/// The API server wants names where there are several.
+fn service_ports((first, second): &Listeners) -> Result<Vec<ServicePort>, Error> {
+    let ports = iter::once(first).chain(second).enumerate().map(|(number, listener)| {
+        let name = second.is_some().then(|| format!("port-{number}"));
+        Ok(ServicePort { port: local_address(listener)?.port().into(), name, ..ServicePort::default() })
+    });
+    ports.collect()
 }

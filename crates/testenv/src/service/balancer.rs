@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,24 +12,29 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use crate::background::background;
 
+/// The address of a replica for each port of its Service; the first one tells it from others.
+#[derive(Clone)]
+pub(super) struct Replica(Arc<[SocketAddr]>);
+
 /// The replicas of a Service, and which of them get connections.
 #[derive(Default)]
 pub(super) struct Replicas {
-    routed: Arc<watch::Sender<Vec<SocketAddr>>>,
-    watched: Mutex<HashMap<SocketAddr, AbortHandle>>,
+    routed: Arc<watch::Sender<Vec<Replica>>>,
+    watched: Mutex<HashMap<Option<SocketAddr>, AbortHandle>>,
     delay: Mutex<Duration>,
-    turn: AtomicUsize,
 }
 
-/// Carries connections until the task is ended; they end with it.
-pub(super) async fn run(listener: TcpListener, replicas: Arc<Replicas>) {
+/// Carries connections to that port until the task is ended; they end with it.
+pub(super) async fn run(listener: TcpListener, port: usize, replicas: Arc<Replicas>) {
     let tokio_listener =
         listener.set_nonblocking(true).and_then(|()| tokio::net::TcpListener::from_std(listener));
     let Ok(listener) = tokio_listener else { return };
     let mut connections = JoinSet::new();
+    let mut turn = 0_usize;
     while let Ok((client, _)) = listener.accept().await {
+        turn = turn.wrapping_add(1);
         // As kube-proxy does, the choice is made once: what is wrong with it is the client's to see.
-        if let Some(replica) = replicas.choose() {
+        if let Some(replica) = replicas.choose(port, turn) {
             connections.spawn(carry(client, replica));
         }
         while connections.try_join_next().is_some() {}
@@ -45,14 +49,14 @@ async fn carry(mut client: TcpStream, replica: SocketAddr) {
 }
 
 impl Replicas {
-    /// Sends connections to `address`, or no longer, after the delay.
-    pub(super) fn route(&self, address: SocketAddr, ready: bool) {
-        let routed = self.routed.clone();
+    /// Sends connections to `replica`, or no longer, after the delay.
+    pub(super) fn route(&self, replica: &Replica, ready: bool) {
+        let (routed, replica) = (self.routed.clone(), replica.clone());
         let change = move || {
             routed.send_if_modified(|all| {
                 let before = all.len();
-                all.retain(|&one| one != address);
-                all.extend(ready.then_some(address));
+                all.retain(|one| one.name() != replica.name());
+                all.extend(ready.then_some(replica));
                 all.len() != before
             });
         };
@@ -67,7 +71,7 @@ impl Replicas {
     }
 
     pub(super) fn routed(&self) -> Vec<SocketAddr> {
-        self.routed.borrow().clone()
+        self.routed.borrow().iter().filter_map(Replica::name).collect()
     }
 
     pub(super) async fn wait_for(&self, count: usize) {
@@ -79,15 +83,15 @@ impl Replicas {
         *lock(&self.delay) = delay;
     }
 
-    /// Keeps the task that watches `address`, in place of any earlier one.
-    pub(super) fn watched(&self, address: SocketAddr, watch: AbortHandle) {
-        if let Some(earlier) = lock(&self.watched).insert(address, watch) {
+    /// Keeps the task that watches `replica`, in place of any earlier one.
+    pub(super) fn watched(&self, replica: &Replica, watch: AbortHandle) {
+        if let Some(earlier) = lock(&self.watched).insert(replica.name(), watch) {
             earlier.abort();
         }
     }
 
-    pub(super) fn unwatched(&self, address: SocketAddr) {
-        if let Some(watch) = lock(&self.watched).remove(&address) {
+    pub(super) fn unwatched(&self, replica: &Replica) {
+        if let Some(watch) = lock(&self.watched).remove(&replica.name()) {
             watch.abort();
         }
     }
@@ -96,10 +100,21 @@ impl Replicas {
         lock(&self.watched).drain().for_each(|(_, watch)| watch.abort());
     }
 
-    fn choose(&self) -> Option<SocketAddr> {
+    fn choose(&self, port: usize, turn: usize) -> Option<SocketAddr> {
         let routed = self.routed.borrow();
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        routed.get(turn.checked_rem(routed.len())?).copied()
+        routed.get(turn.checked_rem(routed.len())?)?.0.get(port).copied()
+    }
+}
+
+impl Replica {
+    fn name(&self) -> Option<SocketAddr> {
+        self.0.first().copied()
+    }
+}
+
+impl<const PORTS: usize> From<[SocketAddr; PORTS]> for Replica {
+    fn from(addresses: [SocketAddr; PORTS]) -> Self {
+        Self(Arc::from(addresses))
     }
 }
 

@@ -9,10 +9,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-use super::balancer::Replicas;
+use super::balancer::{Replica, Replicas};
 
-/// Asks `readiness` again and again, and lets `replicas` know what becomes of `address`.
-pub(super) async fn watch(readiness: SocketAddr, address: SocketAddr, replicas: Arc<Replicas>) {
+/// Asks `readiness` again and again, and lets `replicas` know what becomes of `replica`.
+pub(super) async fn watch(readiness: SocketAddr, replica: Replica, replicas: Arc<Replicas>) {
     const PERIOD: Duration = Duration::from_millis(50);
     const PATIENCE: Duration = Duration::from_secs(1);
     let mut known = false;
@@ -22,7 +22,7 @@ pub(super) async fn watch(readiness: SocketAddr, address: SocketAddr, replicas: 
             let ready = asked.unwrap_or(false);
             if ready != known {
                 known = ready;
-                replicas.route(address, ready);
+                replicas.route(&replica, ready);
             }
         }
         sleep(PERIOD).await;

@@ -75,6 +75,21 @@ async fn connections_are_spread_over_the_replicas_that_are_ready() {
 }
 
 #[tokio::test]
+async fn a_replica_of_two_ports_comes_and_goes_as_one() {
+    let Some(env) = shared_or_skip().await else { return };
+    let service = env.two_port_service("default", "twice").await.unwrap();
+    let (one, other) = (Replica::start(b'1').await, Replica::start(b'2').await);
+    service.add_two_port_replica([one.address, other.address], Some(one.readiness)).unwrap();
+    service.wait_for_replicas(1).await.unwrap();
+    let second = service.second_reference("/hook").unwrap()["port"].as_u64().unwrap();
+    let second = SocketAddr::new(service.address().ip(), second.try_into().unwrap());
+    assert_eq!(answers(service.address(), 2).await, BTreeSet::from([Some(b'1')]));
+    assert_eq!(answers(second, 2).await, BTreeSet::from([Some(b'2')]));
+    service.remove_replica(one.address);
+    assert_eq!(answers(second, 2).await, BTreeSet::from([None]), "nobody is there");
+}
+
+#[tokio::test]
 async fn what_becomes_of_a_replica_takes_effect_after_the_delay() {
     const DELAY: Duration = Duration::from_millis(400);
     let Some(env) = shared_or_skip().await else { return };
