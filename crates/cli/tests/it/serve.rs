@@ -95,6 +95,26 @@ fn a_review_is_answered_and_leaves_one_line_without_values() {
 }
 
 #[test]
+fn the_namespace_of_the_service_is_the_own_one() {
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
+    let injected = |flags: &str| {
+        let server = Server::start(&folder, &format!("--dns localhost {flags}"));
+        let ca = std::fs::read(folder.path().join("identity/ca.crt")).unwrap();
+        let review = Review::create(pod()).namespace("shop").build().unwrap();
+        let hook = Hook::mutating("best-effort", "/mutate/best-effort");
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+            let caller = Caller::new(server.address("address"), "localhost", &ca).unwrap();
+            let admission = caller.admit(&review, &hook, FailurePolicy::Fail).await.unwrap();
+            matches!(admission, Admission::Admitted { object: Some(object), .. }
+                if object["spec"]["containers"][0]["env"][0]["name"] == "TARGET")
+        })
+    };
+    assert!(injected("--service other/injector"));
+    assert!(!injected("--service shop/injector"));
+    assert!(injected("--service shop/injector --namespace other"));
+}
+
+#[test]
 fn ctrl_c_ends_it_at_once_though_a_connection_is_open() {
     let folder = Folder::with(&[("rules.yaml", TARGET)]);
     let mut server = Server::start(&folder, "");

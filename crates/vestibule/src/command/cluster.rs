@@ -11,7 +11,8 @@ use crate::{App, Target};
 /// Which cluster, and which of its objects.
 #[derive(Args, Clone, Debug)]
 pub(super) struct ClusterArguments {
-    /// The own namespace, for names without one. Unless given, the ServiceAccount's, else the kubeconfig context's.
+    /// The own namespace, for names without one. Unless given, the Service's, else the ServiceAccount's, else the
+    /// kubeconfig context's.
     #[arg(long, short, env = "POD_NAMESPACE", value_name = "NS")]
     namespace: Option<String>,
     /// The cluster to speak to, where that is not the one around this pod.

@@ -90,9 +90,10 @@ impl ServeArguments {
         bound.serve_until_signalled().await.map_err(CommandError::running)
     }
 
-    /// The own namespace, as far as a flag or the environment says.
+    /// The own namespace, as far as flags or the environment say: the Service leads to pods of its own only.
     pub fn namespace(&self) -> Option<&str> {
-        self.cluster.namespace()
+        let service = self.service.as_deref().and_then(|service| service.split_once('/'));
+        self.cluster.namespace().or(service.map(|(namespace, _)| namespace))
     }
 
     /// The kubeconfig of the cluster to speak to, where that is not the one around this process.
