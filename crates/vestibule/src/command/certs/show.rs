@@ -58,9 +58,11 @@ impl Arguments {
             _ => None,
         };
         let leaf = asked.as_ref().and_then(|asked| asked.as_ref().ok());
+        // A bundle that nobody holds is in sync with nothing.
+        let is_in_sync = report.is_in_sync() && !report.registrations.is_empty();
         match self.output {
             Output::Text => print(&table::write(&report, leaf, now, Paint::for_stdout()))?,
-            Output::Json => print(&json::write(&report, leaf))?,
+            Output::Json => print(&json::write(&report, leaf, is_in_sync))?,
         }
         // What is known was shown.
         let leaf = asked.transpose()?;
@@ -70,7 +72,7 @@ impl Arguments {
             ));
         }
         let accepted = leaf.is_none_or(|leaf| leaf.refusals.is_empty());
-        Ok(if report.is_in_sync() && accepted { ExitCode::SUCCESS } else { ExitCode::from(1) })
+        Ok(if is_in_sync && accepted { ExitCode::SUCCESS } else { ExitCode::from(1) })
     }
 }
 

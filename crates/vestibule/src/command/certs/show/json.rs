@@ -8,7 +8,7 @@ use vestibule_identity::{
     AuthorityReport, EntryReport, InspectReport, Probed, RegistrationReport, RingReport, RingState,
 };
 
-pub(super) fn write(report: &InspectReport, leaf: Option<&Probed>) -> String {
+pub(super) fn write(report: &InspectReport, leaf: Option<&Probed>, is_in_sync: bool) -> String {
     let (state, reason) = match &report.ring {
         RingState::Known(_) => ("known", None),
         RingState::Newer(_) => ("newer", None),
@@ -17,7 +17,7 @@ pub(super) fn write(report: &InspectReport, leaf: Option<&Probed>) -> String {
     };
     let document = json!({
         "secret": report.secret.to_string(),
-        "inSync": report.is_in_sync(),
+        "inSync": is_in_sync,
         "state": state,
         "reason": reason,
         "ring": report.ring.report().map(ring),

@@ -16,7 +16,7 @@ pub(super) fn write(report: &InspectReport, leaf: Option<&Probed>, now: SystemTi
     for registration in &report.registrations {
         page.registration(registration);
     }
-    if report.registrations.is_empty() && report.ring.report().is_some() {
+    if report.registrations.is_empty() && report.notes.is_empty() && report.ring.report().is_some() {
         page.line(format_args!(
             "no configuration bears the mark of this ring: name those it is for with --registration"
         ));
