@@ -34,12 +34,12 @@ async fn expect_the_parts_to_tell() {
     let skipped = play("to be skipped", &nowhere);
     assert!(skipped.status.success());
     let said = String::from_utf8_lossy(&skipped.stderr).into_owned();
-    assert!(
-        said.contains(&format!("testenv: skipped: {NAME}: KUBEBUILDER_ASSETS names no folder")),
-        "{said}"
-    );
+    let reason =
+        format!("{nothing} holds no kube-apiserver and etcd, and there is no `go` in PATH to build them");
+    assert!(said.contains(&format!("testenv: skipped: {NAME}: {reason}")), "{said}");
     let reported = std::fs::read_to_string(&report).unwrap();
-    assert!(reported.starts_with(&format!("skipped {NAME} KUBEBUILDER_ASSETS names no")), "{reported}");
+    assert!(reported.starts_with(&format!("skipped {NAME} {reason}")), "{reported}");
+    assert!(reported.ends_with("; or let KUBEBUILDER_ASSETS name a folder that has them\n"), "{reported}");
     assert_eq!(reported.lines().count(), 1);
 
     let required = [nowhere.as_slice(), &[("VESTIBULE_REQUIRE_APISERVER", "1")]].concat();
