@@ -75,7 +75,7 @@ enum Output {
 
 /// What goes to stdout.
 enum Printed<'a> {
-    Secret(ObjectMeta),
+    Secret(Box<ObjectMeta>),
     Patch(&'a RegistrationName),
 }
 
@@ -91,7 +91,7 @@ impl Arguments {
             tell_of_files(folder, &names, &pair);
         }
         match printed {
-            Some(Printed::Secret(metadata)) => print_secret(&pair, metadata, &names)?,
+            Some(Printed::Secret(metadata)) => print_secret(&pair, *metadata, &names)?,
             Some(Printed::Patch(registration)) => print_patch(&pair, registration, self.hooks)?,
             None => self.tell_what_next(&names),
         }
@@ -110,7 +110,7 @@ impl Arguments {
         }
         match (self.output, &self.registration) {
             (None, _) => Ok(None),
-            (Some(Output::Secret), _) => self.secret_metadata(service).map(Printed::Secret).map(Some),
+            (Some(Output::Secret), _) => Ok(Some(Printed::Secret(Box::new(self.secret_metadata(service)?)))),
             (Some(Output::Patch), _) if self.out.is_none() => Err(CommandError::input(
                 "a patch alone would lose the key: say where certificate and key go, --out DIR",
             )),

@@ -23,7 +23,7 @@ use crate::command::CommandError;
 #[command(after_help = "Examples:
   vestibule certs show --service demo/hooks
   vestibule certs show --secret demo/hooks-ring --registration mutating/hooks -o json
-  vestibule certs show --service demo/hooks --address 127.0.0.1:8443     (after kubectl port-forward)")]
+  vestibule certs show --service demo/hooks --address 127.0.0.1:8443   # after kubectl port-forward")]
 pub(super) struct Arguments {
     #[command(flatten)]
     ring: RingArguments,
