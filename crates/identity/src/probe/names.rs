@@ -10,7 +10,10 @@ pub(super) fn matches_name(pattern: &str, name: &str) -> bool {
     let fits = |(position, (pattern, label)): (usize, (&&str, &&str))| {
         (position == 0 && *pattern == "*") || pattern == label
     };
-    !name.is_empty() && patterns.len() == labels.len() && patterns.iter().zip(&labels).enumerate().all(fits)
+    pattern != "*"
+        && !name.is_empty()
+        && patterns.len() == labels.len()
+        && patterns.iter().zip(&labels).enumerate().all(fits)
 }
 
 /// The common name in a subject as RFC 4514 writes it.
@@ -69,6 +72,7 @@ mod tests {
             ("a.b.svc", "a.b.svc.", true),
             ("*.b.svc", "a.b.svc", true),
             ("*.svc", "a.b.svc", false),
+            ("*", "localhost", false),
             ("a.*.svc", "a.b.svc", false),
             ("a*.b.svc", "ab.b.svc", false),
             ("a.b.svc.cluster.local", "a.b.svc", false),

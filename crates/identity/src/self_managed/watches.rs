@@ -1,13 +1,15 @@
 //! One watch for each object that matters, and none for anything else.
 
+use std::time::Instant;
+
 use futures_util::StreamExt;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{DynamicObject, PartialObjectMeta};
-use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client, ResourceExt};
 use tokio::sync::mpsc;
 
+use super::backoff::{Backoff, fraction};
 use crate::{NamespacedName, RegistrationName};
 
 /// What a watch tells.
@@ -33,8 +35,8 @@ pub(super) enum Change {
 /// Reports every version of the ring's Secret, by its metadata alone, until the receiver is gone.
 pub(super) async fn watch_ring(client: Client, name: NamespacedName, inbox: mpsc::Sender<News>) {
     let api = Api::<PartialObjectMeta<Secret>>::namespaced(client, &name.namespace);
-    let mut events = std::pin::pin!(watcher::watcher(api, only(&name.name)).default_backoff());
-    let mut listed = None;
+    let mut events = std::pin::pin!(watcher::watcher(api, only(&name.name)));
+    let (mut backoff, mut listed) = (Backoff::default(), None);
     while let Some(event) = events.next().await {
         let version = match event {
             Ok(Event::Init) => {
@@ -48,9 +50,13 @@ pub(super) async fn watch_ring(client: Client, name: NamespacedName, inbox: mpsc
             Ok(Event::InitDone) => listed.take(),
             Ok(Event::Apply(object)) => object.resource_version(),
             Ok(Event::Delete(_)) => None,
-            // The watch goes on by itself after a while; periodic reads do not depend on it.
-            Err(_) => continue,
+            // Periodic reads do not depend on the watch.
+            Err(_) => {
+                rest(&mut backoff).await;
+                continue;
+            }
         };
+        backoff.clear();
         if inbox.send(News::Ring(version)).await.is_err() {
             return;
         }
@@ -64,8 +70,8 @@ pub(super) async fn watch_configuration(
     inbox: mpsc::Sender<News>,
 ) {
     let api = Api::<DynamicObject>::all_with(client, &name.kind.resource());
-    let mut events = std::pin::pin!(watcher::watcher(api, only(&name.name)).default_backoff());
-    let mut listed = Change::Gone(None);
+    let mut events = std::pin::pin!(watcher::watcher(api, only(&name.name)));
+    let (mut backoff, mut listed) = (Backoff::default(), Change::Gone(None));
     while let Some(event) = events.next().await {
         let (is_listed, object) = match event {
             Ok(Event::Init) => {
@@ -79,8 +85,12 @@ pub(super) async fn watch_configuration(
             Ok(Event::InitDone) => (true, std::mem::replace(&mut listed, Change::Gone(None))),
             Ok(Event::Apply(object)) => (false, Change::Is(Box::new(object))),
             Ok(Event::Delete(object)) => (false, Change::Gone(object.resource_version())),
-            Err(_) => continue,
+            Err(_) => {
+                rest(&mut backoff).await;
+                continue;
+            }
         };
+        backoff.clear();
         if inbox.send(News::Configuration { position, listed: is_listed, object }).await.is_err() {
             return;
         }
@@ -89,4 +99,39 @@ pub(super) async fn watch_configuration(
 
 fn only(name: &str) -> watcher::Config {
     watcher::Config::default().fields(&format!("metadata.name={name}"))
+}
+
+/// The library's own pauses never grow while there is no server: to it, that a list is begun is a success.
+async fn rest(backoff: &mut Backoff) {
+    let now = Instant::now();
+    backoff.failed(now);
+    let longest = backoff.end().map(|end| end - now).unwrap_or_default();
+    tokio::time::sleep(longest.mul_f64(0.5 + fraction() / 2.0)).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use kube::client::Body;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_is_not_there_is_asked_less_and_less() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&asked);
+        let absent = tower::service_fn(move |_: http::Request<Body>| {
+            count.fetch_add(1, Ordering::SeqCst);
+            async { Err::<http::Response<Body>, _>(std::io::Error::other("no server")) }
+        });
+        let (news, _inbox) = mpsc::channel(1);
+        let watch = watch_ring(Client::new(absent, "default"), "demo/ring".parse().unwrap(), news);
+        let time = Duration::from_secs(10 * 60);
+        assert!(tokio::time::timeout(time, watch).await.is_err(), "it never gives up");
+        let asked = asked.load(Ordering::SeqCst);
+        assert!((20..60).contains(&asked), "{asked} times in ten minutes");
+    }
 }
