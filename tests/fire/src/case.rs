@@ -102,8 +102,8 @@ fn resource(number: usize) -> Value {
 
 /// Watches of one object by its name, by resource, as the first API server counts them: nobody but replicas has any.
 pub(crate) async fn watches(environment: &Environment) -> anyhow::Result<BTreeMap<String, usize>> {
-    let mut request = hyper::Request::new(Vec::new());
-    *request.uri_mut() = hyper::Uri::from_static("/metrics");
+    let mut request = http::Request::new(Vec::new());
+    *request.uri_mut() = http::Uri::from_static("/metrics");
     let metrics = environment.admin()?.request_text(request).await?;
     let watches = metrics.lines().filter(|line| {
         line.starts_with("apiserver_longrunning_requests{")

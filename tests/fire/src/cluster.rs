@@ -44,10 +44,10 @@ impl<'e> Cluster<'e> {
         options: &Options,
     ) -> anyhow::Result<Self> {
         let (home, target) = (environment.namespace(&[]).await?, environment.namespace(&[]).await?);
-        let service = environment.service(home.name(), SERVICE).await?;
+        let service = environment.two_port_service(home.name(), SERVICE).await?;
         let registration = format!("fire-{home}");
         let mut objects = rights(home.name(), &registration);
-        objects.push(hook::configuration(&registration, target.name(), |path| service.reference(path)));
+        objects.push(hook::configuration(&registration, target.name(), &service));
         let installed = environment.install(objects).await?;
         let kubeconfig = kubeconfig(environment, home.name()).await?;
         let mut command = Command::new(program);
@@ -102,13 +102,14 @@ impl<'e> Cluster<'e> {
     /// # Errors
     /// Its readiness cannot be watched.
     pub fn route(&self, replica: &Replica) -> anyhow::Result<()> {
-        Ok(self.service.add_replica(replica.hooks(), Some(replica.probes()))?)
+        Ok(self.service.add_two_port_replica(replica.hooks(), Some(replica.probes()))?)
     }
 
     /// Sends no more calls to the replica, and waits until those that are on their way are over.
     pub async fn unroute(&self, replica: &Replica) {
         const UNDER_WAY: Duration = Duration::from_secs(1);
-        self.service.remove_replica(replica.hooks());
+        let [close, _] = replica.hooks();
+        self.service.remove_replica(close);
         tokio::time::sleep(UNDER_WAY).await;
     }
 

@@ -12,8 +12,9 @@ pub enum Fact {
     Listening {
         /// Its number with the system.
         process: u32,
-        /// For the API server.
-        hooks: SocketAddr,
+        /// For the API server, in the order of the Service's ports: one closes the connection after each answer, one
+        /// keeps it.
+        hooks: [SocketAddr; 2],
         /// `/readyz`, plain.
         probes: SocketAddr,
     },

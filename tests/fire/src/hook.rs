@@ -1,31 +1,28 @@
 //! The two hooks: what the replica serves, and what the soak registers.
 
 use serde_json::{Value, json};
+use vestibule_testenv::Service;
 
-/// The path of the hook that closes each connection after its answer.
+/// The path of the hook that is called at the port where each answer ends its connection.
 pub const CLOSE: &str = "/mutate/close";
 
-/// The path of the hook that keeps connections open.
+/// The path of the hook that is called at the port where connections stay open.
 pub const KEEP: &str = "/mutate/keep";
 
 /// Where the hooks write, in a ConfigMap.
 pub const ANNOTATION: &str = "fire.vestibule.dev/answered-by";
 
-/// The same as a JSON Pointer.
-pub const ANNOTATION_POINTER: &str = "/metadata/annotations/fire.vestibule.dev~1answered-by";
-
 /// The label that says which hook is to be called: `close` or `keep`.
 pub const LABEL: &str = "fire.vestibule.dev/connection";
 
-/// The configuration `name` with both hooks, without a bundle: whoever serves them has to write it.
-///
-/// Each hook has a path of its own, so that the API server gives it connections of its own.
+/// The configuration `name` with both hooks, each at its port of `service`, without a bundle: whoever serves them has
+/// to write it.
 #[must_use]
-pub fn configuration(name: &str, namespace: &str, reference: impl Fn(&str) -> Value) -> Value {
+pub fn configuration(name: &str, namespace: &str, service: &Service) -> Value {
     let hook = |connection: &str, path: &str| {
         json!({
             "name": format!("{connection}.fire.vestibule.dev"),
-            "clientConfig": { "service": reference(path) },
+            "clientConfig": { "service": reference(service, path) },
             "rules": [{
                 "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["CREATE"],
             }],
@@ -43,4 +40,11 @@ pub fn configuration(name: &str, namespace: &str, reference: impl Fn(&str) -> Va
         "metadata": { "name": name },
         "webhooks": [hook("close", CLOSE), hook("keep", KEEP)],
     })
+}
+
+/// The place of one of the hooks; at the first port where the Service has no other.
+#[must_use]
+pub fn reference(service: &Service, path: &str) -> Value {
+    let second = service.second_reference(path).filter(|_| path == KEEP);
+    second.unwrap_or_else(|| service.reference(path))
 }

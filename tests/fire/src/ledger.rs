@@ -34,6 +34,8 @@ pub struct Book {
     pub configuration_writes: usize,
     /// Changes of the ring's active CA.
     pub promotions: usize,
+    /// Rotations that are over: another CA signs, its predecessor is gone, and its successor is held.
+    pub rotations: usize,
     /// How many certificates bundles had, and how often one of that size was written.
     pub bundle_sizes: BTreeMap<usize, usize>,
     /// The most private keys that the Secret ever had.

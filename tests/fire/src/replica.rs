@@ -20,7 +20,7 @@ pub struct Replica {
     number: usize,
     child: Child,
     process: u32,
-    hooks: SocketAddr,
+    hooks: [SocketAddr; 2],
     probes: SocketAddr,
     reader: AbortHandle,
 }
@@ -58,9 +58,9 @@ impl Replica {
         &self.child
     }
 
-    /// Where it serves hooks.
+    /// Where it serves hooks: closing each connection, and keeping them.
     #[must_use]
-    pub fn hooks(&self) -> SocketAddr {
+    pub fn hooks(&self) -> [SocketAddr; 2] {
         self.hooks
     }
 

@@ -52,7 +52,7 @@ impl fmt::Display for Report {
         row("leaf renewals", book.renewals().to_string())?;
         row("leaf changes to another CA", book.switches().to_string())?;
         row("leaves with a cross", book.crossed().to_string())?;
-        row("CA rotations", book.promotions.to_string())?;
+        row("CA rotations", book.rotations.to_string())?;
         row("calls", book.calls.to_string())?;
         row("failed calls", book.failed().to_string())?;
         row("worst latency", format!("{} ms", book.worst.as_millis()))?;

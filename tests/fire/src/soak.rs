@@ -150,13 +150,10 @@ impl<'e> Soak<'e> {
         let Options { rotations, leaf_renewals, .. } = self.options;
         let period = self.options.period();
         let patience = period * 3 + Duration::from_secs(30);
-        while self.cluster.ledger().read().promotions < rotations {
+        while self.cluster.ledger().read().rotations < rotations {
             self.rotate(period, patience).await?;
-            self.progress(say);
-        }
-        if rotations > 0 {
-            // The last one is over when its predecessor is gone.
             self.rotations.settle(patience).await?;
+            self.progress(say);
         }
         let mut last = Instant::now();
         while self.cluster.ledger().read().renewals() < leaf_renewals {
@@ -201,7 +198,7 @@ impl<'e> Soak<'e> {
         say(&format!(
             "{:>6.0} s: {} rotations, {} renewals, {} calls, {} failed, {} failed handshakes, worst {} ms",
             self.begun.elapsed().as_secs_f64(),
-            book.promotions,
+            book.rotations,
             book.renewals(),
             book.calls,
             book.failed(),

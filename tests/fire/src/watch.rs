@@ -23,6 +23,7 @@ pub(crate) fn both(
     let mut watches = JoinSet::new();
     let (sender, views) = channel::channel(RingView::default());
     let (ledger, order) = (Arc::clone(cluster.ledger()), options.order);
+    let mut settled = String::new();
     watches.spawn(each(cluster.secrets()?, cluster.secret().to_owned(), move |secret| {
         let view = RingView::of(secret, order);
         let before = sender.borrow().active.clone();
@@ -31,6 +32,10 @@ pub(crate) fn both(
             book.most_keys = book.most_keys.max(view.keys);
             if !before.is_empty() && !view.active.is_empty() && before != view.active {
                 book.promotions += 1;
+            }
+            if view.settled && settled != view.active {
+                book.rotations += usize::from(!settled.is_empty());
+                settled.clone_from(&view.active);
             }
         });
         // A ring that cannot be read is none; the last one counts.

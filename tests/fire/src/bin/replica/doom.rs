@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use clap::Args;
-use hyper::{Method, Request};
+use http::{Method, Request};
 use tower::{Layer, Service};
 
 /// Writes are those of the Secret and of configurations, counted from 1. The process dies without a word to anybody.

@@ -1,49 +1,42 @@
-//! What is presented, as a fact.
+//! What the server does, as facts.
 
-use std::fmt;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fire::Fact;
-use rustls::crypto::aws_lc_rs::sign::any_supported_type;
-use rustls::server::{ClientHello, ResolvesServerCert};
-use rustls::sign::CertifiedKey;
-use vestibule_identity::Leaf;
+use vestibule::{Decided, Observer};
+use vestibule_identity::{Identity, Leaf};
 use x509_cert::Certificate;
 use x509_cert::der::Decode;
 
-use crate::{Source, tell};
+use crate::tell;
 
-/// Presents whatever leaf there is, and tells of each when a client first gets it: a leaf that nobody saw proves nothing.
-pub(crate) struct Presenter {
-    source: Arc<dyn Source>,
-    last: Mutex<Option<(Arc<Leaf>, Arc<CertifiedKey>)>>,
+/// Tells of handshakes that came to nothing, and of each leaf with the first call that was answered by it: a leaf that
+/// nobody saw proves nothing.
+pub(crate) struct Teller {
+    /// [`None`] where connections stay open, and calls say nothing about the leaf of now.
+    identity: Option<Arc<dyn Identity>>,
+    last: Mutex<Option<Arc<Leaf>>>,
 }
 
-impl Presenter {
-    pub(crate) fn of(source: Arc<dyn Source>) -> Self {
-        Self { source, last: Mutex::new(None) }
+impl Teller {
+    pub(crate) fn of(identity: Option<Arc<dyn Identity>>) -> Self {
+        Self { identity, last: Mutex::new(None) }
     }
 }
 
-impl ResolvesServerCert for Presenter {
-    fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        let leaf = self.source.present()?;
+impl Observer for Teller {
+    fn decided(&self, _decided: &Decided<'_>) {
+        let Some(leaf) = self.identity.as_ref().and_then(|identity| identity.present()) else { return };
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, certified)) = &*last
-            && Arc::ptr_eq(known, &leaf)
-        {
-            return Some(Arc::clone(certified));
+        if !last.as_ref().is_some_and(|known| Arc::ptr_eq(known, &leaf)) {
+            describe(&leaf).iter().for_each(tell);
+            *last = Some(leaf);
         }
-        let certified = Arc::new(CertifiedKey::new(leaf.chain.clone(), any_supported_type(&leaf.key).ok()?));
-        tell(&describe(&leaf)?);
-        *last = Some((leaf, Arc::clone(&certified)));
-        Some(certified)
     }
-}
 
-impl fmt::Debug for Presenter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Presenter")
+    fn handshake_failed(&self, _peer: SocketAddr, reason: &str) {
+        tell(&Fact::HandshakeFailed { reason: reason.to_owned() });
     }
 }
 

@@ -15,12 +15,12 @@ use kube::{Api, Client};
 use rustls_pki_types::UnixTime;
 use serde_json::{Value, json};
 use tokio::time::sleep;
-use vestibule_identity::{Leaf, NamespacedName, Settings};
+use vestibule_identity::{Identity, Leaf, NamespacedName, Settings, Status};
 use vestibule_pki::Authority;
 
-use crate::{Arguments, Source};
+use crate::Arguments;
 
-pub(crate) fn start(client: Client, arguments: &Arguments) -> Arc<dyn Source> {
+pub(crate) fn start(client: Client, arguments: &Arguments) -> Arc<dyn Identity> {
     let named = |name: &str| NamespacedName { namespace: arguments.namespace.clone(), name: name.to_owned() };
     let order = Arc::new(LeafFirst {
         secrets: Api::namespaced(client.clone(), &arguments.namespace),
@@ -59,14 +59,21 @@ struct State {
     published: bool,
 }
 
-impl Source for LeafFirst {
+impl Identity for LeafFirst {
     fn present(&self) -> Option<Arc<Leaf>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).leaf.clone()
     }
 
-    fn waiting_for(&self) -> Option<String> {
+    fn ca_bundle(&self) -> Option<Arc<str>> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.published.then(|| Arc::from(state.certificate.as_str()))
+    }
+
+    fn status(&self) -> Status {
         let published = self.state.lock().unwrap_or_else(PoisonError::into_inner).published;
-        (!published).then(|| "the bundle".to_owned())
+        let mut status = Status::default();
+        status.waiting_for = (!published).then(|| "the bundle".to_owned());
+        status
     }
 }
 

@@ -16,7 +16,7 @@ use fire::{Fact, Order, Timing};
 use kube::Config;
 use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use vestibule_identity::Leaf;
+use vestibule_identity::Identity;
 use vestibule_pki::ring::Algorithm;
 
 use self::doom::Doom;
@@ -54,13 +54,6 @@ struct Arguments {
     timing: Timing,
 }
 
-/// Where the certificate comes from, as the server needs it.
-trait Source: Send + Sync + 'static {
-    fn present(&self) -> Option<Arc<Leaf>>;
-    /// [`None`] when ready.
-    fn waiting_for(&self) -> Option<String>;
-}
-
 #[tokio::main(worker_threads = 2)]
 async fn main() -> anyhow::Result<()> {
     let filter = std::env::var("RUST_LOG").unwrap_or_else(|_| "info".to_owned());
@@ -69,11 +62,11 @@ async fn main() -> anyhow::Result<()> {
     let kubeconfig = Kubeconfig::read_from(&arguments.kubeconfig).context("the kubeconfig")?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
     let client = ClientBuilder::try_from(config)?.with_layer(&arguments.doom).build();
-    let source: Arc<dyn Source> = match arguments.order {
+    let identity: Arc<dyn Identity> = match arguments.order {
         Order::Ring => ring::start(client, &arguments)?,
         Order::LeafFirst => leaf_first::start(client, &arguments),
     };
-    serve::run(source).await
+    serve::run(identity).await
 }
 
 /// One line, at once.

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use fire::Fact;
-use vestibule_identity::{Happening, Identity, Leaf, NamespacedName, Observer, SelfManaged, Settings};
+use vestibule_identity::{Happening, Identity, NamespacedName, Observer, SelfManaged, Settings};
 
-use crate::{Arguments, Source, tell};
+use crate::{Arguments, tell};
 
-pub(crate) fn start(client: kube::Client, arguments: &Arguments) -> anyhow::Result<Arc<dyn Source>> {
+pub(crate) fn start(client: kube::Client, arguments: &Arguments) -> anyhow::Result<Arc<dyn Identity>> {
     let named = |name: &str| NamespacedName { namespace: arguments.namespace.clone(), name: name.to_owned() };
     let mut settings = Settings::for_service(named(&arguments.service));
     if let Some(name) = &arguments.name {
@@ -18,19 +18,7 @@ pub(crate) fn start(client: kube::Client, arguments: &Arguments) -> anyhow::Resu
     settings.registrations = vec![arguments.registration.parse()?];
     settings.policy = arguments.timing.policy();
     settings.observer = Some(Arc::new(Teller));
-    Ok(Arc::new(Ring(SelfManaged::start(client, settings)?)))
-}
-
-struct Ring(Arc<SelfManaged>);
-
-impl Source for Ring {
-    fn present(&self) -> Option<Arc<Leaf>> {
-        self.0.present()
-    }
-
-    fn waiting_for(&self) -> Option<String> {
-        self.0.status().waiting_for
-    }
+    Ok(SelfManaged::start(client, settings)?)
 }
 
 struct Teller;
@@ -47,7 +35,7 @@ impl Observer for Teller {
             Happening::Failed { object, reason } => {
                 tell(&Fact::Trouble { what: format!("{object}: {reason}") });
             }
-            // What counts is what is presented; `Presenter` tells that.
+            // What counts is what is presented; the server's observer tells that.
             _ => {}
         }
     }

@@ -51,7 +51,7 @@ impl<'e> Scene<'e> {
     pub(crate) async fn new(env: &'e Session) -> Self {
         let home = env.namespace(&[]).await.unwrap().name().to_owned();
         let target = env.namespace(&[]).await.unwrap().name().to_owned();
-        let service = env.service(&home, "hooks").await.unwrap();
+        let service = env.two_port_service(&home, "hooks").await.unwrap();
         let registration = format!("tools-{home}");
         let mut command = Command::new(env!("CARGO_BIN_EXE_replica"));
         command.arg("--kubeconfig").arg(env.kubeconfig()).args([
@@ -68,7 +68,7 @@ impl<'e> Scene<'e> {
             _ => None,
         });
         let (hooks, probes) = listening.await.unwrap();
-        service.add_replica(hooks, Some(probes)).unwrap();
+        service.add_two_port_replica(hooks, Some(probes)).unwrap();
         let admin = env.admin().unwrap();
         let history = History::of(Api::all(admin.clone()), &registration);
         Self { env, admin, home, registration, history, target, service, replica, ledger: Arc::default() }
@@ -76,8 +76,7 @@ impl<'e> Scene<'e> {
 
     /// The owner's manifest: it says nothing of bundles.
     pub(crate) fn manifest(&self, version: Version) -> Value {
-        let mut object =
-            hook::configuration(&self.registration, &self.target, |path| self.service.reference(path));
+        let mut object = hook::configuration(&self.registration, &self.target, &self.service);
         object["metadata"]["labels"] = json!({ "app": "hooks" });
         let hooks = object["webhooks"].as_array_mut().unwrap();
         match version {
