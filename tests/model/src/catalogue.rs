@@ -24,11 +24,11 @@ catalogue! {
     shunned, shunned_twice, revocation, revocation_shunned, resurrection, slow, deaf,
 }
 
-/// The larger bounds, for a machine that has the time.
+/// The larger clusters, for a machine that has the time.
 #[must_use]
 pub fn larger() -> Vec<(&'static str, Scenario)> {
     vec![
-        ("cold_of_three", Scenario { clocks: vec![0, 0, 0], ..cold() }),
+        ("cold_of_three", Scenario { clocks: vec![0, 0, 0], seconds: 4, ..cold() }),
         ("rollback_for_longer", Scenario { seconds: 5, heals: true, ..rollback() }),
     ]
 }
@@ -179,7 +179,7 @@ pub fn shunned_twice() -> Scenario {
 pub fn deaf() -> Scenario {
     let about = "a replica's watch breaks unnoticed, and an old Secret and an old configuration come back";
     let faults = Faults { deafen: 1, revert: 1, rollback: 1, ..Faults::NONE };
-    Scenario { faults, servers: 1, old_backup: true, heals: true, ..Scenario::new(about, DUE, 4) }
+    Scenario { faults, servers: 1, old_backup: true, heals: true, ..Scenario::new(about, DUE, 6) }
 }
 
 /// The keys were stolen.

@@ -35,5 +35,5 @@ pub use fault::{Fault, Faults};
 pub use mutation::{Guard, Mutation};
 pub use property::{INVARIANTS, Invariant, Shown};
 pub use scenario::{FIRST_ACTIVE, Scenario, Start};
-pub use walk::{Counterexample, Walk, search, walk};
+pub use walk::{Counterexample, Walk, search, walk, walk_for};
 pub use world::{Names, Object, Published, Replica, World};

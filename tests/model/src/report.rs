@@ -78,7 +78,8 @@ impl Report {
                 scenario.configurations,
                 scenario.seconds
             );
-            let (states, depth) = (thousands(walk.states), walk.depth.to_string());
+            let more = if walk.is_whole { "" } else { " and more" };
+            let (states, depth) = (format!("{}{more}", thousands(walk.states)), walk.depth.to_string());
             let took = format!("{:.1}", walk.took.as_secs_f32());
             line(page, &[&format!("`{name}`"), scenario.about, &size, &states, &depth, &took]);
         }

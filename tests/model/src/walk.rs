@@ -18,6 +18,8 @@ pub struct Walk {
     pub broken: Vec<Counterexample>,
     /// Whether time came to its end: a model in which nothing can go on breaks nothing.
     pub ends: bool,
+    /// Whether that were all states, and not only those that there was time for.
+    pub is_whole: bool,
 }
 
 /// A way to a state in which an invariant does not hold.
@@ -34,11 +36,18 @@ pub struct Counterexample {
 
 /// Walks through all states.
 pub fn walk(scenario: Scenario, threads: usize) -> Walk {
+    walk_for(Duration::MAX, scenario, threads)
+}
+
+/// Walks through all states that there is time for.
+pub fn walk_for(limit: Duration, scenario: Scenario, threads: usize) -> Walk {
     let before = Instant::now();
     // Depth first, for only that can take replicas for each other.
-    let checker = scenario.checker().threads(threads).symmetry_fn(World::representative).spawn_dfs().join();
+    let checker = scenario.checker().threads(threads).symmetry_fn(World::representative);
+    let checker = if limit == Duration::MAX { checker } else { checker.timeout(limit) };
+    let checker = checker.spawn_dfs().join();
     let (took, states, depth) = (before.elapsed(), checker.unique_state_count(), checker.max_depth());
-    let mut walk = Walk { states, depth, took, broken: Vec::new(), ends: false };
+    let mut walk = Walk { states, depth, took, broken: Vec::new(), ends: false, is_whole: took < limit };
     for (name, path) in checker.discoveries() {
         if is_invariant(name) {
             let steps = tell(checker.model(), path);
