@@ -8,6 +8,7 @@ use k8s_openapi::jiff::fmt::rfc2822::DateTimeParser;
 use kube::client::Body;
 use serde_json::Value;
 use vestibule_pki::ring::Moment;
+use zeroize::Zeroizing;
 
 use crate::causes::with_causes;
 
@@ -29,8 +30,8 @@ pub(super) struct Conversation {
 pub(super) struct Answer {
     /// When it was given, by the server's clock.
     pub(super) date: Option<Moment>,
-    /// The object, or why there is none.
-    pub(super) outcome: Result<Vec<u8>, Trouble>,
+    /// The object, which may be the ring's Secret, or why there is none.
+    pub(super) outcome: Result<Zeroizing<Vec<u8>>, Trouble>,
 }
 
 /// Why a request came to nothing. Its text says what the server says, which names fields and never their values.
@@ -103,9 +104,8 @@ impl Conversation {
         let date = date.and_then(|date| moment(date.as_bytes()));
         let status = response.status();
         let body = response.into_body().collect().await.map_err(|error| with_causes(&error))?;
-        let body = body.to_bytes();
-        let outcome =
-            if status.is_success() { Ok(body.to_vec()) } else { Err(Trouble::answered(status, &body)) };
+        let body = Zeroizing::new(Vec::from(body.to_bytes()));
+        let outcome = if status.is_success() { Ok(body) } else { Err(Trouble::answered(status, &body)) };
         Ok(Answer { date, outcome })
     }
 }

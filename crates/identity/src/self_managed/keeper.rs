@@ -150,7 +150,7 @@ impl Keeper {
                 shared.with_state(|state, now, at| state.ring_answered(answer, now, at));
             }
             Deed::WriteRing(mut write) => {
-                let object = std::mem::take(&mut write.object);
+                let object = std::mem::take(&mut *write.object);
                 let answer = if write.creates {
                     let path = lock(&shared.state).secrets_path();
                     api.create(&path, object).await

@@ -45,11 +45,11 @@ impl RingSecret {
     }
 
     /// The whole object with this ring, over the version that was read.
-    pub(super) fn with(&self, ring: &Ring) -> Vec<u8> {
+    pub(super) fn with(&self, ring: &Ring) -> Zeroizing<Vec<u8>> {
         let mut object = self.object.clone();
         let fields = ring.encode().into_iter().map(|(field, bytes)| (field, ByteString(bytes.to_vec())));
         object.data.get_or_insert_default().extend(fields);
-        let written = serde_json::to_vec(&object).unwrap_or_default();
+        let written = Zeroizing::new(serde_json::to_vec(&object).unwrap_or_default());
         object.data.iter_mut().flatten().for_each(|(_, bytes)| bytes.0.zeroize());
         written
     }

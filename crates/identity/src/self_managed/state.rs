@@ -17,6 +17,7 @@ use rustls_pki_types::CertificateDer;
 use serde_json::Value;
 use vestibule_pki::Leaf;
 use vestibule_pki::ring::{Action, CaId, Change, Mark, Moment, Observations, Policy, Ring, RingFacts, step};
+use zeroize::Zeroizing;
 
 use super::backoff::{Backoff, Quarrel, chance};
 use super::registration::Ours;
@@ -76,7 +77,7 @@ pub(super) struct RingWrite {
     /// [`None`] if the Secret is to hold the same ring again.
     change: Option<Change>,
     ring: Ring,
-    pub(super) object: Vec<u8>,
+    pub(super) object: Zeroizing<Vec<u8>>,
     pub(super) creates: bool,
 }
 

@@ -6,6 +6,7 @@ use kube::api::DynamicObject;
 use vestibule_pki::ring::Moment;
 
 use super::State;
+use crate::RegistrationKind;
 use crate::self_managed::conversation::{Answer, Trouble, TroubleKind};
 use crate::self_managed::watched::By;
 
@@ -84,7 +85,11 @@ impl State {
                     }
                 }
                 let Some(watched) = self.registrations.get(position) else { return };
-                let text = format!("the caBundle of {} cannot be written: {}", watched.name, trouble.text);
+                let is_insecure =
+                    trouble.kind == TroubleKind::Refused && watched.name.kind == RegistrationKind::ApiService;
+                let hint = if is_insecure { "; with insecureSkipTLSVerify it takes none" } else { "" };
+                let text =
+                    format!("the caBundle of {} cannot be written: {}{hint}", watched.name, trouble.text);
                 let reason = (trouble.kind != TroubleKind::Unreachable).then_some("RegistrationDenied");
                 self.failed_at(position, reason, text);
             }

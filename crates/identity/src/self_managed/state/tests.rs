@@ -166,7 +166,7 @@ impl Bench {
         let outcome = match object {
             _ if !self.reachable => Err(trouble(TroubleKind::Unreachable)),
             None => Err(trouble(TroubleKind::NotFound)),
-            Some(object) => Ok(object.to_string().into_bytes()),
+            Some(object) => Ok(object.to_string().into_bytes().into()),
         };
         Answer { date: None, outcome }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::{DeleteParams, PostParams};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::json;
 use vestibule_identity::{Identity, SelfManaged};
 use vestibule_pki::ring::{CaId, read_bundle};
@@ -98,6 +98,13 @@ async fn rubbish_is_repaired() {
     .await;
     until("the bundle follows", 2, async || before.is_subset(&trusted(&fixture.bundles().await[1]))).await;
     assert_accepted(&replica, &fixture.bundles().await[1], &fixture.namespace);
+
+    // What others read is mended, too, and no more than that.
+    let whole = fixture.secret().await.data;
+    let patch = json!([{ "op": "remove", "path": "/data/ca.crt" }]);
+    let patch: Patch<()> = Patch::Json(serde_json::from_value(patch).unwrap());
+    fixture.secrets().patch("hooks-ring", &PatchParams::default(), &patch).await.unwrap();
+    until("ca.crt is back", 2, async || fixture.secret().await.data == whole).await;
 }
 
 #[tokio::test]
