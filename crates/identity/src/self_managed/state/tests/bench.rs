@@ -1,0 +1,190 @@
+//! A replica without a cluster.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use vestibule_pki::Leaf;
+use vestibule_pki::ring::Moment;
+
+use super::super::{Deed, State};
+use crate::self_managed::conversation::{Answer, Trouble, TroubleKind};
+use crate::self_managed::watches::{self, News};
+use crate::{NamespacedName, Settings};
+
+pub(super) const START: Moment = Moment(1_800_000_000);
+
+/// A replica, and objects of one version after the other.
+pub(super) struct Bench {
+    pub(super) state: State,
+    pub(super) secret: Option<Value>,
+    pub(super) configuration: Option<Value>,
+    /// How a configuration answers writes.
+    pub(super) refusal: Option<TroubleKind>,
+    pub(super) version: u64,
+    pub(super) now: Moment,
+    pub(super) at: Instant,
+    pub(super) reachable: bool,
+}
+
+impl Bench {
+    pub(super) fn new() -> Self {
+        let (state, at) = (state(&[]), Instant::now());
+        Self {
+            state,
+            secret: None,
+            configuration: None,
+            refusal: None,
+            version: 0,
+            now: START,
+            at,
+            reachable: true,
+        }
+    }
+
+    /// Ready, with a configuration that holds the bundle.
+    pub(super) fn registered() -> Self {
+        let mut bench = Self { state: state(&["mutating/hooks"]), ..Self::new() };
+        let service = json!({ "namespace": "demo", "name": "hooks" });
+        bench.configuration = Some(json!({
+            "metadata": { "name": "hooks", "resourceVersion": "0", "creationTimestamp": "2026-01-01T00:00:00Z" },
+            "webhooks": [{ "name": "a", "clientConfig": { "service": service } }],
+        }));
+        assert!(bench.run().is_none(), "the configuration is not quiet yet");
+        bench.pass(Duration::from_secs(31));
+        assert!(bench.run().is_some());
+        bench
+    }
+
+    /// Another replica takes the place of this one.
+    pub(super) fn restart(&mut self) {
+        let registrations: Vec<_> =
+            self.state.registrations.iter().map(|watched| watched.name.to_string()).collect();
+        let registrations: Vec<_> = registrations.iter().map(String::as_str).collect();
+        self.state = state(&registrations);
+    }
+
+    /// Somebody else empties a bundle.
+    pub(super) fn spoil_configuration(&mut self) {
+        self.version += 1;
+        let object = self.configuration.as_mut().unwrap();
+        object["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        object["webhooks"][0]["clientConfig"]["caBundle"] = json!("");
+        self.watch_configuration();
+    }
+
+    pub(super) fn watch_configuration(&mut self) {
+        let object = serde_json::from_value(self.configuration.clone().unwrap()).unwrap();
+        let news = News::Configuration { position: 0, listed: false, object: watches::Change::Is(object) };
+        self.state.heard(news, self.now);
+    }
+
+    /// Somebody else writes the Secret.
+    pub(super) fn edit_secret(&mut self, edit: impl FnOnce(&mut Value)) {
+        self.version += 1;
+        let secret = self.secret.as_mut().unwrap();
+        edit(&mut secret["data"]);
+        secret["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        self.state.heard(News::Ring(Some(self.version.to_string())), self.now);
+    }
+
+    pub(super) fn pass(&mut self, span: Duration) {
+        self.now = self.now.plus(span);
+        self.at += span;
+    }
+
+    /// Until nothing is to be done; the leaf that is presented then.
+    pub(super) fn run(&mut self) -> Option<Arc<Leaf>> {
+        let mut presented = None;
+        for _ in 0..100 {
+            match self.state.decide(self.now, self.at) {
+                None if self.state.planned.as_ref().is_some_and(|(_, when)| *when > self.at) => {
+                    self.at += self.state.pause(self.at);
+                }
+                None => return presented,
+                Some(deed) => presented = self.perform(deed).or(presented),
+            }
+        }
+        panic!("it does not come to rest");
+    }
+
+    /// Until a configuration was to be written.
+    pub(super) fn run_to_write(&mut self) {
+        for _ in 0..100 {
+            match self.state.decide(self.now, self.at) {
+                None => self.at += self.state.pause(self.at),
+                Some(deed) => {
+                    let writes = matches!(deed, Deed::Publish { .. });
+                    self.perform(deed);
+                    if writes {
+                        return;
+                    }
+                }
+            }
+        }
+        panic!("nothing is written");
+    }
+
+    pub(super) fn perform(&mut self, deed: Deed) -> Option<Arc<Leaf>> {
+        match deed {
+            Deed::ReadRing => {
+                let answer = self.answer(self.secret.clone());
+                self.state.ring_answered(answer, self.now, self.at);
+            }
+            Deed::WriteRing(mut write) => {
+                let mut object: Value = serde_json::from_slice(&std::mem::take(&mut write.object)).unwrap();
+                self.version += 1;
+                object["metadata"]["resourceVersion"] = json!(self.version.to_string());
+                self.secret = Some(object.clone());
+                let answer = self.answer(Some(object));
+                self.state.ring_write_answered(*write, answer, self.now, self.at);
+            }
+            Deed::ReadConfiguration(position) => {
+                let answer = self.answer(self.configuration.clone());
+                self.state.configuration_answered(position, answer, self.now, self.at);
+            }
+            Deed::Publish { position, patch, is_repair } => {
+                let answer = self.write_configuration(&patch);
+                self.state.patch_answered((position, is_repair), answer, self.now, self.at);
+            }
+            Deed::Present(leaf) => return Some(leaf),
+        }
+        None
+    }
+
+    pub(super) fn write_configuration(&mut self, patch: &Value) -> Answer {
+        if let Some(kind) = self.refusal {
+            return Answer { date: None, outcome: Err(Trouble { kind, text: String::new() }) };
+        }
+        let object = self.configuration.as_mut().unwrap();
+        for operation in patch.as_array().unwrap().iter().filter(|operation| operation["op"] == "add") {
+            let (parent, key) = operation["path"].as_str().unwrap().rsplit_once('/').unwrap();
+            object.pointer_mut(parent).unwrap()[key.replace("~1", "/")] = operation["value"].clone();
+        }
+        self.version += 1;
+        object["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        self.answer(self.configuration.clone())
+    }
+
+    pub(super) fn answer(&self, object: Option<Value>) -> Answer {
+        let trouble = |kind| Trouble { kind, text: String::new() };
+        let outcome = match object {
+            _ if !self.reachable => Err(trouble(TroubleKind::Unreachable)),
+            None => Err(trouble(TroubleKind::NotFound)),
+            Some(object) => Ok(object.to_string().into_bytes().into()),
+        };
+        Answer { date: None, outcome }
+    }
+
+    pub(super) fn status(&self) -> crate::Status {
+        self.state.status(self.now, self.at)
+    }
+}
+
+pub(super) fn state(registrations: &[&str]) -> State {
+    let service = NamespacedName { namespace: "demo".to_owned(), name: "hooks".to_owned() };
+    let mut settings = Settings::for_service(service);
+    settings.registrations = registrations.iter().map(|name| name.parse().unwrap()).collect();
+    let secret = settings.secret.clone().unwrap();
+    State::new(settings, secret)
+}
