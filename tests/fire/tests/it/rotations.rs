@@ -10,7 +10,7 @@ async fn fifty_renewals_and_three_rotations_fail_no_call() {
     let report = fixture.soak().await;
     assert!(report.is_good(), "{report}");
     let book = &report.book;
-    assert!(book.renewals() >= 50 && book.promotions >= 3 && book.switches() >= 9, "{report}");
+    assert!(book.renewals() >= 50 && book.rotations >= 3 && book.switches() >= 9, "{report}");
     // Made, two CAs held; then for each rotation: asked for, promoted, removed, held. Nothing for a leaf.
     assert!(book.secret_writes <= 3 + 4 * book.promotions, "{report}");
     // Empty, two, and three while a predecessor may still have leaves: never one alone.
