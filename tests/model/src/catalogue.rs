@@ -28,7 +28,7 @@ catalogue! {
 #[must_use]
 pub fn larger() -> Vec<(&'static str, Scenario)> {
     vec![
-        ("cold_of_three", Scenario { clocks: vec![0, 0, 0], seconds: 4, ..cold() }),
+        ("cold_of_three", Scenario { clocks: vec![0, 0, 0], seconds: 3, ..cold() }),
         ("rollback_for_longer", Scenario { seconds: 5, heals: true, ..rollback() }),
     ]
 }
