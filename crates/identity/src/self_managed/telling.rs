@@ -91,3 +91,30 @@ pub(super) async fn record(client: kube::Client, mut queue: mpsc::Receiver<(Even
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trouble(reason: &'static str, name: &str) -> Tale {
+        let about = ObjectReference { name: Some(name.to_owned()), ..ObjectReference::default() };
+        Tale { about, reason: Some(reason), is_trouble: true, text: "as it is".to_owned(), happening: None }
+    }
+
+    #[test]
+    fn the_same_trouble_is_told_once_in_half_a_minute() {
+        let (mut teller, mut events) = Teller::new();
+        let mut told = |teller: &mut Teller, tale| {
+            teller.tell(tale);
+            events.try_recv().is_ok()
+        };
+        assert!(told(&mut teller, trouble("RingNotWritten", "ring")));
+        assert!(!told(&mut teller, trouble("RingNotWritten", "ring")));
+        assert!(told(&mut teller, trouble("RingNotWritten", "another")), "another object is news");
+        assert!(told(&mut teller, trouble("ClockSkew", "ring")), "another cause is news");
+        for when in teller.told.values_mut() {
+            *when -= AGAIN;
+        }
+        assert!(told(&mut teller, trouble("RingNotWritten", "ring")));
+    }
+}
