@@ -16,7 +16,7 @@ use crate::Report;
 
 const SECRETS: usize = 20_000;
 const CONFIGURATIONS: usize = 500;
-const RESOURCES: usize = 300;
+const DEFINITIONS: usize = 300;
 /// Requests under way at a time.
 const AT_A_TIME: usize = 16;
 
@@ -26,9 +26,9 @@ pub(crate) async fn fill(environment: &Environment, say: fn(&str)) -> anyhow::Re
     say(&format!("making {CONFIGURATIONS} configurations"));
     let kind = GroupVersionKind::gvk("admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration");
     make(&client, &kind, CONFIGURATIONS, configuration).await?;
-    say(&format!("making {RESOURCES} custom resources"));
+    say(&format!("making {DEFINITIONS} definitions"));
     let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
-    make(&client, &kind, RESOURCES, resource).await?;
+    make(&client, &kind, DEFINITIONS, definition).await?;
     say(&format!("making {SECRETS} Secrets"));
     let namespace = environment.namespace(&[]).await?;
     let secrets: Api<Secret> = Api::namespaced(client, namespace.name());
@@ -40,7 +40,7 @@ pub(crate) async fn fill(environment: &Environment, say: fn(&str)) -> anyhow::Re
         async move { secrets.create(&PostParams::default(), &secret).await.map(drop) }
     });
     each.buffer_unordered(AT_A_TIME).try_collect::<()>().await.context("make a Secret")?;
-    let made = format!("{SECRETS} Secrets, {CONFIGURATIONS} configurations, {RESOURCES} custom resources");
+    let made = format!("{SECRETS} Secrets, {CONFIGURATIONS} configurations, {DEFINITIONS} definitions");
     Ok(vec![("in the cluster".to_owned(), made)])
 }
 
@@ -80,7 +80,7 @@ fn configuration(number: usize) -> Value {
     })
 }
 
-fn resource(number: usize) -> Value {
+fn definition(number: usize) -> Value {
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",

@@ -74,7 +74,7 @@ pub enum Case {
     Rows2,
     /// Ten rotations, one API server 30 s behind
     Rows3,
-    /// Three rotations in a cluster with 20,000 Secrets, 500 configurations and 300 custom resources
+    /// Three rotations in a cluster with 20,000 Secrets, 500 configurations and 300 CustomResourceDefinitions
     Row36,
 }
 

@@ -51,6 +51,8 @@ async fn rotations_lose_no_read_of_the_older_version_and_write_the_definition_tw
         until("the old CA has gone", async || operator.certificates() == 2).await;
         assert_ne!(operator.identity.present().unwrap().chain, old.chain);
     }
+    cluster.create("v1", "two", &json!({ "address": "example.org:8080" })).await;
+    until("the reconciler hears of another one", async || cluster.url("two").await.is_some()).await;
     let written = cluster.definition_generation().await - before;
     let (reads, failures) = load.end().await;
 

@@ -33,7 +33,7 @@ pub(super) fn rights(namespace: &str, registration: &str) -> Vec<Value> {
         object
     };
     let events = json!({
-        "apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"],
+        "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"],
     });
     let own = json!([
         {

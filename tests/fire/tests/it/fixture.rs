@@ -1,11 +1,12 @@
 //! What the tests on real API servers share.
 
+use std::ops::Deref;
 use std::path::Path;
 use std::time::Duration;
 
 use fire::{Options, Report, Soak, soak_in};
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
-use vestibule_testenv::{self as testenv, Session, start_or_skip};
+use vestibule_testenv::{self as testenv, Environment, Session, start_or_skip};
 
 /// Longer than anything that is waited for.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -13,9 +14,24 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// A soak is alone; other tests run together, but not while there is a soak.
 static TESTS: RwLock<()> = RwLock::const_new(());
 
-/// For a test that may run beside others of its kind.
-pub(crate) async fn together() -> RwLockReadGuard<'static, ()> {
-    TESTS.read().await
+/// The environment of tests that run together.
+pub(crate) struct Shared {
+    session: Session,
+    _together: RwLockReadGuard<'static, ()>,
+}
+
+impl Deref for Shared {
+    type Target = Environment;
+
+    fn deref(&self) -> &Environment {
+        &self.session
+    }
+}
+
+/// The environment of tests that run together, once no soak is under way.
+pub(crate) async fn shared_or_skip() -> Option<Shared> {
+    let together = TESTS.read().await;
+    Some(Shared { session: testenv::shared_or_skip().await?, _together: together })
 }
 
 pub(crate) struct Fixture {

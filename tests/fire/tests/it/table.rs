@@ -14,7 +14,7 @@ fn every_test_in_the_table_of_faults_exists() {
     assert!(names.len() > 30, "{names:?}");
 
     let mut code = String::new();
-    for folder in ["crates", "tests"] {
+    for folder in ["crates", "examples", "tests"] {
         read(&workspace.join(folder), &mut code);
     }
     let missing: Vec<_> = names.iter().filter(|name| !code.contains(&format!("fn {name}("))).collect();

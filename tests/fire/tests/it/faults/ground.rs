@@ -5,7 +5,6 @@ mod inner;
 mod wait;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Deref;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -15,36 +14,15 @@ use k8s_openapi::api::events::v1::Event;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, Client};
 use serde_json::json;
-use tokio::sync::RwLockReadGuard;
 use vestibule_identity::{NamespacedName, Settings};
 use vestibule_pki::ring::{CaId, Facts, Moment, Policy, Ring, read_bundle};
-use vestibule_testenv::{self as testenv, Environment, Session};
+use vestibule_testenv::Environment;
 
 pub(crate) use self::inner::Inner;
 pub(crate) use self::wait::{stays, until};
-use crate::fixture::together;
+pub(crate) use crate::fixture::shared_or_skip;
 
 pub(crate) const SERVICE: &str = "fire";
-
-/// The environment of all these tests, in turn with soaks.
-pub(crate) struct Shared {
-    session: Session,
-    _together: RwLockReadGuard<'static, ()>,
-}
-
-impl Deref for Shared {
-    type Target = Environment;
-
-    fn deref(&self) -> &Environment {
-        &self.session
-    }
-}
-
-/// The environment of all these tests, once no soak is under way.
-pub(crate) async fn shared_or_skip() -> Option<Shared> {
-    let together = together().await;
-    Some(Shared { session: testenv::shared_or_skip().await?, _together: together })
-}
 
 pub(crate) struct Ground<'e> {
     pub(crate) cluster: Cluster<'e>,

@@ -1,6 +1,6 @@
 //! Rows 5, 6, 9 and 11: how a ring begins, and how it comes back.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
@@ -69,7 +69,15 @@ async fn a_secret_that_goes_with_all_replicas_is_made_anew() {
     }
     ground.delete_secret().await;
 
+    // Beyond the hold, what a start and a busy machine take.
+    const SLACK: Duration = Duration::from_secs(5);
+    let begun = Instant::now();
     let _replicas = ground.serve(2).await;
+    let (took, hold) = (begun.elapsed(), ground.policy.hold_cold);
+    assert!(
+        hold <= took && took < hold + SLACK,
+        "ready {took:?} after the start, of which {hold:?} are the hold"
+    );
     let ring = ground.ring().await.unwrap();
     assert!(ring.trusted().is_superset(&before.trusted()), "as foreign ones");
     assert!(before.authority(ring.active().unwrap().id).is_none(), "a new CA signs");

@@ -9,17 +9,18 @@ use kube::Api;
 use serde_json::{Value, json};
 use vestibule_identity::{Identity, NamespacedName, SelfManaged, Settings};
 use vestibule_pki::ring::Policy;
-use vestibule_testenv::{self as testenv, Session, Tools};
+use vestibule_testenv::{Environment, Tools, tools_or_skip};
 
 use super::owner::write_chart;
 use super::scene::succeed;
+use crate::fixture::shared_or_skip;
 
 const OWNERS: [&str; 4] = ["kubectl", "server-side", "helm3", "helm4"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_definition_keeps_its_bundle_whoever_applies_it() {
-    let Some(tools) = testenv::tools_or_skip().await else { return };
-    let Some(env) = testenv::shared_or_skip().await else { return };
+    let Some(tools) = tools_or_skip().await else { return };
+    let Some(env) = shared_or_skip().await else { return };
     let namespace = env.namespace(&[]).await.unwrap().name().to_owned();
     let service = NamespacedName { namespace: namespace.clone(), name: "hooks".to_owned() };
     let mut settings = Settings::for_service(service);
@@ -54,7 +55,7 @@ async fn a_definition_keeps_its_bundle_whoever_applies_it() {
     }
 }
 
-fn apply((env, tools): (&Session, &Tools), owner: &str, manifest: &Value) {
+fn apply((env, tools): (&Environment, &Tools), owner: &str, manifest: &Value) {
     let name = manifest["metadata"]["name"].as_str().unwrap();
     let folder = env.folder().join(name);
     write_chart(&folder, manifest);

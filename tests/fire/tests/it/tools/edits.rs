@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 use k8s_openapi::ByteString;
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
-use vestibule_testenv as testenv;
+use vestibule_testenv::Environment;
 
 use super::scene::{AT_ONCE, Scene, Version, until};
+use crate::fixture::shared_or_skip;
 
 const MANAGER: &str = "gitops";
 /// Longer than a rotation takes on a busy machine.
@@ -15,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bundle_that_is_reset_every_two_seconds_is_repaired_each_time() {
-    let Some(env) = testenv::shared_or_skip().await else { return };
+    let Some(env) = shared_or_skip().await else { return };
     let scene = installed(&env).await;
     war(&scene, async || {
         let reset = json!([bundle_at(0, b""), bundle_at(1, b"\n")]);
@@ -27,7 +28,7 @@ async fn a_bundle_that_is_reset_every_two_seconds_is_repaired_each_time() {
 /// The annotations go with the bundle.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_configuration_that_is_replaced_every_two_seconds_is_repaired_each_time() {
-    let Some(env) = testenv::shared_or_skip().await else { return };
+    let Some(env) = shared_or_skip().await else { return };
     let scene = installed(&env).await;
     war(&scene, async || {
         let parameters = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
@@ -76,7 +77,7 @@ async fn war(scene: &Scene<'_>, mut reset: impl AsyncFnMut()) {
 /// As some providers do, who keep webhooks away from their own namespaces.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn selectors_that_an_enforcer_edits_are_none_of_our_business() {
-    let Some(env) = testenv::shared_or_skip().await else { return };
+    let Some(env) = shared_or_skip().await else { return };
     let scene = installed(&env).await;
     let bundle = scene.ready().await;
     let load = scene.load();
@@ -105,7 +106,7 @@ async fn selectors_that_an_enforcer_edits_are_none_of_our_business() {
 /// It trusts who was to follow, and by the time it is the earlier one, has followed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_bundle_from_before_a_rotation_costs_no_call() {
-    let Some(env) = testenv::shared_or_skip().await else { return };
+    let Some(env) = shared_or_skip().await else { return };
     let scene = installed(&env).await;
     let before = scene.ready().await;
     let load = scene.load();
@@ -128,7 +129,7 @@ async fn the_bundle_from_before_a_rotation_costs_no_call() {
     assert_eq!(scene.failures(), [].into());
 }
 
-async fn installed(env: &testenv::Session) -> Scene<'_> {
+async fn installed(env: &Environment) -> Scene<'_> {
     let scene = Scene::new(env).await;
     install(&scene).await;
     scene

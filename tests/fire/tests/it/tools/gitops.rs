@@ -4,18 +4,19 @@ use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::Value;
-use vestibule_testenv as testenv;
+use vestibule_testenv::tools_or_skip;
 
 use super::owner::{Apply, Owner};
 use super::releases::releases_go_well;
 use super::scene::{Scene, Version};
+use crate::fixture::shared_or_skip;
 
 /// As Argo CD syncs: the code of `kubectl apply`, with the last applied manifest as an annotation and a manager of its
 /// own; its diff is the one between the live object and what that apply would make of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn argo_cd_syncs() {
-    let Some(tools) = testenv::tools_or_skip().await else { return };
-    let Some(env) = testenv::shared_or_skip().await else { return };
+    let Some(tools) = tools_or_skip().await else { return };
+    let Some(env) = shared_or_skip().await else { return };
     let scene = Scene::new(&env).await;
     let flags = &["--field-manager=argocd-controller"];
     releases_go_well(&scene, &Apply { tools: &tools, flags }).await;
@@ -24,8 +25,8 @@ async fn argo_cd_syncs() {
 /// With `ServerSideApply=true` it takes what others own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn argo_cd_syncs_on_the_servers_side() {
-    let Some(tools) = testenv::tools_or_skip().await else { return };
-    let Some(env) = testenv::shared_or_skip().await else { return };
+    let Some(tools) = tools_or_skip().await else { return };
+    let Some(env) = shared_or_skip().await else { return };
     let scene = Scene::new(&env).await;
     let flags = &["--server-side", "--force-conflicts", "--field-manager=argocd-controller"];
     releases_go_well(&scene, &Apply { tools: &tools, flags }).await;
@@ -35,7 +36,7 @@ async fn argo_cd_syncs_on_the_servers_side() {
 /// differ, the apply itself.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn flux_applies() {
-    let Some(env) = testenv::shared_or_skip().await else { return };
+    let Some(env) = shared_or_skip().await else { return };
     let scene = Scene::new(&env).await;
     releases_go_well(&scene, &Flux).await;
 }

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use vestibule_testenv as testenv;
+use vestibule_testenv::tools_or_skip;
 
 use super::owner::{Apply, Helm, Owner};
 use super::scene::{AT_ONCE, Scene, Version, succeed, until};
+use crate::fixture::shared_or_skip;
 
 /// What holds for every tool that applies: it sees no difference where only we wrote, entries that stay keep their
 /// bundle in every version, others get it at once, and nothing is ever in conflict.
@@ -73,24 +74,24 @@ async fn is_injected(scene: &Scene<'_>, (start, entry): (usize, &str), bundle: &
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kubectl_apply() {
-    let Some(tools) = testenv::tools_or_skip().await else { return };
-    let Some(env) = testenv::shared_or_skip().await else { return };
+    let Some(tools) = tools_or_skip().await else { return };
+    let Some(env) = shared_or_skip().await else { return };
     let scene = Scene::new(&env).await;
     releases_go_well(&scene, &Apply { tools: &tools, flags: &[] }).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kubectl_apply_on_the_servers_side() {
-    let Some(tools) = testenv::tools_or_skip().await else { return };
-    let Some(env) = testenv::shared_or_skip().await else { return };
+    let Some(tools) = tools_or_skip().await else { return };
+    let Some(env) = shared_or_skip().await else { return };
     let scene = Scene::new(&env).await;
     releases_go_well(&scene, &Apply { tools: &tools, flags: &["--server-side"] }).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn helm_3() {
-    let Some(tools) = testenv::tools_or_skip().await else { return };
-    let Some(env) = testenv::shared_or_skip().await else { return };
+    let Some(tools) = tools_or_skip().await else { return };
+    let Some(env) = shared_or_skip().await else { return };
     let scene = Scene::new(&env).await;
     let helm = Helm { program: &tools.helm3, flags: &[] };
     releases_go_well(&scene, &helm).await;
@@ -99,8 +100,8 @@ async fn helm_3() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn helm_4() {
-    let Some(tools) = testenv::tools_or_skip().await else { return };
-    let Some(env) = testenv::shared_or_skip().await else { return };
+    let Some(tools) = tools_or_skip().await else { return };
+    let Some(env) = shared_or_skip().await else { return };
     let scene = Scene::new(&env).await;
     let helm = Helm { program: &tools.helm4, flags: &[] };
     releases_go_well(&scene, &helm).await;
@@ -140,8 +141,8 @@ async fn goes_back_and_comes_again(scene: &Scene<'_>, helm: &Helm<'_>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn helm_4_takes_over_what_helm_3_installed() {
-    let Some(tools) = testenv::tools_or_skip().await else { return };
-    let Some(env) = testenv::shared_or_skip().await else { return };
+    let Some(tools) = tools_or_skip().await else { return };
+    let Some(env) = shared_or_skip().await else { return };
     let scene = Scene::new(&env).await;
     Helm { program: &tools.helm3, flags: &[] }.release(&scene, Version::First);
     let bundle = scene.ready().await;
@@ -156,8 +157,8 @@ async fn helm_4_takes_over_what_helm_3_installed() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kubectl_replace_takes_the_bundle_away_and_it_is_repaired() {
-    let Some(tools) = testenv::tools_or_skip().await else { return };
-    let Some(env) = testenv::shared_or_skip().await else { return };
+    let Some(tools) = tools_or_skip().await else { return };
+    let Some(env) = shared_or_skip().await else { return };
     let scene = Scene::new(&env).await;
     let kubectl = |command: &str, version| {
         let file = scene.file(version);

@@ -13,7 +13,7 @@ use k8s_openapi::api::events::v1::Event;
 use kube::api::{ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use vestibule_testenv::{Child, Service, Session};
+use vestibule_testenv::{Child, Environment, Service};
 
 use super::history::History;
 
@@ -35,7 +35,7 @@ pub(crate) enum Version {
 
 /// One Service with one replica, and what calls it.
 pub(crate) struct Scene<'e> {
-    pub(crate) env: &'e Session,
+    pub(crate) env: &'e Environment,
     pub(crate) admin: Client,
     pub(crate) home: String,
     pub(crate) registration: String,
@@ -48,7 +48,7 @@ pub(crate) struct Scene<'e> {
 
 impl<'e> Scene<'e> {
     /// The replica runs, and there is no configuration yet.
-    pub(crate) async fn new(env: &'e Session) -> Self {
+    pub(crate) async fn new(env: &'e Environment) -> Self {
         let home = env.namespace(&[]).await.unwrap().name().to_owned();
         let target = env.namespace(&[]).await.unwrap().name().to_owned();
         let service = env.two_port_service(&home, "hooks").await.unwrap();
