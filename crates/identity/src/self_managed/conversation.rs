@@ -28,6 +28,8 @@ pub(super) struct Conversation {
 
 /// An answer, or the want of one.
 pub(super) struct Answer {
+    /// When it was asked for.
+    pub(super) asked: Instant,
     /// When it was given, by the server's clock.
     pub(super) date: Option<Moment>,
     /// The object, which may be the ring's Secret, or why there is none.
@@ -106,14 +108,15 @@ impl Conversation {
         let body = response.into_body().collect().await.map_err(|error| with_causes(&error))?;
         let body = Zeroizing::new(Vec::from(body.to_bytes()));
         let outcome = if status.is_success() { Ok(body) } else { Err(Trouble::answered(status, &body)) };
-        Ok(Answer { date, outcome })
+        Ok(Answer { asked: begun, date, outcome })
     }
 }
 
 impl Answer {
     fn none(reason: &str) -> Self {
         let text = format!("the API server does not answer: {reason}");
-        Self { date: None, outcome: Err(Trouble { kind: TroubleKind::Unreachable, text }) }
+        let outcome = Err(Trouble { kind: TroubleKind::Unreachable, text });
+        Self { asked: Instant::now(), date: None, outcome }
     }
 }
 

@@ -18,20 +18,29 @@ const PAST: usize = 8;
 
 impl State {
     pub(in crate::self_managed) fn ring_answered(&mut self, answer: Answer, now: Moment, at: Instant) {
+        let asked = answer.asked;
         match self.dated(answer, now) {
             Ok(object) => match RingSecret::read(&object) {
                 Some((secret, fields)) => {
                     self.read = Some(at);
                     self.ring_found(secret, &fields, now);
+                    self.confirmed_when(asked, at);
                 }
                 None => self.ring_not_read(&Trouble::unreadable(), at),
             },
             Err(trouble) if trouble.kind == TroubleKind::NotFound => {
                 self.read = Some(at);
                 self.ring_found(RingSecret::absent(&self.secret_name), &Fields::new(), now);
+                self.confirmed_when(asked, at);
             }
             Err(trouble) => self.ring_not_read(&trouble, at),
         }
+    }
+
+    /// Rule S3: an answer tells of no later time than the question's; what came after it is not known.
+    fn confirmed_when(&mut self, asked: Instant, at: Instant) {
+        let late = at.saturating_duration_since(asked);
+        self.seen.confirmed = self.seen.confirmed.map(|confirmed| confirmed.minus(late));
     }
 
     fn ring_not_read(&mut self, trouble: &Trouble, at: Instant) {
@@ -121,10 +130,13 @@ impl State {
         now: Moment,
         at: Instant,
     ) {
-        let name = self.secret_name.clone();
+        let (name, asked) = (self.secret_name.clone(), answer.asked);
         match self.dated(answer, now) {
             Ok(object) => match RingSecret::read(&object) {
-                Some((secret, _)) => self.ring_written(write, secret, now, at),
+                Some((secret, _)) => {
+                    self.ring_written(write, secret, now, at);
+                    self.confirmed_when(asked, at);
+                }
                 None => self.is_stale = true,
             },
             Err(trouble) => {

@@ -36,6 +36,18 @@ fn a_handshake_signs_what_the_task_did_not() {
 }
 
 #[test]
+fn a_lease_counts_from_the_question_though_the_answer_is_late() {
+    let mut bench = Bench::new();
+    bench.run().unwrap();
+    let answer = bench.answer(bench.secret.clone());
+    let asked = bench.now;
+    // Stopped between question and answer: the ring may have moved on since.
+    bench.pass(Duration::from_secs(6 * 24 * 60 * 60));
+    bench.state.ring_answered(answer, bench.now, bench.at);
+    assert_eq!(bench.state.seen.confirmed, Some(asked));
+}
+
+#[test]
 fn without_an_api_server_the_leaf_lasts_to_its_end_and_no_longer() {
     let mut bench = Bench::new();
     bench.run().unwrap();
@@ -148,8 +160,8 @@ fn only_what_refuses_one_version_twice_is_denied() {
 #[test]
 fn what_may_not_be_read_any_more_is_read_as_soon_as_it_may() {
     let mut bench = Bench::registered();
-    let answer =
-        Answer { date: None, outcome: Err(Trouble { kind: TroubleKind::Forbidden, text: String::new() }) };
+    let outcome = Err(Trouble { kind: TroubleKind::Forbidden, text: String::new() });
+    let answer = Answer { outcome, ..bench.answer(None) };
     bench.state.configuration_answered(0, answer, bench.now, bench.at);
     bench.run();
     assert!(!bench.status().registrations[0].in_sync);

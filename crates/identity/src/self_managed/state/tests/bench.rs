@@ -154,7 +154,8 @@ impl Bench {
 
     pub(super) fn write_configuration(&mut self, patch: &Value) -> Answer {
         if let Some(kind) = self.refusal {
-            return Answer { date: None, outcome: Err(Trouble { kind, text: String::new() }) };
+            let outcome = Err(Trouble { kind, text: String::new() });
+            return Answer { asked: self.at, date: None, outcome };
         }
         let object = self.configuration.as_mut().unwrap();
         for operation in patch.as_array().unwrap().iter().filter(|operation| operation["op"] == "add") {
@@ -173,7 +174,7 @@ impl Bench {
             None => Err(trouble(TroubleKind::NotFound)),
             Some(object) => Ok(object.to_string().into_bytes().into()),
         };
-        Answer { date: None, outcome }
+        Answer { asked: self.at, date: None, outcome }
     }
 
     pub(super) fn status(&self) -> crate::Status {
