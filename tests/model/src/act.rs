@@ -105,9 +105,6 @@ impl World {
         if *change == Change::Revoke {
             self.replaced.clone_from(&self.revoked);
         }
-        if matches!(change, Change::Restore { .. }) {
-            replica.seen.restored = Some(corrected);
-        }
         replica.seen.ring_written(&facts, clock, policy);
         self.version += 1;
         self.ring = RingFacts::Known(facts);

@@ -77,6 +77,7 @@ impl Change {
                 due: now.plus(policy.period()),
                 rotation: answered(stored.map(|stored| stored.rotation)),
                 revocation: answered(stored.map(|stored| stored.revocation)),
+                restored: None,
                 revoked: stored.map(|stored| stored.revoked.clone()).unwrap_or_default(),
                 authorities: vec![
                     made(fresh, AuthorityState::Active, now, policy)?,
@@ -92,7 +93,7 @@ impl Change {
                 facts.continue_as(*generation);
                 facts.adopt(trust, quarantine);
                 if *rotate {
-                    facts.due = facts.due.min(now);
+                    (facts.due, facts.restored) = (facts.due.min(now), Some(now));
                 }
             }
             Self::Graft { trust, generation } => {

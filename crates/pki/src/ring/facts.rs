@@ -49,6 +49,8 @@ pub struct Facts {
     pub rotation: Request,
     /// Somebody says that the keys were stolen.
     pub revocation: Request,
+    /// When it was last restored with a rotation to follow; every replica reads it, whoever did it.
+    pub restored: Option<Moment>,
     /// CAs whose keys were stolen once: nobody brings them back, not even a replica that serves with them yet.
     pub revoked: BTreeSet<CaId>,
     /// In the order of their ids.

@@ -15,8 +15,6 @@ pub struct Observations {
     pub leaf: Option<LeafFacts>,
     /// When the ring was last read, at quorum.
     pub confirmed: Option<Moment>,
-    /// When this replica last restored a ring that was gone.
-    pub restored: Option<Moment>,
     /// Seconds to add to the local clock, by the `Date` of the API server's answers.
     pub offset: i64,
 }
@@ -85,7 +83,6 @@ impl Observations {
             memory: None,
             leaf: None,
             confirmed: None,
-            restored: None,
             offset: 0,
         }
     }

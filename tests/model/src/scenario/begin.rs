@@ -128,6 +128,7 @@ fn settled(due: u64, end: u64) -> Facts {
         due: Moment(BEGIN.0 + due),
         rotation: Request::default(),
         revocation: Request::default(),
+        restored: None,
         revoked: BTreeSet::new(),
         authorities: vec![
             ca(1, AuthorityState::Active, BEGIN.0 + end),

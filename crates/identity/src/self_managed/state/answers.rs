@@ -162,9 +162,6 @@ impl State {
     fn ring_written(&mut self, write: RingWrite, secret: RingSecret, now: Moment, at: Instant) {
         let RingWrite { change, ring, .. } = write;
         let facts = ring.facts().clone();
-        if matches!(change, Some(Change::Restore { .. })) {
-            self.seen.restored = Some(self.corrected(now));
-        }
         if matches!(change, Some(Change::Restore { .. }) | None) {
             self.quarrel.repaired(at);
         }

@@ -48,6 +48,8 @@ pub(super) struct Description {
     due: u64,
     rotation_answered: u64,
     revocation_answered: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    restored: Option<u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     revoked: Vec<String>,
     authorities: Vec<Entry>,
@@ -66,7 +68,7 @@ struct Entry {
     crossed_by: Option<String>,
 }
 
-const FIELDS: [&str; 9] = [
+const FIELDS: [&str; 10] = [
     "schema",
     "readable",
     "lineage",
@@ -74,6 +76,7 @@ const FIELDS: [&str; 9] = [
     "due",
     "rotationAnswered",
     "revocationAnswered",
+    "restored",
     "revoked",
     "authorities",
 ];
@@ -98,6 +101,7 @@ impl Description {
             due: facts.due.0,
             rotation_answered: facts.rotation.answered,
             revocation_answered: facts.revocation.answered,
+            restored: facts.restored.map(|restored| restored.0),
             revoked: facts.revoked.iter().map(CaId::to_string).collect(),
             authorities: facts.authorities.iter().map(Entry::of).collect(),
         }
@@ -124,6 +128,7 @@ impl Description {
             due: Moment(self.due),
             rotation: Request { asked: 0, answered: self.rotation_answered },
             revocation: Request { asked: 0, answered: self.revocation_answered },
+            restored: self.restored.map(Moment),
             revoked: self.revoked.iter().map(|id| hexadecimal(id).map(CaId)).collect::<Option<_>>()?,
             authorities: self.authorities.iter().map(Entry::facts).collect::<Option<_>>()?,
         })

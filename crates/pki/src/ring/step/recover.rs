@@ -54,8 +54,7 @@ impl Around<'_> {
                 memory: Box::new(memory.clone()),
                 trust,
                 generation: self.above_all(None),
-                rotate: self
-                    .seen
+                rotate: memory
                     .restored
                     .is_none_or(|before| self.now.since(before) >= self.policy.restore_pause),
             },

@@ -187,6 +187,21 @@ fn a_lost_ring_is_restored_and_rotated_once() {
 }
 
 #[test]
+fn a_second_loss_within_the_pause_is_no_wish_whoever_restores() {
+    let mut cluster = Cluster::settled();
+    cluster.ring = RingFacts::Absent;
+    cluster.run();
+    let active = cluster.facts().active().unwrap().id;
+    // What another replica remembers is what it read.
+    let read = cluster.facts().clone();
+    cluster.seen.memory = Some(read);
+    cluster.ring = RingFacts::Absent;
+    cluster.pass(60);
+    assert_eq!(cluster.facts().active().unwrap().id, active);
+    assert!(cluster.facts().restored.is_some());
+}
+
+#[test]
 fn a_rolled_back_ring_is_grafted_onto() {
     let mut cluster = Cluster::settled();
     let old = cluster.ring.clone();
