@@ -73,7 +73,7 @@ enum Task {
     Controlplane,
     /// Walk every order of events around the CA ring, and find the damage when a rule is off
     Model {
-        /// Walk larger clusters instead, and print what was walked: some minutes, some gigabytes
+        /// Walk larger clusters instead, and print what was walked: some minutes, little memory
         #[arg(long, conflicts_with_all = ["traces", "write"])]
         larger: bool,
         /// Print each counterexample step by step instead of the page
