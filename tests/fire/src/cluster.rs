@@ -13,7 +13,8 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};
 use vestibule_testenv::{Environment, Installed, Namespace, Service};
 
-use self::rights::{ACCOUNT, kubeconfig, rights};
+use self::rights::kubeconfig;
+pub use self::rights::{ACCOUNT, grant};
 use crate::{Ledger, Options, Replica, hook};
 
 const SERVICE: &str = "fire";
@@ -46,9 +47,10 @@ impl<'e> Cluster<'e> {
         let (home, target) = (environment.namespace(&[]).await?, environment.namespace(&[]).await?);
         let service = environment.two_port_service(home.name(), SERVICE).await?;
         let registration = format!("fire-{home}");
-        let mut objects = rights(home.name(), &registration);
-        objects.push(hook::configuration(&registration, target.name(), &service));
-        let installed = environment.install(objects).await?;
+        let named = format!("mutating/{registration}").parse()?;
+        grant(environment, home.name(), SECRET, &[named]).await?;
+        let configuration = hook::configuration(&registration, target.name(), &service);
+        let installed = environment.install([configuration]).await?;
         let kubeconfig = kubeconfig(environment, home.name()).await?;
         let mut command = Command::new(program);
         command.arg("--kubeconfig").arg(&kubeconfig).args([

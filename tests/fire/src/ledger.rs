@@ -38,6 +38,10 @@ pub struct Book {
     pub rotations: usize,
     /// How many certificates bundles had, and how often one of that size was written.
     pub bundle_sizes: BTreeMap<usize, usize>,
+    /// Bundles that were empty after they were not.
+    pub emptied: usize,
+    /// Private keys of CAs that sign no longer, in any write of the Secret.
+    pub retired_keys: usize,
     /// The most private keys that the Secret ever had.
     pub most_keys: usize,
 }

@@ -7,6 +7,7 @@ mod case;
 mod cluster;
 mod fact;
 pub mod hook;
+mod judge;
 mod ledger;
 mod load;
 mod options;
@@ -16,7 +17,7 @@ mod rotation;
 mod soak;
 mod watch;
 
-pub use cluster::Cluster;
+pub use cluster::{ACCOUNT, Cluster, grant};
 pub use fact::Fact;
 pub use ledger::{Book, Ledger, Seen};
 pub use load::Load;

@@ -70,7 +70,7 @@ pub struct Timing {
 /// A row of the fault table in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Case {
-    /// Ten rotations
+    /// Ten rotations with one replica, with two and with five
     Rows2,
     /// Ten rotations, one API server 30 s behind
     Rows3,
@@ -117,6 +117,13 @@ impl Options {
             Some(Case::Row36) => self.rotations = 3,
         }
         self
+    }
+
+    /// What is to run, one after the other.
+    #[must_use]
+    pub fn runs(&self) -> Vec<Self> {
+        let replicas = if self.case == Some(Case::Rows2) { vec![1, 2, 5] } else { vec![self.replicas] };
+        replicas.into_iter().map(|replicas| Self { replicas, ..self.clone() }).collect()
     }
 
     /// The time from one rotation to the next.

@@ -27,6 +27,35 @@ pub struct Report {
 }
 
 impl Report {
+    pub(crate) fn new(options: Options, book: Book) -> Self {
+        let (took, first_ready) = (Duration::ZERO, Duration::ZERO);
+        Self { options, book, took, first_ready, resident: Vec::new(), notes: Vec::new(), short: Vec::new() }
+    }
+
+    /// One row of a table of soaks for each, in Markdown.
+    #[must_use]
+    pub fn table(reports: &[Self]) -> String {
+        let mut table =
+            "| replicas | CA rotations | leaf renewals | calls | failed calls | alerts | certificates in \
+                         bundles | most private keys | verdict |\n|--:|--:|--:|--:|--:|--:|---|--:|---|\n"
+                .to_owned();
+        for report in reports {
+            let Self { options, book, .. } = report;
+            let numbers = [book.rotations, book.renewals(), book.calls, book.failed(), book.alerts()]
+                .map(|n| n.to_string());
+            let (numbers, sizes) = (numbers.join(" | "), counts(&book.bundle_sizes));
+            let verdict = report.verdict();
+            let row =
+                format!("| {} | {numbers} | {sizes} | {} | {verdict} |\n", options.replicas, book.most_keys);
+            table.push_str(&row);
+        }
+        table
+    }
+
+    fn verdict(&self) -> &'static str {
+        if self.is_good() { "good" } else { "BAD" }
+    }
+
     /// Whether no call failed, no client refused a certificate, and all ends were reached.
     #[must_use]
     pub fn is_good(&self) -> bool {
@@ -80,7 +109,7 @@ impl fmt::Display for Report {
         for short in &self.short {
             row("SHORT", short.clone())?;
         }
-        row("verdict", if self.is_good() { "good".to_owned() } else { "BAD".to_owned() })
+        row("verdict", self.verdict().to_owned())
     }
 }
 

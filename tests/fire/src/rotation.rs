@@ -26,6 +26,8 @@ pub struct RingView {
     pub trusted: usize,
     /// How many private keys there are.
     pub keys: usize,
+    /// How many of them are neither of the CA that signs nor of the next one.
+    pub retired_keys: usize,
 }
 
 impl RingView {
@@ -41,7 +43,7 @@ impl RingView {
             Order::LeafFirst => {
                 let active = data.get("ca.crt").map(|pem| String::from_utf8_lossy(pem).into_owned());
                 let settled = active.is_some();
-                Self { active: active.unwrap_or_default(), settled, trusted: 1, keys }
+                Self { active: active.unwrap_or_default(), settled, trusted: 1, keys, retired_keys: 0 }
             }
             Order::Ring => {
                 let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -49,11 +51,17 @@ impl RingView {
                     return Self { keys, ..Self::default() };
                 };
                 let facts = ring.facts();
+                let signers = [facts.active(), facts.next()].into_iter().flatten();
+                let signers: Vec<_> = signers.map(|ca| format!("ca-{}.key", ca.id)).collect();
+                let is_retired = |field: &&String| {
+                    field.starts_with("ca-") && field.ends_with(".key") && !signers.contains(field)
+                };
                 Self {
                     active: facts.active().map(|ca| ca.id.to_string()).unwrap_or_default(),
                     settled: !facts.is_overlapping() && facts.next().is_some_and(|ca| ca.held.is_some()),
                     trusted: facts.trusted().len(),
                     keys,
+                    retired_keys: data.keys().filter(is_retired).count(),
                 }
             }
         }

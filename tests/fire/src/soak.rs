@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use vestibule_testenv::{self as testenv, Environment};
 
-use crate::{Case, Cluster, Load, Options, Replica, Report, Rotations, case, watch};
+use crate::{Case, Cluster, Load, Options, Replica, Report, Rotations, case, judge, watch};
 
 /// A soak under way: replicas serve, and what happens is counted.
 pub struct Soak<'e> {
@@ -66,6 +66,7 @@ pub async fn soak_in(
     if options.case == Some(Case::Row36) {
         short.extend(case::judge(&report, &watches));
     }
+    short.extend(judge::ring(&report));
     let watches: Vec<_> = watches.iter().map(|(resource, count)| format!("{resource}: {count}")).collect();
     notes.push(("watches by name".to_owned(), watches.join(", ")));
     (report.notes, report.short) = (notes, short);
@@ -222,14 +223,8 @@ impl<'e> Soak<'e> {
         if let Some(load) = self.load.take() {
             load.stop().await;
         }
-        Report {
-            book: self.cluster.ledger().read(),
-            options: self.options,
-            took,
-            first_ready: self.first_ready,
-            resident: self.resident,
-            notes: Vec::new(),
-            short: Vec::new(),
-        }
+        let mut report = Report::new(self.options, self.cluster.ledger().read());
+        (report.took, report.first_ready, report.resident) = (took, self.first_ready, self.resident);
+        report
     }
 }

@@ -29,6 +29,7 @@ pub(crate) fn both(
         let before = sender.borrow().active.clone();
         ledger.note(|book| {
             book.secret_writes += 1;
+            book.retired_keys += view.retired_keys;
             book.most_keys = book.most_keys.max(view.keys);
             if !before.is_empty() && !view.active.is_empty() && before != view.active {
                 book.promotions += 1;
@@ -45,6 +46,7 @@ pub(crate) fn both(
     }));
     let ledger = Arc::clone(cluster.ledger());
     let name = cluster.registration().to_owned();
+    let mut before = 0;
     watches.spawn(each(cluster.configurations()?, name, move |configuration| {
         let hooks = configuration.webhooks.iter().flatten();
         let ours = hooks.filter(|hook| hook.client_config.service.is_some());
@@ -56,8 +58,10 @@ pub(crate) fn both(
         let size = sizes.min().unwrap_or_default();
         ledger.note(|book| {
             book.configuration_writes += 1;
+            book.emptied += usize::from(before > 0 && size == 0);
             *book.bundle_sizes.entry(size).or_default() += 1;
         });
+        before = size;
     }));
     Ok((views, watches))
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Parser;
-use fire::Options;
+use fire::{Options, Report};
 
 #[tokio::main(worker_threads = 2)]
 async fn main() -> ExitCode {
@@ -26,7 +26,14 @@ async fn run(options: &Options) -> anyhow::Result<bool> {
     let program = std::env::current_exe()?.with_file_name("replica");
     let known = program.exists().then_some(&program);
     let program = known.context("no program `replica` beside this one: cargo build -p fire --bins")?;
-    let report = fire::soak(options, program, |line| eprintln!("soak: {line}")).await?;
-    println!("{report}");
-    Ok(report.is_good())
+    let mut reports = Vec::new();
+    for options in options.runs() {
+        let report = fire::soak(&options, program, |line| eprintln!("soak: {line}")).await?;
+        println!("{report}");
+        reports.push(report);
+    }
+    if reports.len() > 1 {
+        println!("{}", Report::table(&reports));
+    }
+    Ok(reports.iter().all(Report::is_good))
 }

@@ -1,60 +1,122 @@
 //! As whom replicas come to the API server, and what they may do there.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Context;
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::authorization::v1::SubjectAccessReview;
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::Api;
 use kube::api::PostParams;
 use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+use vestibule_identity::{RegistrationKind, RegistrationName};
 use vestibule_testenv::Environment;
 
-use super::SECRET;
+/// The ServiceAccount that replicas are.
+pub const ACCOUNT: &str = "fire";
 
-/// The ServiceAccount.
-pub(super) const ACCOUNT: &str = "fire";
+/// Where Events about objects without a namespace go.
+const EVENTS_OF_THE_CLUSTER: &str = "default";
 
-/// What the documentation says a self-managed identity needs, and nothing else.
-pub(super) fn rights(namespace: &str, registration: &str) -> Vec<Value> {
+/// Gives the ServiceAccount `fire` of the namespace `home` what `vestibule manifests --identity self` prints for this
+/// Secret there and these registrations, and nothing else. Returns when the API server knows.
+///
+/// # Errors
+/// The API server refuses something, or does not act on it.
+pub async fn grant(
+    environment: &Environment,
+    home: &str,
+    secret: &str,
+    registrations: &[RegistrationName],
+) -> anyhow::Result<()> {
+    drop(environment.install(rights(home, secret, registrations)).await?);
+    let mut samples = vec![
+        json!({ "namespace": home, "resource": "secrets", "name": secret, "verb": "patch" }),
+        json!({
+            "namespace": EVENTS_OF_THE_CLUSTER, "group": "events.k8s.io", "resource": "events",
+            "verb": "create",
+        }),
+    ];
+    samples.extend(registrations.iter().filter_map(|registration| {
+        let (group, resource) = resource(registration.kind)?;
+        Some(json!({ "group": group, "resource": resource, "name": &*registration.name, "verb": "patch" }))
+    }));
+    let reviews: Api<SubjectAccessReview> = Api::all(environment.admin()?);
+    for sample in &samples {
+        is_granted(&reviews, home, sample).await.with_context(|| format!("not granted: {sample}"))?;
+    }
+    Ok(())
+}
+
+/// Waits for it: who authorizes learns of roles by a watch.
+async fn is_granted(
+    reviews: &Api<SubjectAccessReview>,
+    home: &str,
+    attributes: &Value,
+) -> anyhow::Result<()> {
+    const PATIENCE: Duration = Duration::from_secs(10);
+    let user = format!("system:serviceaccount:{home}:{ACCOUNT}");
+    let review = json!({ "spec": { "user": user, "resourceAttributes": attributes } });
+    let review = serde_json::from_value(review)?;
+    let granted = async {
+        while !reviews.create(&PostParams::default(), &review).await?.status.is_some_and(|is| is.allowed) {
+            sleep(Duration::from_millis(20)).await;
+        }
+        Ok(())
+    };
+    timeout(PATIENCE, granted).await?
+}
+
+fn rights(home: &str, secret: &str, registrations: &[RegistrationName]) -> Vec<Value> {
     const RBAC: &str = "rbac.authorization.k8s.io";
-    let object = |kind: &str, name: &str, namespace: Option<&str>, rest: (&str, Value)| {
-        let mut object = json!({
-            "apiVersion": format!("{RBAC}/v1"), "kind": kind,
-            "metadata": { "name": name, "namespace": namespace },
+    let name = format!("{ACCOUNT}-{home}");
+    let role = |kind: &str, namespace: Option<&str>, rules: Value| {
+        let metadata = json!({ "name": name, "namespace": namespace });
+        let binding = json!({
+            "apiVersion": format!("{RBAC}/v1"), "kind": format!("{kind}Binding"), "metadata": metadata,
+            "roleRef": { "apiGroup": RBAC, "kind": kind, "name": name },
+            "subjects": [{ "kind": "ServiceAccount", "name": ACCOUNT, "namespace": home }],
         });
-        object[rest.0] = rest.1;
-        object
+        let role = json!({
+            "apiVersion": format!("{RBAC}/v1"), "kind": kind, "metadata": metadata, "rules": rules,
+        });
+        [role, binding]
     };
-    let binding = |kind: &str, name: &str, namespace_of_it: Option<&str>, role: &str| {
-        let subjects = json!([{ "kind": "ServiceAccount", "name": ACCOUNT, "namespace": namespace }]);
-        let mut object = object(kind, name, namespace_of_it, ("subjects", subjects));
-        object["roleRef"] = json!({ "apiGroup": RBAC, "kind": role, "name": name });
-        object
-    };
-    let events = json!({
-        "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"],
-    });
-    let own = json!([
+    let events =
+        json!({ "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"] });
+    let beside_the_secret = json!([
         {
-            "apiGroups": [""], "resources": ["secrets"], "resourceNames": [SECRET],
+            "apiGroups": [""], "resources": ["secrets"], "resourceNames": [secret],
             "verbs": ["get", "list", "watch", "update", "patch"],
         },
         { "apiGroups": [""], "resources": ["secrets"], "verbs": ["create"] },
         events,
     ]);
-    let everywhere = json!([{
-        "apiGroups": ["admissionregistration.k8s.io"], "resources": ["mutatingwebhookconfigurations"],
-        "resourceNames": [registration], "verbs": ["get", "list", "watch", "patch"],
-    }]);
-    vec![
-        object("Role", ACCOUNT, Some(namespace), ("rules", own)),
-        binding("RoleBinding", ACCOUNT, Some(namespace), "Role"),
-        object("ClusterRole", registration, None, ("rules", everywhere)),
-        binding("ClusterRoleBinding", registration, None, "ClusterRole"),
-        object("Role", registration, Some("default"), ("rules", json!([events]))),
-        binding("RoleBinding", registration, Some("default"), "Role"),
-    ]
+    let everywhere = registrations.iter().filter_map(|registration| {
+        let (group, resource) = resource(registration.kind)?;
+        Some(json!({
+            "apiGroups": [group], "resources": [resource], "resourceNames": [&*registration.name],
+            "verbs": ["get", "list", "watch", "patch"],
+        }))
+    });
+    let everywhere: Vec<_> = everywhere.collect();
+    let roles = [
+        role("Role", Some(home), beside_the_secret),
+        role("Role", Some(EVENTS_OF_THE_CLUSTER), json!([events])),
+        role("ClusterRole", None, json!(everywhere)),
+    ];
+    roles.into_iter().flatten().collect()
+}
+
+fn resource(kind: RegistrationKind) -> Option<(&'static str, &'static str)> {
+    match kind {
+        RegistrationKind::Mutating => Some(("admissionregistration.k8s.io", "mutatingwebhookconfigurations")),
+        RegistrationKind::CustomResource => Some(("apiextensions.k8s.io", "customresourcedefinitions")),
+        // Nothing here has another kind.
+        _ => None,
+    }
 }
 
 /// The ServiceAccount's, with a token that outlives any soak.

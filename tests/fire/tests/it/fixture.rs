@@ -37,8 +37,18 @@ pub(crate) async fn shared_or_skip() -> Option<Shared> {
 pub(crate) struct Fixture {
     session: Session,
     options: Options,
+    _turn: Turn,
+}
+
+/// Held for as long as a fixture is.
+enum Turn {
     /// Leaves live for seconds, and machines are small: one soak at a time.
-    _alone: RwLockWriteGuard<'static, ()>,
+    Alone {
+        _guard: RwLockWriteGuard<'static, ()>,
+    },
+    Together {
+        _guard: RwLockReadGuard<'static, ()>,
+    },
 }
 
 impl Fixture {
@@ -50,7 +60,16 @@ impl Fixture {
         if options.api_servers > 1 {
             settings = settings.second_api_server();
         }
-        Some(Self { session: start_or_skip(&settings).await?, options, _alone: alone })
+        let turn = Turn::Alone { _guard: alone };
+        Some(Self { session: start_or_skip(&settings).await?, options, _turn: turn })
+    }
+
+    /// The environment of tests that run together, for fewer calls and with leaves that live longer.
+    pub(crate) async fn shared_or_skip(arguments: &[&str]) -> Option<Self> {
+        const MODEST: [&str; 3] = ["--api-servers=1", "--leaf=10", "--rate=25"];
+        let options = Options::of(&[&MODEST, arguments].concat()).unwrap();
+        let turn = Turn::Together { _guard: TESTS.read().await };
+        Some(Self { session: testenv::shared_or_skip().await?, options, _turn: turn })
     }
 
     /// A whole soak.

@@ -12,7 +12,7 @@ const AT_ONCE: Duration = Duration::ZERO;
 /// Whatever a replica was about to write, another one finishes: at no moment is there work that only one can do.
 #[tokio::test]
 async fn a_replica_killed_in_the_middle_of_a_rotation_leaves_nothing_undone() {
-    let Some(fixture) = Fixture::start_or_skip(&["--api-servers=1"]).await else { return };
+    let Some(fixture) = Fixture::shared_or_skip(&[]).await else { return };
     let mut soak = fixture.begin().await;
     for milliseconds in [0, 150, 400, 900] {
         let victim = soak.replicas.remove(0);
@@ -36,7 +36,7 @@ async fn a_replica_killed_in_the_middle_of_a_rotation_leaves_nothing_undone() {
 /// It wakes with a leaf that has expired, of a CA that is trusted no longer, and a ring of two rotations ago.
 #[tokio::test]
 async fn a_replica_that_hung_for_longer_than_a_leaf_lives_comes_back() {
-    let Some(fixture) = Fixture::start_or_skip(&["--api-servers=1", "--replicas=3"]).await else { return };
+    let Some(fixture) = Fixture::shared_or_skip(&["--replicas=3"]).await else { return };
     let mut soak = fixture.begin().await;
     soak.rotate(AT_ONCE, PATIENCE).await.unwrap();
     let sleeper = soak.replicas.remove(0);
@@ -63,7 +63,7 @@ async fn a_replica_that_hung_for_longer_than_a_leaf_lives_comes_back() {
 /// Old replicas drain and new ones come, one after the other, and CAs rotate all the while.
 #[tokio::test]
 async fn a_roll_out_during_rotations_fails_no_call() {
-    let Some(fixture) = Fixture::start_or_skip(&["--api-servers=1"]).await else { return };
+    let Some(fixture) = Fixture::shared_or_skip(&[]).await else { return };
     let mut soak = fixture.begin().await;
     let mut leaving = Vec::new();
     for _ in 0..2 {

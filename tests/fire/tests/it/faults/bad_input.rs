@@ -41,7 +41,9 @@ async fn heals(env: &Environment, case: Case) -> Option<String> {
     let policy = &mut settings.policy;
     (policy.hold, policy.hold_cold) = (Duration::from_secs(2), Duration::from_secs(2));
     policy.recheck = Duration::from_secs(1);
-    let replica = Inner::start(admin.clone(), settings);
+    fire::grant(env, &namespace, SECRET, &[]).await.unwrap();
+    let client = env.service_account(&namespace, fire::ACCOUNT).await.unwrap();
+    let replica = Inner::start(client, settings);
     replica.ready().await;
     annotate(&secrets, SECRET, ROTATE, "once").await;
     until(&format!("{}: a rotation", case.name), 30, async || {

@@ -23,7 +23,7 @@ async fn a_replica_whose_clock_is_wrong_signs_by_the_api_servers_clock_and_promo
         let ground = Ground::new(&env, &[LONG]).await;
         let (clock, way) = env.api_server().with_clock().unwrap();
         clock.ahead_by(shift);
-        let replica = ground.start(way.admin().unwrap());
+        let replica = ground.start_by(&way).await;
         replica.ready().await;
         assert!(is_accepted(&ground, &replica, shift).await, "{shift}");
         until("the skew is told", 10, async || ground.event("ClockSkew").await.is_some()).await;
@@ -50,7 +50,7 @@ async fn a_clock_that_jumps_promotes_and_removes_nothing_before_it_is_right_agai
     let shifts = [2 * HOUR, -50 * 60].map(async |shift| {
         let ground = Ground::new(&env, &[LONG]).await;
         let (clock, way) = env.api_server().with_clock().unwrap();
-        let replica = ground.start(way.admin().unwrap());
+        let replica = ground.start_by(&way).await;
         replica.ready().await;
         ground.steady().await;
         ground.annotate(ROTATE, "first").await;
@@ -87,7 +87,7 @@ async fn a_clock_that_jumps_promotes_and_removes_nothing_before_it_is_right_agai
 async fn an_api_server_fifty_minutes_behind_accepts_new_leaves() {
     let Some(env) = shared_or_skip().await else { return };
     let ground = Ground::new(&env, &[]).await;
-    let replica = ground.start(ground.admin.clone());
+    let replica = ground.start().await;
     replica.ready().await;
     assert!(is_accepted(&ground, &replica, -50 * 60).await);
     assert!(!is_accepted(&ground, &replica, -70 * 60).await, "dated back by an hour");

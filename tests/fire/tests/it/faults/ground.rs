@@ -16,7 +16,7 @@ use kube::{Api, Client};
 use serde_json::json;
 use vestibule_identity::{NamespacedName, Settings};
 use vestibule_pki::ring::{CaId, Facts, Moment, Policy, Ring, read_bundle};
-use vestibule_testenv::Environment;
+use vestibule_testenv::{ApiServer, Environment};
 
 pub(crate) use self::inner::Inner;
 pub(crate) use self::wait::{stays, until};
@@ -55,8 +55,14 @@ impl<'e> Ground<'e> {
         settings
     }
 
-    /// A replica in this process.
-    pub(crate) fn start(&self, client: Client) -> Inner {
+    /// A replica in this process, with the rights of one.
+    pub(crate) async fn start(&self) -> Inner {
+        self.start_by(self.cluster.environment().api_server()).await
+    }
+
+    /// The same, with this way to the API server.
+    pub(crate) async fn start_by(&self, way: &ApiServer) -> Inner {
+        let client = way.service_account(self.cluster.home(), self.cluster.account()).await.unwrap();
         Inner::start(client, self.settings())
     }
 

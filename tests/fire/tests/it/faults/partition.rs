@@ -1,5 +1,6 @@
 //! Rows 23 and 25: a replica that does not hear from the API server, or not everything.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::json;
 use vestibule_identity::Identity;
 
-use super::ground::{Ground, SERVICE, names, now, shared_or_skip, until};
+use super::ground::{Ground, Inner, SERVICE, names, now, shared_or_skip, until};
 
 /// Row 23, rule S3: what it last read of the ring is true for as long as a leaf lives.
 #[tokio::test]
@@ -20,7 +21,7 @@ async fn a_replica_that_is_cut_off_signs_no_leaf_beyond_its_lease_and_comes_back
     let Some(env) = shared_or_skip().await else { return };
     let ground = Ground::new(&env, &[]).await;
     let (proxy, way) = env.api_server().proxied().unwrap();
-    let replica = ground.start(way.admin().unwrap());
+    let replica = ground.start_by(&way).await;
     replica.ready().await;
     ground.steady().await;
     let name = format!("{SERVICE}.{}.svc", ground.cluster.home());
@@ -37,7 +38,7 @@ async fn a_replica_that_is_cut_off_signs_no_leaf_beyond_its_lease_and_comes_back
     assert!(now().0 >= end.saturating_sub(2), "it has served for as long as it could");
 
     // Meanwhile others go on.
-    let other = ground.start(ground.admin.clone());
+    let other = ground.start().await;
     other.ready().await;
     ground.annotate(fire::ROTATE, "meanwhile").await;
     until("a rotation", 20, async || other.told.count("promoted") == 1).await;
@@ -93,7 +94,7 @@ async fn a_change_that_was_undone_while_the_watch_was_cut_begins_the_hold_anew()
     let mut ground = Ground::new(&env, &["--leaf=30"]).await;
     ground.policy.hold = Duration::from_secs(10);
     let (proxy, way) = env.api_server().proxied().unwrap();
-    let replica = ground.start(way.admin().unwrap());
+    let replica = ground.start_by(&way).await;
     replica.ready().await;
     let bundles = ground.bundles().await;
     let ring = ground.ring().await.unwrap();
@@ -122,7 +123,7 @@ async fn watches_that_are_gone_are_taken_up_again() {
     let Some(env) = shared_or_skip().await else { return };
     let ground = Ground::new(&env, &[]).await;
     let gone = Arc::new(AtomicUsize::new(0));
-    let replica = ground.start(forgetful(env.kubeconfig(), &gone, 4).await);
+    let replica = Inner::start(forgetful(ground.cluster.kubeconfig(), &gone, 4).await, ground.settings());
     replica.ready().await;
     let bundles = ground.bundles().await;
     ground.steady().await;
@@ -133,7 +134,7 @@ async fn watches_that_are_gone_are_taken_up_again() {
 }
 
 /// A client whose first watches are answered with 410 Gone, as after a compaction.
-async fn forgetful(kubeconfig: std::path::PathBuf, gone: &Arc<AtomicUsize>, times: usize) -> Client {
+async fn forgetful(kubeconfig: &Path, gone: &Arc<AtomicUsize>, times: usize) -> Client {
     let kubeconfig = Kubeconfig::read_from(kubeconfig).unwrap();
     let config =
         kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();

@@ -20,7 +20,7 @@ async fn a_configuration_that_is_made_again_is_filled_and_held_anew() {
     let Some(env) = shared_or_skip().await else { return };
     let mut ground = Ground::new(&env, &["--leaf=30"]).await;
     ground.policy.hold = Duration::from_secs(10);
-    let replica = ground.start(ground.admin.clone());
+    let replica = ground.start().await;
     replica.ready().await;
     let bundles = ground.bundles().await;
     assert!(ground.ring().await.unwrap().next().unwrap().held.is_none());

@@ -11,7 +11,7 @@ use super::ground::{Ground, shared_or_skip, stays, until};
 async fn the_same_wish_is_fulfilled_once() {
     let Some(env) = shared_or_skip().await else { return };
     let ground = Ground::new(&env, &[]).await;
-    let replicas = [ground.start(ground.admin.clone()), ground.start(ground.admin.clone())];
+    let replicas = [ground.start().await, ground.start().await];
     let promotions = || replicas.iter().map(|replica| replica.told.count("promoted")).sum::<usize>();
     for replica in &replicas {
         replica.ready().await;

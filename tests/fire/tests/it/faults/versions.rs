@@ -51,7 +51,7 @@ async fn a_newer_ring_is_served_from_and_left_alone() {
 async fn a_ring_that_is_too_new_is_not_overwritten() {
     let Some(env) = shared_or_skip().await else { return };
     let ground = Ground::new(&env, &[]).await;
-    let replica = ground.start(ground.admin.clone());
+    let replica = ground.start().await;
     replica.ready().await;
     ground.steady().await;
     describe_with(&ground, |description| *description = json!({ "schema": 9, "readable": 9 })).await;
@@ -59,7 +59,7 @@ async fn a_ring_that_is_too_new_is_not_overwritten() {
     let before = version().await;
     use vestibule_identity::Identity;
     until("it says so", 10, async || replica.identity.status().blocked == Some("newer_schema")).await;
-    let newcomer = ground.start(ground.admin.clone());
+    let newcomer = ground.start().await;
     stays("nobody writes it", 4, async || version().await == before).await;
     assert!(newcomer.identity.present().is_none(), "there is nothing to sign with");
 }

@@ -15,6 +15,9 @@ use super::owner::write_chart;
 use super::scene::succeed;
 use crate::fixture::shared_or_skip;
 
+/// Of a Service `hooks`, unless something else is said.
+const RING: &str = "hooks-ring";
+
 const OWNERS: [&str; 4] = ["kubectl", "server-side", "helm3", "helm4"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -38,7 +41,9 @@ async fn a_definition_keeps_its_bundle_whoever_applies_it() {
     for owner in OWNERS {
         apply((&env, &tools), owner, &manifest(owner, &namespace, "first"));
     }
-    let replica = SelfManaged::start(env.admin().unwrap(), settings).unwrap();
+    fire::grant(&env, &namespace, RING, &settings.registrations).await.unwrap();
+    let client = env.service_account(&namespace, fire::ACCOUNT).await.unwrap();
+    let replica = SelfManaged::start(client, settings).unwrap();
     tokio::time::timeout(Duration::from_secs(20), replica.ready()).await.unwrap();
     let bundle = replica.ca_bundle().map(|bundle| bundle.to_string());
     for (owner, name) in OWNERS.into_iter().zip(&names) {

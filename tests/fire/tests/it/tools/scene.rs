@@ -13,12 +13,19 @@ use k8s_openapi::api::events::v1::Event;
 use kube::api::{ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use vestibule_testenv::{Child, Environment, Service};
 
 use super::history::History;
 
 /// Repairs and first bundles take no longer.
 pub(crate) const AT_ONCE: Duration = Duration::from_secs(1);
+
+/// Tools take all of a small machine, and what they do is measured in seconds: two scenes at a time.
+static TURNS: Semaphore = Semaphore::const_new(2);
+
+/// The ring's.
+const SECRET: &str = "hooks-ring";
 
 /// What the owner of the configuration releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,20 +51,25 @@ pub(crate) struct Scene<'e> {
     service: Service,
     replica: Child,
     ledger: Arc<Ledger>,
+    _turn: SemaphorePermit<'static>,
 }
 
 impl<'e> Scene<'e> {
     /// The replica runs, and there is no configuration yet.
     pub(crate) async fn new(env: &'e Environment) -> Self {
+        let turn = TURNS.acquire().await.unwrap();
         let home = env.namespace(&[]).await.unwrap().name().to_owned();
         let target = env.namespace(&[]).await.unwrap().name().to_owned();
         let service = env.two_port_service(&home, "hooks").await.unwrap();
         let registration = format!("tools-{home}");
+        let named = format!("mutating/{registration}").parse().unwrap();
+        fire::grant(env, &home, SECRET, &[named]).await.unwrap();
+        let kubeconfig = env.service_account_kubeconfig(&home, fire::ACCOUNT).await.unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_replica"));
-        command.arg("--kubeconfig").arg(env.kubeconfig()).args([
+        command.arg("--kubeconfig").arg(kubeconfig).args([
             format!("--namespace={home}"),
             "--service=hooks".to_owned(),
-            "--secret=hooks-ring".to_owned(),
+            format!("--secret={SECRET}"),
             format!("--registration=mutating/{registration}"),
             // Nothing is to change but by those who change configurations.
             "--leaf=3000".to_owned(),
@@ -71,7 +83,18 @@ impl<'e> Scene<'e> {
         service.add_two_port_replica(hooks, Some(probes)).unwrap();
         let admin = env.admin().unwrap();
         let history = History::of(Api::all(admin.clone()), &registration);
-        Self { env, admin, home, registration, history, target, service, replica, ledger: Arc::default() }
+        Self {
+            env,
+            admin,
+            home,
+            registration,
+            history,
+            target,
+            service,
+            replica,
+            ledger: Arc::default(),
+            _turn: turn,
+        }
     }
 
     /// The owner's manifest: it says nothing of bundles.
@@ -110,14 +133,14 @@ impl<'e> Scene<'e> {
 
     /// What every entry is to hold.
     pub(crate) async fn ring_bundle(&self) -> String {
-        let ring = self.secrets().get("hooks-ring").await.unwrap().data.unwrap();
+        let ring = self.secrets().get(SECRET).await.unwrap().data.unwrap();
         String::from_utf8(ring["ca.crt"].0.clone()).unwrap()
     }
 
     /// Asks for another CA.
     pub(crate) async fn rotate(&self) {
         let patch = Patch::Merge(json!({ "metadata": { "annotations": { fire::ROTATE: "now" } } }));
-        self.secrets().patch("hooks-ring", &PatchParams::default(), &patch).await.unwrap();
+        self.secrets().patch(SECRET, &PatchParams::default(), &patch).await.unwrap();
     }
 
     /// The CAs that signed what clients were presented so far.
