@@ -23,6 +23,8 @@ pub(super) enum News {
         listed: bool,
         object: Change,
     },
+    /// A configuration may not be watched, and why.
+    Unwatched { position: usize, why: String },
 }
 
 /// What became of an object.
@@ -85,7 +87,12 @@ pub(super) async fn watch_configuration(
             Ok(Event::InitDone) => (true, std::mem::replace(&mut listed, Change::Gone(None))),
             Ok(Event::Apply(object)) => (false, Change::Is(Box::new(object))),
             Ok(Event::Delete(object)) => (false, Change::Gone(object.resource_version())),
-            Err(_) => {
+            Err(error) => {
+                if let Some(why) = forbidden(&error)
+                    && inbox.send(News::Unwatched { position, why }).await.is_err()
+                {
+                    return;
+                }
                 rest(&mut backoff).await;
                 continue;
             }
@@ -94,6 +101,15 @@ pub(super) async fn watch_configuration(
         if inbox.send(News::Configuration { position, listed: is_listed, object }).await.is_err() {
             return;
         }
+    }
+}
+
+fn forbidden(error: &watcher::Error) -> Option<String> {
+    match error {
+        watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
+        | watcher::Error::WatchError(status) => status.is_forbidden().then(|| status.message.clone()),
+        _ => None,
     }
 }
 

@@ -25,6 +25,13 @@ impl State {
                     self.writing.stirred();
                 }
             }
+            News::Unwatched { position, why } => {
+                let Some(watched) = self.registrations.get_mut(position) else { return };
+                // Without a watch it is read whenever the watch is refused again.
+                watched.outdated = true;
+                let text = format!("{} cannot be watched: {why}", watched.name);
+                self.failed_at(position, Some("RegistrationDenied"), text);
+            }
             News::Configuration { position, listed, object } => {
                 let by = if listed { By::Read } else { By::Event };
                 let is_news = match object {

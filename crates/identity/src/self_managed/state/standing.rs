@@ -58,6 +58,11 @@ impl State {
             return Some(format!("the ring Secret {}", self.secret_name));
         };
         for (position, watched) in self.registrations.iter().enumerate() {
+            if watched.sight.is_none()
+                && self.seen.configurations.get(position).is_some_and(|seen| seen.denied)
+            {
+                return Some(format!("the right to read {}", watched.name));
+            }
             if watched.sight.is_none() {
                 return Some(format!("{} to appear", watched.name));
             }

@@ -5,9 +5,10 @@ use std::time::SystemTime;
 use k8s_openapi::ByteString;
 use serde_json::json;
 
-use self::bench::{Bench, START};
+use self::bench::{Bench, START, state};
 use super::*;
 use crate::self_managed::conversation::{Answer, Trouble, TroubleKind};
+use crate::self_managed::watches::News;
 
 fn seconds(moment: Moment) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(moment.0)
@@ -155,6 +156,27 @@ fn only_what_refuses_one_version_twice_is_denied() {
     bench.run_to_write();
     assert!(is_denied(&bench));
     assert!(bench.state.tales.iter().any(|tale| tale.reason == Some("RegistrationDenied")));
+}
+
+#[test]
+fn what_may_not_be_watched_is_told_of_and_read_all_the_same() {
+    let mut bench = Bench::registered();
+    bench.state.tales.clear();
+    let why = "not allowed to watch".to_owned();
+    bench.state.heard(News::Unwatched { position: 0, why }, bench.now);
+    assert!(bench.state.tales.iter().any(|tale| tale.text.contains("not allowed to watch")));
+    assert!(matches!(bench.state.decide(bench.now, bench.at), Some(Deed::ReadConfiguration(0))));
+}
+
+#[test]
+fn a_configuration_that_may_not_be_read_is_not_waited_for_as_if_it_were_missing() {
+    let mut bench = Bench { state: state(&["mutating/hooks"]), ..Bench::new() };
+    bench.state.heard(News::Unwatched { position: 0, why: String::new() }, bench.now);
+    let outcome = Err(Trouble { kind: TroubleKind::Forbidden, text: String::new() });
+    let answer = Answer { outcome, ..bench.answer(None) };
+    bench.run();
+    bench.state.configuration_answered(0, answer, bench.now, bench.at);
+    assert_eq!(bench.status().waiting_for.unwrap(), "the right to read mutating/hooks");
 }
 
 #[test]

@@ -50,6 +50,12 @@ impl State {
 
     pub(super) fn published(&mut self, position: usize, repaired_from: Option<String>) {
         let Some(watched) = self.registrations.get(position) else { return };
+        if watched.sight.as_ref().is_some_and(|sight| sight.entries.is_empty()) {
+            let place = self.names.first().map_or("", String::as_str);
+            let text = format!("no entry of {} leads to {place}: it gets no caBundle", watched.name);
+            self.failed_at(position, Some("NoEntry"), text);
+            return;
+        }
         let registration = watched.name.clone();
         let is_repair = repaired_from.is_some();
         let text = match &repaired_from {
