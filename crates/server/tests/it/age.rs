@@ -38,8 +38,9 @@ async fn a_young_connection_is_kept() {
 /// Callers as kube-apiserver: a connection is used again unless the answer said otherwise, a failed call stays failed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_call_is_lost_by_age() {
-    const CONNECTIONS: usize = 10;
-    let server = aged(Some(Duration::from_millis(20))).await;
+    const CONNECTIONS: usize = 3;
+    // Longer than eight handshakes at a time take on a busy machine: they are part of a connection's age.
+    let server = aged(Some(Duration::from_millis(300))).await;
     let mut callers = JoinSet::new();
     for _ in 0..8 {
         let (address, config) = (server.address, server.client_config());
