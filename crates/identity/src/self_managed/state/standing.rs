@@ -58,13 +58,14 @@ impl State {
             return Some(format!("the ring Secret {}", self.secret_name));
         };
         for (position, watched) in self.registrations.iter().enumerate() {
-            if watched.sight.is_none()
-                && self.seen.configurations.get(position).is_some_and(|seen| seen.denied)
-            {
-                return Some(format!("the right to read {}", watched.name));
-            }
             if watched.sight.is_none() {
-                return Some(format!("{} to appear", watched.name));
+                let denied = self.seen.configurations.get(position).is_some_and(|seen| seen.denied);
+                let name = &watched.name;
+                return Some(if denied {
+                    format!("the right to read {name}")
+                } else {
+                    format!("{name} to appear")
+                });
             }
             if !self.is_in_sync(position, facts) {
                 return Some(format!("{} to hold the bundle", watched.name));
