@@ -1,0 +1,1 @@
+//! Every example on a real kube-apiserver, and how long it is. The tests live in `tests/it`, one module an example.

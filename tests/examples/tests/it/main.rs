@@ -1,0 +1,11 @@
+//! Each example, as a user of a cluster meets it.
+//!
+//! All tests share one API server. Each has a [`Cluster`](cluster::Cluster) of its own: namespaces, and an example's
+//! app, served behind a Service and called for objects of these namespaces only.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[allow(dead_code, reason = "for examples to come")]
+mod cluster;
+mod env_injector;
+mod size;
