@@ -32,6 +32,7 @@
 //! the handler made is laid on the object as it was received. [`deny`] is a refusal on purpose and holds always; `?` on
 //! any error is a fault, and the registration's `failurePolicy` decides.
 
+mod amount;
 mod app;
 mod change;
 #[cfg(feature = "cli")]
@@ -49,6 +50,7 @@ mod target;
 mod telemetry;
 mod typed;
 
+pub use amount::{Amount, AmountError};
 pub use app::{App, AppError};
 pub use change::Change;
 pub use condition::Holds;
