@@ -8,7 +8,14 @@ use tokio::time::Instant;
 /// half a second) for the way back.
 ///
 /// kube-apiserver rounds its parameter up to whole seconds, so a caller in a hurry may still give up earlier.
-pub(crate) fn budget(query: Option<&str>, hook: Duration) -> Duration {
+///
+/// ```
+/// use std::time::Duration;
+///
+/// let hook = Duration::from_secs(5);
+/// assert_eq!(vestibule_server::budget(Some("timeout=2s"), hook), Duration::from_millis(1800));
+/// ```
+pub fn budget(query: Option<&str>, hook: Duration) -> Duration {
     let timeout = query.and_then(timeout_parameter).map_or(hook, |asked| asked.min(hook));
     timeout - (timeout / 10).min(Duration::from_millis(500))
 }

@@ -48,6 +48,7 @@ mod shutdown;
 mod tls;
 
 pub use certificate::{CertificateCell, CertificateError, PresentCertificate, ServingCertificate};
+pub use deadline::budget;
 pub use error::BindError;
 pub use observer::{Decided, Observer};
 pub use refusal::Refusal;

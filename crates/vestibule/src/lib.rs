@@ -48,6 +48,8 @@ mod selector;
 mod serve;
 mod target;
 mod telemetry;
+#[cfg(feature = "test")]
+pub mod test;
 mod typed;
 
 pub use amount::{Amount, AmountError};

@@ -25,6 +25,7 @@ pub struct Registration {
 }
 
 /// One hook, as far as the API server cares.
+#[derive(Clone)]
 pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) path: String,
@@ -112,7 +113,7 @@ impl Entry {
     }
 
     /// The API server asks for three segments, and its metrics know hooks by this name alone.
-    fn qualified_name(&self, app: &str) -> String {
+    pub(crate) fn qualified_name(&self, app: &str) -> String {
         format!("{}.{app}.vestibule.dev", self.name)
     }
 

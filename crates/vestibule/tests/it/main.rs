@@ -4,6 +4,8 @@
 #[cfg(feature = "cli")]
 mod alerts;
 mod identity;
+#[cfg(feature = "test")]
+mod kit;
 mod logs;
 mod road;
 mod served;

@@ -1,0 +1,209 @@
+//! A request in the making.
+
+use std::collections::BTreeMap;
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+
+use serde::Serialize;
+use serde_json::Value;
+use vestibule_caller::{ApiResource, Review, ReviewBuilder, ReviewVersion, User};
+
+use super::outcome::Outcome;
+use super::pipeline::Pipeline;
+use super::selects::{self, Asked};
+use crate::{App, Operation};
+
+/// Calls the hook of this name as kube-apiserver would, once the request says what it is about.
+///
+/// # Panics
+/// The app is not in order, or has no such hook; the message names what it has.
+#[track_caller]
+pub fn call(app: &App, hook: &str) -> Call {
+    Call { pipeline: Pipeline::of(app, hook) }
+}
+
+/// A hook that is about to be called.
+#[must_use = "say what happens to which object: `.create(..)`, `.update(..)`, `.delete(..)` or `.connect(..)`"]
+pub struct Call {
+    pipeline: Pipeline,
+}
+
+/// A request about an object; `.await` makes the call.
+///
+/// Everything has the API server's own default: the administrator asks, in the object's own namespace, else `default`.
+#[must_use = "nothing is called until it is awaited"]
+pub struct Request {
+    pipeline: Pipeline,
+    operation: Operation,
+    review: ReviewBuilder,
+    /// The object, else the old one.
+    subject: Value,
+    labels: Vec<Value>,
+    user: User,
+    subresource: Option<String>,
+    plural: Option<String>,
+    cluster_scoped: bool,
+    namespace_labels: Option<BTreeMap<String, String>>,
+}
+
+impl Call {
+    /// A new object: a typed one, or any JSON with `apiVersion` and `kind`.
+    #[track_caller]
+    pub fn create(self, object: impl Serialize) -> Request {
+        let object = json(&object);
+        Request::new(self.pipeline, Operation::Create, Review::create(object.clone()), &[object])
+    }
+
+    /// An object in the place of a stored one.
+    #[track_caller]
+    pub fn update(self, old: impl Serialize, new: impl Serialize) -> Request {
+        let (old, new) = (json(&old), json(&new));
+        let review = Review::update(old.clone(), new.clone());
+        Request::new(self.pipeline, Operation::Update, review, &[new, old])
+    }
+
+    /// A stored object that goes.
+    #[track_caller]
+    pub fn delete(self, old: impl Serialize) -> Request {
+        let old = json(&old);
+        Request::new(self.pipeline, Operation::Delete, Review::delete(old.clone()), &[old])
+    }
+
+    /// A stream, with its options: `{"apiVersion": "v1", "kind": "PodExecOptions", ..}`. [`Request::named`] says to
+    /// which object; which resource and subresource, the hook's own rules say.
+    #[track_caller]
+    pub fn connect(self, options: impl Serialize) -> Request {
+        let options = json(&options);
+        // Both are settled when the call is made.
+        let review = Review::connect(options.clone(), ApiResource::namespaced("v1", "Pod", "pods"), "", "");
+        Request::new(self.pipeline, Operation::Connect, review, &[options])
+    }
+}
+
+impl Request {
+    fn new(pipeline: Pipeline, operation: Operation, review: ReviewBuilder, objects: &[Value]) -> Self {
+        Self {
+            pipeline,
+            operation,
+            review,
+            subject: objects.first().cloned().unwrap_or_default(),
+            labels: objects.iter().filter_map(|object| object.get("metadata").cloned()).collect(),
+            user: User::default(),
+            subresource: None,
+            plural: None,
+            cluster_scoped: false,
+            namespace_labels: None,
+        }
+    }
+
+    /// This user asks, in the groups of any authenticated one: `alice`, `system:serviceaccount:NAMESPACE:NAME`.
+    pub fn by(mut self, user: &str) -> Self {
+        let groups = vec!["system:authenticated".to_owned()];
+        self.user = User { username: user.to_owned(), groups, ..User::default() };
+        self
+    }
+
+    /// The user is in this group too.
+    pub fn in_group(mut self, group: &str) -> Self {
+        self.user.groups.push(group.to_owned());
+        self
+    }
+
+    /// Nothing will be stored (`kubectl --dry-run=server`).
+    pub fn dry_run(mut self) -> Self {
+        self.review = self.review.dry_run();
+        self
+    }
+
+    /// The namespace of the request.
+    pub fn namespace(mut self, namespace: &str) -> Self {
+        self.review = self.review.namespace(namespace);
+        self
+    }
+
+    /// The labels of the namespace: the hook's namespace selector is then heeded. Unless given, it is taken to match.
+    pub fn namespace_labels<'l>(mut self, labels: impl IntoIterator<Item = (&'l str, &'l str)>) -> Self {
+        let owned = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+        self.namespace_labels = Some(labels.into_iter().map(owned).collect());
+        self
+    }
+
+    /// The name in the request, where the object does not carry it.
+    pub fn named(mut self, name: &str) -> Self {
+        self.review = self.review.name(name);
+        self
+    }
+
+    /// `status`, `scale` and so on. Unless given, the one that all of the hook's rules name, if there is one.
+    pub fn subresource(mut self, subresource: &str) -> Self {
+        self.subresource = Some(subresource.to_owned());
+        self
+    }
+
+    /// The resource, in plural: `widgets`. Needed where neither Kubernetes nor the hook's rules say how the object's kind
+    /// is served.
+    pub fn resource(mut self, plural: &str) -> Self {
+        self.plural = Some(plural.to_owned());
+        self
+    }
+
+    /// The object's kind lives outside namespaces. The kinds of Kubernetes itself are known.
+    pub fn cluster_scoped(mut self) -> Self {
+        self.cluster_scoped = true;
+        self
+    }
+
+    /// The request's own options (`meta.k8s.io/v1 CreateOptions` and so on), in place of those that fit the operation.
+    #[track_caller]
+    pub fn options(mut self, options: impl Serialize) -> Self {
+        self.review = self.review.options(json(&options));
+        self
+    }
+
+    /// As an API server asks a hook that lists `v1beta1` first.
+    pub fn v1beta1(mut self) -> Self {
+        self.review = self.review.version(ReviewVersion::V1Beta1);
+        self
+    }
+
+    async fn send(self) -> Outcome {
+        let entry = self.pipeline.entry();
+        let subresource = self.subresource.clone().or_else(|| selects::subresource(entry));
+        let subresource = subresource.filter(|subresource| !subresource.is_empty());
+        let plural = self.plural.as_deref();
+        let resource =
+            selects::resource(entry, &self.subject, plural, subresource.as_deref(), self.cluster_scoped);
+        let resource = resource.unwrap_or_else(|why| panic!("hook `{}`: {why}", entry.name));
+        let asked = Asked {
+            operation: self.operation,
+            resource: &resource,
+            subresource: subresource.as_deref(),
+            metadata: &self.labels,
+            namespace_labels: self.namespace_labels.as_ref(),
+        };
+        let not_called = selects::not_called(entry, &asked);
+        let review = self.review.resource(resource).user(self.user);
+        let review = review.subresource(subresource.as_deref().unwrap_or_default()).build();
+        let review = review.unwrap_or_else(|error| panic!("hook `{}`: {error}", entry.name));
+        let reply = match not_called {
+            Some(why) => Err(why),
+            None => Ok(self.pipeline.run(&review).await),
+        };
+        Outcome::new(self.pipeline, review, reply)
+    }
+}
+
+impl IntoFuture for Request {
+    type Output = Outcome;
+    type IntoFuture = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.send())
+    }
+}
+
+#[track_caller]
+fn json(object: &impl Serialize) -> Value {
+    serde_json::to_value(object)
+        .unwrap_or_else(|error| panic!("the object cannot be written as JSON: {error}"))
+}

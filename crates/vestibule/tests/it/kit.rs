@@ -1,0 +1,131 @@
+//! `vestibule::test`, on apps that do what authors do, rightly and wrongly.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Container, Pod};
+use serde_json::{Value, json};
+use vestibule::Operation::{Create, Delete};
+use vestibule::{App, Change, Context, Reject, deny, on, test};
+
+fn pod() -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "web" },
+        "spec": { "containers": [{ "name": "web", "image": "web:1", "resizePolicy2": [] }] },
+    })
+}
+
+async fn sidecar(mut pod: Pod, context: Context) -> Result<Pod, Reject> {
+    context.audit("user", context.user().username.clone());
+    if context.dry_run() {
+        context.warn("only a rehearsal");
+    }
+    match context.namespace() {
+        Some("forbidden") => return Err(deny("not here").field("metadata.namespace", "is forbidden")),
+        Some("broken") => return Err(Reject::fault("the disk is full")),
+        Some("slow") => std::future::pending().await,
+        Some("panic") => panic!("oh no"),
+        _ => {}
+    }
+    let containers = &mut pod.spec.get_or_insert_default().containers;
+    if !containers.iter().any(|container| container.name == "sidecar") {
+        containers.insert(0, Container { name: "sidecar".to_owned(), ..Container::default() });
+    }
+    Ok(pod)
+}
+
+async fn stays(change: Change<Pod>, _: Context) -> Result<(), Reject> {
+    match change {
+        Change::Delete { .. } => Err(deny("it stays")),
+        _ => Ok(()),
+    }
+}
+
+async fn counts(mut pod: Pod, _: Context) -> Result<Pod, Reject> {
+    let labels = pod.metadata.labels.get_or_insert_default();
+    let count = labels.get("count").map_or(0, |count| count.parse().unwrap_or(0));
+    labels.insert("count".to_owned(), format!("{}", count + 1));
+    Ok(pod)
+}
+
+fn app() -> App {
+    let pods = || on::<Pod>([Create]).fail_closed().timeout_seconds(1);
+    App::new("kit")
+        .mutate("sidecar", pods().objects("sidecar!=no").namespaces("team=shop"), sidecar)
+        .mutate("counts", pods().fail_open(), counts)
+        .validate("stays", on::<Pod>([Create, Delete]).fail_open(), stays)
+}
+
+fn said(check: impl FnOnce() + std::panic::UnwindSafe) -> String {
+    let panic = std::panic::catch_unwind(check).expect_err("the assertion holds, and must not");
+    panic.downcast::<String>().map_or_else(|_| "no text".to_owned(), |text| *text)
+}
+
+#[tokio::test]
+async fn what_is_changed_is_seen_whole() {
+    let outcome = test::call(&app(), "sidecar").create(pod()).by("alice").dry_run().await;
+    outcome
+        .assert_allowed()
+        .assert_object(|pod: &Pod| assert_eq!(pod.spec.as_ref().unwrap().containers[0].name, "sidecar"))
+        .assert_warned("rehearsal")
+        .assert_audited("user", "alice")
+        .assert_idempotent()
+        .assert_keeps_unknown_fields();
+    // The member that no Pod has stays in the second container.
+    assert_eq!(outcome.object::<Value>()["spec"]["containers"][1]["resizePolicy2"], json!([]));
+    assert_eq!(outcome.patch().len(), 1);
+    assert!(outcome.is_admitted() && outcome.message().is_none());
+}
+
+#[tokio::test]
+async fn denials_and_faults_are_told_apart() {
+    let app = app();
+    let denied = test::call(&app, "sidecar").create(pod()).namespace("forbidden").await;
+    denied.assert_denied("not here").assert_code(403).assert_cause("metadata.namespace", "forbidden");
+    let message = r#"admission webhook "sidecar.kit.vestibule.dev" denied the request: not here"#;
+    assert_eq!(denied.message(), Some(message));
+
+    test::call(&app, "sidecar").create(pod()).namespace("broken").await.assert_fault_says("the disk is full");
+    test::call(&app, "sidecar").create(pod()).namespace("panic").await.assert_fault_says("panicked");
+    let began = std::time::Instant::now();
+    let late = test::call(&app, "sidecar").create(pod()).namespace("slow").await;
+    assert!(!late.assert_fault_says("no verdict within 900 ms").is_admitted());
+    assert!(began.elapsed() < Duration::from_secs(5));
+
+    test::call(&app, "stays").delete(pod()).await.assert_denied("it stays");
+    test::call(&app, "stays").create(pod()).await.assert_unchanged().assert_idempotent();
+}
+
+#[tokio::test]
+async fn what_the_api_server_would_not_ask_is_not_asked() {
+    let app = app();
+    let call = || test::call(&app, "sidecar");
+    call().delete(pod()).await.assert_not_called();
+    call().create(pod()).subresource("status").await.assert_not_called();
+    call().create(pod()).namespace_labels([("team", "other")]).await.assert_not_called();
+    call().create(pod()).namespace_labels([("team", "shop")]).await.assert_allowed();
+    let mut labelled = pod();
+    labelled["metadata"]["labels"] = json!({ "sidecar": "no" });
+    let not_called = call().create(&labelled).await;
+    not_called.assert_not_called();
+    let not_called = std::panic::AssertUnwindSafe(&not_called);
+    let text = said(|| _ = not_called.assert_allowed());
+    assert!(text.contains("object selector"), "{text}");
+}
+
+#[tokio::test]
+async fn a_failed_assertion_says_what_happened() {
+    let app = app();
+    let counted = test::call(&app, "counts").create(pod()).await;
+    let counted = std::panic::AssertUnwindSafe(&counted);
+    let text = said(|| _ = counted.assert_idempotent());
+    assert!(
+        text.contains("- metadata.labels.count: \"1\"") && text.contains("+ metadata.labels.count: \"2\"")
+    );
+    let text = said(|| _ = counted.assert_denied("no"));
+    let expected = "hook `counts`: expected a denial, but it was allowed, changed by 1 operations";
+    assert_eq!(text, expected);
+    let text = said(|| _ = counted.assert_unchanged());
+    assert!(text.contains("+ metadata.labels: {\"count\":\"1\"}"), "{text}");
+    let text = said(|| _ = test::call(&super::kit::app(), "other"));
+    assert_eq!(text, "the webhook `kit` has no hook `other`; it has sidecar, counts, stays");
+}
