@@ -122,10 +122,6 @@ impl App {
         settings
     }
 
-    #[cfg_attr(
-        not(feature = "cli"),
-        expect(dead_code, reason = "for the command line, which prints the rights")
-    )]
     pub(crate) fn needs_namespaces(&self) -> bool {
         self.reads_namespaces
     }

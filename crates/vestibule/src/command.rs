@@ -6,7 +6,6 @@ mod duration;
 mod knobs;
 mod logs;
 mod manifests;
-mod rights;
 mod serve;
 
 use std::fmt;

@@ -5,11 +5,11 @@ use std::time::SystemTime;
 
 use clap::{Args, ValueEnum};
 use serde_json::Value;
-use vestibule_identity::Source;
+use vestibule_identity::{Settings, Source};
 
 use super::cluster::{ClusterArguments, namespaced_name, only_with_a_ring};
-use super::{CommandError, rights, say};
-use crate::{App, Target};
+use super::{CommandError, say};
+use crate::{App, Installation, Target};
 
 /// What to print, and where the API server will find the webhook.
 #[derive(Args, Clone, Debug)]
@@ -63,16 +63,53 @@ impl ManifestsArguments {
     fn objects(&self, app: &App) -> Result<Vec<Value>, CommandError> {
         // Before a CA is made for it.
         app.check().map_err(CommandError::input)?;
+        let installation = self.installation(app)?;
+        let rights = app.rights(&installation).map_err(CommandError::input)?;
+        if rights.is_empty()
+            && let Some(flag) = self.flag_about_rights()
+        {
+            return Err(only_with_a_ring(flag, &self.identity));
+        }
+        match self.only {
+            Some(Part::Rbac) => Ok(rights),
+            Some(Part::Registration) => {
+                app.configurations(&self.trusting(installation)?).map_err(CommandError::input)
+            }
+            None => app.manifests(&self.trusting(installation)?).map_err(CommandError::input),
+        }
+    }
+
+    fn installation(&self, app: &App) -> Result<Installation, CommandError> {
         let target = self.target()?;
-        let mut objects = self.rights(app, &target)?;
-        if self.only == Some(Part::Registration) {
-            objects.clear();
+        let mut installation = app.installation(target);
+        installation.identity = self.identity.clone();
+        let service = namespaced_name(&installation.target);
+        if self.identity == Source::SelfManaged {
+            // Only what is not as anybody would expect is said to the replicas.
+            let settings = self.cluster.settings(app, Some(&installation.target))?;
+            let usual = service.clone().and_then(|service| Settings::for_service(service).secret);
+            installation.secret = settings.secret.filter(|secret| Some(secret) != usual.as_ref());
+            let usual = app.registration_names(app.name());
+            installation.registrations = Some(settings.registrations).filter(|names| *names != usual);
+        } else {
+            self.cluster.refuse_without_a_ring(&self.identity)?;
         }
-        if self.only != Some(Part::Rbac) {
-            let registration = app.registration(&target, &self.ca_bundle(&target)?);
-            objects.extend(registration.map_err(CommandError::input)?.objects());
-        }
-        Ok(objects)
+        installation.account = match &self.service_account {
+            Some(account) => Some(self.cluster.named(account, service.as_ref())?),
+            None if service.is_none() => self.cluster.named(app.name(), None).ok(),
+            None => None,
+        };
+        Ok(installation)
+    }
+
+    fn flag_about_rights(&self) -> Option<&'static str> {
+        let account = self.service_account.is_some().then_some("--service-account");
+        account.or((self.only == Some(Part::Rbac)).then_some("--only rbac"))
+    }
+
+    fn trusting(&self, mut installation: Installation) -> Result<Installation, CommandError> {
+        installation.ca_bundle = self.ca_bundle(&installation.target)?;
+        Ok(installation)
     }
 
     fn target(&self) -> Result<Target, CommandError> {
@@ -83,30 +120,6 @@ impl ManifestsArguments {
                 "say where the webhook is: --service NS/NAME or --url https://HOST:PORT",
             )),
         }
-    }
-
-    /// A ring needs some; and so does an app that reads namespaces, unless it runs on a laptop.
-    fn rights(&self, app: &App, target: &Target) -> Result<Vec<Value>, CommandError> {
-        let keeps_a_ring = self.identity == Source::SelfManaged;
-        if !keeps_a_ring {
-            self.cluster.refuse_without_a_ring(&self.identity)?;
-        }
-        let reads_namespaces =
-            app.needs_namespaces() && matches!(self.identity, Source::SelfManaged | Source::Mounted(_));
-        if !keeps_a_ring && !reads_namespaces {
-            let flag = self.service_account.is_some().then_some("--service-account");
-            return match flag.or((self.only == Some(Part::Rbac)).then_some("--only rbac")) {
-                Some(flag) => Err(only_with_a_ring(flag, &self.identity)),
-                None => Ok(Vec::new()),
-            };
-        }
-        let settings = keeps_a_ring.then(|| self.cluster.settings(app, Some(target))).transpose()?;
-        let ring = settings
-            .as_ref()
-            .and_then(|settings| Some((settings.secret.as_ref()?, &*settings.registrations)));
-        let account = self.service_account.as_deref().unwrap_or(app.name());
-        let account = self.cluster.named(account, namespaced_name(target).as_ref())?;
-        Ok(rights::objects(app.name(), &account, ring, reads_namespaces))
     }
 
     /// Empty where it is not ours to print: what is applied again must not touch what its keeper wrote.

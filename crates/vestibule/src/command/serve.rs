@@ -17,9 +17,12 @@ use crate::{App, CertificateCounters, Options, ServeError, TlsVersion};
 /// Where to listen, and what to present.
 #[derive(Args, Clone, Debug)]
 pub struct ServeArguments {
-    /// The address of the HTTPS port.
-    #[arg(long, env = "VESTIBULE_LISTEN", default_value_t = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 10250)))]
-    listen: SocketAddr,
+    /// The HTTPS port, on every address: 10250 unless given.
+    #[arg(long, env = "VESTIBULE_PORT", conflicts_with = "listen")]
+    port: Option<u16>,
+    /// The address of the HTTPS port, where that is not every one.
+    #[arg(long, env = "VESTIBULE_LISTEN", value_name = "ADDR:PORT")]
+    listen: Option<SocketAddr>,
     /// The address of the plain port for probes and metrics, or `off`.
     #[arg(long, env = "VESTIBULE_METRICS_LISTEN", default_value = "0.0.0.0:9090", value_name = "ADDR|off")]
     #[arg(value_parser = address_or_off)]
@@ -74,7 +77,7 @@ impl ServeArguments {
         let mut settings = self.settings(&app)?;
         settings.observer = Some(Arc::new(certificates.clone()));
         let identity = self.identity.open(&settings, self.cluster.kubeconfig()).await;
-        let mut options = Options::new(self.listen, identity.map_err(CommandError::input)?);
+        let mut options = Options::new(self.listen(), identity.map_err(CommandError::input)?);
         options.certificates = certificates;
         options.settings.probes = self.metrics_listen.0;
         options.settings.tls_min = self.tls_min;
@@ -104,6 +107,11 @@ impl ServeArguments {
     /// Whether the certificate is of a CA ring, for which the cluster is spoken to.
     pub fn keeps_a_ring(&self) -> bool {
         self.identity == Source::SelfManaged
+    }
+
+    fn listen(&self) -> SocketAddr {
+        let port = self.port.unwrap_or(10250);
+        self.listen.unwrap_or(SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)))
     }
 
     fn settings(&self, app: &App) -> Result<Settings, CommandError> {
@@ -146,7 +154,7 @@ impl ServeArguments {
     }
 
     fn names_of_a_laptop(&self) -> Vec<String> {
-        let ip = self.listen.ip();
+        let ip = self.listen().ip();
         let ip = if ip.is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { ip };
         vec!["localhost".to_owned(), ip.to_string()]
     }

@@ -1,0 +1,115 @@
+use k8s_openapi::api::core::v1::Pod;
+
+use super::*;
+use crate::Operation::Create;
+use crate::{Change, Context, Reject, on};
+
+async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> {
+    Ok(pod)
+}
+
+async fn guard(_: Change<Pod>, _: Context) -> Result<(), Reject> {
+    Ok(())
+}
+
+fn app() -> App {
+    let pods = || on::<Pod>([Create]).fail_closed();
+    App::new("demo").mutate("label", pods(), label).validate("guard", pods(), guard)
+}
+
+fn installation() -> Installation {
+    let mut installation = app().installation(Target::service("shop/hook").unwrap());
+    installation.image = Some("registry.example.com/demo:1.0".to_owned());
+    installation
+}
+
+fn kinds(objects: &[Value]) -> Vec<&str> {
+    objects.iter().map(|object| object["kind"].as_str().unwrap()).collect()
+}
+
+fn find<'o>(objects: &'o [Value], kind: &str) -> &'o Value {
+    objects.iter().find(|object| object["kind"] == kind).unwrap_or_else(|| panic!("no {kind}"))
+}
+
+#[test]
+fn everything_is_there_in_the_order_it_is_needed() {
+    let objects = app().manifests(&installation()).unwrap();
+    assert_eq!(
+        kinds(&objects),
+        [
+            "ServiceAccount",
+            "Role",
+            "RoleBinding",
+            "Role",
+            "RoleBinding",
+            "ClusterRole",
+            "ClusterRoleBinding",
+            "Service",
+            "NetworkPolicy",
+            "PodDisruptionBudget",
+            "Deployment",
+            "MutatingWebhookConfiguration",
+            "ValidatingWebhookConfiguration",
+        ]
+    );
+    assert!(objects.iter().all(|object| object["metadata"]["labels"]["app.kubernetes.io/name"] == "demo"));
+}
+
+#[test]
+fn without_an_image_there_are_rights_and_configurations() {
+    let mut installation = installation();
+    installation.image = None;
+    let objects = app().manifests(&installation).unwrap();
+    assert_eq!(
+        kinds(&objects)[5..],
+        ["ClusterRoleBinding", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
+    );
+}
+
+#[test]
+fn the_grace_period_outlives_the_drain() {
+    let grace = |installation: &Installation| {
+        let objects = app().manifests(installation).unwrap();
+        find(&objects, "Deployment")["spec"]["template"]["spec"]["terminationGracePeriodSeconds"].clone()
+    };
+    assert_eq!(grace(&installation()), 120);
+    let mut patient = installation();
+    patient.drain_timeout = Duration::from_millis(200_500);
+    assert_eq!(grace(&patient), 226);
+}
+
+#[test]
+fn another_name_is_told_to_the_replicas() {
+    let mut installation = installation();
+    installation.name = "blue".to_owned();
+    let objects = app().manifests(&installation).unwrap();
+    let arguments = &find(&objects, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"];
+    for argument in ["--registration=mutating/blue", "--registration=validating/blue", "--service=shop/hook"]
+    {
+        assert!(arguments.as_array().unwrap().contains(&argument.into()), "{arguments}");
+    }
+    assert_eq!(find(&objects, "MutatingWebhookConfiguration")["metadata"]["name"], "blue");
+}
+
+#[test]
+fn no_right_is_a_wildcard() {
+    let objects = app().reads_namespaces().manifests(&installation()).unwrap();
+    let rules = objects.iter().filter_map(|object| object["rules"].as_array()).flatten();
+    assert!(rules.filter(|rule| rule["apiGroups"].is_array()).all(|rule| !rule.to_string().contains('*')));
+}
+
+#[test]
+fn what_cannot_be_is_refused_all_at_once() {
+    let mut installation = installation();
+    installation.identity = Source::Local("ca".into());
+    installation.port = Some(9090);
+    let error = app().manifests(&installation).unwrap_err().to_string();
+    assert!(error.contains("`local:ca`") && error.contains("both ports are 9090"), "{error}");
+
+    let mut elsewhere = app().installation(Target::url("https://127.0.0.1:8443").unwrap());
+    let error = app().manifests(&elsewhere).unwrap_err().to_string();
+    assert!(error.contains("the Secret of the CA ring must be named"), "{error}");
+    elsewhere.secret = Some("shop/ring".parse().unwrap());
+    let error = app().manifests(&elsewhere).unwrap_err().to_string();
+    assert!(error.contains("the ServiceAccount"), "{error}");
+}
