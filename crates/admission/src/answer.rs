@@ -79,6 +79,11 @@ impl Answer {
                 let denial = Denial::new(fault.message.clone()).code(500).reason("InternalError");
                 Self::review(review, verdict, Decision::Fault(fault.kind), Response::refusing(&denial))
             }
+            Outcome::Fault(fault) if on_fault == OnFault::AllowWithWarning => {
+                let mut verdict = verdict.clone();
+                verdict.warnings.push(&format!("allowed without a decision: {}", fault.message));
+                Self::review(review, &verdict, Decision::Fault(fault.kind), Response::default())
+            }
             Outcome::Fault(fault) => Self::fault(fault),
             Outcome::NotReady(missing) => {
                 let text = format!("not ready: {}", one_line(missing, 256));

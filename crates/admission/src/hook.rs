@@ -20,6 +20,12 @@ pub trait Handler: Send + Sync + 'static {
     fn handle<'a>(&'a self, request: &'a Request<'a>, budget: Duration) -> HandlerFuture<'a>;
 }
 
+impl Handler for Arc<dyn Handler> {
+    fn handle<'a>(&'a self, request: &'a Request<'a>, budget: Duration) -> HandlerFuture<'a> {
+        (**self).handle(request, budget)
+    }
+}
+
 /// A handler under a name, with what must hold for its verdicts.
 #[derive(Clone)]
 pub struct Hook {
@@ -45,6 +51,8 @@ pub enum OnFault {
     /// HTTP 500: the registration's `failurePolicy` decides.
     #[default]
     FailurePolicy,
+    /// The request goes on, and a warning tells the user what went wrong, even where `failurePolicy` is `Fail`.
+    AllowWithWarning,
     /// A denial with code 500, even where `failurePolicy` is `Ignore`.
     Deny,
 }

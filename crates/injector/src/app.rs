@@ -76,16 +76,11 @@ fn on(rules: &RuleSet) -> On<Raw> {
 }
 
 fn rule(target: Target) -> Rule {
-    let group = match target.resource {
-        Resource::Pods => "",
-        Resource::Deployments => "apps",
+    let api_version = match target.resource {
+        Resource::Pods => "v1",
+        Resource::Deployments => "apps/v1",
     };
-    Rule {
-        group: group.to_owned(),
-        version: "v1".to_owned(),
-        resource: target.resource.as_str().to_owned(),
-        operations: target.verbs().iter().copied().map(operation).collect(),
-    }
+    Rule::new(api_version, target.resource.as_str(), target.verbs().iter().copied().map(operation))
 }
 
 fn operation(verb: Verb) -> Operation {

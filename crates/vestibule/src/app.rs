@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -9,27 +10,48 @@ use vestibule_admission::{Handler, Hook, HookKind};
 use vestibule_identity::{NamespacedName, RegistrationKind, RegistrationName, Settings};
 
 use crate::condition::Condition;
+use crate::environment::Environment;
 use crate::on::Raw;
 use crate::registration::Entry;
+use crate::state::States;
 use crate::target::is_dns_label;
-use crate::typed::{Mutating, Validating};
-use crate::{FailurePolicy, Holds, Mutate, On, Registration, Target, Validate};
+use crate::typed::{Mutating, Typed, Validating};
+use crate::{Holds, Mutate, On, Registration, Rule, Target, Validate};
 
 /// A webhook: named hooks, each with the resources it is for and its handler.
 ///
 /// Everything else follows from it: the paths it serves, the configurations that register it, the metrics it counts.
+/// Cheap to clone; clones share their handlers and states, so that several replicas of one app can be served in a test.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use vestibule::Operation::Create;
+/// use vestibule::{App, Context, Reject, on};
+///
+/// async fn label(mut pod: Pod, _: Context) -> Result<Pod, Reject> {
+///     pod.metadata.labels.get_or_insert_default().insert("seen".to_owned(), "true".to_owned());
+///     Ok(pod)
+/// }
+///
+/// let app = App::new("labeller").mutate("label", on::<Pod>([Create]).fail_open(), label);
+/// assert!(app.check().is_ok());
+/// ```
+#[derive(Clone)]
 #[must_use = "an app does nothing until it runs"]
 pub struct App {
     name: String,
     hooks: Vec<Registered>,
     conditions: Vec<Condition>,
+    states: States,
     reads_namespaces: bool,
     problems: Vec<String>,
 }
 
+/// A hook in the making: it is whole when the app is, with everything the app gives its handlers.
+#[derive(Clone)]
 pub(crate) struct Registered {
-    pub(crate) hook: Hook,
     pub(crate) entry: Entry,
+    make: Arc<dyn Fn(&Environment) -> Hook + Send + Sync>,
 }
 
 /// What is wrong with an [`App`], all of it at once.
@@ -46,8 +68,14 @@ pub struct AppError {
 impl App {
     /// A webhook without hooks. The name is a DNS label; it names the configurations too.
     pub fn new(name: impl Into<String>) -> Self {
-        let (hooks, conditions, problems) = (Vec::new(), Vec::new(), Vec::new());
-        Self { name: name.into(), hooks, conditions, reads_namespaces: false, problems }
+        Self {
+            name: name.into(),
+            hooks: Vec::new(),
+            conditions: Vec::new(),
+            states: States::default(),
+            reads_namespaces: false,
+            problems: Vec::new(),
+        }
     }
 
     /// Adds a hook that changes objects of type `T`. Its path is `/mutate/NAME`.
@@ -56,8 +84,9 @@ impl App {
         T: DeserializeOwned + Serialize + Send + 'static,
         H: Mutate<T>,
     {
-        let handler = Mutating { rules: on.rules.clone(), handler, of: PhantomData };
-        self.register(Hook::mutating(name, handler), on)
+        let typed = typed(&on, handler);
+        let make = move |environment: &Environment| Mutating(typed(environment));
+        self.register(name, HookKind::Mutating, on, move |environment| Arc::new(make(environment)))
     }
 
     /// Adds a hook that judges changes of objects of type `T`. Its path is `/validate/NAME`.
@@ -66,18 +95,31 @@ impl App {
         T: DeserializeOwned + Send + 'static,
         H: Validate<T>,
     {
-        let handler = Validating { rules: on.rules.clone(), handler, of: PhantomData };
-        self.register(Hook::validating(name, handler), on)
+        let typed = typed(&on, handler);
+        let make = move |environment: &Environment| Validating(typed(environment));
+        self.register(name, HookKind::Validating, on, move |environment| Arc::new(make(environment)))
     }
 
     /// Adds a mutating hook whose handler reads the request as it came and makes its own patch.
     pub fn mutate_raw(self, name: &str, on: On<Raw>, handler: impl Handler) -> Self {
-        self.register(Hook::mutating(name, handler), on)
+        let handler: Arc<dyn Handler> = Arc::new(handler);
+        self.register(name, HookKind::Mutating, on, move |_| Arc::clone(&handler))
     }
 
     /// Adds a validating hook whose handler reads the request as it came.
     pub fn validate_raw(self, name: &str, on: On<Raw>, handler: impl Handler) -> Self {
-        self.register(Hook::validating(name, handler), on)
+        let handler: Arc<dyn Handler> = Arc::new(handler);
+        self.register(name, HookKind::Validating, on, move |_| Arc::clone(&handler))
+    }
+
+    /// Gives handlers something to share, one value of each type: a client, a configuration, a counter. They ask for it by
+    /// [`Context::state`](crate::Context::state).
+    pub fn state<S: Send + Sync + 'static>(mut self, state: S) -> Self {
+        if !self.states.insert(state) {
+            let of = std::any::type_name::<S>();
+            self.problems.push(format!("it has two states of type `{of}`: wrap one in a type of its own"));
+        }
+        self
     }
 
     /// Holds readiness back until `holds` says `true`, or `Ok`. The name appears on `/readyz`, and what an `Err` says.
@@ -101,8 +143,7 @@ impl App {
     pub fn registration(&self, target: &Target, ca_bundle: &str) -> Result<Registration, AppError> {
         self.check()?;
         let of = |kind: HookKind| {
-            let hooks = self.hooks.iter().filter(move |registered| registered.hook.kind() == kind);
-            hooks.map(|registered| &registered.entry)
+            self.hooks.iter().map(|registered| &registered.entry).filter(move |entry| entry.kind == kind)
         };
         Ok(Registration::new(&self.name, of(HookKind::Mutating), of(HookKind::Validating), target, ca_bundle))
     }
@@ -134,7 +175,7 @@ impl App {
         ];
         let kinds = kinds
             .into_iter()
-            .filter(|(of, _)| self.hooks.iter().any(|registered| registered.hook.kind() == *of));
+            .filter(|(of, _)| self.hooks.iter().any(|registered| registered.entry.kind == *of));
         kinds.map(|(_, kind)| RegistrationName { kind, name: name.to_owned() }).collect()
     }
 
@@ -168,30 +209,55 @@ impl App {
         &self.conditions
     }
 
-    fn register<T>(mut self, hook: Hook, on: On<T>) -> Self {
-        let name = hook.name().to_owned();
+    /// What the app gives its handlers beside requests.
+    pub(crate) fn environment(&self) -> Environment {
+        Environment::new(self.states.clone())
+    }
+
+    fn register<T>(
+        mut self,
+        name: &str,
+        kind: HookKind,
+        on: On<T>,
+        handler: impl Fn(&Environment) -> Arc<dyn Handler> + Send + Sync + 'static,
+    ) -> Self {
         let mut problems = on.problems();
-        if !is_dns_label(&name) {
+        if !is_dns_label(name) {
             problems
                 .push("a hook's name uses lower-case letters, digits and `-`: it becomes a path".to_owned());
         }
         self.problems.extend(problems.into_iter().map(|problem| format!("hook `{name}`: {problem}")));
-        let directory = match hook.kind() {
-            HookKind::Mutating => "mutate",
-            HookKind::Validating => "validate",
+        let on_fault = on.on_fault;
+        let entry = Entry::new(name, kind, on);
+        let name = entry.name.clone();
+        let make = move |environment: &Environment| {
+            let handler = handler(environment);
+            let hook = match kind {
+                HookKind::Mutating => Hook::mutating(&*name, handler),
+                HookKind::Validating => Hook::validating(&*name, handler),
+            };
+            hook.on_fault(on_fault)
         };
-        let entry = Entry {
-            path: format!("/{directory}/{name}"),
-            name,
-            rules: on.rules,
-            namespaces: on.namespaces,
-            objects: on.objects,
-            // Never served: a missing policy is among the problems.
-            failure_policy: on.failure_policy.unwrap_or(FailurePolicy::Closed),
-            timeout_seconds: on.timeout_seconds,
-        };
-        self.hooks.push(Registered { hook: hook.on_fault(on.on_fault), entry });
+        self.hooks.push(Registered { entry, make: Arc::new(make) });
         self
+    }
+}
+
+impl Registered {
+    /// The hook, whose handler is given `environment` at every call.
+    pub(crate) fn hook(&self, environment: &Environment) -> Hook {
+        (self.make)(environment)
+    }
+}
+
+/// A typed handler that lacks nothing but its environment.
+fn typed<T, H>(on: &On<T>, handler: H) -> impl Fn(&Environment) -> Typed<T, H> + use<T, H> {
+    let (rules, handler): (Arc<[Rule]>, _) = (on.rules.clone().into(), Arc::new(handler));
+    move |environment| Typed {
+        rules: Arc::clone(&rules),
+        environment: environment.clone(),
+        handler: Arc::clone(&handler),
+        of: PhantomData,
     }
 }
 

@@ -1,25 +1,40 @@
 //! The request beside the object.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use vestibule_admission::{AuditAnnotations, Operation, Outcome, Request, Verdict, Warnings};
+use serde_json::value::RawValue;
+use vestibule_admission::{AuditAnnotations, Kind, Operation, Outcome, Request, Resource, Verdict, Warnings};
+
+use crate::environment::Environment;
+use crate::{MissingState, RawObject};
 
 /// What a handler knows about the request, and a place to leave words for the user. Cheap to clone.
 #[derive(Clone)]
-pub struct Context(Arc<Inner>);
+pub struct Context {
+    call: Arc<Call>,
+    /// Whether another handler of a chain may have changed the object already.
+    behind: bool,
+}
 
-struct Inner {
+struct Call {
+    environment: Environment,
     uid: String,
     operation: Operation,
     kind: [String; 3],
+    request_kind: Option<[String; 3]>,
     resource: [String; 3],
+    request_resource: Option<[String; 3]>,
     subresource: Option<String>,
     name: Option<String>,
     generate_name: Option<String>,
     namespace: Option<String>,
     user: User,
     dry_run: bool,
+    options: Option<RawObject>,
+    object: Option<RawObject>,
+    old_object: Option<RawObject>,
     deadline: Instant,
     notes: Mutex<Notes>,
 }
@@ -40,16 +55,26 @@ pub struct User {
     pub uid: String,
     /// The groups the user is in.
     pub groups: Vec<String>,
+    /// Whatever the authenticator adds; for ServiceAccounts the pod's name, for one.
+    pub extra: BTreeMap<String, Vec<String>>,
 }
 
 impl Context {
-    pub(crate) fn new(request: &Request<'_>, budget: Duration) -> Self {
-        let Request { kind, resource, user, .. } = request;
-        Self(Arc::new(Inner {
+    pub(crate) fn new(request: &Request<'_>, budget: Duration, environment: Environment) -> Self {
+        let Request { user, .. } = request;
+        let kind = |kind: &Kind<'_>| [&kind.group, &kind.version, &kind.kind].map(ToString::to_string);
+        let resource = |resource: &Resource<'_>| {
+            [&resource.group, &resource.version, &resource.resource].map(ToString::to_string)
+        };
+        let raw = |object: Option<&RawValue>| object.map(RawObject::new);
+        let call = Call {
+            environment,
             uid: request.uid.to_string(),
             operation: request.operation,
-            kind: [&kind.group, &kind.version, &kind.kind].map(ToString::to_string),
-            resource: [&resource.group, &resource.version, &resource.resource].map(ToString::to_string),
+            kind: kind(&request.kind),
+            request_kind: request.request_kind.as_ref().map(kind),
+            resource: resource(&request.resource),
+            request_resource: request.request_resource.as_ref().map(resource),
             subresource: request.subresource.as_deref().map(str::to_owned),
             name: request.name.as_deref().map(str::to_owned),
             generate_name: request.generate_name().map(std::borrow::Cow::into_owned),
@@ -58,73 +83,122 @@ impl Context {
                 username: user.username.to_string(),
                 uid: user.uid.to_string(),
                 groups: user.groups.clone(),
+                extra: extra(user.extra),
             },
             dry_run: request.dry_run,
+            options: raw(request.options),
+            object: raw(request.object),
+            old_object: raw(request.old_object),
             deadline: Instant::now() + budget,
             notes: Mutex::default(),
-        }))
+        };
+        Self { call: Arc::new(call), behind: false }
     }
 
     /// Names this call. A second call about the same object has another.
     pub fn uid(&self) -> &str {
-        &self.0.uid
+        &self.call.uid
     }
 
     /// What is asked. An UPDATE may have been a PUT, a PATCH or a server-side apply.
     pub fn operation(&self) -> Operation {
-        self.0.operation
+        self.call.operation
     }
 
     /// Group, version and kind of the object; the core group is the empty string.
     pub fn kind(&self) -> (&str, &str, &str) {
-        let [group, version, kind] = &self.0.kind;
-        (group, version, kind)
+        triple(&self.call.kind)
+    }
+
+    /// The kind the caller used; another than [`Context::kind`] where the API server converted the object for this hook.
+    pub fn request_kind(&self) -> (&str, &str, &str) {
+        triple(self.call.request_kind.as_ref().unwrap_or(&self.call.kind))
     }
 
     /// Group, version and resource; the core group is the empty string.
     pub fn resource(&self) -> (&str, &str, &str) {
-        let [group, version, resource] = &self.0.resource;
-        (group, version, resource)
+        triple(&self.call.resource)
+    }
+
+    /// The resource the caller used.
+    pub fn request_resource(&self) -> (&str, &str, &str) {
+        triple(self.call.request_resource.as_ref().unwrap_or(&self.call.resource))
     }
 
     /// `status`, `scale` and so on.
     pub fn subresource(&self) -> Option<&str> {
-        self.0.subresource.as_deref()
+        self.call.subresource.as_deref()
     }
 
     /// The object's name; absent while the API server has yet to make one from [`Context::generate_name`].
     pub fn name(&self) -> Option<&str> {
-        self.0.name.as_deref()
+        self.call.name.as_deref()
     }
 
     /// The prefix of a name yet to be made.
     pub fn generate_name(&self) -> Option<&str> {
-        self.0.generate_name.as_deref()
+        self.call.generate_name.as_deref()
     }
 
     /// The request's namespace; absent for cluster-scoped objects. The object itself may not carry it yet.
     pub fn namespace(&self) -> Option<&str> {
-        self.0.namespace.as_deref()
+        self.call.namespace.as_deref()
     }
 
     /// Who asks.
     pub fn user(&self) -> &User {
-        &self.0.user
+        &self.call.user
     }
 
     /// Whether nothing will be stored: leave no trace elsewhere either.
     pub fn dry_run(&self) -> bool {
-        self.0.dry_run
+        self.call.dry_run
+    }
+
+    /// The request's own options, such as `CreateOptions`; CONNECT has none.
+    pub fn options(&self) -> Option<&RawObject> {
+        self.call.options.as_ref()
+    }
+
+    /// The object byte by byte as it was received, before any handler saw it; absent on DELETE.
+    pub fn raw(&self) -> Option<&RawObject> {
+        self.call.object.as_ref()
+    }
+
+    /// The object as it is stored, byte by byte as it was received; absent on CREATE and CONNECT.
+    pub fn old_raw(&self) -> Option<&RawObject> {
+        self.call.old_object.as_ref()
+    }
+
+    /// What the app was given by [`App::state`](crate::App::state), by its type.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use vestibule::{Context, Reject};
+    ///
+    /// struct Team(String);
+    ///
+    /// async fn label(mut pod: Pod, context: Context) -> Result<Pod, Reject> {
+    ///     let Team(team) = context.state()?;
+    ///     pod.metadata.labels.get_or_insert_default().insert("team".to_owned(), team.clone());
+    ///     Ok(pod)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// There is none of this type: with `?`, a fault.
+    pub fn state<S: Send + Sync + 'static>(&self) -> Result<&S, MissingState> {
+        self.call.environment.states().get()
     }
 
     /// When the answer must be there.
     pub fn deadline(&self) -> Instant {
-        self.0.deadline
+        self.call.deadline
     }
 
     /// The time left for an answer.
     pub fn remaining(&self) -> Duration {
-        self.0.deadline.saturating_duration_since(Instant::now())
+        self.call.deadline.saturating_duration_since(Instant::now())
     }
 
     /// Tells the user something without refusing; kubectl prints it after `Warning:`. Each line is a warning of its own.
@@ -135,6 +209,22 @@ impl Context {
     /// Leaves a note in the API server's audit log. Never a secret: audit logs are widely read.
     pub fn audit(&self, key: &str, value: impl Into<String>) {
         self.notes(|notes| notes.audit.insert(key, value));
+    }
+
+    /// What the app gives every call.
+    #[expect(dead_code, reason = "lookups")]
+    pub(crate) fn environment(&self) -> &Environment {
+        &self.call.environment
+    }
+
+    /// The same call, seen by a handler whose object may be another than the one received.
+    pub(crate) fn behind(&self) -> Self {
+        Self { call: Arc::clone(&self.call), behind: true }
+    }
+
+    /// The object received, for whoever sees it first.
+    pub(crate) fn received(&self) -> Option<&RawObject> {
+        self.raw().filter(|_| !self.behind)
     }
 
     /// The verdict, with what was said beside it.
@@ -148,6 +238,15 @@ impl Context {
     }
 
     fn notes(&self, change: impl FnOnce(&mut Notes)) {
-        change(&mut self.0.notes.lock().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.call.notes.lock().unwrap_or_else(PoisonError::into_inner));
     }
+}
+
+fn triple([group, version, name]: &[String; 3]) -> (&str, &str, &str) {
+    (group, version, name)
+}
+
+/// What is no object of lists of strings is none at all: nothing was promised about it.
+fn extra(extra: Option<&RawValue>) -> BTreeMap<String, Vec<String>> {
+    extra.and_then(|extra| serde_json::from_str(extra.get()).ok()).unwrap_or_default()
 }

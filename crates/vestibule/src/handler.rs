@@ -1,11 +1,27 @@
 //! The two shapes of a handler. Plain async functions have them.
 
-use crate::{Change, Context, Reject};
+use crate::{Change, Context, Mutation, Reject, Then};
 
-/// Changes objects: a typed value in, a typed value out. Implemented by `async fn(T, Context) -> Result<T, Reject>`.
+/// Changes objects: a typed value in, a typed value out. Implemented by `async fn(T, Context) -> Result<T, Reject>`, also
+/// where it gives an `Option<T>` or a [`Mutation<T>`] back.
 ///
 /// A handler must give the same object back when it sees its own result again: kube-apiserver calls a second time when
 /// others changed the object in between.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use vestibule::{Context, Mutate, Mutation, Reject};
+///
+/// /// A handler with something of its own.
+/// struct Label(&'static str);
+///
+/// impl Mutate<Pod> for Label {
+///     async fn mutate(&self, mut pod: Pod, _: Context) -> Result<Mutation<Pod>, Reject> {
+///         pod.metadata.labels.get_or_insert_default().insert(self.0.to_owned(), "true".to_owned());
+///         Ok(pod.into())
+///     }
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not change objects of type `{T}`",
     label = "not a mutating handler of `{T}`",
@@ -17,20 +33,67 @@ pub trait Mutate<T>: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`deny`](crate::deny) refuses the request; any other error is a fault.
-    fn mutate(&self, object: T, context: Context) -> impl Future<Output = Result<T, Reject>> + Send;
+    fn mutate(&self, object: T, context: Context)
+    -> impl Future<Output = Result<Mutation<T>, Reject>> + Send;
+
+    /// This handler, and `next` on what it gives back: one decode, one patch. The first denial ends it.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use vestibule::Operation::Create;
+    /// use vestibule::{App, Context, Mutate, Reject, on};
+    ///
+    /// async fn label(mut pod: Pod, _: Context) -> Result<Pod, Reject> {
+    ///     pod.metadata.labels.get_or_insert_default().insert("seen".to_owned(), "true".to_owned());
+    ///     Ok(pod)
+    /// }
+    ///
+    /// async fn annotate(mut pod: Pod, _: Context) -> Result<Pod, Reject> {
+    ///     pod.metadata.annotations.get_or_insert_default().insert("by".to_owned(), "us".to_owned());
+    ///     Ok(pod)
+    /// }
+    ///
+    /// let app = App::new("demo").mutate("both", on::<Pod>([Create]).fail_open(), label.then(annotate));
+    /// # app.check().unwrap();
+    /// ```
+    fn then<Next: Mutate<T>>(self, next: Next) -> Then<Self, Next>
+    where
+        Self: Sized,
+    {
+        Then::new(self, next)
+    }
 }
 
-impl<T, F, Verdict> Mutate<T> for F
+impl<T, F, Verdict, Returned> Mutate<T> for F
 where
     F: Fn(T, Context) -> Verdict + Send + Sync + 'static,
-    Verdict: Future<Output = Result<T, Reject>> + Send,
+    Verdict: Future<Output = Result<Returned, Reject>> + Send,
+    Returned: Into<Mutation<T>>,
 {
-    fn mutate(&self, object: T, context: Context) -> impl Future<Output = Result<T, Reject>> + Send {
-        self(object, context)
+    fn mutate(
+        &self,
+        object: T,
+        context: Context,
+    ) -> impl Future<Output = Result<Mutation<T>, Reject>> + Send {
+        let verdict = self(object, context);
+        async { verdict.await.map(Into::into) }
     }
 }
 
 /// Judges changes. Implemented by `async fn(Change<T>, Context) -> Result<(), Reject>`.
+///
+/// ```
+/// use k8s_openapi::api::apps::v1::Deployment;
+/// use vestibule::{Change, Context, Reject, deny};
+///
+/// async fn guard(change: Change<Deployment>, _: Context) -> Result<(), Reject> {
+///     let replicas = change.object().and_then(|deployment| deployment.spec.as_ref()?.replicas);
+///     if replicas > Some(10) {
+///         return Err(deny("too many replicas").field("spec.replicas", "at most 10"));
+///     }
+///     Ok(())
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not judge changes of `{T}`",
     label = "not a validating handler of `{T}`",
@@ -47,6 +110,14 @@ pub trait Validate<T>: Send + Sync + 'static {
         change: Change<T>,
         context: Context,
     ) -> impl Future<Output = Result<(), Reject>> + Send;
+
+    /// This handler, and `next` if it lets the change pass: one decode.
+    fn then<Next: Validate<T>>(self, next: Next) -> Then<Self, Next>
+    where
+        Self: Sized,
+    {
+        Then::new(self, next)
+    }
 }
 
 impl<T, F, Verdict> Validate<T> for F

@@ -34,19 +34,26 @@
 
 mod amount;
 mod app;
+mod chain;
 mod change;
 #[cfg(feature = "cli")]
 pub mod command;
 mod condition;
 mod context;
+mod environment;
 mod handler;
+mod lossless;
 mod manifests;
+mod mutation;
 mod on;
 mod presented;
+mod raw_object;
 mod registration;
 mod reject;
+mod rule;
 mod selector;
 mod serve;
+mod state;
 mod target;
 mod telemetry;
 #[cfg(feature = "test")]
@@ -55,21 +62,26 @@ mod typed;
 
 pub use amount::{Amount, AmountError};
 pub use app::{App, AppError};
+pub use chain::Then;
 pub use change::Change;
 pub use condition::Holds;
 pub use context::{Context, User};
 pub use handler::{Mutate, Validate};
 pub use manifests::Installation;
-pub use on::{FailurePolicy, On, Raw, Rule, on, on_raw};
+pub use mutation::Mutation;
+pub use on::{FailurePolicy, MatchPolicy, On, Raw, Reinvocation, Scope, SideEffects, on, on_raw, on_rules};
+pub use raw_object::RawObject;
 pub use registration::Registration;
-pub use reject::{Reject, deny};
+pub use reject::{Reject, deny, retry_later};
+pub use rule::Rule;
 pub use serve::{Bound, Options, ServeError};
+pub use state::MissingState;
 pub use target::{Target, TargetError};
 pub use telemetry::CertificateCounters;
 pub use vestibule_admission::keys;
 pub use vestibule_admission::{
     AuditAnnotations, Cause, Decision, Denial, Fault, FaultKind, Handler, HandlerFuture, HookKind, OnFault,
-    Operation, Outcome, Request, Verdict, Warnings,
+    Operation, Outcome, Request, Verdict, Version as ReviewVersion, Warnings,
 };
 pub use vestibule_identity as identity;
 pub use vestibule_patch as patch;

@@ -1,12 +1,17 @@
 //! When a hook is called.
 
+mod choices;
+
 use std::marker::PhantomData;
 
+use k8s_openapi::api::admissionregistration::v1::MatchCondition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::Resource;
-use vestibule_admission::{OnFault, Operation};
+use vestibule_admission::{OnFault, Operation, Version};
 
-use crate::selector;
+pub use choices::{FailurePolicy, MatchPolicy, Reinvocation, Scope, SideEffects};
+
+use crate::{Rule, selector};
 
 /// When a hook is called: resources and operations, namespaces, labels, and what a failed call means. Made by [`on`].
 #[must_use = "hand it to `App::mutate` or `App::validate`"]
@@ -17,37 +22,21 @@ pub struct On<T> {
     pub(crate) failure_policy: Option<FailurePolicy>,
     pub(crate) on_fault: OnFault,
     pub(crate) timeout_seconds: u8,
+    pub(crate) match_conditions: Vec<MatchCondition>,
+    pub(crate) match_policy: MatchPolicy,
+    pub(crate) reinvocation: Option<Reinvocation>,
+    pub(crate) side_effects: SideEffects,
+    pub(crate) review_versions: Vec<Version>,
+    pub(crate) path: Option<String>,
+    pub(crate) qualified_name: Option<String>,
+    pub(crate) system_namespaces: bool,
+    pub(crate) guard_finalizers: bool,
     pub(crate) errors: Vec<String>,
     of: PhantomData<fn(T)>,
 }
 
 /// Marks hooks whose handler takes the request as it came, for any resource.
 pub enum Raw {}
-
-/// Operations on one resource.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rule {
-    /// The API group; the core group is the empty string.
-    pub group: String,
-    /// `v1`
-    pub version: String,
-    /// The resource, in plural: `pods`, or with a subresource: `deployments/scale`.
-    pub resource: String,
-    /// What is asked.
-    pub operations: Vec<Operation>,
-}
-
-/// What the API server does when a call fails: nobody answers, a fault, a deadline.
-///
-/// There is no default. Failing open lets objects pass untouched; failing closed stops writes of the whole cluster
-/// while the webhook is down. Only the author knows which is worse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FailurePolicy {
-    /// The request goes on as if there were no hook (`Ignore`).
-    Open,
-    /// The request is refused (`Fail`).
-    Closed,
-}
 
 /// Calls a hook for `operations` on objects of type `T`.
 ///
@@ -57,12 +46,25 @@ pub enum FailurePolicy {
 /// let on = vestibule::on::<Deployment>([Create, Update]).namespaces("team=shop").fail_closed();
 /// ```
 pub fn on<T: Resource<DynamicType = ()>>(operations: impl IntoIterator<Item = Operation>) -> On<T> {
-    On::new(vec![Rule {
-        group: T::group(&()).into_owned(),
-        version: T::version(&()).into_owned(),
-        resource: T::plural(&()).into_owned(),
-        operations: operations.into_iter().collect(),
-    }])
+    On::new(vec![Rule::new(&T::api_version(&()), T::plural(&()), operations)])
+}
+
+/// Calls a hook for any set of resources, with whatever type their objects are to be read as: `DynamicObject`,
+/// `serde_json::Value`, [`RawObject`](crate::RawObject), `PartialObjectMeta`, a struct of the author's own.
+///
+/// ```
+/// use serde_json::Value;
+/// use vestibule::Operation::{Create, Update};
+/// use vestibule::{Rule, on_rules};
+///
+/// let on = on_rules::<Value>([
+///     Rule::new("apps/v1", "deployments", [Create, Update]),
+///     Rule::new("example.com/*", "*", [Create]),
+/// ]);
+/// let on = on.fail_open();
+/// ```
+pub fn on_rules<T>(rules: impl IntoIterator<Item = Rule>) -> On<T> {
+    On::new(rules.into_iter().collect())
 }
 
 /// Calls a hook whose handler reads the request itself, for any set of resources.
@@ -79,6 +81,15 @@ impl<T> On<T> {
             failure_policy: None,
             on_fault: OnFault::default(),
             timeout_seconds: 5,
+            match_conditions: Vec::new(),
+            match_policy: MatchPolicy::default(),
+            reinvocation: None,
+            side_effects: SideEffects::default(),
+            review_versions: vec![Version::V1],
+            path: None,
+            qualified_name: None,
+            system_namespaces: false,
+            guard_finalizers: true,
             errors: Vec::new(),
             of: PhantomData,
         }
@@ -95,6 +106,79 @@ impl<T> On<T> {
     pub fn objects(mut self, labels: &str) -> Self {
         let parsed = selector::parse(labels);
         self.objects = self.keep(parsed, "objects", labels);
+        self
+    }
+
+    /// Only a subresource of what was named: `status`, `scale`, or `*` for the object and all its subresources.
+    pub fn subresource(mut self, subresource: &str) -> Self {
+        for Rule { resource, .. } in &mut self.rules {
+            let whole = resource.split_once('/').map_or(resource.as_str(), |(whole, _)| whole);
+            *resource = format!("{whole}/{subresource}");
+        }
+        self
+    }
+
+    /// Only cluster-scoped or only namespaced objects.
+    pub fn scope(mut self, scope: Scope) -> Self {
+        self.rules.iter_mut().for_each(|rule| rule.scope = scope);
+        self
+    }
+
+    /// Only requests for which a CEL expression holds: `.match_condition("no-nodes", "!('system:nodes' in
+    /// request.userInfo.groups)")`. The name is for people and must be a hook's only one of its kind.
+    pub fn match_condition(mut self, name: &str, expression: &str) -> Self {
+        let (name, expression) = (name.to_owned(), expression.to_owned());
+        self.match_conditions.push(MatchCondition { name, expression });
+        self
+    }
+
+    /// Whether objects in another version than the rules name are converted and sent; they are unless said otherwise.
+    pub fn match_policy(mut self, match_policy: MatchPolicy) -> Self {
+        self.match_policy = match_policy;
+        self
+    }
+
+    /// Whether a mutating hook is called again when others changed the object after it; it is unless said otherwise.
+    pub fn reinvocation(mut self, reinvocation: Reinvocation) -> Self {
+        self.reinvocation = Some(reinvocation);
+        self
+    }
+
+    /// What the handler does elsewhere; nothing unless said otherwise.
+    pub fn side_effects(mut self, side_effects: SideEffects) -> Self {
+        self.side_effects = side_effects;
+        self
+    }
+
+    /// The versions of the review that the API server may send, the first it knows; `v1` unless said otherwise.
+    pub fn review_versions(mut self, versions: impl IntoIterator<Item = Version>) -> Self {
+        self.review_versions = versions.into_iter().collect();
+        self
+    }
+
+    /// Another path than `/mutate/NAME` or `/validate/NAME`.
+    pub fn path(mut self, path: &str) -> Self {
+        self.path = Some(path.to_owned());
+        self
+    }
+
+    /// Another name in the configuration than `NAME.APP.vestibule.dev`: at least three segments.
+    pub fn qualified_name(mut self, name: &str) -> Self {
+        self.qualified_name = Some(name.to_owned());
+        self
+    }
+
+    /// Also in `kube-system`, `kube-public`, `kube-node-lease` and the webhook's own namespace. Closed, such a hook can
+    /// keep itself and the cluster from ever coming up.
+    pub fn system_namespaces(mut self) -> Self {
+        self.system_namespaces = true;
+        self
+    }
+
+    /// Whether an UPDATE passes unasked that only takes finalizers, owners or managed fields from an object that is being
+    /// deleted. It does unless said otherwise: a handler that refuses it keeps the object forever.
+    pub fn guard_finalizers(mut self, guard: bool) -> Self {
+        self.guard_finalizers = guard;
         self
     }
 

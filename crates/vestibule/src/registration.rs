@@ -2,14 +2,15 @@
 
 use k8s_openapi::Resource;
 use k8s_openapi::api::admissionregistration::v1::{
-    MutatingWebhook, MutatingWebhookConfiguration, RuleWithOperations, ValidatingWebhook,
+    MatchCondition, MutatingWebhook, MutatingWebhookConfiguration, RuleWithOperations, ValidatingWebhook,
     ValidatingWebhookConfiguration,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use serde_json::{Value, json};
+use vestibule_admission::HookKind;
 
 use crate::selector;
-use crate::{FailurePolicy, Rule, Target};
+use crate::{FailurePolicy, MatchPolicy, On, Reinvocation, ReviewVersion, Rule, SideEffects, Target};
 
 /// Namespaces that must come up before any webhook can.
 const SYSTEM_NAMESPACES: [&str; 3] = ["kube-node-lease", "kube-public", "kube-system"];
@@ -28,12 +29,20 @@ pub struct Registration {
 #[derive(Clone)]
 pub(crate) struct Entry {
     pub(crate) name: String,
+    pub(crate) kind: HookKind,
     pub(crate) path: String,
+    pub(crate) qualified_name: Option<String>,
     pub(crate) rules: Vec<Rule>,
     pub(crate) namespaces: LabelSelector,
     pub(crate) objects: LabelSelector,
     pub(crate) failure_policy: FailurePolicy,
     pub(crate) timeout_seconds: u8,
+    pub(crate) match_conditions: Vec<MatchCondition>,
+    pub(crate) match_policy: MatchPolicy,
+    pub(crate) reinvocation: Reinvocation,
+    pub(crate) side_effects: SideEffects,
+    pub(crate) review_versions: Vec<ReviewVersion>,
+    pub(crate) system_namespaces: bool,
 }
 
 impl Registration {
@@ -78,54 +87,81 @@ impl Registration {
 }
 
 impl Entry {
+    pub(crate) fn new<T>(name: &str, kind: HookKind, on: On<T>) -> Self {
+        let directory = match kind {
+            HookKind::Mutating => "mutate",
+            HookKind::Validating => "validate",
+        };
+        Self {
+            name: name.to_owned(),
+            kind,
+            path: on.path.unwrap_or_else(|| format!("/{directory}/{name}")),
+            qualified_name: on.qualified_name,
+            rules: on.rules,
+            namespaces: on.namespaces,
+            objects: on.objects,
+            // Never served: a missing policy is among the problems.
+            failure_policy: on.failure_policy.unwrap_or(FailurePolicy::Closed),
+            timeout_seconds: on.timeout_seconds,
+            match_conditions: on.match_conditions,
+            match_policy: on.match_policy,
+            reinvocation: on.reinvocation.unwrap_or_default(),
+            side_effects: on.side_effects,
+            review_versions: on.review_versions,
+            system_namespaces: on.system_namespaces,
+        }
+    }
+
     fn mutating(&self, app: &str, target: &Target, ca_bundle: &str) -> MutatingWebhook {
+        // Both kinds have the same fields, but for one.
+        let same = self.validating(app, target, ca_bundle);
         MutatingWebhook {
-            name: self.qualified_name(app),
-            admission_review_versions: vec!["v1".to_owned()],
-            client_config: target.client_config(&self.path, ca_bundle),
-            failure_policy: Some(self.failure_policy()),
-            match_policy: Some("Equivalent".to_owned()),
-            namespace_selector: Some(self.namespace_selector(target)),
-            object_selector: Some(self.objects.clone()),
-            // Others may change the object after us; called again, a handler that is done answers with nothing.
-            reinvocation_policy: Some("IfNeeded".to_owned()),
-            rules: Some(self.rules()),
-            side_effects: "None".to_owned(),
-            timeout_seconds: Some(i32::from(self.timeout_seconds)),
-            match_conditions: None,
+            name: same.name,
+            admission_review_versions: same.admission_review_versions,
+            client_config: same.client_config,
+            failure_policy: same.failure_policy,
+            match_conditions: same.match_conditions,
+            match_policy: same.match_policy,
+            namespace_selector: same.namespace_selector,
+            object_selector: same.object_selector,
+            reinvocation_policy: Some(self.reinvocation.as_str().to_owned()),
+            rules: same.rules,
+            side_effects: same.side_effects,
+            timeout_seconds: same.timeout_seconds,
         }
     }
 
     fn validating(&self, app: &str, target: &Target, ca_bundle: &str) -> ValidatingWebhook {
         ValidatingWebhook {
             name: self.qualified_name(app),
-            admission_review_versions: vec!["v1".to_owned()],
+            admission_review_versions: self.review_versions(),
             client_config: target.client_config(&self.path, ca_bundle),
-            failure_policy: Some(self.failure_policy()),
-            match_policy: Some("Equivalent".to_owned()),
+            failure_policy: Some(self.failure_policy.as_str().to_owned()),
+            match_conditions: Some(self.match_conditions.clone()).filter(|conditions| !conditions.is_empty()),
+            match_policy: Some(self.match_policy.as_str().to_owned()),
             namespace_selector: Some(self.namespace_selector(target)),
             object_selector: Some(self.objects.clone()),
             rules: Some(self.rules()),
-            side_effects: "None".to_owned(),
+            side_effects: self.side_effects.as_str().to_owned(),
             timeout_seconds: Some(i32::from(self.timeout_seconds)),
-            match_conditions: None,
         }
     }
 
     /// The API server asks for three segments, and its metrics know hooks by this name alone.
     pub(crate) fn qualified_name(&self, app: &str) -> String {
-        format!("{}.{app}.vestibule.dev", self.name)
+        self.qualified_name.clone().unwrap_or_else(|| format!("{}.{app}.vestibule.dev", self.name))
     }
 
-    fn failure_policy(&self) -> String {
-        match self.failure_policy {
-            FailurePolicy::Open => "Ignore".to_owned(),
-            FailurePolicy::Closed => "Fail".to_owned(),
-        }
+    fn review_versions(&self) -> Vec<String> {
+        let group = |version: &ReviewVersion| version.api_version().replace("admission.k8s.io/", "");
+        self.review_versions.iter().map(group).collect()
     }
 
     /// The webhook must never stand in the way of what it needs to come up itself.
     fn namespace_selector(&self, target: &Target) -> LabelSelector {
+        if self.system_namespaces {
+            return self.namespaces.clone();
+        }
         let mut excluded: Vec<String> = SYSTEM_NAMESPACES.map(str::to_owned).into();
         excluded.extend(target.own_namespace().map(str::to_owned));
         excluded.sort();
@@ -141,7 +177,7 @@ impl Entry {
             api_versions: Some(vec![rule.version.clone()]),
             operations: Some(rule.operations.iter().map(ToString::to_string).collect()),
             resources: Some(vec![rule.resource.clone()]),
-            scope: None,
+            scope: Some(rule.scope.as_str().to_owned()).filter(|scope| scope != "*"),
         };
         self.rules.iter().map(rule).collect()
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::error::Error;
 
-use vestibule_admission::{Denial, Fault, FaultKind, Outcome, Verdict};
+use vestibule_admission::{Cause, Denial, Fault, FaultKind, Outcome, Verdict};
 
 /// Why a handler gives no object back: a denial, made by [`deny`], or a fault, made by `?` from any error.
 ///
@@ -14,6 +14,7 @@ pub struct Reject(Kind);
 enum Kind {
     Denied(Denial),
     Fault(Fault),
+    NotReady(String),
 }
 
 /// Refuses the request with 403 Forbidden; `message` is what the user reads.
@@ -30,6 +31,22 @@ enum Kind {
 /// ```
 pub fn deny(message: impl Into<String>) -> Reject {
     Reject(Kind::Denied(Denial::new(message)))
+}
+
+/// Refuses the request for now: 429 Too Many Requests, and clients that heed `Retry-After` ask again after `seconds`.
+///
+/// ```
+/// use vestibule::{Reject, retry_later};
+///
+/// fn check(quota_is_known: bool) -> Result<(), Reject> {
+///     if quota_is_known { Ok(()) } else { Err(retry_later(5, "the quota is being counted")) }
+/// }
+/// assert!(check(false).is_err());
+/// ```
+pub fn retry_later(seconds: u32, why: impl Into<String>) -> Reject {
+    let mut denial = Denial::new(why).code(429).reason("TooManyRequests");
+    denial.retry_after_seconds = Some(seconds);
+    Reject(Kind::Denied(denial))
 }
 
 impl Reject {
@@ -51,15 +68,42 @@ impl Reject {
         self.map(|denial| denial.reason(reason))
     }
 
+    /// The object itself is wrong: 422 and the reason `Invalid`, as the API server's own validation answers. A fault stays
+    /// as it is.
+    #[must_use]
+    pub fn invalid(self) -> Self {
+        self.code(422).reason("Invalid")
+    }
+
+    /// Names a field, what is wrong with it, and a reason for programs other than `FieldValueInvalid`:
+    /// `FieldValueRequired`, `FieldValueDuplicate` and so on. A fault has no fields and stays as it is.
+    #[must_use]
+    pub fn cause(mut self, cause: Cause) -> Self {
+        if let Kind::Denied(denial) = &mut self.0 {
+            denial.causes.push(cause);
+        }
+        self
+    }
+
+    /// Not yet: 503 with `Retry-After`, which makes kube-apiserver ask again within its deadline. `missing` is what is
+    /// waited for, in a few words.
+    pub fn not_ready(missing: impl Into<String>) -> Self {
+        Self(Kind::NotReady(missing.into()))
+    }
+
     /// A fault by hand, where there is no error to use `?` on.
     pub fn fault(message: impl std::fmt::Display) -> Self {
         Self(Kind::Fault(Fault::new(FaultKind::Error, message)))
     }
 
+    pub(crate) fn from_fault(fault: Fault) -> Self {
+        Self(Kind::Fault(fault))
+    }
+
     fn map(self, change: impl FnOnce(Denial) -> Denial) -> Self {
         match self.0 {
             Kind::Denied(denial) => Self(Kind::Denied(change(denial))),
-            fault @ Kind::Fault(_) => Self(fault),
+            other => Self(other),
         }
     }
 }
@@ -75,6 +119,7 @@ impl From<Reject> for Outcome {
         match reject.0 {
             Kind::Denied(denial) => Self::Denied(denial),
             Kind::Fault(fault) => Self::Fault(fault),
+            Kind::NotReady(missing) => Self::NotReady(missing),
         }
     }
 }
@@ -85,12 +130,13 @@ impl From<Reject> for Verdict {
     }
 }
 
-/// So that a test can `unwrap`: says which of the two it is, and the text meant for the user.
+/// So that a test can `unwrap`: says which of the three it is, and the text meant for the user.
 impl std::fmt::Debug for Reject {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
             Kind::Denied(denial) => formatter.debug_tuple("Denied").field(&denial.message).finish(),
             Kind::Fault(fault) => formatter.debug_tuple("Fault").field(&fault.message).finish(),
+            Kind::NotReady(missing) => formatter.debug_tuple("NotReady").field(missing).finish(),
         }
     }
 }

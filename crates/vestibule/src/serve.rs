@@ -8,7 +8,6 @@ use tokio::signal::unix::{SignalKind, signal};
 use vestibule_identity::{self as identity, Identity, IdentityError, SelfManaged};
 use vestibule_server::{BindError, CertificateError, Observer, Server, Settings, Shutdown};
 
-use crate::app::Registered;
 use crate::condition::Condition;
 use crate::presented::Presented;
 use crate::telemetry::{CONTENT_TYPE, Telemetry};
@@ -115,9 +114,11 @@ impl App {
             .metrics(CONTENT_TYPE, move || metrics.metrics())
             .observer(telemetry);
         let mut hooks = Vec::new();
-        for Registered { hook, entry } in self.hooks() {
+        let environment = self.environment();
+        for registered in self.hooks() {
+            let entry = &registered.entry;
             let timeout = Duration::from_secs(entry.timeout_seconds.into());
-            server = server.route(entry.path.as_str(), hook.clone(), timeout);
+            server = server.route(entry.path.as_str(), registered.hook(&environment), timeout);
             hooks.push(entry.path.clone());
         }
         Ok(Bound { server: server.bind().await?, identity, hooks })

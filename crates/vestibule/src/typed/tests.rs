@@ -33,13 +33,17 @@ async fn call(hook: Hook, body: &[u8]) -> Answer {
 }
 
 fn mutating<H: Mutate<Pod>>(handler: H) -> Hook {
-    let rules = on::<Pod>([Operation::Create, Operation::Update]).rules;
-    Hook::mutating("m", Mutating { rules, handler, of: PhantomData })
+    Hook::mutating("m", Mutating(typed(on::<Pod>([Operation::Create, Operation::Update]).rules, handler)))
 }
 
 fn validating<H: Validate<Pod>>(handler: H) -> Hook {
     let rules = on::<Pod>([Operation::Create, Operation::Update, Operation::Delete]).rules;
-    Hook::validating("v", Validating { rules, handler, of: PhantomData })
+    Hook::validating("v", Validating(typed(rules, handler)))
+}
+
+fn typed<T, H>(rules: Vec<Rule>, handler: H) -> Typed<T, H> {
+    let (rules, handler, environment) = (rules.into(), Arc::new(handler), Environment::default());
+    Typed { rules, environment, handler, of: PhantomData }
 }
 
 fn response(answer: &Answer) -> Value {
@@ -96,7 +100,7 @@ async fn a_type_that_writes_its_members_in_any_order_is_no_fault() {
         Ok(object)
     };
     let rules = on::<Pod>([Operation::Create]).rules;
-    let hook = Hook::mutating("m", Mutating { rules, handler, of: PhantomData });
+    let hook = Hook::mutating("m", Mutating(typed(rules, handler)));
     assert_eq!(call(hook, &review("CREATE", |_| {})).await.decision, Decision::Mutated(20));
 }
 

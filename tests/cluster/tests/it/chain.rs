@@ -152,12 +152,7 @@ impl Handler for NoStreams {
 #[tokio::test]
 async fn a_stream_into_a_pod_can_be_refused() {
     let Some(cluster) = Cluster::shared().await else { return };
-    let exec = Rule {
-        group: String::new(),
-        version: "v1".to_owned(),
-        resource: "pods/exec".to_owned(),
-        operations: vec![Connect],
-    };
+    let exec = Rule::new("v1", "pods/exec", [Connect]);
     let app = App::new("streams").validate_raw("no-streams", on_raw([exec]).fail_closed(), NoStreams);
     let _webhook = cluster.serve(app).await;
     let namespace = cluster.namespace(&[]).await;

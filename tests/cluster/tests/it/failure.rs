@@ -27,12 +27,7 @@ fn app(policy: fn(On<ConfigMap>) -> On<ConfigMap>, handler: impl Mutate<ConfigMa
 }
 
 fn raw(policy: fn(On<vestibule::Raw>) -> On<vestibule::Raw>, handler: impl Handler) -> App {
-    let rule = Rule {
-        group: String::new(),
-        version: "v1".to_owned(),
-        resource: "configmaps".to_owned(),
-        operations: vec![Create],
-    };
+    let rule = Rule::new("v1", "configmaps", [Create]);
     App::new("failures").mutate_raw("fails", policy(on_raw([rule])), handler)
 }
 

@@ -1,0 +1,107 @@
+//! Typed values over received bytes: what a type does not know stays where it is.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use vestibule_admission::{Fault, FaultKind, keys};
+use vestibule_patch::{Document, Operation, Schema};
+
+use crate::{Context, RawObject, Reject};
+
+/// An object as it was received, or as a patch has made it since, and what is known about its lists.
+pub(crate) struct Received {
+    object: RawObject,
+    schema: Schema<'static>,
+}
+
+impl Received {
+    /// The request's object, for whoever is called first.
+    pub(crate) fn of(context: &Context) -> Result<Self, Reject> {
+        let object = context.received().ok_or_else(|| {
+            Reject::fault(
+                "a patch in a chain within a chain: write `a.then(b).then(c)`, not `a.then(b.then(c))`",
+            )
+        })?;
+        let (group, version, kind) = context.kind();
+        Ok(Self { object: object.clone(), schema: keys::schema(group, version, kind) })
+    }
+
+    pub(crate) fn decode<T: DeserializeOwned>(&self) -> Result<T, Reject> {
+        decode(self.object.as_str()).map_err(Reject::from_fault)
+    }
+
+    /// The operations that a handler meant who made `after` out of `before`.
+    pub(crate) fn difference<T>(&self, before: &T, after: &T) -> Result<Vec<Operation>, Reject>
+    where
+        T: DeserializeOwned + Serialize,
+    {
+        let lay = || lay::<T>(&encode(before)?, &encode(after)?, self.object.as_str(), self.schema);
+        lay().map_err(Reject::from_fault)
+    }
+
+    pub(crate) fn patched(&self, operations: &[Operation]) -> Result<Self, Reject> {
+        let apply = || {
+            let mut document = Document::parse(self.object.as_str()).map_err(failed)?;
+            document.apply_all(operations).map_err(failed)?;
+            decode(&document.to_json())
+        };
+        Ok(Self { object: apply().map_err(Reject::from_fault)?, schema: self.schema })
+    }
+}
+
+/// The difference between two encodings of a typed value, laid on the object as it was received: fields that `T` does
+/// not know stay where they are.
+pub(crate) fn lay<T: DeserializeOwned + Serialize>(
+    before: &str,
+    after: &str,
+    received: &str,
+    schema: Schema<'_>,
+) -> Result<Vec<Operation>, Fault> {
+    if before == after {
+        return Ok(Vec::new());
+    }
+    let operations = vestibule_patch::lay(before, after, received, schema).map_err(failed)?;
+    if cfg!(debug_assertions) {
+        reaches::<T>(&operations, received, after)?;
+    }
+    Ok(operations)
+}
+
+/// serde's own words may quote a value; the place alone is told.
+pub(crate) fn decode<T: DeserializeOwned>(object: &str) -> Result<T, Fault> {
+    serde_json::from_str(object).map_err(|error| {
+        let (line, column, to) = (error.line(), error.column(), std::any::type_name::<T>());
+        let plain = to.split('<').next().unwrap_or(to);
+        let to = plain.rsplit("::").next().unwrap_or(plain);
+        let message =
+            format_args!("the object is no {to}: line {line} column {column} does not fit the type");
+        Fault::new(FaultKind::Undecodable, message)
+    })
+}
+
+pub(crate) fn encode<T: Serialize>(object: &T) -> Result<String, Fault> {
+    serde_json::to_string(object)
+        .map_err(|_| Fault::new(FaultKind::Error, "the handler's object cannot be written as JSON"))
+}
+
+/// That the patched object decodes to what the handler gave back; checked in debug builds and tests.
+fn reaches<T: DeserializeOwned + Serialize>(
+    operations: &[Operation],
+    received: &str,
+    after: &str,
+) -> Result<(), Fault> {
+    let astray =
+        |_| Fault::new(FaultKind::Patch, "the patch does not lead to the handler's object: please report it");
+    let mut document = Document::parse(received).map_err(failed)?;
+    document.apply_all(operations).map_err(failed)?;
+    let reached: T = serde_json::from_str(&document.to_json()).map_err(|_| astray(()))?;
+    let reached = encode(&reached)?;
+    // By value: a `HashMap` in `T` writes its members in another order every time.
+    match (Document::parse(&reached), Document::parse(after)) {
+        (Ok(reached), Ok(after)) if reached.view().same_as(after.view()) => Ok(()),
+        _ => Err(astray(())),
+    }
+}
+
+fn failed(error: impl std::fmt::Display) -> Fault {
+    Fault::new(FaultKind::Patch, error)
+}

@@ -1,0 +1,66 @@
+//! An object as it was received.
+
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+use vestibule_patch::View;
+
+/// A JSON document, byte by byte as it was received. Cheap to clone.
+///
+/// As the `T` of a handler it is an object that nobody decodes: look into it with [`RawObject::view`] and answer with
+/// [`Mutation::Patch`](crate::Mutation::Patch). There is no `Debug`: it may be somebody's Secret.
+///
+/// ```
+/// use vestibule::RawObject;
+///
+/// let object: RawObject = serde_json::from_str(r#"{"spec": {"size": 1.0}}"#)?;
+/// assert_eq!(object.view().pointer(&"/spec/size".parse()?).map(|size| size.to_json().into_owned()).as_deref(), Some("1.0"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct RawObject(Arc<RawValue>);
+
+impl RawObject {
+    pub(crate) fn new(received: &RawValue) -> Self {
+        Self(received.to_owned().into())
+    }
+
+    /// Looks into it; what is not asked for is not read.
+    pub fn view(&self) -> View<'_> {
+        View::of(&self.0)
+    }
+
+    /// The whole of it as a typed value.
+    ///
+    /// # Errors
+    /// It is no `T`. The error may quote a value: give it to nobody but the caller.
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.as_str())
+    }
+
+    /// The JSON text.
+    pub fn as_str(&self) -> &str {
+        self.0.get()
+    }
+}
+
+/// The same JSON value, numbers as they are written.
+impl PartialEq for RawObject {
+    fn eq(&self, other: &Self) -> bool {
+        self.view().same_as(other.view())
+    }
+}
+
+impl Serialize for RawObject {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for RawObject {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Box::<RawValue>::deserialize(deserializer).map(|text| Self(text.into()))
+    }
+}

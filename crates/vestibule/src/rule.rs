@@ -1,0 +1,87 @@
+//! Operations on a resource.
+
+use vestibule_admission::{Operation, Request};
+
+use crate::Scope;
+
+/// Operations on one resource, or on many: `*` stands for every group, version or resource.
+///
+/// ```
+/// use vestibule::Operation::{Create, Update};
+/// use vestibule::Rule;
+///
+/// let deployments = Rule::new("apps/v1", "deployments", [Create, Update]);
+/// let everything = Rule::new("*/*", "*", [Create]);
+/// let scale = Rule::new("apps/v1", "deployments/scale", [Update]);
+/// assert_eq!((&*deployments.group, &*everything.group, &*scale.resource), ("apps", "*", "deployments/scale"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rule {
+    /// The API group; the core group is the empty string, every group is `*`.
+    pub group: String,
+    /// `v1`, or `*`.
+    pub version: String,
+    /// The resource, in plural, or `*`: `pods`. With a subresource: `deployments/scale`, `pods/*`, `*/scale`.
+    pub resource: String,
+    /// What is asked.
+    pub operations: Vec<Operation>,
+    /// Which objects, by where they live.
+    pub scope: Scope,
+}
+
+/// How near a request comes to what a hook was registered for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Match {
+    /// Another resource altogether: its objects are of another type.
+    Stranger,
+    /// A subresource or an operation that was not named: somebody widened the registration by hand.
+    Beside,
+    /// What was asked for.
+    Asked,
+}
+
+impl Rule {
+    /// `operations` on `resource` of `api_version`: `apps/v1`, or `v1` for the core group.
+    pub fn new(
+        api_version: &str,
+        resource: impl Into<String>,
+        operations: impl IntoIterator<Item = Operation>,
+    ) -> Self {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            resource: resource.into(),
+            operations: operations.into_iter().collect(),
+            scope: Scope::Any,
+        }
+    }
+
+    /// Only cluster-scoped or only namespaced objects.
+    #[must_use]
+    pub fn scope(mut self, scope: Scope) -> Self {
+        self.scope = scope;
+        self
+    }
+
+    /// How near `request` comes to any of `rules`.
+    pub(crate) fn nearest(rules: &[Self], request: &Request<'_>) -> Match {
+        rules.iter().map(|rule| rule.matches(request)).max().unwrap_or(Match::Stranger)
+    }
+
+    /// As kube-apiserver matches: `pods/*` is `pods` too, `*` is no subresource.
+    fn matches(&self, request: &Request<'_>) -> Match {
+        let holds = |pattern: &str, value: &str| pattern == "*" || pattern == value;
+        let (resource, subresource) = self.resource.split_once('/').unwrap_or((&self.resource, ""));
+        let asked = &request.resource;
+        if !holds(&self.group, &asked.group)
+            || !holds(&self.version, &asked.version)
+            || !holds(resource, &asked.resource)
+        {
+            return Match::Stranger;
+        }
+        let named = holds(subresource, request.subresource.as_deref().unwrap_or_default());
+        if named && self.operations.contains(&request.operation) { Match::Asked } else { Match::Beside }
+    }
+}
