@@ -6,7 +6,6 @@ use std::time::Duration;
 use vestibule_admission::Hook;
 use vestibule_caller::{self as caller, Answer, FailurePolicy, judge};
 
-use crate::app::Registered;
 use crate::registration::Entry;
 use crate::{App, HookKind};
 
@@ -32,17 +31,18 @@ impl Pipeline {
         if let Err(error) = app.check() {
             panic!("{error}");
         }
-        let Some(Registered { hook, entry }) = app.hooks().iter().find(|hook| hook.entry.name == name) else {
+        let Some(registered) = app.hooks().iter().find(|hook| hook.entry.name == name) else {
             let names: Vec<_> = app.hooks().iter().map(|hook| &*hook.entry.name).collect();
             panic!("the webhook `{}` has no hook `{name}`; it has {}", app.name(), names.join(", "));
         };
+        let (hook, entry) = (registered.hook(&app.environment()), &registered.entry);
         let qualified_name = entry.qualified_name(app.name());
         let called = match hook.kind() {
             HookKind::Mutating => caller::Hook::mutating(&qualified_name, &entry.path),
             HookKind::Validating => caller::Hook::validating(&qualified_name, &entry.path),
         };
         let timeout = Duration::from_secs(entry.timeout_seconds.into());
-        Self { hook: hook.clone(), entry: Arc::new(entry.clone()), called: called.timeout(timeout) }
+        Self { hook, entry: Arc::new(entry.clone()), called: called.timeout(timeout) }
     }
 
     pub(super) fn entry(&self) -> &Entry {
