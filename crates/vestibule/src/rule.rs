@@ -79,7 +79,8 @@ impl Rule {
             || !holds(&self.version, &asked.version)
             || !holds(resource, &asked.resource)
         {
-            return Match::Stranger;
+            // Whose subresource it is makes no difference where none was asked for.
+            return if request.subresource.is_some() { Match::Beside } else { Match::Stranger };
         }
         let named = holds(subresource, request.subresource.as_deref().unwrap_or_default());
         if named && self.operations.contains(&request.operation) { Match::Asked } else { Match::Beside }

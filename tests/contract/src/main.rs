@@ -1,0 +1,38 @@
+//! A webhook with one hook for each thing that a webhook may do, well or badly: `contract serve`.
+
+// It panics on purpose.
+#![allow(clippy::panic)]
+
+mod decisions;
+mod patches;
+mod raw;
+mod waiting;
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use vestibule::App;
+
+/// The file without which the webhook is not ready, where it is named.
+const READY_WHEN: &str = "CONTRACT_READY_WHEN";
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    end_with_stdin();
+    let app = App::new("contract");
+    let app = raw::hooks(waiting::hooks(patches::hooks(decisions::hooks(app))));
+    match std::env::var_os(READY_WHEN).map(PathBuf::from) {
+        Some(file) => app.ready_when("the file is there", move || file.exists()).run().await,
+        None => app.run().await,
+    }
+}
+
+/// Whoever started it holds the other end: it ends with them, even where they are killed.
+fn end_with_stdin() {
+    std::thread::spawn(|| {
+        let _end = std::io::stdin().read_to_end(&mut Vec::new());
+        #[expect(clippy::disallowed_methods, reason = "nobody is left to hear of an end")]
+        std::process::exit(0);
+    });
+}

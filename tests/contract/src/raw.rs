@@ -1,0 +1,66 @@
+//! Hooks that read the request as it came.
+
+use std::time::Duration;
+
+use vestibule::Operation::{Connect, Create, Delete, Update};
+use vestibule::patch::View;
+use vestibule::{App, Fault, FaultKind, Handler, HandlerFuture, Outcome, Request, Rule, Verdict, on_raw};
+
+pub(crate) fn hooks(app: App) -> App {
+    let everything = || {
+        let rules = [("v1", "pods"), ("v1", "pods/exec"), ("apps/v1", "deployments")];
+        on_raw(
+            rules.map(|(version, resource)| Rule::new(version, resource, [Create, Update, Delete, Connect])),
+        )
+        .fail_closed()
+    };
+    app.validate_raw("see", everything(), See).validate_raw("later", everything(), Later).mutate_raw(
+        "patch",
+        everything(),
+        Patch,
+    )
+}
+
+/// Says in warnings what it was asked.
+struct See;
+
+impl Handler for See {
+    fn handle<'a>(&'a self, request: &'a Request<'a>, _budget: Duration) -> HandlerFuture<'a> {
+        let kind = request.request_kind.as_ref().unwrap_or(&request.kind);
+        let there = |member: Option<_>| if member.is_some() { "there" } else { "null" };
+        let words = [
+            format!("operation {}", request.operation),
+            format!("kind {}", request.kind),
+            format!("requestKind {kind}"),
+            format!("name {}", request.name.as_deref().unwrap_or("none")),
+            format!("object {}", there(request.object)),
+            format!("oldObject {}", there(request.old_object)),
+            format!("options {}", there(request.options)),
+        ];
+        Box::pin(async move {
+            let mut verdict = Verdict::allowed();
+            for line in words {
+                verdict.warnings.push(&line);
+            }
+            verdict
+        })
+    }
+}
+
+/// Sends the patch that stands in the object's annotation `patch`, or in that of the old one.
+struct Patch;
+
+impl Handler for Patch {
+    fn handle<'a>(&'a self, request: &'a Request<'a>, _budget: Duration) -> HandlerFuture<'a> {
+        Box::pin(async move { wished(request).unwrap_or_else(Outcome::Fault).into() })
+    }
+}
+
+fn wished(request: &Request<'_>) -> Result<Outcome, Fault> {
+    let object = request.object.or(request.old_object).map(View::of);
+    let annotations = object.and_then(|object| object.get("metadata")?.get("annotations"));
+    let Some(wish) = annotations.and_then(|annotations| annotations.get("patch")?.as_str()) else {
+        return Ok(Outcome::Allowed);
+    };
+    serde_json::from_str(&wish).map(Outcome::Mutated).map_err(|_| Fault::new(FaultKind::Error, "no patch"))
+}

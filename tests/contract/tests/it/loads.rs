@@ -1,0 +1,97 @@
+//! Rows 11, 15 and 80: many callers, and callers that leave.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use http::StatusCode;
+use tokio::io::AsyncWriteExt;
+use tokio::sync::Barrier;
+use tokio::task::JoinSet;
+
+use crate::client::{Client, secured, trust};
+use crate::conversations::{pod, review};
+use crate::process::{Process, shared};
+
+/// The goal is 3 s on two free cores; others use them too.
+const SOON: Duration = Duration::from_secs(15);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn row_11_three_hundred_new_connections_at_once_are_all_served() {
+    let (server, config) = (shared(), trust(shared()));
+    let began = Instant::now();
+    let mut calls = JoinSet::new();
+    for _ in 0..300 {
+        let (config, review) = (Arc::clone(&config), review(pod()).build().unwrap());
+        calls.spawn(async move {
+            Client::trusting(server, &config).await.review("/mutate/same", &review).await.status
+        });
+    }
+    assert!(calls.join_all().await.iter().all(|status| *status == StatusCode::OK));
+    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn row_15_a_caller_that_leaves_cancels_its_handler() {
+    let server = Process::start(&[], &[]);
+    let mut stream = secured(&server, &trust(&server)).await;
+    let review = review(pod()).build().unwrap();
+    let head = format!(
+        "POST /mutate/slow?timeout=30s HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n",
+        review.body().len()
+    );
+    stream.write_all(&[head.as_bytes(), review.body()].concat()).await.unwrap();
+    server.said("slow begins");
+    drop(stream);
+    server.said("slow is cancelled");
+    server.said("the caller went away");
+    assert_eq!(server.metric(r#"vestibule_admission_abandoned_total{webhook="slow"}"#), 1.0);
+    assert_eq!(server.metric(r#"vestibule_admission_requests_total{webhook="slow""#), 0.0);
+    let reply = Client::connect(&server).await.review("/mutate/same", &review).await;
+    assert_eq!(reply.status, StatusCode::OK);
+    assert!(!server.log().contains(r#""message":"panic""#), "{}", server.log());
+}
+
+/// 512 run, 512 wait, and whoever comes then is told so at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn row_80_what_neither_runs_nor_may_wait_is_turned_away_at_once() {
+    const PLACES: usize = 512 + 512;
+    let server: &'static Process = Box::leak(Box::new(Process::start(&[], &[])));
+    let config = trust(server);
+    let mut connecting = JoinSet::new();
+    for _ in 0..PLACES + 20 {
+        let config = Arc::clone(&config);
+        connecting.spawn(async move { Client::trusting(server, &config).await });
+    }
+    let clients = connecting.join_all().await;
+
+    let begin = Arc::new(Barrier::new(clients.len()));
+    let mut calls = JoinSet::new();
+    for mut client in clients {
+        let (begin, review) = (Arc::clone(&begin), review(pod()).build().unwrap());
+        calls.spawn(async move {
+            begin.wait().await;
+            let began = Instant::now();
+            (client.review("/mutate/slow?timeout=30s", &review).await, began.elapsed(), client)
+        });
+    }
+    let mut kept = Vec::new();
+    for _ in 0..20 {
+        let (reply, _, client) = calls.join_next().await.unwrap().unwrap();
+        assert_eq!((reply.status, reply.header("retry-after")), (StatusCode::TOO_MANY_REQUESTS, "1"));
+        kept.push(client);
+    }
+    // With every place taken and nothing else going on, it takes no time.
+    let review = review(pod()).build().unwrap();
+    let mut quickest = Duration::MAX;
+    for client in &mut kept {
+        let began = Instant::now();
+        let reply = client.review("/mutate/slow?timeout=30s", &review).await;
+        assert_eq!(reply.status, StatusCode::TOO_MANY_REQUESTS);
+        quickest = quickest.min(began.elapsed());
+    }
+    assert!(quickest < Duration::from_millis(100), "{quickest:?}");
+    assert_eq!(calls.len(), PLACES);
+    assert_eq!(server.probe("/livez").0, "HTTP/1.1 200 OK");
+    calls.abort_all();
+    server.signal("-KILL");
+}

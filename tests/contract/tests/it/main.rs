@@ -1,0 +1,15 @@
+//! What a webhook promises kube-apiserver, asked of a real process over TLS. The table is docs/reference/contract.md.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod client;
+mod conversations;
+mod denials;
+mod faults;
+mod leaving;
+mod loads;
+mod patches;
+mod process;
+mod readiness;
+mod requests;
+mod reviews;
+mod table;

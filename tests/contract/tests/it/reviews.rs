@@ -1,0 +1,229 @@
+//! Rows 34 to 50: what is in a review, and what may be.
+
+use std::fs;
+use std::path::Path;
+
+use http::StatusCode;
+use serde_json::{Value, json};
+use vestibule_caller::{ApiResource, Hook, Review, ReviewBuilder, ReviewVersion};
+
+use crate::client::Client;
+use crate::conversations::{VERSIONS, allowed, annotated, pod, review};
+use crate::process::shared;
+
+/// What is wrong, and how it comes to be.
+type Damage = (&'static str, fn(&mut Value));
+
+const SEE: &str = "/validate/see";
+
+async fn seen(review: ReviewBuilder) -> Vec<String> {
+    let see = Hook::validating("see", SEE);
+    allowed(shared().outcome(&review.build().unwrap(), &see).await).warnings.shown
+}
+
+#[tokio::test]
+async fn row_34_each_operation_comes_with_its_own_nulls() {
+    let exec = json!({"apiVersion": "v1", "kind": "PodExecOptions", "stdin": true, "container": "app"});
+    for version in VERSIONS {
+        let reviews = [
+            (review(pod()), ["operation CREATE", "object there", "oldObject null", "options there"]),
+            (
+                Review::update(pod(), pod()),
+                ["operation UPDATE", "object there", "oldObject there", "options there"],
+            ),
+            (Review::delete(pod()), ["operation DELETE", "object null", "oldObject there", "options there"]),
+            (
+                Review::connect(exec.clone(), ApiResource::built_in("v1", "Pod").unwrap(), "web", "exec"),
+                ["operation CONNECT", "object there", "oldObject null", "options null"],
+            ),
+        ];
+        for (review, expected) in reviews {
+            let seen = seen(review.version(version)).await;
+            for words in expected {
+                assert!(seen.iter().any(|line| line == words), "no `{words}` in {seen:?}");
+            }
+        }
+        let guard = Hook::validating("guard", "/validate/guard");
+        let gone = Review::delete(pod()).version(version).build().unwrap();
+        allowed(shared().outcome(&gone, &guard).await);
+    }
+}
+
+/// What the API server really sent, all of it: no answer is an accident.
+#[tokio::test]
+async fn row_34_every_recorded_review_is_answered() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus");
+    let mut client = Client::connect(shared()).await;
+    let mut answered = 0;
+    for entry in fs::read_dir(corpus).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            let body = fs::read(&path).unwrap();
+            let asked: Value = serde_json::from_slice(&body).unwrap();
+            let response = client.post(SEE, body).await.response();
+            assert_eq!(
+                (&response["uid"], &response["allowed"]),
+                (&asked["request"]["uid"], &json!(true)),
+                "{path:?}"
+            );
+            answered += 1;
+        }
+    }
+    assert!(answered > 30);
+}
+
+#[tokio::test]
+async fn row_36_an_object_without_a_name_is_told_of_by_its_prefix() {
+    for version in VERSIONS {
+        let mut object = pod();
+        object["metadata"] = json!({"generateName": "prefix-", "namespace": "demo"});
+        let uid = format!("row-36-{}", version.api_version().replace('/', "-"));
+        let review = review(object).version(version).uid(&uid).build().unwrap();
+        assert!(!String::from_utf8_lossy(review.body()).contains(r#""name":"""#));
+        allowed(shared().outcome(&review, &Hook::mutating("label", "/mutate/label")).await);
+        let line: Value = serde_json::from_str(&shared().said(&uid)).unwrap();
+        assert_eq!(line["name"], "prefix-*****");
+    }
+}
+
+#[tokio::test]
+async fn row_38_subresources_are_untouched_where_the_handler_is_for_the_resource() {
+    let built_in = |version, kind| ApiResource::built_in(version, kind).unwrap();
+    let scale = json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web"}, "spec": {"replicas": 1}});
+    let eviction = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "web"}});
+    let token = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "metadata": {"name": "web"}});
+    // Its handler panics whenever it runs.
+    let panics = Hook::mutating("panic", "/mutate/panic");
+    for version in VERSIONS {
+        for review in [
+            Review::update(pod(), pod()).subresource("status"),
+            Review::create(eviction.clone()).resource(built_in("v1", "Pod")).subresource("eviction"),
+            Review::update(scale.clone(), scale.clone())
+                .resource(built_in("apps/v1", "Deployment"))
+                .subresource("scale"),
+            Review::create(token.clone()).resource(built_in("v1", "ServiceAccount")).subresource("token"),
+        ] {
+            let review = review.namespace("demo").version(version).build().unwrap();
+            assert!(allowed(shared().outcome(&review, &panics).await).patch.is_none());
+        }
+        // Another resource altogether was registered by mistake: that is said, and still nothing runs.
+        let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}});
+        let service = review(service).version(version).build().unwrap();
+        let reply = Client::connect(shared()).await.review("/mutate/panic", &service).await;
+        assert_eq!(reply.status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(reply.body.contains("is not what this hook is for"), "{}", reply.body);
+    }
+}
+
+#[tokio::test]
+async fn row_39_unknown_members_are_tolerated() {
+    let body = review(pod()).uid("39").build().unwrap();
+    let mut body: Value = serde_json::from_slice(body.body()).unwrap();
+    body["next"] = json!({"version": 2});
+    body["response"] = json!({"uid": ""});
+    body["request"]["next"] = json!([1]);
+    body["request"]["userInfo"]["next"] = json!(null);
+    body["request"]["kind"]["next"] = json!("x");
+    body["request"]["object"]["spec"]["next"] = json!({"deep": {"er": []}});
+    let response = Client::connect(shared()).await.post("/mutate/same", body.to_string()).await.response();
+    assert_eq!(response, json!({"uid": "39", "allowed": true}));
+}
+
+#[tokio::test]
+async fn row_40_nothing_is_allowed_by_accident() {
+    let mut client = Client::connect(shared()).await;
+    let whole: Value = serde_json::from_slice(review(pod()).build().unwrap().body()).unwrap();
+    let damage: [Damage; 8] = [
+        ("an unknown operation", |body| body["request"]["operation"] = json!("PATCH")),
+        ("an operation in small letters", |body| body["request"]["operation"] = json!("create")),
+        ("no user", |body| drop(body["request"].as_object_mut().unwrap().remove("userInfo"))),
+        ("no request", |body| drop(body.as_object_mut().unwrap().remove("request"))),
+        ("a null request", |body| body["request"] = Value::Null),
+        ("no uid", |body| drop(body["request"].as_object_mut().unwrap().remove("uid"))),
+        ("another kind", |body| body["kind"] = json!("ConversionReview")),
+        ("another version", |body| body["apiVersion"] = json!("admission.k8s.io/v2")),
+    ];
+    for path in ["/mutate/label", "/validate/guard", SEE] {
+        for (what, damage) in damage {
+            let mut body = whole.clone();
+            damage(&mut body);
+            let reply = client.post(path, body.to_string()).await;
+            assert_eq!(reply.status, StatusCode::BAD_REQUEST, "{what}: {}", reply.body);
+            assert!(reply.is_short_text(), "{what}: {}", reply.body);
+        }
+    }
+}
+
+#[tokio::test]
+async fn row_41_the_kind_that_the_user_sent_is_known_beside_the_one_it_was_converted_to() {
+    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}});
+    let older = ApiResource::namespaced("extensions/v1beta1", "Deployment", "deployments");
+    let seen = seen(review(deployment).requested_as(older)).await;
+    for words in ["kind apps/v1 Deployment", "requestKind extensions/v1beta1 Deployment"] {
+        assert!(seen.iter().any(|line| line == words), "{seen:?}");
+    }
+}
+
+#[tokio::test]
+async fn row_42_the_answer_has_the_version_of_the_question() {
+    let mut client = Client::connect(shared()).await;
+    for path in ["/mutate/same", "/mutate/label", "/mutate/refuse", "/validate/guard", SEE] {
+        for version in VERSIONS {
+            let reply = client.review(path, &review(pod()).version(version).build().unwrap()).await;
+            assert_eq!(reply.json()["apiVersion"], version.api_version());
+        }
+    }
+}
+
+#[tokio::test]
+async fn row_46_a_dry_run_has_no_side_effect() {
+    let effects = async |review: ReviewBuilder| {
+        let hook = Hook::mutating("effects", "/mutate/effects");
+        let object = allowed(shared().outcome(&review.build().unwrap(), &hook).await).object.unwrap();
+        object["metadata"]["annotations"]["effects"].as_str().unwrap().parse::<usize>().unwrap()
+    };
+    let before = effects(review(pod())).await;
+    for version in VERSIONS {
+        assert_eq!(effects(review(pod()).dry_run().version(version)).await, before);
+    }
+    assert_eq!(effects(review(pod())).await, before + 1);
+}
+
+#[tokio::test]
+async fn row_48_the_same_object_again_is_decided_alike_under_its_own_uid() {
+    let mut client = Client::connect(shared()).await;
+    for path in ["/mutate/label", "/mutate/refuse", "/validate/guard", "/validate/causes"] {
+        let mut decisions = Vec::new();
+        for uid in ["one", "two"] {
+            let mut response = client.review(path, &review(pod()).uid(uid).build().unwrap()).await.response();
+            assert_eq!(response["uid"].take(), uid);
+            decisions.push(response);
+        }
+        assert_eq!(decisions[0], decisions[1]);
+    }
+}
+
+#[tokio::test]
+async fn row_49_without_a_change_there_is_neither_patch_nor_type() {
+    let mut client = Client::connect(shared()).await;
+    for (path, object) in [("/mutate/same", pod()), ("/mutate/patch", annotated(json!({"patch": "[]"})))] {
+        for version in VERSIONS {
+            let review = review(object.clone()).version(version).uid("49").build().unwrap();
+            let response = client.review(path, &review).await.response();
+            assert_eq!(response, json!({"uid": "49", "allowed": true}));
+        }
+    }
+}
+
+#[tokio::test]
+async fn row_50_a_uid_comes_back_byte_by_byte() {
+    let mut client = Client::connect(shared()).await;
+    for version in [ReviewVersion::V1, ReviewVersion::V1Beta1] {
+        for uid in ["a\"b\\c", "ü—\u{1f6aa}", "\u{1}\u{7f}\n", "<&>\u{2028}", " ", &"x".repeat(10_000)] {
+            let review = review(pod()).version(version).uid(uid).build().unwrap();
+            for path in ["/mutate/same", "/mutate/label", "/mutate/refuse"] {
+                assert_eq!(client.review(path, &review).await.response()["uid"], uid);
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The table of the contract has every row, and names tests that exist.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Rows of the list this project was designed from: those about certificates have a table of their own.
+const ROWS: &[u8] = &[
+    1, 3, 4, 6, 7, 9, 10, 11, 12, 15, 16, 20, 21, 34, 36, 38, 39, 40, 41, 42, 46, 48, 49, 50, 51, 53, 54, 56,
+    57, 59, 60, 61, 63, 64, 65, 67, 68, 69, 71, 72, 73, 74, 76, 77, 78, 79, 80,
+];
+
+#[test]
+fn the_table_of_the_contract_is_whole_and_names_tests_that_exist() {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = fs::read_to_string(workspace.join("docs/reference/contract.md")).unwrap();
+    let mut code = String::new();
+    for folder in ["crates", "examples", "tests"] {
+        read(&workspace.join(folder), &mut code);
+    }
+    let (mut rows, mut missing) = (BTreeSet::new(), Vec::new());
+    for line in page.lines() {
+        let Some((row, rest)) = line.strip_prefix("| ").and_then(|line| line.split_once(" | ")) else {
+            continue;
+        };
+        let Ok(row) = row.parse::<u8>() else { continue };
+        rows.insert(row);
+        let tests = rest.trim_end_matches(['|', ' ']).rsplit('|').next().unwrap();
+        let names: Vec<_> = tests.split('`').skip(1).step_by(2).filter(|word| !word.contains(' ')).collect();
+        assert!(!names.is_empty(), "row {row} names no test");
+        missing.extend(
+            names.into_iter().filter(|name| !code.contains(&format!("fn {name}("))).map(str::to_owned),
+        );
+    }
+    assert_eq!(rows, ROWS.iter().copied().collect(), "rows that are missing, or that nobody asked for");
+    assert!(missing.is_empty(), "no such tests: {missing:?}");
+}
+
+/// All Rust below the folder.
+fn read(folder: &Path, code: &mut String) {
+    let entries: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    for path in entries {
+        if path.is_dir() {
+            read(&path, code);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            code.push_str(&fs::read_to_string(path).unwrap());
+        }
+    }
+}
