@@ -14,11 +14,7 @@ pub(crate) fn hooks(app: App) -> App {
         )
         .fail_closed()
     };
-    app.validate_raw("see", everything(), See).validate_raw("later", everything(), Later).mutate_raw(
-        "patch",
-        everything(),
-        Patch,
-    )
+    app.validate_raw("see", everything(), See).mutate_raw("patch", everything(), Patch)
 }
 
 /// Says in warnings what it was asked.
