@@ -30,6 +30,7 @@
 
 mod causes;
 mod cluster;
+mod desired;
 mod error;
 mod folder;
 mod inspect;
@@ -58,6 +59,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use desired::{Desired, DesiredError};
 pub use error::{IdentityError, SourceError};
 pub use inspect::{
     AuthorityReport, EntryReport, InspectError, InspectReport, Inspection, RegistrationReport, RingReport,
@@ -95,6 +97,11 @@ pub trait Identity: Send + Sync {
 
     /// What there is to tell people and metrics.
     fn status(&self) -> Status;
+
+    /// Whoever serves says that from now on calls are answered, as soon as clients find the way: the certificate is
+    /// presented, and whatever else answers need is there. Only after that [`SelfManaged`] writes what registered objects
+    /// are to hold ([`Settings::desired`]); to other sources it is no news.
+    fn serving(&self) {}
 
     /// Resolves when there is nothing to wait for any more: [`Status::waiting_for`] is [`None`]. At once for
     /// [`Off`]. It may be asked for any number of times, and goes on being of use after a time of trouble.

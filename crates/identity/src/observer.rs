@@ -32,6 +32,13 @@ pub enum Happening {
         /// Who had changed it, by `managedFields`, when this was a repair and not news of ours.
         repaired_from: Option<String>,
     },
+    /// This replica wrote the entries that its version desires.
+    EntriesWritten {
+        /// Where.
+        registration: RegistrationName,
+        /// Who had taken some of them away, by `managedFields`, when this was a repair and not news of ours.
+        repaired_from: Option<String>,
+    },
     /// The ring did not continue what was known: it was rolled back, replaced or deleted.
     Discontinuity,
     /// An object could not be written or read, and it will be tried again.

@@ -3,6 +3,7 @@
 mod backoff;
 mod bundle_patch;
 mod conversation;
+mod entries;
 mod keeper;
 mod registration;
 mod ring_secret;
@@ -22,7 +23,7 @@ use self::conversation::Conversation;
 use self::keeper::{Keeper, Shared};
 use self::state::State;
 use self::telling::{Teller, record};
-use crate::{Identity, IdentityError, Leaf, Settings, Status};
+use crate::{Desired, Identity, IdentityError, Leaf, Settings, Status};
 
 /// Keeps a CA ring in a Secret and its bundle in the registered configurations, together with any number of replicas,
 /// and signs its own leaf in memory. It works in tasks of its own until it is dropped.
@@ -58,14 +59,14 @@ impl SelfManaged {
         // Without room for one event more a watch waits; nothing is lost.
         let (news, inbox) = mpsc::channel(64);
         let (teller, events) = Teller::new();
-        let registrations = settings.registrations.clone();
+        let watched: Vec<_> = settings.watched().collect();
         let observer = settings.observer.clone();
         let shared = Arc::new(Shared::new(State::new(settings, secret.clone()), teller, observer));
         let keeper = Keeper::new(Arc::clone(&shared), Conversation::new(client.clone()), inbox);
 
         let mut tasks = JoinSet::new();
         tasks.spawn_on(watches::watch_ring(client.clone(), secret, news.clone()), &runtime);
-        for place in registrations.into_iter().enumerate() {
+        for place in watched.into_iter().enumerate() {
             tasks.spawn_on(watches::watch_configuration(client.clone(), place, news.clone()), &runtime);
         }
         tasks.spawn_on(record(client, events), &runtime);
@@ -92,6 +93,10 @@ impl Identity for SelfManaged {
         self.shared.status()
     }
 
+    fn serving(&self) {
+        self.shared.serving();
+    }
+
     fn ready(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(self.shared.ready())
     }
@@ -106,6 +111,18 @@ fn check(settings: &Settings) -> Result<(), IdentityError> {
     registrations.sort();
     if registrations.windows(2).any(|pair| pair.first() == pair.last()) {
         return Err(unusable("a registration is named twice"));
+    }
+    let mut desired: Vec<_> = settings.desired.iter().map(Desired::registration).collect();
+    desired.sort();
+    if desired.windows(2).any(|pair| pair.first() == pair.last()) {
+        return Err(unusable("what one registration is to hold is said twice"));
+    }
+    let unregistered = |desired: &&Desired| {
+        !desired.entries().is_empty() && !settings.registrations.contains(desired.registration())
+    };
+    if let Some(desired) = settings.desired.iter().find(unregistered) {
+        let name = desired.registration();
+        return Err(unusable(format!("{name} is to hold entries, and is not among the registrations")));
     }
     policy.check().map_err(|problems| {
         let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();

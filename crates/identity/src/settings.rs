@@ -1,10 +1,11 @@
 //! What an identity is told when it starts.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use vestibule_pki::ring::{Algorithm, Policy};
 
-use crate::{MountedFiles, NamespacedName, Observer, RegistrationName};
+use crate::{Desired, MountedFiles, NamespacedName, Observer, RegistrationName};
 
 /// What an identity is told when it starts. [`Settings::for_service`] and a few fields are enough for most.
 #[derive(Clone)]
@@ -21,6 +22,13 @@ pub struct Settings {
     pub secret: Option<NamespacedName>,
     /// The configurations whose `caBundle` is kept.
     pub registrations: Vec<RegistrationName>,
+    /// What registered objects are to hold besides, where they are installed without it: the registration mode `managed`.
+    /// An object that is not among the registrations is not waited for; with no entries at all for it, it loses those
+    /// that an earlier version wrote.
+    pub desired: Vec<Desired>,
+    /// How long after this replica began to [serve](crate::Identity::serving) the desired entries are written: so long
+    /// a probe, the endpoints of the Service and the proxies in front of them take.
+    pub settle: Duration,
     /// The organisation in the name of every CA.
     pub organisation: String,
     /// The kind of key that new CAs get.
@@ -41,6 +49,8 @@ impl Default for Settings {
             cluster_domain: "cluster.local".to_owned(),
             secret: None,
             registrations: Vec::new(),
+            desired: Vec::new(),
+            settle: Duration::from_secs(10),
             organisation: "vestibule".to_owned(),
             algorithm: Algorithm::default(),
             policy: Policy::default(),
@@ -57,6 +67,13 @@ impl Settings {
         let secret =
             NamespacedName { namespace: service.namespace.clone(), name: format!("{}-ring", service.name) };
         Self { service: Some(service), secret: Some(secret), ..Self::default() }
+    }
+
+    /// Every object that is looked at, the registrations first.
+    pub(crate) fn watched(&self) -> impl Iterator<Item = RegistrationName> {
+        let desired = self.desired.iter().map(Desired::registration);
+        let others = desired.filter(|name| !self.registrations.contains(name));
+        self.registrations.iter().chain(others).cloned()
     }
 
     /// Every name that the certificate is for, the Service's first.

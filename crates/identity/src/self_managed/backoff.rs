@@ -87,6 +87,26 @@ impl Quarrel {
     }
 }
 
+/// Claims to the entries of another version: while one of its replicas is left to object, each is made later than the one
+/// before.
+#[derive(Default)]
+pub(super) struct Claims {
+    made: u32,
+    next: Option<Instant>,
+}
+
+impl Claims {
+    pub(super) fn allows(&self, now: Instant) -> bool {
+        self.next.is_none_or(|next| next <= now)
+    }
+
+    /// One is made that will have stood long enough after `hold`.
+    pub(super) fn made(&mut self, now: Instant, hold: Duration) {
+        self.made = self.made.saturating_add(1);
+        self.next = Some(now + hold.saturating_mul(1 << self.made.min(2)));
+    }
+}
+
 /// A random span below this one.
 pub(super) fn chance(below: Duration) -> Duration {
     below.mul_f64(fraction())

@@ -4,6 +4,7 @@ use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 use vestibule_pki::ring::Mark;
 
+use super::entries::escape;
 use super::registration::Sight;
 use crate::registration::{GENERATION, LINEAGE};
 
@@ -23,20 +24,22 @@ pub(super) fn bundle_patch(sight: &Sight, bundle: &str, mark: Mark) -> Option<Va
     if sight.mark != Some(mark) {
         operations.extend(annotate(sight.annotated, mark));
     }
-    if operations.is_empty() {
-        return None;
-    }
+    (!operations.is_empty()).then(|| over(sight, operations))
+}
+
+/// The patch that does this to the object exactly as it was seen.
+pub(super) fn over(sight: &Sight, mut operations: Vec<Value>) -> Value {
     let precondition =
         json!({ "op": "replace", "path": "/metadata/resourceVersion", "value": sight.version });
     operations.insert(0, precondition);
-    Some(Value::Array(operations))
+    Value::Array(operations)
 }
 
 fn annotate(annotated: bool, mark: Mark) -> Vec<Value> {
     let values = [(GENERATION, mark.generation.to_string()), (LINEAGE, format!("{:016x}", mark.lineage.0))];
     if annotated {
         let add = |(key, value): (&str, String)| {
-            let path = format!("/metadata/annotations/{}", key.replace('~', "~0").replace('/', "~1"));
+            let path = format!("/metadata/annotations/{}", escape(key));
             json!({ "op": "add", "path": path, "value": value })
         };
         values.map(add).into()
@@ -69,6 +72,7 @@ mod tests {
             version: "5".to_owned(),
             uid: None,
             entries: bundles.iter().enumerate().map(entry).collect(),
+            held: Default::default(),
             mark,
             written: None,
             stood: None,

@@ -13,7 +13,10 @@ use zeroize::Zeroizing;
 use crate::causes::with_causes;
 
 /// The name that our writes carry in `managedFields`.
-pub(super) const FIELD_MANAGER: &str = "vestibule";
+const FIELD_MANAGER: &str = "vestibule";
+/// The names of all of them. Entries are written by another one, and claims to them by a third: when a manager last wrote
+/// anything proves since when a bundle and its mark stand.
+pub(super) const FIELD_MANAGERS: [&str; 3] = [FIELD_MANAGER, "vestibule-entries", "vestibule-claim"];
 const JSON: &str = "application/json";
 const JSON_PATCH: &str = "application/json-patch+json";
 /// An answer that took longer is no clock.
@@ -24,6 +27,17 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// A thin layer over the client, because only the raw answer tells the server's time.
 pub(super) struct Conversation {
     client: kube::Client,
+}
+
+/// What a patch of a configuration is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// The bundle, and the mark; of a repair, too.
+    Bundle { is_repair: bool },
+    /// The entries of this version, with their bundle; of those that somebody took away, too.
+    Entries { is_repair: bool },
+    /// A claim to the entries of another version, or an objection to one.
+    Claim,
 }
 
 /// An answer, or the want of one.
@@ -75,9 +89,9 @@ impl Conversation {
         self.ask(Method::PUT, &written(path), Some((JSON, object))).await
     }
 
-    pub(super) async fn patch(&self, path: &str, patch: &Value) -> Answer {
+    pub(super) async fn patch(&self, path: &str, patch: &Value, purpose: Purpose) -> Answer {
         let patch = patch.to_string().into_bytes();
-        self.ask(Method::PATCH, &written(path), Some((JSON_PATCH, patch))).await
+        self.ask(Method::PATCH, &written_by(purpose.manager(), path), Some((JSON_PATCH, patch))).await
     }
 
     async fn ask(&self, method: Method, path: &str, body: Option<(&str, Vec<u8>)>) -> Answer {
@@ -109,6 +123,22 @@ impl Conversation {
         let body = Zeroizing::new(Vec::from(body.to_bytes()));
         let outcome = if status.is_success() { Ok(body) } else { Err(Trouble::answered(status, &body)) };
         Ok(Answer { asked: begun, date, outcome })
+    }
+}
+
+impl Purpose {
+    /// Whether it undoes what others did.
+    pub(super) fn is_repair(self) -> bool {
+        matches!(self, Self::Bundle { is_repair: true } | Self::Entries { is_repair: true })
+    }
+
+    fn manager(self) -> &'static str {
+        let [bundle, entries, claim] = FIELD_MANAGERS;
+        match self {
+            Self::Bundle { .. } => bundle,
+            Self::Entries { .. } => entries,
+            Self::Claim => claim,
+        }
     }
 }
 
@@ -151,7 +181,11 @@ impl Trouble {
 }
 
 fn written(path: &str) -> String {
-    format!("{path}?fieldManager={FIELD_MANAGER}")
+    written_by(FIELD_MANAGER, path)
+}
+
+fn written_by(manager: &str, path: &str) -> String {
+    format!("{path}?fieldManager={manager}")
 }
 
 /// The `Date` header (RFC 9110 5.6.7).

@@ -66,6 +66,10 @@ impl Shared {
         lock(&self.state).status(now(), Instant::now())
     }
 
+    pub(super) fn serving(&self) {
+        lock(&self.state).serving(Instant::now());
+    }
+
     pub(super) async fn ready(&self) {
         // The sender lives as long as `self`.
         let _ = self.is_ready.subscribe().wait_for(|ready| *ready).await;
@@ -165,11 +169,11 @@ impl Keeper {
                 let answer = api.get(&path).await;
                 shared.with_state(|state, now, at| state.configuration_answered(position, answer, now, at));
             }
-            Deed::Publish { position, patch, is_repair } => {
+            Deed::Publish { position, patch, purpose } => {
                 let Some(path) = self.path(position) else { return };
-                let answer = api.patch(&path, &patch).await;
+                let answer = api.patch(&path, &patch, purpose).await;
                 shared.with_state(|state, now, at| {
-                    state.patch_answered((position, is_repair), answer, now, at);
+                    state.patch_answered((position, purpose), answer, now, at);
                 });
             }
             Deed::Present(leaf) => {

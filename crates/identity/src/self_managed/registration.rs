@@ -9,7 +9,8 @@ use serde_json::Value;
 use vestibule_pki::Bundle;
 use vestibule_pki::ring::{CaId, Lineage, Mark, Moment};
 
-use super::conversation::FIELD_MANAGER;
+use super::conversation::FIELD_MANAGERS;
+use super::entries::Held;
 use crate::registration::{GENERATION, LINEAGE, Place};
 use crate::{NamespacedName, RegistrationKind, Settings};
 
@@ -24,6 +25,7 @@ pub(super) struct Sight {
     pub(super) version: String,
     pub(super) uid: Option<String>,
     pub(super) entries: Vec<Entry>,
+    pub(super) held: Held,
     pub(super) mark: Option<Mark>,
     /// When the mark was written, or without one, the object; by the API server's clock.
     pub(super) written: Option<Moment>,
@@ -65,6 +67,7 @@ impl Ours {
             stood: stood(metadata, &entries),
             other_manager: other_manager(metadata, &entries),
             entries,
+            held: Held::see(kind, object),
             mark,
             written: if mark.is_some() { marked(metadata) } else { created },
             annotated: metadata.annotations.is_some(),
@@ -143,10 +146,10 @@ fn marked(metadata: &ObjectMeta) -> Option<Moment> {
 fn stood(metadata: &ObjectMeta, entries: &[Entry]) -> Option<Moment> {
     let ours = mark_fields();
     let fields = || entries.iter().map(|entry| entry.fields.as_slice()).chain([ours.as_slice()]);
-    let is_us = |entry: &ManagedFieldsEntry| entry.manager.as_deref() == Some(FIELD_MANAGER);
-    let managers = || metadata.managed_fields.iter().flatten();
-    let is_theirs = managers().any(|entry| !is_us(entry) && fields().any(|field| owns_field(entry, field)));
-    let mine: Vec<_> = managers().filter(|entry| is_us(entry)).collect();
+    let owners = metadata.managed_fields.iter().flatten();
+    let owners = owners.filter(|entry| fields().any(|field| owns_field(entry, field)));
+    let (mine, theirs): (Vec<_>, Vec<_>) = owners.partition(|entry| is_ours(entry));
+    let is_theirs = !theirs.is_empty();
     let all_mine = fields().all(|field| mine.iter().any(|entry| owns_field(entry, field)));
     let time = mine.iter().filter_map(|entry| moment(entry.time.as_ref()?)).max();
     time.filter(|_| all_mine && !is_theirs)
@@ -156,7 +159,12 @@ fn mark_fields() -> [String; 3] {
     ["f:metadata", "f:annotations", &format!("f:{GENERATION}")].map(ToOwned::to_owned)
 }
 
-fn owns_field(entry: &ManagedFieldsEntry, field: &[String]) -> bool {
+/// Whether this is a manager of ours.
+pub(super) fn is_ours(entry: &ManagedFieldsEntry) -> bool {
+    entry.manager.as_deref().is_some_and(|manager| FIELD_MANAGERS.contains(&manager))
+}
+
+pub(super) fn owns_field(entry: &ManagedFieldsEntry, field: &[String]) -> bool {
     let all = entry.fields_v1.as_ref().map(|fields| &fields.0);
     all.and_then(|all| field.iter().try_fold(all, |fields, key| fields.get(key))).is_some()
 }
@@ -165,7 +173,7 @@ fn owns_field(entry: &ManagedFieldsEntry, field: &[String]) -> bool {
 fn other_manager(metadata: &ObjectMeta, entries: &[Entry]) -> Option<String> {
     let others = || {
         let managers = metadata.managed_fields.iter().flatten();
-        managers.filter(|entry| entry.manager.as_deref() != Some(FIELD_MANAGER))
+        managers.filter(|entry| !is_ours(entry))
     };
     let owns = |manager: &&ManagedFieldsEntry| entries.iter().any(|entry| owns_field(manager, &entry.fields));
     let time = |entry: &&ManagedFieldsEntry| entry.time.as_ref().and_then(moment);

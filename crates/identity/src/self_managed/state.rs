@@ -3,6 +3,7 @@
 mod answers;
 mod clock;
 mod configurations;
+mod entries;
 mod heard;
 mod leaf;
 mod prepare;
@@ -20,17 +21,19 @@ use vestibule_pki::ring::{Action, CaId, Change, Mark, Moment, Observations, Poli
 use zeroize::Zeroizing;
 
 use super::backoff::{Backoff, Quarrel, chance};
+use super::conversation::Purpose;
 use super::registration::Ours;
 use super::ring_secret::RingSecret;
 use super::telling::Tale;
 use super::watched::Watched;
-use crate::{NamespacedName, Settings};
+use crate::{NamespacedName, RegistrationName, Settings};
 
 /// Everything that the protocol knows here. No `Debug`: it holds keys.
 pub(super) struct State {
     settings: Settings,
     names: Vec<String>,
     ours: Ours,
+    /// Those of [`Observations::configurations`], and behind them some that only lose what an earlier version wrote.
     pub(super) registrations: Vec<Watched>,
     secret_name: NamespacedName,
     secret: RingSecret,
@@ -60,6 +63,8 @@ pub(super) struct State {
     signing: Backoff,
     /// When a handshake may try to renew an overdue leaf again.
     handshake: Option<Instant>,
+    /// Since when calls are answered here.
+    serving: Option<Instant>,
     pub(super) tales: Vec<Tale>,
 }
 
@@ -68,7 +73,7 @@ pub(super) enum Deed {
     ReadRing,
     WriteRing(Box<RingWrite>),
     ReadConfiguration(usize),
-    Publish { position: usize, patch: Value, is_repair: bool },
+    Publish { position: usize, patch: Value, purpose: Purpose },
     Present(Arc<Leaf>),
 }
 
@@ -83,11 +88,14 @@ pub(super) struct RingWrite {
 
 impl State {
     pub(super) fn new(settings: Settings, secret_name: NamespacedName) -> Self {
-        let registrations: Vec<_> = settings.registrations.iter().cloned().map(Watched::new).collect();
+        let desired =
+            |name: &_| settings.desired.iter().find(|desired| desired.registration() == name).cloned();
+        let watched = |name: RegistrationName| Watched::new(desired(&name), name);
+        let registrations: Vec<_> = settings.watched().map(watched).collect();
         Self {
             names: settings.all_names(),
             ours: Ours::new(&settings),
-            seen: Observations::new(registrations.len()),
+            seen: Observations::new(settings.registrations.len()),
             registrations,
             secret: RingSecret::absent(&secret_name),
             secret_name,
@@ -107,6 +115,7 @@ impl State {
             read: None,
             signing: Backoff::default(),
             handshake: None,
+            serving: None,
             tales: Vec::new(),
         }
     }
@@ -130,7 +139,7 @@ impl State {
             actions.sort_by_key(|action| !matches!(action, Action::SignLeaf(_)));
         }
         let deed = actions.into_iter().find_map(|action| self.attempt(action, now, at));
-        deed.or_else(|| self.mend_secret(now, at))
+        deed.or_else(|| self.mend_secret(now, at)).or_else(|| self.register(now, at))
     }
 
     /// After a fault of ours nothing is believed that can be read again.

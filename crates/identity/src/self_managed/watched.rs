@@ -1,18 +1,20 @@
 //! A registered configuration, and what was seen of it so far.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use kube::api::DynamicObject;
 use vestibule_pki::ring::{Mark, Moment};
 
-use super::backoff::{Backoff, Quarrel};
+use super::backoff::{Backoff, Claims, Quarrel};
 use super::registration::{Ours, Sight};
-use crate::RegistrationName;
+use crate::{Desired, RegistrationName};
 
 /// A registered configuration.
 pub(super) struct Watched {
     pub(super) name: RegistrationName,
     pub(super) path: String,
+    /// What it is to hold besides our bundle.
+    pub(super) desired: Option<Desired>,
     /// [`None`] before the first look, and while there is no such object.
     pub(super) sight: Option<Sight>,
     /// The newest version that was seen; also of an object that is gone since.
@@ -28,6 +30,9 @@ pub(super) struct Watched {
     pub(super) outdated: bool,
     /// The version that refused our last write.
     refused: Option<String>,
+    /// Who wants to write its entries, and since when this replica has seen that without a gap.
+    claim: Option<(String, Moment)>,
+    pub(super) claims: Claims,
 }
 
 /// How a sight came about: whether events before it may have been missed hangs on that.
@@ -42,11 +47,12 @@ pub(super) enum By {
 }
 
 impl Watched {
-    pub(super) fn new(name: RegistrationName) -> Self {
+    pub(super) fn new(desired: Option<Desired>, name: RegistrationName) -> Self {
         let path = name.path();
         Self {
             name,
             path,
+            desired,
             sight: None,
             newest: None,
             marked: None,
@@ -56,6 +62,8 @@ impl Watched {
             quarrel: Quarrel::default(),
             outdated: false,
             refused: None,
+            claim: None,
+            claims: Claims::default(),
         }
     }
 
@@ -79,6 +87,9 @@ impl Watched {
         if self.marked.map(|(mark, _)| mark) != sight.mark {
             self.marked = sight.mark.map(|mark| (mark, now));
         }
+        if jumped || self.claim.as_ref().map(|(claim, _)| claim) != sight.held.claim.as_ref() {
+            self.claim = sight.held.claim.clone().map(|claim| (claim, now));
+        }
         if let Some(mark) = sight.mark {
             self.hold(sight.uid.clone(), mark);
         }
@@ -95,6 +106,7 @@ impl Watched {
         }
         self.newest = version.or(self.newest.take());
         (self.sight, self.marked, self.outdated) = (None, None, false);
+        self.claim = None;
         true
     }
 
@@ -130,6 +142,11 @@ impl Watched {
         Some(sight.written.map_or(seen, |written| written.min(seen)))
     }
 
+    /// For how long this claim has stood unopposed.
+    pub(super) fn claim_stood(&self, now: Moment) -> Duration {
+        self.claim.as_ref().map_or(Duration::ZERO, |(_, since)| now.since(*since))
+    }
+
     /// Whether a write may be tried now.
     pub(super) fn may_write(&self, now: Instant) -> bool {
         self.writing.allows(now) && self.quarrel.allows(now)
@@ -156,7 +173,7 @@ mod tests {
 
     fn watched() -> (Watched, Ours) {
         let service = NamespacedName { namespace: "demo".to_owned(), name: "hooks".to_owned() };
-        (Watched::new("x".parse().unwrap()), Ours::new(&Settings::for_service(service)))
+        (Watched::new(None, "x".parse().unwrap()), Ours::new(&Settings::for_service(service)))
     }
 
     #[test]

@@ -110,7 +110,7 @@ fn a_mark_changed_when_its_owner_wrote_it() {
     let bundle = json!({ "k:{\"name\":\"a\"}": { "f:clientConfig": { "f:caBundle": {} } } });
     let theirs = json!({ "f:metadata": { "f:annotations": { "f:other": {} } }, "f:webhooks": bundle });
     let mut object = managed(&json!([
-        { "manager": FIELD_MANAGER, "operation": "Update", "time": "2026-01-02T00:00:00Z", "fieldsV1": ours },
+        { "manager": "vestibule", "operation": "Update", "time": "2026-01-02T00:00:00Z", "fieldsV1": ours },
         { "manager": "argo", "operation": "Apply", "time": "2026-01-03T00:00:00Z", "fieldsV1": theirs },
         { "manager": "kubectl", "operation": "Update", "time": "2026-01-04T00:00:00Z", "fieldsV1": {} },
     ]));
@@ -137,7 +137,7 @@ fn what_is_ours_alone_stood_since_we_wrote_it() {
     };
     let look = |ours: Value, theirs: Value| {
         let mut object = managed(&json!([
-            { "manager": FIELD_MANAGER, "operation": "Update", "time": "2026-01-02T00:00:00Z", "fieldsV1": ours },
+            { "manager": "vestibule", "operation": "Update", "time": "2026-01-02T00:00:00Z", "fieldsV1": ours },
             { "manager": "argo", "operation": "Update", "time": "2026-01-03T00:00:00Z", "fieldsV1": theirs },
         ]));
         object["webhooks"] = json!([

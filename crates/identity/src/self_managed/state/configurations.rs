@@ -7,7 +7,7 @@ use vestibule_pki::ring::Moment;
 
 use super::State;
 use crate::RegistrationKind;
-use crate::self_managed::conversation::{Answer, Trouble, TroubleKind};
+use crate::self_managed::conversation::{Answer, Purpose, Trouble, TroubleKind};
 use crate::self_managed::watched::By;
 
 impl State {
@@ -51,7 +51,7 @@ impl State {
 
     pub(in crate::self_managed) fn patch_answered(
         &mut self,
-        (position, is_repair): (usize, bool),
+        (position, purpose): (usize, Purpose),
         answer: Answer,
         now: Moment,
         at: Instant,
@@ -62,7 +62,7 @@ impl State {
         match outcome {
             Ok(object) => {
                 watched.writing.clear();
-                let repaired_from = if is_repair {
+                let repaired_from = if purpose.is_repair() {
                     watched.quarrel.repaired(at);
                     let other = watched.sight.as_ref().and_then(|sight| sight.other_manager.clone());
                     Some(other.unwrap_or_else(|| "an unknown manager".to_owned()))
@@ -70,7 +70,11 @@ impl State {
                     None
                 };
                 self.take(position, &object, By::Write, now);
-                self.published(position, repaired_from);
+                match purpose {
+                    Purpose::Bundle { .. } => self.published(position, repaired_from),
+                    Purpose::Entries { .. } => self.registered(position, repaired_from),
+                    Purpose::Claim => {}
+                }
             }
             Err(trouble) => {
                 watched.outdated = true;
@@ -88,8 +92,9 @@ impl State {
                 let is_insecure =
                     trouble.kind == TroubleKind::Refused && watched.name.kind == RegistrationKind::ApiService;
                 let hint = if is_insecure { "; with insecureSkipTLSVerify it takes none" } else { "" };
+                let what = if matches!(purpose, Purpose::Bundle { .. }) { "caBundle" } else { "entries" };
                 let text =
-                    format!("the caBundle of {} cannot be written: {}{hint}", watched.name, trouble.text);
+                    format!("the {what} of {} cannot be written: {}{hint}", watched.name, trouble.text);
                 let reason = (trouble.kind != TroubleKind::Unreachable).then_some("RegistrationDenied");
                 self.failed_at(position, reason, text);
             }

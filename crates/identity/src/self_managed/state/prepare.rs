@@ -8,6 +8,7 @@ use vestibule_pki::ring::{Change, Facts, KeySource, Mark, Moment, Ring, RingErro
 use super::{Deed, RingWrite, State};
 use crate::Settings;
 use crate::self_managed::bundle_patch::bundle_patch;
+use crate::self_managed::conversation::Purpose;
 use crate::self_managed::registration::Sight;
 
 impl State {
@@ -64,7 +65,8 @@ impl State {
         if patch.is_none() {
             watched.writing.failed(at);
         }
-        Some(Deed::Publish { position, patch: patch?, is_repair: watched.has_held(mark) })
+        let purpose = Purpose::Bundle { is_repair: watched.has_held(mark) };
+        Some(Deed::Publish { position, patch: patch?, purpose })
     }
 
     /// Every certificate that a change may ask for.

@@ -6,6 +6,7 @@ use vestibule_pki::ring::{Action, AuthorityState, Blocked, Facts, Moment, RingFa
 
 use super::prepare::mark;
 use super::{State, brink};
+use crate::self_managed::watched::Watched;
 use crate::{AuthorityStatus, RegistrationStatus, Role, Status};
 
 impl State {
@@ -24,11 +25,10 @@ impl State {
     pub(in crate::self_managed) fn status(&self, now: Moment, at: Instant) -> Status {
         let facts = self.ring.as_ref().and_then(RingFacts::facts).or(self.seen.memory.as_ref());
         let authorities = facts.map(authorities).unwrap_or_default();
-        let registrations =
-            self.registrations.iter().enumerate().map(|(position, watched)| RegistrationStatus {
-                registration: watched.name.clone(),
-                in_sync: facts.is_some_and(|facts| self.is_in_sync(position, facts)),
-            });
+        let registrations = self.registered_ones().map(|(position, watched)| RegistrationStatus {
+            registration: watched.name.clone(),
+            in_sync: facts.is_some_and(|facts| self.is_in_sync(position, facts)),
+        });
         Status {
             waiting_for: self.waiting_for(now),
             leaf_not_after: self.seen.leaf.as_ref().map(|leaf| system_time(leaf.not_after)),
@@ -57,7 +57,7 @@ impl State {
         let Some(facts) = self.ring.as_ref().and_then(RingFacts::facts) else {
             return Some(format!("the ring Secret {}", self.secret_name));
         };
-        for (position, watched) in self.registrations.iter().enumerate() {
+        for (position, watched) in self.registered_ones() {
             if watched.sight.is_none() {
                 let denied = self.seen.configurations.get(position).is_some_and(|seen| seen.denied);
                 let name = &watched.name;
@@ -81,7 +81,12 @@ impl State {
         Some(format!("API servers to learn of the CA ({} s)", rest.as_secs()))
     }
 
-    fn is_in_sync(&self, position: usize, facts: &Facts) -> bool {
+    /// Without those that only lose what an earlier version wrote.
+    fn registered_ones(&self) -> impl Iterator<Item = (usize, &Watched)> {
+        self.registrations.iter().enumerate().take(self.seen.configurations.len())
+    }
+
+    pub(super) fn is_in_sync(&self, position: usize, facts: &Facts) -> bool {
         self.seen.configurations.get(position).is_some_and(|seen| {
             seen.changed.is_some()
                 && seen.mark == Some(mark(facts))

@@ -1,4 +1,5 @@
 mod bench;
+mod entries;
 
 use std::time::SystemTime;
 

@@ -50,7 +50,8 @@ impl State {
 
     pub(super) fn published(&mut self, position: usize, repaired_from: Option<String>) {
         let Some(watched) = self.registrations.get(position) else { return };
-        if watched.sight.as_ref().is_some_and(|sight| sight.entries.is_empty()) {
+        let is_empty = watched.sight.as_ref().is_some_and(|sight| sight.entries.is_empty());
+        if is_empty && watched.desired.is_none() {
             let place = self.names.first().map_or("", String::as_str);
             let text = format!("no entry of {} leads to {place}: it gets no caBundle", watched.name);
             self.failed_at(position, Some("NoEntry"), text);
@@ -73,6 +74,23 @@ impl State {
             text,
             happening,
         });
+    }
+
+    /// The entries of this version were written.
+    pub(super) fn registered(&mut self, position: usize, repaired_from: Option<String>) {
+        let Some(watched) = self.registrations.get(position) else { return };
+        let registration = watched.name.clone();
+        let is_trouble = repaired_from.is_some();
+        let (reason, text) = match &repaired_from {
+            None => ("Registered", format!("{registration} holds the entries of this version")),
+            Some(other) => (
+                "EntriesRestored",
+                format!("{registration} had lost entries, last written by {other}: they are back"),
+            ),
+        };
+        let happening = Some(Happening::EntriesWritten { registration, repaired_from });
+        let (about, reason) = (self.reference(position), Some(reason));
+        self.tales.push(Tale { about, reason, is_trouble, text, happening });
     }
 
     /// Something that is due cannot be done here.

@@ -143,9 +143,9 @@ impl Bench {
                 let answer = self.answer(self.configuration.clone());
                 self.state.configuration_answered(position, answer, self.now, self.at);
             }
-            Deed::Publish { position, patch, is_repair } => {
+            Deed::Publish { position, patch, purpose } => {
                 let answer = self.write_configuration(&patch);
-                self.state.patch_answered((position, is_repair), answer, self.now, self.at);
+                self.state.patch_answered((position, purpose), answer, self.now, self.at);
             }
             Deed::Present(leaf) => return Some(leaf),
         }
@@ -158,9 +158,19 @@ impl Bench {
             return Answer { asked: self.at, date: None, outcome };
         }
         let object = self.configuration.as_mut().unwrap();
-        for operation in patch.as_array().unwrap().iter().filter(|operation| operation["op"] == "add") {
+        for operation in patch.as_array().unwrap() {
             let (parent, key) = operation["path"].as_str().unwrap().rsplit_once('/').unwrap();
-            object.pointer_mut(parent).unwrap()[key.replace("~1", "/")] = operation["value"].clone();
+            let (parent, key) = (object.pointer_mut(parent).unwrap(), key.replace("~1", "/"));
+            match (operation["op"].as_str().unwrap(), parent) {
+                ("add", Value::Array(list)) => {
+                    assert_eq!(key, "-");
+                    list.push(operation["value"].clone());
+                }
+                ("add", parent) => parent[key] = operation["value"].clone(),
+                ("remove", Value::Array(list)) => drop(list.remove(key.parse().unwrap())),
+                ("remove", parent) => drop(parent.as_object_mut().unwrap().remove(&key).unwrap()),
+                _ => {}
+            }
         }
         self.version += 1;
         object["metadata"]["resourceVersion"] = json!(self.version.to_string());

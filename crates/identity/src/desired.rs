@@ -1,0 +1,174 @@
+//! What a registered object is to hold besides our `caBundle`.
+
+use serde_json::Value;
+use vestibule_pki::ring::Request;
+
+use crate::{RegistrationKind, RegistrationName};
+
+/// What a registered object is to hold, as one version of a program wants it: the registration mode `managed`. The
+/// object is installed without it; [`SelfManaged`](crate::SelfManaged) writes it together with the `caBundle`, once there
+/// is somebody who [serves](crate::Identity::serving).
+///
+/// ```
+/// use serde_json::json;
+/// use vestibule_identity::Desired;
+///
+/// let entry = json!({
+///     "name": "label.hooks.example.com",
+///     "clientConfig": { "service": { "namespace": "demo", "name": "hooks", "path": "/label" } },
+///     "rules": [{ "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"] }],
+///     "failurePolicy": "Fail", "sideEffects": "None", "admissionReviewVersions": ["v1"],
+/// });
+/// let desired = Desired::new("mutating/hooks".parse()?, vec![entry])?;
+/// assert_eq!(desired.names().collect::<Vec<_>>(), ["label.hooks.example.com"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Desired {
+    registration: RegistrationName,
+    entries: Vec<Value>,
+    hash: String,
+}
+
+/// Why an object cannot hold this.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DesiredError {
+    /// An entry without a name or a `clientConfig`, or with a `caBundle`.
+    #[error("entry {position} of {registration} needs `name` and `clientConfig`, without a `caBundle`")]
+    Entry {
+        /// Of which object.
+        registration: RegistrationName,
+        /// Counted from 0.
+        position: usize,
+    },
+    /// Two entries of one name.
+    #[error("{registration} would hold two entries with the name `{name}`")]
+    Twice {
+        /// Which object.
+        registration: RegistrationName,
+        /// The name.
+        name: String,
+    },
+    /// A CustomResourceDefinition has one `conversion`, with `webhook.clientConfig`.
+    #[error("{registration} takes one `conversion` with `webhook.clientConfig`, without a `caBundle`")]
+    Conversion {
+        /// Which object.
+        registration: RegistrationName,
+    },
+    /// Objects of this kind have no entries.
+    #[error("{registration} has no entries that could be written")]
+    Kind {
+        /// Which object.
+        registration: RegistrationName,
+    },
+}
+
+impl Desired {
+    /// For a webhook configuration: its `webhooks`, without `caBundle`. None at all takes away those that an earlier
+    /// version of the program wrote. For a CustomResourceDefinition: its `spec.conversion`, alone.
+    ///
+    /// # Errors
+    /// An entry that no such object can hold.
+    pub fn new(registration: RegistrationName, entries: Vec<Value>) -> Result<Self, DesiredError> {
+        match registration.kind {
+            RegistrationKind::Mutating | RegistrationKind::Validating => check_list(&registration, &entries)?,
+            RegistrationKind::CustomResource => {
+                let config = |entry: &Value| is_config(entry.pointer("/webhook/clientConfig"));
+                if entries.len() != 1 || !entries.iter().all(config) {
+                    return Err(DesiredError::Conversion { registration });
+                }
+            }
+            RegistrationKind::ApiService => return Err(DesiredError::Kind { registration }),
+        }
+        let text = Value::from(entries.clone()).to_string();
+        let hash = format!("{:016x}", Request::digest(Some(&text)));
+        Ok(Self { registration, entries, hash })
+    }
+
+    /// The object that is to hold it.
+    #[must_use]
+    pub fn registration(&self) -> &RegistrationName {
+        &self.registration
+    }
+
+    /// What it is to hold.
+    #[must_use]
+    pub fn entries(&self) -> &[Value] {
+        &self.entries
+    }
+
+    /// The names of the entries; a `conversion` has none.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().filter_map(name_of)
+    }
+
+    /// What tells one version from another.
+    pub(crate) fn hash(&self) -> &str {
+        &self.hash
+    }
+}
+
+pub(crate) fn name_of(entry: &Value) -> Option<&str> {
+    entry.get("name")?.as_str()
+}
+
+fn check_list(registration: &RegistrationName, entries: &[Value]) -> Result<(), DesiredError> {
+    let mut names = std::collections::BTreeSet::new();
+    for (position, entry) in entries.iter().enumerate() {
+        let name = name_of(entry).filter(|name| !name.is_empty() && !name.contains(char::is_whitespace));
+        let Some(name) = name.filter(|_| is_config(entry.get("clientConfig"))) else {
+            return Err(DesiredError::Entry { registration: registration.clone(), position });
+        };
+        if !names.insert(name) {
+            let name = name.to_owned();
+            return Err(DesiredError::Twice { registration: registration.clone(), name });
+        }
+    }
+    Ok(())
+}
+
+fn is_config(config: Option<&Value>) -> bool {
+    config.is_some_and(|config| config.is_object() && config.get("caBundle").is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn desired(name: &str, entries: Value) -> Result<Desired, String> {
+        let Value::Array(entries) = entries else { panic!("a list") };
+        Desired::new(name.parse().unwrap(), entries).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_no_object_could_hold_is_refused() {
+        let entry = json!({ "name": "a", "clientConfig": {} });
+        assert!(desired("mutating/x", json!([])).is_ok());
+        assert!(
+            desired("mutating/x", json!([{ "name": "a" }])).unwrap_err().contains("entry 0 of mutating/x")
+        );
+        assert!(
+            desired("validating/x", json!([entry, { "clientConfig": {} }])).unwrap_err().contains("entry 1")
+        );
+        let bundled = json!([{ "name": "a", "clientConfig": { "caBundle": "" } }]);
+        assert!(desired("mutating/x", bundled).is_err());
+        assert!(desired("mutating/x", json!([entry, entry])).unwrap_err().contains("`a`"));
+        assert!(desired("crd/x", json!([])).is_err());
+        assert!(desired("crd/x", json!([{ "webhook": { "clientConfig": {} } }])).is_ok());
+        assert!(desired("apiservice/x", json!([])).is_err());
+    }
+
+    #[test]
+    fn another_version_has_another_hash() {
+        let hash = |timeout: u8| {
+            let entry = json!({ "name": "a", "clientConfig": {}, "timeoutSeconds": timeout });
+            desired("mutating/x", json!([entry])).unwrap().hash().to_owned()
+        };
+        assert_eq!(hash(1), hash(1));
+        assert_ne!(hash(1), hash(2));
+        assert_eq!(hash(1).len(), 16);
+    }
+}

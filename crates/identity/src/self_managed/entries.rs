@@ -1,0 +1,204 @@
+//! What a registered object holds besides our `caBundle`, and the writes that change it.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::ByteString;
+use kube::api::DynamicObject;
+use serde_json::{Map, Value, json};
+
+use super::registration::{is_ours, owns_field};
+use crate::desired::name_of;
+use crate::{Desired, RegistrationKind};
+
+/// Whose entries they are: a hash of what that version wants, and the names of what it wrote.
+const ENTRIES: &str = "vestibule.dev/entries";
+/// The hash of a version that wants to write its own, if nobody of the former one is left.
+const CLAIM: &str = "vestibule.dev/entries-claim";
+
+/// What an object holds, at one version of it.
+#[derive(Default)]
+pub(super) struct Held {
+    /// The version of the program that wrote the entries; [`None`] if they never were, or the annotation is gone.
+    pub(super) owner: Option<Owner>,
+    /// The hash of whoever wants to own them.
+    pub(super) claim: Option<String>,
+    /// The list, or the conversion; as it is.
+    value: Option<Value>,
+    /// The fields of entries that are ours alone: their names, and the fields'.
+    fields: BTreeSet<(String, String)>,
+}
+
+pub(super) struct Owner {
+    pub(super) hash: String,
+    names: Vec<String>,
+}
+
+impl Held {
+    pub(super) fn see(kind: RegistrationKind, object: &DynamicObject) -> Self {
+        let annotation = |key| object.metadata.annotations.as_ref()?.get(key);
+        let value = object.data.pointer(pointer(kind)).cloned();
+        let names = value.iter().filter_map(Value::as_array).flatten().filter_map(name_of);
+        let fields = names.flat_map(|name| fields_of(name, object)).collect();
+        Self {
+            owner: annotation(ENTRIES).and_then(|text| Owner::read(text)),
+            claim: annotation(CLAIM).filter(|claim| !claim.is_empty()).cloned(),
+            value,
+            fields,
+        }
+    }
+
+    /// Whether something that is desired is not there at all. What others changed of it is theirs.
+    pub(super) fn lacks(&self, desired: &Desired) -> bool {
+        match desired.registration().kind {
+            RegistrationKind::CustomResource => {
+                let strategy = self.value.as_ref().and_then(|conversion| conversion.get("strategy"));
+                strategy.and_then(Value::as_str) != Some("Webhook")
+            }
+            _ => desired.names().any(|name| self.find(name).is_none()),
+        }
+    }
+
+    /// The operations that write what is missing, with its bundle; of another version's entries, also what differs.
+    pub(super) fn write(&self, desired: &Desired, bundle: &str) -> Vec<Value> {
+        let is_owner = self.owner.as_ref().is_some_and(|owner| owner.hash == desired.hash());
+        let mut operations = match desired.registration().kind {
+            RegistrationKind::CustomResource => self.convert(desired, bundle),
+            _ => self.list(desired, bundle, is_owner),
+        };
+        if !is_owner {
+            let words: Vec<_> = std::iter::once(desired.hash()).chain(desired.names()).collect();
+            operations.push(annotate(ENTRIES, &words.join(" ")));
+        }
+        operations.extend(self.claim.is_some().then(|| withdraw(CLAIM)));
+        operations
+    }
+
+    fn convert(&self, desired: &Desired, bundle: &str) -> Vec<Value> {
+        let Some(conversion) = desired.entries().first() else { return Vec::new() };
+        let trusting = with_bundle(conversion, "/webhook/clientConfig", bundle);
+        let operation = json!({ "op": "add", "path": "/spec/conversion", "value": trusting });
+        (self.value.as_ref() != Some(&trusting)).then_some(operation).into_iter().collect()
+    }
+
+    fn list(&self, desired: &Desired, bundle: &str, is_owner: bool) -> Vec<Value> {
+        let entry = |entry: &Value| with_bundle(entry, "/clientConfig", bundle);
+        if self.value.is_none() && !desired.entries().is_empty() {
+            let entries: Vec<_> = desired.entries().iter().map(entry).collect();
+            return vec![json!({ "op": "add", "path": "/webhooks", "value": entries })];
+        }
+        let mut operations = Vec::new();
+        let mut missing = Vec::new();
+        for entry in desired.entries().iter().map(entry) {
+            match name_of(&entry).and_then(|name| self.find(name)) {
+                Some((index, present)) if !is_owner => {
+                    operations.extend(self.change(index, present, &entry));
+                }
+                Some(_) => {}
+                None => missing.push(json!({ "op": "add", "path": "/webhooks/-", "value": entry })),
+            }
+        }
+        // From the last one on, so that places stay what they are.
+        for index in self.left_over(desired).into_iter().rev().filter(|_| !is_owner) {
+            operations.push(json!({ "op": "remove", "path": format!("/webhooks/{index}") }));
+        }
+        operations.extend(missing);
+        operations
+    }
+
+    /// What a new version wants otherwise; what nobody but an earlier one wanted goes.
+    fn change(&self, index: usize, present: &Value, entry: &Value) -> Vec<Value> {
+        let (Some(present), Some(entry)) = (present.as_object(), entry.as_object()) else {
+            return Vec::new();
+        };
+        let path = |field: &str| format!("/webhooks/{index}/{}", escape(field));
+        let differs = |(field, value): &(&String, &Value)| present.get(*field) != Some(*value);
+        let written = entry
+            .iter()
+            .filter(differs)
+            .map(|(field, value)| json!({ "op": "add", "path": path(field), "value": value }));
+        let name = present.get("name").and_then(Value::as_str).unwrap_or_default();
+        let is_old = |field: &&String| {
+            !entry.contains_key(*field) && self.fields.contains(&(name.to_owned(), (*field).clone()))
+        };
+        let old = present.keys().filter(is_old);
+        written.chain(old.map(|field| json!({ "op": "remove", "path": path(field) }))).collect()
+    }
+
+    /// Where entries are that an earlier version wrote and this one does not want.
+    fn left_over(&self, desired: &Desired) -> BTreeSet<usize> {
+        let names = self.owner.iter().flat_map(|owner| &owner.names);
+        let unwanted = names.filter(|name| !desired.names().any(|wanted| wanted == **name));
+        unwanted.filter_map(|name| Some(self.find(name)?.0)).collect()
+    }
+
+    fn find(&self, name: &str) -> Option<(usize, &Value)> {
+        let list = self.value.as_ref().and_then(Value::as_array)?;
+        list.iter().enumerate().find(|(_, entry)| name_of(entry) == Some(name))
+    }
+}
+
+impl Owner {
+    fn read(text: &str) -> Option<Self> {
+        let mut words = text.split_whitespace().map(ToOwned::to_owned);
+        Some(Self { hash: words.next()?, names: words.collect() })
+    }
+}
+
+/// The operations by which a version asks for the entries of another.
+pub(super) fn claim(desired: &Desired) -> Vec<Value> {
+    vec![annotate(CLAIM, desired.hash())]
+}
+
+/// The operations by which the owner of the entries says that it is still there.
+pub(super) fn object_to_claim() -> Vec<Value> {
+    vec![withdraw(CLAIM)]
+}
+
+fn pointer(kind: RegistrationKind) -> &'static str {
+    match kind {
+        RegistrationKind::CustomResource => "/spec/conversion",
+        _ => "/webhooks",
+    }
+}
+
+fn fields_of(name: &str, object: &DynamicObject) -> Vec<(String, String)> {
+    let key = format!("k:{}", json!({ "name": name }));
+    let entry = ["f:webhooks".to_owned(), key];
+    let managers = || object.metadata.managed_fields.iter().flatten();
+    let mine = managers().filter(|manager| is_ours(manager));
+    let mine = mine.filter_map(|manager| {
+        let all = manager.fields_v1.as_ref().map(|fields| &fields.0)?;
+        entry.iter().try_fold(all, |fields, key| fields.get(key))?.as_object()
+    });
+    let fields = mine.flat_map(Map::keys).filter_map(|key| key.strip_prefix("f:"));
+    let is_shared = |field: &&str| {
+        let way = [entry[0].clone(), entry[1].clone(), format!("f:{field}")];
+        managers().any(|manager| !is_ours(manager) && owns_field(manager, &way))
+    };
+    let alone = fields.filter(|field| !is_shared(field) && *field != "name");
+    alone.map(|field| (name.to_owned(), field.to_owned())).collect()
+}
+
+fn with_bundle(entry: &Value, config: &str, bundle: &str) -> Value {
+    let mut entry = entry.clone();
+    if let Some(Value::Object(config)) = entry.pointer_mut(config) {
+        config.insert("caBundle".to_owned(), json!(ByteString(bundle.as_bytes().to_vec())));
+    }
+    entry
+}
+
+fn annotate(key: &str, value: &str) -> Value {
+    json!({ "op": "add", "path": format!("/metadata/annotations/{}", escape(key)), "value": value })
+}
+
+fn withdraw(key: &str) -> Value {
+    json!({ "op": "remove", "path": format!("/metadata/annotations/{}", escape(key)) })
+}
+
+/// RFC 6901, section 3.
+pub(super) fn escape(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+//! What registered objects are to hold besides our `caBundle`: when it is written, and by which version.
+
+use std::time::Instant;
+
+use vestibule_pki::ring::{Moment, RingFacts};
+
+use super::{Deed, State};
+use crate::self_managed::bundle_patch::over;
+use crate::self_managed::conversation::Purpose;
+use crate::self_managed::entries::{claim, object_to_claim};
+use crate::self_managed::watched::Watched;
+
+/// What may be done about the entries of an object.
+enum Move {
+    Write { is_repair: bool },
+    Claim,
+    Object,
+}
+
+impl State {
+    pub(in crate::self_managed) fn serving(&mut self, at: Instant) {
+        self.serving.get_or_insert(at);
+    }
+
+    /// Nothing is written before clients find the way here, nor without a certificate that they accept.
+    pub(super) fn register(&mut self, now: Moment, at: Instant) -> Option<Deed> {
+        let now = self.corrected(now);
+        let has_settled = |since| at.saturating_duration_since(since) >= self.settings.settle;
+        if !self.serving.is_some_and(has_settled) || !self.seen.has_leaf(now) {
+            return None;
+        }
+        (0..self.registrations.len()).find_map(|position| self.register_at(position, now, at))
+    }
+
+    fn register_at(&mut self, position: usize, now: Moment, at: Instant) -> Option<Deed> {
+        let hold = self.settings.policy.hold_cold;
+        let watched = self.registrations.get(position)?;
+        let next = watched.next_move(now, at, hold).filter(|_| watched.may_write(at))?;
+        if let Move::Write { .. } = next
+            && let Some(seen) = self.seen.configurations.get(position)
+        {
+            // An entry appears together with a bundle that every replica's certificate verifies under: rules W2, W3.
+            if !self.may_publish(position) {
+                return None;
+            }
+            if !seen.ring_read_since {
+                return self.reading.allows(at).then_some(Deed::ReadRing);
+            }
+        }
+        let bundle = self.ca_bundle.clone()?;
+        let watched = self.registrations.get_mut(position)?;
+        let (sight, desired) = (watched.sight.as_ref()?, watched.desired.as_ref()?);
+        let (operations, purpose) = match next {
+            Move::Write { is_repair } => (sight.held.write(desired, &bundle), Purpose::Entries { is_repair }),
+            Move::Claim => {
+                watched.claims.made(at, hold);
+                (claim(desired), Purpose::Claim)
+            }
+            Move::Object => (object_to_claim(), Purpose::Claim),
+        };
+        Some(Deed::Publish { position, patch: over(sight, operations), purpose })
+    }
+
+    /// Whether the object shows that it follows the very ring that is known here.
+    fn may_publish(&self, position: usize) -> bool {
+        let Some(RingFacts::Known(facts)) = &self.ring else { return false };
+        let is_denied = self.seen.configurations.get(position).is_some_and(|seen| seen.denied);
+        self.seen.memory.as_ref() == Some(facts) && !is_denied && self.is_in_sync(position, facts)
+    }
+}
+
+impl Watched {
+    /// Entries change hands when nobody is left of the version that wrote them: a new hook is called only when every
+    /// replica answers it, and an old pod that starts again takes nothing back.
+    fn next_move(&self, now: Moment, at: Instant, hold: std::time::Duration) -> Option<Move> {
+        let desired = self.desired.as_ref()?;
+        let held = &self.sight.as_ref()?.held;
+        let own = Some(desired.hash());
+        match &held.owner {
+            None => (!desired.entries().is_empty()).then_some(Move::Write { is_repair: false }),
+            Some(owner) if Some(owner.hash.as_str()) == own => {
+                let lacks = held.lacks(desired).then_some(Move::Write { is_repair: true });
+                lacks.or(held.claim.is_some().then_some(Move::Object))
+            }
+            Some(_) => match held.claim.as_deref() {
+                claim if claim == own => {
+                    (self.claim_stood(now) > hold).then_some(Move::Write { is_repair: false })
+                }
+                // Of a version that is gone itself.
+                Some(_) if self.claim_stood(now) <= hold.saturating_mul(2) => None,
+                _ => self.claims.allows(at).then_some(Move::Claim),
+            },
+        }
+    }
+}
