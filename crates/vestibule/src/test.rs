@@ -33,6 +33,8 @@
 //! # });
 //! ```
 //!
+//! [`golden`] takes objects and expectations from folders, and holds the laws of every webhook against them unasked.
+//!
 //! An assertion that fails says what happened instead. Objects are shown as they are: they are the test's own.
 
 // An assertion that does not hold is a panic; all of this is for tests.
@@ -40,6 +42,7 @@
 
 mod call;
 mod diff;
+mod golden;
 mod outcome;
 mod pipeline;
 mod selects;
@@ -48,5 +51,6 @@ mod unknown;
 #[cfg(doc)]
 use crate::App;
 pub use call::{Call, Request, call};
+pub use golden::golden;
 pub use outcome::Outcome;
 pub use vestibule_caller as caller;

@@ -158,11 +158,8 @@ impl Outcome {
     /// The call is made now, on a thread of its own.
     #[track_caller]
     pub fn assert_idempotent(&self) -> &Self {
-        let Some(object) = self.allowed().object.clone() else { return self };
-        self.second_call(object).describe_change().inspect(|change| {
-            self.fail("a second call to change nothing", &format!(", but it did: {change}"));
-        });
-        self
+        self.allowed();
+        self.law("a second call to change nothing", self.idempotence())
     }
 
     /// Members that the handler's type does not know stay where they are, each in its own object and list item.
@@ -170,19 +167,8 @@ impl Outcome {
     /// One is put into every object of the request, then the call is made again, on a thread of its own.
     #[track_caller]
     pub fn assert_keeps_unknown_fields(&self) -> &Self {
-        let plain = self.allowed().object.as_ref();
-        let (Some(before), Some(after)) = (self.review.object(), plain) else { return self };
-        let call = |object: Value| {
-            let reply = self.second_call(object);
-            match &reply.reply().judged {
-                caller::Outcome::Allowed(allowed) => Ok(allowed.object.clone().unwrap_or_default()),
-                _ => Err(reply.describe()),
-            }
-        };
-        if let Err(why) = unknown::stay(before, after, call) {
-            self.fail("unknown members to stay where they are", &format!(", but they do not: {why}"));
-        }
-        self
+        self.allowed();
+        self.law("unknown members to stay where they are", self.unknown_fields())
     }
 
     /// The object as it goes on: the handler's, and what its type does not know.
@@ -260,12 +246,55 @@ impl Outcome {
         }
     }
 
+    pub(super) fn is_allowed(&self) -> bool {
+        matches!(self.judged(), Ok(caller::Outcome::Allowed(_)))
+    }
+
+    pub(super) fn judged(&self) -> Result<&caller::Outcome, String> {
+        self.reply.as_ref().map(|reply| &reply.judged).map_err(|_| self.describe())
+    }
+
+    /// The body of the answer: words, where there was no verdict.
+    pub(super) fn text(&self) -> &str {
+        self.reply.as_ref().map_or("", |reply| &reply.text)
+    }
+
+    /// The law that [`Outcome::assert_idempotent`] asserts; holds of what was not allowed.
+    pub(super) fn idempotence(&self) -> Result<(), String> {
+        let Ok(caller::Outcome::Allowed(allowed)) = self.judged() else { return Ok(()) };
+        let Some(object) = allowed.object.clone() else { return Ok(()) };
+        let second = self.second_call(object)?;
+        second
+            .describe_change()
+            .map_or(Ok(()), |change| Err(format!("a second call changes it again: {change}")))
+    }
+
+    /// The law that [`Outcome::assert_keeps_unknown_fields`] asserts; holds of what was not allowed.
+    pub(super) fn unknown_fields(&self) -> Result<(), String> {
+        let Ok(caller::Outcome::Allowed(allowed)) = self.judged() else { return Ok(()) };
+        let (Some(before), Some(after)) = (self.review.object(), &allowed.object) else { return Ok(()) };
+        let call = |object: Value| {
+            let second = self.second_call(object)?;
+            match second.judged()? {
+                caller::Outcome::Allowed(allowed) => Ok(allowed.object.clone().unwrap_or_default()),
+                _ => Err(second.describe()),
+            }
+        };
+        unknown::stay(before, after, call).map_err(|why| format!("an unknown member does not stay: {why}"))
+    }
+
     #[track_caller]
-    fn second_call(&self, object: Value) -> Self {
-        let review = self.review.with_object(object);
-        let review = review.unwrap_or_else(|error| self.fail("a second call", &format!(": {error}")));
+    fn law(&self, expected: &str, law: Result<(), String>) -> &Self {
+        if let Err(why) = law {
+            self.fail(expected, &format!(". {why}"));
+        }
+        self
+    }
+
+    fn second_call(&self, object: Value) -> Result<Self, String> {
+        let review = self.review.with_object(object).map_err(|error| error.to_string())?;
         let reply = Ok(self.pipeline.run_blocking(&review));
-        Self { pipeline: self.pipeline.clone(), review, reply }
+        Ok(Self { pipeline: self.pipeline.clone(), review, reply })
     }
 
     /// What is not as after a call that changes nothing.

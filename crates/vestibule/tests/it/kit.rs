@@ -129,3 +129,8 @@ async fn a_failed_assertion_says_what_happened() {
     let text = said(|| _ = test::call(&super::kit::app(), "other"));
     assert_eq!(text, "the webhook `kit` has no hook `other`; it has sidecar, counts, stays");
 }
+
+#[tokio::test]
+async fn cases_in_folders_hold() {
+    test::golden(&app(), "tests/golden").await;
+}
