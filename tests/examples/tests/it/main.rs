@@ -8,4 +8,5 @@
 #[allow(dead_code, reason = "for examples to come")]
 mod cluster;
 mod env_injector;
+mod reserved_namespaces;
 mod size;

@@ -1,0 +1,48 @@
+//! Reserved namespaces: only who is exempt changes something in them, or makes and unmakes them.
+
+use vestibule::Operation::{Create, Delete, Update};
+use vestibule::{App, Change, Context, RawObject, Reject, Rule, Scope, deny, on_rules};
+
+/// What is reserved, and for whom.
+pub struct Reservation {
+    /// Names of namespaces. One that ends in `*` stands for all that begin so.
+    pub namespaces: Vec<String>,
+    /// Users who may do anything,
+    pub users: Vec<String>,
+    /// and groups whose members may.
+    pub groups: Vec<String>,
+}
+
+/// One hook, called for namespaces with a reserved name and for what lives in them, and for nothing else.
+pub fn app(reservation: Reservation) -> App {
+    let changes = [Create, Update, Delete];
+    let on = on_rules([
+        Rule::new("v1", "namespaces", changes),
+        Rule::new("*/*", "*", changes).scope(Scope::Namespaced),
+        Rule::new("*/*", "*/scale", [Update]),
+    ]);
+    let on = on.match_condition("reserved", &reservation.expression()).fail_closed();
+    App::new("reserved-namespaces").state(reservation).validate("exempt-only", on, exempt_only)
+}
+
+async fn exempt_only(_: Change<RawObject>, context: Context) -> Result<(), Reject> {
+    let (exempt, user) = (context.state::<Reservation>()?, context.user());
+    if exempt.users.contains(&user.username) || user.groups.iter().any(|group| exempt.groups.contains(group))
+    {
+        return Ok(());
+    }
+    let namespace = context.namespace().or(context.name()).unwrap_or_default();
+    Err(deny(format!("namespace {namespace} is reserved, and {} is not exempt", user.username)))
+}
+
+impl Reservation {
+    /// Whether the namespace is reserved, in CEL. A Namespace is its own; made by `generateName`, it has only a name.
+    fn expression(&self) -> String {
+        let tests = self.namespaces.iter().map(|reserved| match reserved.strip_suffix('*') {
+            Some(start) => format!("name.startsWith('{start}')"),
+            None => format!("name == '{reserved}'"),
+        });
+        let tests = tests.collect::<Vec<_>>().join(" || ");
+        format!("[has(request.namespace) ? request.namespace : request.name].exists(name, {tests})")
+    }
+}

@@ -1,0 +1,84 @@
+//! `reserved-namespaces`: what others may not do in them, and with their names.
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
+use kube::api::{Api, DeleteParams, Patch, PatchParams};
+use reserved_namespaces::Reservation;
+use serde_json::json;
+
+use crate::cluster::{Cluster, TEST, object, refusal};
+
+fn config_map(name: &str) -> ConfigMap {
+    object(json!({ "metadata": { "name": name } }))
+}
+
+#[tokio::test]
+async fn only_the_exempt_touch_reserved_namespaces_and_their_names() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let (reserved, free) = (cluster.namespace(&[]).await, cluster.namespace(&[]).await);
+    let prefix = format!("{reserved}-");
+    let _webhook = cluster
+        .serve(reserved_namespaces::app(Reservation {
+            namespaces: vec![reserved.clone(), format!("{prefix}*")],
+            users: vec!["operator".to_owned()],
+            groups: vec!["system:masters".to_owned()],
+        }))
+        .await;
+    // They may do everything, as far as RBAC goes.
+    let subjects = ["mallory", "operator"].map(|name| json!({ "kind": "User", "name": name }));
+    let binding: ClusterRoleBinding = object(json!({
+        "metadata": { "name": cluster.home },
+        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin" },
+        "subjects": subjects,
+    }));
+    Api::all(cluster.client()).create(&<_>::default(), &binding).await.unwrap();
+    let (mallory, operator) =
+        (cluster.environment.user("mallory").unwrap(), cluster.environment.user("operator").unwrap());
+    let config_maps = |client, namespace: &str| Api::<ConfigMap>::namespaced(client, namespace);
+
+    // In the namespace.
+    let hers = config_maps(mallory.clone(), &reserved);
+    let denied = refusal(hers.create(&<_>::default(), &config_map("a")).await, 403);
+    let words = format!("denied the request: namespace {reserved} is reserved, and mallory is not exempt");
+    assert!(denied.ends_with(&words), "{denied}");
+    config_maps(operator.clone(), &reserved).create(&<_>::default(), &config_map("a")).await.unwrap();
+    config_maps(cluster.client(), &reserved).create(&<_>::default(), &config_map("b")).await.unwrap();
+    let patch = Patch::Merge(json!({ "data": { "key": "value" } }));
+    refusal(hers.patch("a", &<_>::default(), &patch).await, 403);
+    refusal(hers.delete("a", &<_>::default()).await, 403);
+    refusal(hers.delete_collection(&<_>::default(), &<_>::default()).await, 403);
+    hers.get("a").await.unwrap();
+    // Beside it.
+    config_maps(mallory.clone(), &free).create(&<_>::default(), &config_map("a")).await.unwrap();
+
+    // By a subresource.
+    let deployment: Deployment = object(json!({
+        "metadata": { "name": "web" },
+        "spec": {
+            "selector": { "matchLabels": { "app": "web" } },
+            "template": {
+                "metadata": { "labels": { "app": "web" } },
+                "spec": { "containers": [{ "name": "web", "image": "example.org/web" }] },
+            },
+        },
+    }));
+    cluster.api(&reserved).create(&<_>::default(), &deployment).await.unwrap();
+    let scale = Patch::Merge(json!({ "spec": { "replicas": 0 } }));
+    let deployments = Api::<Deployment>::namespaced(mallory.clone(), &reserved);
+    refusal(deployments.patch_scale("web", &PatchParams::default(), &scale).await, 403);
+
+    // Their names.
+    let named = |metadata: serde_json::Value| -> Namespace {
+        let mut namespace = json!({ "metadata": metadata });
+        namespace["metadata"]["labels"] = json!({ TEST: cluster.home });
+        object(namespace)
+    };
+    let (hers, theirs) = (Api::<Namespace>::all(mallory), Api::<Namespace>::all(operator));
+    let one = named(json!({ "name": format!("{prefix}one") }));
+    refusal(hers.create(&<_>::default(), &one).await, 403);
+    refusal(hers.create(&<_>::default(), &named(json!({ "generateName": prefix }))).await, 403);
+    hers.create(&<_>::default(), &named(json!({ "generateName": "free-" }))).await.unwrap();
+    theirs.create(&<_>::default(), &one).await.unwrap();
+    refusal(hers.delete(&format!("{prefix}one"), &DeleteParams::default()).await, 403);
+}
