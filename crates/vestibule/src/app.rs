@@ -11,10 +11,11 @@ use vestibule_identity::{NamespacedName, RegistrationKind, RegistrationName, Set
 
 use crate::condition::Condition;
 use crate::environment::Environment;
+use crate::guard::Guarded;
+use crate::name::is_dns_label;
 use crate::on::Raw;
 use crate::registration::Entry;
 use crate::state::States;
-use crate::target::is_dns_label;
 use crate::typed::{Mutating, Typed, Validating};
 use crate::{Holds, Mutate, On, Registration, Rule, Target, Validate};
 
@@ -191,11 +192,19 @@ impl App {
         if self.hooks.is_empty() {
             problems.push("it has no hook: add one with `.mutate(..)` or `.validate(..)`".to_owned());
         }
-        let mut seen = BTreeSet::new();
-        for Registered { entry, .. } in &self.hooks {
-            if !seen.insert(&entry.name) {
-                problems
-                    .push(format!("hook `{}`: the name is taken; hooks need names of their own", entry.name));
+        let mut taken = BTreeSet::new();
+        for entry in self.hooks.iter().map(|registered| &registered.entry) {
+            let name = &entry.name;
+            if !taken.insert(name.clone()) {
+                problems.push(format!("hook `{name}`: the name is taken; hooks need names of their own"));
+                continue;
+            }
+            for (what, text) in
+                [("path", entry.path.clone()), ("qualified name", entry.qualified_name(&self.name))]
+            {
+                if !taken.insert(text.clone()) {
+                    problems.push(format!("hook `{name}`: the {what} `{text}` is taken by another hook"));
+                }
             }
         }
         if problems.is_empty() { Ok(()) } else { Err(AppError { name: self.name.clone(), problems }) }
@@ -221,17 +230,20 @@ impl App {
         on: On<T>,
         handler: impl Fn(&Environment) -> Arc<dyn Handler> + Send + Sync + 'static,
     ) -> Self {
-        let mut problems = on.problems();
+        let mut problems = on.problems(kind);
         if !is_dns_label(name) {
             problems
                 .push("a hook's name uses lower-case letters, digits and `-`: it becomes a path".to_owned());
         }
         self.problems.extend(problems.into_iter().map(|problem| format!("hook `{name}`: {problem}")));
-        let on_fault = on.on_fault;
+        let (on_fault, guard_finalizers) = (on.on_fault, on.guard_finalizers);
         let entry = Entry::new(name, kind, on);
         let name = entry.name.clone();
         let make = move |environment: &Environment| {
-            let handler = handler(environment);
+            let mut handler = handler(environment);
+            if guard_finalizers {
+                handler = Arc::new(Guarded(handler));
+            }
             let hook = match kind {
                 HookKind::Mutating => Hook::mutating(&*name, handler),
                 HookKind::Validating => Hook::validating(&*name, handler),

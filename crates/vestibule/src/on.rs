@@ -1,6 +1,7 @@
 //! When a hook is called.
 
 mod choices;
+mod problems;
 
 use std::marker::PhantomData;
 
@@ -204,25 +205,6 @@ impl<T> On<T> {
     pub fn timeout_seconds(mut self, seconds: u8) -> Self {
         self.timeout_seconds = seconds;
         self
-    }
-
-    /// What is wrong with it, each with the words to mend it.
-    pub(crate) fn problems(&self) -> Vec<String> {
-        let mut problems = self.errors.clone();
-        if self.failure_policy.is_none() {
-            problems.push(
-                "say what a failed call means: `.fail_open()` lets objects pass untouched while the webhook is down, \
-                 `.fail_closed()` refuses them"
-                    .to_owned(),
-            );
-        }
-        if self.rules.is_empty() || self.rules.iter().any(|rule| rule.operations.is_empty()) {
-            problems.push("name at least one operation, such as `Create`".to_owned());
-        }
-        if !(1..=30).contains(&self.timeout_seconds) {
-            problems.push(format!("a timeout is 1 to 30 seconds, not {}", self.timeout_seconds));
-        }
-        problems
     }
 
     fn keep(&mut self, parsed: Result<LabelSelector, String>, what: &str, text: &str) -> LabelSelector {

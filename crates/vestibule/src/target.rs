@@ -7,6 +7,8 @@ use http::Uri;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::admissionregistration::v1::{ServiceReference, WebhookClientConfig};
 
+use crate::name::is_dns_label;
+
 /// Where the API server finds the webhook: a Service of the cluster, or a URL for a laptop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -125,16 +127,6 @@ impl fmt::Display for Target {
             Self::Url(url) => formatter.write_str(url),
         }
     }
-}
-
-/// RFC 1123 section 2.1, as Kubernetes asks it of most names.
-pub(crate) fn is_dns_label(text: &str) -> bool {
-    let inner =
-        |character: char| character.is_ascii_lowercase() || character.is_ascii_digit() || character == '-';
-    (1..=63).contains(&text.len())
-        && text.chars().all(inner)
-        && !text.starts_with('-')
-        && !text.ends_with('-')
 }
 
 #[cfg(test)]

@@ -1,0 +1,64 @@
+//! Names as Kubernetes asks for them.
+
+/// RFC 1123 section 2.1, as Kubernetes asks it of most names.
+pub(crate) fn is_dns_label(text: &str) -> bool {
+    let inner =
+        |character: char| character.is_ascii_lowercase() || character.is_ascii_digit() || character == '-';
+    (1..=63).contains(&text.len())
+        && text.chars().all(inner)
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+}
+
+/// Labels with dots between, 253 characters at most; a label in it may be longer than one alone.
+pub(crate) fn is_dns_subdomain(text: &str) -> bool {
+    let is_label = |label: &str| {
+        let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        !label.is_empty() && label.bytes().all(inner) && !label.starts_with('-') && !label.ends_with('-')
+    };
+    text.len() <= 253 && text.split('.').all(is_label)
+}
+
+/// `name` or `example.com/name`, as label and annotation keys are.
+pub(crate) fn is_qualified_name(text: &str) -> bool {
+    let (prefix, name) = match text.split_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, text),
+    };
+    let inner = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let ends = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let bytes = name.as_bytes();
+    prefix.is_none_or(is_dns_subdomain)
+        && bytes.len() <= 63
+        && bytes.iter().all(|byte| inner(*byte))
+        && ends(bytes.first())
+        && ends(bytes.last())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_what_kubernetes_takes() {
+        let long = "a".repeat(64);
+        for (name, label, subdomain, qualified) in [
+            ("web-1", true, true, true),
+            ("a.b", false, true, true),
+            ("example.com/App_1.x", false, false, true),
+            ("Web", false, false, true),
+            ("-a", false, false, false),
+            ("a-", false, false, false),
+            ("", false, false, false),
+            ("a..b", false, false, true),
+            ("a/b/c", false, false, false),
+            (&long, false, true, false),
+        ] {
+            assert_eq!(
+                (is_dns_label(name), is_dns_subdomain(name), is_qualified_name(name)),
+                (label, subdomain, qualified),
+                "{name}"
+            );
+        }
+    }
+}
