@@ -13,11 +13,14 @@ use crate::connection::Respond;
 use crate::refusal::text;
 use crate::shutdown::Phases;
 
+/// What is still missing, in a few words each.
+pub(crate) type Conditions = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
+
 /// What must hold before hooks are asked.
 #[derive(Clone)]
 pub(crate) struct Readiness {
     pub(crate) certificate: Arc<dyn PresentCertificate>,
-    pub(crate) conditions: Arc<dyn Fn() -> Vec<String> + Send + Sync>,
+    pub(crate) conditions: Conditions,
 }
 
 impl Readiness {
@@ -39,6 +42,8 @@ pub(crate) struct Metrics {
 /// Everything that is served without TLS.
 pub(crate) struct Probes {
     pub(crate) readiness: Readiness,
+    /// What holds `/readyz` back, and no hook.
+    pub(crate) probed: Conditions,
     pub(crate) metrics: Option<Metrics>,
     pub(crate) phases: Phases,
 }
@@ -64,6 +69,7 @@ impl Respond for Probes {
 impl Probes {
     fn ready(&self) -> Response<Full<Bytes>> {
         let mut missing = self.readiness.missing();
+        missing.extend((self.probed)());
         if self.phases.is_draining() {
             missing.push("draining".to_owned());
         }

@@ -18,7 +18,7 @@ use crate::error::BindError;
 use crate::gate::Gate;
 use crate::hooks::{Hooks, Route};
 use crate::observer::{Observer, Silent};
-use crate::probes::{Metrics, Probes, Readiness};
+use crate::probes::{Conditions, Metrics, Probes, Readiness};
 use crate::settings::Settings;
 use crate::shutdown::{Phase, Phases, Shutdown};
 use crate::tls;
@@ -34,7 +34,8 @@ pub struct Server {
     certificate: Arc<dyn PresentCertificate>,
     routes: BTreeMap<String, Route>,
     twice: Option<String>,
-    conditions: Arc<dyn Fn() -> Vec<String> + Send + Sync>,
+    conditions: Conditions,
+    probed: Conditions,
     metrics: Option<Metrics>,
     observer: Arc<dyn Observer>,
 }
@@ -59,6 +60,7 @@ impl Server {
             routes: BTreeMap::new(),
             twice: None,
             conditions: Arc::new(Vec::new),
+            probed: Arc::new(Vec::new),
             metrics: None,
             observer: Arc::new(Silent),
         }
@@ -80,6 +82,16 @@ impl Server {
     #[must_use]
     pub fn ready_when(mut self, conditions: impl Fn() -> Vec<String> + Send + Sync + 'static) -> Self {
         self.conditions = Arc::new(conditions);
+        self
+    }
+
+    /// What must hold beside that before `/readyz` says so, as in [`Server::ready_when`]; hooks are asked all the same. For
+    /// what some of them need and others do without: those that need it answer [`Verdict::not_ready`] themselves.
+    ///
+    /// [`Verdict::not_ready`]: vestibule_admission::Verdict::not_ready
+    #[must_use]
+    pub fn probes_ready_when(mut self, conditions: impl Fn() -> Vec<String> + Send + Sync + 'static) -> Self {
+        self.probed = Arc::new(conditions);
         self
     }
 
@@ -106,7 +118,7 @@ impl Server {
     /// # Errors
     /// An address that cannot be taken, a path that is used twice or is none.
     pub async fn bind(self) -> Result<Bound, BindError> {
-        let Self { settings, certificate, routes, twice, conditions, metrics, observer } = self;
+        let Self { settings, certificate, routes, twice, conditions, probed, metrics, observer } = self;
         if let Some(path) = twice {
             return Err(BindError::Path { path });
         }
@@ -120,7 +132,8 @@ impl Server {
         let probes = match settings.probes {
             Some(address) => {
                 let (listener, address) = listen(address).await?;
-                let probes = Probes { readiness: readiness.clone(), metrics, phases: shutdown.phases() };
+                let (readiness, phases) = (readiness.clone(), shutdown.phases());
+                let probes = Probes { readiness, probed, metrics, phases };
                 Some((listener, address, Arc::new(probes)))
             }
             None => None,

@@ -1,5 +1,7 @@
 //! The webhook as a whole: its hooks, and from them the registration and the server.
 
+mod lookups;
+
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -12,6 +14,7 @@ use vestibule_identity::{NamespacedName, RegistrationKind, RegistrationName, Set
 use crate::condition::Condition;
 use crate::environment::Environment;
 use crate::guard::Guarded;
+use crate::lookup::{Declared, Objects};
 use crate::name::is_dns_label;
 use crate::on::Raw;
 use crate::registration::Entry;
@@ -44,6 +47,9 @@ pub struct App {
     hooks: Vec<Registered>,
     conditions: Vec<Condition>,
     states: States,
+    lookups: Vec<Declared>,
+    /// In the place of a cluster's.
+    objects: Option<Objects>,
     reads_namespaces: bool,
     problems: Vec<String>,
 }
@@ -74,6 +80,8 @@ impl App {
             hooks: Vec::new(),
             conditions: Vec::new(),
             states: States::default(),
+            lookups: Vec::new(),
+            objects: None,
             reads_namespaces: false,
             problems: Vec::new(),
         }
@@ -216,11 +224,6 @@ impl App {
 
     pub(crate) fn conditions(&self) -> &[Condition] {
         &self.conditions
-    }
-
-    /// What the app gives its handlers beside requests.
-    pub(crate) fn environment(&self) -> Environment {
-        Environment::new(self.states.clone())
     }
 
     fn register<T>(

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use vestibule_admission::{AuditAnnotations, Kind, Operation, Outcome, Request, Resource, Verdict, Warnings};
 
 use crate::environment::Environment;
-use crate::{MissingState, RawObject};
+use crate::{LookedUp, Lookup, MissingState, RawObject};
 
 /// What a handler knows about the request, and a place to leave words for the user. Cheap to clone.
 #[derive(Clone)]
@@ -189,6 +189,11 @@ impl Context {
     /// There is none of this type: with `?`, a fault.
     pub fn state<S: Send + Sync + 'static>(&self) -> Result<&S, MissingState> {
         self.call.environment.states().get()
+    }
+
+    /// Other objects of the cluster, of a type that the app [watches](crate::App::watch) or [reads](crate::App::read).
+    pub fn lookup<T: LookedUp>(&self) -> Lookup<T> {
+        Lookup::new(self.call.environment.lookups(), self.namespace(), self.deadline())
     }
 
     /// When the answer must be there.

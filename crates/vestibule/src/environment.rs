@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::lookup::Lookups;
 use crate::state::States;
 
 /// What the app gives every call beside its request. Cheap to clone; made when the app is bound.
@@ -11,11 +12,16 @@ pub(crate) struct Environment(Arc<Inner>);
 #[derive(Default)]
 struct Inner {
     states: States,
+    lookups: Lookups,
 }
 
 impl Environment {
-    pub(crate) fn new(states: States) -> Self {
-        Self(Arc::new(Inner { states }))
+    pub(crate) fn new(states: States, lookups: Lookups) -> Self {
+        Self(Arc::new(Inner { states, lookups }))
+    }
+
+    pub(crate) fn lookups(&self) -> &Lookups {
+        &self.0.lookups
     }
 
     pub(crate) fn states(&self) -> &States {

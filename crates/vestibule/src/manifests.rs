@@ -233,7 +233,10 @@ impl App {
     /// What the app reads while it decides.
     fn rights_to_read(&self) -> Vec<Right> {
         let namespaces = || Right::new(None, "", "namespaces", &["get", "list", "watch"]);
-        self.needs_namespaces().then(namespaces).into_iter().collect()
+        let reads = self.reads();
+        let looked_up =
+            reads.iter().map(|it| Right::new(it.namespace.as_deref(), &it.group, &it.resource, it.verbs));
+        self.needs_namespaces().then(namespaces).into_iter().chain(looked_up).collect()
     }
 
     fn not_so(&self, problems: Vec<String>) -> Result<(), AppError> {

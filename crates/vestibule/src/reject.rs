@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::error::Error;
 
+use crate::lookup;
 use vestibule_admission::{Cause, Denial, Fault, FaultKind, Outcome, Verdict};
 
 /// Why a handler gives no object back: a denial, made by [`deny`], or a fault, made by `?` from any error.
@@ -108,9 +109,14 @@ impl Reject {
     }
 }
 
-impl<E: Error> From<E> for Reject {
+/// A fault, unless a lookup is behind it that has no answer yet
+/// ([`LookupError::NotSynced`](crate::LookupError::NotSynced)): the API server is then told to ask again.
+impl<E: Error + 'static> From<E> for Reject {
     fn from(error: E) -> Self {
-        Self::fault(error)
+        match lookup::not_yet(&error) {
+            Some(missing) => Self::not_ready(missing),
+            None => Self::fault(error),
+        }
     }
 }
 

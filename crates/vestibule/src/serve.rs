@@ -25,6 +25,8 @@ pub struct Options {
     pub observer: Option<Arc<dyn Observer>>,
     /// What the identity counts, for the metrics; a clone of it is the identity's own observer.
     pub certificates: CertificateCounters,
+    /// The cluster that handlers look things up in; needed by an app that [watches](App::watch) or [reads](App::read).
+    pub client: Option<kube::Client>,
 }
 
 /// An app whose addresses are taken: callers that connect now wait for [`Bound::serve`].
@@ -61,7 +63,13 @@ impl Options {
     pub fn new(listen: SocketAddr, identity: Arc<dyn Identity>) -> Self {
         let mut settings = Settings::default();
         settings.listen = listen;
-        Self { identity, settings, observer: None, certificates: CertificateCounters::default() }
+        Self {
+            identity,
+            settings,
+            observer: None,
+            certificates: CertificateCounters::default(),
+            client: None,
+        }
     }
 
     /// HTTPS on `listen` with certificates that the replicas keep themselves in the cluster of `client`;
@@ -85,7 +93,8 @@ impl Options {
         let certificates =
             settings.observer.take().map_or_else(CertificateCounters::default, CertificateCounters::telling);
         settings.observer = Some(Arc::new(certificates.clone()));
-        Ok(Self { certificates, ..Self::new(listen, SelfManaged::start(client, settings)?) })
+        let identity = SelfManaged::start(client.clone(), settings)?;
+        Ok(Self { certificates, client: Some(client), ..Self::new(listen, identity) })
     }
 }
 
@@ -97,7 +106,7 @@ impl App {
     /// The app is not in order, the certificate cannot be used or there will never be one, or an address is taken.
     pub async fn bind(self, options: Options) -> Result<Bound, ServeError> {
         self.check()?;
-        let Options { identity, settings, observer, certificates } = options;
+        let Options { identity, settings, observer, certificates, client } = options;
         let presented = Presented::new(Arc::clone(&identity));
         // Asked first: what waits now may have one a moment later.
         let waits = identity.status().waiting_for.is_some();
@@ -106,15 +115,17 @@ impl App {
             None if !waits => return Err(ServeError::NoCertificate),
             None => {}
         }
-        let telemetry = Telemetry::new(Arc::clone(&identity), &certificates, observer);
+        let environment = self.environment(client)?;
+        let lookups = environment.lookups().clone();
+        let telemetry = Telemetry::new(Arc::clone(&identity), &certificates, lookups.clone(), observer);
         let conditions = self.conditions().to_vec();
         let metrics = telemetry.clone();
         let mut server = Server::new(settings, Arc::new(presented))
             .ready_when(move || conditions.iter().filter_map(Condition::missing).collect())
+            .probes_ready_when(move || lookups.missing())
             .metrics(CONTENT_TYPE, move || metrics.metrics())
             .observer(telemetry);
         let mut hooks = Vec::new();
-        let environment = self.environment();
         for registered in self.hooks() {
             let entry = &registered.entry;
             let timeout = Duration::from_secs(entry.timeout_seconds.into());

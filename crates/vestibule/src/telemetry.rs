@@ -1,6 +1,7 @@
 //! What the server tells: one line of log for each decision, and the only metrics registry.
 
 mod certificates;
+mod stores;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,6 +17,9 @@ use vestibule_server::{Decided, Observer, Refusal};
 
 pub use certificates::CertificateCounters;
 use certificates::CertificateGauges;
+use stores::StoreGauges;
+
+use crate::lookup::Lookups;
 
 /// OpenMetrics, as prometheus-client writes it.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -58,6 +62,7 @@ impl Telemetry {
     pub(crate) fn new(
         identity: Arc<dyn Identity>,
         certificates: &CertificateCounters,
+        lookups: Lookups,
         also: Option<Arc<dyn Observer>>,
     ) -> Self {
         let mut registry = Registry::with_prefix("vestibule");
@@ -81,6 +86,7 @@ impl Telemetry {
         );
         certificates.register(&mut registry);
         registry.register_collector(Box::new(CertificateGauges(identity)));
+        registry.register_collector(Box::new(StoreGauges(lookups)));
         let registry = Arc::new(registry);
         Self { registry, requests, duration, refused, abandoned, handshakes_failed, also }
     }

@@ -1,8 +1,11 @@
 //! Objects on a cluster, as flags name them.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
 use vestibule_identity::{NamespacedName, RegistrationName, Settings, Source, own_namespace};
 
 use super::CommandError;
@@ -36,6 +39,25 @@ impl ClusterArguments {
 
     pub(super) fn kubeconfig(&self) -> Option<&Path> {
         self.kubeconfig.as_deref()
+    }
+
+    /// For what the app asks the cluster while it decides. A cluster that is not there yet is no error.
+    pub(super) async fn client(&self) -> Result<Client, CommandError> {
+        let unusable = |error: &dyn fmt::Display| {
+            CommandError::input(format_args!(
+                "the webhook looks things up in a cluster, and its configuration cannot be used: {error}; name one with \
+                 --kubeconfig"
+            ))
+        };
+        let config = match &self.kubeconfig {
+            None => Config::infer().await.map_err(|error| unusable(&error))?,
+            Some(path) => {
+                let file = Kubeconfig::read_from(path).map_err(|error| unusable(&error))?;
+                let options = KubeConfigOptions::default();
+                Config::from_custom_kubeconfig(file, &options).await.map_err(|error| unusable(&error))?
+            }
+        };
+        Client::try_from(config).map_err(|error| unusable(&error))
     }
 
     /// `NS/NAME` or `NAME`, with `:PORT` or without.

@@ -5,8 +5,9 @@ use std::io::IsTerminal;
 use tracing_subscriber::EnvFilter;
 
 /// Unless `RUST_LOG` says otherwise. The Kubernetes client logs every attempt at a connection that fails as an error, for
-/// each watch; whoever made the attempt tells of it, once in a while and with what to do.
-const FILTER: &str = "info,kube_client::client::builder=off";
+/// each watch, and every attempt at a watch that is forbidden; whoever made the attempt tells of it, once in a while and
+/// with what to do.
+const FILTER: &str = "info,kube_client::client::builder=off,kube_runtime::watcher=off";
 
 /// Writes log lines to stderr: for people on a terminal, as JSON elsewhere. `RUST_LOG` says how much; `info` unless set.
 ///

@@ -79,6 +79,9 @@ impl ServeArguments {
         let identity = self.identity.open(&settings, self.cluster.kubeconfig()).await;
         let mut options = Options::new(self.listen(), identity.map_err(CommandError::input)?);
         options.certificates = certificates;
+        if app.needs_client() {
+            options.client = Some(self.cluster.client().await?);
+        }
         options.settings.probes = self.metrics_listen.0;
         options.settings.tls_min = self.tls_min;
         options.settings.connection_age = self.connection_age.0;

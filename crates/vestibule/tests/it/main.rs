@@ -7,6 +7,7 @@ mod identity;
 #[cfg(feature = "test")]
 mod kit;
 mod logs;
+mod lookups;
 mod road;
 mod served;
 #[cfg(feature = "cli")]

@@ -16,7 +16,7 @@ pub(crate) const NAME: &str = "hook.shop.svc";
 
 pub(crate) struct Served {
     address: SocketAddr,
-    caller: Caller,
+    pub(crate) caller: Caller,
     probes: SocketAddr,
     shutdown: Shutdown,
     ended: JoinHandle<usize>,

@@ -1,0 +1,112 @@
+//! What an app looks up while it decides.
+
+use std::collections::BTreeMap;
+
+use kube::Client;
+
+use super::{App, AppError};
+use crate::environment::Environment;
+use crate::lookup::{Declared, LookedUp, Lookups, Objects, Read, Source, Watch};
+
+impl App {
+    /// Keeps all objects of type `T` up to date in memory, in all namespaces, for [`Context::lookup`](crate::Context::lookup).
+    ///
+    /// `manifests` prints the right to. `/readyz` waits for the first list; hooks are served before that, and one that looks
+    /// up `T` answers 503 with `Retry-After`.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+    /// # use vestibule::Operation::Create;
+    /// # use vestibule::{App, Context, Reject, deny, on};
+    /// async fn data(pod: Pod, context: Context) -> Result<Pod, Reject> {
+    ///     match context.lookup::<PersistentVolumeClaim>().get("data").await? {
+    ///         Some(_) => Ok(pod),
+    ///         None => Err(deny("make the claim `data` first")),
+    ///     }
+    /// }
+    ///
+    /// let app = App::new("data")
+    ///     .mutate("data", on::<Pod>([Create]).fail_closed(), data)
+    ///     .watch::<PersistentVolumeClaim>();
+    /// # let _ = app;
+    /// ```
+    pub fn watch<T: LookedUp>(self) -> Self {
+        self.watching(Watch::<T>::new())
+    }
+
+    /// [`App::watch`], of some objects or some of their fields.
+    pub fn watching<T: LookedUp>(self, watch: Watch<T>) -> Self {
+        self.looking_up(Declared::watch(watch))
+    }
+
+    /// Reads objects of type `T` one by one from the API server, and keeps none: for types of which there are many, or which
+    /// are rarely asked for. `manifests` prints the right to.
+    pub fn read<T: LookedUp>(self) -> Self {
+        self.looking_up(Declared::read::<T>())
+    }
+
+    /// Has lookups find `objects`, whatever a cluster has: for tests.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::core::v1::Namespace;
+    /// # use vestibule::{App, Objects};
+    /// let app = App::new("demo").watch::<Namespace>().lookups_from(Objects::new());
+    /// # let _ = app;
+    /// ```
+    pub fn lookups_from(mut self, objects: Objects) -> Self {
+        self.objects = Some(objects);
+        self
+    }
+
+    /// Whether it cannot be served without a cluster to ask.
+    pub(crate) fn needs_client(&self) -> bool {
+        !self.lookups.is_empty() && self.objects.is_none()
+    }
+
+    /// The rights that lookups take, one for each resource and namespace.
+    pub(crate) fn reads(&self) -> Vec<Read> {
+        let mut reads = BTreeMap::<_, Read>::new();
+        for Declared { read, .. } in &self.lookups {
+            let place = (&read.group, &read.resource, &read.namespace);
+            let known = reads.entry(place).or_insert_with(|| read.clone());
+            // Of `get` and `get, list, watch`.
+            if read.verbs.len() > known.verbs.len() {
+                known.verbs = read.verbs;
+            }
+        }
+        reads.into_values().collect()
+    }
+
+    /// What the app gives its handlers beside requests. From now on it watches, until the last clone is gone.
+    ///
+    /// # Errors
+    /// It looks something up, and there is no cluster to ask, nor objects in the place of one.
+    pub(crate) fn environment(&self, client: Option<Client>) -> Result<Environment, AppError> {
+        let source = self.objects.clone().map(Source::Objects).or(client.map(Source::Cluster));
+        let lookups = match source {
+            _ if self.lookups.is_empty() => Ok(Lookups::default()),
+            Some(source) => Lookups::open(&self.lookups, &source),
+            None => Err(format!(
+                "it looks up {}, and there is no cluster to ask: set `Options::client`, or in tests give it objects by \
+                 `.lookups_from(..)`",
+                self.titles().join(", ")
+            )),
+        };
+        let lookups =
+            lookups.map_err(|problem| AppError { name: self.name.clone(), problems: vec![problem] })?;
+        Ok(Environment::new(self.states.clone(), lookups))
+    }
+
+    fn titles(&self) -> Vec<&str> {
+        self.lookups.iter().map(|declared| &*declared.title).collect()
+    }
+
+    fn looking_up(mut self, declared: Declared) -> Self {
+        if self.titles().contains(&&*declared.title) {
+            let title = &declared.title;
+            self.problems.push(format!("{title} is looked up twice: one `.watch` or `.read` is enough"));
+        }
+        self.lookups.push(declared);
+        self
+    }
+}

@@ -1,0 +1,206 @@
+//! Other objects of the cluster, for handlers that need them.
+
+mod error;
+mod feed;
+mod kind;
+mod live;
+mod objects;
+mod registered;
+mod seen;
+mod store;
+mod watch;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::de::DeserializeOwned;
+
+pub use error::LookupError;
+pub(crate) use error::not_yet;
+use live::{Answer, Joins};
+pub use objects::Objects;
+use registered::Kept;
+use registered::waiting_for;
+pub(crate) use registered::{Declared, Lookups, Read, Source, StoreState};
+use store::Store;
+pub use watch::Watch;
+
+/// Types whose objects can be looked up: those of k8s-openapi, CRDs by `kube::CustomResource`, own structs with
+/// `kube::Resource`, and [`PartialObjectMeta`](kube::api::PartialObjectMeta) of any of them. Nobody implements it by hand.
+#[diagnostic::on_unimplemented(
+    message = "objects of type `{Self}` cannot be looked up",
+    note = "it takes `kube::Resource<DynamicType = ()>`, `serde::Deserialize`, `Send`, `Sync`: any type of k8s-openapi, or of \
+            `kube::CustomResource`"
+)]
+pub trait LookedUp:
+    kube::Resource<DynamicType = (), Scope: 'static> + DeserializeOwned + Send + Sync + 'static
+{
+}
+
+impl<T> LookedUp for T where
+    T: kube::Resource<DynamicType = (), Scope: 'static> + DeserializeOwned + Send + Sync + 'static
+{
+}
+
+/// The objects of one type, as a handler can ask for them: [`Context::lookup`](crate::Context::lookup).
+///
+/// Objects that live in namespaces are those of the request's namespace, unless [`Lookup::within`] names another. No answer
+/// takes longer than the request has time for: a fifth of what is left is kept for the handler's own.
+///
+/// What a lookup says was true a moment ago. Two requests at the same time, on two replicas, do not see each other: a rule
+/// over several objects cannot be kept by admission alone.
+#[must_use = "it asks nothing by itself"]
+pub struct Lookup<T: LookedUp> {
+    kept: Option<Arc<Kept<T>>>,
+    place: Place,
+    deadline: Instant,
+}
+
+enum Place {
+    Namespace(Option<String>),
+    Everywhere,
+}
+
+impl<T: LookedUp> Lookup<T> {
+    pub(crate) fn new(lookups: &Lookups, namespace: Option<&str>, deadline: Instant) -> Self {
+        Self { kept: lookups.of(), place: Place::Namespace(namespace.map(str::to_owned)), deadline }
+    }
+
+    /// In `namespace` instead of the request's. Without effect on kinds that live in none.
+    pub fn within(mut self, namespace: impl Into<String>) -> Self {
+        self.place = Place::Namespace(Some(namespace.into()));
+        self
+    }
+
+    /// In all namespaces that are watched: for [`Lookup::list`] and [`Lookup::by_index`].
+    pub fn everywhere(mut self) -> Self {
+        self.place = Place::Everywhere;
+        self
+    }
+
+    /// The object of that name, or [`None`] where the cluster has none: from memory, and where it is not there, from the API
+    /// server. So an object made a moment before the request is found although the watch has yet to see it. Everybody who
+    /// misses the same object at the same time waits for one question.
+    ///
+    /// Memory may hold an object for a moment after it was changed or deleted; [`Lookup::fresh`] does not.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+    /// # use vestibule::{Context, Reject, deny};
+    /// async fn handler(pod: Pod, context: Context) -> Result<Pod, Reject> {
+    ///     let Some(claim) = context.lookup::<PersistentVolumeClaim>().get("data").await? else {
+    ///         return Err(deny("there is no claim `data`"));
+    ///     };
+    ///     // ...
+    /// #   let _ = claim;
+    ///     Ok(pod)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// See [`LookupError`]; that there is no such object is none.
+    pub async fn get(&self, name: &str) -> Result<Option<Arc<T>>, LookupError> {
+        let kept = self.kept()?;
+        let namespace = self.namespace(kept)?;
+        if kept.store.is_some()
+            && let Some(found) = self.synced(kept)?.get(namespace, name)
+        {
+            return Ok(Some(found));
+        }
+        self.ask(kept, namespace, name, Joins::Found).await
+    }
+
+    /// The object of that name as the API server has it now.
+    ///
+    /// # Errors
+    /// See [`LookupError`]; that there is no such object is none.
+    pub async fn fresh(&self, name: &str) -> Result<Option<Arc<T>>, LookupError> {
+        let kept = self.kept()?;
+        self.ask(kept, self.namespace(kept)?, name, Joins::Never).await
+    }
+
+    /// The object of that name in memory, which nobody waits for. [`None`] also for one that the watch has yet to see.
+    ///
+    /// # Errors
+    /// See [`LookupError`].
+    pub fn cached(&self, name: &str) -> Result<Option<Arc<T>>, LookupError> {
+        let kept = self.kept()?;
+        Ok(self.synced(kept)?.get(self.namespace(kept)?, name))
+    }
+
+    /// All objects in memory, in order of their names.
+    ///
+    /// # Errors
+    /// See [`LookupError`].
+    pub fn list(&self) -> Result<Vec<Arc<T>>, LookupError> {
+        let kept = self.kept()?;
+        Ok(self.synced(kept)?.list(self.one_namespace(kept)?))
+    }
+
+    /// The objects in memory for which [`Watch::index`] gave `key`, in order of their names.
+    ///
+    /// # Errors
+    /// See [`LookupError`].
+    pub fn by_index(&self, index: &str, key: &str) -> Result<Vec<Arc<T>>, LookupError> {
+        let kept = self.kept()?;
+        let found = self.synced(kept)?.by_index(index, key, self.one_namespace(kept)?);
+        found.ok_or_else(|| LookupError::NoIndex { kind: kept.kind.title.clone(), index: index.to_owned() })
+    }
+
+    fn kept(&self) -> Result<&Kept<T>, LookupError> {
+        self.kept.as_deref().ok_or_else(|| LookupError::NotRegistered { kind: kind::Kind::of::<T>().title })
+    }
+
+    fn synced<'k>(&self, kept: &'k Kept<T>) -> Result<&'k Store<T>, LookupError> {
+        let kind = || kept.kind.title.clone();
+        let store = kept.store.as_deref().ok_or_else(|| LookupError::NotWatched { kind: kind() })?;
+        match store.missing() {
+            None => Ok(store),
+            Some(why) => Err(LookupError::NotSynced { missing: waiting_for(&kept.kind.title, &why) }),
+        }
+    }
+
+    /// The namespace of one object; empty for those of the cluster.
+    fn namespace<'l>(&'l self, kept: &Kept<T>) -> Result<&'l str, LookupError> {
+        let kind = || kept.kind.title.clone();
+        match (kept.kind.is_namespaced, &self.place) {
+            (false, _) => Ok(""),
+            (true, Place::Namespace(Some(namespace))) => match &kept.namespace {
+                Some(watched) if watched != namespace => Err(LookupError::OutOfScope {
+                    kind: kind(),
+                    namespace: namespace.clone(),
+                    watched: watched.clone(),
+                }),
+                _ => Ok(namespace),
+            },
+            (true, _) => Err(LookupError::NoNamespace { kind: kind() }),
+        }
+    }
+
+    /// The namespace of several objects; nothing for all.
+    fn one_namespace<'l>(&'l self, kept: &Kept<T>) -> Result<Option<&'l str>, LookupError> {
+        match self.place {
+            Place::Namespace(_) if kept.kind.is_namespaced => self.namespace(kept).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    async fn ask(
+        &self,
+        kept: &Kept<T>,
+        namespace: &str,
+        name: &str,
+        joins: Joins,
+    ) -> Result<Option<Arc<T>>, LookupError> {
+        let object = || kept.kind.object(namespace, name);
+        let after = self.deadline.saturating_duration_since(Instant::now()).mul_f32(0.8);
+        let answer: Answer<T> = within(after, kept.live(namespace, name, joins))
+            .await
+            .ok_or_else(|| LookupError::Late { object: object(), after })?;
+        answer.map_err(|failure| LookupError::Api { object: object(), code: failure.code, why: failure.why })
+    }
+}
+
+async fn within<A>(time: Duration, answer: impl Future<Output = A>) -> Option<A> {
+    tokio::time::timeout(time, answer).await.ok()
+}

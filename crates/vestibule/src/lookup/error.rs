@@ -1,0 +1,108 @@
+//! Why a lookup has no answer.
+
+use std::error::Error;
+use std::time::Duration;
+
+/// Why a lookup has no answer. `?` makes a fault of it, and [`LookupError::NotSynced`] a "not yet": the API server is told
+/// to come again in a second.
+///
+/// It says which object was asked for, and never what is in it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LookupError {
+    /// The app does not say that it looks up such objects.
+    #[error(
+        "{kind} is not looked up by this app: add `.watch::<{kind}>()` or `.read::<{kind}>()` to it, which is also how it \
+         gets the right to"
+    )]
+    NotRegistered {
+        /// The kind.
+        kind: String,
+    },
+    /// The app reads such objects one by one and keeps none: [`App::read`](crate::App::read).
+    #[error("no {kind} is kept by this app: `.watch::<{kind}>()` instead of `.read` keeps them")]
+    NotWatched {
+        /// The kind.
+        kind: String,
+    },
+    /// The first list of such objects is still being read.
+    #[error("waiting for {missing}")]
+    NotSynced {
+        /// The kind, and what stands in the way if anything does.
+        missing: String,
+    },
+    /// The kind lives in namespaces, and neither the request nor the lookup names one.
+    #[error("which {kind} is meant? the request has no namespace: name one by `.within(\"..\")`")]
+    NoNamespace {
+        /// The kind.
+        kind: String,
+    },
+    /// Another namespace than the one that is watched.
+    #[error("{kind} is watched in namespace {watched} only, not in {namespace}")]
+    OutOfScope {
+        /// The kind.
+        kind: String,
+        /// The namespace that was asked for.
+        namespace: String,
+        /// The namespace that is watched.
+        watched: String,
+    },
+    /// The watch has no such index.
+    #[error("{kind} has no index `{index}`: add `.index(\"{index}\", ..)` to its watch")]
+    NoIndex {
+        /// The kind.
+        kind: String,
+        /// The index that was asked for.
+        index: String,
+    },
+    /// The API server did not answer while there was time left for this request.
+    #[error("{object} could not be read within {} ms", after.as_millis())]
+    Late {
+        /// Kind, namespace and name.
+        object: String,
+        /// How long was waited.
+        after: Duration,
+    },
+    /// The API server refused, or could not be reached, or its answer could not be understood.
+    #[error("{object} cannot be read: {why}")]
+    Api {
+        /// Kind, namespace and name.
+        object: String,
+        /// The HTTP status; [`None`] where there was none.
+        code: Option<u16>,
+        /// In the API server's words, where it spoke.
+        why: String,
+    },
+}
+
+/// What is waited for, if that is what is behind `error`.
+pub(crate) fn not_yet(error: &(dyn Error + 'static)) -> Option<String> {
+    let mut error = Some(error);
+    while let Some(cause) = error {
+        if let Some(LookupError::NotSynced { .. }) = cause.downcast_ref::<LookupError>() {
+            return Some(cause.to_string());
+        }
+        error = cause.source();
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Reject;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("the claim is not to be had")]
+    struct Wrapped(#[source] LookupError);
+
+    #[test]
+    fn what_is_not_there_yet_is_no_fault_however_deep_it_lies() {
+        let not_synced = || LookupError::NotSynced { missing: "the first list of Pod".to_owned() };
+        let expected = r#"NotReady("waiting for the first list of Pod")"#;
+        assert_eq!(format!("{:?}", Reject::from(not_synced())), expected);
+        assert_eq!(format!("{:?}", Reject::from(Wrapped(not_synced()))), expected);
+        let missing = LookupError::NotWatched { kind: "Pod".to_owned() };
+        assert!(format!("{:?}", Reject::from(Wrapped(missing))).starts_with("Fault"));
+    }
+}

@@ -1,0 +1,203 @@
+//! The types that an app looks up, and what becomes of them when it is served.
+
+use std::any::{Any, TypeId};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use kube::Client;
+
+use super::feed::Feed;
+use super::kind::Kind;
+use super::live::{Answer, Joins, Live};
+use super::store::Store;
+use super::watch::{Slim, Watch};
+use super::{LookedUp, Objects};
+
+/// A right that lookups need: `verbs` on `resource` of `group`, in one namespace or in all.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Read {
+    pub(crate) group: String,
+    pub(crate) resource: String,
+    pub(crate) namespace: Option<String>,
+    pub(crate) verbs: &'static [&'static str],
+}
+
+/// A type that an app says it looks up.
+#[derive(Clone)]
+pub(crate) struct Declared {
+    of: TypeId,
+    pub(crate) title: String,
+    pub(crate) read: Read,
+    open: Arc<Open>,
+}
+
+type Open = dyn Fn(&Source) -> Result<Opened, String> + Send + Sync;
+
+/// Where objects come from.
+pub(crate) enum Source {
+    Cluster(Client),
+    Objects(Objects),
+}
+
+/// Everything an app that is served can look up. Its watches end with the last clone.
+#[derive(Clone, Default)]
+pub(crate) struct Lookups(Arc<BTreeMap<TypeId, Opened>>);
+
+struct Opened {
+    kept: Arc<dyn Any + Send + Sync>,
+    state: Arc<dyn StoreState>,
+}
+
+/// What probes and metrics ask of a store.
+pub(crate) trait StoreState: Send + Sync {
+    fn title(&self) -> &str;
+
+    /// `None` where nothing is kept.
+    fn objects(&self) -> Option<usize>;
+
+    /// Why there is no answer yet, in words or in none.
+    fn missing(&self) -> Option<String>;
+}
+
+/// The objects of one type, as requests see them.
+pub(super) struct Kept<T: LookedUp> {
+    pub(super) kind: Kind,
+    /// The namespace that is watched, if it is one.
+    pub(super) namespace: Option<String>,
+    pub(super) store: Option<Arc<Store<T>>>,
+    origin: Origin<T>,
+    _feed: Option<Feed>,
+}
+
+enum Origin<T> {
+    Live(Arc<Live<T>>),
+    /// Those of a test.
+    Fixed(Store<T>),
+}
+
+impl Declared {
+    pub(crate) fn watch<T: LookedUp>(watch: Watch<T>) -> Self {
+        let namespace = watch.namespace.clone();
+        Self::new::<T>(namespace, &["get", "list", "watch"], move |source, kind| {
+            let store = Arc::new(Store::new(watch.indices.clone()));
+            let (origin, feed) = match source {
+                Source::Cluster(client) => {
+                    let feed = Feed::start(client.clone(), kind.clone(), watch.clone(), Arc::clone(&store));
+                    (Origin::live(client, &kind, &watch.slim), Some(feed))
+                }
+                Source::Objects(objects) => {
+                    (Origin::fixed(objects, &kind, &watch.slim, Some(&*store))?, None)
+                }
+            };
+            Ok(Kept { kind, namespace: watch.namespace.clone(), store: Some(store), origin, _feed: feed })
+        })
+    }
+
+    pub(crate) fn read<T: LookedUp>() -> Self {
+        Self::new::<T>(None, &["get"], |source, kind| {
+            let slim = Slim::nothing();
+            let origin = match source {
+                Source::Cluster(client) => Origin::live(client, &kind, &slim),
+                Source::Objects(objects) => Origin::fixed(objects, &kind, &slim, None)?,
+            };
+            Ok(Kept { kind, namespace: None, store: None, origin, _feed: None })
+        })
+    }
+
+    fn new<T: LookedUp>(
+        namespace: Option<String>,
+        verbs: &'static [&'static str],
+        open: impl Fn(&Source, Kind) -> Result<Kept<T>, String> + Send + Sync + 'static,
+    ) -> Self {
+        let kind = Kind::of::<T>();
+        let read = Read { group: kind.group.clone(), resource: kind.resource.clone(), namespace, verbs };
+        let title = kind.title.clone();
+        let open = move |source: &Source| {
+            let kept = Arc::new(open(source, kind.clone())?);
+            Ok(Opened { kept: kept.clone(), state: kept })
+        };
+        Self { of: TypeId::of::<T>(), title, read, open: Arc::new(open) }
+    }
+}
+
+impl Lookups {
+    /// Begins to watch.
+    pub(crate) fn open(declared: &[Declared], source: &Source) -> Result<Self, String> {
+        let opened = declared.iter().map(|declared| Ok((declared.of, (declared.open)(source)?)));
+        Ok(Self(Arc::new(opened.collect::<Result<_, String>>()?)))
+    }
+
+    pub(super) fn of<T: LookedUp>(&self) -> Option<Arc<Kept<T>>> {
+        Arc::clone(&self.0.get(&TypeId::of::<T>())?.kept).downcast().ok()
+    }
+
+    /// What is still waited for.
+    pub(crate) fn missing(&self) -> Vec<String> {
+        self.stores().filter_map(|store| Some(waiting_for(store.title(), &store.missing()?))).collect()
+    }
+
+    /// Everything that is kept in memory.
+    pub(crate) fn stores(&self) -> impl Iterator<Item = &dyn StoreState> {
+        self.0.values().map(|opened| &*opened.state).filter(|state| state.objects().is_some())
+    }
+}
+
+impl<T: LookedUp> Kept<T> {
+    pub(super) async fn live(&self, namespace: &str, name: &str, joins: Joins) -> Answer<T> {
+        match &self.origin {
+            Origin::Live(live) => live.get(namespace, name, joins).await,
+            Origin::Fixed(objects) => Ok(objects.get(namespace, name)),
+        }
+    }
+}
+
+impl<T: LookedUp> StoreState for Kept<T> {
+    fn title(&self) -> &str {
+        &self.kind.title
+    }
+
+    fn objects(&self) -> Option<usize> {
+        self.store.as_ref().map(|store| store.len())
+    }
+
+    fn missing(&self) -> Option<String> {
+        self.store.as_ref()?.missing()
+    }
+}
+
+impl<T: LookedUp> Origin<T> {
+    fn live(client: &Client, kind: &Kind, slim: &Slim<T>) -> Self {
+        let flights = Mutex::default();
+        Self::Live(Arc::new(Live { client: client.clone(), kind: kind.clone(), slim: slim.clone(), flights }))
+    }
+
+    fn fixed(
+        objects: &Objects,
+        kind: &Kind,
+        slim: &Slim<T>,
+        seen: Option<&Store<T>>,
+    ) -> Result<Self, String> {
+        let all = Store::new(BTreeMap::new());
+        for (mut object, is_seen) in objects.of::<T>(kind)? {
+            slim.apply(&mut object);
+            let object = Arc::new(object);
+            if let Some(seen) = seen.filter(|_| is_seen) {
+                seen.listed(Arc::clone(&object));
+            }
+            all.put(object);
+        }
+        if let Some(seen) = seen.filter(|_| objects.is_synced(kind)) {
+            seen.end_list();
+        }
+        Ok(Self::Fixed(all))
+    }
+}
+
+/// `title`, and why not.
+pub(super) fn waiting_for(title: &str, why: &str) -> String {
+    if why.is_empty() {
+        format!("the first list of {title}")
+    } else {
+        format!("the first list of {title} ({why})")
+    }
+}

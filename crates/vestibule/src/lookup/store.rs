@@ -1,0 +1,186 @@
+//! Objects of one type by namespace and name, and by index.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use kube::api::ObjectMeta;
+
+use super::LookedUp;
+
+/// The keys under which an index finds an object.
+pub(super) type IndexKeys<T> = Arc<dyn Fn(&T) -> Vec<String> + Send + Sync>;
+
+/// Written by one watch and read by every request.
+pub(super) struct Store<T> {
+    indices: BTreeMap<String, IndexKeys<T>>,
+    state: RwLock<State<T>>,
+}
+
+struct State<T> {
+    synced: bool,
+    /// What went wrong since the watch last told something.
+    trouble: Option<String>,
+    objects: Objects<T>,
+    /// What a list that is still being read has brought so far.
+    listed: Objects<T>,
+}
+
+/// Everything in order of namespaces and names; the namespace is empty for objects of the cluster.
+struct Objects<T> {
+    by_name: BTreeMap<String, BTreeMap<String, Entry<T>>>,
+    by_index: BTreeMap<IndexKey, BTreeMap<(String, String), Arc<T>>>,
+}
+
+struct Entry<T> {
+    object: Arc<T>,
+    keys: Vec<IndexKey>,
+}
+
+/// The index and a key in it.
+type IndexKey = (String, String);
+
+impl<T: LookedUp> Store<T> {
+    pub(super) fn new(indices: BTreeMap<String, IndexKeys<T>>) -> Self {
+        let state =
+            State { synced: false, trouble: None, objects: Objects::default(), listed: Objects::default() };
+        Self { indices, state: RwLock::new(state) }
+    }
+
+    /// Why it cannot be relied on, in words or in none; nothing once the first list was read.
+    pub(super) fn missing(&self) -> Option<String> {
+        let state = self.read();
+        (!state.synced).then(|| state.trouble.clone().unwrap_or_default())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.read().objects.by_name.values().map(BTreeMap::len).sum()
+    }
+
+    pub(super) fn get(&self, namespace: &str, name: &str) -> Option<Arc<T>> {
+        Some(Arc::clone(&self.read().objects.by_name.get(namespace)?.get(name)?.object))
+    }
+
+    /// Of one namespace, or of all.
+    pub(super) fn list(&self, namespace: Option<&str>) -> Vec<Arc<T>> {
+        let state = self.read();
+        let all = &state.objects.by_name;
+        let here = all.iter().filter(|(place, _)| namespace.is_none_or(|namespace| namespace == *place));
+        here.flat_map(|(_, named)| named.values()).map(|entry| Arc::clone(&entry.object)).collect()
+    }
+
+    /// Nothing where there is no such index.
+    pub(super) fn by_index(&self, index: &str, key: &str, namespace: Option<&str>) -> Option<Vec<Arc<T>>> {
+        self.indices.get(index)?;
+        let state = self.read();
+        let found = state.objects.by_index.get(&(index.to_owned(), key.to_owned()));
+        let here = |((place, _), object): (&(String, String), &Arc<T>)| {
+            namespace.is_none_or(|namespace| namespace == place).then(|| Arc::clone(object))
+        };
+        Some(found.into_iter().flatten().filter_map(here).collect())
+    }
+
+    pub(super) fn put(&self, object: Arc<T>) {
+        let keys = self.keys(&object);
+        let mut state = self.write();
+        state.trouble = None;
+        state.objects.put(object, keys);
+    }
+
+    pub(super) fn remove(&self, object: &ObjectMeta) {
+        let mut state = self.write();
+        state.trouble = None;
+        let name = object.name.as_deref().unwrap_or_default();
+        state.objects.remove(object.namespace.as_deref().unwrap_or_default(), name);
+    }
+
+    /// A list begins. Until it is read, what was seen before stays.
+    pub(super) fn begin_list(&self) {
+        self.write().listed = Objects::default();
+    }
+
+    pub(super) fn listed(&self, object: Arc<T>) {
+        let keys = self.keys(&object);
+        self.write().listed.put(object, keys);
+    }
+
+    /// The list was read: what it did not bring is gone.
+    pub(super) fn end_list(&self) {
+        let gone = {
+            let mut state = self.write();
+            (state.synced, state.trouble) = (true, None);
+            let listed = std::mem::take(&mut state.listed);
+            std::mem::replace(&mut state.objects, listed)
+        };
+        // Many objects, which no reader need wait for.
+        drop(gone);
+    }
+
+    /// Whether this is news.
+    pub(super) fn trouble(&self, words: &str) -> bool {
+        let mut state = self.write();
+        let news = state.trouble.as_deref() != Some(words);
+        if news {
+            state.trouble = Some(words.to_owned());
+        }
+        news
+    }
+
+    /// Nobody writes any more: what is here grows old.
+    pub(super) fn abandon(&self, why: &str) {
+        let mut state = self.write();
+        (state.synced, state.trouble) = (false, Some(why.to_owned()));
+    }
+
+    /// Asked before anything is locked: the closures are the author's.
+    fn keys(&self, object: &T) -> Vec<IndexKey> {
+        let keys = |(index, keys): (&String, &IndexKeys<T>)| {
+            keys(object).into_iter().map(|key| (index.clone(), key)).collect::<Vec<_>>()
+        };
+        self.indices.iter().flat_map(keys).collect()
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, State<T>> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, State<T>> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: LookedUp> Objects<T> {
+    fn put(&mut self, object: Arc<T>, keys: Vec<IndexKey>) {
+        let metadata = object.meta();
+        let namespace = metadata.namespace.clone().unwrap_or_default();
+        let name = metadata.name.clone().unwrap_or_default();
+        self.remove(&namespace, &name);
+        for key in &keys {
+            let found = self.by_index.entry(key.clone()).or_default();
+            found.insert((namespace.clone(), name.clone()), Arc::clone(&object));
+        }
+        self.by_name.entry(namespace).or_default().insert(name, Entry { object, keys });
+    }
+
+    fn remove(&mut self, namespace: &str, name: &str) {
+        let Some(named) = self.by_name.get_mut(namespace) else { return };
+        let Some(entry) = named.remove(name) else { return };
+        if named.is_empty() {
+            self.by_name.remove(namespace);
+        }
+        let place = (namespace.to_owned(), name.to_owned());
+        for key in entry.keys {
+            if let Some(found) = self.by_index.get_mut(&key) {
+                found.remove(&place);
+                if found.is_empty() {
+                    self.by_index.remove(&key);
+                }
+            }
+        }
+    }
+}
+
+impl<T> Default for Objects<T> {
+    fn default() -> Self {
+        Self { by_name: BTreeMap::new(), by_index: BTreeMap::new() }
+    }
+}

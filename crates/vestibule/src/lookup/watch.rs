@@ -1,0 +1,126 @@
+//! Which objects are watched, and what is kept of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use kube::runtime::watcher::{Config, InitialListStrategy};
+
+use super::LookedUp;
+use super::store::IndexKeys;
+
+/// Which objects of a type an app keeps up to date in memory, and what of them. For [`App::watching`](crate::App::watching).
+///
+/// ```
+/// # use k8s_openapi::api::core::v1::Pod;
+/// use vestibule::Watch;
+///
+/// let watch = Watch::<Pod>::new()
+///     .fields("status.phase!=Succeeded")
+///     .slim(|pod| pod.status = None)
+///     .index("by-node", |pod| pod.spec.iter().filter_map(|spec| spec.node_name.clone()).collect());
+/// # let _ = watch;
+/// ```
+///
+/// Where names, labels and annotations are enough, `Watch::<PartialObjectMeta<Pod>>` has the API server send nothing else.
+#[must_use = "hand it to `App::watching`"]
+pub struct Watch<T> {
+    pub(super) namespace: Option<String>,
+    pub(super) selection: Config,
+    pub(super) slim: Slim<T>,
+    pub(super) indices: BTreeMap<String, IndexKeys<T>>,
+}
+
+/// Takes away what nobody asks for.
+pub(super) struct Slim<T>(Option<Arc<SlimOne<T>>>);
+
+type SlimOne<T> = dyn Fn(&mut T) + Send + Sync;
+
+impl<T: LookedUp> Watch<T> {
+    /// Every object of the type, in all namespaces.
+    pub fn new() -> Self {
+        Self { namespace: None, selection: Config::default(), slim: Slim(None), indices: BTreeMap::new() }
+    }
+
+    /// Only objects in `namespace`; the right to is asked for there alone.
+    pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
+        self.namespace = Some(namespace.into());
+        self
+    }
+
+    /// Only objects with these labels, as kubectl takes them: `app=web,tier in (a,b)`. [`Lookup::get`](crate::Lookup::get)
+    /// finds others too: what it asks live is asked by name.
+    pub fn labels(mut self, labels: impl Into<String>) -> Self {
+        self.selection.label_selector = Some(labels.into());
+        self
+    }
+
+    /// Only objects with these fields, as kubectl takes them: `status.phase=Running`. Which fields can be asked for is up
+    /// to the API server.
+    pub fn fields(mut self, fields: impl Into<String>) -> Self {
+        self.selection.field_selector = Some(fields.into());
+        self
+    }
+
+    /// Has `slim` take away what no handler asks for, before an object is kept or given to one. `metadata.managedFields`,
+    /// which is much of most objects, always goes. It must leave names and the namespace alone.
+    pub fn slim(mut self, slim: impl Fn(&mut T) + Send + Sync + 'static) -> Self {
+        self.slim = Slim(Some(Arc::new(slim)));
+        self
+    }
+
+    /// Finds objects by the keys that `keys` gives each: [`Lookup::by_index`](crate::Lookup::by_index).
+    pub fn index(
+        mut self,
+        name: impl Into<String>,
+        keys: impl Fn(&T) -> Vec<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.indices.insert(name.into(), Arc::new(keys));
+        self
+    }
+
+    /// Has the API server stream the first list as watch events, which costs it less memory
+    /// ([streaming lists](https://kubernetes.io/docs/reference/using-api/api-concepts/#streaming-lists), Kubernetes 1.34 and
+    /// later unless switched off). Off unless set.
+    pub fn streaming_lists(mut self, streaming: bool) -> Self {
+        self.selection.initial_list_strategy =
+            if streaming { InitialListStrategy::StreamingList } else { InitialListStrategy::ListWatch };
+        self
+    }
+}
+
+impl<T: LookedUp> Default for Watch<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Clone for Watch<T> {
+    fn clone(&self) -> Self {
+        Self {
+            namespace: self.namespace.clone(),
+            selection: self.selection.clone(),
+            slim: self.slim.clone(),
+            indices: self.indices.clone(),
+        }
+    }
+}
+
+impl<T: LookedUp> Slim<T> {
+    /// Everything but who wrote which field.
+    pub(super) fn nothing() -> Self {
+        Self(None)
+    }
+
+    pub(super) fn apply(&self, object: &mut T) {
+        object.meta_mut().managed_fields = None;
+        if let Some(slim) = &self.0 {
+            slim(object);
+        }
+    }
+}
+
+impl<T> Clone for Slim<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
