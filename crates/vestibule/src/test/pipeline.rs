@@ -35,7 +35,9 @@ impl Pipeline {
             let names: Vec<_> = app.hooks().iter().map(|hook| &*hook.entry.name).collect();
             panic!("the webhook `{}` has no hook `{name}`; it has {}", app.name(), names.join(", "));
         };
-        let (hook, entry) = (registered.hook(&app.environment()), &registered.entry);
+        // Lookups find what the app was given by `App::lookups_from`.
+        let environment = app.environment(None).unwrap_or_else(|error| panic!("{error}"));
+        let (hook, entry) = (registered.hook(&environment), &registered.entry);
         let qualified_name = entry.qualified_name(app.name());
         let called = match hook.kind() {
             HookKind::Mutating => caller::Hook::mutating(&qualified_name, &entry.path),
