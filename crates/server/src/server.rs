@@ -28,6 +28,9 @@ const MAX_PROBE_CONNECTIONS: usize = 64;
 /// The pause after an accept that failed, most often for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+/// How often it is looked whether everything is there that answers need.
+const READY_PERIOD: Duration = Duration::from_millis(100);
+
 /// A server in the making.
 pub struct Server {
     settings: Settings,
@@ -163,6 +166,16 @@ impl Bound {
     /// The handle that ends the server.
     pub fn shutdown(&self) -> Shutdown {
         self.shutdown.clone()
+    }
+
+    /// Resolves when nothing is missing for hooks to be asked: when `/readyz` would first say so.
+    pub fn ready(&self) -> impl Future<Output = ()> + Send + use<> {
+        let readiness = self.hooks.readiness.clone();
+        async move {
+            while !readiness.missing().is_empty() {
+                sleep(READY_PERIOD).await;
+            }
+        }
     }
 
     /// Serves until told to end, and returns how many connections were cut off in the end.

@@ -11,7 +11,7 @@ use vestibule_identity::{NamespacedName, RegistrationName, Settings, Source};
 
 use self::rights::Right;
 use self::workload::Pods;
-use crate::{App, AppError, Target};
+use crate::{App, AppError, RegistrationMode, Target};
 
 /// How a webhook is installed on a cluster: what its manifests are printed from, and its `serve` is told.
 ///
@@ -31,6 +31,8 @@ pub struct Installation {
     pub secret: Option<NamespacedName>,
     /// The configurations whose `caBundle` the ring keeps. Unless given, those that are printed.
     pub registrations: Option<Vec<RegistrationName>>,
+    /// Who writes the entries of configurations. Unless given, [the usual](RegistrationMode::usual).
+    pub registration_mode: Option<RegistrationMode>,
     /// The ServiceAccount that the webhook runs as. Unless given, one of the installation's name is printed.
     pub account: Option<NamespacedName>,
     /// The container's image. Without one, no workload is printed: rights and configurations alone.
@@ -79,6 +81,7 @@ impl Installation {
             ca_bundle: String::new(),
             secret: None,
             registrations: None,
+            registration_mode: None,
             account: None,
             image: None,
             replicas: 2,
@@ -126,6 +129,12 @@ impl Installation {
         }
     }
 
+    /// Who writes the entries of configurations.
+    #[must_use]
+    pub fn registration_mode(&self) -> RegistrationMode {
+        self.registration_mode.unwrap_or(RegistrationMode::usual(&self.identity, Some(&self.target)))
+    }
+
     /// Of a CA ring, where there is one.
     fn ring(&self, app: &App) -> Result<Option<(NamespacedName, Vec<RegistrationName>)>, String> {
         if self.identity != Source::SelfManaged {
@@ -135,7 +144,11 @@ impl Installation {
         let secret = self.secret.clone().or_else(of_the_service);
         let secret = secret.ok_or("behind a URL, the Secret of the CA ring must be named")?;
         let printed = || app.registration_names(&self.name);
-        Ok(Some((secret, self.registrations.clone().unwrap_or_else(printed))))
+        let mut registrations = self.registrations.clone().unwrap_or_else(printed);
+        if self.registration_mode() == RegistrationMode::Managed {
+            registrations.extend(app.left_over(&registrations));
+        }
+        Ok(Some((secret, registrations)))
     }
 
     /// Why there can be no pods of it.
@@ -223,7 +236,11 @@ impl App {
     }
 
     pub(crate) fn configurations(&self, installation: &Installation) -> Result<Vec<Value>, AppError> {
-        let mut objects = self.registration(&installation.target, &installation.ca_bundle)?.objects();
+        let registration = self.registration(&installation.target, &installation.ca_bundle)?;
+        let mut objects = match installation.registration_mode() {
+            RegistrationMode::Managed => registration.without_entries().objects(),
+            RegistrationMode::Static => registration.objects(),
+        };
         for object in &mut objects {
             object["metadata"]["name"] = json!(installation.name);
         }

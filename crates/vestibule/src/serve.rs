@@ -159,7 +159,16 @@ impl Bound {
         let names = self.identity.present().map(|leaf| leaf.names.join(","));
         let waits_for = self.identity.status().waiting_for;
         tracing::info!(%address, probes, names, hooks, waits_for, "serving");
-        self.server.serve().await
+        let (ready, identity) = (self.server.ready(), self.identity);
+        let announce = async move {
+            ready.await;
+            identity.serving();
+            std::future::pending().await
+        };
+        tokio::select! {
+            cut = self.server.serve() => cut,
+            cut = announce => cut,
+        }
     }
 
     /// Serves until SIGTERM has drained it or SIGINT has stopped it; a second signal ends the process at once, even while

@@ -9,7 +9,7 @@ use kube::{Client, Config};
 use vestibule_identity::{NamespacedName, RegistrationName, Settings, Source, own_namespace};
 
 use super::CommandError;
-use crate::{App, Target};
+use crate::{App, RegistrationMode, Target};
 
 /// Which cluster, and which of its objects.
 #[derive(Args, Clone, Debug)]
@@ -30,6 +30,10 @@ pub(super) struct ClusterArguments {
     #[arg(long, env = "VESTIBULE_REGISTRATION", value_delimiter = ',')]
     #[arg(value_name = "[mutating/|validating/|crd/|apiservice/]NAME")]
     registration: Vec<String>,
+    /// Who writes the entries of webhook configurations: `managed`, the webhook itself once it answers, or `static`,
+    /// whoever applies the manifests. Unless given, managed with `--identity self` and a Service.
+    #[arg(long, env = "VESTIBULE_REGISTRATION_MODE", value_name = "managed|static")]
+    registration_mode: Option<RegistrationMode>,
 }
 
 impl ClusterArguments {
@@ -68,7 +72,7 @@ impl ClusterArguments {
 
     /// What `--identity self` must know; `service` is the one in front of the app, if there is one.
     pub(super) fn settings(&self, app: &App, service: Option<&Target>) -> Result<Settings, CommandError> {
-        let service = service.and_then(namespaced_name);
+        let (target, service) = (service, service.and_then(namespaced_name));
         let named = self.secret.as_deref().map(|secret| self.named(secret, service.as_ref())).transpose()?;
         let mut settings = match service {
             Some(service) => Settings::for_service(service),
@@ -79,7 +83,21 @@ impl ClusterArguments {
             secret => secret,
         };
         settings.registrations = self.registrations(app)?;
-        Ok(settings)
+        let usual = RegistrationMode::usual(&Source::SelfManaged, target);
+        match (self.registration_mode.unwrap_or(usual), target) {
+            (RegistrationMode::Static, _) => Ok(settings),
+            (RegistrationMode::Managed, Some(target)) => {
+                app.managed(settings, target).map_err(CommandError::input)
+            }
+            (RegistrationMode::Managed, None) => Err(CommandError::input(
+                "with `--registration-mode managed` the webhook must know where it is called: give --service NS/NAME",
+            )),
+        }
+    }
+
+    /// As it was given, if it was.
+    pub(super) fn registration_mode(&self) -> Option<RegistrationMode> {
+        self.registration_mode
     }
 
     /// `NS/NAME`, or a `NAME` in the own namespace.
@@ -95,6 +113,8 @@ impl ClusterArguments {
     /// Flags that other sources would not heed are refused: whoever gives them expects something of it.
     pub(super) fn refuse_without_a_ring(&self, source: &Source) -> Result<(), CommandError> {
         let secret = self.secret.is_some().then_some("--secret");
+        let managed = self.registration_mode == Some(RegistrationMode::Managed);
+        let secret = secret.or(managed.then_some("--registration-mode managed"));
         match secret.or((!self.registration.is_empty()).then_some("--registration")) {
             Some(flag) => Err(only_with_a_ring(flag, source)),
             None => Ok(()),

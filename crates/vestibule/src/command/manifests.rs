@@ -94,6 +94,7 @@ impl ManifestsArguments {
         } else {
             self.cluster.refuse_without_a_ring(&self.identity)?;
         }
+        installation.registration_mode = self.cluster.registration_mode();
         installation.account = match &self.service_account {
             Some(account) => Some(self.cluster.named(account, service.as_ref())?),
             None if service.is_none() => self.cluster.named(app.name(), None).ok(),

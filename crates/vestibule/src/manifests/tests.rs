@@ -113,3 +113,25 @@ fn what_cannot_be_is_refused_all_at_once() {
     let error = app().manifests(&elsewhere).unwrap_err().to_string();
     assert!(error.contains("the ServiceAccount"), "{error}");
 }
+
+#[test]
+fn a_webhook_that_registers_itself_is_installed_without_entries_and_may_write_them() {
+    let only_mutating = || App::new("demo").mutate("label", on::<Pod>([Create]).fail_closed(), label);
+    let objects = only_mutating().manifests(&installation()).unwrap();
+    let configuration = find(&objects, "MutatingWebhookConfiguration");
+    assert!(configuration.get("webhooks").is_none(), "{configuration}");
+    let rules = find(&objects, "ClusterRole")["rules"].as_array().unwrap();
+    for resource in ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"] {
+        let rule = rules.iter().find(|rule| rule["resources"] == json!([resource])).unwrap();
+        assert_eq!(rule["resourceNames"], json!(["demo"]), "also of the kind that a former version had");
+        assert_eq!(rule["verbs"], json!(["get", "list", "watch", "patch"]));
+    }
+
+    let mut installation = installation();
+    installation.registration_mode = Some(RegistrationMode::Static);
+    let objects = only_mutating().manifests(&installation).unwrap();
+    assert_eq!(find(&objects, "MutatingWebhookConfiguration")["webhooks"].as_array().unwrap().len(), 1);
+    let pod = &find(&objects, "Deployment")["spec"]["template"]["spec"];
+    let arguments = pod["containers"][0]["args"].as_array().unwrap();
+    assert!(arguments.contains(&json!("--registration-mode=static")), "{arguments:?}");
+}

@@ -154,6 +154,9 @@ impl Pods<'_> {
         for registration in self.registrations() {
             flag("registration", registration.to_string());
         }
+        if let Some(mode) = installation.registration_mode {
+            flag("registration-mode", mode.to_string());
+        }
         flag("port", installation.pod_port().to_string());
         flag("metrics-listen", format!("0.0.0.0:{}", installation.pod_plain_port()));
         let (identity, server) = (Settings::default(), vestibule_server::Settings::default());

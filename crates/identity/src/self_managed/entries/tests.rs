@@ -21,7 +21,7 @@ fn trusting(mut entry: Value) -> Value {
     entry
 }
 
-fn owned_by(version: &Desired, webhooks: Value) -> Value {
+fn owned_by(version: &Desired, webhooks: &Value) -> Value {
     let words: Vec<_> = std::iter::once(version.hash()).chain(version.names()).collect();
     json!({ "metadata": { "annotations": { ENTRIES: words.join(" ") } }, "webhooks": webhooks })
 }
@@ -41,7 +41,7 @@ fn only_what_vanished_comes_back_and_changes_of_others_stay() {
     let version = desired(&[entry("a", 1), entry("b", 1)]);
     let mut changed = trusting(entry("a", 30));
     changed["matchConditions"] = json!([{ "name": "x", "expression": "true" }]);
-    let held = held(owned_by(&version, json!([changed])));
+    let held = held(owned_by(&version, &json!([changed])));
     assert!(held.lacks(&version));
     let expected = json!([{ "op": "add", "path": "/webhooks/-", "value": trusting(entry("b", 1)) }]);
     assert_eq!(Value::from(held.write(&version, "pem")), expected);
@@ -54,7 +54,7 @@ fn another_version_writes_what_differs_and_removes_what_it_has_not() {
     let mut present = trusting(entry("a", 1));
     present["matchConditions"] = json!([]);
     present["matchPolicy"] = json!("Equivalent");
-    let mut object = owned_by(&old, json!([trusting(entry("dropped", 1)), present, entry("foreign", 1)]));
+    let mut object = owned_by(&old, &json!([trusting(entry("dropped", 1)), present, entry("foreign", 1)]));
     let fields = |fields: Value| json!({ "f:webhooks": { "k:{\"name\":\"a\"}": fields } });
     object["metadata"]["managedFields"] = json!([
         { "manager": "vestibule-entries", "fieldsV1": fields(json!({ ".": {}, "f:name": {}, "f:matchPolicy": {} })) },
@@ -76,7 +76,7 @@ fn another_version_writes_what_differs_and_removes_what_it_has_not() {
 fn a_kind_that_was_dropped_loses_its_entries_alone() {
     let old = desired(&[entry("a", 1), entry("b", 1)]);
     let none = desired(&[]);
-    let held = held(owned_by(&old, json!([entry("a", 1), entry("foreign", 1), entry("b", 1)])));
+    let held = held(owned_by(&old, &json!([entry("a", 1), entry("foreign", 1), entry("b", 1)])));
     assert!(!held.lacks(&none));
     let expected = json!([
         { "op": "remove", "path": "/webhooks/2" },

@@ -73,7 +73,9 @@ fn the_ring_is_where_certs_looks_for_it_whatever_the_app_is_called() {
 
 #[test]
 fn a_bare_registration_is_of_every_kind_that_the_hooks_need() {
-    let settings = settings("serve --registration a,crd/widgets.example.dev --registration validating/b");
+    let settings = settings(
+        "serve --registration-mode static --registration a,crd/widgets.example.dev --registration validating/b",
+    );
     let expected = ["mutating/a", "validating/a", "crd/widgets.example.dev", "validating/b"];
     assert_eq!(registrations(&settings), expected);
     let unknown = arguments("serve -n own --registration pod/a").settings(&app(), None).err().unwrap();
@@ -88,4 +90,19 @@ fn what_a_source_would_not_heed_is_refused() {
         let error = arguments(&format!("serve {flag} a")).refuse_without_a_ring(&local).unwrap_err();
         assert!(error.to_string().contains(flag), "{error}");
     }
+}
+
+#[test]
+fn the_webhook_registers_itself_unless_told_otherwise() {
+    let desired = |text| settings(text).desired.len();
+    assert_eq!(desired("serve"), 2);
+    assert_eq!(desired("serve --registration-mode managed --registration a"), 2);
+    assert_eq!(desired("serve --registration-mode static"), 0);
+    let without_a_service = |text: &str| arguments(text).settings(&app(), None);
+    assert!(without_a_service("serve -n own").unwrap().desired.is_empty());
+    let error = without_a_service("serve -n own --registration-mode managed").err().unwrap();
+    assert!(error.to_string().contains("--service NS/NAME"), "{error}");
+    let error =
+        arguments("serve --registration-mode managed").refuse_without_a_ring(&Source::Off).err().unwrap();
+    assert!(error.to_string().contains("--registration-mode managed is for"), "{error}");
 }

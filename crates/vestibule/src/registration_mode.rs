@@ -1,0 +1,225 @@
+//! Who writes the entries of webhook configurations.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde_json::{Value, json};
+use vestibule_identity::{Desired, RegistrationKind, RegistrationName, Settings, Source};
+
+use crate::{App, AppError, Registration, Target};
+
+/// Who writes the entries of webhook configurations.
+///
+/// ```
+/// use vestibule::RegistrationMode;
+///
+/// assert_eq!("managed".parse(), Ok(RegistrationMode::Managed));
+/// assert_eq!(RegistrationMode::Static.to_string(), "static");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegistrationMode {
+    /// The webhook itself, together with the `caBundle`, once a replica answers: the manifests hold configurations without
+    /// entries, and applied all at once they make nothing fail. What is called is always what the replicas answer.
+    Managed,
+    /// Whoever applies the manifests: they hold the entries, and calls fail, or are let by, until a replica answers.
+    Static,
+}
+
+/// Neither of the two words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the registration mode can be `managed` or `static`, not `{0}`")]
+pub struct RegistrationModeError(String);
+
+impl RegistrationMode {
+    /// The mode unless one is named: managed where the replicas keep a CA ring behind a Service, else static.
+    #[must_use]
+    pub fn usual(identity: &Source, target: Option<&Target>) -> Self {
+        match (identity, target) {
+            (Source::SelfManaged, Some(Target::Service { .. })) => Self::Managed,
+            _ => Self::Static,
+        }
+    }
+}
+
+impl FromStr for RegistrationMode {
+    type Err = RegistrationModeError;
+
+    fn from_str(word: &str) -> Result<Self, RegistrationModeError> {
+        match word {
+            "managed" => Ok(Self::Managed),
+            "static" => Ok(Self::Static),
+            _ => Err(RegistrationModeError(word.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for RegistrationMode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Managed => "managed",
+            Self::Static => "static",
+        })
+    }
+}
+
+impl App {
+    /// The same settings, in the mode [`Managed`](RegistrationMode::Managed): the entries for the hooks behind `target`
+    /// are written into the registered configurations once a replica answers. A kind of configuration that no hook is of
+    /// any more loses the entries that an earlier version wrote.
+    ///
+    /// ```no_run
+    /// # async fn example(app: vestibule::App, client: kube::Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// use vestibule::{Options, Target};
+    ///
+    /// let settings = app.managed(app.identity_settings("shop/hook".parse()?), &Target::service("shop/hook")?)?;
+    /// let options = Options::self_managed(([0, 0, 0, 0], 10250).into(), client, settings)?;
+    /// app.bind(options).await?.serve_until_signalled().await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// The app is not in order; the settings are for another target, or name no configuration, or several, where one is
+    /// needed.
+    pub fn managed(&self, mut settings: Settings, target: &Target) -> Result<Settings, AppError> {
+        let registration = self.registration(target, "")?;
+        let mut problems = Vec::new();
+        if !is_for(&settings, target) {
+            problems.push(format!("the certificate is not for {target}, where the hooks are to be called"));
+        }
+        let names = settings.registrations.iter().cloned().chain(self.left_over(&settings.registrations));
+        for name in names.collect::<Vec<_>>() {
+            let Some(entries) = registration.entries(name.kind) else { continue };
+            match Desired::new(name, entries) {
+                Ok(desired) => settings.desired.push(desired),
+                Err(error) => problems.push(error.to_string()),
+            }
+        }
+        for kind in self.registration_names(self.name()).into_iter().map(|name| name.kind) {
+            let of = settings.registrations.iter().filter(|name| name.kind == kind).count();
+            if of != 1 {
+                let kind = kind.as_str();
+                problems.push(format!(
+                    "its entries need one configuration: name it by --registration {kind}/NAME, once ({of} are named)"
+                ));
+            }
+        }
+        if problems.is_empty() {
+            Ok(settings)
+        } else {
+            Err(AppError { name: self.name().to_owned(), problems })
+        }
+    }
+
+    /// Of the kinds that no hook is of: what an earlier version may have registered, beside these.
+    pub(crate) fn left_over(&self, registrations: &[RegistrationName]) -> Vec<RegistrationName> {
+        let kinds = [RegistrationKind::Mutating, RegistrationKind::Validating];
+        let known = registrations.iter().find(|name| kinds.contains(&name.kind));
+        let name = known.map_or(self.name(), |known| &known.name);
+        let unknown = |kind: &RegistrationKind| registrations.iter().all(|known| known.kind != *kind);
+        let others = kinds.into_iter().filter(unknown);
+        others.map(|kind| RegistrationName { kind, name: name.to_owned() }).collect()
+    }
+}
+
+impl Registration {
+    /// The same configurations as they are installed where the webhook writes their entries itself
+    /// ([`RegistrationMode::Managed`]): without any, and without the field, so that who applies them again takes none away.
+    #[must_use]
+    pub fn without_entries(mut self) -> Self {
+        self.mutating.iter_mut().for_each(|configuration| configuration.webhooks = None);
+        self.validating.iter_mut().for_each(|configuration| configuration.webhooks = None);
+        self
+    }
+
+    /// The entries of one kind of configuration; of another kind of object there are none.
+    fn entries(&self, kind: RegistrationKind) -> Option<Vec<Value>> {
+        let mutating = self.mutating.iter().flat_map(|it| &it.webhooks).flatten();
+        let validating = self.validating.iter().flat_map(|it| &it.webhooks).flatten();
+        match kind {
+            RegistrationKind::Mutating => Some(mutating.map(|entry| json!(entry)).collect()),
+            RegistrationKind::Validating => Some(validating.map(|entry| json!(entry)).collect()),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a certificate made for these settings is accepted at `target`, and its entries are known as ours.
+fn is_for(settings: &Settings, target: &Target) -> bool {
+    match target {
+        Target::Service { namespace, name, .. } => {
+            let is_it = |service: &vestibule_identity::NamespacedName| {
+                (&service.namespace, &service.name) == (namespace, name)
+            };
+            settings.service.as_ref().is_some_and(is_it)
+        }
+        Target::Url(_) => {
+            let names = settings.all_names();
+            target.dns_names().iter().all(|host| names.iter().any(|name| name.eq_ignore_ascii_case(host)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::Pod;
+
+    use super::*;
+    use crate::Operation::Create;
+    use crate::{Context, Reject, on};
+
+    async fn same(pod: Pod, _: Context) -> Result<Pod, Reject> {
+        Ok(pod)
+    }
+
+    fn app() -> App {
+        let pods = || on::<Pod>([Create]).fail_closed();
+        App::new("demo").mutate("label", pods(), same).mutate("stamp", pods(), same)
+    }
+
+    fn settings() -> Settings {
+        app().identity_settings("shop/hook".parse().unwrap())
+    }
+
+    fn target() -> Target {
+        Target::service("shop/hook").unwrap()
+    }
+
+    #[test]
+    fn each_kind_of_configuration_gets_its_entries_and_the_other_none() {
+        let settings = app().managed(settings(), &target()).unwrap();
+        let names = |desired: &Desired| (desired.registration().to_string(), desired.entries().len());
+        let desired: Vec<_> = settings.desired.iter().map(names).collect();
+        assert_eq!(desired, [("mutating/demo".to_owned(), 2), ("validating/demo".to_owned(), 0)]);
+        let entry = &settings.desired[0].entries()[0];
+        assert_eq!(entry["name"], "label.demo.vestibule.dev");
+        assert_eq!(entry["clientConfig"]["service"]["path"], "/mutate/label");
+        assert!(entry["clientConfig"].get("caBundle").is_none());
+    }
+
+    #[test]
+    fn entries_go_into_one_configuration_of_the_target_that_the_certificate_is_for() {
+        let problem = |settings: Settings, target: &Target| app().managed(settings, target).err().unwrap();
+        let other = Target::service("shop/other").unwrap();
+        assert!(problem(settings(), &other).to_string().contains("not for shop/other:443"));
+        for registrations in [&["mutating/a", "mutating/b"][..], &[]] {
+            let mut settings = settings();
+            settings.registrations = registrations.iter().map(|name| name.parse().unwrap()).collect();
+            assert!(problem(settings, &target()).to_string().contains("--registration mutating/NAME"));
+        }
+        let mut behind_a_url = Settings::default();
+        behind_a_url.names = vec!["127.0.0.1".to_owned()];
+        behind_a_url.registrations = settings().registrations;
+        assert!(app().managed(behind_a_url, &Target::url("https://127.0.0.1:9443").unwrap()).is_ok());
+    }
+
+    #[test]
+    fn replicas_with_a_ring_behind_a_service_register_themselves() {
+        let usual = |source: &str, target: &Target| {
+            RegistrationMode::usual(&source.parse().unwrap(), Some(target)).to_string()
+        };
+        assert_eq!(usual("self", &target()), "managed");
+        assert_eq!(usual("self", &Target::url("https://a.example").unwrap()), "static");
+        assert_eq!(usual("mounted:/a", &target()), "static");
+        assert_eq!(RegistrationMode::usual(&Source::SelfManaged, None), RegistrationMode::Static);
+    }
+}
