@@ -36,6 +36,10 @@ pub enum Decision {
     Fault(FaultKind),
     /// The caller was asked to come again.
     NotReady,
+    /// This many objects were brought into another version, or were in it already.
+    Converted(usize),
+    /// An object cannot be brought into another version.
+    Unconvertible,
 }
 
 impl Decision {
@@ -47,6 +51,8 @@ impl Decision {
             Self::Denied(_) => "denied",
             Self::Fault(_) => "fault",
             Self::NotReady => "not_ready",
+            Self::Converted(_) => "converted",
+            Self::Unconvertible => "unconvertible",
         }
     }
 }
@@ -110,7 +116,12 @@ impl Answer {
         };
         let envelope =
             Envelope { api_version: review.version.api_version(), kind: "AdmissionReview", response };
-        match serde_json::to_vec(&envelope) {
+        Self::json(&envelope, decision)
+    }
+
+    /// An answer with a review in it.
+    pub(crate) fn json(review: &impl Serialize, decision: Decision) -> Self {
+        match serde_json::to_vec(review) {
             Ok(body) => Self {
                 status: 200,
                 content_type: "application/json",

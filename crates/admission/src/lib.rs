@@ -36,6 +36,7 @@
 mod answer;
 mod audit;
 mod check;
+mod conversion;
 mod denial;
 mod fault;
 #[cfg(test)]
@@ -50,6 +51,10 @@ mod warning;
 
 pub use answer::{Answer, Decision};
 pub use audit::AuditAnnotations;
+pub use conversion::{
+    ConversionFailure, ConversionHook, ConversionRequest, ConversionReview, ConversionReviewError,
+    ConversionVersion, Converted, Converter, Unconvertible,
+};
 pub use denial::{Cause, Denial};
 pub use fault::{Fault, FaultKind};
 pub use hook::{Handler, HandlerFuture, Hook, HookKind, OnFault};

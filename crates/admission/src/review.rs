@@ -11,6 +11,7 @@ use vestibule_patch::View;
 
 use crate::Operation;
 use crate::line::one_line;
+pub(crate) use wire::{Envelope, trouble};
 
 /// The longest name of an object, in characters (RFC 1123 subdomain).
 const LONGEST_NAME: usize = 253;
@@ -158,7 +159,7 @@ impl<'a> Review<'a> {
     /// # Errors
     /// Broken JSON, another kind of document, a request without what every request has.
     pub fn parse(body: &'a [u8]) -> Result<Self, ReviewError> {
-        let envelope: wire::Envelope<'_, Request<'_>> =
+        let envelope: Envelope<'_, Request<'_>> =
             serde_json::from_slice(body).map_err(|error| wire::describe(body, &error))?;
         let version = envelope.version().ok_or(ReviewError::OtherKind)?;
         let request = envelope.request.ok_or(ReviewError::NoRequest)?;

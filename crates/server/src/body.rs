@@ -1,5 +1,6 @@
 //! Reading a body within its limits.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::BodyExt;
@@ -16,7 +17,7 @@ const TRUSTED_LENGTH: u64 = 1 << 20;
 pub(crate) struct Bodies {
     limit: usize,
     time: Duration,
-    room: Semaphore,
+    room: Arc<Semaphore>,
 }
 
 /// A whole body; its share of the budget is given back when it is dropped.
@@ -27,7 +28,12 @@ pub(crate) struct Received<'a> {
 
 impl Bodies {
     pub(crate) fn new(limit: usize, together: usize, time: Duration) -> Self {
-        Self { limit, time, room: Semaphore::new(together.min(Semaphore::MAX_PERMITS)) }
+        Self { limit, time, room: Arc::new(Semaphore::new(together.min(Semaphore::MAX_PERMITS))) }
+    }
+
+    /// The same budget, for bodies with another limit.
+    pub(crate) fn with_limit(&self, limit: usize) -> Self {
+        Self { limit, time: self.time, room: Arc::clone(&self.room) }
     }
 
     pub(crate) async fn receive(&self, body: Incoming) -> Result<Received<'_>, Refused> {

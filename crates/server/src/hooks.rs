@@ -11,13 +11,13 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use tokio::time::{Instant, timeout_at};
-use vestibule_admission::{Answer, Hook, Review, Verdict};
+use vestibule_admission::{Answer, ConversionHook, ConversionReview, Hook, Review};
 
 use crate::body::{Bodies, Received};
 use crate::connection::Respond;
 use crate::deadline;
 use crate::gate::{Full as GateFull, Gate};
-use crate::observer::{Decided, Observer};
+use crate::observer::{Converted, Decided, Observer};
 use crate::probes::Readiness;
 use crate::refusal::{Refusal, Refused};
 
@@ -25,15 +25,22 @@ use crate::refusal::{Refusal, Refused};
 pub(crate) struct Hooks {
     pub(crate) routes: BTreeMap<String, Route>,
     pub(crate) bodies: Bodies,
+    pub(crate) conversion_bodies: Bodies,
     pub(crate) gate: Gate,
     pub(crate) readiness: Readiness,
     pub(crate) observer: Arc<dyn Observer>,
 }
 
-/// A hook and the longest time it may take.
+/// Who answers at a path, and the longest time that may take.
 pub(crate) struct Route {
-    pub(crate) hook: Hook,
+    pub(crate) to: To,
     pub(crate) timeout: Duration,
+}
+
+/// Of the two conversations, the one that is held at a path.
+pub(crate) enum To {
+    Hook(Hook),
+    Conversion(ConversionHook),
 }
 
 impl Respond for Hooks {
@@ -57,18 +64,39 @@ impl Hooks {
         if !missing.is_empty() {
             return Err(Refusal::NotReady.because(format!("not ready: {}", missing.join(", "))));
         }
-        let review =
-            Review::parse(&body.bytes).map_err(|error| Refusal::Unreadable.because(error.to_string()))?;
-
         let budget = deadline::budget(head.uri.query(), route.timeout);
-        let verdict = self.decide(&route.hook, &review, deadline::after(began, budget), budget).await?;
-        let answer = route.hook.answer(&review, verdict);
+        let time = Time { began, budget, deadline: deadline::after(began, budget) };
+        match &route.to {
+            To::Hook(hook) => self.admit(hook, &body.bytes, &time).await,
+            To::Conversion(hook) => self.convert(hook, &body.bytes, &time).await,
+        }
+    }
+
+    async fn admit(&self, hook: &Hook, body: &[u8], time: &Time) -> Result<Answer, Refused> {
+        let review = Review::parse(body).map_err(unreadable)?;
+        let verdict = self.decide(hook.name(), time, |left| hook.decide(&review.request, left)).await?;
+        let verdict = verdict.unwrap_or_else(|Late| hook.out_of_time(time.budget));
+        let answer = hook.answer(&review, verdict);
         self.observer.decided(&Decided {
-            hook: route.hook.name(),
-            hook_kind: route.hook.kind(),
+            hook: hook.name(),
+            hook_kind: hook.kind(),
             request: &review.request,
             decision: answer.decision,
-            elapsed: began.elapsed(),
+            elapsed: time.began.elapsed(),
+        });
+        Ok(answer)
+    }
+
+    async fn convert(&self, hook: &ConversionHook, body: &[u8], time: &Time) -> Result<Answer, Refused> {
+        let review = ConversionReview::parse(body).map_err(unreadable)?;
+        let converted = self.decide(hook.name(), time, |_| hook.convert(&review.request)).await?;
+        let converted = converted.unwrap_or_else(|Late| Err(hook.out_of_time(time.budget)));
+        let answer = hook.answer(&review, converted);
+        self.observer.converted(&Converted {
+            hook: hook.name(),
+            request: &review.request,
+            decision: answer.decision,
+            elapsed: time.began.elapsed(),
         });
         Ok(answer)
     }
@@ -83,28 +111,30 @@ impl Hooks {
         if !is_json(&head.headers) {
             return Err(Refusal::MediaType.because("a hook takes application/json"));
         }
-        Ok((route, self.bodies.receive(body).await?))
+        let bodies = match route.to {
+            To::Hook(_) => &self.bodies,
+            To::Conversion(_) => &self.conversion_bodies,
+        };
+        Ok((route, bodies.receive(body).await?))
     }
 
-    /// Time spent waiting for a place counts against the deadline as well. Whoever waits until then was never seen by
-    /// the handler: that is overload, and no fault of the hook.
-    async fn decide(
+    /// What `work` comes to within the deadline. Time spent waiting for a place counts against it as well. Whoever waits
+    /// until then was never seen by a handler: that is overload, and no fault of the hook.
+    async fn decide<W: Future>(
         &self,
-        hook: &Hook,
-        review: &Review<'_>,
-        deadline: Instant,
-        budget: Duration,
-    ) -> Result<Verdict, Refused> {
+        hook: &str,
+        time: &Time,
+        work: impl FnOnce(Duration) -> W,
+    ) -> Result<Result<W::Output, Late>, Refused> {
         let mut caller = Caller { hook, observer: &*self.observer, waits: true };
         let decision = async {
             let overloaded = |text: &'static str| Refusal::Overloaded.because(text);
-            let _permit = timeout_at(deadline, self.gate.enter())
+            let _permit = timeout_at(time.deadline, self.gate.enter())
                 .await
                 .map_err(|_| overloaded("no handler was free in time; try again"))?
                 .map_err(|GateFull| overloaded("too many requests wait; try again"))?;
-            let left = deadline.duration_since(Instant::now());
-            let verdict = timeout_at(deadline, hook.decide(&review.request, left)).await;
-            Ok(verdict.unwrap_or_else(|_| hook.out_of_time(budget)))
+            let left = time.deadline.duration_since(Instant::now());
+            Ok(timeout_at(time.deadline, work(left)).await.map_err(|_| Late))
         }
         .await;
         caller.waits = false;
@@ -112,9 +142,23 @@ impl Hooks {
     }
 }
 
+/// When a request came, and until when it must be answered.
+struct Time {
+    began: Instant,
+    budget: Duration,
+    deadline: Instant,
+}
+
+/// There was no decision in time.
+struct Late;
+
+fn unreadable(error: impl ToString) -> Refused {
+    Refusal::Unreadable.because(error.to_string())
+}
+
 /// Tells when the caller is gone: then the future that waits for the decision is dropped, and this with it.
 struct Caller<'a> {
-    hook: &'a Hook,
+    hook: &'a str,
     observer: &'a dyn Observer,
     waits: bool,
 }
@@ -122,7 +166,7 @@ struct Caller<'a> {
 impl Drop for Caller<'_> {
     fn drop(&mut self) {
         if self.waits {
-            self.observer.abandoned(self.hook.name());
+            self.observer.abandoned(self.hook);
         }
     }
 }

@@ -50,7 +50,7 @@ mod tls;
 pub use certificate::{CertificateCell, CertificateError, PresentCertificate, ServingCertificate};
 pub use deadline::budget;
 pub use error::BindError;
-pub use observer::{Decided, Observer};
+pub use observer::{Converted, Decided, Observer};
 pub use refusal::Refusal;
 pub use server::{Bound, Server};
 pub use settings::{Settings, TlsVersion};

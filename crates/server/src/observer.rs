@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use vestibule_admission::{Decision, HookKind, Request};
+use vestibule_admission::{ConversionRequest, Decision, HookKind, Request};
 
 use crate::Refusal;
 
@@ -11,6 +11,9 @@ use crate::Refusal;
 pub trait Observer: Send + Sync + 'static {
     /// A hook reached a decision, by verdict or by fault.
     fn decided(&self, _decided: &Decided<'_>) {}
+
+    /// Objects were converted, or could not be.
+    fn converted(&self, _converted: &Converted<'_>) {}
 
     /// A request was answered without asking a handler.
     fn refused(&self, _refusal: Refusal) {}
@@ -33,6 +36,19 @@ pub struct Decided<'a> {
     /// The request: uid, kind, namespace, name, operation. Its object is not for logs.
     pub request: &'a Request<'a>,
     /// What was decided.
+    pub decision: Decision,
+    /// From the end of the request's head to the answer.
+    pub elapsed: Duration,
+}
+
+/// One conversion, for one line of log: how many objects, to what version and how long, and nothing of the objects.
+#[non_exhaustive]
+pub struct Converted<'a> {
+    /// The conversion's name.
+    pub hook: &'a str,
+    /// The request: uid and desired version. Its objects are not for logs.
+    pub request: &'a ConversionRequest<'a>,
+    /// What became of it.
     pub decision: Decision,
     /// From the end of the request's head to the answer.
     pub elapsed: Duration,

@@ -9,14 +9,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
-use vestibule_admission::Hook;
+use vestibule_admission::{ConversionHook, Hook};
 
 use crate::body::Bodies;
 use crate::certificate::PresentCertificate;
 use crate::connection::{self, Respond};
 use crate::error::BindError;
 use crate::gate::Gate;
-use crate::hooks::{Hooks, Route};
+use crate::hooks::{Hooks, Route, To};
 use crate::observer::{Observer, Silent};
 use crate::probes::{Conditions, Metrics, Probes, Readiness};
 use crate::settings::Settings;
@@ -25,6 +25,8 @@ use crate::tls;
 
 /// Connections to the probes at a time: kubelet and a scraper need a few.
 const MAX_PROBE_CONNECTIONS: usize = 64;
+/// What kube-apiserver gives every conversion (docs/apiserver.md, Conversion).
+const CONVERSION_TIMEOUT: Duration = Duration::from_secs(30);
 /// The pause after an accept that failed, most often for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -72,12 +74,15 @@ impl Server {
     /// Serves `hook` at exactly `path`, and gives its handler `timeout` (the registration's `timeoutSeconds`) or what the
     /// caller asks for, whichever is less, less a tenth for the way back.
     #[must_use]
-    pub fn route(mut self, path: impl Into<String>, hook: Hook, timeout: Duration) -> Self {
-        let path = path.into();
-        if self.routes.insert(path.clone(), Route { hook, timeout }).is_some() {
-            self.twice = Some(path);
-        }
-        self
+    pub fn route(self, path: impl Into<String>, hook: Hook, timeout: Duration) -> Self {
+        self.serve_at(path.into(), Route { to: To::Hook(hook), timeout })
+    }
+
+    /// Serves the conversion of a custom resource at exactly `path`, within the same limits; the API server waits 30 s
+    /// for it, whoever asks.
+    #[must_use]
+    pub fn route_conversion(self, path: impl Into<String>, hook: ConversionHook) -> Self {
+        self.serve_at(path.into(), Route { to: To::Conversion(hook), timeout: CONVERSION_TIMEOUT })
     }
 
     /// What must hold before hooks are asked, beside a certificate: `conditions` returns what is still missing, in a few
@@ -141,14 +146,25 @@ impl Server {
             }
             None => None,
         };
+        let bodies = Bodies::new(settings.max_body, settings.max_bodies, settings.body_timeout);
         let hooks = Arc::new(Hooks {
             routes,
-            bodies: Bodies::new(settings.max_body, settings.max_bodies, settings.body_timeout),
+            conversion_bodies: bodies.with_limit(settings.max_conversion_body),
+            bodies,
             gate: Gate::new(settings.max_running, settings.max_waiting),
             readiness,
             observer,
         });
         Ok(Bound { settings: Arc::new(settings), listener, address, probes, acceptor, hooks, shutdown })
+    }
+}
+
+impl Server {
+    fn serve_at(mut self, path: String, route: Route) -> Self {
+        if self.routes.insert(path.clone(), route).is_some() {
+            self.twice = Some(path);
+        }
+        self
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Settings {
     pub connection_age: Option<Duration>,
     /// The largest body, in bytes. 8 MiB; an object of 3 MiB is escaped to more, in the worst case to 28 MB.
     pub max_body: usize,
+    /// The largest body of a conversion, in bytes. 64 MiB: a list that is read in another version comes whole.
+    pub max_conversion_body: usize,
     /// The most that bodies may hold in memory together, in bytes, before new ones are turned away. 256 MiB.
     pub max_bodies: usize,
     /// Handlers that run at a time. 512.
@@ -69,6 +71,7 @@ impl Default for Settings {
             idle_timeout: seconds(120),
             connection_age: Some(seconds(5 * 60)),
             max_body: 8 << 20,
+            max_conversion_body: 64 << 20,
             max_bodies: 256 << 20,
             max_running: 512,
             max_waiting: 512,

@@ -11,18 +11,23 @@ use super::{ReviewError, Version};
 /// A review, or whatever else was sent: with any `R` it says what it is.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Envelope<'a, R> {
+pub(crate) struct Envelope<'a, R> {
     #[serde(borrow, default)]
     api_version: Cow<'a, str>,
     #[serde(borrow, default)]
     kind: Cow<'a, str>,
     #[serde(default = "Option::default")]
-    pub(super) request: Option<R>,
+    pub(crate) request: Option<R>,
 }
 
 impl<R> Envelope<'_, R> {
+    /// `apiVersion` and `kind`
+    pub(crate) fn names(&self) -> (&str, &str) {
+        (&self.api_version, &self.kind)
+    }
+
     pub(super) fn version(&self) -> Option<Version> {
-        match (&*self.api_version, &*self.kind) {
+        match self.names() {
             ("admission.k8s.io/v1", "AdmissionReview") => Some(Version::V1),
             ("admission.k8s.io/v1beta1", "AdmissionReview") => Some(Version::V1beta1),
             _ => None,
@@ -50,15 +55,19 @@ pub(super) fn describe(body: &[u8], error: &serde_json::Error) -> ReviewError {
     {
         return ReviewError::OtherKind;
     }
-    let what = match error.classify() {
+    ReviewError::Unreadable { what: trouble(error), line: error.line(), column: error.column() }
+}
+
+/// What is wrong with a body, in a few words and without a value.
+pub(crate) fn trouble(error: &serde_json::Error) -> String {
+    match error.classify() {
         Category::Eof => "it ends too early".to_owned(),
         Category::Syntax | Category::Io => "it is not JSON".to_owned(),
         Category::Data => missing_field(error).map_or_else(
             || "a member has another type or value".to_owned(),
             |field| format!("`{field}` is missing"),
         ),
-    };
-    ReviewError::Unreadable { what, line: error.line(), column: error.column() }
+    }
 }
 
 /// Member names come from our own types, so they are safe to repeat.

@@ -19,8 +19,8 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use vestibule_admission::{Handler, HandlerFuture, Hook, Request as Review, Verdict};
 use vestibule_server::{
-    CertificateCell, Decided, Observer, PresentCertificate, Refusal, Server, ServingCertificate, Settings,
-    Shutdown,
+    CertificateCell, Converted, Decided, Observer, PresentCertificate, Refusal, Server, ServingCertificate,
+    Settings, Shutdown,
 };
 
 pub(crate) const NAME: &str = "hooks.demo.svc";
@@ -266,6 +266,11 @@ impl Observer for Recorder {
             request.namespace.as_deref().unwrap_or_default(),
             decided.decision.as_str()
         ));
+    }
+
+    fn converted(&self, converted: &Converted<'_>) {
+        let Converted { hook, request, decision, .. } = converted;
+        self.note(format!("{hook} {} {} {}", request.uid, request.desired_api_version, decision.as_str()));
     }
 
     fn refused(&self, refusal: Refusal) {

@@ -2,6 +2,7 @@
 
 mod age;
 mod bodies;
+mod conversions;
 mod drain;
 mod handlers;
 mod harness;

@@ -1,0 +1,82 @@
+//! What a conversion leaves as it is: the object's kind, and of its metadata all but labels and annotations.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+use vestibule_patch::View;
+
+use crate::Unconvertible;
+use crate::line::one_line;
+
+/// The API server refuses an object that comes back as another one.
+const SAME: [&str; 3] = ["name", "namespace", "uid"];
+/// It takes these from the converted object.
+const CHANGEABLE: [&str; 2] = ["labels", "annotations"];
+
+/// The converted object, with the metadata that it came with.
+pub(super) fn whole(
+    received: View<'_>,
+    converted: View<'_>,
+    desired: &str,
+) -> Result<Box<RawValue>, Unconvertible> {
+    if text(converted, "apiVersion") != Some(desired.into()) {
+        return Err(Unconvertible::new("the converter gave back an object of another apiVersion"));
+    }
+    if text(converted, "kind") != text(received, "kind") {
+        return Err(Unconvertible::new("the converter gave back an object of another kind"));
+    }
+    let (before, after) = (received.get("metadata"), converted.get("metadata"));
+    let before = before.ok_or_else(|| Unconvertible::new("it has no metadata"))?;
+    let after = after.ok_or_else(|| Unconvertible::new("the converter gave back no metadata"))?;
+    if let Some(name) = SAME.into_iter().find(|name| text(before, name) != text(after, name)) {
+        let why = "the metadata of one version is handed on to the other";
+        return Err(Unconvertible::new(format_args!(
+            "the converter gave back another metadata.{name}: {why}"
+        )));
+    }
+    let metadata = object(metadata(before, after));
+    let members = converted.entries().into_iter().map(|(name, value)| match &*name {
+        "metadata" => (name, metadata.as_str().into()),
+        _ => (name, value.to_json()),
+    });
+    RawValue::from_string(object(members)).map_err(|_| Unconvertible::new("the converter gave back no JSON"))
+}
+
+/// `Widget shop/a`, or where it has no name its place in the review.
+pub(super) fn display_name(object: View<'_>, index: usize) -> String {
+    let metadata = object.get("metadata");
+    let of = |name| metadata.and_then(|metadata| text(metadata, name));
+    let kind = text(object, "kind").unwrap_or("object".into());
+    let name = match (of("namespace"), of("name")) {
+        (Some(namespace), Some(name)) => format!("{kind} {namespace}/{name}"),
+        (None, Some(name)) => format!("{kind} {name}"),
+        (_, None) => format!("{kind} number {}", index + 1),
+    };
+    one_line(&name, 512)
+}
+
+fn metadata<'v>(before: View<'v>, after: View<'v>) -> impl Iterator<Item = (Cow<'v, str>, Cow<'v, str>)> {
+    let is_changeable = |name: &str| CHANGEABLE.contains(&name);
+    let before = before.entries().into_iter().filter(move |(name, _)| !is_changeable(name));
+    let after = after.entries().into_iter().filter(move |(name, _)| is_changeable(name));
+    before.chain(after).map(|(name, value)| (name, value.to_json()))
+}
+
+/// Empty is the same as absent, to Go.
+fn text<'v>(object: View<'v>, name: &str) -> Option<Cow<'v, str>> {
+    object.get(name).and_then(View::as_str).filter(|text| !text.is_empty())
+}
+
+fn object<'v>(members: impl Iterator<Item = (Cow<'v, str>, Cow<'v, str>)>) -> String {
+    let mut json = String::from("{");
+    for (name, value) in members {
+        if json.len() > 1 {
+            json.push(',');
+        }
+        json.push_str(&serde_json::Value::from(&*name).to_string());
+        json.push(':');
+        json.push_str(&value);
+    }
+    json.push('}');
+    json
+}

@@ -1,0 +1,66 @@
+//! The answer to a conversion (docs/apiserver.md, Conversion).
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::{ConversionFailure, ConversionReview, Converted};
+use crate::{Answer, Decision};
+
+pub(super) fn answer(review: &ConversionReview<'_>, converted: Converted<'_>) -> Answer {
+    match &converted {
+        Ok(objects) => write(review, Decision::Converted(objects.len()), objects, Status::success()),
+        Err(failure) => {
+            let decision = failure.fault.map_or(Decision::Unconvertible, Decision::Fault);
+            write(review, decision, &[], Status::failure(failure))
+        }
+    }
+}
+
+fn write(
+    review: &ConversionReview<'_>,
+    decision: Decision,
+    converted_objects: &[Cow<'_, RawValue>],
+    result: Status<'_>,
+) -> Answer {
+    let response = Response { uid: &review.request.uid, converted_objects, result };
+    let envelope = Envelope { api_version: review.version.api_version(), kind: "ConversionReview", response };
+    Answer::json(&envelope, decision)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Envelope<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    response: Response<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Response<'a> {
+    uid: &'a str,
+    converted_objects: &'a [Cow<'a, RawValue>],
+    result: Status<'a>,
+}
+
+#[derive(Serialize)]
+struct Status<'a> {
+    status: &'static str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    message: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    reason: &'static str,
+}
+
+impl<'a> Status<'a> {
+    fn success() -> Self {
+        Self { status: "Success", message: "", reason: "" }
+    }
+
+    fn failure(failure: &'a ConversionFailure) -> Self {
+        let reason = if failure.fault.is_some() { "InternalError" } else { "Invalid" };
+        Self { status: "Failure", message: &failure.message, reason }
+    }
+}
