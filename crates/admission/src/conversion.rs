@@ -20,7 +20,7 @@
 //!   "metadata":{"name":"a","namespace":"shop"}}]}}"#;
 //! let review = ConversionReview::parse(body)?;
 //! let hook = ConversionHook::new("widgets", renamed);
-//! let answer = hook.answer(&review, hook.convert(&review.request).await);
+//! let answer = hook.answer(&review, &hook.convert(&review.request).await);
 //! assert!(String::from_utf8(answer.body)?.contains(r#""apiVersion":"example.com/v2""#));
 //! # Ok::<(), Box<dyn std::error::Error>>(()) })?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -164,7 +164,7 @@ impl ConversionHook {
     }
 
     /// What kube-apiserver must receive.
-    pub fn answer(&self, review: &ConversionReview<'_>, converted: Converted<'_>) -> Answer {
+    pub fn answer(&self, review: &ConversionReview<'_>, converted: &Converted<'_>) -> Answer {
         response::answer(review, converted)
     }
 }

@@ -73,7 +73,7 @@ impl Hooks {
     }
 
     async fn admit(&self, hook: &Hook, body: &[u8], time: &Time) -> Result<Answer, Refused> {
-        let review = Review::parse(body).map_err(unreadable)?;
+        let review = Review::parse(body).map_err(|error| unreadable(&error))?;
         let verdict = self.decide(hook.name(), time, |left| hook.decide(&review.request, left)).await?;
         let verdict = verdict.unwrap_or_else(|Late| hook.out_of_time(time.budget));
         let answer = hook.answer(&review, verdict);
@@ -88,10 +88,10 @@ impl Hooks {
     }
 
     async fn convert(&self, hook: &ConversionHook, body: &[u8], time: &Time) -> Result<Answer, Refused> {
-        let review = ConversionReview::parse(body).map_err(unreadable)?;
+        let review = ConversionReview::parse(body).map_err(|error| unreadable(&error))?;
         let converted = self.decide(hook.name(), time, |_| hook.convert(&review.request)).await?;
         let converted = converted.unwrap_or_else(|Late| Err(hook.out_of_time(time.budget)));
-        let answer = hook.answer(&review, converted);
+        let answer = hook.answer(&review, &converted);
         self.observer.converted(&Converted {
             hook: hook.name(),
             request: &review.request,
@@ -152,7 +152,7 @@ struct Time {
 /// There was no decision in time.
 struct Late;
 
-fn unreadable(error: impl ToString) -> Refused {
+fn unreadable(error: &impl ToString) -> Refused {
     Refusal::Unreadable.because(error.to_string())
 }
 

@@ -20,7 +20,7 @@ use crate::on::Raw;
 use crate::registration::Entry;
 use crate::state::States;
 use crate::typed::{Mutating, Typed, Validating};
-use crate::{Holds, Mutate, On, Registration, Rule, Target, Validate};
+use crate::{Conversion, Holds, Mutate, On, Registration, Rule, Target, Validate};
 
 /// A webhook: named hooks, each with the resources it is for and its handler.
 ///
@@ -45,6 +45,7 @@ use crate::{Holds, Mutate, On, Registration, Rule, Target, Validate};
 pub struct App {
     name: String,
     hooks: Vec<Registered>,
+    conversions: Vec<Converted>,
     conditions: Vec<Condition>,
     states: States,
     lookups: Vec<Declared>,
@@ -59,6 +60,13 @@ pub struct App {
 pub(crate) struct Registered {
     pub(crate) entry: Entry,
     make: Arc<dyn Fn(&Environment) -> Hook + Send + Sync>,
+}
+
+/// A conversion under its name.
+#[derive(Clone)]
+pub(crate) struct Converted {
+    pub(crate) name: String,
+    pub(crate) conversion: Conversion,
 }
 
 /// What is wrong with an [`App`], all of it at once.
@@ -78,6 +86,7 @@ impl App {
         Self {
             name: name.into(),
             hooks: Vec::new(),
+            conversions: Vec::new(),
             conditions: Vec::new(),
             states: States::default(),
             lookups: Vec::new(),
@@ -131,6 +140,12 @@ impl App {
         self
     }
 
+    /// Converts the objects of a custom resource between its versions. The path is `/convert/NAME`.
+    pub fn convert(mut self, name: &str, conversion: impl Into<Conversion>) -> Self {
+        self.conversions.push(Converted { name: name.to_owned(), conversion: conversion.into() });
+        self
+    }
+
     /// Holds readiness back until `holds` says `true`, or `Ok`. The name appears on `/readyz`, and what an `Err` says.
     pub fn ready_when<H: Holds>(mut self, name: &str, holds: impl Fn() -> H + Send + Sync + 'static) -> Self {
         self.conditions.push(Condition::new(name, holds));
@@ -154,7 +169,17 @@ impl App {
         let of = |kind: HookKind| {
             self.hooks.iter().map(|registered| &registered.entry).filter(move |entry| entry.kind == kind)
         };
-        Ok(Registration::new(&self.name, of(HookKind::Mutating), of(HookKind::Validating), target, ca_bundle))
+        let mut registration = Registration::new(
+            &self.name,
+            of(HookKind::Mutating),
+            of(HookKind::Validating),
+            target,
+            ca_bundle,
+        );
+        for converted in &self.conversions {
+            registration.convert(&converted.path(), converted.conversion.described(), target, ca_bundle);
+        }
+        Ok(registration)
     }
 
     /// Says that the app reads namespaces of the cluster: `manifests` then prints the right to, for an app that runs
@@ -176,7 +201,7 @@ impl App {
         self.reads_namespaces
     }
 
-    /// `name` in every kind of configuration that the hooks need.
+    /// `name` in every kind of configuration that the hooks need, and the definitions whose objects are converted.
     pub(crate) fn registration_names(&self, name: &str) -> Vec<RegistrationName> {
         let kinds = [
             (HookKind::Mutating, RegistrationKind::Mutating),
@@ -185,7 +210,12 @@ impl App {
         let kinds = kinds
             .into_iter()
             .filter(|(of, _)| self.hooks.iter().any(|registered| registered.entry.kind == *of));
-        kinds.map(|(_, kind)| RegistrationName { kind, name: name.to_owned() }).collect()
+        let hooks = kinds.map(|(_, kind)| RegistrationName { kind, name: name.to_owned() });
+        let definitions = self.conversions.iter().map(|converted| RegistrationName {
+            kind: RegistrationKind::CustomResource,
+            name: converted.conversion.described().name().to_owned(),
+        });
+        hooks.chain(definitions).collect()
     }
 
     /// Whether the app is in order.
@@ -197,8 +227,9 @@ impl App {
         if !is_dns_label(&self.name) {
             problems.push(format!("`{}` is no name: use lower-case letters, digits and `-`", self.name));
         }
-        if self.hooks.is_empty() {
-            problems.push("it has no hook: add one with `.mutate(..)` or `.validate(..)`".to_owned());
+        if self.hooks.is_empty() && self.conversions.is_empty() {
+            let ways = "`.mutate(..)`, `.validate(..)` or `.convert(..)`";
+            problems.push(format!("it has no hook: add one with {ways}"));
         }
         let mut taken = BTreeSet::new();
         for entry in self.hooks.iter().map(|registered| &registered.entry) {
@@ -215,11 +246,28 @@ impl App {
                 }
             }
         }
+        let (mut names, mut definitions) = (BTreeSet::new(), BTreeSet::new());
+        for Converted { name, conversion } in &self.conversions {
+            let mut found = conversion.described().problems();
+            if !is_dns_label(name) {
+                found.push("the name uses lower-case letters, digits and `-`: it becomes a path".to_owned());
+            }
+            if !names.insert(name) || !definitions.insert(conversion.described().name()) {
+                found.push(
+                    "it is there twice; conversions need names and definitions of their own".to_owned(),
+                );
+            }
+            problems.extend(found.into_iter().map(|problem| format!("conversion `{name}`: {problem}")));
+        }
         if problems.is_empty() { Ok(()) } else { Err(AppError { name: self.name.clone(), problems }) }
     }
 
     pub(crate) fn hooks(&self) -> &[Registered] {
         &self.hooks
+    }
+
+    pub(crate) fn conversions(&self) -> &[Converted] {
+        &self.conversions
     }
 
     pub(crate) fn conditions(&self) -> &[Condition] {
@@ -255,6 +303,12 @@ impl App {
         };
         self.hooks.push(Registered { entry, make: Arc::new(make) });
         self
+    }
+}
+
+impl Converted {
+    pub(crate) fn path(&self) -> String {
+        format!("/convert/{}", self.name)
     }
 }
 

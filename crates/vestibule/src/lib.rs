@@ -40,6 +40,7 @@ mod change;
 pub mod command;
 mod condition;
 mod context;
+mod conversion;
 mod environment;
 mod guard;
 mod handler;
@@ -70,6 +71,7 @@ pub use chain::Then;
 pub use change::Change;
 pub use condition::Holds;
 pub use context::{Context, User};
+pub use conversion::{Conversion, Hub, Version};
 pub use handler::{Mutate, Validate};
 pub use lookup::{LookedUp, Lookup, LookupError, Objects, Watch};
 pub use manifests::Installation;
@@ -86,9 +88,9 @@ pub use target::{Target, TargetError};
 pub use telemetry::CertificateCounters;
 pub use vestibule_admission::keys;
 pub use vestibule_admission::{
-    AuditAnnotations, Cause, Decision, Denial, Fault, FaultKind, Handler, HandlerFuture, HookKind, OnFault,
-    Operation, Outcome, Request, Verdict, Version as ReviewVersion, Warnings,
+    AuditAnnotations, Cause, Converter, Decision, Denial, Fault, FaultKind, Handler, HandlerFuture, HookKind,
+    OnFault, Operation, Outcome, Request, Unconvertible, Verdict, Version as ReviewVersion, Warnings,
 };
 pub use vestibule_identity as identity;
 pub use vestibule_patch as patch;
-pub use vestibule_server::{Decided, Observer, Refusal, Settings, Shutdown, TlsVersion};
+pub use vestibule_server::{Converted, Decided, Observer, Refusal, Settings, Shutdown, TlsVersion};

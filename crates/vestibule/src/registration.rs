@@ -1,21 +1,27 @@
 //! What the API server must know to call the hooks.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::Resource;
 use k8s_openapi::api::admissionregistration::v1::{
     MatchCondition, MutatingWebhook, MutatingWebhookConfiguration, RuleWithOperations, ValidatingWebhook,
     ValidatingWebhookConfiguration,
 };
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceConversion, CustomResourceDefinition,
+};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use serde_json::{Value, json};
 use vestibule_admission::HookKind;
 
+use crate::conversion::{Definition, conversion};
 use crate::selector;
 use crate::{FailurePolicy, MatchPolicy, On, Reinvocation, ReviewVersion, Rule, SideEffects, Target};
 
 /// Namespaces that must come up before any webhook can.
 const SYSTEM_NAMESPACES: [&str; 3] = ["kube-node-lease", "kube-public", "kube-system"];
 
-/// The webhook configurations of an [`App`](crate::App), ready to apply.
+/// The webhook configurations, and the definitions, of an [`App`](crate::App), ready to apply.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Registration {
@@ -23,6 +29,10 @@ pub struct Registration {
     pub mutating: Option<MutatingWebhookConfiguration>,
     /// The validating hooks, if there are any.
     pub validating: Option<ValidatingWebhookConfiguration>,
+    /// The definitions of custom resources whose objects are converted.
+    pub definitions: Vec<CustomResourceDefinition>,
+    /// By the names of definitions that somebody else keeps, what belongs into their `spec.conversion`.
+    pub conversions: BTreeMap<String, CustomResourceConversion>,
 }
 
 /// One hook, as far as the API server cares.
@@ -65,6 +75,18 @@ impl Registration {
             }),
             validating: validating
                 .map(|webhooks| ValidatingWebhookConfiguration { metadata, webhooks: Some(webhooks) }),
+            definitions: Vec::new(),
+            conversions: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn convert(&mut self, path: &str, definition: &Definition, target: &Target, ca_bundle: &str) {
+        match definition.with(target, path, ca_bundle) {
+            Some(definition) => self.definitions.push(definition),
+            None => {
+                let conversion = conversion(target, path, ca_bundle);
+                self.conversions.insert(definition.name().to_owned(), conversion);
+            }
         }
     }
 
@@ -72,7 +94,8 @@ impl Registration {
     pub fn objects(&self) -> Vec<Value> {
         let mutating = self.mutating.iter().map(|object| json!(object));
         let validating = self.validating.iter().map(|object| json!(object));
-        mutating.chain(validating).collect()
+        let definitions = self.definitions.iter().map(|object| json!(object));
+        mutating.chain(validating).chain(definitions).collect()
     }
 
     /// The names of the objects, with their kinds.
@@ -82,7 +105,9 @@ impl Registration {
             self.mutating.iter().map(|it| (MutatingWebhookConfiguration::KIND, name(&it.metadata)));
         let validating =
             self.validating.iter().map(|it| (ValidatingWebhookConfiguration::KIND, name(&it.metadata)));
-        mutating.chain(validating).collect()
+        let definitions =
+            self.definitions.iter().map(|it| (CustomResourceDefinition::KIND, name(&it.metadata)));
+        mutating.chain(validating).chain(definitions).collect()
     }
 }
 

@@ -132,6 +132,11 @@ impl App {
             server = server.route(entry.path.as_str(), registered.hook(&environment), timeout);
             hooks.push(entry.path.clone());
         }
+        for converted in self.conversions() {
+            let path = converted.path();
+            server = server.route_conversion(path.as_str(), converted.conversion.hook(&converted.name));
+            hooks.push(path);
+        }
         Ok(Bound { server: server.bind().await?, identity, hooks })
     }
 }

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use http::Uri;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::admissionregistration::v1::{ServiceReference, WebhookClientConfig};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1 as extensions;
 
 use crate::name::is_dns_label;
 
@@ -116,6 +117,20 @@ impl Target {
             Self::Url(url) => {
                 WebhookClientConfig { ca_bundle, service: None, url: Some(format!("{url}{path}")) }
             }
+        }
+    }
+}
+
+impl Target {
+    /// The same for the conversion of a custom resource, whose types are another package's.
+    pub(crate) fn conversion(&self, path: &str, ca_bundle: &str) -> extensions::WebhookConversion {
+        let WebhookClientConfig { ca_bundle, service, url } = self.client_config(path, ca_bundle);
+        let service = service.map(|ServiceReference { namespace, name, path, port }| {
+            extensions::ServiceReference { namespace, name, path, port }
+        });
+        extensions::WebhookConversion {
+            client_config: Some(extensions::WebhookClientConfig { ca_bundle, service, url }),
+            conversion_review_versions: vec!["v1".to_owned()],
         }
     }
 }

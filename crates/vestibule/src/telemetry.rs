@@ -5,6 +5,7 @@ mod stores;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
@@ -13,7 +14,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use vestibule_admission::{Decision, Operation};
 use vestibule_identity::Identity;
-use vestibule_server::{Decided, Observer, Refusal};
+use vestibule_server::{Converted, Decided, Observer, Refusal};
 
 pub use certificates::CertificateCounters;
 use certificates::CertificateGauges;
@@ -23,6 +24,9 @@ use crate::lookup::Lookups;
 
 /// OpenMetrics, as prometheus-client writes it.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Stands where hooks have the operation of a request: conversions are counted beside them.
+const CONVERT: &str = "CONVERT";
 
 /// Seconds. kube-apiserver's own buckets begin at 5 ms, where most answers are long done.
 const BUCKETS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
@@ -71,7 +75,7 @@ impl Telemetry {
         let refused = Family::default();
         let abandoned = Family::default();
         let handshakes_failed = Counter::default();
-        registry.register("admission_requests", "Decisions of hooks", requests.clone());
+        registry.register("admission_requests", "Decisions of hooks and conversions", requests.clone());
         registry.register(
             "admission_duration_seconds",
             "From a request's head to its answer",
@@ -103,18 +107,25 @@ impl Telemetry {
 impl Observer for Telemetry {
     fn decided(&self, decided: &Decided<'_>) {
         log(decided);
-        let webhook = decided.hook.to_owned();
-        self.duration
-            .get_or_create(&Hook { webhook: webhook.clone() })
-            .observe(decided.elapsed.as_secs_f64());
-        let labels = Request {
-            webhook,
-            operation: Operation::as_str(decided.request.operation),
-            decision: decided.decision.as_str(),
-            reason: reason(decided.decision),
-        };
-        self.requests.get_or_create(&labels).inc();
+        let operation = Operation::as_str(decided.request.operation);
+        self.count(decided.hook, operation, decided.decision, decided.elapsed);
         self.tell(|also| also.decided(decided));
+    }
+
+    fn converted(&self, converted: &Converted<'_>) {
+        tracing::info!(
+            uid = short(&converted.request.uid),
+            version = short(&converted.request.desired_api_version),
+            objects = converted.request.objects.len(),
+            operation = CONVERT,
+            hook = converted.hook,
+            verdict = converted.decision.as_str(),
+            reason = Some(reason(converted.decision)).filter(|reason| !reason.is_empty()),
+            ms = milliseconds(converted.elapsed),
+            "converted"
+        );
+        self.count(converted.hook, CONVERT, converted.decision, converted.elapsed);
+        self.tell(|also| also.converted(converted));
     }
 
     fn refused(&self, refusal: Refusal) {
@@ -137,6 +148,13 @@ impl Observer for Telemetry {
 }
 
 impl Telemetry {
+    fn count(&self, hook: &str, operation: &'static str, decision: Decision, elapsed: Duration) {
+        let webhook = hook.to_owned();
+        self.duration.get_or_create(&Hook { webhook: webhook.clone() }).observe(elapsed.as_secs_f64());
+        let labels = Request { webhook, operation, decision: decision.as_str(), reason: reason(decision) };
+        self.requests.get_or_create(&labels).inc();
+    }
+
     fn tell(&self, what: impl FnOnce(&dyn Observer)) {
         if let Some(also) = &self.also {
             what(&**also);
@@ -161,9 +179,14 @@ fn log(decided: &Decided<'_>) {
         verdict = decided.decision.as_str(),
         reason = Some(reason(decided.decision)).filter(|reason| !reason.is_empty()),
         operations,
-        ms = (decided.elapsed.as_secs_f64() * 1e6).round() / 1e3,
+        ms = milliseconds(decided.elapsed),
         "decided"
     );
+}
+
+/// To the microsecond.
+fn milliseconds(elapsed: Duration) -> f64 {
+    (elapsed.as_secs_f64() * 1e6).round() / 1e3
 }
 
 /// Whoever reaches the port may send what no API server would; a log line stays a line.

@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use super::{ConversionFailure, ConversionReview, Converted};
 use crate::{Answer, Decision};
 
-pub(super) fn answer(review: &ConversionReview<'_>, converted: Converted<'_>) -> Answer {
-    match &converted {
+pub(super) fn answer(review: &ConversionReview<'_>, converted: &Converted<'_>) -> Answer {
+    match converted {
         Ok(objects) => write(review, Decision::Converted(objects.len()), objects, Status::success()),
         Err(failure) => {
             let decision = failure.fault.map_or(Decision::Unconvertible, Decision::Fault);

@@ -38,7 +38,7 @@ fn converter(change: impl Fn(&mut Value) + Send + Sync + 'static) -> impl Conver
 async fn ask(converter: impl Converter, body: &[u8]) -> (Value, Decision) {
     let review = ConversionReview::parse(body).unwrap();
     let hook = ConversionHook::new("widgets", converter);
-    let answer = hook.answer(&review, hook.convert(&review.request).await);
+    let answer = hook.answer(&review, &hook.convert(&review.request).await);
     assert_eq!((answer.status, answer.content_type), (200, "application/json"));
     (serde_json::from_slice(&answer.body).unwrap(), answer.decision)
 }

@@ -1,0 +1,168 @@
+//! Custom resources in several versions: one hub, and what leads from every other version to it and back.
+
+mod carry;
+mod definition;
+#[cfg(test)]
+mod tests;
+mod versions;
+
+use std::convert::Infallible;
+use std::fmt::Display;
+use std::sync::Arc;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::core::crd::v1::CustomResourceExt;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use vestibule_admission::{ConversionHook, Converter};
+
+pub(crate) use definition::{Definition, conversion};
+use versions::{Spoke, Versions};
+
+/// How the objects of one custom resource are brought from version to version.
+///
+/// It is made with [`Conversion::hub`], or with [`Conversion::raw`] where there are no types, and given to
+/// [`App::convert`](crate::App::convert).
+#[derive(Clone)]
+pub struct Conversion {
+    definition: Definition,
+    converter: Arc<dyn Converter>,
+}
+
+/// A [`Conversion`] in the making: the version that all others are converted to and from.
+pub struct Hub<H> {
+    definition: Definition,
+    versions: Versions<H>,
+}
+
+/// What a type must be to stand for a version: what `kube::CustomResource` derives.
+pub trait Version:
+    kube::Resource<DynamicType = ()> + CustomResourceExt + Serialize + DeserializeOwned + 'static
+{
+}
+
+impl<T> Version for T where
+    T: kube::Resource<DynamicType = ()> + CustomResourceExt + Serialize + DeserializeOwned + 'static
+{
+}
+
+impl Conversion {
+    /// Converts by way of `H`, the version in which nothing is lost. It is also the version that is stored, unless
+    /// [`Hub::stored`] says otherwise.
+    ///
+    /// Functions there and back make the other versions known; what they are given and give back says which. Metadata is
+    /// handed on by them; of it only labels and annotations may change. Members of an object that the types do not know
+    /// are carried over where they stand.
+    ///
+    /// ```
+    /// use kube::CustomResource;
+    /// use schemars::JsonSchema;
+    /// use serde::{Deserialize, Serialize};
+    /// use vestibule::{App, Conversion};
+    ///
+    /// mod v1 {
+    ///     # use super::*;
+    ///     #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, JsonSchema)]
+    ///     #[kube(group = "example.com", version = "v1", kind = "Link", namespaced)]
+    ///     pub struct LinkSpec { pub address: String }
+    /// }
+    /// mod v2 {
+    ///     # use super::*;
+    ///     #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, JsonSchema)]
+    ///     #[kube(group = "example.com", version = "v2", kind = "Link", namespaced)]
+    ///     pub struct LinkSpec { pub host: String, pub port: u16 }
+    /// }
+    ///
+    /// fn to_v2(old: v1::Link) -> Result<v2::Link, &'static str> {
+    ///     let (host, port) = old.spec.address.split_once(':').ok_or("spec.address is not HOST:PORT")?;
+    ///     let port = port.parse().map_err(|_| "the port of spec.address is none")?;
+    ///     Ok(v2::Link { metadata: old.metadata, spec: v2::LinkSpec { host: host.to_owned(), port } })
+    /// }
+    ///
+    /// fn to_v1(new: v2::Link) -> Result<v1::Link, &'static str> {
+    ///     let address = format!("{}:{}", new.spec.host, new.spec.port);
+    ///     Ok(v1::Link { metadata: new.metadata, spec: v1::LinkSpec { address } })
+    /// }
+    ///
+    /// let app = App::new("links").convert("links", Conversion::hub::<v2::Link>().spoke(to_v2, to_v1));
+    /// # app.check().unwrap();
+    /// ```
+    pub fn hub<H: Version>() -> Hub<H> {
+        let hub = Hub { definition: Definition::of::<H>(), versions: Versions::new() };
+        hub.spoke(Ok::<H, Infallible>, Ok::<H, Infallible>)
+    }
+
+    /// Converts the objects of the custom resource `name` (`widgets.example.com`) one by one, as JSON. Its definition is
+    /// kept elsewhere, unless it is [given](Self::definition).
+    ///
+    /// ```
+    /// use serde_json::value::RawValue;
+    /// use vestibule::{App, Conversion, Unconvertible};
+    ///
+    /// fn renamed(object: &RawValue, desired: &str) -> Result<Box<RawValue>, Unconvertible> {
+    ///     let mut object: serde_json::Value = serde_json::from_str(object.get()).map_err(Unconvertible::new)?;
+    ///     object["apiVersion"] = desired.into();
+    ///     serde_json::value::to_raw_value(&object).map_err(Unconvertible::new)
+    /// }
+    ///
+    /// let app = App::new("links").convert("links", Conversion::raw("links.example.com", renamed));
+    /// # app.check().unwrap();
+    /// ```
+    pub fn raw(name: &str, converter: impl Converter) -> Self {
+        Self { definition: Definition::named(name), converter: Arc::new(converter) }
+    }
+
+    /// The definition as its author keeps it; it is printed with its `spec.conversion` filled in.
+    #[must_use]
+    pub fn definition(mut self, definition: CustomResourceDefinition) -> Self {
+        self.definition.replace(definition);
+        self
+    }
+
+    pub(crate) fn hook(&self, name: &str) -> ConversionHook {
+        let converter = Arc::clone(&self.converter);
+        ConversionHook::new(name, move |object: &_, desired: &_| converter.convert(object, desired))
+    }
+
+    pub(crate) fn described(&self) -> &Definition {
+        &self.definition
+    }
+}
+
+impl<H: Version> Hub<H> {
+    /// Adds a version. An error is for the user who asked for the object; it says what is wrong and not what it read.
+    #[must_use]
+    pub fn spoke<S: Version, E: Display, F: Display>(
+        mut self,
+        to_hub: impl Fn(S) -> Result<H, E> + Send + Sync + 'static,
+        from_hub: impl Fn(H) -> Result<S, F> + Send + Sync + 'static,
+    ) -> Self {
+        let version = S::api_version(&());
+        if self.versions.add(&version, Spoke::new(to_hub, from_hub)) {
+            self.definition.add::<S>();
+        } else {
+            self.definition.problem(format!("{version} is converted twice; leave one of the spokes out"));
+        }
+        self
+    }
+
+    /// Stores objects in `version` (`v1`) rather than in the hub's.
+    #[must_use]
+    pub fn stored(mut self, version: &str) -> Self {
+        self.definition.store(version);
+        self
+    }
+
+    /// The definition as its author keeps it, in place of the one made of the types.
+    #[must_use]
+    pub fn definition(mut self, definition: CustomResourceDefinition) -> Self {
+        self.definition.replace(definition);
+        self
+    }
+}
+
+impl<H: Version> From<Hub<H>> for Conversion {
+    fn from(hub: Hub<H>) -> Self {
+        Self { definition: hub.definition, converter: Arc::new(hub.versions) }
+    }
+}

@@ -1,0 +1,117 @@
+//! The CustomResourceDefinition that a conversion belongs to.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceConversion, CustomResourceDefinition,
+};
+use kube::core::crd::v1::merge_crds;
+
+use super::Version;
+use crate::Target;
+
+/// Its name, and what there is to print of it.
+#[derive(Clone)]
+pub(crate) struct Definition {
+    name: String,
+    source: Source,
+    problems: Vec<String>,
+}
+
+#[derive(Clone)]
+enum Source {
+    /// Somebody else keeps it.
+    Elsewhere,
+    /// The author wrote it.
+    Whole(Box<CustomResourceDefinition>),
+    /// One of each type.
+    Versions { each: Vec<CustomResourceDefinition>, stored: String },
+}
+
+impl Definition {
+    pub(super) fn named(name: &str) -> Self {
+        let source = Source::Elsewhere;
+        Self { name: name.to_owned(), source, problems: Vec::new() }
+    }
+
+    /// Of the versions that are added, and stored as `H`.
+    pub(super) fn of<H: Version>() -> Self {
+        let stored = H::version(&()).into_owned();
+        let source = Source::Versions { each: Vec::new(), stored };
+        Self { name: H::crd_name().to_owned(), source, problems: Vec::new() }
+    }
+
+    pub(super) fn add<S: Version>(&mut self) {
+        if S::crd_name() != self.name {
+            self.problem(format!("{} is another resource", S::crd_name()));
+        }
+        if let Source::Versions { each, .. } = &mut self.source {
+            each.push(S::crd());
+        }
+    }
+
+    pub(super) fn store(&mut self, version: &str) {
+        if let Source::Versions { stored, .. } = &mut self.source {
+            version.clone_into(stored);
+        }
+    }
+
+    pub(super) fn replace(&mut self, definition: CustomResourceDefinition) {
+        let name = definition.metadata.name.as_deref().unwrap_or_default();
+        if name != self.name {
+            self.problem(format!("the definition is of `{name}`; give the one of {}", self.name));
+        }
+        self.source = Source::Whole(Box::new(definition));
+    }
+
+    pub(super) fn problem(&mut self, problem: String) {
+        self.problems.push(problem);
+    }
+
+    /// `widgets.example.com`
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Everything that is wrong with it, one sentence each.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let mut problems = self.problems.clone();
+        if !self.name.split_once('.').is_some_and(|(plural, group)| !plural.is_empty() && !group.is_empty()) {
+            problems.push(format!("`{}` names no definition: write PLURAL.GROUP", self.name));
+        }
+        problems.extend(self.merged().err());
+        problems
+    }
+
+    /// The whole definition, with its objects converted at `target`; nothing, where somebody else keeps it, or where it
+    /// is not in order.
+    pub(crate) fn with(
+        &self,
+        target: &Target,
+        path: &str,
+        ca_bundle: &str,
+    ) -> Option<CustomResourceDefinition> {
+        let mut definition = self.merged().ok().flatten()?;
+        definition.spec.conversion = Some(conversion(target, path, ca_bundle));
+        Some(definition)
+    }
+
+    fn merged(&self) -> Result<Option<CustomResourceDefinition>, String> {
+        match &self.source {
+            Source::Elsewhere => Ok(None),
+            Source::Whole(definition) => Ok(Some((**definition).clone())),
+            Source::Versions { each, stored } => {
+                // Of those that are not stored, the last one is put first.
+                let each = each.iter().rev().cloned().collect();
+                let merged = merge_crds(each, stored);
+                merged.map(Some).map_err(|error| format!("its versions make no definition: {error}"))
+            }
+        }
+    }
+}
+
+/// The `spec.conversion` of a definition.
+pub(crate) fn conversion(target: &Target, path: &str, ca_bundle: &str) -> CustomResourceConversion {
+    CustomResourceConversion {
+        strategy: "Webhook".to_owned(),
+        webhook: Some(target.conversion(path, ca_bundle)),
+    }
+}

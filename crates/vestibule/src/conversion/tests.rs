@@ -1,0 +1,236 @@
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{App, Target, Unconvertible};
+
+/// `host:port` in one string.
+mod v1 {
+    use super::*;
+
+    #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, JsonSchema)]
+    #[kube(group = "example.com", version = "v1", kind = "Link", namespaced)]
+    #[serde(rename_all = "camelCase")]
+    pub(super) struct LinkSpec {
+        pub(super) host_port: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub(super) rules: Vec<Rule>,
+    }
+}
+
+/// `host` and `port`.
+mod v2 {
+    use super::*;
+
+    #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, JsonSchema)]
+    #[kube(group = "example.com", version = "v2", kind = "Link", namespaced)]
+    pub(super) struct LinkSpec {
+        pub(super) host: String,
+        pub(super) port: u16,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub(super) secure: Option<bool>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub(super) rules: Vec<Rule>,
+    }
+}
+
+/// The port as text, and the rules the other way round.
+mod v3 {
+    use super::*;
+
+    #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, JsonSchema)]
+    #[kube(group = "example.com", version = "v3", kind = "Link", namespaced)]
+    pub(super) struct LinkSpec {
+        pub(super) host: String,
+        pub(super) port: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub(super) rules: Vec<Rule>,
+    }
+}
+
+mod other {
+    use super::*;
+
+    #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, JsonSchema)]
+    #[kube(group = "example.com", version = "v1", kind = "Other", namespaced)]
+    pub(super) struct OtherSpec {}
+}
+
+#[derive(Serialize, Deserialize, Clone, Debug, JsonSchema)]
+struct Rule {
+    name: String,
+    #[serde(default)]
+    weight: i64,
+}
+
+fn v1_to_v2(old: v1::Link) -> Result<v2::Link, String> {
+    let (host, port) = old.spec.host_port.rsplit_once(':').ok_or("spec.hostPort is not HOST:PORT")?;
+    let port = port.parse().map_err(|_| "the port of spec.hostPort is none")?;
+    let spec = v2::LinkSpec { host: host.to_owned(), port, secure: None, rules: old.spec.rules };
+    Ok(v2::Link { metadata: old.metadata, spec })
+}
+
+fn v2_to_v1(new: v2::Link) -> Result<v1::Link, String> {
+    let v2::LinkSpec { host, port, rules, .. } = new.spec;
+    Ok(v1::Link { metadata: new.metadata, spec: v1::LinkSpec { host_port: format!("{host}:{port}"), rules } })
+}
+
+fn v3_to_v2(new: v3::Link) -> Result<v2::Link, String> {
+    let v3::LinkSpec { host, port, mut rules } = new.spec;
+    rules.reverse();
+    let port = port.parse().map_err(|_| "spec.port is no port")?;
+    Ok(v2::Link { metadata: new.metadata, spec: v2::LinkSpec { host, port, secure: None, rules } })
+}
+
+fn v2_to_v3(new: v2::Link) -> Result<v3::Link, String> {
+    let v2::LinkSpec { host, port, mut rules, .. } = new.spec;
+    rules.reverse();
+    Ok(v3::Link { metadata: new.metadata, spec: v3::LinkSpec { host, port: port.to_string(), rules } })
+}
+
+fn links() -> Conversion {
+    Conversion::hub::<v2::Link>().spoke(v1_to_v2, v2_to_v1).spoke(v3_to_v2, v2_to_v3).into()
+}
+
+fn convert(object: &Value, version: &str) -> Result<Value, String> {
+    let object = RawValue::from_string(object.to_string()).unwrap();
+    let converted = links().converter.convert(&object, &format!("example.com/{version}"));
+    converted.map(|object| serde_json::from_str(object.get()).unwrap()).map_err(|why| why.to_string())
+}
+
+fn link(version: &str, spec: &Value) -> Value {
+    let metadata = json!({"name": "a", "namespace": "shop", "uid": "u", "labels": {"x": "y"}});
+    json!({"apiVersion": format!("example.com/{version}"), "kind": "Link", "metadata": metadata, "spec": spec})
+}
+
+#[test]
+fn spokes_are_converted_through_the_hub() {
+    let first = link("v1", &json!({"hostPort": "example.org:80"}));
+    let second = link("v2", &json!({"host": "example.org", "port": 80}));
+    let third = link("v3", &json!({"host": "example.org", "port": "80"}));
+    for (from, version, to) in [
+        (&first, "v2", &second),
+        (&first, "v3", &third),
+        (&second, "v1", &first),
+        (&second, "v3", &third),
+        (&third, "v1", &first),
+        (&third, "v2", &second),
+    ] {
+        assert_eq!(convert(from, version).as_ref(), Ok(to));
+    }
+}
+
+#[test]
+fn what_cannot_be_converted_says_why_and_quotes_nothing() {
+    let secret = "s3cret";
+    for (object, version, expected) in [
+        (link("v1", &json!({"hostPort": secret})), "v2", "spec.hostPort is not HOST:PORT"),
+        (link("v1", &json!({"hostPort": "a:b"})), "v3", "the port of spec.hostPort is none"),
+        (link("v2", &json!({"host": "a", "port": secret})), "v1", "does not fit its version's type"),
+        (link("v9", &json!({})), "v2", "only example.com/v1, example.com/v2, example.com/v3 are known here"),
+        (link("v1", &json!({"hostPort": "a:1"})), "v9", "only example.com/v1"),
+        (json!({"spec": secret}), "v2", "no apiVersion"),
+    ] {
+        let why = convert(&object, version).unwrap_err();
+        assert!(why.contains(expected) && !why.contains(secret), "{why}");
+    }
+}
+
+#[test]
+fn what_no_type_knows_is_carried_over_where_it_stands() {
+    let spec = json!({
+        "hostPort": "a:1",
+        "new": {"big": 12345678901234567890_u64},
+        "rules": [{"name": "x", "weight": 1, "new": 1}, {"name": "y", "weight": 2, "new": 2}],
+    });
+    let mut object = link("v1", &spec);
+    object["status"] = json!({"ready": true});
+    let converted = convert(&object, "v3").unwrap();
+    let expected = json!({
+        "host": "a",
+        "port": "1",
+        "new": {"big": 12345678901234567890_u64},
+        "rules": [{"name": "y", "weight": 2, "new": 2}, {"name": "x", "weight": 1, "new": 1}],
+    });
+    assert_eq!(converted["spec"], expected, "each with its own item");
+    assert_eq!(converted["status"], json!({"ready": true}));
+    assert_eq!(convert(&converted, "v1"), Ok(object), "and back");
+}
+
+#[test]
+fn what_is_unknown_to_one_version_does_not_speak_for_another() {
+    let stray = link("v1", &json!({"hostPort": "a:1", "secure": true, "port": 9, "new": 1}));
+    assert_eq!(convert(&stray, "v2"), Ok(link("v2", &json!({"host": "a", "port": 1}))));
+    let stray = link("v1", &json!({"hostPort": "a:1", "secure": "perhaps"}));
+    assert_eq!(convert(&stray, "v2"), Ok(link("v2", &json!({"host": "a", "port": 1}))));
+    let empty = link("v1", &json!({"hostPort": "a:1", "new": null, "rules": []}));
+    let converted = convert(&empty, "v2").unwrap();
+    assert_eq!(converted["spec"].get("new"), None);
+}
+
+#[test]
+fn the_definition_holds_every_version_and_where_they_are_converted() {
+    let app = App::new("links").convert("links", links());
+    let target = Target::service("shop/hook:8443").unwrap();
+    let registration = app.registration(&target, "PEM").unwrap();
+    assert_eq!(registration.names(), [("CustomResourceDefinition", "links.example.com".to_owned())]);
+    let [definition] = &*registration.objects() else { panic!("one object") };
+    let spec = &definition["spec"];
+    let versions: Vec<_> = spec["versions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|version| (version["name"].as_str().unwrap(), version["storage"].as_bool().unwrap()))
+        .collect();
+    assert_eq!(versions, [("v2", true), ("v1", false), ("v3", false)]);
+    let service = json!({"namespace": "shop", "name": "hook", "path": "/convert/links", "port": 8443});
+    let webhook = json!({
+        "clientConfig": {"caBundle": "UEVN", "service": service},
+        "conversionReviewVersions": ["v1"],
+    });
+    assert_eq!(spec["conversion"], json!({"strategy": "Webhook", "webhook": webhook}));
+    let names = app.identity_settings("shop/hook".parse().unwrap()).registrations;
+    assert_eq!(names, ["crd/links.example.com".parse().unwrap()]);
+}
+
+#[test]
+fn a_definition_of_the_authors_own_is_printed_and_one_kept_elsewhere_is_not() {
+    let target = Target::service("shop/hook").unwrap();
+    let mut own = <v1::Link as CustomResourceExt>::crd();
+    own.metadata.labels = Some([("mine".to_owned(), "yes".to_owned())].into());
+    let conversion =
+        Conversion::raw("links.example.com", |_: &RawValue, _: &str| Err(Unconvertible::new("no")));
+    let elsewhere = App::new("links").convert("links", conversion.clone());
+    let registration = elsewhere.registration(&target, "").unwrap();
+    assert!(registration.objects().is_empty());
+    assert_eq!(registration.conversions["links.example.com"].strategy, "Webhook");
+    let printed = App::new("links").convert("links", conversion.definition(own));
+    let [definition] = &*printed.registration(&target, "").unwrap().objects() else { panic!("one object") };
+    assert_eq!(definition["metadata"]["labels"]["mine"], "yes");
+    assert_eq!(definition["spec"]["conversion"]["strategy"], "Webhook");
+}
+
+#[test]
+fn everything_wrong_with_a_conversion_is_said() {
+    let to_other = |_: v2::Link| Err::<other::Other, _>("no");
+    let from_other = |_: other::Other| Err::<v2::Link, _>("no");
+    let app = App::new("links")
+        .convert("a_b", Conversion::hub::<v2::Link>().spoke(v1_to_v2, v2_to_v1).spoke(v1_to_v2, v2_to_v1))
+        .convert("links", Conversion::hub::<v2::Link>().stored("v7"))
+        .convert("others", Conversion::hub::<v2::Link>().spoke(from_other, to_other))
+        .convert("raw", Conversion::raw("links", |_: &RawValue, _: &str| Err(Unconvertible::new("no"))));
+    let problems = app.check().unwrap_err().problems.join("\n");
+    for expected in [
+        "example.com/v1 is converted twice",
+        "becomes a path",
+        "v7 not found",
+        "others.example.com is another resource",
+        "`links` names no definition",
+        "there twice",
+    ] {
+        assert!(problems.contains(expected), "{expected} in {problems}");
+    }
+}
