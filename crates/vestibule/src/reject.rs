@@ -115,9 +115,23 @@ impl<E: Error + 'static> From<E> for Reject {
     fn from(error: E) -> Self {
         match lookup::not_yet(&error) {
             Some(missing) => Self::not_ready(missing),
-            None => Self::fault(error),
+            None => Self::fault(without_values(&error)),
         }
     }
+}
+
+/// The error's words, but for those of `serde_json`, also further down: they quote the object, and a fault's words end in
+/// the API server's log.
+fn without_values(error: &(dyn Error + 'static)) -> String {
+    let (mut words, mut cause) = (error.to_string(), Some(error));
+    while let Some(one) = cause {
+        if let Some(json) = one.downcast_ref::<serde_json::Error>() {
+            let place = format!("JSON that does not fit: line {} column {}", json.line(), json.column());
+            words = words.replace(&json.to_string(), &place);
+        }
+        cause = one.source();
+    }
+    words
 }
 
 impl From<Reject> for Outcome {
@@ -144,5 +158,24 @@ impl std::fmt::Debug for Reject {
             Kind::Fault(fault) => formatter.debug_tuple("Fault").field(&fault.message).finish(),
             Kind::NotReady(missing) => formatter.debug_tuple("NotReady").field(missing).finish(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("the answer is wrong: {0}")]
+    struct Answer(#[source] serde_json::Error);
+
+    #[test]
+    fn what_serde_quotes_is_not_repeated() {
+        let error = || serde_json::from_str::<u8>(r#""hunter2""#).unwrap_err();
+        let words = |reject: Reject| format!("{reject:?}");
+        assert!(error().to_string().contains("hunter2"));
+        assert_eq!(words(error().into()), r#"Fault("JSON that does not fit: line 1 column 9")"#);
+        let wrapped = words(Answer(error()).into());
+        assert_eq!(wrapped, r#"Fault("the answer is wrong: JSON that does not fit: line 1 column 9")"#);
     }
 }

@@ -5,6 +5,7 @@ mod client;
 mod conversations;
 mod denials;
 mod faults;
+mod leaks;
 mod leaving;
 mod loads;
 mod patches;

@@ -2,11 +2,10 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::Value;
 use tempfile::TempDir;
 use vestibule_caller::{Caller, Hook, Outcome, Review, judge};
 
@@ -33,27 +32,34 @@ pub(crate) fn shared() -> &'static Process {
 impl Process {
     /// With these flags and variables besides.
     pub(crate) fn start(flags: &[&str], variables: &[(&str, &str)]) -> Self {
-        Self::of(env!("CARGO_BIN_EXE_contract"), flags, variables)
+        let folder = tempfile::tempdir().unwrap();
+        let mut arguments = arguments(&folder);
+        if flags.contains(&"--identity") {
+            arguments.truncate(arguments.len() - 2);
+        }
+        let mut command = Command::new(env!("CARGO_BIN_EXE_contract"));
+        command.args(arguments).args(flags).stderr(Stdio::piped());
+        let mut child = spawn(command, variables);
+        let stderr = child.stderr.take().unwrap();
+        Self::of(child, stderr, folder)
     }
 
-    /// The same of another program.
-    pub(crate) fn of(program: &str, flags: &[&str], variables: &[(&str, &str)]) -> Self {
+    /// Before a terminal, which `script` plays.
+    pub(crate) fn on_a_terminal(variables: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let identity = format!("local:{}", folder.path().join("identity").display());
-        let mut child = Command::new(program)
-            .args(["serve", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--dns", NAME])
-            .args(["--identity", &identity])
-            .args(flags)
-            .env("RUST_LOG", "info")
-            .envs(variables.iter().copied())
-            .stdin(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let log = Log::read(child.stderr.take().unwrap());
-        let start: Value = serde_json::from_str(&log.line(r#""message":"serving""#)).unwrap();
-        let address = |which: &str| start[which].as_str().unwrap().parse().unwrap();
-        let (address, probes) = (address("address"), address("probes"));
+        let mut command = Command::new("script");
+        let line = [env!("CARGO_BIN_EXE_contract").to_owned()].into_iter().chain(arguments(&folder));
+        let line = line.collect::<Vec<_>>().join(" ");
+        command.args(["--quiet", "--command", &line, "/dev/null"]).stdout(Stdio::piped());
+        let mut child = spawn(command, variables);
+        let stdout = child.stdout.take().unwrap();
+        Self::of(child, stdout, folder)
+    }
+
+    fn of(child: Child, output: impl Read + Send + 'static, folder: TempDir) -> Self {
+        let log = Log::read(output);
+        let start = log.line(|line| line.contains("serving") && line.contains("address"));
+        let (address, probes) = (field(&start, "address"), field(&start, "probes"));
         Self { child: Mutex::new(child), log, folder, address, probes }
     }
 
@@ -91,12 +97,18 @@ impl Process {
 
     /// Waits for the first line of the log with these words.
     pub(crate) fn said(&self, words: &str) -> String {
-        self.log.line(words)
+        self.log.line(|line| line.contains(words))
     }
 
     /// Everything it has logged so far.
     pub(crate) fn log(&self) -> String {
-        self.log.lines().join("\n")
+        self.log.all()
+    }
+
+    /// Ends it, and everything it has ever logged.
+    pub(crate) fn whole_log(&self) -> String {
+        drop(self.child().stdin.take());
+        self.log.whole()
     }
 
     pub(crate) fn signal(&self, name: &str) {
@@ -136,6 +148,24 @@ impl Drop for Process {
     }
 }
 
+fn arguments(folder: &TempDir) -> Vec<String> {
+    let identity = format!("local:{}", folder.path().join("identity").display());
+    let words =
+        ["serve", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--dns", NAME, "--identity"];
+    words.map(str::to_owned).into_iter().chain([identity]).collect()
+}
+
+fn spawn(mut command: Command, variables: &[(&str, &str)]) -> Child {
+    command.env("RUST_LOG", "info").envs(variables.iter().copied()).stdin(Stdio::piped()).spawn().unwrap()
+}
+
+/// An address of the first line, for machines or for people.
+fn field(line: &str, name: &str) -> SocketAddr {
+    let (_, after) = line.split_once(name).unwrap();
+    let address = after.trim_start_matches(|character: char| !character.is_ascii_digit());
+    address.split(['"', ' ']).next().unwrap().parse().unwrap()
+}
+
 /// Lines as they come.
 #[derive(Default)]
 struct Log {
@@ -144,12 +174,13 @@ struct Log {
 }
 
 impl Log {
-    fn read(stderr: ChildStderr) -> Arc<Self> {
+    fn read(output: impl Read + Send + 'static) -> Arc<Self> {
         let log = Arc::new(Self::default());
         let kept = Arc::clone(&log);
         std::thread::spawn(move || {
-            for line in BufReader::new(stderr).lines() {
-                kept.lines.lock().unwrap().0.push(line.unwrap());
+            // A terminal that is gone is an error, and an end.
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                kept.lines.lock().unwrap().0.push(line);
                 kept.more.notify_all();
             }
             kept.lines.lock().unwrap().1 = true;
@@ -158,17 +189,25 @@ impl Log {
         log
     }
 
-    fn line(&self, words: &str) -> String {
-        let find = |lines: &[String]| lines.iter().find(|line| line.contains(words)).cloned();
+    fn line(&self, is_it: impl Fn(&str) -> bool) -> String {
+        let find = |lines: &[String]| lines.iter().find(|line| is_it(line)).cloned();
         let lines = self.lines.lock().unwrap();
         let (lines, _) = self
             .more
             .wait_timeout_while(lines, PATIENCE, |(lines, ended)| !*ended && find(lines).is_none())
             .unwrap();
-        find(&lines.0).unwrap_or_else(|| panic!("nobody said `{words}`:\n{}", lines.0.join("\n")))
+        find(&lines.0).unwrap_or_else(|| panic!("nobody said it:\n{}", lines.0.join("\n")))
     }
 
-    fn lines(&self) -> Vec<String> {
-        self.lines.lock().unwrap().0.clone()
+    fn all(&self) -> String {
+        self.lines.lock().unwrap().0.join("\n")
+    }
+
+    /// Once it has ended.
+    fn whole(&self) -> String {
+        let lines = self.lines.lock().unwrap();
+        let (lines, _) = self.more.wait_timeout_while(lines, PATIENCE, |(_, ended)| !*ended).unwrap();
+        assert!(lines.1, "it does not end");
+        lines.0.join("\n")
     }
 }

@@ -1,0 +1,166 @@
+//! Whatever happens to an object: nothing of it is in logs, metrics or the words of accidents.
+
+use std::process::Command;
+
+use base64::Engine as _;
+use bytes::Bytes;
+use futures_util::future::join_all;
+use http::Request;
+use http_body_util::Full;
+use rcgen::{CertificateParams, KeyPair};
+use serde_json::{Value, json};
+use vestibule_caller::{Review, ReviewBuilder};
+
+use crate::client::{Client, Reply, trust};
+use crate::process::{NAME, Process};
+
+const OBJECT: &str = "canary-object";
+const OLD: &str = "canary-old-object";
+const USER: &str = "canary-authorization";
+/// The text before `.data` is encoded.
+const DATA: &str = "canary-secret-data";
+/// What the hooks say and add.
+const WORDS: [&str; 4] = ["canary-denial", "canary-warning", "canary-audit", "canary-patch"];
+
+const KINDS: [&str; 8] = ["secret", "dynamic", "meta", "value", "raw-object", "own", "chain", "raw"];
+
+#[tokio::test]
+async fn nothing_of_an_object_is_in_logs_metrics_or_faults() {
+    let server = Process::start(&[], &[("RUST_LOG", "trace")]);
+    call_everything(&server).await;
+    assert_silent(&server, r#""level":"TRACE""#);
+}
+
+/// On a terminal, as a person reads it.
+#[tokio::test]
+async fn nothing_of_an_object_is_in_the_lines_for_people() {
+    if Command::new("script").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no `script` here to play the terminal");
+        return;
+    }
+    let server = Process::on_a_terminal(&[("RUST_LOG", "trace"), ("NO_COLOR", "1")]);
+    call_everything(&server).await;
+    assert_silent(&server, " TRACE ");
+}
+
+#[tokio::test]
+async fn a_first_start_logs_no_error_whoever_keeps_the_certificate() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = KeyPair::generate().unwrap();
+    let certificate = CertificateParams::new([NAME.to_owned()]).unwrap().self_signed(&key).unwrap();
+    for (file, text) in
+        [("tls.crt", certificate.pem()), ("tls.key", key.serialize_pem()), ("ca.crt", certificate.pem())]
+    {
+        std::fs::write(folder.path().join(file), text).unwrap();
+    }
+    let mounted = format!("mounted:{}", folder.path().display());
+    for flags in [&[] as &[&str], &["--identity", &mounted]] {
+        let server = Process::start(flags, &[("RUST_LOG", "trace")]);
+        assert_eq!(server.probe("/readyz").0, "HTTP/1.1 200 OK");
+        let log = server.log();
+        assert!(log.contains(r#""level":"INFO""#) && !log.contains(r#""level":"ERROR""#), "{log}");
+    }
+}
+
+/// Every kind of handler, every way it can end, every operation; and bodies that are no review.
+async fn call_everything(server: &Process) {
+    let config = trust(server);
+    let mut client = Client::trusting(server, &config).await;
+    let mut waiting = Vec::new();
+    for path in KINDS.iter().flat_map(|kind| [format!("/mutate/{kind}"), format!("/validate/{kind}-guard")]) {
+        for wish in ["change", "deny", "fail", "panic"] {
+            for review in reviews(&secret(wish)) {
+                let reply = send(&mut client, &path, review).await;
+                assert!([200, 500].contains(&reply.status.as_u16()), "{path} {wish}: {}", reply.body);
+                assert_nothing_of_the_object(&reply);
+            }
+        }
+        let mut undecodable = secret("change");
+        undecodable["data"] = json!(OBJECT);
+        undecodable["metadata"]["annotations"] = json!([OBJECT]);
+        let [create, ..] = reviews(&undecodable);
+        assert_nothing_of_the_object(&send(&mut client, &path, create).await);
+        let config = &config;
+        waiting.push(async move {
+            let [create, ..] = reviews(&secret("wait"));
+            let mut client = Client::trusting(server, config).await;
+            let reply = send(&mut client, &format!("{path}?timeout=1s"), create).await;
+            assert!(reply.body.contains("no verdict within"), "{}", reply.body);
+            assert_nothing_of_the_object(&reply);
+        });
+    }
+    join_all(waiting).await;
+    for body in
+        [format!(r#"{{"request":{{"object":"{OBJECT}""#), format!(r#"["{OBJECT}"]"#), OBJECT.to_owned()]
+    {
+        assert_nothing_of_the_object(&post(&mut client, "/mutate/secret", body).await);
+    }
+    let mut stranger = Client::trusting(server, &config).await;
+    assert_eq!(post(&mut stranger, &format!("/{OBJECT}?{OLD}"), OBJECT).await.status, 404);
+}
+
+fn secret(wish: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Secret",
+        "metadata": {"name": "web", "namespace": "demo", "labels": {"x": OBJECT}, "annotations": {"do": wish, "x": OBJECT}},
+        "data": {"password": base64(DATA), OBJECT: base64(OBJECT)},
+        "stringData": {"x": DATA},
+        OBJECT: {"x": [OBJECT]},
+    })
+}
+
+fn reviews(secret: &Value) -> [ReviewBuilder; 3] {
+    let mut old = secret.clone();
+    old["metadata"]["labels"]["x"] = json!(OLD);
+    [
+        Review::create(secret.clone()).options(json!({"kind": "CreateOptions", "fieldManager": OBJECT})),
+        Review::update(old.clone(), secret.clone()),
+        Review::delete(old),
+    ]
+}
+
+async fn send(client: &mut Client, path: &str, review: ReviewBuilder) -> Reply {
+    post(client, path, review.build().unwrap().body().to_vec()).await
+}
+
+async fn post(client: &mut Client, path: &str, body: impl Into<Bytes>) -> Reply {
+    let request = Request::post(path)
+        .header("authorization", format!("Bearer {USER}"))
+        .header("content-type", "application/json");
+    client.send(request.body(Full::new(body.into())).unwrap()).await
+}
+
+/// An accident's words go to the user, and into the API server's log.
+fn assert_nothing_of_the_object(reply: &Reply) {
+    for canary in [OBJECT, OLD, USER, DATA] {
+        assert!(!reply.body.contains(canary), "{canary} in {}", reply.body);
+    }
+}
+
+fn assert_silent(server: &Process, heard: &str) {
+    let (_, metrics) = server.probe("/metrics");
+    let log = server.whole_log();
+    assert!(
+        log.contains(heard) && log.contains("decided") && log.contains("panic"),
+        "the log is heard: {log}"
+    );
+    assert!(
+        metrics.contains(r#"reason="panic""#) && metrics.contains(r#"reason="undecodable""#),
+        "{metrics}"
+    );
+    for canary in [OBJECT, OLD, USER, DATA].into_iter().chain(WORDS) {
+        let bytes = format!("{:?}", canary.as_bytes());
+        let shapes = [canary.to_owned(), base64(canary), bytes.trim_matches(['[', ']']).to_owned()];
+        for shape in shapes {
+            // Of base64, whatever stands before and after.
+            let shape = shape.trim_end_matches('=');
+            let hits: Vec<_> =
+                log.lines().chain(metrics.lines()).filter(|line| line.contains(shape)).collect();
+            assert!(hits.is_empty(), "{canary} is there: {hits:?}");
+        }
+    }
+}
+
+fn base64(text: &str) -> String {
+    base64::engine::general_purpose::STANDARD.encode(text)
+}
