@@ -1,5 +1,6 @@
 //! The control plane and what a test does with it.
 
+mod audit;
 mod clients;
 mod start;
 
@@ -50,6 +51,7 @@ pub struct Options {
     pub(crate) api_server_flags: Vec<String>,
     pub(crate) external_names: bool,
     pub(crate) second_api_server: bool,
+    pub(crate) audit: bool,
 }
 
 impl Options {
@@ -72,6 +74,13 @@ impl Options {
     #[must_use]
     pub fn second_api_server(mut self) -> Self {
         self.second_api_server = true;
+        self
+    }
+
+    /// Keeps the audit log of the first API server: [`Environment::audit_log`].
+    #[must_use]
+    pub fn audit(mut self) -> Self {
+        self.audit = true;
         self
     }
 }

@@ -1,5 +1,7 @@
 //! Installing objects, webhook configurations above all.
 
+mod adopt;
+
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -43,8 +45,7 @@ impl Environment {
     /// [`Error::Api`] for an object that the API server refuses, [`Error::Late`] when it does not act on one.
     pub async fn install(&self, objects: impl IntoIterator<Item = Value>) -> Result<Installed, Error> {
         let client = self.admin()?;
-        let mut installed =
-            Installed { servers: self.api_servers().cloned().collect(), configurations: Vec::new() };
+        let mut installed = Installed::nothing_on(self);
         for mut object in objects {
             let identity = Identity::of(&object)?;
             if !identity.is_webhook_configuration() {
@@ -68,6 +69,10 @@ impl Environment {
 }
 
 impl Installed {
+    fn nothing_on(environment: &Environment) -> Self {
+        Self { servers: environment.api_servers().cloned().collect(), configurations: Vec::new() }
+    }
+
     /// Removes the configurations, and returns when no API server acts on them any longer.
     ///
     /// # Errors

@@ -198,6 +198,11 @@ impl Service {
         self.replicas.route(&replica, false);
     }
 
+    /// Cuts every connection that is open now, in whatever it carries; new ones are let through.
+    pub fn cut_connections(&self) {
+        self.replicas.cut();
+    }
+
     /// From now on, lets what becomes of replicas take effect only after `delay`, as it
     /// takes a while in a cluster until every node knows. Zero at first.
     pub fn set_propagation_delay(&self, delay: Duration) {

@@ -21,7 +21,7 @@ enum Held {
     Shared(&'static Environment),
 }
 
-/// The environment that all tests of this process share, or `None` where there can be none: the test is skipped.
+/// The environment that all tests of this process share, with an [audit log](Options::audit), or `None` where there can be none: the test is skipped.
 ///
 /// ```no_run
 /// # use vestibule_testenv as testenv;
@@ -41,7 +41,8 @@ enum Held {
 pub async fn shared_or_skip() -> Option<Session> {
     // A failure is kept too: what took minutes to fail would fail again in each test.
     static SHARED: OnceCell<Result<Environment, Error>> = OnceCell::const_new();
-    session(SHARED.get_or_init(Environment::start).await.as_ref().map(Held::Shared))
+    let options = Options::default().audit();
+    session(SHARED.get_or_init(|| Environment::start_with(&options)).await.as_ref().map(Held::Shared))
 }
 
 /// As [`shared_or_skip`], with an environment of the test's own, started as `options` say.

@@ -9,7 +9,7 @@ use hyper::Request;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 
-use super::{Environment, Options, Second};
+use super::{Environment, Options, Second, audit};
 use crate::Error;
 use crate::access::Access;
 use crate::api_server::ApiServer;
@@ -70,6 +70,9 @@ impl Environment {
 
         let certificate = Certificate::for_names(&[address.to_string(), "localhost".to_owned()])?;
         write_files(&folder, &certificate)?;
+        if options.audit {
+            write(&folder.join(audit::POLICY), &audit::policy().to_string())?;
+        }
         let server = |name: &str, port: u16| {
             let address = SocketAddr::from((address, port));
             ApiServer::new(
@@ -81,6 +84,9 @@ impl Environment {
         let start = |program: &str, etcd_url: &str, port: u16| {
             let mut flags = api_server_flags(&folder, etcd_url, &network, port);
             flags.extend_from_slice(&options.api_server_flags);
+            if options.audit && program == API_SERVER {
+                flags.extend(audit::flags(&folder));
+            }
             watchdog.start(program, &binaries.kube_apiserver, &flags)
         };
         start(API_SERVER, &etcd_url, api_port)?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::io::copy_bidirectional;
 use tokio::net::TcpStream;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::background::background;
@@ -22,6 +22,7 @@ pub(super) struct Replicas {
     routed: Arc<watch::Sender<Vec<Replica>>>,
     watched: Mutex<HashMap<Option<SocketAddr>, AbortHandle>>,
     delay: Mutex<Duration>,
+    cuts: Arc<Notify>,
 }
 
 /// Carries connections to that port until the task is ended; they end with it.
@@ -35,7 +36,14 @@ pub(super) async fn run(listener: TcpListener, port: usize, replicas: Arc<Replic
         turn = turn.wrapping_add(1);
         // As kube-proxy does, the choice is made once: what is wrong with it is the client's to see.
         if let Some(replica) = replicas.choose(port, turn) {
-            connections.spawn(carry(client, replica));
+            let cuts = replicas.cuts.clone();
+            connections.spawn(async move {
+                let cut = cuts.notified();
+                tokio::select! {
+                    () = carry(client, replica) => {}
+                    () = cut => {}
+                }
+            });
         }
         while connections.try_join_next().is_some() {}
     }
@@ -77,6 +85,10 @@ impl Replicas {
     pub(super) async fn wait_for(&self, count: usize) {
         // The sender is ours, so the wait cannot fail.
         let _ = self.routed.subscribe().wait_for(|all| all.len() == count).await;
+    }
+
+    pub(super) fn cut(&self) {
+        self.cuts.notify_waiters();
     }
 
     pub(super) fn set_delay(&self, delay: Duration) {

@@ -76,3 +76,31 @@ async fn a_recorder_changes_objects_and_keeps_the_reviews() {
     assert_eq!((seen.path.as_str(), seen.query.as_str()), ("/data", "timeout=10s"));
     assert_eq!(seen.review()["request"]["operation"], "CREATE");
 }
+
+#[tokio::test]
+async fn what_others_make_work_is_waited_for() {
+    let Some(env) = shared_or_skip().await else { return };
+    let namespace = env.namespace(&[]).await.unwrap();
+    let recorder = Recorder::start(&[], |_| Answer::Deny("not here".to_owned())).unwrap();
+    let name = format!("{namespace}-adopted");
+    let client_config = json!({ "url": recorder.url("/guard") });
+    let kind = "ValidatingWebhookConfiguration";
+    let object = configuration(kind, &name, namespace.name(), &client_config);
+    let group = GroupVersionKind::gvk("admissionregistration.k8s.io", "v1", kind);
+    let api: Api<DynamicObject> = Api::all_with(env.admin().unwrap(), &ApiResource::from_gvk(&group));
+    env.apply([object.clone()]).await.unwrap();
+
+    let keeper = async {
+        // Whoever keeps the bundle comes late.
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        let mut found = api.get(&name).await.unwrap();
+        found.data["webhooks"][0]["clientConfig"]["caBundle"] = json!(recorder.ca_bundle());
+        api.replace(&name, &Default::default(), &found).await.unwrap();
+    };
+    let (installed, ()) = tokio::join!(env.adopt(std::slice::from_ref(&object)), keeper);
+    let installed = installed.unwrap();
+    let refusal = create(env.admin().unwrap(), namespace.name()).await.expect_err("the hook is live");
+    assert!(refusal.to_string().contains("not here"), "{refusal}");
+    drop(installed);
+    assert!(api.get_opt(&name).await.unwrap().is_none());
+}

@@ -1,6 +1,7 @@
 //! The environment, tried on a real API server.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod audit;
 mod child;
 mod clock;
 mod environment;

@@ -1,0 +1,48 @@
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::Api;
+use kube::api::ListParams;
+use serde_json::{Value, json};
+use vestibule_testenv::{Answer, Recorder, shared_or_skip};
+
+use crate::objects::{configuration, create};
+
+#[tokio::test]
+async fn the_audit_log_tells_what_hooks_left_and_who_was_refused() {
+    let Some(env) = shared_or_skip().await else { return };
+    let namespace = env.namespace(&[]).await.unwrap();
+    let annotated = |uid: &Value| {
+        json!({ "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": {
+            "uid": uid, "allowed": true, "auditAnnotations": { "colour": "red" },
+        } })
+    };
+    let recorder = Recorder::start(&[], move |seen| {
+        Answer::Raw(200, annotated(&seen.review()["request"]["uid"]).to_string().into_bytes())
+    });
+    let recorder = recorder.unwrap();
+    let client_config = json!({ "url": recorder.url("/"), "caBundle": recorder.ca_bundle() });
+    let name = format!("{namespace}-audited");
+    let object = configuration("ValidatingWebhookConfiguration", &name, namespace.name(), &client_config);
+    let hook = object["webhooks"][0]["name"].as_str().unwrap().to_owned();
+    let _installed = env.install([object]).await.unwrap();
+    create(env.admin().unwrap(), namespace.name()).await.unwrap();
+
+    let stranger = env.service_account(namespace.name(), "stranger").await.unwrap();
+    let secrets: Api<Secret> = Api::namespaced(stranger, namespace.name());
+    secrets.list(&ListParams::default()).await.unwrap_err();
+    let maps: Api<ConfigMap> = Api::namespaced(env.admin().unwrap(), namespace.name());
+    maps.list(&ListParams::default()).await.unwrap();
+
+    let log = env.audit_log().await.unwrap();
+    let ours = |event: &&Value| event["objectRef"]["namespace"] == namespace.name();
+    let annotation = format!("{hook}/colour");
+    assert!(log.iter().filter(ours).any(|event| event["annotations"][&annotation] == "red"));
+    let refused: Vec<_> =
+        log.iter().filter(ours).filter(|event| event["responseStatus"]["code"] == 403).collect();
+    let [refused] = refused[..] else { panic!("{refused:?}") };
+    assert_eq!(refused["user"]["username"], format!("system:serviceaccount:{namespace}:stranger"));
+    assert_eq!((&refused["verb"], &refused["objectRef"]["resource"]), (&json!("list"), &json!("secrets")));
+    // What others read is not kept.
+    assert!(
+        !log.iter().any(|event| event["verb"] == "list" && event["objectRef"]["resource"] == "configmaps")
+    );
+}
