@@ -12,7 +12,7 @@ use super::CommandError;
 use super::cluster::{ClusterArguments, namespaced_name};
 use super::duration::duration;
 use super::knobs::{KnobArguments, MountedArguments};
-use crate::{App, CertificateCounters, Options, ServeError, TlsVersion};
+use crate::{App, Bound, CertificateCounters, Options, ServeError, TlsVersion};
 
 /// Where to listen, and what to present.
 #[derive(Args, Clone, Debug)]
@@ -71,11 +71,23 @@ impl ServeArguments {
     /// # Errors
     /// The app or the identity is not in order, or an address cannot be bound.
     pub async fn serve(&self, app: App) -> Result<(), CommandError> {
+        let bound = self.bind(app, |_| {}, |_| {}).await?;
+        bound.serve_until_signalled().await.map_err(CommandError::running)
+    }
+
+    /// Takes the addresses, after a change to what the flags say: a test is in more of a hurry than flags allow.
+    pub(crate) async fn bind(
+        &self,
+        app: App,
+        change_settings: impl FnOnce(&mut Settings),
+        change_options: impl FnOnce(&mut Options),
+    ) -> Result<Bound, CommandError> {
         // Before a CA is made for it.
         app.check().map_err(CommandError::input)?;
         let certificates = CertificateCounters::default();
         let mut settings = self.settings(&app)?;
         settings.observer = Some(Arc::new(certificates.clone()));
+        change_settings(&mut settings);
         let identity = self.identity.open(&settings, self.cluster.kubeconfig()).await;
         let mut options = Options::new(self.listen(), identity.map_err(CommandError::input)?);
         options.certificates = certificates;
@@ -87,13 +99,13 @@ impl ServeArguments {
         options.settings.connection_age = self.connection_age.0;
         options.settings.drain_delay = self.drain_delay;
         options.settings.drain_timeout = self.drain_timeout;
-        let bound = app.bind(options).await.map_err(|error| match error {
+        change_options(&mut options);
+        app.bind(options).await.map_err(|error| match error {
             ServeError::Bind(_) => CommandError::running(format_args!(
                 "{error}; --listen and --metrics-listen take other addresses"
             )),
             other => CommandError::running(other),
-        })?;
-        bound.serve_until_signalled().await.map_err(CommandError::running)
+        })
     }
 
     /// The own namespace, as far as flags or the environment say: the Service leads to pods of its own only.

@@ -11,7 +11,7 @@ use vestibule_caller::{ApiResource, Review, ReviewBuilder, ReviewVersion, User};
 use super::outcome::Outcome;
 use super::pipeline::Pipeline;
 use super::selects::{self, Asked};
-use crate::{App, Operation};
+use crate::{App, Objects, Operation};
 
 /// Calls the hook of this name as kube-apiserver would, once the request says what it is about.
 ///
@@ -19,13 +19,22 @@ use crate::{App, Operation};
 /// The app is not in order, or has no such hook; the message names what it has.
 #[track_caller]
 pub fn call(app: &App, hook: &str) -> Call {
-    Call { pipeline: Pipeline::of(app, hook) }
+    if let Err(error) = app.check() {
+        panic!("{error}");
+    }
+    let names: Vec<_> = app.hooks().iter().map(|hook| &*hook.entry.name).collect();
+    let Some(hook) = names.iter().position(|name| *name == hook) else {
+        panic!("the webhook `{}` has no hook `{hook}`; it has {}", app.name(), names.join(", "));
+    };
+    Call { app: app.clone(), hook }
 }
 
 /// A hook that is about to be called.
 #[must_use = "say what happens to which object: `.create(..)`, `.update(..)`, `.delete(..)` or `.connect(..)`"]
 pub struct Call {
-    pipeline: Pipeline,
+    app: App,
+    /// Its place among the app's.
+    hook: usize,
 }
 
 /// A request about an object; `.await` makes the call.
@@ -33,7 +42,8 @@ pub struct Call {
 /// Everything has the API server's own default: the administrator asks, in the object's own namespace, else `default`.
 #[must_use = "nothing is called until it is awaited"]
 pub struct Request {
-    pipeline: Pipeline,
+    app: App,
+    hook: usize,
     operation: Operation,
     review: ReviewBuilder,
     /// The object, else the old one.
@@ -51,7 +61,7 @@ impl Call {
     #[track_caller]
     pub fn create(self, object: impl Serialize) -> Request {
         let object = json(&object);
-        Request::new(self.pipeline, Operation::Create, Review::create(object.clone()), &[object])
+        Request::new(self, Operation::Create, Review::create(object.clone()), &[object])
     }
 
     /// An object in the place of a stored one.
@@ -59,14 +69,14 @@ impl Call {
     pub fn update(self, old: impl Serialize, new: impl Serialize) -> Request {
         let (old, new) = (json(&old), json(&new));
         let review = Review::update(old.clone(), new.clone());
-        Request::new(self.pipeline, Operation::Update, review, &[new, old])
+        Request::new(self, Operation::Update, review, &[new, old])
     }
 
     /// A stored object that goes.
     #[track_caller]
     pub fn delete(self, old: impl Serialize) -> Request {
         let old = json(&old);
-        Request::new(self.pipeline, Operation::Delete, Review::delete(old.clone()), &[old])
+        Request::new(self, Operation::Delete, Review::delete(old.clone()), &[old])
     }
 
     /// A stream, with its options: `{"apiVersion": "v1", "kind": "PodExecOptions", ..}`. [`Request::named`] says to
@@ -76,14 +86,15 @@ impl Call {
         let options = json(&options);
         // Both are settled when the call is made.
         let review = Review::connect(options.clone(), ApiResource::namespaced("v1", "Pod", "pods"), "", "");
-        Request::new(self.pipeline, Operation::Connect, review, &[options])
+        Request::new(self, Operation::Connect, review, &[options])
     }
 }
 
 impl Request {
-    fn new(pipeline: Pipeline, operation: Operation, review: ReviewBuilder, objects: &[Value]) -> Self {
+    fn new(Call { app, hook }: Call, operation: Operation, review: ReviewBuilder, objects: &[Value]) -> Self {
         Self {
-            pipeline,
+            app,
+            hook,
             operation,
             review,
             subject: objects.first().cloned().unwrap_or_default(),
@@ -128,6 +139,13 @@ impl Request {
         self
     }
 
+    /// What the handler's lookups find, in place of what the app was given with
+    /// [`App::lookups_from`].
+    pub fn with(mut self, objects: Objects) -> Self {
+        self.app = self.app.lookups_from(objects);
+        self
+    }
+
     /// The name in the request, where the object does not carry it.
     pub fn named(mut self, name: &str) -> Self {
         self.review = self.review.name(name);
@@ -167,7 +185,8 @@ impl Request {
     }
 
     async fn send(self) -> Outcome {
-        let entry = self.pipeline.entry();
+        let pipeline = Pipeline::of(&self.app, self.hook);
+        let entry = pipeline.entry();
         let subresource = self.subresource.clone().or_else(|| selects::subresource(entry));
         let subresource = subresource.filter(|subresource| !subresource.is_empty());
         let plural = self.plural.as_deref();
@@ -187,9 +206,9 @@ impl Request {
         let review = review.unwrap_or_else(|error| panic!("hook `{}`: {error}", entry.name));
         let reply = match not_called {
             Some(why) => Err(why),
-            None => Ok(self.pipeline.run(&review).await),
+            None => Ok(pipeline.run(&review).await),
         };
-        Outcome::new(self.pipeline, review, reply)
+        Outcome::new(pipeline, review, reply)
     }
 }
 

@@ -26,17 +26,9 @@ pub(super) struct Reply {
 }
 
 impl Pipeline {
-    #[track_caller]
-    pub(super) fn of(app: &App, name: &str) -> Self {
-        if let Err(error) = app.check() {
-            panic!("{error}");
-        }
-        let Some(registered) = app.hooks().iter().find(|hook| hook.entry.name == name) else {
-            let names: Vec<_> = app.hooks().iter().map(|hook| &*hook.entry.name).collect();
-            panic!("the webhook `{}` has no hook `{name}`; it has {}", app.name(), names.join(", "));
-        };
-        // Lookups find what the app was given by `App::lookups_from`.
+    pub(super) fn of(app: &App, number: usize) -> Self {
         let environment = app.environment(None).unwrap_or_else(|error| panic!("{error}"));
+        let registered = &app.hooks()[number];
         let (hook, entry) = (registered.hook(&environment), &registered.entry);
         let qualified_name = entry.qualified_name(app.name());
         let called = match hook.kind() {

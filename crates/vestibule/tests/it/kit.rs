@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Container, Pod};
+use k8s_openapi::api::core::v1::{ConfigMap, Container, Pod};
 use serde_json::{Value, json};
 use vestibule::Operation::{Create, Delete};
-use vestibule::{App, Change, Context, Reject, deny, on, test};
+use vestibule::{App, Change, Context, Objects, Reject, deny, on, test};
 
 fn pod() -> Value {
     json!({
@@ -133,4 +133,24 @@ async fn a_failed_assertion_says_what_happened() {
 #[tokio::test]
 async fn cases_in_folders_hold() {
     test::golden(&app(), "tests/golden").await;
+}
+
+async fn needs_quota(change: Change<Pod>, context: Context) -> Result<(), Reject> {
+    let Change::Create { .. } = change else { return Ok(()) };
+    match context.lookup::<ConfigMap>().get("quota").await? {
+        Some(_) => Ok(()),
+        None => Err(deny("no quota here")),
+    }
+}
+
+#[tokio::test]
+async fn lookups_find_what_a_call_brings_along() {
+    let app =
+        App::new("kit").read::<ConfigMap>().validate("quota", on::<Pod>([Create]).fail_closed(), needs_quota);
+    let quota = |namespace: &str| {
+        let metadata = json!({ "name": "quota", "namespace": namespace });
+        Objects::new().with(json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata }))
+    };
+    test::call(&app, "quota").create(pod()).with(quota("default")).await.assert_allowed();
+    test::call(&app, "quota").create(pod()).with(quota("other")).await.assert_denied("no quota here");
 }
