@@ -104,7 +104,7 @@ impl Hook {
     /// The verdict when there was none in time.
     pub fn out_of_time(&self, budget: Duration) -> Verdict {
         let milliseconds = budget.as_millis();
-        let message = format_args!("{} reached no verdict within {milliseconds} ms", self.name);
+        let message = format_args!("{} reached no verdict by its deadline of {milliseconds} ms", self.name);
         Fault::new(FaultKind::Deadline, message).into()
     }
 

@@ -18,8 +18,10 @@ use crate::connection::Respond;
 use crate::deadline;
 use crate::gate::{Full as GateFull, Gate};
 use crate::observer::{Converted, Decided, Observer};
-use crate::probes::Readiness;
+use crate::probes::{Probes, Readiness};
 use crate::refusal::{Refusal, Refused};
+
+const PROBES: [&str; 2] = ["/livez", "/readyz"];
 
 /// Everything that is served over HTTPS.
 pub(crate) struct Hooks {
@@ -28,6 +30,8 @@ pub(crate) struct Hooks {
     pub(crate) conversion_bodies: Bodies,
     pub(crate) gate: Gate,
     pub(crate) readiness: Readiness,
+    /// Where probes are answered here too.
+    pub(crate) probes: Option<Probes>,
     pub(crate) observer: Arc<dyn Observer>,
 }
 
@@ -45,6 +49,9 @@ pub(crate) enum To {
 
 impl Respond for Hooks {
     async fn respond(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+        if let Some(probes) = self.probes.as_ref().filter(|_| PROBES.contains(&request.uri().path())) {
+            return probes.respond(request).await;
+        }
         match self.exchange(request).await {
             Ok(answer) => response(answer),
             Err(refused) => {

@@ -40,6 +40,7 @@ pub(crate) struct Metrics {
 }
 
 /// Everything that is served without TLS.
+#[derive(Clone)]
 pub(crate) struct Probes {
     pub(crate) readiness: Readiness,
     /// What holds `/readyz` back, and no hook.

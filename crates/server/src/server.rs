@@ -137,12 +137,13 @@ impl Server {
         let acceptor = tls::acceptor(settings.tls_min, Arc::clone(&certificate))?;
         let readiness = Readiness { certificate, conditions };
         let (listener, address) = listen(settings.listen).await?;
+        let phases = shutdown.phases();
+        let answers = Probes { readiness: readiness.clone(), probed, metrics, phases };
+        let over_https = settings.probes_over_https.then(|| Probes { metrics: None, ..answers.clone() });
         let probes = match settings.probes {
             Some(address) => {
                 let (listener, address) = listen(address).await?;
-                let (readiness, phases) = (readiness.clone(), shutdown.phases());
-                let probes = Probes { readiness, probed, metrics, phases };
-                Some((listener, address, Arc::new(probes)))
+                Some((listener, address, Arc::new(answers)))
             }
             None => None,
         };
@@ -153,6 +154,7 @@ impl Server {
             bodies,
             gate: Gate::new(settings.max_running, settings.max_waiting),
             readiness,
+            probes: over_https,
             observer,
         });
         Ok(Bound { settings: Arc::new(settings), listener, address, probes, acceptor, hooks, shutdown })

@@ -12,6 +12,8 @@ pub struct Settings {
     pub listen: SocketAddr,
     /// Where `/livez`, `/readyz` and `/metrics` are served without TLS. Nowhere, unless set.
     pub probes: Option<SocketAddr>,
+    /// Whether `/livez` and `/readyz` are served on the HTTPS port too, for whoever can ask nowhere else. Not unless set.
+    pub probes_over_https: bool,
     /// The oldest TLS accepted. 1.2, as kube-apiserver offers it.
     pub tls_min: TlsVersion,
     /// Connections held at a time; further ones wait to be accepted. 4096, about 40 KB each when idle. One API server
@@ -63,6 +65,7 @@ impl Default for Settings {
         Self {
             listen: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 10250)),
             probes: None,
+            probes_over_https: false,
             tls_min: TlsVersion::V1_2,
             max_connections: 4096,
             handshake_timeout: seconds(10),

@@ -249,6 +249,13 @@ impl App {
         let (mut names, mut definitions) = (BTreeSet::new(), BTreeSet::new());
         for Converted { name, conversion } in &self.conversions {
             let mut found = conversion.described().problems();
+            let path = conversion.path_or(name);
+            if !path.starts_with('/') {
+                found.push(format!("the path `{path}` does not begin with `/`"));
+            }
+            if !taken.insert(path.clone()) {
+                found.push(format!("the path `{path}` is taken"));
+            }
             if !is_dns_label(name) {
                 found.push("the name uses lower-case letters, digits and `-`: it becomes a path".to_owned());
             }
@@ -308,7 +315,7 @@ impl App {
 
 impl Converted {
     pub(crate) fn path(&self) -> String {
-        format!("/convert/{}", self.name)
+        self.conversion.path_or(&self.name)
     }
 }
 

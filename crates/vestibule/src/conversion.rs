@@ -27,12 +27,14 @@ use versions::{Spoke, Versions};
 pub struct Conversion {
     definition: Definition,
     converter: Arc<dyn Converter>,
+    path: Option<String>,
 }
 
 /// A [`Conversion`] in the making: the version that all others are converted to and from.
 pub struct Hub<H> {
     definition: Definition,
     versions: Versions<H>,
+    path: Option<String>,
 }
 
 /// What a type must be to stand for a version: what `kube::CustomResource` derives.
@@ -88,7 +90,7 @@ impl Conversion {
     /// # app.check().unwrap();
     /// ```
     pub fn hub<H: Version>() -> Hub<H> {
-        let hub = Hub { definition: Definition::of::<H>(), versions: Versions::new() };
+        let hub = Hub { definition: Definition::of::<H>(), versions: Versions::new(), path: None };
         hub.spoke(Ok::<H, Infallible>, Ok::<H, Infallible>)
     }
 
@@ -109,7 +111,7 @@ impl Conversion {
     /// # app.check().unwrap();
     /// ```
     pub fn raw(name: &str, converter: impl Converter) -> Self {
-        Self { definition: Definition::named(name), converter: Arc::new(converter) }
+        Self { definition: Definition::named(name), converter: Arc::new(converter), path: None }
     }
 
     /// The definition as its author keeps it; it is printed with its `spec.conversion` filled in.
@@ -117,6 +119,17 @@ impl Conversion {
     pub fn definition(mut self, definition: CustomResourceDefinition) -> Self {
         self.definition.replace(definition);
         self
+    }
+
+    /// Converts at another path than `/convert/NAME`.
+    #[must_use]
+    pub fn path(mut self, path: &str) -> Self {
+        self.path = Some(path.to_owned());
+        self
+    }
+
+    pub(crate) fn path_or(&self, name: &str) -> String {
+        self.path.clone().unwrap_or_else(|| format!("/convert/{name}"))
     }
 
     pub(crate) fn hook(&self, name: &str) -> ConversionHook {
@@ -159,10 +172,17 @@ impl<H: Version> Hub<H> {
         self.definition.replace(definition);
         self
     }
+
+    /// Converts at another path than `/convert/NAME`.
+    #[must_use]
+    pub fn path(mut self, path: &str) -> Self {
+        self.path = Some(path.to_owned());
+        self
+    }
 }
 
 impl<H: Version> From<Hub<H>> for Conversion {
     fn from(hub: Hub<H>) -> Self {
-        Self { definition: hub.definition, converter: Arc::new(hub.versions) }
+        Self { definition: hub.definition, converter: Arc::new(hub.versions), path: hub.path }
     }
 }

@@ -31,7 +31,7 @@ async fn no_verdict_before_the_callers_deadline_is_a_fault() {
     let reply = client.post("/hook?timeout=2s", review("1")).await;
     assert!(began.elapsed() < Duration::from_secs(2), "the caller was gone before the answer");
     assert_eq!(reply.status, StatusCode::INTERNAL_SERVER_ERROR);
-    assert_eq!(reply.body, "hook reached no verdict within 1800 ms");
+    assert_eq!(reply.body, "hook reached no verdict by its deadline of 1800 ms");
     assert_eq!(server.event().await, "hook 1 CREATE demo/web fault");
     assert!(client.is_usable().await);
 }
@@ -44,7 +44,7 @@ async fn the_hooks_own_timeout_counts_when_it_is_shorter() {
     };
     let server = serve_with(|_| {}, build).await;
     let reply = server.connect().await.post("/hook?timeout=10s", review("1")).await;
-    assert_eq!(reply.body, "short reached no verdict within 180 ms");
+    assert_eq!(reply.body, "short reached no verdict by its deadline of 180 ms");
 }
 
 #[tokio::test]

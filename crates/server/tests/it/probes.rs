@@ -85,3 +85,21 @@ async fn a_server_that_cannot_start_says_why() {
     let error = bind(taken, &[]).await.err().unwrap();
     assert!(error.to_string().contains(&first.address().to_string()), "{error}");
 }
+
+#[tokio::test]
+async fn probes_are_served_over_https_where_that_is_asked_for() {
+    let allowing =
+        |server: vestibule_server::Server| server.route(HOOK, Hook::mutating("hook", allow()), TIMEOUT);
+    let server = serve_with(|settings| settings.probes_over_https = true, allowing).await;
+    let mut client = server.connect().await;
+    for path in ["/livez", "/readyz"] {
+        let reply = client.method(Method::GET, path).await;
+        assert_eq!((reply.status, &*reply.body), (StatusCode::OK, "ok"), "{path}");
+    }
+    assert_eq!(client.method(Method::GET, "/metrics").await.status, StatusCode::NOT_FOUND);
+    server.shutdown.drain();
+    assert_eq!(client.method(Method::GET, "/readyz").await.status, StatusCode::SERVICE_UNAVAILABLE);
+
+    let plain = serve_with(|_| {}, allowing).await;
+    assert_eq!(plain.connect().await.method(Method::GET, "/readyz").await.status, StatusCode::NOT_FOUND);
+}

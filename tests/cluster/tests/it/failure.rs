@@ -153,7 +153,7 @@ async fn a_slow_handler_under_fail_is_told_of_before_the_api_server_gives_up() {
 
     // The API server's own words would be `context deadline exceeded`, and would not name the hook.
     let message = namespace.create(&config_map("a")).await.refusal(500);
-    assert!(message.contains("fails reached no verdict within "), "{message}");
+    assert!(message.contains("fails reached no verdict by its deadline of "), "{message}");
     assert_eq!(webhook.decisions.take(), [Decision::Fault(FaultKind::Deadline)]);
 }
 

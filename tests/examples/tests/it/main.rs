@@ -7,6 +7,7 @@
 
 #[allow(dead_code, reason = "for examples to come")]
 mod cluster;
+mod conversion;
 mod env_injector;
 mod reserved_namespaces;
 mod size;

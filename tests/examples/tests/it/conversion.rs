@@ -1,0 +1,78 @@
+//! `conversion`: mirrors are written and read in any of their versions.
+
+use conversion::{v1, v2, v3};
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Resource, ResourceExt};
+use serde_json::{Value, json};
+
+use crate::cluster::{Cluster, object, refusal};
+
+const TLS: &str = "example.dev/tls";
+
+fn v1_mirror(name: &str, url: &str) -> v1::Mirror {
+    let metadata = json!({ "name": name, "labels": { "team": "shop" }, "annotations": { "note": "mine" },
+                           "finalizers": ["example.dev/kept"] });
+    object(
+        json!({ "apiVersion": "example.dev/v1", "kind": "Mirror", "metadata": metadata, "spec": { "url": url } }),
+    )
+}
+
+fn spec<T: serde::Serialize>(object: &T) -> Value {
+    serde_json::to_value(object).unwrap()["spec"].clone()
+}
+
+/// What must be the same in all versions.
+fn identity<T: Resource<DynamicType = ()>>(object: &T) -> Value {
+    let metadata = object.meta();
+    json!([
+        metadata.name,
+        metadata.namespace,
+        metadata.uid,
+        metadata.generation,
+        metadata.creation_timestamp,
+        metadata.resource_version,
+        metadata.labels,
+        metadata.finalizers
+    ])
+}
+
+#[tokio::test]
+async fn mirrors_are_written_and_read_in_every_version() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let webhook = cluster.serve(conversion::app()).await;
+    let namespace = cluster.namespace(&[]).await;
+    let (first, second, third): (Api<v1::Mirror>, Api<v2::Mirror>, Api<v3::Mirror>) =
+        (cluster.api(&namespace), cluster.api(&namespace), cluster.api(&namespace));
+
+    // Written in the oldest version, stored in the newest, read in all three.
+    let created = first.create(&<_>::default(), &v1_mirror("a", "https://example.org:443")).await.unwrap();
+    assert_eq!(spec(&created), json!({ "url": "https://example.org:443" }));
+    let in_v2 = second.get("a").await.unwrap();
+    assert_eq!(spec(&in_v2), json!({ "host": "example.org", "port": 443 }));
+    let in_v3 = third.get("a").await.unwrap();
+    assert_eq!(spec(&in_v3), json!({ "host": "example.org", "port": 443, "tls": true }));
+    assert_eq!([identity(&in_v2), identity(&in_v3)], [identity(&created), identity(&created)]);
+    // What the converter does to annotations is kept, in the one version it is for.
+    assert_eq!(in_v2.annotations().get(TLS).map(String::as_str), Some("true"));
+    assert_eq!(in_v2.annotations().get("note").map(String::as_str), Some("mine"));
+    assert!(!in_v3.annotations().contains_key(TLS) && !created.annotations().contains_key(TLS));
+
+    // Changed in one version, seen in the others; the annotation means something.
+    let patch = Patch::Merge(json!({ "metadata": { "annotations": { TLS: null } }, "spec": { "port": 80 } }));
+    second.patch("a", &PatchParams::default(), &patch).await.unwrap();
+    assert_eq!(spec(&first.get("a").await.unwrap()), json!({ "url": "http://example.org:80" }));
+
+    // A list of objects that were written in different versions, in order.
+    let other = json!({ "apiVersion": "example.dev/v3", "kind": "Mirror", "metadata": { "name": "b" },
+                        "spec": { "host": "b.example.org", "port": 8080, "tls": false } });
+    third.create(&<_>::default(), &object(other)).await.unwrap();
+    let names = |urls: &[v1::Mirror]| urls.iter().map(|mirror| mirror.spec.url.clone()).collect::<Vec<_>>();
+    let list = first.list(&<_>::default()).await.unwrap().items;
+    assert_eq!(names(&list), ["http://example.org:80", "http://b.example.org:8080"]);
+
+    // The reason reaches the user, with the name of the object.
+    let words = refusal(first.create(&<_>::default(), &v1_mirror("c", "ftp://example.org:21")).await, 500);
+    let reason = format!("Mirror {namespace}/c to example.dev/v3: spec.url is neither http nor https");
+    assert!(words.contains("conversion webhook for") && words.ends_with(&reason), "{words}");
+    drop(webhook);
+}
