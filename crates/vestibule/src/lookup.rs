@@ -1,5 +1,6 @@
 //! Other objects of the cluster, for handlers that need them.
 
+mod background;
 mod error;
 mod feed;
 mod kind;
@@ -80,7 +81,8 @@ impl<T: LookedUp> Lookup<T> {
 
     /// The object of that name, or [`None`] where the cluster has none: from memory, and where it is not there, from the API
     /// server. So an object made a moment before the request is found although the watch has yet to see it. Everybody who
-    /// misses the same object at the same time waits for one question.
+    /// misses the same object at the same time waits for one question; only that there is none is asked once more by those
+    /// who came after the question had left. That there is none is not remembered.
     ///
     /// Memory may hold an object for a moment after it was changed or deleted; [`Lookup::fresh`] does not.
     ///

@@ -45,6 +45,17 @@ async fn readiness_names_what_is_missing() {
 }
 
 #[tokio::test]
+async fn what_only_some_hooks_need_holds_readiness_back_and_no_hook() {
+    let missing = || vec!["the first list of Pod".to_owned()];
+    let server = serve_with(|_| {}, |server| server.probes_ready_when(missing)).await;
+    let mut probes = Client::over(TcpStream::connect(server.probes.unwrap()).await.unwrap()).await;
+    let reply = probes.method(Method::GET, "/readyz").await;
+    assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(reply.body, "not ready: the first list of Pod");
+    assert_eq!(server.connect().await.review().await.status, StatusCode::OK);
+}
+
+#[tokio::test]
 async fn metrics_are_whatever_the_caller_writes() {
     let server =
         serve_with(|_| {}, |server| server.metrics("application/openmetrics-text", || "# EOF\n".to_owned()))

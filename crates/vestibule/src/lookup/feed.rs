@@ -8,30 +8,21 @@ use kube::runtime::{WatchStreamExt, watcher as watch_objects};
 use kube::{Api, Client};
 
 use super::LookedUp;
+use super::background::Background;
 use super::kind::Kind;
 use super::live::Failure;
 use super::seen::Seen;
 use super::store::Store;
 use super::watch::{Slim, Watch};
 
-/// A watch in the background, until this is dropped.
-pub(super) struct Feed(tokio::task::JoinHandle<()>);
-
-impl Feed {
-    pub(super) fn start<T: LookedUp>(
-        client: Client,
-        kind: Kind,
-        watch: Watch<T>,
-        store: Arc<Store<T>>,
-    ) -> Self {
-        Self(tokio::spawn(feed(client, kind, watch, Abandoned(store))))
-    }
-}
-
-impl Drop for Feed {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
+/// Watches until the result is dropped.
+pub(super) fn start<T: LookedUp>(
+    client: Client,
+    kind: Kind,
+    watch: Watch<T>,
+    store: Arc<Store<T>>,
+) -> Background<()> {
+    Background::start(feed(client, kind, watch, Abandoned(store)))
 }
 
 /// An author's `slim` or index that panics ends the watch: what was kept so far must not be taken for the truth.

@@ -9,6 +9,7 @@ use futures_util::future::{BoxFuture, Shared, WeakShared};
 use kube::Client;
 
 use super::LookedUp;
+use super::background::Background;
 use super::kind::Kind;
 use super::watch::Slim;
 
@@ -76,7 +77,9 @@ impl<T: LookedUp> Live<T> {
         }
         let sent = Arc::new(OnceLock::new());
         let landing = Landing { live: Arc::clone(self), place: place.clone(), sent: Arc::clone(&sent) };
-        let answer = landing.fly().boxed().shared();
+        let flight = Background::start(landing.fly());
+        let answer = async { flight.await.unwrap_or_else(|_| Err(Failure::unexplained())) };
+        let answer = answer.boxed().shared();
         if let Some(weak) = answer.downgrade() {
             flights.insert(place.clone(), Flight { sent: Arc::clone(&sent), answer: weak });
         }
@@ -124,8 +127,6 @@ struct Landing<T> {
 
 impl<T: LookedUp> Landing<T> {
     async fn fly(self) -> Answer<T> {
-        // Whoever asks in the same breath is on board.
-        tokio::task::yield_now().await;
         let _first = self.sent.set(Instant::now());
         self.live.read(&self.place).await
     }
@@ -137,6 +138,13 @@ impl<T> Drop for Landing<T> {
         if flights.get(&self.place).is_some_and(|flight| Arc::ptr_eq(&flight.sent, &self.sent)) {
             flights.remove(&self.place);
         }
+    }
+}
+
+impl Failure {
+    /// Only an author's `slim` can panic.
+    fn unexplained() -> Self {
+        Self { code: None, why: "`slim` panicked".to_owned() }
     }
 }
 

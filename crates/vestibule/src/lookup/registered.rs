@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use kube::Client;
 
-use super::feed::Feed;
+use super::background::Background;
+use super::feed;
 use super::kind::Kind;
 use super::live::{Answer, Joins, Live};
 use super::store::Store;
@@ -66,7 +67,7 @@ pub(super) struct Kept<T: LookedUp> {
     pub(super) namespace: Option<String>,
     pub(super) store: Option<Arc<Store<T>>>,
     origin: Origin<T>,
-    _feed: Option<Feed>,
+    _feed: Option<Background<()>>,
 }
 
 enum Origin<T> {
@@ -82,7 +83,7 @@ impl Declared {
             let store = Arc::new(Store::new(watch.indices.clone()));
             let (origin, feed) = match source {
                 Source::Cluster(client) => {
-                    let feed = Feed::start(client.clone(), kind.clone(), watch.clone(), Arc::clone(&store));
+                    let feed = feed::start(client.clone(), kind.clone(), watch.clone(), Arc::clone(&store));
                     (Origin::live(client, &kind, &watch.slim), Some(feed))
                 }
                 Source::Objects(objects) => {

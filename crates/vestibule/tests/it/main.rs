@@ -3,6 +3,7 @@
 
 #[cfg(feature = "cli")]
 mod alerts;
+mod fake_cluster;
 mod identity;
 #[cfg(feature = "test")]
 mod kit;
@@ -12,3 +13,4 @@ mod road;
 mod served;
 #[cfg(feature = "cli")]
 mod signals;
+mod watches;

@@ -29,6 +29,15 @@ impl Served {
         Self::start_as(app, options(Arc::new(identity)), &bundle).await
     }
 
+    /// An app that looks things up in the cluster of `client`.
+    pub(crate) async fn beside(app: App, client: kube::Client) -> Self {
+        let identity = Local::in_memory(&[NAME], SystemTime::now()).unwrap();
+        let bundle = identity.ca_bundle().unwrap();
+        let mut options = options(Arc::new(identity));
+        options.client = Some(client);
+        Self::start_as(app, options, &bundle).await
+    }
+
     /// Callers trust `bundle`.
     pub(crate) async fn start_as(app: App, options: Options, bundle: &str) -> Self {
         let bound = app.bind(options).await.unwrap();
