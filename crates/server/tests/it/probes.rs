@@ -99,8 +99,7 @@ async fn a_server_that_cannot_start_says_why() {
 
 #[tokio::test]
 async fn probes_are_served_over_https_where_that_is_asked_for() {
-    let allowing =
-        |server: vestibule_server::Server| server.route(HOOK, Hook::mutating("hook", allow()), TIMEOUT);
+    let allowing = |server: Server| server.route(HOOK, Hook::mutating("hook", allow()), TIMEOUT);
     let server = serve_with(|settings| settings.probes_over_https = true, allowing).await;
     let mut client = server.connect().await;
     for path in ["/livez", "/readyz"] {
