@@ -35,17 +35,20 @@ async fn the_printed_manifests_are_all_it_takes() {
         let (status, answer) = apply(&admin, manifest, "&dryRun=All").await;
         assert!(status.is_success(), "{manifest}: {answer}");
     }
+    // From before anything is there until the hooks are called, nothing that they would match fails.
+    let creates = tokio::spawn(create_until_injected(admin.clone(), shop.clone()));
     for manifest in &manifests {
         let (status, answer) = apply(&admin, manifest, "").await;
         assert!(status.is_success(), "{manifest}: {answer}");
     }
 
     let kubeconfig = environment.service_account_kubeconfig(&home, "injector").await.unwrap();
-    let server = Server::start(&folder, &kubeconfig, &format!("{home}/injector"));
+    let server = Server::start(&folder, &kubeconfig, &format!("{home}/injector:{}", service.port()));
     service.add_replica(server.address("address"), Some(server.address("probes"))).unwrap();
     let not_ready = server.get("/readyz");
     assert!(not_ready.contains("not ready: ") && not_ready.contains("certificate waits for "), "{not_ready}");
     service.wait_for_replicas(1).await.unwrap();
+    creates.await.unwrap();
     assert_injected(&admin, &shop).await;
     server.assert_shown(r#"vestibule_certificate_rotations_total{result="created"} 1"#);
     server.assert_shown(r#"vestibule_cabundle_in_sync{kind="mutating",name="injector"} 1"#);
@@ -108,17 +111,37 @@ async fn rotate(client: &Client, namespace: &str) {
     assert!(status.is_success(), "{}", answer["message"]);
 }
 
+/// Creates go on all the while, and none of them fails.
+async fn create_until_injected(client: Client, namespace: String) {
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        let (status, made) = create(&client, &namespace).await;
+        assert!(status.is_success(), "{made}");
+        if made["spec"]["volumes"]
+            .as_array()
+            .is_some_and(|volumes| volumes.iter().any(|it| it["name"] == "data"))
+        {
+            return;
+        }
+        assert!(Instant::now() < end, "nothing is injected");
+    }
+}
+
 /// A pod that both hooks change, the required one under `failurePolicy: Fail`.
 async fn assert_injected(client: &Client, namespace: &str) {
-    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "labels": {"app": "web"}},
-                     "spec": {"containers": [{"name": "app", "image": "nginx"}]}});
-    let uri = format!("/api/v1/namespaces/{namespace}/pods?dryRun=All");
-    let (status, made) = send(client, Method::POST, &uri, "application/json", &pod).await;
+    let (status, made) = create(client, namespace).await;
     assert!(status.is_success(), "{made}");
     assert_eq!(made["spec"]["containers"][0]["env"], json!([{"name": "TARGET", "value": "hall"}]));
     assert_eq!(made["metadata"]["labels"]["team"], "blue", "the labels of its namespace are known");
     let volumes = made["spec"]["volumes"].as_array().unwrap();
     assert!(volumes.iter().any(|volume| volume["name"] == "data"), "{made}");
+}
+
+async fn create(client: &Client, namespace: &str) -> (StatusCode, Value) {
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "labels": {"app": "web"}},
+                     "spec": {"containers": [{"name": "app", "image": "nginx"}]}});
+    let uri = format!("/api/v1/namespaces/{namespace}/pods?dryRun=All");
+    send(client, Method::POST, &uri, "application/json", &pod).await
 }
 
 async fn send(client: &Client, method: Method, uri: &str, kind: &str, body: &Value) -> (StatusCode, Value) {

@@ -97,7 +97,9 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
     let kinds: Vec<_> = all.iter().map(|object| object["kind"].as_str().unwrap()).collect();
     let bound = ["Role", "RoleBinding", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"];
     assert_eq!(kinds, [&bound[..], &["MutatingWebhookConfiguration"]].concat());
-    assert!(all[6]["webhooks"][0]["clientConfig"].get("caBundle").is_none());
+    assert!(all[6].get("webhooks").is_none(), "the replicas write the entries");
+    let entry = &printed("--only registration --registration-mode static")[0]["webhooks"][0];
+    assert!(entry["clientConfig"]["service"].is_object() && entry["clientConfig"].get("caBundle").is_none());
     assert_eq!(
         all[0]["rules"],
         json!([
@@ -114,6 +116,8 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
         json!([
             {"apiGroups": ["admissionregistration.k8s.io"], "resources": ["mutatingwebhookconfigurations"],
              "resourceNames": ["injector"], "verbs": ["get", "list", "watch", "patch"]},
+            {"apiGroups": ["admissionregistration.k8s.io"], "resources": ["validatingwebhookconfigurations"],
+             "resourceNames": ["injector"], "verbs": ["get", "list", "watch", "patch"]},
         ])
     );
     let subject = json!([{"kind": "ServiceAccount", "name": "injector", "namespace": "shop"}]);
@@ -127,7 +131,8 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
     let elsewhere = printed(flags);
     assert_eq!(elsewhere.len(), 6);
     assert_eq!(elsewhere[0]["metadata"]["namespace"], "other");
-    assert_eq!(elsewhere[4]["rules"][1]["resources"], json!(["customresourcedefinitions"]));
+    assert_eq!(elsewhere[4]["rules"][2]["resources"], json!(["customresourcedefinitions"]));
+    assert_eq!(elsewhere[4]["rules"].as_array().unwrap().len(), 3);
     assert_eq!(elsewhere[5]["subjects"][0]["name"], "runner");
 }
 
@@ -144,8 +149,8 @@ fn rules_that_ask_for_namespaces_come_with_the_right_to_read_them() {
     let right = json!({"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]});
     let with_a_ring = printed("self");
     assert_eq!(with_a_ring[4]["kind"], "ClusterRole");
-    assert_eq!(with_a_ring[4]["rules"].as_array().unwrap().len(), 2);
-    assert_eq!(with_a_ring[4]["rules"][1], right);
+    assert_eq!(with_a_ring[4]["rules"].as_array().unwrap().len(), 3);
+    assert_eq!(with_a_ring[4]["rules"][2], right);
     let mounted = printed("mounted:certs");
     let kinds: Vec<_> = mounted.iter().map(|object| object["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["ClusterRole", "ClusterRoleBinding", "MutatingWebhookConfiguration"]);

@@ -2,6 +2,7 @@
 
 mod bundles;
 mod clock;
+mod entries;
 mod fixture;
 mod kinds;
 mod listener;
