@@ -66,3 +66,6 @@ fn both(mut first: Vec<Operation>, next: Vec<Operation>) -> Vec<Operation> {
     first.extend(next);
     first
 }
+
+#[cfg(test)]
+mod tests;

@@ -42,6 +42,8 @@ mod condition;
 mod context;
 mod conversion;
 mod environment;
+#[cfg(test)]
+mod fixture;
 mod guard;
 mod handler;
 mod lookup;

@@ -86,3 +86,55 @@ impl Rule {
         if named && self.operations.contains(&request.operation) { Match::Asked } else { Match::Beside }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use vestibule_admission::Operation::{Create, Update};
+    use vestibule_admission::Review;
+
+    use super::*;
+    use crate::fixture::review;
+
+    fn nearest(rule: (&str, &str), group: &str, version: &str, resource: &str) -> Match {
+        let body = review("CREATE", |request| {
+            let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+            request["resource"] =
+                serde_json::json!({"group": group, "version": version, "resource": resource});
+            request["subResource"] = subresource.into();
+        });
+        let review = Review::parse(&body).unwrap_or_else(|error| panic!("{error}"));
+        let other = Rule::new("example.com/v1", "others", [Create]);
+        Rule::nearest(&[other, Rule::new(rule.0, rule.1, [Create])], &review.request)
+    }
+
+    #[test]
+    fn rules_match_as_kube_apiserver_matches_them() {
+        for (rule, asked, expected) in [
+            (("v1", "pods"), ("", "v1", "pods"), Match::Asked),
+            (("v1", "pods"), ("", "v2", "pods"), Match::Stranger),
+            (("v1", "pods"), ("apps", "v1", "pods"), Match::Stranger),
+            (("v1", "pods"), ("", "v1", "pods/status"), Match::Beside),
+            (("v1", "pods/status"), ("", "v1", "pods/status"), Match::Asked),
+            (("v1", "pods/status"), ("", "v1", "pods"), Match::Beside),
+            (("v1", "pods/*"), ("", "v1", "pods/exec"), Match::Asked),
+            (("v1", "pods/*"), ("", "v1", "pods"), Match::Asked),
+            (("v1", "*"), ("", "v1", "pods/exec"), Match::Beside),
+            (("*/*", "*"), ("apps", "v1", "deployments"), Match::Asked),
+            (("apps/*", "*"), ("", "v1", "pods"), Match::Stranger),
+            (("*/*", "*/scale"), ("apps", "v1", "deployments/scale"), Match::Asked),
+            (("*/*", "*/*"), ("apps", "v1", "deployments/scale"), Match::Asked),
+        ] {
+            let (group, version, resource) = asked;
+            assert_eq!(nearest(rule, group, version, resource), expected, "{rule:?} {asked:?}");
+        }
+    }
+
+    #[test]
+    fn an_operation_that_was_not_named_is_beside() {
+        let body = review("UPDATE", |_| {});
+        let review = Review::parse(&body).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(Rule::nearest(&[Rule::new("v1", "pods", [Create])], &review.request), Match::Beside);
+        let both = [Rule::new("v1", "pods", [Create]), Rule::new("v1", "*", [Update])];
+        assert_eq!(Rule::nearest(&both, &review.request), Match::Asked);
+    }
+}

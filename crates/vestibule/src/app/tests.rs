@@ -4,7 +4,11 @@ use serde_json::json;
 
 use super::*;
 use crate::Operation::{Create, Update};
-use crate::{Change, Context, Reject, on};
+use crate::fixture::{call, patch_of, review};
+use crate::{
+    Change, Context, Decision, MatchPolicy, Reinvocation, Reject, ReviewVersion, Scope, SideEffects, deny,
+    on, on_rules,
+};
 
 async fn same(pod: Pod, _: Context) -> Result<Pod, Reject> {
     Ok(pod)
@@ -39,6 +43,140 @@ fn everything_wrong_is_said_at_once() {
         assert!(said.contains(expected), "{expected} in {said}");
     }
     assert!(problems(&App::new("empty"))[0].contains("no hook"));
+}
+
+#[test]
+fn what_the_api_server_would_refuse_is_said_before() {
+    let pods = || on::<Pod>([Create]).fail_open();
+    let wrong = pods()
+        .match_condition("a b", "true")
+        .match_condition("twice", "true")
+        .match_condition("twice", " ")
+        .review_versions([])
+        .qualified_name("two.segments")
+        .path("/Mutate/");
+    let rules = [
+        Rule::new("apps/v1/x", "pods/status/x", [Create]),
+        Rule::new("v1", "Pods", []),
+        Rule::new("*/*", "*/*", [Create]),
+    ];
+    let app = App::new("demo")
+        .mutate("wrong", wrong, same)
+        .mutate("rules", on_rules::<Pod>(rules).fail_open(), same)
+        .mutate("none", on_rules::<Pod>([]).fail_open(), same)
+        .mutate("path", pods().path("/mutate/x").qualified_name("a.b.c"), same)
+        .mutate("x", pods().qualified_name("a.b.c"), same)
+        .validate("again", on::<Deployment>([Create]).fail_open().reinvocation(Reinvocation::Never), pass)
+        .state(1_u8)
+        .state(2_u8);
+    let problems = problems(&app);
+    for expected in [
+        "hook `wrong`: `a b` is no name of a match condition",
+        "hook `wrong`: the match condition `twice` is there twice",
+        "hook `wrong`: the match condition `twice` has no expression",
+        "hook `wrong`: name at least one version of the review",
+        "hook `wrong`: `two.segments` is no name",
+        "hook `wrong`: `/Mutate/` is no path",
+        "hook `rules`: `apps/v1/x` is no API version",
+        "hook `rules`: `pods/status/x` is no resource",
+        "hook `rules`: `Pods` is no resource",
+        "hook `rules`: name at least one operation on `Pods`",
+        "hook `none`: name at least one resource",
+        "hook `again`: only a mutating hook is called again",
+        "two states of type `u8`",
+        "hook `x`: the path `/mutate/x` is taken",
+        "hook `x`: the qualified name `a.b.c` is taken",
+    ] {
+        assert!(problems.iter().any(|problem| problem.contains(expected)), "{expected} in {problems:#?}");
+    }
+    assert_eq!(problems.len(), 15, "{problems:#?}");
+}
+
+#[test]
+fn every_field_can_be_set() {
+    let on = on::<Pod>([Create])
+        .subresource("status")
+        .scope(Scope::Namespaced)
+        .namespaces("team in (a,b)")
+        .objects("app=web")
+        .match_condition("not-nodes", "!('system:nodes' in request.userInfo.groups)")
+        .match_policy(MatchPolicy::Exact)
+        .reinvocation(Reinvocation::Never)
+        .side_effects(SideEffects::NoneOnDryRun)
+        .review_versions([ReviewVersion::V1, ReviewVersion::V1beta1])
+        .timeout_seconds(30)
+        .path("/mutate")
+        .qualified_name("pods.example.com")
+        .system_namespaces()
+        .fail_closed();
+    let app = App::new("demo").mutate("pods", on, same);
+    let registration = app.registration(&Target::service("shop/hook").unwrap(), "").unwrap();
+    assert_eq!(
+        json!(registration.mutating.unwrap().webhooks),
+        json!([{
+            "name": "pods.example.com",
+            "admissionReviewVersions": ["v1", "v1beta1"],
+            "clientConfig": {"service": {"namespace": "shop", "name": "hook", "path": "/mutate", "port": 443}},
+            "failurePolicy": "Fail",
+            "matchConditions": [
+                {"name": "not-nodes", "expression": "!('system:nodes' in request.userInfo.groups)"},
+            ],
+            "matchPolicy": "Exact",
+            "namespaceSelector": {
+                "matchExpressions": [{"key": "team", "operator": "In", "values": ["a", "b"]}],
+            },
+            "objectSelector": {"matchLabels": {"app": "web"}},
+            "reinvocationPolicy": "Never",
+            "rules": [{
+                "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods/status"],
+                "scope": "Namespaced",
+            }],
+            "sideEffects": "NoneOnDryRun",
+            "timeoutSeconds": 30,
+        }])
+    );
+}
+
+#[tokio::test]
+async fn handlers_share_the_states_given_before_and_after_them() {
+    struct Team(&'static str);
+    let label = async |mut pod: Pod, context: Context| {
+        let team = format!("{}{}", context.state::<Team>()?.0, context.state::<u8>()?);
+        pod.metadata.labels.get_or_insert_default().insert("team".to_owned(), team);
+        Ok(pod)
+    };
+    let app = App::new("demo")
+        .state(Team("shop"))
+        .mutate("label", on::<Pod>([Create]).fail_open(), label)
+        .state(7_u8);
+    let clone = app.clone();
+    for app in [app, clone] {
+        let hook = app.hooks()[0].hook(&app.environment());
+        let answer = call(hook, &review("CREATE", |_| {})).await;
+        assert_eq!(patch_of(&answer)[0]["value"], json!({"team": "shop7"}));
+    }
+}
+
+#[tokio::test]
+async fn an_object_that_goes_may_be_cleared_unasked() {
+    let refuse = async |_: Change<Pod>, _: Context| -> Result<(), Reject> { Err(deny("no")) };
+    let on = || on::<Pod>([Update]).fail_closed();
+    let app = App::new("demo").validate("guarded", on(), refuse).validate(
+        "asked",
+        on().guard_finalizers(false),
+        refuse,
+    );
+    let body = review("UPDATE", |request| {
+        request["object"]["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        request["oldObject"] = request["object"].clone();
+        request["oldObject"]["metadata"]["finalizers"] = json!(["example.com/keep"]);
+    });
+    let decisions = app.hooks().iter().map(|hook| call(hook.hook(&app.environment()), &body));
+    let mut decided = Vec::new();
+    for decision in decisions {
+        decided.push(decision.await.decision);
+    }
+    assert_eq!(decided, [Decision::Allowed, Decision::Denied(403)]);
 }
 
 #[test]

@@ -3,51 +3,19 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Container, EnvVar, Pod};
 use serde_json::{Value, json};
-use vestibule_admission::{Answer, Decision, Hook, Review};
+use vestibule_admission::{Decision, Hook};
 
 use super::*;
-use crate::{Reject, deny, on};
-
-/// A pod with fields that no type knows, and a number that no `f64` holds.
-fn pod() -> Value {
-    serde_json::from_str(
-        r#"{"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"web-","creationTimestamp":null,"x-meta":[1.0]},
-        "spec":{"containers":[{"name":"a","image":"i","x-item":18446744073709551616,"resources":{}},{"name":"b"}]}}"#,
-    )
-    .unwrap()
-}
-
-fn review(operation: &str, change: impl FnOnce(&mut Value)) -> Vec<u8> {
-    let mut review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
-        "uid": "u", "kind": {"group": "", "version": "v1", "kind": "Pod"},
-        "resource": {"group": "", "version": "v1", "resource": "pods"}, "namespace": "shop",
-        "operation": operation, "userInfo": {"username": "alice", "groups": ["staff"]}, "object": pod()}});
-    change(&mut review["request"]);
-    serde_json::to_vec(&review).unwrap()
-}
-
-async fn call(hook: Hook, body: &[u8]) -> Answer {
-    let review = Review::parse(body).unwrap_or_else(|error| panic!("{error}"));
-    let verdict = hook.decide(&review.request, Duration::from_secs(5)).await;
-    hook.answer(&review, verdict)
-}
+use crate::fixture::{ALL, call, patch_of, pod, response, review, typed};
+use crate::{RawObject, Reject, deny, on, on_rules, retry_later};
 
 fn mutating<H: Mutate<Pod>>(handler: H) -> Hook {
-    Hook::mutating("m", Mutating(typed(on::<Pod>([Operation::Create, Operation::Update]).rules, handler)))
+    Hook::mutating("m", Mutating(typed(&on::<Pod>([Operation::Create, Operation::Update]), handler)))
 }
 
 fn validating<H: Validate<Pod>>(handler: H) -> Hook {
-    let rules = on::<Pod>([Operation::Create, Operation::Update, Operation::Delete]).rules;
-    Hook::validating("v", Validating(typed(rules, handler)))
-}
-
-fn typed<T, H>(rules: Vec<Rule>, handler: H) -> Typed<T, H> {
-    let (rules, handler, environment) = (rules.into(), Arc::new(handler), Environment::default());
-    Typed { rules, environment, handler, of: PhantomData }
-}
-
-fn response(answer: &Answer) -> Value {
-    serde_json::from_slice::<Value>(&answer.body).unwrap()["response"].take()
+    let on = on::<Pod>([Operation::Create, Operation::Update, Operation::Delete]);
+    Hook::validating("v", Validating(typed(&on, handler)))
 }
 
 async fn add_target(mut pod: Pod, _: Context) -> Result<Pod, Reject> {
@@ -99,8 +67,8 @@ async fn a_type_that_writes_its_members_in_any_order_is_no_fault() {
         object.extend((0..20).map(|n| (format!("x{n}"), json!(n))));
         Ok(object)
     };
-    let rules = on::<Pod>([Operation::Create]).rules;
-    let hook = Hook::mutating("m", Mutating(typed(rules, handler)));
+    let on = on_rules::<HashMap<String, Value>>([Rule::new("v1", "pods", [Operation::Create])]);
+    let hook = Hook::mutating("m", Mutating(typed(&on, handler)));
     assert_eq!(call(hook, &review("CREATE", |_| {})).await.decision, Decision::Mutated(20));
 }
 
@@ -123,6 +91,45 @@ async fn subresources_and_operations_that_were_not_named_pass_untouched() {
     ] {
         assert_eq!(call(mutating(never), &body).await.decision, Decision::Allowed);
     }
+}
+
+#[tokio::test]
+async fn handlers_need_no_annotations() {
+    // As closures and as functions, whatever they give back; an error's type is found too.
+    let maybe = async |_: Pod, _: Context| Ok(None);
+    let always = async |pod: Pod, _: Context| Ok(pod);
+    let asking = async |pod: Pod, context: Context| {
+        context.uid().parse::<u64>()?;
+        Ok(Some(pod))
+    };
+    assert_eq!(call(mutating(maybe), &review("CREATE", |_| {})).await.decision, Decision::Allowed);
+    assert_eq!(call(mutating(always), &review("CREATE", |_| {})).await.decision, Decision::Allowed);
+    let answer = call(mutating(asking), &review("CREATE", |_| {})).await;
+    assert_eq!(answer.decision, Decision::Fault(FaultKind::Error));
+    let refuse = async |_: Change<Pod>, _: Context| Err(deny("no"));
+    assert_eq!(call(validating(refuse), &review("CREATE", |_| {})).await.decision, Decision::Denied(403));
+}
+
+#[tokio::test]
+async fn any_type_takes_any_resource() {
+    let everything = || [Rule::new("*/*", "*", ALL)];
+    let hook = |handler| Hook::mutating("m", Mutating(typed(&on_rules::<RawObject>(everything()), handler)));
+    let patch = |object: RawObject, _: Context| async move {
+        let number = object.view().pointer(&"/spec/containers/0/x-item".parse()?);
+        assert_eq!(
+            number.map(|number| number.to_json().into_owned()).as_deref(),
+            Some("1.8446744073709552e+19")
+        );
+        Ok(Mutation::Patch(serde_json::from_str(r#"[{"op":"add","path":"/spec/x","value":1.0}]"#)?))
+    };
+    let widget = |request: &mut Value| {
+        request["resource"] = json!({"group": "example.com", "version": "v3", "resource": "widgets"});
+        request["kind"] = json!({"group": "example.com", "version": "v3", "kind": "Widget"});
+    };
+    let answer = call(hook(patch), &review("CREATE", widget)).await;
+    assert_eq!(patch_of(&answer), json!([{"op": "add", "path": "/spec/x", "value": 1.0}]));
+    let status = |request: &mut Value| request["subResource"] = json!("status");
+    assert_eq!(call(hook(patch), &review("UPDATE", status)).await.decision, Decision::Allowed);
 }
 
 #[tokio::test]
@@ -155,18 +162,50 @@ async fn a_denial_is_no_fault_and_warnings_go_with_both() {
 }
 
 #[tokio::test]
+async fn not_now_has_two_forms() {
+    let later = async |_: Pod, _: Context| -> Result<Pod, Reject> { Err(retry_later(7, "counting")) };
+    let answer = call(mutating(later), &review("CREATE", |_| {})).await;
+    let status = &response(&answer)["status"];
+    assert_eq!((&status["code"], &status["reason"]), (&json!(429), &json!("TooManyRequests")));
+    assert_eq!(status["details"]["retryAfterSeconds"], 7);
+
+    let unready = async |_: Pod, _: Context| -> Result<Pod, Reject> { Err(Reject::not_ready("claims")) };
+    let answer = call(mutating(unready), &review("CREATE", |_| {})).await;
+    assert_eq!((answer.status, answer.retry_after_seconds), (503, Some(1)));
+    assert_eq!(answer.body, b"not ready: claims");
+}
+
+#[tokio::test]
 async fn the_context_is_the_request() {
     let check = async |pod: Pod, context: Context| -> Result<Pod, Reject> {
         assert_eq!((context.uid(), context.operation()), ("u", Operation::Create));
         assert_eq!((context.name(), context.generate_name()), (None, Some("web-")));
         assert_eq!(context.namespace(), Some("shop"));
         assert_eq!(context.user().groups, ["staff"]);
+        assert_eq!(context.user().extra["team"], ["a", "b"]);
+        assert_eq!(context.request_kind(), ("apps", "v1beta1", "Pod"));
+        assert_eq!(
+            (context.resource(), context.request_resource()),
+            (("", "v1", "pods"), ("", "v1", "pods"))
+        );
+        let options = context.options().map(RawObject::as_str);
+        assert_eq!(options, Some(r#"{"dryRun":["All"],"kind":"CreateOptions"}"#));
+        assert!(
+            context.raw().is_some_and(|raw| raw.as_str().contains("x-item")) && context.old_raw().is_none()
+        );
+        assert_eq!(context.raw().unwrap().decode::<Pod>()?, pod);
+        assert!(context.state::<u8>().unwrap_err().to_string().contains("`u8`"));
         assert_eq!(context.kind(), ("", "v1", "Pod"));
         assert!(context.remaining() <= Duration::from_secs(5));
         assert!(!context.dry_run());
         Ok(pod)
     };
-    assert_eq!(call(mutating(check), &review("CREATE", |_| {})).await.decision, Decision::Allowed);
+    let body = review("CREATE", |request| {
+        request["requestKind"] = json!({"group": "apps", "version": "v1beta1", "kind": "Pod"});
+        request["options"] = json!({"kind": "CreateOptions", "dryRun": ["All"]});
+        request["userInfo"]["extra"] = json!({"team": ["a", "b"]});
+    });
+    assert_eq!(call(mutating(check), &body).await.decision, Decision::Allowed);
 }
 
 #[tokio::test]
@@ -187,10 +226,4 @@ async fn a_validator_sees_the_change() {
     assert_eq!(response(&call(validating(guard), &deleted).await)["status"]["message"], "kept");
     let answer = call(validating(guard), &review("UPDATE", |_| {})).await;
     assert_eq!(answer.decision, Decision::Fault(FaultKind::Undecodable));
-}
-
-fn patch_of(answer: &Answer) -> Value {
-    use base64::Engine;
-    let encoded = response(answer)["patch"].as_str().unwrap().to_owned();
-    serde_json::from_slice(&base64::engine::general_purpose::STANDARD.decode(encoded).unwrap()).unwrap()
 }

@@ -1,0 +1,59 @@
+//! What unit tests of handlers share: a review, and the way through a hook without a server.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use vestibule_admission::{Answer, Hook, Operation, Review};
+
+use crate::environment::Environment;
+use crate::typed::Typed;
+use crate::{On, Rule};
+
+/// A pod with fields that no type knows, and a number that no `f64` holds.
+pub(crate) fn pod() -> Value {
+    serde_json::from_str(
+        r#"{"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"web-","creationTimestamp":null,"x-meta":[1.0]},
+        "spec":{"containers":[{"name":"a","image":"i","x-item":18446744073709551616,"resources":{}},{"name":"b"}]}}"#,
+    )
+    .unwrap()
+}
+
+/// A review about [`pod`].
+pub(crate) fn review(operation: &str, change: impl FnOnce(&mut Value)) -> Vec<u8> {
+    let mut review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+        "uid": "u", "kind": {"group": "", "version": "v1", "kind": "Pod"},
+        "resource": {"group": "", "version": "v1", "resource": "pods"}, "namespace": "shop",
+        "operation": operation, "userInfo": {"username": "alice", "groups": ["staff"]}, "object": pod()}});
+    change(&mut review["request"]);
+    serde_json::to_vec(&review).unwrap()
+}
+
+/// A handler as `on` would register it.
+pub(crate) fn typed<T, H>(on: &On<T>, handler: H) -> Typed<T, H> {
+    let rules: Arc<[Rule]> = on.rules.clone().into();
+    Typed { rules, environment: Environment::default(), handler: Arc::new(handler), of: PhantomData }
+}
+
+pub(crate) async fn call(hook: Hook, body: &[u8]) -> Answer {
+    let review = Review::parse(body).unwrap_or_else(|error| panic!("{error}"));
+    let verdict = hook.decide(&review.request, Duration::from_secs(5)).await;
+    hook.answer(&review, verdict)
+}
+
+pub(crate) fn response(answer: &Answer) -> Value {
+    serde_json::from_slice::<Value>(&answer.body).unwrap()["response"].take()
+}
+
+pub(crate) fn patch_of(answer: &Answer) -> Value {
+    let response = response(answer);
+    let encoded = response["patch"].as_str().unwrap_or_else(|| panic!("no patch: {response}"));
+    serde_json::from_slice(&STANDARD.decode(encoded).unwrap()).unwrap()
+}
+
+/// The operations of all kinds of request.
+pub(crate) const ALL: [Operation; 4] =
+    [Operation::Create, Operation::Update, Operation::Delete, Operation::Connect];
