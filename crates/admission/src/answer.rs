@@ -20,6 +20,8 @@ pub struct Answer {
     pub body: Vec<u8>,
     /// What was decided, without a value of the object.
     pub decision: Decision,
+    /// The type of the error behind a fault.
+    pub error: Option<&'static str>,
 }
 
 /// What was decided, for logs and metrics.
@@ -59,6 +61,14 @@ impl Decision {
 
 impl Answer {
     pub(crate) fn new(review: &Review<'_>, on_fault: OnFault, verdict: &Verdict) -> Self {
+        let error = match &verdict.outcome {
+            Outcome::Fault(fault) => fault.error,
+            _ => None,
+        };
+        Self { error, ..Self::of(review, on_fault, verdict) }
+    }
+
+    fn of(review: &Review<'_>, on_fault: OnFault, verdict: &Verdict) -> Self {
         match &verdict.outcome {
             Outcome::Allowed => Self::review(review, verdict, Decision::Allowed, Response::default()),
             Outcome::Mutated(operations) if operations.is_empty() => {
@@ -104,7 +114,14 @@ impl Answer {
 
     fn text(status: u16, text: String, decision: Decision) -> Self {
         let content_type = "text/plain; charset=utf-8";
-        Self { status, content_type, retry_after_seconds: None, body: text.into_bytes(), decision }
+        Self {
+            status,
+            content_type,
+            retry_after_seconds: None,
+            body: text.into_bytes(),
+            decision,
+            error: None,
+        }
     }
 
     fn review(review: &Review<'_>, verdict: &Verdict, decision: Decision, response: Response<'_>) -> Self {
@@ -128,6 +145,7 @@ impl Answer {
                 retry_after_seconds: None,
                 body,
                 decision,
+                error: None,
             },
             Err(_) => Self::fault(&Fault::new(FaultKind::Error, "the review cannot be written as JSON")),
         }

@@ -159,7 +159,7 @@ impl ConversionHook {
     pub fn out_of_time(&self, budget: Duration) -> ConversionFailure {
         let milliseconds = budget.as_millis();
         let message = format_args!("{} was not done within {milliseconds} ms", self.name);
-        let Fault { kind, message } = Fault::new(FaultKind::Deadline, message);
+        let Fault { kind, message, .. } = Fault::new(FaultKind::Deadline, message);
         ConversionFailure { message, fault: Some(kind) }
     }
 

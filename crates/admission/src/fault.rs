@@ -10,8 +10,10 @@ use crate::line::one_line;
 pub struct Fault {
     /// What kind of accident.
     pub kind: FaultKind,
-    /// One short line; kube-apiserver quotes it to the user.
+    /// One short line; kube-apiserver quotes it to the user. It may quote the object, so it is for nobody else.
     pub message: String,
+    /// The type of the error behind it, for logs: a type's name holds nobody's data.
+    pub error: Option<&'static str>,
 }
 
 /// Kinds of accident, for logs and metrics.
@@ -33,7 +35,21 @@ pub enum FaultKind {
 impl Fault {
     /// A fault of the given kind. Of the message, the first 256 characters are kept, on one line.
     pub fn new(kind: FaultKind, message: impl fmt::Display) -> Self {
-        Self { kind, message: one_line(&message.to_string(), 256) }
+        Self { kind, message: one_line(&message.to_string(), 256), error: None }
+    }
+
+    /// An error of type `E` is behind it.
+    ///
+    /// ```
+    /// use std::num::ParseIntError;
+    /// use vestibule_admission::{Fault, FaultKind};
+    ///
+    /// let fault = Fault::new(FaultKind::Error, "no number").caused_by::<ParseIntError>();
+    /// assert_eq!(fault.error, Some("core::num::error::ParseIntError"));
+    /// ```
+    #[must_use]
+    pub fn caused_by<E: std::error::Error>(self) -> Self {
+        Self { error: Some(std::any::type_name::<E>()), ..self }
     }
 }
 

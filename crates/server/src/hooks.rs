@@ -89,6 +89,7 @@ impl Hooks {
             hook_kind: hook.kind(),
             request: &review.request,
             decision: answer.decision,
+            error: answer.error,
             elapsed: time.began.elapsed(),
         });
         Ok(answer)

@@ -37,6 +37,8 @@ pub struct Decided<'a> {
     pub request: &'a Request<'a>,
     /// What was decided.
     pub decision: Decision,
+    /// The type of the error behind a fault; its text is for the caller alone.
+    pub error: Option<&'a str>,
     /// From the end of the request's head to the answer.
     pub elapsed: Duration,
 }

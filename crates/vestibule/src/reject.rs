@@ -115,7 +115,7 @@ impl<E: Error + 'static> From<E> for Reject {
     fn from(error: E) -> Self {
         match lookup::not_yet(&error) {
             Some(missing) => Self::not_ready(missing),
-            None => Self::fault(without_values(&error)),
+            None => Self(Kind::Fault(Fault::new(FaultKind::Error, without_values(&error)).caused_by::<E>())),
         }
     }
 }

@@ -178,6 +178,7 @@ fn log(decided: &Decided<'_>) {
         hook = decided.hook,
         verdict = decided.decision.as_str(),
         reason = Some(reason(decided.decision)).filter(|reason| !reason.is_empty()),
+        error = decided.error,
         operations,
         ms = milliseconds(decided.elapsed),
         "decided"

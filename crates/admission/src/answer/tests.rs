@@ -92,6 +92,18 @@ async fn a_fault_denies_where_the_hook_says_so() {
 }
 
 #[tokio::test]
+async fn a_fault_passes_with_a_warning_where_the_hook_says_so() {
+    let says = || Fault::new(FaultKind::Error, "the lookup failed").caused_by::<std::io::Error>().into();
+    let hook = Hook::mutating("m", Says(says)).on_fault(OnFault::AllowWithWarning);
+    let answer = answer_of(hook).await;
+    let expected =
+        json!({"uid": "u", "allowed": true, "warnings": ["allowed without a decision: the lookup failed"]});
+    assert_eq!((answer.status, response(&answer)), (200, expected));
+    assert_eq!(answer.decision, Decision::Fault(FaultKind::Error));
+    assert_eq!(answer.error, Some("std::io::error::Error"));
+}
+
+#[tokio::test]
 async fn a_panic_is_a_fault_and_keeps_its_message_to_itself() {
     let answer = answer_of(Hook::mutating("m", Says(|| panic!("s3cret")))).await;
     assert_eq!(answer.status, 500);

@@ -151,7 +151,7 @@ async fn handlers_share_the_states_given_before_and_after_them() {
         .state(7_u8);
     let clone = app.clone();
     for app in [app, clone] {
-        let hook = app.hooks()[0].hook(&app.environment());
+        let hook = app.hooks()[0].hook(&app.environment(None).unwrap());
         let answer = call(hook, &review("CREATE", |_| {})).await;
         assert_eq!(patch_of(&answer)[0]["value"], json!({"team": "shop7"}));
     }
@@ -171,7 +171,7 @@ async fn an_object_that_goes_may_be_cleared_unasked() {
         request["oldObject"] = request["object"].clone();
         request["oldObject"]["metadata"]["finalizers"] = json!(["example.com/keep"]);
     });
-    let decisions = app.hooks().iter().map(|hook| call(hook.hook(&app.environment()), &body));
+    let decisions = app.hooks().iter().map(|hook| call(hook.hook(&app.environment(None).unwrap()), &body));
     let mut decided = Vec::new();
     for decision in decisions {
         decided.push(decision.await.decision);
