@@ -77,14 +77,20 @@ impl Document<'_> {
         })
     }
 
-    /// Carries out operations one after the other.
+    /// Carries out operations one after the other, all or none.
     ///
     /// # Errors
-    /// The first operation that fails, with its index. What came before it is done: throw the document away.
+    /// The first operation that fails, with its index; the document is then as it was.
     pub fn apply_all(&mut self, operations: &[Operation]) -> Result<(), ApplyError> {
-        operations.iter().enumerate().try_for_each(|(index, operation)| {
+        // Nothing but a reference while nobody has changed anything.
+        let before = self.clone();
+        let applied = operations.iter().enumerate().try_for_each(|(index, operation)| {
             self.apply(operation).map_err(|error| ApplyError { index: Some(index), ..error })
-        })
+        });
+        if applied.is_err() {
+            *self = before;
+        }
+        applied
     }
 }
 

@@ -1,0 +1,34 @@
+//! A document and operations on it.
+
+use vestibule_patch::{Document, Operation, to_json};
+
+use crate::{judge, lines};
+
+/// Two lines: a document, and operations as an array.
+///
+/// Operations apply all or not at all; what comes out is a document; written and read again, they are the same; and
+/// another implementation, where it applies them too, comes to the same value.
+pub fn apply(input: &[u8]) {
+    let Some([text, patch]) = lines(input) else { return };
+    let Ok(operations) = serde_json::from_str::<Vec<Operation>>(patch) else { return };
+    let written = to_json(&operations);
+    let again: Vec<Operation> = serde_json::from_str(&written).expect("operations are read again");
+    assert_eq!(to_json(&again), written);
+
+    let Ok(mut document) = Document::parse(text) else { return };
+    let before = document.to_json();
+    match document.apply_all(&operations) {
+        Err(error) => {
+            assert_eq!(document.to_json(), before, "all or nothing");
+            assert!(operations.get(error.index.expect("one of a list")).is_some());
+        }
+        Ok(()) => {
+            let after = document.to_json();
+            assert!(Document::parse(&after).expect("a document").view().same_as(document.view()));
+            let theirs = judge::value(text).and_then(|value| judge::patched(value, &operations));
+            if let (Some(theirs), Some(ours)) = (theirs, judge::value(&after)) {
+                assert_eq!(ours, theirs);
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Two documents, and a third that the difference is laid on.
+
+use vestibule_admission::keys;
+use vestibule_patch::{Document, Operation, Schema, lay, to_json};
+
+use crate::{judge, lines};
+
+/// Two lines, before and after, and perhaps a third that holds more than before does.
+///
+/// The difference applies and reaches after, also by another implementation; a document differs from itself by nothing;
+/// and laid on whatever it may be, it applies.
+pub fn diff(input: &[u8]) {
+    let Some([before, rest]) = lines(input) else { return };
+    let (after, onto) = rest.split_once('\n').unwrap_or((rest, before));
+    for schema in [Schema::unknown(), keys::schema("", "v1", "Pod")] {
+        reaches(before, after, schema);
+        if let Ok(operations) = lay(before, after, onto, schema) {
+            // Whether it fits depends on how near `onto` is; that it is read is all that can be said.
+            applied(onto, &operations);
+        }
+    }
+}
+
+fn reaches(before: &str, after: &str, schema: Schema<'_>) {
+    let Ok(operations) = vestibule_patch::diff(before, after, schema) else {
+        assert!(Document::parse(before).is_err() || Document::parse(after).is_err());
+        return;
+    };
+    let reached = applied(before, &operations);
+    let target = Document::parse(after).expect("it was read");
+    let reached = Document::parse(&reached).expect("a document");
+    assert!(reached.view().same_as(target.view()), "{} is not {after}", reached.to_json());
+    assert_eq!(to_json(&vestibule_patch::diff(after, after, schema).expect("it was read")), "[]");
+    if let (Some(before), Some(after)) = (judge::value(before), judge::value(after)) {
+        let theirs = judge::patched(before, &operations).expect("it applies by the other implementation too");
+        assert_eq!(theirs, after);
+    }
+}
+
+fn applied(text: &str, operations: &[Operation]) -> String {
+    let mut document = Document::parse(text).expect("it was read");
+    document.apply_all(operations).expect("the difference applies");
+    document.to_json()
+}

@@ -1,0 +1,33 @@
+//! Laws that hold for any bytes. Each function takes an input and panics where a law is broken: libFuzzer calls them from
+//! `fuzz/`, and the tests here with what is saved in `fuzz/corpus`, whole and mutated.
+//!
+//! An input of several documents has one in each line.
+
+// A broken law is a panic.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod apply;
+mod diff;
+mod judge;
+mod mutate;
+mod pointer;
+mod review;
+
+pub use apply::apply;
+pub use diff::diff;
+pub use mutate::Mutations;
+pub use pointer::pointer;
+pub use review::review;
+
+/// A target and the name of its corpus.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All of them.
+pub const TARGETS: [Target; 4] = [("apply", apply), ("diff", diff), ("pointer", pointer), ("review", review)];
+
+/// The first `N` lines; nothing where there are fewer, or the input is no text.
+fn lines<const N: usize>(input: &[u8]) -> Option<[&str; N]> {
+    let mut lines = std::str::from_utf8(input).ok()?.splitn(N, '\n');
+    let lines = std::array::from_fn(|_| lines.next());
+    lines.iter().all(Option::is_some).then(|| lines.map(Option::unwrap_or_default))
+}

@@ -1,0 +1,72 @@
+//! Every saved input, and mutations of it: `cargo test -p hostile --release -- --ignored` takes two minutes over them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs;
+use std::panic::catch_unwind;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use hostile::{Mutations, TARGETS};
+
+/// As many as fit into a second or two of an unoptimized build.
+const MUTATIONS: usize = 4_000;
+
+#[test]
+fn every_saved_input_keeps_the_laws() {
+    for (name, target) in TARGETS {
+        let inputs = corpus(name);
+        assert!(inputs.len() > 4, "{name} has {} inputs", inputs.len());
+        for (path, input) in inputs {
+            assert!(catch_unwind(|| target(&input)).is_ok(), "{name} breaks a law on {}", path.display());
+        }
+    }
+}
+
+#[test]
+fn mutations_of_what_is_saved_keep_the_laws() {
+    for (name, target) in TARGETS {
+        for input in mutations(name, 0).take(MUTATIONS) {
+            run(name, target, &input);
+        }
+    }
+}
+
+#[test]
+#[ignore = "it takes two minutes"]
+fn many_mutations_of_what_is_saved_keep_the_laws() {
+    for (name, target) in TARGETS {
+        let (began, mut runs) = (Instant::now(), 0_u64);
+        let mut mutations = mutations(name, std::process::id().into());
+        while began.elapsed() < Duration::from_secs(30) {
+            run(name, target, &mutations.next().unwrap());
+            runs += 1;
+        }
+        println!("{name}: {runs} mutations");
+    }
+}
+
+fn run(name: &str, target: fn(&[u8]), input: &[u8]) {
+    let kept = catch_unwind(|| target(input)).is_ok();
+    assert!(
+        kept,
+        "{name} breaks a law; save this in fuzz/corpus/{name}: {:?}",
+        String::from_utf8_lossy(input)
+    );
+}
+
+fn mutations(name: &str, seed: u64) -> Mutations {
+    Mutations::new(corpus(name).into_iter().map(|(_, input)| input).collect(), seed)
+}
+
+/// What is saved for the target; for reviews, also what an API server really sent.
+fn corpus(name: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut folders = vec![workspace.join("fuzz/corpus").join(name)];
+    if name == "review" {
+        folders.push(workspace.join("tests/corpus"));
+    }
+    let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    let mut paths: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+    paths.sort();
+    paths.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+}
