@@ -1,0 +1,45 @@
+//! Tidy pods: every container has a limit of memory, and an image that says which one it is.
+
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use vestibule::Operation::Create;
+use vestibule::{App, Change, Context, Reject, deny, on};
+
+/// The webhook: two hooks, for new pods of namespaces labelled `tidy=true`.
+pub fn app() -> App {
+    let pods = || on::<Pod>([Create]).namespaces("tidy=true");
+    App::new("tidy-pods").mutate("memory", pods().fail_open(), memory).validate(
+        "images",
+        pods().fail_closed(),
+        images,
+    )
+}
+
+/// Gives 128 MiB to containers without a limit.
+async fn memory(mut pod: Pod, context: Context) -> Result<Pod, Reject> {
+    for container in pod.spec.iter_mut().flat_map(|spec| &mut spec.containers) {
+        let limits = container.resources.get_or_insert_default().limits.get_or_insert_default();
+        if !limits.contains_key("memory") {
+            limits.insert("memory".to_owned(), Quantity("128Mi".to_owned()));
+            context.warn(format!("container {} has no memory limit: it gets 128Mi", container.name));
+        }
+    }
+    Ok(pod)
+}
+
+/// Refuses images without a tag or a digest, all of them at once.
+async fn images(change: Change<Pod>, _: Context) -> Result<(), Reject> {
+    let containers = change.object().and_then(|pod| pod.spec.as_ref()).map(|spec| &spec.containers);
+    let mut denial = None;
+    for (index, container) in containers.into_iter().flatten().enumerate() {
+        let image = container.image.as_deref().unwrap_or_default();
+        let name = image.rsplit('/').next().unwrap_or_default();
+        if !name.contains([':', '@']) {
+            let field = format!("spec.containers[{index}].image");
+            denial = Some(
+                denial.unwrap_or_else(|| deny("images need a tag")).field(field, "neither tag nor digest"),
+            );
+        }
+    }
+    denial.map_or(Ok(()), Err)
+}
