@@ -83,6 +83,7 @@ impl Cluster {
         let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let mut options = Options::new(anywhere, identity);
         options.settings.probes = Some(anywhere);
+        options.client = Some(self.client());
         let bound = app.bind(options).await.unwrap();
         let shutdown = bound.shutdown();
         service.add_replica(bound.address(), bound.probes_address()).unwrap();
