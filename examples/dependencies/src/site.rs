@@ -2,9 +2,9 @@ use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Service};
 use vestibule::{Change, Context, Reject};
 
 /// A web site: pages on a claim, behind a Service. What it names never changes.
-#[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, serde::Serialize, kube::KubeSchema)]
+#[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[kube(group = "example.dev", version = "v1", kind = "Site", namespaced)]
-#[kube(validation = "self.spec == oldSelf.spec")]
+#[schemars(extend("x-kubernetes-validations" = [{ "rule": "self == oldSelf" }]))]
 pub struct SiteSpec {
     /// The PersistentVolumeClaim with the pages: bound, and there to stay.
     pub claim: String,

@@ -8,6 +8,7 @@
 #[allow(dead_code, reason = "for examples to come")]
 mod cluster;
 mod conversion;
+mod dependencies;
 mod env_injector;
 mod reserved_namespaces;
 mod size;
