@@ -1,8 +1,6 @@
 //! `vestibule`: an injector that works by rules, and a workbench that shows on a laptop what it does.
 
 mod certs;
-mod colour;
-mod diff;
 mod manifests;
 mod objects;
 mod render;

@@ -28,6 +28,5 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     // Who knows the namespaces' labels matters to `serve`; the registration is the same whoever it is.
     let anybody = Namespaces::labelled::<String, String>([]);
     let app = vestibule_injector::app(rules, anybody).map_err(CommandError::input)?;
-    arguments.manifests.print(&app)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(arguments.manifests.run(&app)?)
 }

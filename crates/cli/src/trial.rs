@@ -13,13 +13,13 @@ use std::process::ExitCode;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
-use vestibule::command::CommandError;
+use vestibule::command::{CommandError, colour};
 use vestibule_injector::Namespaces;
 use vestibule_rules::RuleSet;
 
 use crate::objects::{self, Object};
 use crate::rules::{self, Labels};
-use crate::{Failure, colour, say};
+use crate::{Failure, say};
 use road::Road;
 
 /// The rules that are shown where none are named.

@@ -12,6 +12,7 @@ use vestibule_admission::{Handler, Hook, HookKind};
 use vestibule_identity::{NamespacedName, RegistrationKind, RegistrationName, Settings};
 
 use crate::condition::Condition;
+use crate::defaults::Defaults;
 use crate::environment::Environment;
 use crate::guard::Guarded;
 use crate::lookup::{Declared, Objects};
@@ -53,6 +54,7 @@ pub struct App {
     objects: Option<Objects>,
     reads_namespaces: bool,
     problems: Vec<String>,
+    pub(crate) defaults: Defaults,
 }
 
 /// A hook in the making: it is whole when the app is, with everything the app gives its handlers.
@@ -93,6 +95,7 @@ impl App {
             objects: None,
             reads_namespaces: false,
             problems: Vec::new(),
+            defaults: Defaults::default(),
         }
     }
 
@@ -224,6 +227,7 @@ impl App {
     /// Every problem is named, with what to do.
     pub fn check(&self) -> Result<(), AppError> {
         let mut problems = self.problems.clone();
+        problems.extend(self.defaults.problems());
         if !is_dns_label(&self.name) {
             problems.push(format!("`{}` is no name: use lower-case letters, digits and `-`", self.name));
         }

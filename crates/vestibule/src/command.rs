@@ -2,14 +2,17 @@
 
 mod certs;
 mod cluster;
+pub mod colour;
+pub mod diff;
 mod duration;
 mod knobs;
 mod logs;
 mod manifests;
+mod review;
 mod serve;
 
 use std::fmt;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -17,6 +20,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 pub use certs::CertsArguments;
 pub use logs::init_logs;
 pub use manifests::{ManifestsArguments, Part};
+pub use review::ReviewArguments;
 pub use serve::ServeArguments;
 
 use crate::App;
@@ -43,16 +47,26 @@ enum Command {
     ///
     /// Example: serve --listen 127.0.0.1:8443 --identity local:.vestibule --dns localhost
     Serve(Box<ServeArguments>),
-    /// Prints what registers the hooks with the API server, and with `--identity self` the rights that takes.
+    /// Prints what a cluster must be told: pods and what is around them, rights, configurations.
     ///
-    /// Example: manifests --service shop/my-webhook --identity self
+    /// Examples: manifests --namespace shop --image registry.example.com/my-webhook:1.0 | kubectl apply -f -
+    ///           manifests --namespace shop --image registry.example.com/my-webhook:1.0 --check deploy
     Manifests(Box<ManifestsArguments>),
+    /// Answers one AdmissionReview from stdin with the hook it is for, and shows the answer.
+    ///
+    /// The exit code is the verdict: 0 when the request goes on, changed or not; 1 when it is denied; 2 for a fault, which
+    /// leaves it to the failurePolicy, and for what is no review.
+    ///
+    /// Example: review < review.json
+    Review(ReviewArguments),
+    Certs(CertsArguments),
 }
 
 impl App {
-    /// Reads the command line and does what it says: `serve` or `manifests`. `--help` lists the options.
+    /// Reads the command line and does what it says: `serve`, `manifests`, `review` or `certs`. `--help` lists the options.
     ///
-    /// What goes wrong is said on stderr; the exit code is 2 for bad input and 1 for what went wrong while running.
+    /// What goes wrong is said on stderr; the exit code is 2 for bad input and 1 for what went wrong while running, or for
+    /// what was found.
     pub async fn run(self) -> ExitCode {
         let name = self.name().to_owned();
         let matches = Arguments::command().name(name.clone()).bin_name(name).get_matches();
@@ -60,11 +74,13 @@ impl App {
         let done = match arguments.command {
             Command::Serve(arguments) => {
                 init_logs();
-                arguments.serve(self).await
+                arguments.serve(self).await.map(|()| ExitCode::SUCCESS)
             }
-            Command::Manifests(arguments) => arguments.print(&self),
+            Command::Manifests(arguments) => arguments.run(&self),
+            Command::Review(arguments) => arguments.run(&self).await,
+            Command::Certs(arguments) => arguments.run().await,
         };
-        done.map_or_else(|error| error.report(), |()| ExitCode::SUCCESS)
+        done.unwrap_or_else(|error| error.report())
     }
 }
 
@@ -95,4 +111,19 @@ impl fmt::Display for CommandError {
 /// Talk goes to stderr, beside the data on stdout. That nobody listens is no reason to fail.
 fn say(words: fmt::Arguments<'_>) {
     let _unheard = writeln!(std::io::stderr(), "{words}");
+}
+
+/// Data goes to stdout. A reader who has seen enough, as `head` has, is no error.
+fn print(data: &str) -> Result<(), CommandError> {
+    match std::io::stdout().write_all(data.as_bytes()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(CommandError::running(error)),
+        _ => Ok(()),
+    }
+}
+
+/// An object as kubectl writes it: members sorted, strings on their line.
+fn yaml(object: &serde_json::Value) -> Result<String, CommandError> {
+    let mut options = serde_saphyr::SerializerOptions::default();
+    options.folded_wrap_chars = usize::MAX;
+    serde_saphyr::to_string_with_options(object, options).map_err(CommandError::running)
 }

@@ -41,6 +41,7 @@ pub mod command;
 mod condition;
 mod context;
 mod conversion;
+mod defaults;
 mod environment;
 #[cfg(test)]
 mod fixture;

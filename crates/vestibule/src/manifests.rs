@@ -11,6 +11,7 @@ use vestibule_identity::{NamespacedName, RegistrationName, Settings, Source};
 
 use self::rights::Right;
 use self::workload::Pods;
+use crate::defaults::{https_port, plain_port};
 use crate::{App, AppError, RegistrationMode, Target};
 
 /// How a webhook is installed on a cluster: what its manifests are printed from, and its `serve` is told.
@@ -47,7 +48,7 @@ pub struct Installation {
     /// The pods' plain port, for probes and metrics. Unless given 9090; 10261 on the host's network.
     pub plain_port: Option<u16>,
     /// With mounted files: the Secret that holds them. Unless given, `NAME-tls`.
-    pub files: Option<String>,
+    pub mounted_secret: Option<String>,
     /// The cluster's DNS domain. `cluster.local`.
     pub cluster_domain: String,
     /// How long a pod that ends goes on taking connections. 10 s.
@@ -56,11 +57,13 @@ pub struct Installation {
     pub drain_timeout: Duration,
     /// The addresses that the API server calls from, as CIDRs: the HTTPS port takes no others. Any, where none is
     /// given: it is no pod, and no label selects it.
-    pub callers: Vec<String>,
+    pub api_server_cidrs: Vec<String>,
     /// The ports that the API server listens on, by its Service and behind it. 443 and 6443.
     pub api_server_ports: Vec<u16>,
     /// The pods' priority. `system-cluster-critical`: others wait for them.
     pub priority_class: Option<String>,
+    /// Variables of the container's, beside `POD_NAMESPACE`.
+    pub env: Vec<(String, String)>,
     /// Further arguments of `serve`.
     pub arguments: Vec<String>,
 }
@@ -88,13 +91,14 @@ impl Installation {
             host_network: false,
             port: None,
             plain_port: None,
-            files: None,
+            mounted_secret: None,
             cluster_domain: Settings::default().cluster_domain,
             drain_delay: server.drain_delay,
             drain_timeout: server.drain_timeout,
-            callers: Vec::new(),
+            api_server_cidrs: Vec::new(),
             api_server_ports: vec![443, 6443],
             priority_class: Some("system-cluster-critical".to_owned()),
+            env: Vec::new(),
             arguments: Vec::new(),
         }
     }
@@ -102,13 +106,13 @@ impl Installation {
     /// The HTTPS port of the pods.
     #[must_use]
     pub fn pod_port(&self) -> u16 {
-        self.port.unwrap_or(if self.host_network { 10260 } else { 10250 })
+        self.port.unwrap_or_else(|| https_port(self.host_network))
     }
 
     /// The plain port of the pods.
     #[must_use]
     pub fn pod_plain_port(&self) -> u16 {
-        self.plain_port.unwrap_or(if self.host_network { 10261 } else { 9090 })
+        self.plain_port.unwrap_or_else(|| plain_port(self.host_network))
     }
 
     /// The ServiceAccount that the webhook runs as.
@@ -193,7 +197,7 @@ impl App {
     /// # Errors
     /// The app is not in order, or cannot be installed so; every problem is named.
     pub fn manifests(&self, installation: &Installation) -> Result<Vec<Value>, AppError> {
-        let mut objects = self.rights(installation)?;
+        let mut objects = self.roles(installation)?;
         if installation.image.is_some() {
             self.not_so(installation.problems())?;
             let pods = Pods { app: self, installation };
@@ -205,20 +209,34 @@ impl App {
         Ok(labelled(objects, &installation.name))
     }
 
-    /// An installation behind `target`, as the app says of itself.
+    /// An installation behind `target`, as the app says of itself. The ring's Secret is in the Service's namespace where
+    /// the app names none.
     #[must_use]
     pub fn installation(&self, target: Target) -> Installation {
-        Installation { name: self.name().to_owned(), ..Installation::new(target) }
+        let defaults = &self.defaults;
+        let mut installation = Installation { name: self.name().to_owned(), ..Installation::new(target) };
+        installation.port = defaults.port;
+        installation.plain_port = defaults.metrics_listen.flatten().map(|address| address.port());
+        installation.host_network = defaults.host_network;
+        installation.image.clone_from(&defaults.image);
+        let secret = defaults.secret.as_deref().zip(installation.service());
+        let named = |(text, service): (&str, NamespacedName)| {
+            NamespacedName::parse_in(text, Some(&service.namespace)).ok()
+        };
+        installation.secret = secret.and_then(named);
+        installation.replicas = defaults.replicas.unwrap_or(installation.replicas);
+        installation
     }
 
     /// Roles and their bindings: what the ring takes, and what the app reads.
-    pub(crate) fn rights(&self, installation: &Installation) -> Result<Vec<Value>, AppError> {
+    pub(crate) fn roles(&self, installation: &Installation) -> Result<Vec<Value>, AppError> {
         self.check()?;
         let ring = installation.ring(self).or_else(|problem| self.not_so(vec![problem]).map(|()| None))?;
         let mut rights = ring.map_or_else(Vec::new, |(secret, names)| rights::of_a_ring(&secret, &names));
         // With a folder of a laptop's, it is the laptop that speaks to the cluster.
         if matches!(installation.identity, Source::SelfManaged | Source::Mounted(_)) {
             rights.extend(self.rights_to_read());
+            rights.extend(self.defaults.rights.iter().map(Right::of_the_author));
         }
         if rights.is_empty() {
             return Ok(Vec::new());
@@ -254,6 +272,10 @@ impl App {
         let looked_up =
             reads.iter().map(|it| Right::new(it.namespace.as_deref(), &it.group, &it.resource, it.verbs));
         self.needs_namespaces().then(namespaces).into_iter().chain(looked_up).collect()
+    }
+
+    fn reads_the_cluster(&self) -> bool {
+        !self.rights_to_read().is_empty() || !self.defaults.rights.is_empty()
     }
 
     fn not_so(&self, problems: Vec<String>) -> Result<(), AppError> {

@@ -3,14 +3,13 @@
 use std::fmt::Write as _;
 
 use serde_json::json;
-use vestibule::command::CommandError;
+use vestibule::command::colour::{Palette, Style};
+use vestibule::command::{CommandError, diff};
 use vestibule::patch;
 
 use super::Format;
 use super::recorder::Because;
 use super::run::{Pass, Trial};
-use crate::colour::{Palette, Style};
-use crate::diff::{self, Line};
 use crate::{print, render, say};
 
 pub(super) struct Report<'t> {
@@ -103,22 +102,7 @@ impl Report<'_> {
             return Ok(());
         }
         let (before, after) = (render::yaml(&trial.object.json)?, render::yaml(&trial.first.after)?);
-        for hunk in diff::hunks(&before, &after) {
-            let (before, after) = (hunk.before, hunk.after);
-            let place = format!("@@ -{},{} +{},{} @@", before.0, before.1, after.0, after.1);
-            writeln!(text, "{}", self.palette.paint(Style::Place, place))?;
-            for line in hunk.lines {
-                match line {
-                    Line::Same(line) => writeln!(text, " {line}")?,
-                    Line::Removed(line) => {
-                        writeln!(text, "{}", self.palette.paint(Style::Removed, format_args!("-{line}")))?;
-                    }
-                    Line::Added(line) => {
-                        writeln!(text, "{}", self.palette.paint(Style::Added, format_args!("+{line}")))?;
-                    }
-                }
-            }
-        }
+        text.push_str(&diff::unified(&before, &after, self.palette));
         Ok(())
     }
 

@@ -9,13 +9,12 @@ mod show;
 mod time;
 
 use std::fmt;
-use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use vestibule_identity::NamespacedName;
 
-use super::CommandError;
+use super::{CommandError, print};
 
 /// Makes and checks certificates, and looks after the CA ring of a webhook on a cluster.
 #[derive(Args, Clone, Debug)]
@@ -75,14 +74,6 @@ fn is_subdomain(text: &str) -> bool {
 /// Nobody answers: exit code 3.
 fn unreachable(why: impl fmt::Display) -> CommandError {
     CommandError { message: why.to_string(), code: 3 }
-}
-
-/// Data goes to stdout. A reader who has seen enough, as `head` has, is no error.
-fn print(data: &str) -> Result<(), CommandError> {
-    match std::io::stdout().write_all(data.as_bytes()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(CommandError::running(error)),
-        _ => Ok(()),
-    }
 }
 
 #[cfg(test)]

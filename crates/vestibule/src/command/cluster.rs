@@ -21,8 +21,7 @@ pub(super) struct ClusterArguments {
     /// The cluster to speak to, where that is not the one around this pod.
     #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// With `--identity self`: the Secret that holds the CA ring. Unless named, NAME-ring beside the Service; without a
-    /// Service, NAME is the webhook's.
+    /// With `--identity self`: the Secret that holds the CA ring [default: NAME-ring beside the Service]
     #[arg(long, env = "VESTIBULE_SECRET", value_name = "[NS/]NAME")]
     secret: Option<String>,
     /// With `--identity self`: a configuration to keep the caBundle of; may be given several times. Without a kind, every
@@ -73,7 +72,8 @@ impl ClusterArguments {
     /// What `--identity self` must know; `service` is the one in front of the app, if there is one.
     pub(super) fn settings(&self, app: &App, service: Option<&Target>) -> Result<Settings, CommandError> {
         let (target, service) = (service, service.and_then(namespaced_name));
-        let named = self.secret.as_deref().map(|secret| self.named(secret, service.as_ref())).transpose()?;
+        let secret = self.secret.as_deref().or(app.defaults.secret.as_deref());
+        let named = secret.map(|secret| self.named(secret, service.as_ref())).transpose()?;
         let mut settings = match service {
             Some(service) => Settings::for_service(service),
             None => Settings::default(),

@@ -1,14 +1,20 @@
 //! `manifests`: what a cluster must be told.
 
-use std::io::Write;
+mod drift;
+mod workload;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::SystemTime;
 
 use clap::{Args, ValueEnum};
-use serde_json::Value;
+use serde_json::{Value, json};
 use vestibule_identity::{Settings, Source};
 
+use self::drift::Folder;
+use self::workload::WorkloadArguments;
 use super::cluster::{ClusterArguments, namespaced_name, only_with_a_ring};
-use super::{CommandError, say};
+use super::{CommandError, colour, print, say, yaml};
 use crate::{App, Installation, Target};
 
 /// What to print, and where the API server will find the webhook.
@@ -17,71 +23,115 @@ pub struct ManifestsArguments {
     /// The part to print; everything unless given.
     #[arg(long, value_enum)]
     only: Option<Part>,
-    /// The Service in front of the webhook: NAMESPACE/NAME, with :PORT where that is not 443.
-    #[arg(long, env = "VESTIBULE_SERVICE", value_name = "[NS/]NAME[:PORT]")]
-    #[arg(conflicts_with = "url", required_unless_present = "url")]
+    /// Compares with the objects in the *.yaml, *.yml and *.json files of a folder instead of printing: differences are
+    /// shown, and the exit code is 1 where there are any.
+    #[arg(long, value_name = "DIR")]
+    check: Option<PathBuf>,
+    /// How to print.
+    #[arg(long, short, value_enum, default_value = "yaml", value_name = "FORMAT")]
+    output: Format,
+    /// When to colour differences. `auto` minds NO_COLOR and CLICOLOR_FORCE.
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
+    color: colour::When,
+    /// The Service in front of the webhook, with :PORT where that is not 443 [default: named as the webhook, in --namespace]
+    #[arg(long, env = "VESTIBULE_SERVICE", value_name = "[NS/]NAME[:PORT]", conflicts_with = "url")]
     service: Option<String>,
     /// Where the API server reaches a webhook outside the cluster: https://HOST:PORT.
-    #[arg(long, value_parser = Target::url)]
+    #[arg(long, value_parser = Target::url, value_name = "URL")]
     url: Option<Target>,
     /// Where the CA comes from: local:DIR uses the one in DIR, or makes one there; with `self` or mounted:DIR the
     /// caBundle is left to whoever keeps it.
-    #[arg(long, env = "VESTIBULE_IDENTITY", value_name = "self|mounted:DIR|local:DIR")]
+    #[arg(
+        long,
+        env = "VESTIBULE_IDENTITY",
+        value_name = "self|mounted:DIR|local:DIR",
+        default_value = "self"
+    )]
     identity: Source,
-    /// Where rights are printed: the ServiceAccount that the webhook runs as. Unless given, the one named as the webhook,
-    /// beside its Service.
+    /// A ServiceAccount of somebody else's making that the webhook runs as [default: one is printed]
     #[arg(long, env = "VESTIBULE_SERVICE_ACCOUNT", value_name = "[NS/]NAME")]
     service_account: Option<String>,
     #[command(flatten)]
     cluster: ClusterArguments,
+    #[command(flatten)]
+    workload: WorkloadArguments,
 }
 
 /// A part of the manifests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[non_exhaustive]
 pub enum Part {
-    /// The webhook configurations.
+    /// The webhook configurations, and definitions of custom resources that are converted.
     Registration,
-    /// The roles that the webhook needs, and their bindings: for `--identity self`, and to read namespaces.
+    /// The roles that the webhook needs, and their bindings.
     Rbac,
+    /// ServiceAccount, Service, NetworkPolicy, PodDisruptionBudget and Deployment.
+    Workload,
+}
+
+/// How to print objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// YAML documents.
+    Yaml,
+    /// A `v1` List.
+    Json,
 }
 
 impl ManifestsArguments {
-    /// Prints the manifests of `app` as YAML on stdout.
+    /// Prints the manifests of `app` on stdout, or how a folder differs from them. The exit code is 1 where it does.
     ///
     /// # Errors
-    /// The app or the identity is not in order, or nobody reads stdout.
-    pub fn print(&self, app: &App) -> Result<(), CommandError> {
-        let mut yaml = String::new();
-        for object in self.objects(app)? {
-            yaml.push_str("---\n");
-            yaml.push_str(&serde_saphyr::to_string(&object).map_err(CommandError::running)?);
-        }
-        std::io::stdout().write_all(yaml.as_bytes()).map_err(CommandError::running)
+    /// The app or the identity is not in order, the folder cannot be read, or nobody reads stdout.
+    pub fn run(&self, app: &App) -> Result<ExitCode, CommandError> {
+        let installation = self.installation(app)?;
+        let objects = self.objects(app, &installation)?;
+        let Some(folder) = &self.check else {
+            let text = match self.output {
+                Format::Yaml => documents(&objects)?,
+                Format::Json => {
+                    format!("{:#}\n", json!({"apiVersion": "v1", "kind": "List", "items": objects}))
+                }
+            };
+            return print(&text).map(|()| ExitCode::SUCCESS);
+        };
+        let wanted = |object: &Value| self.only.is_none_or(|part| Part::of(object) == part);
+        let folder = Folder::read(folder)?;
+        let drift = folder.compare(&objects, &installation.name, wanted);
+        print(&drift.text(self.color.palette())?)?;
+        drift.summary().iter().for_each(|line| say(format_args!("{line}")));
+        Ok(if drift.is_none() { ExitCode::SUCCESS } else { ExitCode::from(1) })
     }
 
-    fn objects(&self, app: &App) -> Result<Vec<Value>, CommandError> {
+    fn objects(&self, app: &App, installation: &Installation) -> Result<Vec<Value>, CommandError> {
+        if self.identity != Source::SelfManaged {
+            self.cluster.refuse_without_a_ring(&self.identity)?;
+        }
         // Before a CA is made for it.
         app.check().map_err(CommandError::input)?;
-        let installation = self.installation(app)?;
-        let rights = app.rights(&installation).map_err(CommandError::input)?;
-        if rights.is_empty()
+        let roles = app.roles(installation).map_err(CommandError::input)?;
+        if roles.is_empty()
             && let Some(flag) = self.flag_about_rights()
         {
             return Err(only_with_a_ring(flag, &self.identity));
         }
-        match self.only {
-            Some(Part::Rbac) => Ok(rights),
-            Some(Part::Registration) => {
-                app.configurations(&self.trusting(installation)?).map_err(CommandError::input)
-            }
-            None => app.manifests(&self.trusting(installation)?).map_err(CommandError::input),
+        if self.only == Some(Part::Rbac) {
+            return Ok(roles);
         }
+        if installation.image.is_none() {
+            self.workload.refuse_without_an_image(self.only == Some(Part::Workload))?;
+        }
+        let mut trusting = installation.clone();
+        if self.only != Some(Part::Workload) {
+            trusting.ca_bundle = self.ca_bundle(&installation.target)?;
+        }
+        let mut objects = app.manifests(&trusting).map_err(CommandError::input)?;
+        objects.retain(|object| self.only.is_none_or(|part| Part::of(object) == part));
+        Ok(objects)
     }
 
     fn installation(&self, app: &App) -> Result<Installation, CommandError> {
-        let target = self.target()?;
-        let mut installation = app.installation(target);
+        let mut installation = app.installation(self.target(app)?);
         installation.identity = self.identity.clone();
         let service = namespaced_name(&installation.target);
         if self.identity == Source::SelfManaged {
@@ -91,8 +141,6 @@ impl ManifestsArguments {
             installation.secret = settings.secret.filter(|secret| Some(secret) != usual.as_ref());
             let usual = app.registration_names(app.name());
             installation.registrations = Some(settings.registrations).filter(|names| *names != usual);
-        } else {
-            self.cluster.refuse_without_a_ring(&self.identity)?;
         }
         installation.registration_mode = self.cluster.registration_mode();
         installation.account = match &self.service_account {
@@ -100,27 +148,32 @@ impl ManifestsArguments {
             None if service.is_none() => self.cluster.named(app.name(), None).ok(),
             None => None,
         };
+        if service.is_none() || matches!(self.identity, Source::Local(_)) {
+            // The app's own image is for pods, and there are none.
+            installation.image = None;
+        }
+        self.workload.apply(&mut installation);
         Ok(installation)
+    }
+
+    fn target(&self, app: &App) -> Result<Target, CommandError> {
+        let usual = || {
+            let in_its_own = self.cluster.namespace().map(|_| app.name());
+            app.defaults.service.as_deref().or(in_its_own)
+        };
+        match (&self.url, self.service.as_deref().or_else(usual)) {
+            (Some(url), _) => Ok(url.clone()),
+            (None, Some(service)) => self.cluster.service(service),
+            (None, None) => Err(CommandError::input(
+                "say where the webhook is: --namespace NS, --service NS/NAME, or --url https://HOST:PORT",
+            )),
+        }
     }
 
     fn flag_about_rights(&self) -> Option<&'static str> {
-        let account = self.service_account.is_some().then_some("--service-account");
+        let account = self.service_account.is_some() && self.workload.image.is_none();
+        let account = account.then_some("--service-account");
         account.or((self.only == Some(Part::Rbac)).then_some("--only rbac"))
-    }
-
-    fn trusting(&self, mut installation: Installation) -> Result<Installation, CommandError> {
-        installation.ca_bundle = self.ca_bundle(&installation.target)?;
-        Ok(installation)
-    }
-
-    fn target(&self) -> Result<Target, CommandError> {
-        match (&self.service, &self.url) {
-            (Some(service), _) => self.cluster.service(service),
-            (None, Some(url)) => Ok(url.clone()),
-            (None, None) => Err(CommandError::input(
-                "say where the webhook is: --service NS/NAME or --url https://HOST:PORT",
-            )),
-        }
     }
 
     /// Empty where it is not ours to print: what is applied again must not touch what its keeper wrote.
@@ -147,4 +200,25 @@ impl ManifestsArguments {
         let identity = identity.map_err(CommandError::input)?;
         Ok(identity.ca_bundle().unwrap_or_default().to_string())
     }
+}
+
+impl Part {
+    fn of(object: &Value) -> Self {
+        match object["kind"].as_str().unwrap_or_default() {
+            "Role" | "RoleBinding" | "ClusterRole" | "ClusterRoleBinding" => Self::Rbac,
+            "MutatingWebhookConfiguration"
+            | "ValidatingWebhookConfiguration"
+            | "CustomResourceDefinition" => Self::Registration,
+            _ => Self::Workload,
+        }
+    }
+}
+
+fn documents(objects: &[Value]) -> Result<String, CommandError> {
+    let mut text = String::new();
+    for object in objects {
+        text.push_str("---\n");
+        text.push_str(&yaml(object)?);
+    }
+    Ok(text)
 }

@@ -5,31 +5,36 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, value_parser};
 use vestibule_identity::{Settings, Source};
 
 use super::CommandError;
 use super::cluster::{ClusterArguments, namespaced_name};
 use super::duration::duration;
 use super::knobs::{KnobArguments, MountedArguments};
+use crate::defaults::{https_port, plain_port};
 use crate::{App, Bound, CertificateCounters, Options, ServeError, TlsVersion};
 
 /// Where to listen, and what to present.
 #[derive(Args, Clone, Debug)]
 pub struct ServeArguments {
-    /// The HTTPS port, on every address: 10250 unless given.
-    #[arg(long, env = "VESTIBULE_PORT", conflicts_with = "listen")]
+    /// The HTTPS port, on every address [default: 10250]
+    #[arg(long, env = "VESTIBULE_PORT", conflicts_with = "listen", value_parser = value_parser!(u16).range(1..))]
     port: Option<u16>,
     /// The address of the HTTPS port, where that is not every one.
     #[arg(long, env = "VESTIBULE_LISTEN", value_name = "ADDR:PORT")]
     listen: Option<SocketAddr>,
-    /// The address of the plain port for probes and metrics, or `off`.
-    #[arg(long, env = "VESTIBULE_METRICS_LISTEN", default_value = "0.0.0.0:9090", value_name = "ADDR|off")]
-    #[arg(value_parser = address_or_off)]
-    metrics_listen: OrOff<SocketAddr>,
+    /// The address of the plain port for probes and metrics, or `off` [default: 0.0.0.0:9090]
+    #[arg(long, env = "VESTIBULE_METRICS_LISTEN", value_name = "ADDR:PORT|off", value_parser = address_or_off)]
+    metrics_listen: Option<OrOff<SocketAddr>>,
     /// Where the certificate comes from: `self` keeps a CA ring on the cluster, mounted:DIR follows files that others
     /// keep, local:DIR keeps a CA in DIR and makes one there if need be.
-    #[arg(long, env = "VESTIBULE_IDENTITY", value_name = "self|mounted:DIR|local:DIR")]
+    #[arg(
+        long,
+        env = "VESTIBULE_IDENTITY",
+        value_name = "self|mounted:DIR|local:DIR",
+        default_value = "self"
+    )]
     identity: Source,
     /// A name that the certificate is for; may be given several times.
     #[arg(long, env = "VESTIBULE_DNS", value_delimiter = ',', value_name = "NAME")]
@@ -37,10 +42,9 @@ pub struct ServeArguments {
     /// The Service in front of the webhook; its names are added to the certificate.
     #[arg(long, env = "VESTIBULE_SERVICE", value_name = "[NS/]NAME")]
     service: Option<String>,
-    /// The DNS domain of the cluster, for the Service's long name.
-    #[arg(long, env = "VESTIBULE_CLUSTER_DOMAIN", default_value = "cluster.local", value_name = "DOMAIN")]
-    #[arg(requires = "service")]
-    cluster_domain: String,
+    /// The DNS domain of the cluster, for the Service's long name [default: cluster.local]
+    #[arg(long, env = "VESTIBULE_CLUSTER_DOMAIN", value_name = "DOMAIN")]
+    cluster_domain: Option<String>,
     /// The oldest TLS to accept: 1.2 or 1.3.
     #[arg(long, env = "VESTIBULE_TLS_MIN", default_value = "1.2", value_name = "VERSION", value_parser = tls_version)]
     tls_min: TlsVersion,
@@ -89,12 +93,12 @@ impl ServeArguments {
         settings.observer = Some(Arc::new(certificates.clone()));
         change_settings(&mut settings);
         let identity = self.identity.open(&settings, self.cluster.kubeconfig()).await;
-        let mut options = Options::new(self.listen(), identity.map_err(CommandError::input)?);
+        let mut options = Options::new(self.listen(&app), identity.map_err(CommandError::input)?);
         options.certificates = certificates;
         if app.needs_client() {
             options.client = Some(self.cluster.client().await?);
         }
-        options.settings.probes = self.metrics_listen.0;
+        options.settings.probes = self.metrics_listen(&app);
         options.settings.tls_min = self.tls_min;
         options.settings.connection_age = self.connection_age.0;
         options.settings.drain_delay = self.drain_delay;
@@ -124,14 +128,31 @@ impl ServeArguments {
         self.identity == Source::SelfManaged
     }
 
-    fn listen(&self) -> SocketAddr {
-        let port = self.port.unwrap_or(10250);
-        self.listen.unwrap_or(SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)))
+    fn listen(&self, app: &App) -> SocketAddr {
+        let usual = || app.defaults.port.unwrap_or_else(|| https_port(app.defaults.host_network));
+        self.listen.unwrap_or_else(|| everywhere(self.port.unwrap_or_else(usual)))
+    }
+
+    fn metrics_listen(&self, app: &App) -> Option<SocketAddr> {
+        let usual = || Some(everywhere(plain_port(app.defaults.host_network)));
+        let said = self.metrics_listen.map(|given| given.0).or(app.defaults.metrics_listen);
+        said.unwrap_or_else(usual)
+    }
+
+    /// The Service in front of the webhook. On a laptop, the one that the app says of itself has no part in it.
+    fn service<'a>(&'a self, app: &'a App) -> Option<&'a str> {
+        let usual = app.defaults.service.as_deref().filter(|_| !matches!(self.identity, Source::Local(_)));
+        self.service.as_deref().or(usual)
     }
 
     fn settings(&self, app: &App) -> Result<Settings, CommandError> {
         self.mounted.refuse_without_files(&self.identity)?;
-        let service = self.service.as_deref().map(|text| self.cluster.service(text)).transpose()?;
+        let service = self.service(app).map(|text| self.cluster.service(text)).transpose()?;
+        if service.is_none() && self.cluster_domain.is_some() {
+            return Err(CommandError::input(
+                "--cluster-domain is for the names of a --service, and there is none",
+            ));
+        }
         let mut settings = match &self.identity {
             Source::SelfManaged => self.cluster.settings(app, service.as_ref())?,
             Source::Off => {
@@ -149,17 +170,19 @@ impl ServeArguments {
             }
         };
         settings.names.clone_from(&self.dns);
-        settings.cluster_domain.clone_from(&self.cluster_domain);
+        if let Some(domain) = &self.cluster_domain {
+            settings.cluster_domain.clone_from(domain);
+        }
         settings.mounted = self.mounted.files();
         if settings.all_names().is_empty() {
             match &self.identity {
                 Source::SelfManaged => {
                     return Err(CommandError::input(
                         "nobody says whom the certificate is for: give --service NS/NAME, or --dns NAME where the API \
-                         server calls a URL",
+                         server calls a URL; on a laptop, --identity local:DIR",
                     ));
                 }
-                _ => settings.names = self.names_of_a_laptop(),
+                _ => settings.names = names_of_a_laptop(self.listen(app)),
             }
         }
         match &self.identity {
@@ -167,12 +190,16 @@ impl ServeArguments {
             _ => Ok(settings),
         }
     }
+}
 
-    fn names_of_a_laptop(&self) -> Vec<String> {
-        let ip = self.listen().ip();
-        let ip = if ip.is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { ip };
-        vec!["localhost".to_owned(), ip.to_string()]
-    }
+fn everywhere(port: u16) -> SocketAddr {
+    SocketAddr::from((Ipv4Addr::UNSPECIFIED, port))
+}
+
+fn names_of_a_laptop(listen: SocketAddr) -> Vec<String> {
+    let ip = listen.ip();
+    let ip = if ip.is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { ip };
+    vec!["localhost".to_owned(), ip.to_string()]
 }
 
 fn address_or_off(text: &str) -> Result<OrOff<SocketAddr>, String> {

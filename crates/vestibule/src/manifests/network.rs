@@ -41,8 +41,8 @@ fn policy(pods: &Pods<'_>, namespace: &str) -> Value {
     let tcp = |port: u16| json!({"port": port, "protocol": "TCP"});
     // Policies see packets after the Service: the pod's port counts.
     let mut calls = json!({"ports": [tcp(installation.pod_port())]});
-    if !installation.callers.is_empty() {
-        let blocks = installation.callers.iter().map(|cidr| json!({"ipBlock": {"cidr": cidr}}));
+    if !installation.api_server_cidrs.is_empty() {
+        let blocks = installation.api_server_cidrs.iter().map(|cidr| json!({"ipBlock": {"cidr": cidr}}));
         calls["from"] = blocks.collect();
     }
     // The kubelet's probes come from the pod's own node, which is always let through.

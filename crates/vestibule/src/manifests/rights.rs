@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde_json::{Value, json};
 use vestibule_identity::{NamespacedName, RegistrationKind, RegistrationName};
 
@@ -20,6 +21,11 @@ impl Right {
     pub(super) fn new(namespace: Option<&str>, group: &str, resource: &str, verbs: &[&str]) -> Self {
         let rule = json!({"apiGroups": [group], "resources": [resource], "verbs": verbs});
         Self { namespace: namespace.map(str::to_owned), rule }
+    }
+
+    /// What the author of the app asks for.
+    pub(super) fn of_the_author(rule: &PolicyRule) -> Self {
+        Self { namespace: None, rule: json!(rule) }
     }
 
     /// For the objects of these names alone. The name is not known yet when a creation is judged.

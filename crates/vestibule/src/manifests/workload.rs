@@ -57,7 +57,7 @@ impl Pods<'_> {
     }
 
     pub(super) fn speak_to_the_cluster(&self) -> bool {
-        self.installation.identity == Source::SelfManaged || !self.app.rights_to_read().is_empty()
+        self.installation.identity == Source::SelfManaged || self.app.reads_the_cluster()
     }
 
     fn pod(&self, image: &str) -> Value {
@@ -94,7 +94,8 @@ impl Pods<'_> {
             pod["dnsPolicy"] = json!("ClusterFirstWithHostNet");
         }
         if let Source::Mounted(_) = installation.identity {
-            let secret = installation.files.clone().unwrap_or_else(|| format!("{}-tls", installation.name));
+            let secret =
+                installation.mounted_secret.clone().unwrap_or_else(|| format!("{}-tls", installation.name));
             let secret = json!({"secretName": secret, "defaultMode": 0o440});
             pod["volumes"] = json!([{"name": "certificate", "secret": secret}]);
         }
@@ -104,11 +105,15 @@ impl Pods<'_> {
     fn container(&self, image: &str) -> Value {
         let installation = self.installation;
         let probe = |path: &str, period: u8| json!({"httpGet": {"path": path, "port": "plain"}, "periodSeconds": period, "timeoutSeconds": 5});
+        let namespace =
+            json!({"name": "POD_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}});
+        let env = installation.env.iter().map(|(name, value)| json!({"name": name, "value": value}));
+        let env: Vec<_> = std::iter::once(namespace).chain(env).collect();
         let mut container = json!({
             "name": "webhook",
             "image": image,
             "args": self.arguments(),
-            "env": [{"name": "POD_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}}],
+            "env": env,
             "ports": [
                 {"name": "https", "containerPort": installation.pod_port(), "protocol": "TCP"},
                 {"name": "plain", "containerPort": installation.pod_plain_port(), "protocol": "TCP"},

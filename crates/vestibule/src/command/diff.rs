@@ -1,14 +1,43 @@
 //! What changed between two texts, line by line, as `diff -u` shows it.
 
+use std::fmt::Write as _;
+
+use super::colour::{Palette, Style};
+
 /// Lines of context around a change.
 const CONTEXT: usize = 3;
 
 /// Above this many pairs of lines the middle is shown as removed and added as a whole, to bound memory.
 const MAX_PAIRS: usize = 16_000_000;
 
+/// The hunks between two texts as `diff -u` writes them, without its two lines about files; empty where they are equal.
+///
+/// ```
+/// use vestibule::command::{colour, diff};
+///
+/// let plain = colour::When::Never.palette();
+/// assert_eq!(diff::unified("a: 1\n", "a: 2\n", plain), "@@ -1,1 +1,1 @@\n-a: 1\n+a: 2\n");
+/// ```
+pub fn unified(before: &str, after: &str, palette: Palette) -> String {
+    let mut text = String::new();
+    for Hunk { before, after, lines } in hunks(before, after) {
+        let place = format!("@@ -{},{} +{},{} @@", before.0, before.1, after.0, after.1);
+        let lines = lines.into_iter().map(|line| match line {
+            Line::Same(line) => format!(" {line}"),
+            Line::Removed(line) => palette.paint(Style::Removed, format_args!("-{line}")),
+            Line::Added(line) => palette.paint(Style::Added, format_args!("+{line}")),
+        });
+        for line in std::iter::once(palette.paint(Style::Place, place)).chain(lines) {
+            // Writing to a string cannot fail.
+            let _written = writeln!(text, "{line}");
+        }
+    }
+    text
+}
+
 /// A line and what became of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Line<'t> {
+enum Line<'t> {
     Same(&'t str),
     Removed(&'t str),
     Added(&'t str),
@@ -16,16 +45,16 @@ pub(crate) enum Line<'t> {
 
 /// A stretch of lines around one or more changes.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Hunk<'t> {
+struct Hunk<'t> {
     /// The first line before, from 1, and how many.
-    pub(crate) before: (usize, usize),
+    before: (usize, usize),
     /// The same after.
-    pub(crate) after: (usize, usize),
-    pub(crate) lines: Vec<Line<'t>>,
+    after: (usize, usize),
+    lines: Vec<Line<'t>>,
 }
 
 /// The hunks between two texts; none where they are equal.
-pub(crate) fn hunks<'t>(before: &'t str, after: &'t str) -> Vec<Hunk<'t>> {
+fn hunks<'t>(before: &'t str, after: &'t str) -> Vec<Hunk<'t>> {
     let lines = lines(&before.lines().collect::<Vec<_>>(), &after.lines().collect::<Vec<_>>());
     let changed = |line: &Line<'_>| !matches!(line, Line::Same(_));
     let mut hunks = Vec::new();
@@ -128,17 +157,7 @@ mod tests {
     use super::*;
 
     fn shown(before: &str, after: &str) -> String {
-        let lines = hunks(before, after).into_iter().flat_map(|hunk| {
-            let head =
-                format!("@@ -{},{} +{},{} @@", hunk.before.0, hunk.before.1, hunk.after.0, hunk.after.1);
-            let lines = hunk.lines.into_iter().map(|line| match line {
-                Line::Same(text) => format!(" {text}"),
-                Line::Removed(text) => format!("-{text}"),
-                Line::Added(text) => format!("+{text}"),
-            });
-            std::iter::once(head).chain(lines.collect::<Vec<_>>())
-        });
-        lines.collect::<Vec<_>>().join("\n")
+        unified(before, after, super::super::colour::When::Never.palette()).trim_end().to_owned()
     }
 
     #[test]

@@ -8,30 +8,39 @@ use clap::ValueEnum;
 
 /// When to colour: the flag decides, then `NO_COLOR`, then `CLICOLOR_FORCE`, then whether stdout is a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum When {
+pub enum When {
+    /// As the variables and the terminal have it.
     Auto,
+    /// Always.
     Always,
+    /// Never.
     Never,
 }
 
 /// Styles that are either ANSI escapes or nothing.
 #[derive(Clone, Copy)]
-pub(crate) struct Palette {
+pub struct Palette {
     coloured: bool,
 }
 
 /// What a piece of text is.
 #[derive(Clone, Copy)]
-pub(crate) enum Style {
+pub enum Style {
+    /// Is there now, or is well.
     Added,
+    /// Is gone, or is not well.
     Removed,
+    /// Says where.
     Place,
+    /// Stands over other text.
     Heading,
+    /// Stands back behind other text.
     Faint,
 }
 
 impl When {
-    pub(crate) fn palette(self) -> Palette {
+    /// The styles for stdout.
+    pub fn palette(self) -> Palette {
         let coloured = match self {
             Self::Always => true,
             Self::Never => false,
@@ -48,7 +57,7 @@ impl When {
 
 impl Palette {
     /// `text` in a style, the ends of its style included.
-    pub(crate) fn paint(self, style: Style, text: impl fmt::Display) -> String {
+    pub fn paint(self, style: Style, text: impl fmt::Display) -> String {
         if self.coloured { format!("\x1b[{}m{text}\x1b[0m", style.code()) } else { text.to_string() }
     }
 }
