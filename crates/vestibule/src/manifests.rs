@@ -175,8 +175,8 @@ impl Installation {
 }
 
 impl App {
-    /// Every object that a cluster needs to run this webhook and to call it, ready to apply: ServiceAccount, roles,
-    /// Service, NetworkPolicy, PodDisruptionBudget, Deployment, configurations. The Namespace is not among them: it is
+    /// Every object that a cluster needs to run this webhook and to call it, ready to apply: definitions of custom
+    /// resources that it converts, ServiceAccount, roles, Service, NetworkPolicy, PodDisruptionBudget, Deployment, configurations. The Namespace is not among them: it is
     /// not the webhook's to make, nor to take away.
     ///
     /// The roles hold what the app does and nothing else. Pods pass the `restricted` Pod Security Standard, unless they
@@ -206,6 +206,8 @@ impl App {
             objects.extend(pods.deployment());
         }
         objects.extend(self.configurations(installation)?);
+        // What others are made of, first.
+        objects.sort_by_key(|object| !is_definition(object));
         Ok(labelled(objects, &installation.name))
     }
 
@@ -259,7 +261,8 @@ impl App {
             RegistrationMode::Managed => registration.without_entries().objects(),
             RegistrationMode::Static => registration.objects(),
         };
-        for object in &mut objects {
+        // A definition's name is its resource's.
+        for object in objects.iter_mut().filter(|object| !is_definition(object)) {
             object["metadata"]["name"] = json!(installation.name);
         }
         Ok(labelled(objects, &installation.name))
@@ -281,6 +284,10 @@ impl App {
     fn not_so(&self, problems: Vec<String>) -> Result<(), AppError> {
         if problems.is_empty() { Ok(()) } else { Err(AppError { name: self.name().to_owned(), problems }) }
     }
+}
+
+fn is_definition(object: &Value) -> bool {
+    object["kind"] == "CustomResourceDefinition"
 }
 
 fn labelled(mut objects: Vec<Value>, name: &str) -> Vec<Value> {

@@ -46,21 +46,7 @@ impl ClusterArguments {
 
     /// For what the app asks the cluster while it decides. A cluster that is not there yet is no error.
     pub(super) async fn client(&self) -> Result<Client, CommandError> {
-        let unusable = |error: &dyn fmt::Display| {
-            CommandError::input(format_args!(
-                "the webhook looks things up in a cluster, and its configuration cannot be used: {error}; name one with \
-                 --kubeconfig"
-            ))
-        };
-        let config = match &self.kubeconfig {
-            None => Config::infer().await.map_err(|error| unusable(&error))?,
-            Some(path) => {
-                let file = Kubeconfig::read_from(path).map_err(|error| unusable(&error))?;
-                let options = KubeConfigOptions::default();
-                Config::from_custom_kubeconfig(file, &options).await.map_err(|error| unusable(&error))?
-            }
-        };
-        Client::try_from(config).map_err(|error| unusable(&error))
+        client(self.kubeconfig()).await
     }
 
     /// `NS/NAME` or `NAME`, with `:PORT` or without.
@@ -143,6 +129,25 @@ impl ClusterArguments {
         }
         Ok(registrations)
     }
+}
+
+/// Of the cluster of a kubeconfig, else the one around this process.
+pub(super) async fn client(kubeconfig: Option<&Path>) -> Result<Client, CommandError> {
+    let unusable = |error: &dyn fmt::Display| {
+        CommandError::input(format_args!(
+            "the webhook looks things up in a cluster, and its configuration cannot be used: {error}; name one with \
+             --kubeconfig"
+        ))
+    };
+    let config = match kubeconfig {
+        None => Config::infer().await.map_err(|error| unusable(&error))?,
+        Some(path) => {
+            let file = Kubeconfig::read_from(path).map_err(|error| unusable(&error))?;
+            let options = KubeConfigOptions::default();
+            Config::from_custom_kubeconfig(file, &options).await.map_err(|error| unusable(&error))?
+        }
+    };
+    Client::try_from(config).map_err(|error| unusable(&error))
 }
 
 pub(super) fn only_with_a_ring(flag: &str, source: &Source) -> CommandError {

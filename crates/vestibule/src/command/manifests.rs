@@ -15,7 +15,7 @@ use self::drift::Folder;
 use self::workload::WorkloadArguments;
 use super::cluster::{ClusterArguments, namespaced_name, only_with_a_ring};
 use super::{CommandError, colour, print, say, yaml};
-use crate::{App, Installation, Target};
+use crate::{App, Installation, RegistrationMode, Target};
 
 /// What to print, and where the API server will find the webhook.
 #[derive(Args, Clone, Debug)]
@@ -125,6 +125,9 @@ impl ManifestsArguments {
         if self.only != Some(Part::Workload) {
             trusting.ca_bundle = self.ca_bundle(&installation.target)?;
         }
+        if trusting.registration_mode() == RegistrationMode::Static {
+            tell_of_definitions_elsewhere(app, &trusting)?;
+        }
         let mut objects = app.manifests(&trusting).map_err(CommandError::input)?;
         objects.retain(|object| self.only.is_none_or(|part| Part::of(object) == part));
         Ok(objects)
@@ -212,6 +215,18 @@ impl Part {
             _ => Self::Workload,
         }
     }
+}
+
+/// A webhook that registers itself writes them; here somebody else must.
+fn tell_of_definitions_elsewhere(app: &App, installation: &Installation) -> Result<(), CommandError> {
+    let registration = app.registration(&installation.target, "").map_err(CommandError::input)?;
+    for (name, conversion) in registration.conversions {
+        let conversion = serde_json::to_string(&conversion).map_err(CommandError::running)?;
+        say(format_args!(
+            "note: whoever keeps the definition {name} writes its spec.conversion: {conversion}"
+        ));
+    }
+    Ok(())
 }
 
 fn documents(objects: &[Value]) -> Result<String, CommandError> {

@@ -12,8 +12,9 @@ use clap::{Args, ValueEnum};
 use vestibule_admission::{Decision, Outcome, Request, Review};
 
 use self::report::Report;
-use super::{CommandError, colour, print};
+use super::{CommandError, cluster, colour, print};
 use crate::app::Registered;
+use crate::environment::Environment;
 use crate::registration::Entry;
 use crate::rule::Match;
 use crate::{App, Rule};
@@ -27,6 +28,9 @@ pub struct ReviewArguments {
     /// The hook to ask, by its name. Needed where the review is for several.
     #[arg(long, value_name = "NAME")]
     hook: Option<String>,
+    /// The cluster that a webhook with lookups asks [default: the kubeconfig's]
+    #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
     /// What to print.
     #[arg(long, short, value_enum, default_value = "text", value_name = "FORMAT")]
     output: Format,
@@ -57,7 +61,8 @@ impl ReviewArguments {
         let review = Review::parse(&body).map_err(CommandError::input)?;
         let registered = self.choose(app, &review.request)?;
         let entry = &registered.entry;
-        let hook = registered.hook(&app.environment());
+        let environment = self.environment(app).await?;
+        let hook = registered.hook(&environment);
 
         let budget = vestibule_server::budget(None, Duration::from_secs(entry.timeout_seconds.into()));
         let began = Instant::now();
@@ -87,6 +92,24 @@ impl ReviewArguments {
             Decision::Denied(_) => 1,
             _ => 2,
         }))
+    }
+
+    /// A server asks nobody before its stores are filled, and this one has but one question.
+    async fn environment(&self, app: &App) -> Result<Environment, CommandError> {
+        const PATIENCE: Duration = Duration::from_secs(10);
+        let client = match app.needs_client() {
+            true => Some(cluster::client(self.kubeconfig.as_deref()).await?),
+            false => None,
+        };
+        let environment = app.environment(client).map_err(CommandError::input)?;
+        let filled = async {
+            while !environment.lookups().missing().is_empty() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        // What is still missing then, the answer says.
+        let _late = tokio::time::timeout(PATIENCE, filled).await;
+        Ok(environment)
     }
 
     fn read(&self) -> Result<Vec<u8>, CommandError> {
