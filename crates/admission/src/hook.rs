@@ -79,6 +79,13 @@ impl Hook {
         self
     }
 
+    /// The same hook with a handler around its own.
+    #[must_use]
+    pub fn around<H: Handler>(mut self, wrap: impl FnOnce(Arc<dyn Handler>) -> H) -> Self {
+        self.handler = Arc::new(wrap(self.handler));
+        self
+    }
+
     /// The hook's name in logs and metrics.
     pub fn name(&self) -> &str {
         &self.name

@@ -162,8 +162,13 @@ async fn apply(client: &Client, identity: &Identity, object: &Value) -> Result<A
             Api::namespaced_with(client.clone(), namespace.as_deref().unwrap_or("default"), &resource)
         }
     };
+    let mut object = object.clone();
+    if let (Scope::Cluster, Some(metadata)) = (capabilities.scope, object["metadata"].as_object_mut()) {
+        // As kubectl does with `--namespace`.
+        metadata.remove("namespace");
+    }
     let parameters = PatchParams::apply("testenv").force();
-    api.patch(name, &parameters, &Patch::Apply(object)).await.map_err(Error::api(action()))?;
+    api.patch(name, &parameters, &Patch::Apply(&object)).await.map_err(Error::api(action()))?;
     Ok(resource)
 }
 

@@ -67,6 +67,7 @@ mod poll;
 mod proxy;
 mod recorder;
 mod report;
+mod rights;
 mod service;
 mod session;
 mod tls;

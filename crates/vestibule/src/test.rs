@@ -41,6 +41,7 @@
 #![allow(clippy::panic, clippy::expect_used, reason = "a test fails by a panic")]
 
 mod call;
+mod cluster;
 mod diff;
 mod golden;
 mod outcome;
@@ -51,6 +52,8 @@ mod unknown;
 #[cfg(doc)]
 use crate::App;
 pub use call::{Call, Request, call};
+pub use cluster::{Breakage, Cluster, Installed, Reviewed};
 pub use golden::golden;
 pub use outcome::Outcome;
 pub use vestibule_caller as caller;
+pub use vestibule_testenv as testenv;

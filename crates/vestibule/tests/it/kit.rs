@@ -1,5 +1,7 @@
 //! `vestibule::test`, on apps that do what authors do, rightly and wrongly.
 
+mod cluster;
+
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Container, Pod};

@@ -1,0 +1,73 @@
+//! Waiting for what RBAC objects grant.
+
+use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
+use kube::Api;
+use kube::api::PostParams;
+use serde_json::Value;
+
+use crate::{Environment, Error, poll};
+
+impl Environment {
+    /// Returns when the first API server grants ServiceAccount `namespace/name` what the Roles and ClusterRoles among
+    /// `objects` say. It learns of them by a watch, some milliseconds after they were written: who asks before is refused.
+    ///
+    /// # Errors
+    /// [`Error::Late`] for what is not granted, as when a role is not bound to the account.
+    pub async fn wait_until_granted(
+        &self,
+        namespace: &str,
+        name: &str,
+        objects: &[Value],
+    ) -> Result<(), Error> {
+        let reviews: Api<SubjectAccessReview> = Api::all(self.admin()?);
+        for attributes in objects.iter().flat_map(attributes) {
+            let groups = ["system:serviceaccounts", "system:authenticated"].map(str::to_owned);
+            let review = SubjectAccessReview {
+                spec: SubjectAccessReviewSpec {
+                    user: Some(format!("system:serviceaccount:{namespace}:{name}")),
+                    groups: Some(groups.into()),
+                    resource_attributes: Some(attributes.clone()),
+                    ..SubjectAccessReviewSpec::default()
+                },
+                ..SubjectAccessReview::default()
+            };
+            let ResourceAttributes { verb, resource, .. } = &attributes;
+            let (verb, resource) =
+                (verb.as_deref().unwrap_or_default(), resource.as_deref().unwrap_or_default());
+            let what = format!("ServiceAccount {namespace}/{name} being granted {verb} of {resource}");
+            poll::until(&what, 30, async || {
+                let answer = reviews.create(&PostParams::default(), &review).await;
+                let answer = answer.map_err(Error::api("review an access"))?;
+                Ok(answer.status.is_some_and(|status| status.allowed).then_some(()))
+            })
+            .await?;
+        }
+        Ok(())
+    }
+}
+
+/// One of what each rule of a role grants: a role is granted as a whole.
+fn attributes(object: &Value) -> Vec<ResourceAttributes> {
+    if !matches!(object["kind"].as_str(), Some("Role" | "ClusterRole")) {
+        return Vec::new();
+    }
+    let first = |rule: &Value, member: &str| rule[member][0].as_str().map(str::to_owned);
+    let rules = object["rules"].as_array().map_or(&[][..], Vec::as_slice);
+    let attributes = |rule: &Value| {
+        let resource = first(rule, "resources")?;
+        let (resource, subresource) = match resource.split_once('/') {
+            Some((resource, subresource)) => (resource.to_owned(), Some(subresource.to_owned())),
+            None => (resource, None),
+        };
+        Some(ResourceAttributes {
+            group: first(rule, "apiGroups"),
+            resource: Some(resource),
+            subresource,
+            name: first(rule, "resourceNames"),
+            namespace: object["metadata"]["namespace"].as_str().map(str::to_owned),
+            verb: first(rule, "verbs"),
+            ..ResourceAttributes::default()
+        })
+    };
+    rules.iter().filter_map(attributes).collect()
+}
