@@ -52,6 +52,7 @@ pub struct Bound {
     address: SocketAddr,
     probes: Option<(TcpListener, SocketAddr, Arc<Probes>)>,
     acceptor: TlsAcceptor,
+    probed: Conditions,
     hooks: Arc<Hooks>,
     shutdown: Shutdown,
 }
@@ -138,7 +139,7 @@ impl Server {
         let readiness = Readiness { certificate, conditions };
         let (listener, address) = listen(settings.listen).await?;
         let phases = shutdown.phases();
-        let answers = Probes { readiness: readiness.clone(), probed, metrics, phases };
+        let answers = Probes { readiness: readiness.clone(), probed: Arc::clone(&probed), metrics, phases };
         let over_https = settings.probes_over_https.then(|| Probes { metrics: None, ..answers.clone() });
         let probes = match settings.probes {
             Some(address) => {
@@ -157,7 +158,16 @@ impl Server {
             probes: over_https,
             observer,
         });
-        Ok(Bound { settings: Arc::new(settings), listener, address, probes, acceptor, hooks, shutdown })
+        Ok(Bound {
+            settings: Arc::new(settings),
+            listener,
+            address,
+            probes,
+            probed,
+            acceptor,
+            hooks,
+            shutdown,
+        })
     }
 }
 
@@ -186,11 +196,11 @@ impl Bound {
         self.shutdown.clone()
     }
 
-    /// Resolves when nothing is missing for hooks to be asked: when `/readyz` would first say so.
+    /// Resolves when nothing is missing: when `/readyz` would first say so.
     pub fn ready(&self) -> impl Future<Output = ()> + Send + use<> {
-        let readiness = self.hooks.readiness.clone();
+        let (readiness, probed) = (self.hooks.readiness.clone(), Arc::clone(&self.probed));
         async move {
-            while !readiness.missing().is_empty() {
+            while !readiness.missing().is_empty() || !probed().is_empty() {
                 sleep(READY_PERIOD).await;
             }
         }

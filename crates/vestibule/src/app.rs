@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use vestibule_admission::{Handler, Hook, HookKind};
@@ -23,6 +24,7 @@ use crate::on::Raw;
 use crate::registration::Entry;
 use crate::state::States;
 use crate::typed::{Mutating, Typed, Validating};
+use crate::work::MakeWork;
 use crate::{Conversion, Holds, Mutate, On, Registration, Rule, Target, Validate};
 
 /// A webhook: named hooks, each with the resources it is for and its handler.
@@ -55,6 +57,8 @@ pub struct App {
     /// In the place of a cluster's.
     objects: Option<Objects>,
     reads_namespaces: bool,
+    definitions: Vec<CustomResourceDefinition>,
+    pub(crate) works: Vec<MakeWork>,
     problems: Vec<String>,
     pub(crate) defaults: Defaults,
 }
@@ -96,6 +100,8 @@ impl App {
             lookups: Vec::new(),
             objects: None,
             reads_namespaces: false,
+            definitions: Vec::new(),
+            works: Vec::new(),
             problems: Vec::new(),
             defaults: Defaults::default(),
         }
@@ -151,6 +157,12 @@ impl App {
         self
     }
 
+    /// Prints a definition among the manifests: of a custom resource in one version, which nobody converts.
+    pub fn definition(mut self, definition: CustomResourceDefinition) -> Self {
+        self.definitions.push(definition);
+        self
+    }
+
     /// Holds readiness back until `holds` says `true`, or `Ok`. The name appears on `/readyz`, and what an `Err` says.
     pub fn ready_when<H: Holds>(mut self, name: &str, holds: impl Fn() -> H + Send + Sync + 'static) -> Self {
         self.conditions.push(Condition::new(name, holds));
@@ -184,6 +196,7 @@ impl App {
         for converted in &self.conversions {
             registration.convert(&converted.path(), converted.conversion.described(), target, ca_bundle);
         }
+        registration.definitions.extend(self.definitions.iter().cloned());
         Ok(registration)
     }
 

@@ -67,6 +67,7 @@ mod telemetry;
 #[cfg(feature = "test")]
 pub mod test;
 mod typed;
+mod work;
 
 pub use amount::{Amount, AmountError};
 pub use app::{App, AppError};

@@ -11,6 +11,7 @@ use vestibule_server::{BindError, CertificateError, Observer, Server, Settings, 
 use crate::condition::Condition;
 use crate::presented::Presented;
 use crate::telemetry::{CONTENT_TYPE, Telemetry};
+use crate::work::{self, Work};
 use crate::{App, AppError, CertificateCounters};
 
 /// Where and how an app is served.
@@ -25,7 +26,8 @@ pub struct Options {
     pub observer: Option<Arc<dyn Observer>>,
     /// What the identity counts, for the metrics; a clone of it is the identity's own observer.
     pub certificates: CertificateCounters,
-    /// The cluster that handlers look things up in; needed by an app that [watches](App::watch) or [reads](App::read).
+    /// The cluster that handlers look things up in; needed by an app that [watches](App::watch) or [reads](App::read), or
+    /// does something [beside](App::when_ready).
     pub client: Option<kube::Client>,
 }
 
@@ -35,6 +37,7 @@ pub struct Bound {
     server: vestibule_server::Bound,
     identity: Arc<dyn Identity>,
     hooks: Vec<String>,
+    works: Vec<Work>,
 }
 
 /// Why an app cannot be served.
@@ -115,6 +118,7 @@ impl App {
             None if !waits => return Err(ServeError::NoCertificate),
             None => {}
         }
+        let works = self.works(client.as_ref())?;
         let environment = self.environment(client)?;
         let lookups = environment.lookups().clone();
         let telemetry = Telemetry::new(Arc::clone(&identity), &certificates, lookups.clone(), observer);
@@ -137,7 +141,7 @@ impl App {
             server = server.route_conversion(path.as_str(), converted.conversion.hook(&converted.name));
             hooks.push(path);
         }
-        Ok(Bound { server: server.bind().await?, identity, hooks })
+        Ok(Bound { server: server.bind().await?, identity, hooks, works })
     }
 }
 
@@ -157,6 +161,11 @@ impl Bound {
         self.server.shutdown()
     }
 
+    /// Resolves when `/readyz` would first say `ok`, for whoever wires things by hand; an app has [`App::when_ready`].
+    pub fn ready(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.server.ready()
+    }
+
     /// Serves until the [`Shutdown`] handle ends it. Returns how many connections were cut off in the end.
     pub async fn serve(self) -> usize {
         let probes = self.probes_address().map(|address| address.to_string());
@@ -164,15 +173,15 @@ impl Bound {
         let names = self.identity.present().map(|leaf| leaf.names.join(","));
         let waits_for = self.identity.status().waiting_for;
         tracing::info!(%address, probes, names, hooks, waits_for, "serving");
-        let (ready, identity) = (self.server.ready(), self.identity);
-        let announce = async move {
+        let (ready, identity, works) = (self.ready(), self.identity, self.works);
+        let beside = async move {
             ready.await;
             identity.serving();
-            std::future::pending().await
+            work::run(works).await
         };
         tokio::select! {
             cut = self.server.serve() => cut,
-            cut = announce => cut,
+            cut = beside => cut,
         }
     }
 

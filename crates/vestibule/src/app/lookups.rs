@@ -60,7 +60,7 @@ impl App {
 
     /// Whether it cannot be served without a cluster to ask.
     pub(crate) fn needs_client(&self) -> bool {
-        !self.lookups.is_empty() && self.objects.is_none()
+        !self.works.is_empty() || !self.lookups.is_empty() && self.objects.is_none()
     }
 
     /// The rights that lookups take, one for each resource and namespace.

@@ -14,3 +14,4 @@ mod served;
 #[cfg(feature = "cli")]
 mod signals;
 mod watches;
+mod work;

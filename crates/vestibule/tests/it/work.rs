@@ -1,0 +1,66 @@
+//! What a process does beside answering.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Namespace, Pod};
+use tokio::sync::{mpsc, oneshot};
+use vestibule::Operation::Create;
+use vestibule::identity::Local;
+use vestibule::{App, Context, Reject, on};
+
+use crate::fake_cluster::FakeCluster;
+use crate::served::{NAME, Served, options};
+
+fn app() -> App {
+    async fn unchanged(pod: Pod, _: Context) -> Result<Pod, Reject> {
+        Ok(pod)
+    }
+    App::new("demo").mutate("unchanged", on::<Pod>([Create]).fail_open(), unchanged)
+}
+
+#[tokio::test]
+async fn work_begins_when_the_app_is_ready_and_is_dropped_with_it() {
+    let (began, mut begins) = mpsc::unbounded_channel();
+    let work = move |_: kube::Client| {
+        let (held, dropped) = oneshot::channel::<()>();
+        began.send(dropped).unwrap();
+        async move {
+            let _held = held;
+            std::future::pending().await
+        }
+    };
+    let cluster = FakeCluster::new();
+    let served = Served::beside(app().watch::<Namespace>().when_ready(work), cluster.client()).await;
+    // The first list is due.
+    let (status, why) = served.probe("/readyz").await;
+    assert!(status.contains("503") && why.contains("first list of Namespace"), "{status} {why}");
+    assert!(begins.is_empty());
+
+    cluster.answer_lists();
+    let dropped = begins.recv().await.unwrap();
+    assert!(served.probe("/readyz").await.0.contains("200"));
+    served.stop().await;
+    dropped.await.unwrap_err();
+    assert!(begins.recv().await.is_none(), "it begins once");
+}
+
+#[tokio::test]
+async fn the_webhook_goes_on_without_work_that_panicked() {
+    let (began, mut begins) = mpsc::unbounded_channel();
+    let work = move |_: kube::Client| {
+        began.send(()).unwrap();
+        async { panic!("on purpose") }
+    };
+    let served = Served::beside(app().when_ready(work), FakeCluster::open().client()).await;
+    begins.recv().await.unwrap();
+    assert!(served.probe("/readyz").await.0.contains("200"));
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn without_a_cluster_there_is_no_work() {
+    let identity = Local::in_memory(&[NAME], std::time::SystemTime::now()).unwrap();
+    let app = app().when_ready(|_| async {});
+    let Err(error) = app.bind(options(Arc::new(identity))).await else { panic!("it is served") };
+    assert!(error.to_string().contains("set `Options::client`"), "{error}");
+}
