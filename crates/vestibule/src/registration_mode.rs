@@ -88,13 +88,14 @@ impl App {
         }
         let names = settings.registrations.iter().cloned().chain(self.left_over(&settings.registrations));
         for name in names.collect::<Vec<_>>() {
-            let Some(entries) = registration.entries(name.kind) else { continue };
+            let Some(entries) = registration.entries(&name) else { continue };
             match Desired::new(name, entries) {
                 Ok(desired) => settings.desired.push(desired),
                 Err(error) => problems.push(error.to_string()),
             }
         }
-        for kind in self.registration_names(self.name()).into_iter().map(|name| name.kind) {
+        let kinds = self.registration_names(self.name()).into_iter().map(|name| name.kind);
+        for kind in kinds.filter(|kind| *kind != RegistrationKind::CustomResource) {
             let of = settings.registrations.iter().filter(|name| name.kind == kind).count();
             if of != 1 {
                 let kind = kind.as_str();
@@ -124,6 +125,9 @@ impl App {
 impl Registration {
     /// The same configurations as they are installed where the webhook writes their entries itself
     /// ([`RegistrationMode::Managed`]): without any, and without the field, so that who applies them again takes none away.
+    ///
+    /// Definitions keep their conversion: with none, objects of other versions would be stored without being converted,
+    /// and lose what the stored version does not know. Until a replica answers they are refused instead.
     #[must_use]
     pub fn without_entries(mut self) -> Self {
         self.mutating.iter_mut().for_each(|configuration| configuration.webhooks = None);
@@ -131,13 +135,20 @@ impl Registration {
         self
     }
 
-    /// The entries of one kind of configuration; of another kind of object there are none.
-    fn entries(&self, kind: RegistrationKind) -> Option<Vec<Value>> {
+    /// What an object of this name is to hold, as far as that is ours to say.
+    fn entries(&self, name: &RegistrationName) -> Option<Vec<Value>> {
         let mutating = self.mutating.iter().flat_map(|it| &it.webhooks).flatten();
         let validating = self.validating.iter().flat_map(|it| &it.webhooks).flatten();
-        match kind {
+        match name.kind {
             RegistrationKind::Mutating => Some(mutating.map(|entry| json!(entry)).collect()),
             RegistrationKind::Validating => Some(validating.map(|entry| json!(entry)).collect()),
+            RegistrationKind::CustomResource => {
+                let mut definitions = self.definitions.iter();
+                let definition = definitions.find(|it| it.metadata.name.as_ref() == Some(&name.name));
+                let conversion = definition.and_then(|definition| definition.spec.conversion.as_ref());
+                let conversion = conversion.or_else(|| self.conversions.get(&name.name))?;
+                Some(vec![json!(conversion)])
+            }
             _ => None,
         }
     }
@@ -162,10 +173,11 @@ fn is_for(settings: &Settings, target: &Target) -> bool {
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::core::v1::Pod;
+    use serde_json::value::RawValue;
 
     use super::*;
     use crate::Operation::Create;
-    use crate::{Context, Reject, on};
+    use crate::{Context, Conversion, Reject, on};
 
     async fn same(pod: Pod, _: Context) -> Result<Pod, Reject> {
         Ok(pod)
@@ -194,6 +206,19 @@ mod tests {
         assert_eq!(entry["name"], "label.demo.vestibule.dev");
         assert_eq!(entry["clientConfig"]["service"]["path"], "/mutate/label");
         assert!(entry["clientConfig"].get("caBundle").is_none());
+    }
+
+    #[test]
+    fn a_definition_of_somebody_elses_gets_its_conversion() {
+        let raw = |name: &str| Conversion::raw(name, |object: &RawValue, _: &str| Ok(object.to_owned()));
+        let app = App::new("demo").convert("a", raw("as.example.com")).convert("b", raw("bs.example.com"));
+        let settings = app.identity_settings("shop/hook".parse().unwrap());
+        let settings = app.managed(settings, &target()).unwrap();
+        let names: Vec<_> = settings.desired.iter().map(|it| it.registration().to_string()).collect();
+        assert_eq!(names, ["crd/as.example.com", "crd/bs.example.com", "mutating/demo", "validating/demo"]);
+        let conversion = &settings.desired[1].entries()[0];
+        assert_eq!(conversion["strategy"], "Webhook");
+        assert_eq!(conversion["webhook"]["clientConfig"]["service"]["path"], "/convert/b");
     }
 
     #[test]
