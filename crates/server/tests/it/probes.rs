@@ -47,7 +47,9 @@ async fn readiness_names_what_is_missing() {
 #[tokio::test]
 async fn what_only_some_hooks_need_holds_readiness_back_and_no_hook() {
     let missing = || vec!["the first list of Pod".to_owned()];
-    let server = serve_with(|_| {}, |server| server.probes_ready_when(missing)).await;
+    let hook = Hook::mutating("hook", allow());
+    let build = |server: Server| server.route(HOOK, hook, TIMEOUT).probes_ready_when(missing);
+    let server = serve_with(|_| {}, build).await;
     let mut probes = Client::over(TcpStream::connect(server.probes.unwrap()).await.unwrap()).await;
     let reply = probes.method(Method::GET, "/readyz").await;
     assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
