@@ -1,0 +1,35 @@
+//! Claims that name no class get the one that their namespace names.
+
+use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim};
+use kube::api::PartialObjectMeta;
+use vestibule::Operation::Create;
+use vestibule::{App, Context, Reject, on};
+
+/// The label of a namespace whose value is the class.
+pub const LABEL: &str = "example.com/storage-class";
+
+/// What named a claim's class before there was a field for it.
+const OLD_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
+
+/// One hook, called for new claims. Of namespaces it knows the metadata alone.
+pub fn app() -> App {
+    App::new("storage-class")
+        .mutate("by-namespace", on::<PersistentVolumeClaim>([Create]).fail_closed(), by_namespace)
+        .watch::<PartialObjectMeta<Namespace>>()
+}
+
+async fn by_namespace(
+    mut claim: PersistentVolumeClaim,
+    context: Context,
+) -> Result<PersistentVolumeClaim, Reject> {
+    let spec = claim.spec.get_or_insert_default();
+    let annotations = claim.metadata.annotations.iter().flatten();
+    // An empty name is one, too: it asks for a volume without a class.
+    if spec.storage_class_name.is_none() && !annotations.into_iter().any(|(key, _)| key == OLD_ANNOTATION) {
+        let name = context.namespace().unwrap_or_default();
+        let namespace = context.lookup::<PartialObjectMeta<Namespace>>().get(name).await?;
+        let labels = namespace.as_ref().and_then(|namespace| namespace.metadata.labels.as_ref());
+        spec.storage_class_name = labels.and_then(|labels| labels.get(LABEL)).cloned();
+    }
+    Ok(claim)
+}
