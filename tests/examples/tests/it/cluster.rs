@@ -1,6 +1,7 @@
 //! The API server, as one test sees it, and an example's app that it calls.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -8,7 +9,7 @@ use k8s_openapi::NamespaceResourceScope;
 use kube::{Api, Client, Error, Resource};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use vestibule::identity::{Identity, Local};
+use vestibule::identity::{Identity, Local, Source};
 use vestibule::{App, Options, Shutdown, Target};
 use vestibule_testenv::{self as testenv, Installed, Service, Session};
 
@@ -83,7 +84,7 @@ impl Cluster {
         let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let mut options = Options::new(anywhere, identity);
         options.settings.probes = Some(anywhere);
-        options.client = Some(self.client());
+        options.client = Some(self.as_installed(&app, &target).await);
         let bound = app.bind(options).await.unwrap();
         let shutdown = bound.shutdown();
         service.add_replica(bound.address(), bound.probes_address()).unwrap();
@@ -91,6 +92,19 @@ impl Cluster {
         service.wait_for_replicas(1).await.unwrap();
         let installed = self.environment.install(objects).await.unwrap();
         Webhook { _installed: installed, _service: service, shutdown }
+    }
+}
+
+impl Cluster {
+    /// The API server in the eyes of a ServiceAccount with the rights that the app's own manifests grant, and no others.
+    async fn as_installed(&self, app: &App, target: &Target) -> Client {
+        let mut installation = app.installation(target.clone());
+        installation.name = format!("{}-{}", self.home, app.name());
+        installation.identity = Source::Mounted(PathBuf::new());
+        let mut objects = app.manifests(&installation).unwrap();
+        objects.retain(|object| object["apiVersion"] == "rbac.authorization.k8s.io/v1");
+        self.apply(objects).await;
+        self.environment.service_account(&self.home, &installation.name).await.unwrap()
     }
 }
 

@@ -12,3 +12,5 @@ mod dependencies;
 mod env_injector;
 mod reserved_namespaces;
 mod size;
+mod storage_class;
+mod topolvm;

@@ -11,7 +11,9 @@ const MOST_LINES: &[(&str, usize)] = &[
     ("dependencies", 120),
     ("env-injector", 40),
     ("reserved-namespaces", 60),
+    ("storage-class", 60),
     ("tidy-pods", 60),
+    ("topolvm", 120),
 ];
 
 /// Shows something else than how short a webhook is.

@@ -1,0 +1,35 @@
+//! `storage-class`: a namespace's label is the default of its claims.
+
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use serde_json::{Value, json};
+
+use crate::cluster::{Cluster, object};
+
+fn claim(name: &str, class: &Value) -> PersistentVolumeClaim {
+    object(json!({
+        "metadata": { "name": name },
+        "spec": {
+            "storageClassName": class, "accessModes": ["ReadWriteOnce"],
+            "resources": { "requests": { "storage": "1Gi" } },
+        },
+    }))
+}
+
+#[tokio::test]
+async fn a_claim_without_a_class_gets_that_of_its_namespace() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let _webhook = cluster.serve(storage_class::app()).await;
+    // Made while the webhook runs: its watch may have yet to see them.
+    let labelled = cluster.namespace(&[(storage_class::LABEL, "fast")]).await;
+    let bare = cluster.namespace(&[]).await;
+    for (namespace, name, named, expected) in [
+        (&labelled, "none", json!(null), Some("fast")),
+        (&labelled, "empty", json!(""), Some("")),
+        (&labelled, "other", json!("slow"), Some("slow")),
+        (&bare, "none", json!(null), None),
+    ] {
+        let claims = cluster.api::<PersistentVolumeClaim>(namespace);
+        let made = claims.create(&<_>::default(), &claim(name, &named)).await.unwrap();
+        assert_eq!(made.spec.unwrap().storage_class_name.as_deref(), expected, "{name} in {namespace}");
+    }
+}
