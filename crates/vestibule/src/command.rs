@@ -8,6 +8,8 @@ mod duration;
 mod knobs;
 mod logs;
 mod manifests;
+#[cfg(test)]
+mod reference;
 mod review;
 mod serve;
 
@@ -122,7 +124,7 @@ fn print(data: &str) -> Result<(), CommandError> {
 }
 
 /// An object as kubectl writes it: members sorted, strings on their line.
-fn yaml(object: &serde_json::Value) -> Result<String, CommandError> {
+pub(crate) fn yaml(object: &serde_json::Value) -> Result<String, CommandError> {
     let mut options = serde_saphyr::SerializerOptions::default();
     options.folded_wrap_chars = usize::MAX;
     serde_saphyr::to_string_with_options(object, options).map_err(CommandError::running)

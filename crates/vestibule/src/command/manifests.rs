@@ -21,7 +21,7 @@ use crate::{App, Installation, RegistrationMode, Target};
 #[derive(Args, Clone, Debug)]
 pub struct ManifestsArguments {
     /// The part to print; everything unless given.
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, value_name = "PART")]
     only: Option<Part>,
     /// Compares with the objects in the *.yaml, *.yml and *.json files of a folder instead of printing: differences are
     /// shown, and the exit code is 1 where there are any.
@@ -120,6 +120,9 @@ impl ManifestsArguments {
         }
         if installation.image.is_none() {
             self.workload.refuse_without_an_image(self.only == Some(Part::Workload))?;
+            if self.only.is_none() && !matches!(self.identity, Source::Local(_)) && self.url.is_none() {
+                say(format_args!("note: without --image there are rights and configurations, and no pods"));
+            }
         }
         let mut trusting = installation.clone();
         if self.only != Some(Part::Workload) {

@@ -56,9 +56,14 @@ impl ReviewArguments {
     /// # Errors
     /// The app is not in order, the review cannot be read, or it is not clear which hook it is for.
     pub async fn run(&self, app: &App) -> Result<ExitCode, CommandError> {
+        let (text, code) = self.answer(app, &self.read()?).await?;
+        print(&text).map(|()| ExitCode::from(code))
+    }
+
+    /// What to print, and the exit code.
+    async fn answer(&self, app: &App, body: &[u8]) -> Result<(String, u8), CommandError> {
         app.check().map_err(CommandError::input)?;
-        let body = self.read()?;
-        let review = Review::parse(&body).map_err(CommandError::input)?;
+        let review = Review::parse(body).map_err(CommandError::input)?;
         let registered = self.choose(app, &review.request)?;
         let entry = &registered.entry;
         let environment = self.environment(app).await?;
@@ -83,15 +88,16 @@ impl ReviewArguments {
             answer: &answer,
             took,
         };
-        print(&match self.output {
+        let text = match self.output {
             Format::Text => report.text(self.color.palette())?,
             Format::Json => report.json()?,
-        })?;
-        Ok(ExitCode::from(match answer.decision {
+        };
+        let code = match answer.decision {
             Decision::Allowed | Decision::Mutated(_) => 0,
             Decision::Denied(_) => 1,
             _ => 2,
-        }))
+        };
+        Ok((text, code))
     }
 
     /// A server asks nobody before its stores are filled, and this one has but one question.
@@ -158,3 +164,6 @@ impl ReviewArguments {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -53,10 +53,10 @@ pub struct ServeArguments {
     #[arg(value_parser = duration_or_off)]
     connection_age: OrOff<Duration>,
     /// After SIGTERM, how long to go on taking connections while endpoints learn of it.
-    #[arg(long, env = "VESTIBULE_DRAIN_DELAY", default_value = "10s", value_parser = duration)]
+    #[arg(long, env = "VESTIBULE_DRAIN_DELAY", value_name = "DURATION", default_value = "10s", value_parser = duration)]
     drain_delay: Duration,
     /// After SIGTERM, how long to wait at most for connections to end.
-    #[arg(long, env = "VESTIBULE_DRAIN_TIMEOUT", default_value = "95s", value_parser = duration)]
+    #[arg(long, env = "VESTIBULE_DRAIN_TIMEOUT", value_name = "DURATION", default_value = "95s", value_parser = duration)]
     drain_timeout: Duration,
     #[command(flatten)]
     cluster: ClusterArguments,

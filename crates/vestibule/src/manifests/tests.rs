@@ -1,8 +1,9 @@
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, Secret};
+use k8s_openapi::api::rbac::v1::PolicyRule;
 
 use super::*;
 use crate::Operation::Create;
-use crate::{Change, Context, Reject, on};
+use crate::{Change, Context, Reject, Watch, on};
 
 async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> {
     Ok(pod)
@@ -53,6 +54,90 @@ fn everything_is_there_in_the_order_it_is_needed() {
         ]
     );
     assert!(objects.iter().all(|object| object["metadata"]["labels"]["app.kubernetes.io/name"] == "demo"));
+}
+
+/// What a person reads; a change of it is a change for everybody who has applied it.
+#[cfg(feature = "cli")]
+#[test]
+fn the_printed_objects_are_as_they_were() {
+    let mut rich = app().watching(Watch::<ConfigMap>::new().namespace("settings")).read::<Secret>().rights([
+        PolicyRule {
+            api_groups: Some(vec!["apps".to_owned()]),
+            resources: Some(vec!["deployments".to_owned()]),
+            verbs: vec!["list".to_owned()],
+            ..PolicyRule::default()
+        },
+    ]);
+    rich = rich.watch::<PersistentVolumeClaim>();
+    let mut installation = installation();
+    installation.api_server_cidrs = vec!["10.0.0.0/28".to_owned()];
+    let objects = rich.manifests(&installation).unwrap();
+    let printed: String =
+        objects.iter().map(|object| format!("---\n{}", crate::command::yaml(object).unwrap())).collect();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/manifests/tests/golden.yaml");
+    if std::env::var_os("VESTIBULE_UPDATE_GOLDEN").is_some() {
+        return std::fs::write(path, printed).unwrap();
+    }
+    assert_eq!(printed, std::fs::read_to_string(path).unwrap());
+}
+
+#[test]
+fn a_watch_of_one_namespace_takes_a_right_there_alone() {
+    let app =
+        app().watching(Watch::<ConfigMap>::new().namespace("settings")).watch::<PersistentVolumeClaim>();
+    let objects = app.manifests(&installation()).unwrap();
+    let reads = ["get", "list", "watch"];
+    let there =
+        objects.iter().find(|it| it["kind"] == "Role" && it["metadata"]["namespace"] == "settings").unwrap();
+    assert_eq!(there["rules"], json!([{"apiGroups": [""], "resources": ["configmaps"], "verbs": reads}]));
+    let everywhere = find(&objects, "ClusterRole")["rules"].as_array().unwrap();
+    assert!(
+        everywhere
+            .contains(&json!({"apiGroups": [""], "resources": ["persistentvolumeclaims"], "verbs": reads}))
+    );
+    assert!(!everywhere.iter().any(|rule| rule.to_string().contains("configmaps")));
+}
+
+#[test]
+fn on_the_nodes_network_there_are_other_ports_and_no_policy() {
+    let mut installation = installation();
+    installation.host_network = true;
+    let objects = app().manifests(&installation).unwrap();
+    assert!(!kinds(&objects).contains(&"NetworkPolicy"));
+    let pod = &find(&objects, "Deployment")["spec"]["template"]["spec"];
+    assert_eq!(pod["dnsPolicy"], "ClusterFirstWithHostNet");
+    let ports = pod["containers"][0]["ports"].as_array().unwrap();
+    assert_eq!([&ports[0]["containerPort"], &ports[1]["containerPort"]], [10260, 10261]);
+}
+
+#[test]
+fn pods_without_business_on_the_cluster_have_no_token_and_no_way_out() {
+    let mut installation = installation();
+    installation.identity = Source::Mounted("/certs".into());
+    let objects = app().manifests(&installation).unwrap();
+    let pod = &find(&objects, "Deployment")["spec"]["template"]["spec"];
+    assert_eq!(pod["automountServiceAccountToken"], false);
+    assert_eq!(pod["volumes"][0]["secret"]["secretName"], "demo-tls");
+    assert_eq!(pod["containers"][0]["volumeMounts"][0]["mountPath"], "/certs");
+    assert_eq!(find(&objects, "NetworkPolicy")["spec"]["egress"], json!([]));
+    assert!(!kinds(&objects).contains(&"ClusterRole"));
+}
+
+#[test]
+fn what_an_app_says_of_itself_is_the_default() {
+    let listen: std::net::SocketAddr = "0.0.0.0:9191".parse().unwrap();
+    let said =
+        app().port(8443).metrics_listen(listen).image("demo:2").replicas(3).secret("ring").host_network();
+    let installation = said.installation(Target::service("shop/hook").unwrap());
+    assert_eq!((installation.pod_port(), installation.pod_plain_port()), (8443, 9191));
+    assert_eq!((installation.image.as_deref(), installation.replicas), (Some("demo:2"), 3));
+    assert_eq!(installation.secret.unwrap().to_string(), "shop/ring");
+    assert!(installation.host_network);
+
+    let everything = PolicyRule { verbs: vec!["*".to_owned()], ..PolicyRule::default() };
+    let wrong = app().service("Not a name").secret("a/b/c").port(0).rights([everything]);
+    let problems = wrong.check().unwrap_err().problems;
+    assert_eq!(problems.len(), 4, "{problems:?}");
 }
 
 #[test]
