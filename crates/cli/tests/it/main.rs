@@ -6,6 +6,7 @@ mod certs_cluster;
 mod certs_flags;
 mod fixture;
 mod identity_self;
+mod leaks;
 mod manifests;
 mod serve;
 mod trial;
