@@ -3,6 +3,7 @@
 // It panics on purpose.
 #![allow(clippy::panic)]
 
+mod conversion;
 mod decisions;
 mod patches;
 mod raw;
@@ -22,7 +23,7 @@ const READY_WHEN: &str = "CONTRACT_READY_WHEN";
 async fn main() -> ExitCode {
     end_with_stdin();
     let app = App::new("contract");
-    let app = secrets::hooks(app);
+    let app = conversion::conversions(secrets::hooks(app));
     let app = raw::hooks(waiting::hooks(patches::hooks(decisions::hooks(app))));
     match std::env::var_os(READY_WHEN).map(PathBuf::from) {
         Some(file) => app.ready_when("the file is there", move || file.exists()).run().await,

@@ -3,6 +3,7 @@
 
 mod client;
 mod conversations;
+mod conversions;
 mod denials;
 mod faults;
 mod leaks;
