@@ -1,24 +1,32 @@
 //! Bodies that are reviews, or nearly.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::FutureExt;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use vestibule_admission::{Denial, Handler, HandlerFuture, Hook, Request, Review, ReviewError, Verdict};
+use vestibule_admission::{
+    ConversionHook, ConversionReview, Denial, Handler, HandlerFuture, Hook, Request, Review, Unconvertible,
+    Verdict,
+};
 use vestibule_patch::{Kind, Operation, Pointer, View};
 
 use crate::judge;
 
 /// A body as it comes in.
 ///
-/// What is refused is refused in one short line; what is read is what another parser reads; and whatever a handler makes
+/// Of either conversation: an AdmissionReview or a ConversionReview. What is refused is refused in one short line; what is read is what another parser reads; and whatever a handler makes
 /// of it, the answer is one that kube-apiserver accepts: the version and the uid of the question, and a patch that applies.
 pub fn review(body: &[u8]) {
     let review = match Review::parse(body) {
         Ok(review) => review,
-        Err(error) => return refused(&error),
+        Err(error) => {
+            refused(&error);
+            return conversion(body);
+        }
     };
     let Some(parsed) = std::str::from_utf8(body).ok().and_then(judge::value) else { return };
     assert_eq!(parsed["request"]["uid"], &*review.request.uid);
@@ -38,9 +46,36 @@ pub fn review(body: &[u8]) {
     }
 }
 
-fn refused(error: &ReviewError) {
+fn refused(error: &impl Display) {
     let words = error.to_string();
     assert!(words.chars().count() < 300 && !words.contains(char::is_control), "{words}");
+}
+
+fn conversion(body: &[u8]) {
+    let review = match ConversionReview::parse(body) {
+        Ok(review) => review,
+        Err(error) => return refused(&error),
+    };
+    let hook = ConversionHook::new("hook", renamed);
+    let pending = hook.convert(&review.request).now_or_never();
+    // It lets others run between two objects, and there are none here.
+    let Some(converted) = pending else { return };
+    let answer: Value = serde_json::from_slice(&hook.answer(&review, &converted).body).expect("JSON");
+    let response = &answer["response"];
+    assert_eq!(response["uid"], &*review.request.uid);
+    assert_eq!(response["result"]["status"] == "Success", converted.is_ok());
+    let objects = response["convertedObjects"].as_array().map_or(0, Vec::len);
+    assert_eq!(objects, converted.map_or(0, |objects| objects.len()));
+}
+
+/// Any JSON object, under another version.
+fn renamed(object: &RawValue, desired: &str) -> Result<Box<RawValue>, Unconvertible> {
+    let mut object: Value = serde_json::from_str(object.get()).map_err(|_| Unconvertible::new("no value"))?;
+    object
+        .as_object_mut()
+        .ok_or_else(|| Unconvertible::new("no object"))?
+        .insert("apiVersion".to_owned(), desired.into());
+    serde_json::value::to_raw_value(&object).map_err(Unconvertible::new)
 }
 
 fn accepted(body: &[u8], asked: &Value) {

@@ -85,11 +85,22 @@ async fn call_everything(server: &Process) {
             let [create, ..] = reviews(&secret("wait"));
             let mut client = Client::trusting(server, config).await;
             let reply = send(&mut client, &format!("{path}?timeout=1s"), create).await;
-            assert!(reply.body.contains("no verdict within"), "{}", reply.body);
+            assert!(reply.body.contains("no verdict"), "{}", reply.body);
             assert_nothing_of_the_object(&reply);
         });
     }
     join_all(waiting).await;
+    for size in [json!("1"), json!(OBJECT), json!("panic"), json!({OBJECT: DATA})] {
+        let body = conversion(&size).to_string();
+        for path in ["/convert/gadgets", "/convert/raw-gadgets"] {
+            let reply = post(&mut client, path, body.clone()).await;
+            let failed = reply.response()["result"]["status"] == "Failure";
+            assert_eq!(failed, size != json!("1"));
+            if failed {
+                assert_nothing_of_the_object(&reply);
+            }
+        }
+    }
     for body in
         [format!(r#"{{"request":{{"object":"{OBJECT}""#), format!(r#"["{OBJECT}"]"#), OBJECT.to_owned()]
     {
@@ -106,6 +117,17 @@ fn secret(wish: &str) -> Value {
         "data": {"password": base64(DATA), OBJECT: base64(OBJECT)},
         "stringData": {"x": DATA},
         OBJECT: {"x": [OBJECT]},
+    })
+}
+
+fn conversion(size: &Value) -> Value {
+    let gadget = json!({
+        "apiVersion": "contract.example/v1", "kind": "Gadget",
+        "metadata": {"name": "web", "namespace": "demo", "labels": {"x": OBJECT}}, "spec": {"size": size},
+    });
+    json!({
+        "kind": "ConversionReview", "apiVersion": "apiextensions.k8s.io/v1",
+        "request": {"uid": "1", "desiredAPIVersion": "contract.example/v2", "objects": [gadget]},
     })
 }
 

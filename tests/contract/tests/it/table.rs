@@ -23,11 +23,10 @@ fn the_table_of_the_contract_is_whole_and_names_tests_that_exist() {
         let Some((row, rest)) = line.strip_prefix("| ").and_then(|line| line.split_once(" | ")) else {
             continue;
         };
-        let Ok(row) = row.parse::<u8>() else { continue };
-        rows.insert(row);
+        rows.extend(row.parse::<u8>());
         let tests = rest.trim_end_matches(['|', ' ']).rsplit('|').next().unwrap();
         let names: Vec<_> = tests.split('`').skip(1).step_by(2).filter(|word| !word.contains(' ')).collect();
-        assert!(!names.is_empty(), "row {row} names no test");
+        assert!(!names.is_empty() || row == "#", "row {row} names no test");
         missing.extend(
             names.into_iter().filter(|name| !code.contains(&format!("fn {name}("))).map(str::to_owned),
         );
