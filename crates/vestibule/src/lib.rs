@@ -47,6 +47,8 @@ mod environment;
 mod fixture;
 mod guard;
 mod handler;
+#[cfg(test)]
+mod laws;
 mod lookup;
 mod lossless;
 mod manifests;

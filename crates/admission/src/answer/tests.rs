@@ -97,7 +97,7 @@ async fn a_fault_passes_with_a_warning_where_the_hook_says_so() {
     let hook = Hook::mutating("m", Says(says)).on_fault(OnFault::AllowWithWarning);
     let answer = answer_of(hook).await;
     let expected =
-        json!({"uid": "u", "allowed": true, "warnings": ["allowed without a decision: the lookup failed"]});
+        json!({"uid": "u-1", "allowed": true, "warnings": ["allowed without a decision: the lookup failed"]});
     assert_eq!((answer.status, response(&answer)), (200, expected));
     assert_eq!(answer.decision, Decision::Fault(FaultKind::Error));
     assert_eq!(answer.error, Some("std::io::error::Error"));
