@@ -10,7 +10,7 @@ use kube::{Api, Client, Error, Resource};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use vestibule::identity::{Identity, Local, Source};
-use vestibule::{App, Options, Shutdown, Target};
+use vestibule::{App, Options, Registration, Shutdown, Target};
 use vestibule_testenv::{self as testenv, Installed, Service, Session};
 
 /// The label of every namespace of a test, and of no other.
@@ -25,6 +25,8 @@ pub(crate) struct Cluster {
 
 /// An app that the API server calls, until it is dropped.
 pub(crate) struct Webhook {
+    /// As the app gives it.
+    pub(crate) registration: Registration,
     _installed: Installed,
     _service: Service,
     shutdown: Shutdown,
@@ -65,6 +67,11 @@ impl Cluster {
     /// Serves `app` behind a Service and returns when the API server calls its hooks, for objects in the test's
     /// namespaces, and for cluster-scoped ones that its rules name.
     pub(crate) async fn serve(&self, app: App) -> Webhook {
+        self.serve_as(app, |_| {}).await
+    }
+
+    /// As [`Cluster::serve`], after a change to the hooks of each configuration.
+    pub(crate) async fn serve_as(&self, app: App, change: impl Fn(&mut Vec<Value>)) -> Webhook {
         let service = self.environment.service(&self.home, "webhook").await.unwrap();
         let target = Target::service(&format!("{}/webhook:{}", self.home, service.port())).unwrap();
         let authority = self.environment.folder().join(&self.home);
@@ -76,7 +83,9 @@ impl Cluster {
             // An app may be registered by several tests at a time.
             let name = format!("{}-{}", self.home, object["metadata"]["name"].as_str().unwrap());
             object["metadata"]["name"] = name.into();
-            for hook in object["webhooks"].as_array_mut().unwrap() {
+            let hooks = object["webhooks"].as_array_mut().unwrap();
+            change(hooks);
+            for hook in hooks {
                 hook["namespaceSelector"]["matchLabels"][TEST] = json!(self.home);
             }
         }
@@ -91,7 +100,7 @@ impl Cluster {
         tokio::spawn(bound.serve());
         service.wait_for_replicas(1).await.unwrap();
         let installed = self.environment.install(objects).await.unwrap();
-        Webhook { _installed: installed, _service: service, shutdown }
+        Webhook { registration, _installed: installed, _service: service, shutdown }
     }
 }
 

@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod agnhost;
 #[allow(dead_code, reason = "for examples to come")]
 mod cluster;
 mod conversion;
