@@ -127,7 +127,9 @@ async fn a_panic_is_a_fault_and_the_server_lives_on() {
 #[tokio::test]
 async fn a_panic_under_ignore_admits() {
     let Some(cluster) = Cluster::shared().await else { return };
-    let panics = |_: ConfigMap, _: Context| async { panic!("at every object") };
+    async fn panics(_: ConfigMap, _: Context) -> Result<ConfigMap, Reject> {
+        panic!("at every object")
+    }
     let webhook = cluster.serve(app(On::fail_open, panics)).await;
     let namespace = cluster.namespace(&[]).await;
 

@@ -1,0 +1,239 @@
+//! Webhooks that register themselves: from an empty cluster to the next version, and no create fails.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use http::{Method, Request};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Client;
+use kube::client::Body;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use vestibule::Operation::Create;
+use vestibule::identity::{Identity, SelfManaged};
+use vestibule::{App, Context, Options, Reject, Target, on};
+use vestibule_server::Shutdown;
+use vestibule_testenv::Service;
+
+use crate::cluster::{Cluster, Namespace, Reply, TEST};
+use crate::samples::config_map;
+use crate::webhook::{DRAIN_DELAY, DRAIN_TIMEOUT};
+
+/// A webhook whose hooks each leave their name in the object. They fail closed: a call that does not work is a create that
+/// fails.
+fn app(home: &str, hooks: &[&str]) -> App {
+    let namespaces = format!("{TEST}={home}");
+    hooks.iter().fold(App::new(format!("managed-{home}")), |app, hook| {
+        let creations = on::<ConfigMap>([Create]).fail_closed().namespaces(&namespaces);
+        let name = (*hook).to_owned();
+        app.mutate(hook, creations, move |mut object: ConfigMap, _: Context| {
+            let name = name.clone();
+            async move {
+                object.data.get_or_insert_default().insert(name, "called".to_owned());
+                Ok::<_, Reject>(object)
+            }
+        })
+    })
+}
+
+struct Stage {
+    cluster: Cluster,
+    service: Service,
+    target: Target,
+    /// Of the ServiceAccount that the manifests give rights to.
+    account: Client,
+}
+
+struct Replica {
+    address: SocketAddr,
+    shutdown: Shutdown,
+    ended: JoinHandle<usize>,
+}
+
+/// Creates that never pause, as the API server answers them.
+#[derive(Clone, Default)]
+struct Load {
+    made: Arc<Mutex<Made>>,
+}
+
+#[derive(Default)]
+struct Made {
+    count: usize,
+    failures: Vec<String>,
+    /// The hooks that were called for the last one.
+    called: Vec<String>,
+}
+
+impl Stage {
+    async fn new() -> Option<Self> {
+        let cluster = Cluster::shared().await?;
+        let home = cluster.home.name().to_owned();
+        let service = cluster.environment.service(&home, "webhook").await.unwrap();
+        let target = Target::service(&format!("{home}/webhook:{}", service.port())).unwrap();
+        let account = cluster.environment.service_account(&home, "webhook").await.unwrap();
+        Some(Self { cluster, service, target, account })
+    }
+
+    fn app(&self, hooks: &[&str]) -> App {
+        app(self.cluster.home.name(), hooks)
+    }
+
+    /// All manifests at once, as a GitOps tool applies them: by server-side apply, with force.
+    async fn apply(&self, app: &App) {
+        let mut installation = app.installation(self.target.clone());
+        installation.account = Some(format!("{}/webhook", self.cluster.home.name()).parse().unwrap());
+        for manifest in app.manifests(&installation).unwrap() {
+            let text = |pointer: &str| manifest.pointer(pointer).and_then(Value::as_str);
+            let namespace = text("/metadata/namespace").map(|name| format!("/namespaces/{name}"));
+            let kind = text("/kind").unwrap().to_lowercase();
+            let (version, name) = (text("/apiVersion").unwrap(), text("/metadata/name").unwrap());
+            let namespace = namespace.unwrap_or_default();
+            let options = "fieldManager=gitops&force=true&fieldValidation=Strict";
+            let uri = format!("/apis/{version}{namespace}/{kind}s/{name}?{options}");
+            self.send(Method::PATCH, &uri, "application/apply-patch+yaml", &manifest).await.object();
+        }
+    }
+
+    async fn replica(&self, app: App) -> Replica {
+        let service = format!("{}/webhook", self.cluster.home.name()).parse().unwrap();
+        let mut settings = app.managed(app.identity_settings(service), &self.target).unwrap();
+        (settings.policy.hold, settings.policy.hold_cold) = (Duration::from_secs(2), Duration::from_secs(2));
+        settings.policy.recheck = Duration::from_secs(1);
+        settings.settle = Duration::from_millis(500);
+        let identity: Arc<dyn Identity> = SelfManaged::start(self.account.clone(), settings).unwrap();
+        let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let mut options = Options::new(anywhere, identity);
+        options.settings.probes = Some(anywhere);
+        options.settings.drain_delay = DRAIN_DELAY;
+        options.settings.drain_timeout = DRAIN_TIMEOUT;
+        let bound = app.bind(options).await.unwrap();
+        let (address, shutdown) = (bound.address(), bound.shutdown());
+        self.service.add_replica(address, bound.probes_address()).unwrap();
+        Replica { address, shutdown, ended: tokio::spawn(bound.serve()) }
+    }
+
+    /// Ends a replica as a roll-out does.
+    async fn drain(&self, replica: Replica) {
+        replica.shutdown.drain();
+        replica.ended.await.unwrap();
+        self.service.remove_replica(replica.address);
+    }
+
+    async fn configuration(&self) -> Value {
+        self.send(Method::GET, &self.path(), "application/json", &Value::Null).await.object()
+    }
+
+    async fn patch(&self, patch: &Value) {
+        self.send(Method::PATCH, &self.path(), "application/json-patch+json", patch).await.object();
+    }
+
+    fn path(&self) -> String {
+        let name = format!("managed-{}", self.cluster.home.name());
+        format!("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/{name}")
+    }
+
+    async fn send(&self, method: Method, uri: &str, media_type: &str, body: &Value) -> Reply {
+        let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
+        let request = Request::builder().method(method).uri(uri).header("content-type", media_type);
+        Reply::read(self.cluster.client().send(request.body(Body::from(body)).unwrap()).await.unwrap()).await
+    }
+}
+
+impl Load {
+    fn begin(namespace: Namespace) -> Self {
+        let load = Self::default();
+        let made = Arc::clone(&load.made);
+        tokio::spawn(async move {
+            // Until the test is over, and its runtime with it.
+            loop {
+                let reply = namespace.create_dry_run(&config_map("load")).await;
+                let mut made = made.lock().unwrap();
+                made.count += 1;
+                if reply.status == 201 {
+                    let data = reply.json()["data"].as_object().cloned().unwrap_or_default();
+                    made.called = data
+                        .into_iter()
+                        .filter(|(_, value)| value == "called")
+                        .map(|(name, _)| name)
+                        .collect();
+                } else {
+                    let failure = format!("create {}: {}", made.count, reply.text);
+                    made.failures.push(failure);
+                }
+            }
+        });
+        load
+    }
+
+    /// Waits for `count` more of them.
+    async fn more(&self, count: usize) {
+        let now = self.made.lock().unwrap().count;
+        self.until(&format!("{count} more creates"), |made| made.count >= now + count).await;
+    }
+
+    /// Waits until these hooks are called, and no others.
+    async fn until_called(&self, hooks: &[&str]) {
+        self.until(&format!("{hooks:?} to be called"), |made| made.called == hooks).await;
+    }
+
+    async fn until(&self, what: &str, is_so: impl Fn(&Made) -> bool) {
+        let start = Instant::now();
+        while !is_so(&self.made.lock().unwrap()) {
+            assert!(start.elapsed() < Duration::from_secs(60), "waited for {what}");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        self.assert_none_failed(what);
+    }
+
+    fn assert_none_failed(&self, until: &str) {
+        let made = self.made.lock().unwrap();
+        let (failed, count) = (made.failures.len(), made.count);
+        assert_eq!(failed, 0, "{failed} of {count} failed before {until}: {:?}", made.failures.first());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn from_an_empty_cluster_to_the_next_version_no_create_fails() {
+    let Some(stage) = Stage::new().await else { return };
+    let (first, second) = (["first"], ["first", "second"]);
+    let load = Load::begin(stage.cluster.namespace(&[]).await);
+
+    // Everything at once, and replicas that start late.
+    stage.apply(&stage.app(&first)).await;
+    load.more(50).await;
+    let old = stage.replica(stage.app(&first)).await;
+    let other = stage.replica(stage.app(&first)).await;
+    load.until_called(&first).await;
+
+    // Who applies the same again changes nothing.
+    let version = async || stage.configuration().await["metadata"]["resourceVersion"].clone();
+    let before = version().await;
+    stage.apply(&stage.app(&first)).await;
+    assert_eq!(version().await, before);
+    // A replica that starts again writes nothing either.
+    stage.drain(other).await;
+    let other = stage.replica(stage.app(&first)).await;
+    stage.service.wait_for_replicas(2).await.unwrap();
+    load.more(50).await;
+    assert_eq!(version().await, before);
+
+    // Entries that are taken away come back.
+    stage.patch(&json!([{ "op": "remove", "path": "/webhooks" }])).await;
+    load.until_called(&[]).await;
+    load.until_called(&first).await;
+
+    // The next version has one more hook, which old replicas do not answer: it is called when they are gone.
+    stage.apply(&stage.app(&second)).await;
+    let new = stage.replica(stage.app(&second)).await;
+    stage.drain(other).await;
+    stage.service.wait_for_replicas(2).await.unwrap();
+    load.more(100).await;
+    assert_eq!(stage.configuration().await["webhooks"].as_array().unwrap().len(), 1);
+    let _another = stage.replica(stage.app(&second)).await;
+    stage.service.wait_for_replicas(3).await.unwrap();
+    stage.drain(old).await;
+    load.until_called(&second).await;
+    load.more(50).await;
+    drop(new);
+}
