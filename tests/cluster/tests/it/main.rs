@@ -13,6 +13,7 @@ mod env_injector;
 mod failure;
 mod fidelity;
 mod managed;
+mod manifests;
 mod rollout;
 mod rules;
 mod samples;
