@@ -6,6 +6,9 @@ use crate::grammar::check;
 use crate::{DocumentError, Kind, Pointer, View, text};
 
 mod apply;
+mod members;
+
+use members::{Member, Members};
 
 pub use apply::{ApplyError, ApplyErrorKind};
 
@@ -33,14 +36,7 @@ pub struct Document<'a> {
 pub(crate) enum Node<'a> {
     Raw(Cow<'a, str>),
     Array(Vec<Node<'a>>),
-    Object(Vec<Member<'a>>),
-}
-
-#[derive(Clone)]
-pub(crate) struct Member<'a> {
-    /// As it is written, with quotes and escapes.
-    pub(crate) name: Cow<'a, str>,
-    pub(crate) value: Node<'a>,
+    Object(Members<'a>),
 }
 
 impl<'a> Document<'a> {
@@ -116,12 +112,6 @@ impl<'a> Node<'a> {
             Node::Array(items) => 1 + items.iter().map(Node::depth).max().unwrap_or(0),
             Node::Object(members) => 1 + members.iter().map(|member| member.value.depth()).max().unwrap_or(0),
         }
-    }
-}
-
-impl Member<'_> {
-    pub(crate) fn is(&self, name: &str) -> bool {
-        text::means(&self.name, name)
     }
 }
 

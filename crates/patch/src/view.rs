@@ -78,9 +78,7 @@ impl<'d> View<'d> {
                 let found = text::members(text).filter(|(written, _)| text::means(written, name)).last();
                 found.map(|(_, value)| Self(Place::Text(value)))
             }
-            Place::Node(Node::Object(members)) => {
-                members.iter().rfind(|member| member.is(name)).map(|member| Self::at(&member.value))
-            }
+            Place::Node(Node::Object(members)) => members.get(name).map(Self::at),
             _ => None,
         }
     }

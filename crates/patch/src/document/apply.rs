@@ -5,10 +5,10 @@ use std::fmt;
 
 use serde_json::value::RawValue;
 
-use super::{Document, Member, Node};
+use super::{Document, Node};
 use crate::pointer::index;
 use crate::view::Numbers;
-use crate::{MAX_DEPTH, Operation, Pointer, View, text};
+use crate::{MAX_DEPTH, Operation, Pointer, View};
 
 /// The most that all `copy` operations on one document may add, in bytes: thirty of them can double it thirty times.
 const MAX_COPIED: usize = 3 << 20;
@@ -107,10 +107,7 @@ impl<'a> Document<'a> {
                 let place = place.filter(|&place| place <= items.len()).ok_or(ApplyErrorKind::Index)?;
                 items.insert(place, value);
             }
-            Node::Object(members) => match members.iter_mut().rfind(|member| member.is(&last)) {
-                Some(member) => member.value = value,
-                None => members.push(Member { name: Cow::Owned(text::quote(&last)), value }),
-            },
+            Node::Object(members) => members.set(&last, value),
             Node::Raw(_) => return Err(ApplyErrorKind::NoParent),
         }
         Ok(())
@@ -123,11 +120,7 @@ impl<'a> Document<'a> {
                 let place = index(&last).filter(|&place| place < items.len()).ok_or(ApplyErrorKind::Index)?;
                 Ok(items.remove(place))
             }
-            // All of a doubled member goes, else an earlier one would come to light.
-            Node::Object(members) => {
-                let taken = members.extract_if(.., |member| member.is(&last)).last();
-                taken.map(|member| member.value).ok_or(ApplyErrorKind::Missing)
-            }
+            Node::Object(members) => members.remove(&last).ok_or(ApplyErrorKind::Missing),
             Node::Raw(_) => Err(ApplyErrorKind::NoParent),
         }
     }
@@ -184,9 +177,7 @@ impl<'a> Document<'a> {
             node.open();
             match node {
                 Node::Array(items) => items.get_mut(index(&token)?),
-                Node::Object(members) => {
-                    members.iter_mut().rfind(|member| member.is(&token)).map(|member| &mut member.value)
-                }
+                Node::Object(members) => members.get_mut(&token),
                 Node::Raw(_) => None,
             }
         })

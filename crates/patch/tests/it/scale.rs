@@ -94,3 +94,40 @@ fn deep_and_large_items_that_differ_at_the_bottom() {
         check("plain", &before, &after, width);
     }
 }
+
+#[test]
+fn every_member_of_a_large_object() {
+    let text = |range: std::ops::Range<usize>, x: usize| {
+        let members: Vec<_> = range.map(|n| format!(r#""n{n}":{x}"#)).collect();
+        format!("{{{}}}", members.join(","))
+    };
+    let (many, start) = (5 * LENGTH, Instant::now());
+    for (before, after, count) in [
+        (text(0..many, 0), text(0..many, 1), many),
+        (text(0..many, 0), text(many..2 * many, 0), 2 * many),
+        (text(0..0, 0), text(0..many, 0), many),
+    ] {
+        let operations = diff(&before, &after, schema()).unwrap();
+        assert_eq!(operations.len(), count);
+        let mut document = Document::parse(&before).unwrap();
+        document.apply_all(&operations).unwrap();
+        assert!(document.view().same_as(Document::parse(&after).unwrap().view()));
+    }
+    // Minutes are what a search from member to member takes here.
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_doubled_member_counts_once_whoever_looks() {
+    let operations: Vec<Operation> = (0..20)
+        .map(|n| format!(r#"{{"op":"add","path":"/n{n}","value":{n}}}"#))
+        .chain([r#"{"op":"remove","path":"/a/b"}"#.to_owned(), r#"{"op":"remove","path":"/d"}"#.to_owned()])
+        .map(|operation| serde_json::from_str(&operation).unwrap())
+        .collect();
+    let mut document = Document::parse(r#"{"a":1,"d":1,"a":{"b":2,"c":3},"\u0064":2,"n3":4}"#).unwrap();
+    document.apply_all(&operations).unwrap();
+    let made = document.to_json();
+    assert!(!made.contains(r#""d""#) && !made.contains("u0064"), "{made}");
+    assert_eq!(document.view().get("a").unwrap().to_json(), r#"{"c":3}"#);
+    assert_eq!(document.view().entries().len(), 21);
+}

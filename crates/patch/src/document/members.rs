@@ -1,0 +1,108 @@
+//! The members of one object.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::Node;
+use crate::text;
+
+/// So many times members are looked for one by one; whoever asks more often is given an index.
+const FEW: usize = 8;
+
+/// The members of an object that was opened, in the order they are written. As many operations as there are members take
+/// time in proportion to their number, not to its square.
+#[derive(Clone)]
+pub(crate) struct Members<'a> {
+    /// What was removed leaves a hole.
+    list: Vec<Option<Member<'a>>>,
+    /// Where each name stands, once many were asked for.
+    places: Option<HashMap<String, usize>>,
+    asked: usize,
+}
+
+#[derive(Clone)]
+pub(crate) struct Member<'a> {
+    /// As it is written, with quotes and escapes.
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) value: Node<'a>,
+}
+
+impl<'a> Members<'a> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Member<'a>> {
+        self.list.iter().flatten()
+    }
+
+    /// The value of the last member of this name.
+    pub(crate) fn get(&self, name: &str) -> Option<&Node<'a>> {
+        let place = match &self.places {
+            Some(places) => places.get(name).copied(),
+            None => self.last(name),
+        };
+        self.list.get(place?)?.as_ref().map(|member| &member.value)
+    }
+
+    /// The same, to be changed.
+    pub(super) fn get_mut(&mut self, name: &str) -> Option<&mut Node<'a>> {
+        let place = self.find(name)?;
+        self.list.get_mut(place)?.as_mut().map(|member| &mut member.value)
+    }
+
+    /// Puts a value in the place of the one there is, or behind all others.
+    pub(super) fn set(&mut self, name: &str, value: Node<'a>) {
+        if let Some(there) = self.get_mut(name) {
+            *there = value;
+            return;
+        }
+        if let Some(places) = &mut self.places {
+            places.insert(name.to_owned(), self.list.len());
+        }
+        self.list.push(Some(Member { name: Cow::Owned(text::quote(name)), value }));
+    }
+
+    /// All of a doubled member goes, else an earlier one would come to light.
+    pub(super) fn remove(&mut self, name: &str) -> Option<Node<'a>> {
+        let place = self.find(name)?;
+        let removed = self.list.get_mut(place)?.take();
+        match &mut self.places {
+            Some(places) => drop(places.remove(name)),
+            None => self.list.iter_mut().for_each(|there| drop(there.take_if(|member| member.is(name)))),
+        }
+        removed.map(|member| member.value)
+    }
+
+    fn find(&mut self, name: &str) -> Option<usize> {
+        self.asked += 1;
+        if self.asked > FEW && self.places.is_none() {
+            self.places = Some(self.index());
+        }
+        self.places.as_ref().map_or_else(|| self.last(name), |places| places.get(name).copied())
+    }
+
+    fn last(&self, name: &str) -> Option<usize> {
+        self.list.iter().rposition(|member| member.as_ref().is_some_and(|member| member.is(name)))
+    }
+
+    /// Of a doubled member only the last stays.
+    fn index(&mut self) -> HashMap<String, usize> {
+        let mut places = HashMap::with_capacity(self.list.len());
+        for place in 0..self.list.len() {
+            let Some(Some(member)) = self.list.get(place) else { continue };
+            if let Some(before) = places.insert(text::unescape(&member.name).into_owned(), place) {
+                self.list[before] = None;
+            }
+        }
+        places
+    }
+}
+
+impl<'a> FromIterator<Member<'a>> for Members<'a> {
+    fn from_iter<I: IntoIterator<Item = Member<'a>>>(members: I) -> Self {
+        Self { list: members.into_iter().map(Some).collect(), places: None, asked: 0 }
+    }
+}
+
+impl Member<'_> {
+    fn is(&self, name: &str) -> bool {
+        text::means(&self.name, name)
+    }
+}
