@@ -5,6 +5,7 @@
 
 mod conversion;
 mod decisions;
+mod lookups;
 mod patches;
 mod raw;
 mod secrets;
@@ -19,12 +20,16 @@ use vestibule::App;
 /// The file without which the webhook is not ready, where it is named.
 const READY_WHEN: &str = "CONTRACT_READY_WHEN";
 
+/// Set, there are hooks that look objects up, on the cluster of `--kubeconfig`.
+const LOOKS_UP: &str = "CONTRACT_LOOKS_UP";
+
 #[tokio::main]
 async fn main() -> ExitCode {
     end_with_stdin();
     let app = App::new("contract");
     let app = conversion::conversions(secrets::hooks(app));
     let app = raw::hooks(waiting::hooks(patches::hooks(decisions::hooks(app))));
+    let app = if std::env::var_os(LOOKS_UP).is_some() { lookups::hooks(app) } else { app };
     match std::env::var_os(READY_WHEN).map(PathBuf::from) {
         Some(file) => app.ready_when("the file is there", move || file.exists()).run().await,
         None => app.run().await,

@@ -1,15 +1,19 @@
 //! Whatever happens to an object: nothing of it is in logs, metrics or the words of accidents.
 
 use std::process::Command;
+use std::time::Duration;
 
 use base64::Engine as _;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use http::Request;
 use http_body_util::Full;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::Api;
+use kube::api::PostParams;
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::{Value, json};
-use vestibule_caller::{Review, ReviewBuilder};
+use vestibule_caller::{Hook, Review, ReviewBuilder};
 
 use crate::client::{Client, Reply, trust};
 use crate::process::{NAME, Process};
@@ -41,6 +45,52 @@ async fn nothing_of_an_object_is_in_the_lines_for_people() {
     let server = Process::on_a_terminal(&[("RUST_LOG", "trace"), ("NO_COLOR", "1")]);
     call_everything(&server).await;
     assert_silent(&server, " TRACE ");
+}
+
+#[tokio::test]
+async fn nothing_that_is_looked_up_is_in_logs_metrics_or_faults() {
+    let Some(environment) = vestibule_testenv::shared_or_skip().await else { return };
+    let namespace = environment.namespace(&[]).await.unwrap().name().to_owned();
+    let admin = environment.admin().unwrap();
+    let mut credentials = secret("change");
+    credentials["metadata"]["name"] = json!("credentials");
+    credentials["metadata"]["namespace"] = json!(namespace);
+    let mut odd = credentials.clone();
+    odd["kind"] = json!("ConfigMap");
+    odd["data"] = json!({"x": DATA, "y": OBJECT});
+    let credentials = serde_json::from_value(credentials).unwrap();
+    let odd = serde_json::from_value(odd).unwrap();
+    let secrets = Api::<Secret>::namespaced(admin.clone(), &namespace);
+    secrets.create(&PostParams::default(), &credentials).await.unwrap();
+    let maps = Api::<ConfigMap>::namespaced(admin, &namespace);
+    maps.create(&PostParams::default(), &odd).await.unwrap();
+
+    let kubeconfig = environment.kubeconfig();
+    let flags = ["--kubeconfig", kubeconfig.to_str().unwrap()];
+    let server = Process::start(&flags, &[("RUST_LOG", "trace"), ("CONTRACT_LOOKS_UP", "1")]);
+    let caller = server.caller();
+    for (hook, status) in [("lookup", 200), ("lookup-odd", 500), ("lookup-odd-fresh", 500)] {
+        let review = Review::create(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}}))
+            .namespace(&namespace)
+            .build()
+            .unwrap();
+        let hook = Hook::mutating(hook, &format!("/mutate/{hook}")).timeout(Duration::from_secs(10));
+        let answer = caller.call(&review, &hook).await.unwrap();
+        let body = String::from_utf8(answer.body).unwrap();
+        assert_eq!(answer.status, status, "{body}");
+        for canary in [DATA, &base64(DATA), OBJECT] {
+            assert!(!body.contains(canary), "{canary} in {body}");
+        }
+    }
+    let (_, metrics) = server.probe("/metrics");
+    let log = server.whole_log();
+    assert!(log.contains(r#""level":"TRACE""#) && log.contains("decided"), "the log is heard: {log}");
+    let token = std::fs::read_to_string(&kubeconfig).unwrap();
+    let token = token
+        .split_once("token")
+        .map(|(_, rest)| rest.trim_matches([':', '"', ' ']).split(['"', '\n', ' ']).next().unwrap());
+    let token = token.filter(|token| token.len() > 5).expect("a token to look for");
+    assert_none(&log, &metrics, [OBJECT, DATA, token]);
 }
 
 #[tokio::test]
@@ -170,12 +220,14 @@ fn assert_silent(server: &Process, heard: &str) {
         metrics.contains(r#"reason="panic""#) && metrics.contains(r#"reason="undecodable""#),
         "{metrics}"
     );
-    for canary in [OBJECT, OLD, USER, DATA].into_iter().chain(WORDS) {
+    assert_none(&log, &metrics, [OBJECT, OLD, USER, DATA].into_iter().chain(WORDS));
+}
+
+/// Neither as they are, nor as base64 or as bytes.
+fn assert_none<'c>(log: &str, metrics: &str, canaries: impl IntoIterator<Item = &'c str>) {
+    for canary in canaries {
         let bytes = format!("{:?}", canary.as_bytes());
-        let shapes = [canary.to_owned(), base64(canary), bytes.trim_matches(['[', ']']).to_owned()];
-        for shape in shapes {
-            // Of base64, whatever stands before and after.
-            let shape = shape.trim_end_matches('=');
+        for shape in [canary, base64(canary).trim_end_matches('='), bytes.trim_matches(['[', ']'])] {
             let hits: Vec<_> =
                 log.lines().chain(metrics.lines()).filter(|line| line.contains(shape)).collect();
             assert!(hits.is_empty(), "{canary} is there: {hits:?}");
