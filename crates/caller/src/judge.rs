@@ -1,9 +1,10 @@
 //! What kube-apiserver makes of an answer.
 //!
-//! Where this judge differs from kube-apiserver, it is stricter: YAML answers are not read, and patches follow RFC 6902
-//! to the letter, so a `replace` of a missing member, a negative or zero-padded index or an `add` without value fails
-//! here although Go's library takes it. Of the patched object only `apiVersion` and `kind` are checked: this room knows
-//! no schema.
+//! One thing it cannot know: the schema. Of a patched object only `apiVersion` and `kind` are checked here; kube-apiserver
+//! decodes it into its type, drops what that does not know, and validates the rest.
+//!
+//! Patches are applied as kube-apiserver's library applies them, which takes more than RFC 6902 does. What relies on that
+//! is told in [`Allowed::leniency`].
 
 mod audit;
 mod body;
@@ -31,13 +32,14 @@ fn weigh(review: &Review, hook: &Hook, answer: &Answer) -> Result<Outcome, Faile
         return Ok(Outcome::Denied(deny(response, hook)));
     }
     let patched = patch::apply(&response, review.object(), hook)?;
-    let (object, patch) = match patched {
-        Some(patched) => (Some(patched.object), Some(patched.patch)),
-        None => (review.object().cloned(), None),
+    let (object, patch, leniency) = match patched {
+        Some(patched) => (Some(patched.object), Some(patched.patch), patched.leniency),
+        None => (review.object().cloned(), None, None),
     };
     Ok(Outcome::Allowed(Allowed {
         object,
         patch,
+        leniency,
         warnings: warnings::sort(response.warnings),
         audit_annotations: audit::sort(hook.name(), response.audit_annotations),
     }))

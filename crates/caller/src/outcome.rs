@@ -24,6 +24,10 @@ pub struct Allowed {
     pub object: Option<Value>,
     /// The patch that was applied (RFC 6902); `None` where there was none, or an empty one.
     pub patch: Option<Value>,
+    /// What an implementation that keeps to RFC 6902 says against the patch, where kube-apiserver's takes it all the same:
+    /// a `replace` of a missing member, a negative or zero-padded index, an `add` without value. `None` for a patch that
+    /// applies everywhere.
+    pub leniency: Option<String>,
     /// The warnings.
     pub warnings: Warnings,
     /// The audit annotations.

@@ -192,6 +192,7 @@ pub(super) const ROOMS: &[Room] = &[
             "rustls",
             "rustls-pki-types",
             "serde",
+            "serde-saphyr",
             "serde_json",
             "thiserror",
             "tokio",

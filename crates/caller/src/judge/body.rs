@@ -37,12 +37,17 @@ fn is_media_type(content_type: &str) -> bool {
     essence.split_once('/').map_or(is_token(essence), |(main, sub)| is_token(main) && is_token(sub))
 }
 
-/// Of a member written twice the last one counts; invalid UTF-8 is replaced; a byte order mark is skipped.
+/// JSON, or YAML where the body does not begin as a JSON object does. Of a member written twice the last one counts;
+/// invalid UTF-8 is replaced; a byte order mark is skipped.
 fn parse(body: &[u8]) -> Result<Value, String> {
     let text = String::from_utf8_lossy(body);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let review = serde_json::from_str(text)
-        .map_err(|error| format!("couldn't get version/kind; json parse error: {error}"))?;
+    let failed = |error: String| format!("couldn't get version/kind; json parse error: {error}");
+    let review: Value = if text.trim_start().starts_with('{') {
+        serde_json::from_str(text).map_err(|error| failed(error.to_string()))?
+    } else {
+        serde_saphyr::from_str(text).map_err(|_| failed("it is neither JSON nor YAML".to_owned()))?
+    };
     match review {
         Value::Object(_) => Ok(review),
         other => Err(format!(

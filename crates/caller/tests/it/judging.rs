@@ -21,6 +21,12 @@ fn answers_that_are_understood() {
         ("no content type", typed(None)),
         ("text/plain", typed(Some("text/plain; charset=utf-8"))),
         ("byte order mark", raw(&format!("\u{feff}{}", body()))),
+        (
+            "YAML",
+            raw(&format!(
+                "apiVersion: admission.k8s.io/v1\nkind: AdmissionReview\nresponse:\n  uid: {UID}\n  allowed: true\n"
+            )),
+        ),
         ("unknown fields", Answer::json(200, allowed(json!({"later": {"x": 1}})))),
         ("nulls", Answer::json(200, allowed(json!({"patch": null, "patchType": null, "status": null})))),
         ("status on allow", Answer::json(200, allowed(json!({"status": {"code": 500, "message": "x"}})))),

@@ -62,19 +62,136 @@ fn an_unusable_patch_is_refused_under_ignore_too() {
         ),
         (step("test", "/kind", json!("Job")), "testing value /kind failed: test failed"),
         (step("frob", "/kind", json!(1)), "Unexpected kind: frob"),
-        (step("add", "kind", json!(1)), "add operation is malformed"),
-        (json!([{"op": "add", "path": "/x"}]), "add operation is malformed"),
-        (step("replace", "/metadata/zz", json!(1)), "replace operation does not apply at /metadata/zz"),
-        (json!({"op": "remove"}), "json: cannot unmarshal the patch into an array of operations"),
+        (
+            step("add", "kind", json!(1)),
+            r#"add operation does not apply: doc is missing path: "kind": missing value"#,
+        ),
+        (
+            step("add", "", json!({})),
+            r#"add operation does not apply: doc is missing path: "": missing value"#,
+        ),
+        (
+            step("add", "/spec/containers/x", json!({})),
+            r#"error in add for path: '/spec/containers/x': value was not a proper array index: 'x': strconv.Atoi: parsing "x""#,
+        ),
+        (
+            step("replace", "/spec/containers/1", json!({})),
+            "replace operation does not apply: doc is missing key: /spec/containers/1: missing value",
+        ),
+        (
+            step("replace", "/status/phase", json!(1)),
+            "replace operation does not apply: doc is missing path: /status/phase: missing value",
+        ),
+        (step("replace", "", json!(1)), "replace operation value must be object or array"),
+        (
+            json!([{"op": "remove", "path": "/spec/containers/-3"}]),
+            "error in remove for path: '/spec/containers/-3': Unable to access invalid index: -3",
+        ),
+        (json!([{"op": "add", "value": 1}]), "add operation failed to decode path: missing value"),
+        (
+            json!([{"op": "copy", "path": "/x"}]),
+            "copy operation failed to decode from: operation, missing from",
+        ),
+        (
+            json!([{"op": "move", "from": "/zz", "path": "/x"}]),
+            "error in move for path: 'zz': Unable to remove nonexistent key: zz: missing value",
+        ),
+        (json!([null]), "Unexpected kind: unknown"),
         (step("replace", "/kind", json!("Job")), "the patched object does not decode"),
         (step("replace", "", json!([])), "the patched object does not decode"),
-        (step("add", "/spec/containers/01", json!({})), "error in add for path: '/spec/containers/01'"),
     ];
     for (patch, expected) in cases {
         refused(&review(), &patched(&patch), &format!("Internal error occurred: {expected}"));
     }
-    let garbage = allowed(json!({"patch": BASE64_STANDARD.encode("not json"), "patchType": "JSONPatch"}));
-    refused(&review(), &Answer::json(200, garbage), "Internal error occurred: the patch is not JSON");
+}
+
+#[test]
+fn an_undecodable_patch_fails_the_call() {
+    let undecodable = [
+        BASE64_STANDARD.encode("not json"),
+        BASE64_STANDARD.encode(r#"{"op": "remove"}"#),
+        BASE64_STANDARD.encode("[1]"),
+    ];
+    for patch in undecodable {
+        let answer = Answer::json(200, allowed(json!({"patch": patch, "patchType": "JSONPatch"})));
+        let Outcome::Failed(failed) = judge(&review(), &mutating(), &answer) else { panic!("{patch}") };
+        let why = r#"Internal error occurred: failed calling webhook "m.example.com": received undecodable patch in webhook response: "#;
+        assert!(failed.message.starts_with(why) && failed.ignorable, "{}", failed.message);
+    }
+}
+
+#[test]
+fn what_only_this_library_takes_is_applied_and_told() {
+    let cases = [
+        (json!([{"op": "replace", "path": "/metadata/zz", "value": "1"}]), "/metadata/zz", json!("1")),
+        (
+            json!([{"op": "add", "path": "/spec/containers/-1", "value": {"name": "b"}}]),
+            "/spec/containers/1/name",
+            json!("b"),
+        ),
+        (
+            json!([{"op": "add", "path": "/spec/containers/00", "value": {"name": "b"}}]),
+            "/spec/containers/0/name",
+            json!("b"),
+        ),
+        (
+            json!([{"op": "replace", "path": "/spec/containers/-1", "value": {"name": "b"}}]),
+            "/spec/containers/0/name",
+            json!("b"),
+        ),
+        (
+            json!([{"op": "add", "path": "/metadata/labels/a~2", "value": "1"}]),
+            "/metadata/labels/a~02",
+            json!("1"),
+        ),
+        (json!([{"op": "test", "path": "/metadata/zz", "value": null}]), "/metadata/name", json!("web")),
+        (json!([{"op": "test", "path": "/metadata/zz"}]), "/metadata/name", json!("web")),
+        (json!([{"op": "add", "path": "/metadata/zz"}]), "/metadata/zz", Value::Null),
+        (json!([{"op": "add", "path": "junk/metadata/zz", "value": 1}]), "/metadata/zz", json!(1)),
+    ];
+    for (patch, path, expected) in cases {
+        let Outcome::Allowed(outcome) = judge(&review(), &mutating(), &patched(&patch)) else {
+            panic!("{patch}")
+        };
+        assert_eq!(outcome.object.unwrap().pointer(path), Some(&expected), "{patch}");
+        assert!(outcome.leniency.is_some(), "{patch}");
+    }
+}
+
+#[test]
+fn what_the_standard_takes_needs_no_leniency() {
+    let patch = json!([
+        {"op": "test", "path": "", "value": pod_in_shop()},
+        {"op": "add", "path": "/metadata/labels/a~1b~0c~01", "value": "1"},
+        {"op": "copy", "from": "/spec/containers/0", "path": "/spec/containers/-"},
+        {"op": "replace", "path": "/spec/containers/1/name", "value": "second"},
+        {"op": "move", "from": "/spec/containers/0", "path": "/spec/containers/1"},
+        {"op": "remove", "path": "/metadata/labels/app"},
+    ]);
+    let Outcome::Allowed(outcome) = judge(&review(), &mutating(), &patched(&patch)) else {
+        panic!("not allowed")
+    };
+    assert_eq!(outcome.leniency, None);
+    let object = outcome.object.unwrap();
+    assert_eq!(object["metadata"]["labels"], json!({"a/b~c~1": "1"}));
+    let names: Vec<_> =
+        object["spec"]["containers"].as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
+    assert_eq!(names, ["second", "web"]);
+}
+
+#[test]
+fn the_whole_document_can_be_replaced() {
+    let mut other = pod_in_shop();
+    other["metadata"]["name"] = json!("other");
+    let patch = json!([{"op": "replace", "path": "", "value": other}]);
+    let Outcome::Allowed(outcome) = judge(&review(), &mutating(), &patched(&patch)) else {
+        panic!("not allowed")
+    };
+    assert_eq!(outcome.object, Some(other));
+}
+
+fn pod_in_shop() -> Value {
+    review().object().unwrap().clone()
 }
 
 #[test]
@@ -107,7 +224,7 @@ fn copies_cannot_grow_a_document_without_end() {
     refused(
         &review(),
         &patched(&json!(steps)),
-        "Internal error occurred: Unable to copy, the accumulated size",
+        "Internal error occurred: Unable to complete the copy, the accumulated size",
     );
 }
 

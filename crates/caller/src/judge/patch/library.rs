@@ -1,0 +1,219 @@
+//! JSON Patch as kube-apiserver's library does it (gopkg.in/evanphx/json-patch.v4): by RFC 6902 where that counts, and
+//! more lenient than it where an operation could also be refused.
+//!
+//! A `replace` of a missing member adds it; an index may be negative or padded with zeros; `~2` stands for itself; a
+//! missing member and `null` are the same to a `test`; an absent `value` is `null`. Only a `replace` can be of the whole
+//! document.
+
+use serde_json::{Map, Value};
+
+use super::super::body::type_name;
+
+/// The most that `copy` operations may add to a document, in bytes of JSON: kube-apiserver sets it.
+const COPY_LIMIT: usize = 3 << 20;
+
+/// Applies the steps of a patch; where one does not apply, says so in the library's own words.
+pub(super) fn apply(steps: &[Value], document: &Value) -> Result<Value, String> {
+    let mut document = document.clone();
+    let mut copied = 0;
+    for step in steps {
+        let step = Step(step.as_object());
+        match step.member("op").and_then(Value::as_str).unwrap_or("unknown") {
+            "add" => step.add(&mut document)?,
+            "remove" => step.remove(&mut document)?,
+            "replace" => step.replace(&mut document)?,
+            "move" => step.relocate(&mut document)?,
+            "copy" => step.copy(&mut document, &mut copied)?,
+            "test" => step.test(&mut document)?,
+            other => return Err(format!("Unexpected kind: {other}")),
+        }
+    }
+    Ok(document)
+}
+
+/// One operation; `None` where `null` stands in its place.
+struct Step<'s>(Option<&'s Map<String, Value>>);
+
+impl Step<'_> {
+    fn add(&self, document: &mut Value) -> Result<(), String> {
+        let path = self.path().map_err(|_| "add operation failed to decode path: missing value")?;
+        let (parent, key) = find(document, path).ok_or_else(|| {
+            format!("add operation does not apply: doc is missing path: {path:?}: missing value")
+        })?;
+        insert(parent, key, self.value()).map_err(|why| format!("error in add for path: '{path}': {why}"))
+    }
+
+    fn remove(&self, document: &mut Value) -> Result<(), String> {
+        let path = self.path().map_err(|_| "remove operation failed to decode path: missing value")?;
+        let (parent, key) = find(document, path).ok_or_else(|| {
+            format!("remove operation does not apply: doc is missing path: {path:?}: missing value")
+        })?;
+        let removed = take(parent, &key);
+        removed.map(drop).map_err(|why| format!("error in remove for path: '{path}': {why}"))
+    }
+
+    fn replace(&self, document: &mut Value) -> Result<(), String> {
+        let path = self.path().map_err(|why| format!("replace operation failed to decode path: {why}"))?;
+        let value = self.value();
+        if path.is_empty() {
+            if !matches!(value, Value::Object(_) | Value::Array(_)) {
+                return Err("replace operation value must be object or array".to_owned());
+            }
+            *document = value;
+            return Ok(());
+        }
+        let missing =
+            |what| format!("replace operation does not apply: doc is missing {what}: {path}: missing value");
+        let (parent, key) = find(document, path).ok_or_else(|| missing("path"))?;
+        match parent {
+            Value::Object(members) => drop(members.insert(key, value)),
+            list => *get(list, &key).ok().flatten().ok_or_else(|| missing("key"))? = value,
+        }
+        Ok(())
+    }
+
+    /// `move`
+    fn relocate(&self, document: &mut Value) -> Result<(), String> {
+        let from = self.from().map_err(|why| format!("move operation failed to decode from: {why}"))?;
+        let (parent, key) = find(document, from).ok_or_else(|| {
+            format!("move operation does not apply: doc is missing from path: {from}: missing value")
+        })?;
+        let value = take(parent, &key).map_err(|why| format!("error in move for path: '{key}': {why}"))?;
+        let path = self.path().map_err(|why| format!("move operation failed to decode path: {why}"))?;
+        let (parent, key) = find(document, path).ok_or_else(|| {
+            format!("move operation does not apply: doc is missing destination path: {path}: missing value")
+        })?;
+        insert(parent, key, value).map_err(|why| format!("error in move for path: '{path}': {why}"))
+    }
+
+    fn copy(&self, document: &mut Value, copied: &mut usize) -> Result<(), String> {
+        let from = self.from().map_err(|why| format!("copy operation failed to decode from: {why}"))?;
+        let (parent, key) = find(document, from).ok_or_else(|| {
+            format!("copy operation does not apply: doc is missing from path: {from}: missing value")
+        })?;
+        let value = get(parent, &key).map_err(|why| format!("error in copy for from: '{from}': {why}"))?;
+        let value = value.cloned().unwrap_or_default();
+        let path = self.path().map_err(|_| "copy operation failed to decode path: missing value")?;
+        let (parent, key) = find(document, path).ok_or_else(|| {
+            format!("copy operation does not apply: doc is missing destination path: {path}: missing value")
+        })?;
+        *copied += if value.is_null() { 0 } else { value.to_string().len() };
+        if *copied > COPY_LIMIT {
+            return Err(format!(
+                "Unable to complete the copy, the accumulated size increase of copy is {copied}, exceeding the limit {COPY_LIMIT}"
+            ));
+        }
+        insert(parent, key, value).map_err(|why| format!("error while adding value during copy: {why}"))
+    }
+
+    fn test(&self, document: &mut Value) -> Result<(), String> {
+        let path = self.path().map_err(|why| format!("test operation failed to decode path: {why}"))?;
+        let found = if path.is_empty() {
+            Some(document)
+        } else {
+            let (parent, key) = find(document, path).ok_or_else(|| {
+                format!("test operation does not apply: is missing path: {path}: missing value")
+            })?;
+            get(parent, &key).map_err(|why| format!("error in test for path: '{path}': {why}"))?
+        };
+        let equal = found.map_or(&Value::Null, |found| found) == &self.value();
+        if equal { Ok(()) } else { Err(format!("testing value {path} failed: test failed")) }
+    }
+
+    fn member(&self, name: &str) -> Option<&Value> {
+        self.0?.get(name).filter(|value| !value.is_null())
+    }
+
+    fn value(&self) -> Value {
+        self.member("value").cloned().unwrap_or_default()
+    }
+
+    fn path(&self) -> Result<&str, String> {
+        text(self.member("path").ok_or("operation missing path field: missing value")?)
+    }
+
+    fn from(&self) -> Result<&str, String> {
+        text(self.member("from").ok_or("operation, missing from field: missing value")?)
+    }
+}
+
+fn text(value: &Value) -> Result<&str, String> {
+    let mismatch = || format!("json: cannot unmarshal {} into Go value of type string", type_name(value));
+    value.as_str().ok_or_else(mismatch)
+}
+
+/// What holds the last token of a path, and the token. Whatever is before the first `/` is not looked at.
+fn find<'d>(document: &'d mut Value, path: &str) -> Option<(&'d mut Value, String)> {
+    let (_, tokens) = path.split_once('/')?;
+    let mut tokens: Vec<String> = tokens.split('/').map(unescape).collect();
+    let last = tokens.pop()?;
+    let mut parent = document;
+    for token in tokens {
+        parent = get(parent, &token).ok()??;
+    }
+    (parent.is_object() || parent.is_array()).then_some((parent, last))
+}
+
+/// From left to right, so that `~01` is `~1`.
+fn unescape(token: &str) -> String {
+    let mut text = String::new();
+    let mut rest = token;
+    while let Some((before, after)) = rest.split_once('~') {
+        text.push_str(before);
+        rest = after;
+        if let Some(after) = rest.strip_prefix('0') {
+            text.push('~');
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix('1') {
+            text.push('/');
+            rest = after;
+        } else {
+            text.push('~');
+        }
+    }
+    text + rest
+}
+
+/// `None` for a missing member.
+fn get<'d>(parent: &'d mut Value, key: &str) -> Result<Option<&'d mut Value>, String> {
+    match parent {
+        Value::Object(members) => Ok(members.get_mut(key)),
+        Value::Array(items) => index(key, items.len()).map(|index| items.get_mut(index)),
+        _ => Ok(None),
+    }
+}
+
+fn insert(parent: &mut Value, key: String, value: Value) -> Result<(), String> {
+    match parent {
+        Value::Object(members) => drop(members.insert(key, value)),
+        Value::Array(items) if key == "-" => items.push(value),
+        Value::Array(items) => {
+            let index = index(&key, items.len() + 1).map_err(|why| match key.parse::<i64>() {
+                Ok(_) => why,
+                Err(_) => format!("value was not a proper array index: '{key}': {why}"),
+            })?;
+            items.insert(index, value);
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn take(parent: &mut Value, key: &str) -> Result<Value, String> {
+    match parent {
+        Value::Array(items) => index(key, items.len()).map(|index| items.remove(index)),
+        other => other
+            .as_object_mut()
+            .and_then(|members| members.remove(key))
+            .ok_or_else(|| format!("Unable to remove nonexistent key: {key}: missing value")),
+    }
+}
+
+/// A place among `length`; a negative one counts from the end.
+fn index(key: &str, length: usize) -> Result<usize, String> {
+    let given: i64 = key.parse().map_err(|_| format!("strconv.Atoi: parsing {key:?}: invalid syntax"))?;
+    let distance = usize::try_from(given.unsigned_abs()).unwrap_or(usize::MAX);
+    let index = if given < 0 { length.checked_sub(distance) } else { Some(distance) };
+    let invalid = || format!("Unable to access invalid index: {given}: invalid index referenced");
+    index.filter(|index| *index < length).ok_or_else(invalid)
+}
