@@ -107,7 +107,7 @@ fn answers_that_fail_the_call() {
             "json: cannot unmarshal string into Go struct field AdmissionReview.response.allowed of type bool",
         ),
         (json(200, allowed(json!({"patch": "W1-_"}))), "illegal base64 data at input byte 2"),
-        (json(200, allowed(json!({"patch": "W10"}))), "illegal base64 data at input byte 3"),
+        (json(200, allowed(json!({"patch": "W10"}))), "illegal base64 data at input byte 0"),
         (
             json(200, allowed(json!({"patch": [{"op": "add"}]}))),
             "json: cannot unmarshal object into Go struct field AdmissionReview.response.patch of type uint8",

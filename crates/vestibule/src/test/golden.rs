@@ -67,11 +67,9 @@ async fn run(app: &App, hook: &str, case: &Path, update: bool) -> Result<(), Str
         found.write(case)?;
     }
     found.compare(case)?;
-    if outcome.is_allowed() {
-        outcome.idempotence()?;
-        outcome.unknown_fields()?;
-    }
-    Ok(())
+    outcome.standard()?;
+    outcome.idempotence()?;
+    outcome.unknown_fields()
 }
 
 /// The request as the files of a case say.

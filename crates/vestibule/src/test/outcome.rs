@@ -153,6 +153,14 @@ impl Outcome {
         self
     }
 
+    /// The patch applies to the object by the letter of RFC 6902, and needs none of the leniency of the API server's own
+    /// library: a `replace` of a missing member is such a thing. A typed handler's patch always does.
+    #[track_caller]
+    pub fn assert_applies(&self) -> &Self {
+        self.allowed();
+        self.law("the patch to apply by RFC 6902", self.standard())
+    }
+
     /// A second call, about the object as the first left it, changes nothing more: `reinvocationPolicy` lets it happen.
     ///
     /// The call is made now, on a thread of its own.
@@ -246,10 +254,6 @@ impl Outcome {
         }
     }
 
-    pub(super) fn is_allowed(&self) -> bool {
-        matches!(self.judged(), Ok(caller::Outcome::Allowed(_)))
-    }
-
     pub(super) fn judged(&self) -> Result<&caller::Outcome, String> {
         self.reply.as_ref().map(|reply| &reply.judged).map_err(|_| self.describe())
     }
@@ -257,6 +261,13 @@ impl Outcome {
     /// The body of the answer: words, where there was no verdict.
     pub(super) fn text(&self) -> &str {
         self.reply.as_ref().map_or("", |reply| &reply.text)
+    }
+
+    /// The law that [`Outcome::assert_applies`] asserts; holds of what was not allowed.
+    pub(super) fn standard(&self) -> Result<(), String> {
+        let Ok(caller::Outcome::Allowed(allowed)) = self.judged() else { return Ok(()) };
+        let leniency = allowed.leniency.as_ref();
+        leniency.map_or(Ok(()), |why| Err(format!("the patch relies on the API server's leniency: {why}")))
     }
 
     /// The law that [`Outcome::assert_idempotent`] asserts; holds of what was not allowed.

@@ -1,13 +1,14 @@
 //! `vestibule::test`, on apps that do what authors do, rightly and wrongly.
 
 mod cluster;
+mod judge;
 
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Container, Pod};
 use serde_json::{Value, json};
 use vestibule::Operation::{Create, Delete};
-use vestibule::{App, Change, Context, Objects, Reject, deny, on, test};
+use vestibule::{App, Change, Context, Mutation, Objects, Reject, Rule, deny, on, on_rules, test};
 
 fn pod() -> Value {
     json!({
@@ -70,6 +71,7 @@ async fn what_is_changed_is_seen_whole() {
         .assert_object(|pod: &Pod| assert_eq!(pod.spec.as_ref().unwrap().containers[0].name, "sidecar"))
         .assert_warned("rehearsal")
         .assert_audited("user", "alice")
+        .assert_applies()
         .assert_idempotent()
         .assert_keeps_unknown_fields();
     // The member that no Pod has stays in the second container.
@@ -90,7 +92,7 @@ async fn denials_and_faults_are_told_apart() {
     test::call(&app, "sidecar").create(pod()).namespace("panic").await.assert_fault_says("panicked");
     let began = std::time::Instant::now();
     let late = test::call(&app, "sidecar").create(pod()).namespace("slow").await;
-    assert!(!late.assert_fault_says("no verdict within 900 ms").is_admitted());
+    assert!(!late.assert_fault_says("deadline of 900 ms").is_admitted());
     assert!(began.elapsed() < Duration::from_secs(5));
 
     test::call(&app, "stays").delete(pod()).await.assert_denied("it stays");
@@ -155,4 +157,23 @@ async fn lookups_find_what_a_call_brings_along() {
     };
     test::call(&app, "quota").create(pod()).with(quota("default")).await.assert_allowed();
     test::call(&app, "quota").create(pod()).with(quota("other")).await.assert_denied("no quota here");
+}
+
+async fn careless(_: Value, _: Context) -> Result<Mutation<Value>, Reject> {
+    let patch = json!([{ "op": "replace", "path": "/metadata/labels", "value": {} }]);
+    Ok(Mutation::Patch(serde_json::from_value(patch)?))
+}
+
+#[tokio::test]
+async fn a_patch_that_only_the_api_server_forgives_never_leaves() {
+    let rules = on_rules::<Value>([Rule::new("v1", "pods", [Create])]).fail_open();
+    let app = App::new("kit").mutate("careless", rules, careless);
+    test::call(&app, "careless").create(pod()).await.assert_fault_says("/metadata/labels");
+    let mut labelled = pod();
+    labelled["metadata"]["labels"] = json!({ "a": "b" });
+    let outcome = test::call(&app, "careless").create(labelled).await;
+    outcome.assert_applies().assert_json(&json!({
+        "apiVersion": "v1", "kind": "Pod", "spec": pod()["spec"],
+        "metadata": { "name": "web", "namespace": "default", "labels": {} },
+    }));
 }

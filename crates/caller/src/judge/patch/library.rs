@@ -57,7 +57,8 @@ impl Step<'_> {
         let value = self.value();
         if path.is_empty() {
             if !matches!(value, Value::Object(_) | Value::Array(_)) {
-                return Err("replace operation value must be object or array".to_owned());
+                // The end is what Go prints for an error that is none.
+                return Err("replace operation value must be object or array: %!w(<nil>)".to_owned());
             }
             *document = value;
             return Ok(());

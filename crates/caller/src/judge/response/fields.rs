@@ -128,7 +128,8 @@ fn illegal_base64(error: &base64::DecodeError, length: usize) -> String {
     use base64::DecodeError::{InvalidByte, InvalidLastSymbol, InvalidLength, InvalidPadding};
     let at = match error {
         InvalidByte(at, _) | InvalidLastSymbol(at, _) => *at,
-        InvalidLength(_) | InvalidPadding => length,
+        // The quantum that is not whole.
+        InvalidLength(_) | InvalidPadding => length - length % 4,
     };
     format!("illegal base64 data at input byte {at}")
 }

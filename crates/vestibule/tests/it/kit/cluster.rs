@@ -100,7 +100,7 @@ async fn hooks_break_as_they_are_told() {
     let installed = cluster.install_with(app(), |installation| installation.replicas = 1).await;
     let namespace = cluster.namespace(&[]).await;
     let broken = [
-        (Breakage::Slow(Duration::from_secs(60)), "strict reached no verdict within"),
+        (Breakage::Slow(Duration::from_secs(60)), "strict reached no verdict"),
         (Breakage::Panic, "the handler of strict panicked"),
         (Breakage::Error, "broken by the test"),
         (Breakage::NotReady, "failed calling webhook"),
