@@ -14,7 +14,8 @@ use crate::{Failure, say};
 #[command(after_help = "Example:
   vestibule manifests --only registration --rules examples/rules/env-target.yaml \\
     --service webhooks/injector --identity local:identity | kubectl apply -f -
-  vestibule manifests --rules examples/rules/env-target.yaml --service webhooks/injector --identity self")]
+  vestibule manifests --rules examples/rules/env-target.yaml --namespace webhooks --image IMAGE | kubectl apply -f -
+  vestibule manifests --rules examples/rules/env-target.yaml --namespace webhooks --image IMAGE --check deploy")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     rules: RulesPath,
@@ -28,5 +29,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     // Who knows the namespaces' labels matters to `serve`; the registration is the same whoever it is.
     let anybody = Namespaces::labelled::<String, String>([]);
     let app = vestibule_injector::app(rules, anybody).map_err(CommandError::input)?;
-    Ok(arguments.manifests.run(&app)?)
+    let files = arguments.rules.files().map_err(CommandError::input)?;
+    Ok(arguments.manifests.run_with(&app, |installation| {
+        installation.arguments.insert(0, format!("--rules={}", files.folder));
+        // Rules never apply to the injector itself.
+        installation.pod_labels.insert("vestibule.dev/injector".to_owned(), "true".to_owned());
+        installation.files.push(files);
+    })?)
 }

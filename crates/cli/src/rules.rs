@@ -1,8 +1,11 @@
 //! Rules and namespace labels, as flags name them.
 
+use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use vestibule::Files;
 use vestibule::command::CommandError;
 use vestibule_injector::LoadError;
 use vestibule_rules::RuleSet;
@@ -15,6 +18,27 @@ pub(crate) struct RulesPath {
     /// A file of rules, or a folder of them (*.yaml, *.yml, *.json).
     #[arg(long, env = "VESTIBULE_RULES", value_name = "PATH")]
     pub(crate) rules: PathBuf,
+}
+
+impl RulesPath {
+    /// The texts of the rules, for pods to find in `/rules`.
+    pub(crate) fn files(&self) -> io::Result<Files> {
+        let mut paths = match self.rules.is_dir() {
+            true => {
+                std::fs::read_dir(&self.rules)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?
+            }
+            false => vec![self.rules.clone()],
+        };
+        let ends = ["yaml", "yml", "json"].map(Some);
+        let read = |path: &PathBuf| ends.contains(&path.extension().and_then(OsStr::to_str));
+        paths.retain(|path| !self.rules.is_dir() || read(path) && path.is_file());
+        let mut files = Files::new("rules", "/rules");
+        for path in paths {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+            files.contents.insert(name.unwrap_or_default(), std::fs::read_to_string(&path)?);
+        }
+        Ok(files)
+    }
 }
 
 /// Labels as they are written: `injection=enabled,team=shop`.

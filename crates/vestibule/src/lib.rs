@@ -80,7 +80,7 @@ pub use context::{Context, User};
 pub use conversion::{Conversion, Hub, Version};
 pub use handler::{Mutate, Validate};
 pub use lookup::{LookedUp, Lookup, LookupError, Objects, Watch};
-pub use manifests::Installation;
+pub use manifests::{Files, Installation};
 pub use mutation::Mutation;
 pub use on::{FailurePolicy, MatchPolicy, On, Raw, Reinvocation, Scope, SideEffects, on, on_raw, on_rules};
 pub use raw_object::RawObject;

@@ -1,14 +1,17 @@
 //! Everything that a cluster must be told for a webhook to run there.
 
+mod files;
 mod network;
 mod rights;
 mod workload;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use vestibule_identity::{NamespacedName, RegistrationName, Settings, Source};
 
+pub use self::files::Files;
 use self::rights::Right;
 use self::workload::Pods;
 use crate::defaults::{https_port, plain_port};
@@ -62,6 +65,10 @@ pub struct Installation {
     pub api_server_ports: Vec<u16>,
     /// The pods' priority. `system-cluster-critical`: others wait for them.
     pub priority_class: Option<String>,
+    /// Labels of the pods', beside `app.kubernetes.io/name`.
+    pub pod_labels: BTreeMap<String, String>,
+    /// Files that the pods find in folders.
+    pub files: Vec<Files>,
     /// Variables of the container's, beside `POD_NAMESPACE`.
     pub env: Vec<(String, String)>,
     /// Further arguments of `serve`.
@@ -98,6 +105,8 @@ impl Installation {
             api_server_cidrs: Vec::new(),
             api_server_ports: vec![443, 6443],
             priority_class: Some("system-cluster-critical".to_owned()),
+            pod_labels: BTreeMap::new(),
+            files: Vec::new(),
             env: Vec::new(),
             arguments: Vec::new(),
         }
@@ -203,6 +212,7 @@ impl App {
             let pods = Pods { app: self, installation };
             objects.splice(..0, pods.service_account());
             objects.extend(network::objects(&pods));
+            objects.extend(pods.files());
             objects.extend(pods.deployment());
         }
         objects.extend(self.configurations(installation)?);
@@ -278,7 +288,7 @@ impl App {
     }
 
     fn reads_the_cluster(&self) -> bool {
-        !self.rights_to_read().is_empty() || !self.defaults.rights.is_empty()
+        self.needs_client() || self.needs_namespaces() || !self.defaults.rights.is_empty()
     }
 
     fn not_so(&self, problems: Vec<String>) -> Result<(), AppError> {

@@ -190,3 +190,67 @@ fn without_a_place_there_is_nothing_to_register() {
     assert_eq!(done.code(), 2);
     assert!(done.err.contains("--service"), "{}", done.err);
 }
+
+#[test]
+fn with_an_image_the_pods_find_their_rules_and_a_folder_is_held_against_them() {
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
+    let command = "manifests --rules rules.yaml --namespace shop --image registry.example.com/vestibule:1";
+    let printed = folder.run(command).stdout();
+    let documents = vestibule_rules::yaml::read("stdout", &printed).unwrap();
+    let objects: Vec<Value> =
+        documents.iter().map(|document| serde_json::from_str(&document.to_json()).unwrap()).collect();
+    let find = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
+    assert_eq!(find("ConfigMap")["data"], json!({"rules.yaml": TARGET}));
+    let template = &find("Deployment")["spec"]["template"];
+    assert_eq!(template["metadata"]["labels"]["vestibule.dev/injector"], "true");
+    let container = &template["spec"]["containers"][0];
+    assert_eq!(container["volumeMounts"][0]["mountPath"], "/rules");
+    let arguments = container["args"].as_array().unwrap();
+    for argument in ["serve", "--identity=self", "--service=shop/injector", "--port=10250", "--rules=/rules"]
+    {
+        assert!(arguments.contains(&json!(argument)), "{arguments:?}");
+    }
+
+    // In files as somebody else has cut them, one of them JSON.
+    let deploy = folder.path().join("deploy");
+    std::fs::create_dir_all(deploy.join("rest")).unwrap();
+    let (first, rest) = objects.split_first().unwrap();
+    std::fs::write(deploy.join("first.json"), json!({"kind": "List", "items": [first]}).to_string()).unwrap();
+    let rest: String = rest.iter().map(|object| format!("---\n# ours\n{object}\n")).collect();
+    std::fs::write(deploy.join("rest/all.yaml"), &rest).unwrap();
+    let check = |flags: &str| folder.run(&format!("{command} --check deploy {flags}"));
+    let same = check("");
+    assert_eq!((same.code(), same.out.as_str()), (0, ""), "{}", same.err);
+    assert_eq!(same.err.trim(), "deploy is what the app asks for");
+
+    let drifted = check("--replicas 3 --color always");
+    assert_eq!(drifted.code(), 1);
+    assert!(
+        drifted.out.contains("\u{1b}[31m-  replicas: 2\u{1b}[0m\n\u{1b}[32m+  replicas: 3"),
+        "{}",
+        drifted.out
+    );
+    assert!(
+        drifted.err.contains("Deployment shop/injector differs: deploy/rest/all.yaml"),
+        "{}",
+        drifted.err
+    );
+    // What differs is no part of the registration.
+    assert_eq!(check("--replicas 3 --only registration").code(), 0);
+
+    std::fs::write(deploy.join("rest/all.yaml"), rest.replace("PodDisruptionBudget", "PodDisruptionBadger"))
+        .unwrap();
+    let other = check("");
+    assert_eq!(other.code(), 1);
+    for words in
+        ["PodDisruptionBudget shop/injector is missing in deploy", "PodDisruptionBadger shop/injector is not"]
+    {
+        assert!(other.err.contains(words), "{}", other.err);
+    }
+
+    std::fs::write(deploy.join("broken.yaml"), "a: [").unwrap();
+    assert_eq!(check("").code(), 2);
+    assert_eq!(folder.run(&format!("{command} --check nowhere")).code(), 2);
+    let without = "manifests --rules rules.yaml --namespace shop --replicas 3";
+    assert!(folder.run(without).err.contains("--replicas is about pods"));
+}

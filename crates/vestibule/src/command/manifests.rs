@@ -84,7 +84,20 @@ impl ManifestsArguments {
     /// # Errors
     /// The app or the identity is not in order, the folder cannot be read, or nobody reads stdout.
     pub fn run(&self, app: &App) -> Result<ExitCode, CommandError> {
-        let installation = self.installation(app)?;
+        self.run_with(app, |_| {})
+    }
+
+    /// [`run`](Self::run), after a change to what the flags say: for what a binary of its own must tell its pods.
+    ///
+    /// # Errors
+    /// As `run`.
+    pub fn run_with(
+        &self,
+        app: &App,
+        change: impl FnOnce(&mut Installation),
+    ) -> Result<ExitCode, CommandError> {
+        let mut installation = self.installation(app)?;
+        change(&mut installation);
         let objects = self.objects(app, &installation)?;
         let Some(folder) = &self.check else {
             let text = match self.output {

@@ -103,7 +103,7 @@ impl ReviewArguments {
     /// A server asks nobody before its stores are filled, and this one has but one question.
     async fn environment(&self, app: &App) -> Result<Environment, CommandError> {
         const PATIENCE: Duration = Duration::from_secs(10);
-        let client = match app.needs_client() {
+        let client = match app.needs_client() && !app.reads().is_empty() {
             true => Some(cluster::client(self.kubeconfig.as_deref()).await?),
             false => None,
         };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use vestibule_identity::{NamespacedName, RegistrationName, Settings, Source};
 
-use super::Installation;
+use super::{Files, Installation};
 use crate::{App, Target};
 
 /// The user that pods run as; nobody's on any distribution.
@@ -46,9 +46,15 @@ impl Pods<'_> {
                 "selector": {"matchLabels": self.labels()},
                 // The old pods stay until the new ones are ready: the API server finds somebody at any time.
                 "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}},
-                "template": {"metadata": {"labels": self.labels()}, "spec": self.pod(image)},
+                "template": {"metadata": self.pod_metadata(), "spec": self.pod(image)},
             },
         }))
+    }
+
+    pub(super) fn files(&self) -> Vec<Value> {
+        let Some(service) = self.installation.service() else { return Vec::new() };
+        let files = self.installation.files.iter();
+        files.map(|files| files.config_map(self.installation, &service.namespace)).collect()
     }
 
     /// What the pods are known by.
@@ -58,6 +64,16 @@ impl Pods<'_> {
 
     pub(super) fn speak_to_the_cluster(&self) -> bool {
         self.installation.identity == Source::SelfManaged || self.app.reads_the_cluster()
+    }
+
+    fn pod_metadata(&self) -> Value {
+        let installation = self.installation;
+        let mut metadata = json!({"labels": installation.pod_labels});
+        metadata["labels"]["app.kubernetes.io/name"] = json!(installation.name);
+        for files in &installation.files {
+            metadata["annotations"][format!("vestibule.dev/{}-digest", files.name)] = json!(files.digest());
+        }
+        metadata
     }
 
     fn pod(&self, image: &str) -> Value {
@@ -93,11 +109,15 @@ impl Pods<'_> {
             pod["hostNetwork"] = json!(true);
             pod["dnsPolicy"] = json!("ClusterFirstWithHostNet");
         }
+        let mut volumes: Vec<_> = installation.files.iter().map(|files| files.volume(installation)).collect();
         if let Source::Mounted(_) = installation.identity {
-            let secret =
-                installation.mounted_secret.clone().unwrap_or_else(|| format!("{}-tls", installation.name));
+            let secret = installation.mounted_secret.clone();
+            let secret = secret.unwrap_or_else(|| format!("{}-tls", installation.name));
             let secret = json!({"secretName": secret, "defaultMode": 0o440});
-            pod["volumes"] = json!([{"name": "certificate", "secret": secret}]);
+            volumes.push(json!({"name": "certificate", "secret": secret}));
+        }
+        if !volumes.is_empty() {
+            pod["volumes"] = json!(volumes);
         }
         pod
     }
@@ -132,10 +152,13 @@ impl Pods<'_> {
                 "readOnlyRootFilesystem": true,
             },
         });
+        let mut mounts: Vec<_> = installation.files.iter().map(Files::mount).collect();
         if let Source::Mounted(folder) = &installation.identity {
             let folder = folder.display().to_string();
-            container["volumeMounts"] =
-                json!([{"name": "certificate", "mountPath": folder, "readOnly": true}]);
+            mounts.push(json!({"name": "certificate", "mountPath": folder, "readOnly": true}));
+        }
+        if !mounts.is_empty() {
+            container["volumeMounts"] = json!(mounts);
         }
         container
     }
