@@ -3,6 +3,7 @@
 
 #[cfg(feature = "cli")]
 mod alerts;
+mod compile;
 mod fake_cluster;
 mod identity;
 #[cfg(feature = "test")]
