@@ -30,7 +30,7 @@ async fn ask_for_capacity(mut pod: Pod, context: Context) -> Result<Option<Pod>,
     let capacity = capacity(&pod, &context).await?;
     let container = pod.spec.as_mut().and_then(|spec| spec.containers.first_mut());
     let Some(container) = container.filter(|_| capacity > 0) else { return Ok(None) };
-    set(container, Quantity(capacity.to_string()));
+    set(container, &Quantity(capacity.to_string()));
     Ok(Some(pod))
 }
 
@@ -78,7 +78,7 @@ fn requested(claim: &PersistentVolumeClaimSpec) -> Result<i128, Reject> {
     Ok((bytes + GIBIBYTE - 1) / GIBIBYTE * GIBIBYTE)
 }
 
-fn set(container: &mut Container, capacity: Quantity) {
+fn set(container: &mut Container, capacity: &Quantity) {
     let resources = container.resources.get_or_insert_default();
     let put = |resources: &mut Option<BTreeMap<String, Quantity>>| {
         resources.get_or_insert_default().insert(CAPACITY.to_owned(), capacity.clone());

@@ -46,7 +46,7 @@ fn cluster() -> Objects {
         claim("lost", "no-such-class", "Pending", "1Gi"),
         claim("classless", "", "Pending", "1Gi"),
     ];
-    objects.into_iter().fold(Objects::new(), |cluster, object| cluster.with(object))
+    objects.into_iter().fold(Objects::new(), Objects::with)
 }
 
 async fn made(objects: Objects, claims: &[&str]) -> Outcome {

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use kube::Client;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use vestibule::identity::{Identity, Local};
 use vestibule::{App, Options, Registration, Target};
@@ -34,6 +37,7 @@ pub(crate) struct Webhook {
 /// One process of a webhook, as it were.
 pub(crate) struct Replica {
     address: SocketAddr,
+    probes: SocketAddr,
     shutdown: Shutdown,
     ended: JoinHandle<()>,
 }
@@ -71,6 +75,17 @@ impl Cluster {
 impl Webhook {
     /// One more replica, with the CA that all share and a certificate of its own.
     pub(crate) async fn replica(&self, app: App) -> Replica {
+        self.replica_with(app, self.options(), true).await
+    }
+
+    /// One that looks things up as `client`, and is called before it says that it is ready.
+    pub(crate) async fn replica_beside(&self, app: App, client: Client) -> Replica {
+        let mut options = self.options();
+        options.client = Some(client);
+        self.replica_with(app, options, false).await
+    }
+
+    fn options(&self) -> Options {
         let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let mut options = Options::new(anywhere, self.identity());
         options.settings.probes = Some(anywhere);
@@ -78,10 +93,15 @@ impl Webhook {
         options.settings.drain_delay = DRAIN_DELAY;
         options.settings.drain_timeout = DRAIN_TIMEOUT;
         options.observer = Some(Arc::new(self.decisions.clone()));
+        options
+    }
+
+    async fn replica_with(&self, app: App, options: Options, waits_for_it: bool) -> Replica {
         let bound = app.bind(options).await.unwrap();
         let (address, shutdown) = (bound.address(), bound.shutdown());
-        self.service.add_replica(address, bound.probes_address()).unwrap();
-        Replica { address, shutdown, ended: tokio::spawn(async { _ = bound.serve().await }) }
+        let probes = bound.probes_address().unwrap();
+        self.service.add_replica(address, waits_for_it.then_some(probes)).unwrap();
+        Replica { address, probes, shutdown, ended: tokio::spawn(async { _ = bound.serve().await }) }
     }
 
     /// Ends a replica as a roll-out does, and returns when it is gone.
@@ -128,5 +148,14 @@ impl Webhook {
 impl Replica {
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// What `/readyz` says.
+    pub(crate) async fn readiness(&self) -> String {
+        let mut stream = TcpStream::connect(self.probes).await.unwrap();
+        stream.write_all(b"GET /readyz HTTP/1.1\r\nhost: probes\r\nconnection: close\r\n\r\n").await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer.split_once("\r\n\r\n").unwrap().1.to_owned()
     }
 }

@@ -1,0 +1,157 @@
+//! What handlers find on a real API server, with the rights that the app's own manifests grant and no others.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+use kube::api::PartialObjectMeta;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio::time::timeout;
+use vestibule::Operation::Create;
+use vestibule::identity::Source;
+use vestibule::{App, Context, LookupError, Reject, Target, Watch, on};
+
+use crate::cluster::Cluster;
+use crate::samples::config_map;
+
+/// Two hooks: `look` leaves in the object's data what it finds, `free` looks nothing up. `refused` is told when `look`
+/// cannot answer yet.
+fn app(refused: Arc<Notify>) -> App {
+    let look = move |mut object: ConfigMap, context: Context| {
+        let refused = Arc::clone(&refused);
+        async move {
+            let found = look(&object, &context).await;
+            if let Err(LookupError::NotSynced { .. }) = found {
+                refused.notify_one();
+            }
+            object.data.get_or_insert_default().extend(found?);
+            Ok::<_, Reject>(object)
+        }
+    };
+    let secrets = Watch::<Secret>::new()
+        .labels("kept=yes")
+        .slim(|secret| secret.data = None)
+        .index("by-type", |secret| secret.type_.clone().into_iter().collect());
+    App::new("lookups")
+        .mutate("look", on::<ConfigMap>([Create]).objects("look").timeout_seconds(20).fail_closed(), look)
+        .mutate(
+            "free",
+            on::<ConfigMap>([Create]).objects("!look").fail_closed(),
+            async |object: ConfigMap, _: Context| Ok::<_, Reject>(object),
+        )
+        .watching(secrets)
+        .watching(Watch::<PartialObjectMeta<Namespace>>::new().streaming_lists(true))
+}
+
+async fn look(object: &ConfigMap, context: &Context) -> Result<[(String, String); 4], LookupError> {
+    let secrets = context.lookup::<Secret>();
+    let namespace = context.lookup::<PartialObjectMeta<Namespace>>();
+    let namespace = namespace.get(context.namespace().unwrap_or_default()).await?;
+    let names = |found: Vec<Arc<Secret>>| {
+        let slim =
+            found.iter().all(|secret| secret.data.is_none() && secret.metadata.managed_fields.is_none());
+        let names = found.iter().filter_map(|secret| secret.metadata.name.clone());
+        format!("{} {slim}", names.collect::<Vec<_>>().join(","))
+    };
+    let wanted = object.metadata.labels.as_ref().and_then(|labels| labels.get("look"));
+    let wanted = secrets.get(wanted.map_or("", String::as_str)).await?;
+    let labels = namespace.as_ref().and_then(|namespace| namespace.metadata.labels.clone());
+    let facts = [
+        ("wanted", wanted.map_or_else(String::new, |secret| secret.metadata.uid.clone().unwrap_or_default())),
+        ("listed", names(secrets.list()?)),
+        ("indexed", names(secrets.by_index("by-type", "example.com/token")?)),
+        ("team", labels.unwrap_or_default().remove("team").unwrap_or_default()),
+    ];
+    Ok(facts.map(|(key, value)| (key.to_owned(), value)))
+}
+
+fn secret(name: &str, kept: &str, of_type: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": { "name": name, "labels": { "kept": kept } },
+        "type": of_type, "stringData": { "key": "value" },
+    })
+}
+
+fn looking_for(secret: &str) -> Value {
+    let mut object = config_map(&format!("for-{secret}"));
+    object["metadata"]["labels"] = json!({ "look": secret });
+    object
+}
+
+#[tokio::test]
+async fn handlers_find_what_there_is_as_soon_as_they_may() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let refused = Arc::new(Notify::new());
+    let app = app(Arc::clone(&refused));
+    let mut webhook = cluster.webhook().await;
+    let name = format!("{}-lookups", cluster.home.name());
+    let client = cluster.environment.service_account(cluster.home.name(), &name).await.unwrap();
+    let replica = webhook.replica_beside(app.clone(), client).await;
+    webhook.register(&cluster, &webhook.registration(&app), |_| {}).await;
+    let namespace = cluster.namespace(&[("team", "blue")]).await;
+    let elsewhere = cluster.namespace(&[]).await;
+
+    // Without any right: who looks nothing up is served, and readiness names the right.
+    namespace.create(&config_map("free")).await.object();
+    let told = async {
+        while !replica
+            .readiness()
+            .await
+            .contains(r#"cannot list resource \"secrets\" in API group \"\" at the"#)
+        {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(Duration::from_secs(10), told).await.unwrap();
+
+    // The rights come while the API server calls, and calls again.
+    for (name, kept, of_type) in
+        [("a", "yes", "example.com/token"), ("b", "yes", "Opaque"), ("c", "no", "example.com/token")]
+    {
+        namespace.create(&secret(name, kept, of_type)).await.object();
+    }
+    elsewhere.create(&secret("z", "yes", "example.com/token")).await.object();
+    let object = looking_for("a");
+    let (first, ()) = tokio::join!(namespace.create(&object), async {
+        refused.notified().await;
+        let mut installation =
+            app.installation(Target::service(&format!("{}/webhook", cluster.home.name())).unwrap());
+        (installation.name, installation.identity) = (name.clone(), Source::Mounted(PathBuf::new()));
+        let mut rights = app.manifests(&installation).unwrap();
+        rights.retain(|object| object["apiVersion"] == "rbac.authorization.k8s.io/v1");
+        drop(cluster.environment.install(rights).await.unwrap());
+    });
+    let found = first.object()["data"].clone();
+    assert_eq!(found["listed"], "a,b true");
+    assert_eq!(found["indexed"], "a true");
+    assert_eq!(found["team"], "blue");
+    let uid = |created: &Value| created["metadata"]["uid"].clone();
+    assert_eq!(found["wanted"], uid(&namespace.read(&secret("a", "", "")).await.object()));
+    let ready = async {
+        while replica.readiness().await != "ok" {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(Duration::from_secs(10), ready).await.unwrap();
+
+    // What the watch never sees, what it may have yet to see, and what is not there.
+    for (name, kept) in [("late", "no"), ("new-1", "yes"), ("new-2", "yes"), ("new-3", "yes")] {
+        let created = namespace.create(&secret(name, kept, "Opaque")).await.object();
+        let found = namespace.create(&looking_for(name)).await.object()["data"].clone();
+        assert_eq!(found["wanted"], uid(&created), "{name}");
+    }
+    let found = namespace.create(&looking_for("z")).await.object()["data"].clone();
+    assert_eq!(found["wanted"], "", "it is in another namespace");
+
+    // What is gone is gone from memory as well.
+    namespace.delete(&secret("b", "", "")).await.object();
+    let gone = async {
+        let mut object = looking_for("none");
+        object["metadata"].as_object_mut().unwrap().remove("name");
+        object["metadata"]["generateName"] = json!("for-none-");
+        while namespace.create(&object).await.object()["data"]["listed"] != "a,new-1,new-2,new-3 true" {}
+    };
+    timeout(Duration::from_secs(10), gone).await.unwrap();
+}
