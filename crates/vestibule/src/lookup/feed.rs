@@ -1,10 +1,11 @@
 //! A watch that writes into a store.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::StreamExt;
-use kube::runtime::watcher::{self, Event};
-use kube::runtime::{WatchStreamExt, watcher as watch_objects};
+use kube::runtime::utils::Backoff;
+use kube::runtime::watcher::{self, DefaultBackoff, Event, InitialListStrategy};
 use kube::{Api, Client};
 
 use super::LookedUp;
@@ -14,6 +15,8 @@ use super::live::Failure;
 use super::seen::Seen;
 use super::store::Store;
 use super::watch::{Slim, Watch};
+
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Watches until the result is dropped.
 pub(super) fn start<T: LookedUp>(
@@ -35,13 +38,15 @@ impl<T: LookedUp> Drop for Abandoned<T> {
 }
 
 async fn feed<T: LookedUp>(client: Client, kind: Kind, watch: Watch<T>, abandoned: Abandoned<T>) {
-    let Watch { namespace, selection, slim, .. } = watch;
+    let Watch { namespace, mut selection, slim, .. } = watch;
     let objects: Api<Seen<T>> = match &namespace {
         Some(namespace) => Api::namespaced_with(client, namespace, &()),
         None => Api::all_with(client, &()),
     };
     let store = &abandoned.0;
-    let mut events = std::pin::pin!(watch_objects(objects, selection).default_backoff());
+    let mut events = watcher::watcher(objects.clone(), selection.clone()).boxed();
+    // Not the stream's own: to that the beginning of a list is a success, and its pauses never grow.
+    let mut backoff = DefaultBackoff::default();
     while let Some(event) = events.next().await {
         match event {
             Ok(Event::Init) => store.begin_list(),
@@ -50,20 +55,37 @@ async fn feed<T: LookedUp>(client: Client, kind: Kind, watch: Watch<T>, abandone
                     store.listed(object);
                 }
             }
-            Ok(Event::InitDone) => store.end_list(),
+            Ok(Event::InitDone) => {
+                store.end_list();
+                backoff.reset();
+            }
             Ok(Event::Apply(mut seen)) => match slimmed(&mut seen, &slim, &kind) {
                 Some(object) => store.put(object),
                 None => store.remove(&seen.metadata),
             },
             Ok(Event::Delete(seen)) => store.remove(&seen.metadata),
+            Err(error)
+                if selection.initial_list_strategy == InitialListStrategy::StreamingList
+                    && streams_no_lists(&error) =>
+            {
+                selection.initial_list_strategy = InitialListStrategy::ListWatch;
+                events = watcher::watcher(objects.clone(), selection.clone()).boxed();
+            }
             Err(error) => {
                 let why = words(error);
                 if store.trouble(&why) {
                     tracing::warn!(kind = kind.title, why, "cannot be watched; trying again");
                 }
+                tokio::time::sleep(backoff.next().unwrap_or(LONGEST_PAUSE)).await;
             }
         }
     }
+}
+
+/// The API server knows what is asked for and has it switched off, or does not know it.
+fn streams_no_lists(error: &watcher::Error) -> bool {
+    let watcher::Error::WatchStartFailed(kube::Error::Api(status)) = error else { return false };
+    matches!(status.code, 400 | 422)
 }
 
 /// An object that does not fit its type is as good as not seen: whoever asks for it by name learns why.
@@ -85,5 +107,42 @@ fn words(error: watcher::Error) -> String {
         | watcher::Error::WatchFailed(error) => Failure::from(error).why,
         watcher::Error::WatchError(status) => status.message,
         watcher::Error::NoResourceVersion => "the list has no version: can it be watched?".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::convert::Infallible;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use http::{Request, Response};
+    use k8s_openapi::api::core::v1::Pod;
+    use kube::client::Body;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn who_is_refused_again_and_again_asks_less_and_less() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&asked);
+        let refuse = tower::service_fn(move |_: Request<Body>| {
+            count.fetch_add(1, Ordering::Relaxed);
+            let status = br#"{"kind":"Status","status":"Failure","code":403,"message":"no pods for you"}"#;
+            let refused = Response::builder().status(403).body(Body::from(status.to_vec()));
+            async move { Ok::<_, Infallible>(refused.unwrap()) }
+        });
+        let store = Arc::new(Store::<Pod>::new(BTreeMap::new()));
+        let client = Client::new(refuse, "default");
+        let feed = start(client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store));
+        tokio::time::sleep(Duration::from_secs(300)).await;
+        let times = asked.load(Ordering::Relaxed);
+        assert!((5..30).contains(&times), "{times}");
+        assert_eq!(store.missing().as_deref(), Some("no pods for you"));
+        drop(feed);
+        tokio::task::yield_now().await;
+        tokio::time::sleep(Duration::from_secs(300)).await;
+        assert_eq!(asked.load(Ordering::Relaxed), times, "it has ended");
+        assert_eq!(store.missing().as_deref(), Some("its watch has ended"));
     }
 }

@@ -1,6 +1,7 @@
 //! One GET for everybody who asks for the same object at the same time.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
@@ -156,9 +157,21 @@ impl From<kube::Error> for Failure {
             kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => {
                 Self { code: None, why: "the answer is no JSON of Kubernetes".to_owned() }
             }
-            other => Self { code: None, why: other.to_string() },
+            other => Self { code: None, why: causes(&other) },
         }
     }
+}
+
+/// A connection that is refused says so at the end of the chain.
+fn causes(error: &dyn Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
+    let mut words = error.to_string();
+    for cause in causes.map(ToString::to_string).filter(|cause| !cause.is_empty()) {
+        if !words.ends_with(&cause) {
+            words = format!("{words}: {cause}");
+        }
+    }
+    words
 }
 
 /// Names often come from the object that is judged. What would leave its place in a path names no object: nothing then

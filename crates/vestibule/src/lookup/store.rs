@@ -64,8 +64,13 @@ impl<T: LookedUp> Store<T> {
     pub(super) fn list(&self, namespace: Option<&str>) -> Vec<Arc<T>> {
         let state = self.read();
         let all = &state.objects.by_name;
-        let here = all.iter().filter(|(place, _)| namespace.is_none_or(|namespace| namespace == *place));
-        here.flat_map(|(_, named)| named.values()).map(|entry| Arc::clone(&entry.object)).collect()
+        let objects = |named: &BTreeMap<String, Entry<T>>| {
+            named.values().map(|entry| Arc::clone(&entry.object)).collect::<Vec<_>>()
+        };
+        match namespace {
+            Some(namespace) => all.get(namespace).map(objects).unwrap_or_default(),
+            None => all.values().flat_map(objects).collect(),
+        }
     }
 
     /// Nothing where there is no such index.

@@ -150,6 +150,9 @@ impl FakeCluster {
         if let Some(refusal) = refusal {
             return whole(403, &refusal);
         }
+        if target.contains("sendInitialEvents=true") {
+            return whole(422, &status(422, "Invalid", "sendInitialEvents: Forbidden"));
+        }
         if target.contains("watch=") { self.watch() } else { whole(200, &self.list(path)) }
     }
 
