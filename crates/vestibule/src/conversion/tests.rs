@@ -1,3 +1,5 @@
+mod laws;
+
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
