@@ -93,7 +93,7 @@ fn converted(objects: &[Value], desired: &str) -> Vec<Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
     fn lists_keep_count_order_and_metadata_and_come_back_as_they_were(
