@@ -192,6 +192,24 @@ fn a_claim_of_a_version_that_is_gone_holds_nobody_up() {
 }
 
 #[test]
+fn entries_of_a_manifest_are_taken_over_as_they_are() {
+    let mut bench = ready(&["a"]);
+    let entry = desired(&["a"]).entries()[0].clone();
+    edit(&mut bench, |object| object["webhooks"] = json!([entry, { "name": "other", "clientConfig": {} }]));
+    bench.run();
+    let before = bench.configuration.as_ref().unwrap()["webhooks"].clone();
+    assert!(before[0]["clientConfig"]["caBundle"].is_string(), "its bundle is kept like any other");
+    assert_eq!(annotation(&bench, ENTRIES), None);
+    serve(&mut bench);
+    assert_eq!(bench.configuration.as_ref().unwrap()["webhooks"], before);
+    assert!(annotation(&bench, ENTRIES).unwrap().ends_with(" a"));
+    // The manifests of the other mode are applied: they hold no entries.
+    edit(&mut bench, |object| object["webhooks"] = json!([{ "name": "other", "clientConfig": {} }]));
+    bench.run();
+    assert_eq!(hooks(&bench), ["other", "a"]);
+}
+
+#[test]
 fn a_kind_without_hooks_is_not_waited_for_and_loses_what_an_earlier_version_wrote() {
     let mut bench = ready(&["a"]);
     serve(&mut bench);
