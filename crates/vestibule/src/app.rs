@@ -119,6 +119,20 @@ impl App {
     }
 
     /// Adds a hook that judges changes of objects of type `T`. Its path is `/validate/NAME`.
+    ///
+    /// ```
+    /// use k8s_openapi::api::apps::v1::Deployment;
+    /// use vestibule::Operation::{Create, Update};
+    /// use vestibule::{App, Change, Context, Reject, deny, on};
+    ///
+    /// async fn guard(change: Change<Deployment>, _: Context) -> Result<(), Reject> {
+    ///     let replicas = change.object().and_then(|deployment| deployment.spec.as_ref()?.replicas);
+    ///     if replicas > Some(10) { Err(deny("too many replicas")) } else { Ok(()) }
+    /// }
+    ///
+    /// let app = App::new("demo").validate("guard", on::<Deployment>([Create, Update]).fail_closed(), guard);
+    /// assert!(app.check().is_ok());
+    /// ```
     pub fn validate<T, H>(self, name: &str, on: On<T>, handler: H) -> Self
     where
         T: DeserializeOwned + Send + 'static,
@@ -136,6 +150,25 @@ impl App {
     }
 
     /// Adds a validating hook whose handler reads the request as it came.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use vestibule::Operation::Connect;
+    /// use vestibule::{App, Denial, Handler, HandlerFuture, Request, Rule, Verdict, on_raw};
+    ///
+    /// struct NoStreams;
+    ///
+    /// impl Handler for NoStreams {
+    ///     fn handle<'a>(&'a self, request: &'a Request<'a>, _: Duration) -> HandlerFuture<'a> {
+    ///         let exempt = request.user.username == "admin";
+    ///         Box::pin(async move { if exempt { Verdict::allowed() } else { Denial::new("no streams").into() } })
+    ///     }
+    /// }
+    ///
+    /// let on = on_raw([Rule::new("v1", "pods/exec", [Connect])]).fail_closed();
+    /// let app = App::new("demo").validate_raw("no-streams", on, NoStreams);
+    /// assert!(app.check().is_ok());
+    /// ```
     pub fn validate_raw(self, name: &str, on: On<Raw>, handler: impl Handler) -> Self {
         let handler: Arc<dyn Handler> = Arc::new(handler);
         self.register(name, HookKind::Validating, on, move |_| Arc::clone(&handler))
@@ -164,6 +197,13 @@ impl App {
     }
 
     /// Holds readiness back until `holds` says `true`, or `Ok`. The name appears on `/readyz`, and what an `Err` says.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use vestibule::App;
+    ///
+    /// let app = App::new("demo").ready_when("the price list", || Path::new("/etc/prices").exists());
+    /// ```
     pub fn ready_when<H: Holds>(mut self, name: &str, holds: impl Fn() -> H + Send + Sync + 'static) -> Self {
         self.conditions.push(Condition::new(name, holds));
         self
@@ -237,6 +277,13 @@ impl App {
     }
 
     /// Whether the app is in order.
+    ///
+    /// ```
+    /// use vestibule::App;
+    ///
+    /// let problems = App::new("Demo").check().unwrap_err().problems;
+    /// assert!(problems[0].contains("`Demo` is no name") && problems[1].contains("no hook"));
+    /// ```
     ///
     /// # Errors
     /// Every problem is named, with what to do.

@@ -1,6 +1,19 @@
 //! What a validator is asked about.
 
 /// The objects of a request, as far as its operation has them.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use vestibule::{Change, Context, Reject, deny};
+///
+/// async fn keep(change: Change<ConfigMap>, _: Context) -> Result<(), Reject> {
+///     match change {
+///         Change::Update { old, new } if old.data != new.data => Err(deny("its data stays as it is")),
+///         Change::Delete { old } if old.immutable == Some(true) => Err(deny("it stays")),
+///         _ => Ok(()),
+///     }
+/// }
+/// ```
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Change<T> {

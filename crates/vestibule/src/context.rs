@@ -11,6 +11,22 @@ use crate::environment::Environment;
 use crate::{LookedUp, Lookup, MissingState, RawObject};
 
 /// What a handler knows about the request, and a place to leave words for the user. Cheap to clone.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use vestibule::{Change, Context, Reject, deny};
+///
+/// async fn guard(_: Change<Pod>, context: Context) -> Result<(), Reject> {
+///     if context.namespace() == Some("vault") && !context.user().groups.iter().any(|group| group == "keepers") {
+///         return Err(deny(format!("{} may not", context.user().username)));
+///     }
+///     if context.dry_run() {
+///         context.warn("nothing is stored");
+///     }
+///     context.audit("name", context.name().or(context.generate_name()).unwrap_or("none"));
+///     Ok(())
+/// }
+/// ```
 #[derive(Clone)]
 pub struct Context {
     call: Arc<Call>,

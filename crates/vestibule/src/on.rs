@@ -14,7 +14,23 @@ pub use choices::{FailurePolicy, MatchPolicy, Reinvocation, Scope, SideEffects};
 
 use crate::{Rule, selector};
 
-/// When a hook is called: resources and operations, namespaces, labels, and what a failed call means. Made by [`on`].
+/// When a hook is called: resources and operations, namespaces, labels, and what a failed call means. Made by [`on`],
+/// [`on_rules`] or [`on_raw`]; what is wrong with it, [`App::check`](crate::App::check) says.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use vestibule::Operation::{Create, Update};
+/// use vestibule::{OnFault, SideEffects, on};
+///
+/// let on = on::<Pod>([Create, Update])
+///     .namespaces("team in (shop,web),!frozen")
+///     .objects("app=web")
+///     .match_condition("not-nodes", "!('system:nodes' in request.userInfo.groups)")
+///     .side_effects(SideEffects::NoneOnDryRun)
+///     .timeout_seconds(3)
+///     .on_fault(OnFault::AllowWithWarning)
+///     .fail_open();
+/// ```
 #[must_use = "hand it to `App::mutate` or `App::validate`"]
 pub struct On<T> {
     pub(crate) rules: Vec<Rule>,
@@ -69,6 +85,13 @@ pub fn on_rules<T>(rules: impl IntoIterator<Item = Rule>) -> On<T> {
 }
 
 /// Calls a hook whose handler reads the request itself, for any set of resources.
+///
+/// ```
+/// use vestibule::Operation::Connect;
+/// use vestibule::{Rule, on_raw};
+///
+/// let on = on_raw([Rule::new("v1", "pods/exec", [Connect])]).fail_closed();
+/// ```
 pub fn on_raw(rules: impl IntoIterator<Item = Rule>) -> On<Raw> {
     On::new(rules.into_iter().collect())
 }

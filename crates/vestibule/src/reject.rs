@@ -8,6 +8,22 @@ use vestibule_admission::{Cause, Denial, Fault, FaultKind, Outcome, Verdict};
 
 /// Why a handler gives no object back: a denial, made by [`deny`], or a fault, made by `?` from any error.
 ///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use vestibule::{Change, Context, Reject, deny};
+///
+/// async fn guard(change: Change<Pod>, _: Context) -> Result<(), Reject> {
+///     let annotations = change.object().and_then(|pod| pod.metadata.annotations.as_ref());
+///     let limit: u32 = match annotations.and_then(|annotations| annotations.get("example.com/limit")) {
+///         // A fault: the registration's `failurePolicy` decides.
+///         Some(limit) => limit.parse()?,
+///         // A denial: it holds, whatever the policy.
+///         None => return Err(deny("a pod names its limit").field("metadata.annotations", "add example.com/limit")),
+///     };
+///     if limit > 10 { Err(deny("too much").invalid()) } else { Ok(()) }
+/// }
+/// ```
+///
 /// It is no [`Error`] itself, so that `?` can turn every error into one, as `anyhow` does it. `anyhow::Error` and
 /// `Box<dyn Error>` are no [`Error`]s either: `.map_err(Reject::fault)?` turns those.
 pub struct Reject(Kind);
@@ -78,6 +94,17 @@ impl Reject {
 
     /// Names a field, what is wrong with it, and a reason for programs other than `FieldValueInvalid`:
     /// `FieldValueRequired`, `FieldValueDuplicate` and so on. A fault has no fields and stays as it is.
+    ///
+    /// ```
+    /// use vestibule::{Cause, deny};
+    ///
+    /// let cause = Cause {
+    ///     reason: "FieldValueRequired".into(),
+    ///     field: "spec.size".to_owned(),
+    ///     message: "say how large".to_owned(),
+    /// };
+    /// let denial = deny("something is missing").invalid().cause(cause);
+    /// ```
     #[must_use]
     pub fn cause(mut self, cause: Cause) -> Self {
         if let Kind::Denied(denial) = &mut self.0 {
@@ -93,6 +120,17 @@ impl Reject {
     }
 
     /// A fault by hand, where there is no error to use `?` on.
+    ///
+    /// ```
+    /// use vestibule::Reject;
+    ///
+    /// fn ask() -> Result<u8, Box<dyn std::error::Error>> {
+    ///     Ok("7".parse()?)
+    /// }
+    ///
+    /// let answer: Result<u8, Reject> = ask().map_err(Reject::fault);
+    /// assert!(answer.is_ok());
+    /// ```
     pub fn fault(message: impl std::fmt::Display) -> Self {
         Self(Kind::Fault(Fault::new(FaultKind::Error, message)))
     }

@@ -11,6 +11,14 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1 as extens
 use crate::name::is_dns_label;
 
 /// Where the API server finds the webhook: a Service of the cluster, or a URL for a laptop.
+///
+/// ```
+/// use vestibule::Target;
+///
+/// assert_eq!(Target::service("shop/hook")?.dns_names()[0], "hook.shop.svc");
+/// assert_eq!(Target::url("https://127.0.0.1:10250")?.to_string(), "https://127.0.0.1:10250");
+/// # Ok::<(), vestibule::TargetError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A Service; its namespace is the webhook's own.
