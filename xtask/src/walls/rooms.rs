@@ -127,6 +127,7 @@ pub(super) const ROOMS: &[Room] = &[
         tests_with: &["caller", "testenv"],
         names: &[
             "arc-swap",
+            "futures-util",
             "http",
             "k8s-openapi",
             "kube",
