@@ -253,3 +253,6 @@ fn documents(objects: &[Value]) -> Result<String, CommandError> {
     }
     Ok(text)
 }
+
+#[cfg(test)]
+mod tests;

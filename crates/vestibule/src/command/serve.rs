@@ -128,12 +128,12 @@ impl ServeArguments {
         self.identity == Source::SelfManaged
     }
 
-    fn listen(&self, app: &App) -> SocketAddr {
+    pub(super) fn listen(&self, app: &App) -> SocketAddr {
         let usual = || app.defaults.port.unwrap_or_else(|| https_port(app.defaults.host_network));
         self.listen.unwrap_or_else(|| everywhere(self.port.unwrap_or_else(usual)))
     }
 
-    fn metrics_listen(&self, app: &App) -> Option<SocketAddr> {
+    pub(super) fn metrics_listen(&self, app: &App) -> Option<SocketAddr> {
         let usual = || Some(everywhere(plain_port(app.defaults.host_network)));
         let said = self.metrics_listen.map(|given| given.0).or(app.defaults.metrics_listen);
         said.unwrap_or_else(usual)
@@ -145,7 +145,7 @@ impl ServeArguments {
         self.service.as_deref().or(usual)
     }
 
-    fn settings(&self, app: &App) -> Result<Settings, CommandError> {
+    pub(super) fn settings(&self, app: &App) -> Result<Settings, CommandError> {
         self.mounted.refuse_without_files(&self.identity)?;
         let service = self.service(app).map(|text| self.cluster.service(text)).transpose()?;
         if service.is_none() && self.cluster_domain.is_some() {

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, Secret};
 use k8s_openapi::api::rbac::v1::PolicyRule;
 

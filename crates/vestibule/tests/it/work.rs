@@ -26,7 +26,7 @@ async fn work_begins_when_the_app_is_ready_and_is_dropped_with_it() {
         began.send(dropped).unwrap();
         async move {
             let _held = held;
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     };
     let cluster = FakeCluster::new();
