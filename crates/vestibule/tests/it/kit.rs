@@ -1,6 +1,7 @@
 //! `vestibule::test`, on apps that do what authors do, rightly and wrongly.
 
 mod cluster;
+mod how_to;
 mod judge;
 
 use std::time::Duration;
