@@ -105,7 +105,5 @@ fn the_page_shows_what_is_tested() {
         count += 1;
     }
     assert!(count >= 5, "{count} blocks of Rust");
-    for (name, file) in [("proxy.yaml", "tests/manifests-how-to/proxy.yaml")] {
-        assert!(page.contains(read(file).trim()), "{name} is shown as it is");
-    }
+    assert!(page.contains(read("tests/manifests-how-to/proxy.yaml").trim()));
 }
