@@ -102,7 +102,8 @@ impl Conversion {
     /// use vestibule::{App, Conversion, Unconvertible};
     ///
     /// fn renamed(object: &RawValue, desired: &str) -> Result<Box<RawValue>, Unconvertible> {
-    ///     let mut object: serde_json::Value = serde_json::from_str(object.get()).map_err(Unconvertible::new)?;
+    ///     let mut object: serde_json::Value =
+    ///         serde_json::from_str(object.get()).map_err(|_| Unconvertible::new("it is no object"))?;
     ///     object["apiVersion"] = desired.into();
     ///     serde_json::value::to_raw_value(&object).map_err(Unconvertible::new)
     /// }

@@ -1,9 +1,12 @@
 //! `conversion`: mirrors are written and read in any of their versions.
 
 use conversion::{v1, v2, v3};
-use kube::api::{Patch, PatchParams};
+use kube::api::{DynamicObject, Patch, PatchParams};
+use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Resource, ResourceExt};
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
+use vestibule::{App, Conversion, Unconvertible};
 
 use crate::cluster::{Cluster, object, refusal};
 
@@ -75,4 +78,69 @@ async fn mirrors_are_written_and_read_in_every_version() {
     let reason = format!("Mirror {namespace}/c to example.dev/v3: spec.url is neither http nor https");
     assert!(words.contains("conversion webhook for") && words.ends_with(&reason), "{words}");
     drop(webhook);
+}
+
+/// Meddles with everything it can reach.
+fn meddle(object: &RawValue, desired: &str) -> Result<Box<RawValue>, Unconvertible> {
+    let mut object: Value = serde_json::from_str(object.get()).map_err(Unconvertible::new)?;
+    assert_ne!(object["spec"]["wish"], "panic", "s3cret");
+    if object["spec"]["wish"] == "rename" {
+        object["metadata"]["name"] = "other".into();
+    }
+    object["apiVersion"] = desired.into();
+    object["metadata"]["labels"] = json!({ "converted": "yes" });
+    object["metadata"]["annotations"] = json!({ "converted": "yes" });
+    object["metadata"]["finalizers"] = json!(["example.dev/mine"]);
+    object["metadata"]["generation"] = 99.into();
+    to_raw_value(&object).map_err(Unconvertible::new)
+}
+
+#[tokio::test]
+async fn a_converter_that_meddles_changes_labels_and_annotations_and_no_more() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    let version = |name: &str| json!({ "name": name, "served": true, "storage": name == "v1", "schema": { "openAPIV3Schema": schema } });
+    let definition = object(json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": { "name": "gadgets.example.dev" },
+        "spec": {
+            "group": "example.dev", "scope": "Namespaced", "versions": [version("v1"), version("v2")],
+            "names": { "plural": "gadgets", "singular": "gadget", "kind": "Gadget" },
+        },
+    }));
+    let gadgets = Conversion::raw("gadgets.example.dev", meddle).definition(definition);
+    let _webhook = cluster.serve(App::new("gadgets").convert("gadgets", gadgets)).await;
+    let namespace = cluster.namespace(&[]).await;
+    let api = |version: &str| -> Api<DynamicObject> {
+        let kind = GroupVersionKind::gvk("example.dev", version, "Gadget");
+        Api::namespaced_with(
+            cluster.client(),
+            &namespace,
+            &ApiResource::from_gvk_with_plural(&kind, "gadgets"),
+        )
+    };
+    let gadget = |name: &str, wish: &str| -> DynamicObject {
+        let metadata = json!({ "name": name, "labels": { "a": "b" }, "finalizers": ["example.dev/kept"] });
+        object(
+            json!({ "apiVersion": "example.dev/v1", "kind": "Gadget", "metadata": metadata, "spec": { "wish": wish } }),
+        )
+    };
+    let (first, second) = (api("v1"), api("v2"));
+    for (name, wish) in [("a", ""), ("b", "rename"), ("c", "panic")] {
+        first.create(&<_>::default(), &gadget(name, wish)).await.unwrap();
+    }
+    let read = second.get("a").await.unwrap().metadata;
+    let converted = json!({ "converted": "yes" });
+    assert_eq!((json!(read.labels), json!(read.annotations)), (converted.clone(), converted));
+    assert_eq!(json!([read.finalizers, read.generation]), json!([["example.dev/kept"], 1]));
+
+    let words = refusal(second.get("b").await, 500);
+    assert!(words.contains(&format!("Gadget {namespace}/b to example.dev/v2")), "{words}");
+    assert!(words.contains("another metadata.name"), "{words}");
+    let words = refusal(second.get("c").await, 500);
+    assert!(
+        words.ends_with(&format!("Gadget {namespace}/c to example.dev/v2: the converter panicked")),
+        "{words}"
+    );
 }
