@@ -130,7 +130,7 @@ impl<T: LookedUp> Lookup<T> {
         Ok(self.synced(kept)?.get(self.namespace(kept)?, name))
     }
 
-    /// All objects in memory, in order of their names.
+    /// All objects in memory, in order of their names. One that does not fit `T` is not among them; the log names it.
     ///
     /// # Errors
     /// See [`LookupError`].
