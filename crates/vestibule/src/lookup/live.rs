@@ -157,6 +157,7 @@ impl From<kube::Error> for Failure {
             kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => {
                 Self { code: None, why: "the answer is no JSON of Kubernetes".to_owned() }
             }
+            kube::Error::Service(error) => Self { code: None, why: causes(&*error) },
             other => Self { code: None, why: causes(&other) },
         }
     }
