@@ -5,7 +5,8 @@ use vestibule::Operation::{Create, Update};
 use vestibule::{App, Context, Reject, on};
 
 pub(crate) fn hooks(app: App) -> App {
-    let pods = || on::<Pod>([Create, Update]).fail_closed();
+    // An unoptimized build on a busy machine takes its time over a megabyte.
+    let pods = || on::<Pod>([Create, Update]).fail_closed().timeout_seconds(30);
     app.mutate("label", pods(), label)
         .mutate("annotate", pods(), annotate)
         .mutate("lists", pods(), lists)

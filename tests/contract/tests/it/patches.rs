@@ -1,5 +1,7 @@
 //! Rows 63 to 69: patches that both libraries understand alike.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use vestibule_caller::Hook;
 
@@ -13,10 +15,11 @@ struct Patched {
 
 /// By kube-apiserver's rules, as the caller plays them, and strictly by RFC 6902; both must come to the same.
 async fn patched(path: &str, object: &Value) -> Patched {
+    let hook = Hook::mutating("hook", path).timeout(Duration::from_secs(30));
     let mut made = None;
     for version in VERSIONS {
         let review = review(object.clone()).version(version).build().unwrap();
-        let allowed = allowed(shared().outcome(&review, &Hook::mutating("hook", path)).await);
+        let allowed = allowed(shared().outcome(&review, &hook).await);
         let patch = allowed.patch.expect("a patch");
         let mut strictly = review.object().unwrap().clone();
         let operations: json_patch::Patch = serde_json::from_value(patch.clone()).unwrap();
