@@ -86,8 +86,10 @@ impl Conversion {
     ///     Ok(v1::Link { metadata: new.metadata, spec: v1::LinkSpec { address } })
     /// }
     ///
+    /// # fn main() {
     /// let app = App::new("links").convert("links", Conversion::hub::<v2::Link>().spoke(to_v2, to_v1));
     /// # app.check().unwrap();
+    /// # }
     /// ```
     pub fn hub<H: Version>() -> Hub<H> {
         let hub = Hub { definition: Definition::of::<H>(), versions: Versions::new(), path: None };
