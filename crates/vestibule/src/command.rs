@@ -57,7 +57,8 @@ enum Command {
     /// Answers one AdmissionReview from stdin with the hook it is for, and shows the answer.
     ///
     /// The exit code is the verdict: 0 when the request goes on, changed or not; 1 when it is denied; 2 for a fault, which
-    /// leaves it to the failurePolicy, and for what is no review.
+    /// leaves it to the failurePolicy, and for what is no review. Whether selectors and match conditions would have let it
+    /// come here is the API server's to judge, and is not asked.
     ///
     /// Example: review < review.json
     Review(ReviewArguments),
