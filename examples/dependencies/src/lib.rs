@@ -5,6 +5,7 @@ mod site;
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Secret, Service};
+use kube::CustomResourceExt;
 use kube::core::PartialObjectMeta;
 use serde_json::Value;
 use vestibule::Operation::{Create, Update};
@@ -16,6 +17,7 @@ pub use site::{Site, SiteSpec};
 pub fn app() -> App {
     let deployments = on_rules([Rule::new("apps/v1", "deployments", [Create, Update])]);
     App::new("dependencies")
+        .definition(Site::crd())
         .read::<PartialObjectMeta<ConfigMap>>()
         .read::<PartialObjectMeta<Secret>>()
         .read::<PersistentVolumeClaim>()

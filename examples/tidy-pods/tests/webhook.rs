@@ -1,8 +1,9 @@
 //! What happens to pods.
 
 use k8s_openapi::api::core::v1::Pod;
+use kube::Api;
 use serde_json::{Value, json};
-use vestibule::test::call;
+use vestibule::test::{Cluster, call};
 
 fn pod(image: &str) -> Value {
     json!({
@@ -32,4 +33,23 @@ async fn an_image_without_a_tag_is_refused() {
         .assert_denied("images need a tag")
         .assert_cause("spec.containers[0].image", "neither tag nor digest");
     call(&app, "images").create(pod("localhost:5000/nginx:1.29")).await.assert_allowed();
+}
+
+#[tokio::test]
+async fn a_real_api_server_agrees() {
+    let Some(cluster) = Cluster::shared_or_skip().await else { return };
+    let installed = cluster.install(tidy_pods::app()).await;
+    let namespace = cluster.namespace(&[("tidy", "true")]).await;
+    let pods: Api<Pod> = Api::namespaced(cluster.client(), &namespace);
+    let create = async |image| {
+        let pod = serde_json::from_value(pod(image)).unwrap();
+        pods.create(&Default::default(), &pod).await
+    };
+
+    let refused = create("nginx").await.unwrap_err();
+    assert!(refused.to_string().contains("images need a tag"), "{refused}");
+    let created = create("nginx:1.29").await.unwrap();
+    let resources = created.spec.unwrap().containers[0].resources.clone().unwrap();
+    assert_eq!(resources.limits.unwrap()["memory"].0, "128Mi");
+    assert_eq!(installed.reviews("images").len(), 2);
 }

@@ -3,8 +3,8 @@
 use dependencies::Site;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Secret, Service};
+use kube::Error;
 use kube::api::{Api, DeleteParams, Patch, PostParams};
-use kube::{CustomResourceExt, Error};
 use serde_json::json;
 
 use crate::cluster::{Cluster, object, refusal};
@@ -68,7 +68,6 @@ async fn a_deployment_waits_for_its_config_maps_and_secrets() {
 #[tokio::test]
 async fn a_site_waits_for_a_bound_claim_and_a_service_with_its_port() {
     let Some(cluster) = Cluster::shared().await else { return };
-    cluster.apply([serde_json::to_value(Site::crd()).unwrap()]).await;
     let _webhook = cluster.serve(dependencies::app()).await;
     let namespace = cluster.namespace(&[]).await;
     let (sites, claims, services): (Api<Site>, Api<PersistentVolumeClaim>, Api<Service>) =

@@ -11,6 +11,7 @@ mod cluster;
 mod conversion;
 mod dependencies;
 mod env_injector;
+mod etcd_operator;
 mod reserved_namespaces;
 mod size;
 mod storage_class;

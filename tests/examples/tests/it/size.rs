@@ -10,6 +10,7 @@ const MOST_LINES: &[(&str, usize)] = &[
     ("conversion", 120),
     ("dependencies", 120),
     ("env-injector", 40),
+    ("etcd-operator", 200),
     ("reserved-namespaces", 60),
     ("storage-class", 60),
     ("tidy-pods", 60),

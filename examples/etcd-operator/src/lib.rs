@@ -1,0 +1,34 @@
+//! An operator and its webhook in one process: the webhook keeps what the operator must never meet away from it.
+
+mod cluster;
+mod operator;
+mod webhook;
+
+use k8s_openapi::api::rbac::v1::PolicyRule;
+use k8s_openapi::api::storage::v1::StorageClass;
+use kube::CustomResourceExt;
+use vestibule::Operation::{Create, Update};
+use vestibule::{App, on};
+
+pub use cluster::{EtcdCluster, EtcdClusterSpec, Storage};
+
+/// The definition, a hook that fills in, a hook that judges, and the operator, which starts when the hooks are called.
+pub fn app() -> App {
+    App::new("etcd-operator")
+        .definition(EtcdCluster::crd())
+        .watch::<StorageClass>()
+        .mutate("default", on::<EtcdCluster>([Create]).fail_closed(), webhook::default)
+        .validate("valid", on::<EtcdCluster>([Create, Update]).fail_closed(), webhook::validate)
+        .when_ready(operator::run)
+        .rights([
+            right("etcd.example.dev", "etcdclusters", &["get", "list", "watch"]),
+            right("", "persistentvolumeclaims", &["create", "patch"]),
+            right("apps", "statefulsets", &["get", "list", "watch", "create", "patch"]),
+        ])
+}
+
+fn right(group: &str, resource: &str, verbs: &[&str]) -> PolicyRule {
+    let list = |items: &[&str]| items.iter().map(ToString::to_string).collect();
+    let (api_groups, resources) = (Some(list(&[group])), Some(list(&[resource])));
+    PolicyRule { api_groups, resources, verbs: list(verbs), ..PolicyRule::default() }
+}

@@ -1,0 +1,53 @@
+use k8s_openapi::api::storage::v1::StorageClass;
+use vestibule::{Amount, Change, Context, Reject, deny};
+
+use crate::cluster::EtcdCluster;
+
+const IS_DEFAULT: &str = "storageclass.kubernetes.io/is-default-class";
+
+/// Writes down the class that a claim would get today, so that all members have the same for ever.
+pub(crate) async fn default(mut cluster: EtcdCluster, context: Context) -> Result<EtcdCluster, Reject> {
+    if cluster.spec.storage.class_name.is_none() {
+        let mut classes = context.lookup::<StorageClass>().list()?;
+        let is_default = |class: &StorageClass| class.metadata.annotations.as_ref()?.get(IS_DEFAULT).cloned();
+        classes.retain(|class| is_default(class).as_deref() == Some("true"));
+        // The newest, as Kubernetes chooses.
+        let newest = classes.iter().max_by_key(|class| class.metadata.creation_timestamp.clone());
+        cluster.spec.storage.class_name = newest.and_then(|class| class.metadata.name.clone());
+    }
+    Ok(cluster)
+}
+
+/// What a schema cannot say: odd numbers, amounts, what was before, and what else the API server holds.
+pub(crate) async fn validate(change: Change<EtcdCluster>, context: Context) -> Result<(), Reject> {
+    let (old, new) = match change {
+        Change::Create { new } => (None, new.spec),
+        Change::Update { old, new } => (Some(old.spec), new.spec),
+        _ => return Ok(()),
+    };
+    let mut wrong = Vec::new();
+    if new.members % 2 == 0 {
+        wrong.push(("spec.members", "an even number survives no more failures than one member less"));
+    }
+    let size = Amount::try_from(&new.storage.size).unwrap_or_default();
+    if size.whole() < 1 {
+        wrong.push(("spec.storage.size", "not an amount above zero"));
+    }
+    if let Some(old) = old {
+        if size < Amount::try_from(&old.storage.size)? {
+            wrong.push(("spec.storage.size", "storage never shrinks"));
+        }
+        if new.storage.class_name != old.storage.class_name {
+            wrong.push(("spec.storage.className", "it never changes"));
+        }
+    } else if let Some(class) = &new.storage.class_name
+        && context.lookup::<StorageClass>().get(class).await?.is_none()
+    {
+        wrong.push(("spec.storage.className", "there is no such StorageClass"));
+    }
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    let denial = deny("the EtcdCluster is invalid").code(422).reason("Invalid");
+    Err(wrong.into_iter().fold(denial, |denial, (field, why)| denial.field(field, why)))
+}

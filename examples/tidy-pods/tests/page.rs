@@ -1,0 +1,100 @@
+//! The tutorial tells the truth: its files are this package's, and its commands print what it says.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const PAGE: &str = include_str!("../../../docs/tutorial/first-webhook.md");
+
+/// A fenced block: what stands behind the three backticks, and the text.
+struct Block<'p> {
+    info: &'p str,
+    text: String,
+}
+
+#[test]
+fn the_files_of_the_page_are_the_files_of_the_package() {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for file in ["src/lib.rs", "src/main.rs", "tests/webhook.rs"] {
+        // A file may be told in several blocks.
+        let told: Vec<_> =
+            blocks().filter(|block| block.info.ends_with(file)).map(|block| block.text).collect();
+        assert_eq!(told.join("\n"), fs::read_to_string(package.join(file)).unwrap(), "{file}");
+    }
+}
+
+#[test]
+fn the_manifest_of_the_page_names_the_dependencies_of_the_package() {
+    let package = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap();
+    let told = blocks().find(|block| block.info.ends_with("Cargo.toml")).unwrap().text;
+    assert_eq!(dependencies(&told), dependencies(&package));
+}
+
+#[test]
+fn the_commands_of_the_page_print_what_it_says() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    for block in blocks().filter(|block| block.info.starts_with("json ")) {
+        let (_, name) = block.info.split_once(' ').unwrap();
+        fs::write(folder.join(name), block.text).unwrap();
+    }
+    let mut ran = 0;
+    for block in blocks().filter(|block| block.info == "console") {
+        for step in block.text.split("$ ").skip(1) {
+            let (command, printed) = step.split_once('\n').unwrap();
+            let Some(arguments) = command.strip_prefix("cargo run --quiet -- ") else { continue };
+            if arguments.contains('|') {
+                continue;
+            }
+            ran += 1;
+            let output = run(folder, arguments);
+            let mut rest = output.as_str();
+            for line in printed.lines().filter(|line| !line.is_empty() && *line != "...") {
+                let Some((_, after)) = rest.split_once(line) else {
+                    panic!("{command}\nhas no `{line}` in\n{rest}")
+                };
+                rest = after;
+            }
+        }
+    }
+    assert!(ran > 2, "{ran} commands of the page were run");
+}
+
+/// Standard output and error of the webhook's binary, in a shell's order of reading: the output first.
+fn run(folder: &Path, arguments: &str) -> String {
+    let (arguments, input) = arguments.split_once(" < ").unwrap_or((arguments, ""));
+    let input = match input {
+        "" => Stdio::null(),
+        file => fs::File::open(folder.join(file)).unwrap().into(),
+    };
+    let output = Command::new(PathBuf::from(env!("CARGO_BIN_EXE_tidy-pods")))
+        .args(arguments.split(' '))
+        .stdin(input)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat()
+}
+
+/// The names below `[dependencies]` and `[dev-dependencies]`, with the features that are asked for.
+fn dependencies(manifest: &str) -> Vec<(String, String)> {
+    let sections = manifest
+        .split("\n[")
+        .filter(|section| section.split_once(']').is_some_and(|(name, _)| name.ends_with("dependencies")));
+    let lines = sections.flat_map(|section| section.lines().skip(1)).filter(|line| line.contains('='));
+    let parts = lines.map(|line| {
+        let (name, rest) = line.split_once('=').unwrap();
+        let features =
+            rest.split_once(" features = ").map_or("", |(_, features)| features.trim_end_matches([' ', '}']));
+        // What is on unless turned off, as it is for this workspace.
+        (name.trim().trim_end_matches(".workspace").to_owned(), features.replace("[\"cli\"]", ""))
+    });
+    parts.collect()
+}
+
+fn blocks() -> impl Iterator<Item = Block<'static>> {
+    let fenced = PAGE.split("\n```").skip(1).step_by(2);
+    fenced.map(|block| {
+        let (info, text) = block.split_once('\n').unwrap();
+        Block { info, text: format!("{text}\n") }
+    })
+}
