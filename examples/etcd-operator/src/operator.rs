@@ -19,7 +19,7 @@ pub(crate) async fn run(client: Client) {
         .owns(Api::<StatefulSet>::all(client.clone()), watcher::Config::default())
         .run(reconcile, |_, _, _| Action::requeue(Duration::from_secs(5)), Arc::new(client))
         .for_each(async |outcome| {
-            _ = outcome.inspect_err(|error| tracing::warn!(%error, "tried again in 5 s"))
+            _ = outcome.inspect_err(|error| tracing::warn!(%error, "tried again in 5 s"));
         })
         .await;
 }

@@ -6,8 +6,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod agnhost;
-#[allow(dead_code, reason = "for examples to come")]
 mod cluster;
+mod compared;
 mod conversion;
 mod dependencies;
 mod env_injector;

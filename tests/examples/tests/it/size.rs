@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Every example with the most lines it may have: all lines of all files below its `src`, empty ones and comments too.
 #[rustfmt::skip]
-const MOST_LINES: &[(&str, usize)] = &[
+pub(crate) const MOST_LINES: &[(&str, usize)] = &[
     ("agnhost", 300),
     ("conversion", 120),
     ("dependencies", 120),
@@ -20,7 +20,7 @@ const MOST_LINES: &[(&str, usize)] = &[
 /// Shows something else than how short a webhook is.
 const NOT_COUNTED: &[&str] = &["operator-identity"];
 
-fn examples() -> PathBuf {
+pub(crate) fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
 }
 
@@ -53,7 +53,7 @@ fn every_example_is_counted() {
     }
 }
 
-fn rust_lines(folder: &Path) -> usize {
+pub(crate) fn rust_lines(folder: &Path) -> usize {
     let lines = |path: PathBuf| {
         if path.is_dir() {
             return rust_lines(&path);
