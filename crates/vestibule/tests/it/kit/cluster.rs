@@ -10,7 +10,7 @@ use kube::{Api, Client};
 use serde_json::json;
 use vestibule::Operation::Create;
 use vestibule::test::{Breakage, Cluster};
-use vestibule::{App, Change, Context, Decision, Reject, deny, on};
+use vestibule::{App, Change, Context, Decision, RegistrationMode, Reject, deny, on};
 
 /// The colour of the namespace, from a ConfigMap in it.
 async fn paint(mut pod: Pod, context: Context) -> Result<Pod, Reject> {
@@ -82,7 +82,12 @@ async fn an_app_runs_under_its_own_manifests() {
 #[tokio::test]
 async fn what_the_roles_do_not_grant_fails_the_test() {
     let Some(cluster) = Cluster::shared_or_skip().await else { return };
-    let installed = cluster.install_with(app(), |installation| installation.replicas = 1).await;
+    let installed = cluster.install_with(app(), |installation| {
+        installation.replicas = 1;
+        // The other tests run in the default, which is `Managed`.
+        installation.registration_mode = Some(RegistrationMode::Static);
+    });
+    let installed = installed.await;
     let (home, name) = (installed.namespace().to_owned(), installed.name().to_owned());
     // As a handler would that asks for more than its app says.
     let account = cluster.environment().service_account(&home, &name).await.unwrap();
