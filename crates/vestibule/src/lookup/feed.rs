@@ -82,10 +82,14 @@ async fn feed<T: LookedUp>(client: Client, kind: Kind, watch: Watch<T>, abandone
     }
 }
 
-/// The API server knows what is asked for and has it switched off, or does not know it.
+/// The API server knows what is asked for and has it switched off, or does not know it; or its etcd is too old,
+/// which it says in the stream.
 fn streams_no_lists(error: &watcher::Error) -> bool {
-    let watcher::Error::WatchStartFailed(kube::Error::Api(status)) = error else { return false };
-    matches!(status.code, 400 | 422)
+    match error {
+        watcher::Error::WatchStartFailed(kube::Error::Api(status)) => matches!(status.code, 400 | 422),
+        watcher::Error::WatchError(status) => status.code != 410,
+        _ => false,
+    }
 }
 
 /// An object that does not fit its type is as good as not seen: whoever asks for it by name learns why.
@@ -144,5 +148,30 @@ mod tests {
         tokio::time::sleep(Duration::from_secs(300)).await;
         assert_eq!(asked.load(Ordering::Relaxed), times, "it has ended");
         assert_eq!(store.missing().as_deref(), Some("its watch has ended"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_is_told_in_the_stream_that_lists_are_not_streamed_asks_for_a_plain_one() {
+        let answer = tower::service_fn(|request: Request<Body>| async move {
+            let query = request.uri().query().unwrap_or_default();
+            let body = if query.contains("sendInitialEvents=true") {
+                r#"{"type":"ERROR","object":{"kind":"Status","status":"Failure","reason":"InternalError","code":500,
+                   "message":"the required storage feature RequestWatchProgress is disabled"}}"#
+                    .replace('\n', "")
+            } else if query.contains("watch=true") {
+                std::future::pending().await
+            } else {
+                let pod = r#"{"metadata":{"namespace":"shop","name":"web"}}"#;
+                format!(r#"{{"kind":"PodList","metadata":{{"resourceVersion":"7"}},"items":[{pod}]}}"#)
+            };
+            Ok::<_, Infallible>(Response::new(Body::from(body.into_bytes())))
+        });
+        let store = Arc::new(Store::<Pod>::new(BTreeMap::new()));
+        let client = Client::new(answer, "default");
+        let watch = Watch::new().streaming_lists(true);
+        let _feed = start(client, Kind::of::<Pod>(), watch, Arc::clone(&store));
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(store.missing(), None);
+        assert!(store.get("shop", "web").is_some());
     }
 }

@@ -3,16 +3,21 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared, WeakShared};
 use kube::Client;
+use tokio::time::timeout;
 
 use super::LookedUp;
 use super::background::Background;
 use super::kind::Kind;
 use super::watch::Slim;
+
+/// How long a GET is waited for. Whoever asks meanwhile holds it up, so one that is lost on a dead connection would
+/// otherwise stand in the way for as long as somebody asks.
+const LONGEST: Duration = Duration::from_secs(10);
 
 /// Reads objects from the API server as they are now.
 pub(super) struct Live<T> {
@@ -57,7 +62,8 @@ impl<T: LookedUp> Live<T> {
         loop {
             let (sent, answer) = self.join(&place);
             let answer = answer.await;
-            let since = sent.get().is_some_and(|sent| *sent >= asked);
+            // One that was never sent is an answer too: the process ends.
+            let since = sent.get().is_none_or(|sent| *sent >= asked);
             let found = matches!(answer, Ok(Some(_)));
             // The next round's GET is younger than the question, so there are two rounds at the most.
             if since || (found && joins == Joins::Found) {
@@ -78,8 +84,12 @@ impl<T: LookedUp> Live<T> {
         }
         let sent = Arc::new(OnceLock::new());
         let landing = Landing { live: Arc::clone(self), place: place.clone(), sent: Arc::clone(&sent) };
-        let flight = Background::start(landing.fly());
-        let answer = async { flight.await.unwrap_or_else(|_| Err(Failure::unexplained())) };
+        // It is begun by the first who waits, when nothing is locked: a runtime that ends drops the task at once, and a
+        // landing takes the lock.
+        let answer = async {
+            let flight = Background::start(landing.fly());
+            flight.await.unwrap_or_else(|_| Err(Failure::unexplained()))
+        };
         let answer = answer.boxed().shared();
         if let Some(weak) = answer.downgrade() {
             flights.insert(place.clone(), Flight { sent: Arc::clone(&sent), answer: weak });
@@ -129,7 +139,11 @@ struct Landing<T> {
 impl<T: LookedUp> Landing<T> {
     async fn fly(self) -> Answer<T> {
         let _first = self.sent.set(Instant::now());
-        self.live.read(&self.place).await
+        let late = |_| {
+            let why = format!("the API server does not answer within {} s", LONGEST.as_secs());
+            Err(Failure { code: None, why })
+        };
+        timeout(LONGEST, self.live.read(&self.place)).await.unwrap_or_else(late)
     }
 }
 
@@ -143,9 +157,9 @@ impl<T> Drop for Landing<T> {
 }
 
 impl Failure {
-    /// Only an author's `slim` can panic.
+    /// Only an author's `slim` can panic, and only a runtime that ends stops it.
     fn unexplained() -> Self {
-        Self { code: None, why: "`slim` panicked".to_owned() }
+        Self { code: None, why: "`slim` panicked, or the process ends".to_owned() }
     }
 }
 
@@ -191,3 +205,6 @@ fn path_segment(name: &str) -> Option<String> {
     }
     Some(encoded)
 }
+
+#[cfg(test)]
+mod tests;

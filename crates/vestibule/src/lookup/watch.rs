@@ -80,7 +80,7 @@ impl<T: LookedUp> Watch<T> {
 
     /// Has the API server stream the first list as watch events, which costs it less memory
     /// ([streaming lists](https://kubernetes.io/docs/reference/using-api/api-concepts/#streaming-lists), Kubernetes 1.34 and
-    /// later unless switched off). Off unless set.
+    /// later unless switched off). One that does not is asked for a plain list. Off unless set.
     pub fn streaming_lists(mut self, streaming: bool) -> Self {
         self.selection.initial_list_strategy =
             if streaming { InitialListStrategy::StreamingList } else { InitialListStrategy::ListWatch };

@@ -1,0 +1,60 @@
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+use http::{Request, Response};
+use k8s_openapi::api::core::v1::Pod;
+use kube::client::Body;
+use tokio::runtime::Builder;
+
+use super::*;
+
+/// Reads pods from an API server that answers every question but the first `lost`.
+fn pods(lost: usize) -> Arc<Live<Pod>> {
+    let asked = AtomicUsize::new(0);
+    let answer = tower::service_fn(move |_: Request<Body>| {
+        let is_lost = asked.fetch_add(1, Ordering::Relaxed) < lost;
+        async move {
+            if is_lost {
+                std::future::pending::<()>().await;
+            }
+            let pod = br#"{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"shop","name":"web"}}"#;
+            Ok::<_, Infallible>(Response::new(Body::from(pod.to_vec())))
+        }
+    });
+    let client = Client::new(answer, "default");
+    Arc::new(Live { client, kind: Kind::of::<Pod>(), slim: Slim::nothing(), flights: Mutex::default() })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_is_lost_does_not_stand_in_the_way_of_all_who_come_after() {
+    let live = pods(1);
+    let request = |second| {
+        let live = Arc::clone(&live);
+        async move {
+            tokio::time::sleep(Duration::from_secs(second)).await;
+            timeout(Duration::from_secs(4), live.get("shop", "web", Joins::Found)).await
+        }
+    };
+    // At every moment somebody waits.
+    let answers = futures_util::future::join_all((0..60).map(request)).await;
+    let lost = answers.iter().filter(|answer| answer.is_err()).count();
+    assert!((1..15).contains(&lost), "{lost}");
+    assert!(answers.last().unwrap().as_ref().unwrap().as_ref().unwrap().is_some());
+    assert!(live.flights.lock().unwrap().is_empty());
+}
+
+#[test]
+fn who_asks_while_the_runtime_ends_is_answered_too() {
+    let (told, answer) = mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = Builder::new_current_thread().build().unwrap();
+        let handle = runtime.handle().clone();
+        let _entered = handle.enter();
+        let live = pods(0);
+        drop(runtime);
+        told.send(live.get("shop", "web", Joins::Found).now_or_never().map(|answer| answer.map(drop)))
+    });
+    let answer = answer.recv_timeout(Duration::from_secs(20)).expect("it hangs");
+    assert_eq!(answer, Some(Err(Failure::unexplained())));
+}
