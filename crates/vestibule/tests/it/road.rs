@@ -68,7 +68,7 @@ async fn the_failure_policy_decides_about_errors_panics_and_delays() {
         .mutate("panic", on::<Pod>([Create]).fail_open(), panic)
         .mutate("wait", on::<Pod>([Create]).fail_open().timeout_seconds(1), wait);
     let served = Served::start(app).await;
-    for (name, words) in [("fail", "invalid digit"), ("panic", "panicked"), ("wait", "no verdict within")] {
+    for (name, words) in [("fail", "invalid digit"), ("panic", "panicked"), ("wait", "reached no verdict")] {
         let hook = Hook::mutating(name, &format!("/mutate/{name}")).timeout(Duration::from_secs(1));
         let review = review();
         let Admission::Refused { code, message, .. } =
