@@ -9,9 +9,9 @@ use serde_json::Value;
 use vestibule_caller::{ApiResource, Review, ReviewBuilder, ReviewVersion, User};
 
 use super::outcome::Outcome;
-use super::pipeline::Pipeline;
+use super::pipeline::{Pipeline, parse};
 use super::selects::{self, Asked};
-use crate::{App, Objects, Operation};
+use crate::{App, Objects};
 
 /// Calls the hook of this name as kube-apiserver would, once the request says what it is about.
 ///
@@ -44,7 +44,6 @@ pub struct Call {
 pub struct Request {
     app: App,
     hook: usize,
-    operation: Operation,
     review: ReviewBuilder,
     /// The object, else the old one.
     subject: Value,
@@ -61,7 +60,7 @@ impl Call {
     #[track_caller]
     pub fn create(self, object: impl Serialize) -> Request {
         let object = json(&object);
-        Request::new(self, Operation::Create, Review::create(object.clone()), &[object])
+        Request::new(self, Review::create(object.clone()), &[object])
     }
 
     /// An object in the place of a stored one.
@@ -69,14 +68,14 @@ impl Call {
     pub fn update(self, old: impl Serialize, new: impl Serialize) -> Request {
         let (old, new) = (json(&old), json(&new));
         let review = Review::update(old.clone(), new.clone());
-        Request::new(self, Operation::Update, review, &[new, old])
+        Request::new(self, review, &[new, old])
     }
 
     /// A stored object that goes.
     #[track_caller]
     pub fn delete(self, old: impl Serialize) -> Request {
         let old = json(&old);
-        Request::new(self, Operation::Delete, Review::delete(old.clone()), &[old])
+        Request::new(self, Review::delete(old.clone()), &[old])
     }
 
     /// A stream, with its options: `{"apiVersion": "v1", "kind": "PodExecOptions", ..}`. [`Request::named`] says to
@@ -86,16 +85,15 @@ impl Call {
         let options = json(&options);
         // Both are settled when the call is made.
         let review = Review::connect(options.clone(), ApiResource::namespaced("v1", "Pod", "pods"), "", "");
-        Request::new(self, Operation::Connect, review, &[options])
+        Request::new(self, review, &[options])
     }
 }
 
 impl Request {
-    fn new(Call { app, hook }: Call, operation: Operation, review: ReviewBuilder, objects: &[Value]) -> Self {
+    fn new(Call { app, hook }: Call, review: ReviewBuilder, objects: &[Value]) -> Self {
         Self {
             app,
             hook,
-            operation,
             review,
             subject: objects.first().cloned().unwrap_or_default(),
             labels: objects.iter().filter_map(|object| object.get("metadata").cloned()).collect(),
@@ -193,17 +191,18 @@ impl Request {
         let resource =
             selects::resource(entry, &self.subject, plural, subresource.as_deref(), self.cluster_scoped);
         let resource = resource.unwrap_or_else(|why| panic!("hook `{}`: {why}", entry.name));
-        let asked = Asked {
-            operation: self.operation,
-            resource: &resource,
-            subresource: subresource.as_deref(),
-            metadata: &self.labels,
-            namespace_labels: self.namespace_labels.as_ref(),
-        };
-        let not_called = selects::not_called(entry, &asked);
-        let review = self.review.resource(resource).user(self.user);
+        let review = self.review.resource(resource.clone()).user(self.user);
         let review = review.subresource(subresource.as_deref().unwrap_or_default()).build();
         let review = review.unwrap_or_else(|error| panic!("hook `{}`: {error}", entry.name));
+        let not_called = {
+            let asked = Asked {
+                request: &parse(&review).request,
+                resource: &resource,
+                metadata: &self.labels,
+                namespace_labels: self.namespace_labels.as_ref(),
+            };
+            selects::not_called(entry, &asked)
+        };
         let reply = match not_called {
             Some(why) => Err(why),
             None => Ok(pipeline.run(&review).await),

@@ -56,7 +56,7 @@ impl Pipeline {
 
     /// One call, by the same steps and under the same deadline as a served one.
     pub(super) async fn run(&self, review: &caller::Review) -> Reply {
-        let answer = self.answer(review.body()).await;
+        let answer = self.answer(review).await;
         let text = String::from_utf8_lossy(&answer.body).into_owned();
         let received = Answer {
             status: answer.status,
@@ -81,15 +81,19 @@ impl Pipeline {
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
-    async fn answer(&self, body: &[u8]) -> vestibule_admission::Answer {
+    async fn answer(&self, review: &caller::Review) -> vestibule_admission::Answer {
         let target = self.called.request_target();
         let timeout = Duration::from_secs(self.entry.timeout_seconds.into());
         let budget = vestibule_server::budget(target.split_once('?').map(|(_, query)| query), timeout);
-        let review = vestibule_admission::Review::parse(body);
-        let review =
-            review.unwrap_or_else(|error| panic!("a review of the kit's own cannot be read: {error}"));
+        let review = parse(review);
         let verdict = tokio::time::timeout(budget, self.hook.decide(&review.request, budget)).await;
         let verdict = verdict.unwrap_or_else(|_| self.hook.out_of_time(budget));
         self.hook.answer(&review, verdict)
     }
+}
+
+/// As the server reads it.
+pub(super) fn parse(review: &caller::Review) -> vestibule_admission::Review<'_> {
+    let parsed = vestibule_admission::Review::parse(review.body());
+    parsed.unwrap_or_else(|error| panic!("a review of the kit's own cannot be read: {error}"))
 }

@@ -7,13 +7,13 @@ use serde_json::Value;
 use vestibule_caller::ApiResource;
 
 use crate::registration::Entry;
-use crate::{Operation, Rule};
+use crate::rule::Match;
+use crate::{Request, Rule, Scope};
 
-/// What a rule is compared with.
+/// What rules and selectors are compared with.
 pub(super) struct Asked<'a> {
-    pub(super) operation: Operation,
+    pub(super) request: &'a Request<'a>,
     pub(super) resource: &'a ApiResource,
-    pub(super) subresource: Option<&'a str>,
     /// `metadata` of the new object and of the old one.
     pub(super) metadata: &'a [Value],
     pub(super) namespace_labels: Option<&'a BTreeMap<String, String>>,
@@ -66,14 +66,20 @@ pub(super) fn resource(
 
 /// Why kube-apiserver would not call the hook.
 pub(super) fn not_called(entry: &Entry, asked: &Asked<'_>) -> Option<String> {
-    let Asked { operation, resource, subresource, metadata, namespace_labels } = asked;
-    let api_version = resource.api_version();
-    if !entry.rules.iter().any(|rule| rule_matches(rule, asked)) {
-        let what = subresource.map_or_else(String::new, |subresource| format!("/{subresource}"));
-        return Some(format!(
-            "none of its rules matches {operation} of {api_version} {}{what}",
-            resource.plural()
-        ));
+    let Asked { request, resource, metadata, namespace_labels } = asked;
+    let asks = |rule: &Rule| {
+        let in_scope = match rule.scope {
+            Scope::Any => true,
+            Scope::Namespaced => resource.is_namespaced(),
+            Scope::Cluster => !resource.is_namespaced(),
+        };
+        in_scope && Rule::nearest(std::slice::from_ref(rule), request) == Match::Asked
+    };
+    if !entry.rules.iter().any(asks) {
+        let what =
+            request.subresource.as_deref().map_or_else(String::new, |subresource| format!("/{subresource}"));
+        let (operation, api_version, plural) = (request.operation, resource.api_version(), resource.plural());
+        return Some(format!("none of its rules matches {operation} of {api_version} {plural}{what}"));
     }
     let labels = |metadata: &Value| -> BTreeMap<String, String> {
         let labels = metadata.get("labels").and_then(Value::as_object).into_iter().flatten();
@@ -84,30 +90,16 @@ pub(super) fn not_called(entry: &Entry, asked: &Asked<'_>) -> Option<String> {
     {
         return Some("its object selector does not match the object's labels".to_owned());
     }
-    match namespace_labels {
-        Some(labels) if resource.is_namespaced() && !matches(&entry.namespaces, labels) => {
-            Some("its namespace selector does not match the namespace's labels".to_owned())
-        }
+    let is_namespace = (resource.api_version(), resource.plural()) == ("v1", "namespaces");
+    let of_namespace = match namespace_labels {
+        // A namespace is selected by its own labels; nothing else outside namespaces is by any.
+        _ if is_namespace && request.subresource.is_none() => metadata.first().map(labels),
+        Some(labels) if resource.is_namespaced() => Some((*labels).clone()),
         _ => None,
-    }
-}
-
-fn rule_matches(rule: &Rule, asked: &Asked<'_>) -> bool {
-    let is = |pattern: &str, text: &str| pattern == "*" || pattern == text;
-    let (group, version) = (group(asked.resource.api_version()), version(asked.resource.api_version()));
-    let (plural, subresource) = parts(rule);
-    let subresource_matches = match (subresource, asked.subresource) {
-        (None, None) => true,
-        (Some(pattern), Some(subresource)) => is(pattern, subresource),
-        // `*/*` is everything.
-        (Some("*"), None) => plural == "*",
-        _ => false,
     };
-    is(&rule.group, group)
-        && is(&rule.version, version)
-        && is(plural, asked.resource.plural())
-        && subresource_matches
-        && rule.operations.contains(&asked.operation)
+    let of_namespace = of_namespace?;
+    (!matches(&entry.namespaces, &of_namespace))
+        .then(|| "its namespace selector does not match the namespace's labels".to_owned())
 }
 
 fn is_empty(selector: &LabelSelector) -> bool {
@@ -143,10 +135,6 @@ fn parts(rule: &Rule) -> (&str, Option<&str>) {
 
 fn group(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
-}
-
-fn version(api_version: &str) -> &str {
-    api_version.split_once('/').map_or(api_version, |(_, version)| version)
 }
 
 fn joined(group: &str, version: &str) -> String {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{ConfigMap, Container, Pod};
 use serde_json::{Value, json};
 use vestibule::Operation::{Create, Delete};
-use vestibule::{App, Change, Context, Mutation, Objects, Reject, Rule, deny, on, on_rules, test};
+use vestibule::{App, Change, Context, Mutation, Objects, Reject, Rule, Scope, deny, on, on_rules, test};
 
 fn pod() -> Value {
     json!({
@@ -115,6 +115,36 @@ async fn what_the_api_server_would_not_ask_is_not_asked() {
     let not_called = std::panic::AssertUnwindSafe(&not_called);
     let text = said(|| _ = not_called.assert_allowed());
     assert!(text.contains("object selector"), "{text}");
+}
+
+async fn fine(_: Change<Value>, _: Context) -> Result<(), Reject> {
+    Ok(())
+}
+
+#[tokio::test]
+async fn rules_and_selectors_are_read_as_the_api_server_reads_them() {
+    let rules = |resource: &str, scope| {
+        on_rules::<Value>([Rule::new("v1", resource, [Create]).scope(scope)]).fail_open()
+    };
+    let app = App::new("kit")
+        .validate("pods", rules("pods/*", Scope::Any), fine)
+        .validate("namespaced", rules("*", Scope::Namespaced), fine)
+        .validate("cluster", rules("*", Scope::Cluster), fine)
+        .validate("teams", rules("*", Scope::Any).namespaces("team"), fine);
+    // With or without a subresource.
+    test::call(&app, "pods").create(pod()).await.assert_allowed();
+    test::call(&app, "pods").create(pod()).subresource("status").await.assert_allowed();
+    let namespace = |labels: Value| json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "a", "labels": labels } });
+    let (bare, team) = (namespace(json!({})), namespace(json!({ "team": "shop" })));
+    test::call(&app, "namespaced").create(pod()).await.assert_allowed();
+    test::call(&app, "namespaced").create(&bare).await.assert_not_called();
+    test::call(&app, "cluster").create(pod()).await.assert_not_called();
+    test::call(&app, "cluster").create(&bare).await.assert_allowed();
+    // A namespace is selected by its own labels; a node by none.
+    test::call(&app, "teams").create(bare).await.assert_not_called();
+    test::call(&app, "teams").create(team).await.assert_allowed();
+    let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": "a" } });
+    test::call(&app, "teams").create(node).namespace_labels([("a", "b")]).await.assert_allowed();
 }
 
 #[tokio::test]
