@@ -7,6 +7,7 @@ use http::{HeaderMap, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
+use rustls::crypto::CryptoProvider;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName};
@@ -36,10 +37,14 @@ pub(crate) enum Broken {
 
 /// What trusts the process.
 pub(crate) fn trust(process: &Process) -> Arc<ClientConfig> {
+    trust_by(process, rustls::crypto::aws_lc_rs::default_provider())
+}
+
+/// The same, with what the provider offers.
+pub(crate) fn trust_by(process: &Process, provider: CryptoProvider) -> Arc<ClientConfig> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(&process.ca()).unwrap()).unwrap();
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let mut config = ClientConfig::builder_with_provider(provider)
+    let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_root_certificates(roots)

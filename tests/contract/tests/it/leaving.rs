@@ -21,7 +21,7 @@ type Endpoints = Arc<Mutex<Vec<Arc<Process>>>>;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn row_74_replicas_that_leave_under_dense_load_lose_no_call() {
-    let start = || Arc::new(Process::start(&["--drain-delay", "500ms"], &[]));
+    let start = || Arc::new(Process::start(&["--drain-delay", "2s"], &[]));
     let endpoints: Endpoints = Arc::new(Mutex::new(vec![start(), start()]));
     let (end, ended) = tokio::sync::watch::channel(false);
     let mut callers = JoinSet::new();

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use vestibule_caller::{Caller, Hook, Outcome, Review, judge};
@@ -122,14 +122,14 @@ impl Process {
         line.trim().trim_end_matches(" kB").parse().unwrap()
     }
 
-    /// Waits for its end, without holding up the runtime.
+    /// Waits until that sum has come so far.
+    pub(crate) async fn counted(&self, begins: &str, count: f64) {
+        until(begins, || (self.metric(begins) >= count).then_some(())).await;
+    }
+
+    /// Waits for its end.
     pub(crate) async fn ended(&self) -> ExitStatus {
-        loop {
-            if let Some(status) = self.child().try_wait().unwrap() {
-                return status;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        until("its end", || self.child().try_wait().unwrap()).await
     }
 
     fn id(&self) -> String {
@@ -157,6 +157,18 @@ fn arguments(folder: &TempDir) -> Vec<String> {
 
 fn spawn(mut command: Command, variables: &[(&str, &str)]) -> Child {
     command.env("RUST_LOG", "info").envs(variables.iter().copied()).stdin(Stdio::piped()).spawn().unwrap()
+}
+
+/// Asks again and again, without holding up the runtime.
+async fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = ask() {
+            return found;
+        }
+        assert!(began.elapsed() < PATIENCE, "nobody has seen {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 /// An address of the first line, for machines or for people.

@@ -27,9 +27,7 @@ async fn rows_72_and_73_until_it_is_ready_callers_are_asked_to_come_again() {
     let review = review(pod()).build().unwrap();
     let label = Hook::mutating("label", "/mutate/label");
     let (outcome, ()) = tokio::join!(server.outcome(&review, &label), async {
-        while server.metric(r#"vestibule_admission_refused_total{reason="not_ready"}"#) < 3.0 {
-            tokio::task::yield_now().await;
-        }
+        server.counted(r#"vestibule_admission_refused_total{reason="not_ready"}"#, 3.0).await;
         std::fs::write(&file, "").unwrap();
     });
     assert!(allowed(outcome).patch.is_some());

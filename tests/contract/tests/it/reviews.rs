@@ -117,22 +117,27 @@ async fn row_38_subresources_are_untouched_where_the_handler_is_for_the_resource
 
 #[tokio::test]
 async fn row_39_unknown_members_are_tolerated() {
-    let body = review(pod()).uid("39").build().unwrap();
-    let mut body: Value = serde_json::from_slice(body.body()).unwrap();
-    body["next"] = json!({"version": 2});
-    body["response"] = json!({"uid": ""});
-    body["request"]["next"] = json!([1]);
-    body["request"]["userInfo"]["next"] = json!(null);
-    body["request"]["kind"]["next"] = json!("x");
-    body["request"]["object"]["spec"]["next"] = json!({"deep": {"er": []}});
-    let response = Client::connect(shared()).await.post("/mutate/same", body.to_string()).await.response();
-    assert_eq!(response, json!({"uid": "39", "allowed": true}));
+    for version in VERSIONS {
+        let body = review(pod()).version(version).uid("39").build().unwrap();
+        let mut body: Value = serde_json::from_slice(body.body()).unwrap();
+        body["next"] = json!({"version": 2});
+        body["response"] = json!({"uid": ""});
+        body["request"]["next"] = json!([1]);
+        body["request"]["userInfo"]["next"] = json!(null);
+        body["request"]["kind"]["next"] = json!("x");
+        body["request"]["object"]["spec"]["next"] = json!({"deep": {"er": []}});
+        let mut client = Client::connect(shared()).await;
+        let response = client.post("/mutate/same", body.to_string()).await.response();
+        assert_eq!(response, json!({"uid": "39", "allowed": true}));
+    }
 }
 
 #[tokio::test]
 async fn row_40_nothing_is_allowed_by_accident() {
     let mut client = Client::connect(shared()).await;
-    let whole: Value = serde_json::from_slice(review(pod()).build().unwrap().body()).unwrap();
+    let whole = VERSIONS.map(|version| -> Value {
+        serde_json::from_slice(review(pod()).version(version).build().unwrap().body()).unwrap()
+    });
     let damage: [Damage; 8] = [
         ("an unknown operation", |body| body["request"]["operation"] = json!("PATCH")),
         ("an operation in small letters", |body| body["request"]["operation"] = json!("create")),
@@ -145,22 +150,25 @@ async fn row_40_nothing_is_allowed_by_accident() {
     ];
     for path in ["/mutate/label", "/validate/guard", SEE] {
         for (what, damage) in damage {
-            let mut body = whole.clone();
-            damage(&mut body);
-            let reply = client.post(path, body.to_string()).await;
-            assert_eq!(reply.status, StatusCode::BAD_REQUEST, "{what}: {}", reply.body);
-            assert!(reply.is_short_text(), "{what}: {}", reply.body);
+            for mut body in whole.clone() {
+                damage(&mut body);
+                let reply = client.post(path, body.to_string()).await;
+                assert_eq!(reply.status, StatusCode::BAD_REQUEST, "{what}: {}", reply.body);
+                assert!(reply.is_short_text(), "{what}: {}", reply.body);
+            }
         }
     }
 }
 
 #[tokio::test]
 async fn row_41_the_kind_that_the_user_sent_is_known_beside_the_one_it_was_converted_to() {
-    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}});
-    let older = ApiResource::namespaced("extensions/v1beta1", "Deployment", "deployments");
-    let seen = seen(review(deployment).requested_as(older)).await;
-    for words in ["kind apps/v1 Deployment", "requestKind extensions/v1beta1 Deployment"] {
-        assert!(seen.iter().any(|line| line == words), "{seen:?}");
+    for version in VERSIONS {
+        let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}});
+        let older = ApiResource::namespaced("extensions/v1beta1", "Deployment", "deployments");
+        let seen = seen(review(deployment).requested_as(older).version(version)).await;
+        for words in ["kind apps/v1 Deployment", "requestKind extensions/v1beta1 Deployment"] {
+            assert!(seen.iter().any(|line| line == words), "{seen:?}");
+        }
     }
 }
 
@@ -194,12 +202,13 @@ async fn row_48_the_same_object_again_is_decided_alike_under_its_own_uid() {
     let mut client = Client::connect(shared()).await;
     for path in ["/mutate/label", "/mutate/refuse", "/validate/guard", "/validate/causes"] {
         let mut decisions = Vec::new();
-        for uid in ["one", "two"] {
-            let mut response = client.review(path, &review(pod()).uid(uid).build().unwrap()).await.response();
+        for (uid, version) in ["one", "two", "three", "four"].into_iter().zip(VERSIONS.repeat(2)) {
+            let review = review(pod()).uid(uid).version(version).build().unwrap();
+            let mut response = client.review(path, &review).await.response();
             assert_eq!(response["uid"].take(), uid);
             decisions.push(response);
         }
-        assert_eq!(decisions[0], decisions[1]);
+        assert!(decisions.iter().all(|decision| *decision == decisions[0]), "{path}");
     }
 }
 
