@@ -3,6 +3,7 @@
 mod breakage;
 mod folder;
 mod installed;
+mod refused;
 mod replica;
 mod reviewed;
 

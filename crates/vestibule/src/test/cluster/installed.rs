@@ -11,6 +11,7 @@ use serde_json::Value;
 use vestibule_testenv::{self as testenv, Service};
 
 use super::breakage::{Breakage, Breaker};
+use super::refused;
 use super::replica::Replica;
 use super::reviewed::{Reviewed, Reviews};
 use super::{Cluster, TEST, done};
@@ -118,8 +119,14 @@ impl<'c> Installed<'c> {
         let entry =
             self.app.hooks().iter().map(|registered| &registered.entry).find(|entry| entry.name == hook);
         let prefix = entry.map_or_else(String::new, |entry| entry.qualified_name(self.app.name()) + "/");
+        // Another test may have installed an app of this name: its namespaces are others.
+        let asked = self.reviews.of(hook).into_iter().filter_map(|review| review.namespace);
+        let ours: BTreeSet<String> = asked.collect();
         let log = done(self.cluster.environment().audit_log().await);
-        let annotations = log.iter().filter_map(|event| event["annotations"].as_object()).flatten();
+        let events = log.iter().filter(|event| {
+            event["objectRef"]["namespace"].as_str().is_none_or(|namespace| ours.contains(namespace))
+        });
+        let annotations = events.filter_map(|event| event["annotations"].as_object()).flatten();
         let own = annotations.filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?, value.as_str()?)));
         own.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
     }
@@ -194,12 +201,7 @@ impl<'c> Installed<'c> {
     }
 
     fn refusals(&self, log: &[Value]) -> Vec<String> {
-        let user = format!("system:serviceaccount:{}:{}", self.account.namespace, self.account.name);
-        let refused = log.iter().filter(|event| {
-            event["user"]["username"] == user.as_str() && event["responseStatus"]["code"] == 403
-        });
-        let told: BTreeSet<String> = refused.map(tell).collect();
-        told.into_iter().collect()
+        refused::rights(log, &self.account)
     }
 
     /// What did not work, and why: what was refused, and what replicas wait for.
@@ -243,17 +245,4 @@ impl Drop for Installed<'_> {
             refused.join(", ")
         );
     }
-}
-
-/// `list configmaps in shop`.
-fn tell(event: &Value) -> String {
-    let part = |member: &str| event["objectRef"][member].as_str().unwrap_or_default();
-    let mut told = format!("{} {}", event["verb"].as_str().unwrap_or_default(), part("resource"));
-    for (word, member) in [("/", "subresource"), (" ", "name"), (" in ", "namespace")] {
-        if !part(member).is_empty() {
-            told.push_str(word);
-            told.push_str(part(member));
-        }
-    }
-    told
 }

@@ -28,7 +28,7 @@ async fn pass(_: Change<ConfigMap>, _: Context) -> Result<(), Reject> {
 }
 
 fn app() -> App {
-    let maps = || on::<ConfigMap>([Create]).timeout_seconds(1);
+    let maps = || on::<ConfigMap>([Create]).timeout_seconds(2);
     App::new("painter")
         .watch::<ConfigMap>()
         .mutate("paint", on::<Pod>([Create]).fail_closed(), paint)
@@ -105,27 +105,36 @@ async fn hooks_break_as_they_are_told() {
     let installed = cluster.install_with(app(), |installation| installation.replicas = 1).await;
     let namespace = cluster.namespace(&[]).await;
     let broken = [
-        (Breakage::Slow(Duration::from_secs(60)), "strict reached no verdict"),
-        (Breakage::Panic, "the handler of strict panicked"),
-        (Breakage::Error, "broken by the test"),
-        (Breakage::NotReady, "failed calling webhook"),
-        (Breakage::CutConnection, "EOF"),
+        // On a busy machine the server's word may come too late.
+        (Breakage::Slow(Duration::from_secs(60)), ["strict reached no verdict", "deadline exceeded"]),
+        (Breakage::Panic, ["the handler of strict panicked"; 2]),
+        (Breakage::Error, ["broken by the test"; 2]),
+        (Breakage::NotReady, ["failed calling webhook"; 2]),
+        (Breakage::CutConnection, ["EOF"; 2]),
     ];
-    for (number, (breakage, text)) in broken.into_iter().enumerate() {
+    for (number, (breakage, texts)) in broken.into_iter().enumerate() {
         installed.break_with("strict", breakage);
         installed.break_with("loose", breakage);
         let name = format!("map-{number}");
         let refused = create(cluster.client(), &namespace, &name, &["strict"]).await.unwrap_err().to_string();
-        assert!(refused.contains(text), "{breakage:?}: {refused}");
+        assert!(texts.iter().any(|text| refused.contains(text)), "{breakage:?}: {refused}");
         create(cluster.client(), &namespace, &name, &[]).await.unwrap();
     }
     installed.mend("strict");
+    installed.mend("loose");
     create(cluster.client(), &namespace, "mended", &["strict"]).await.unwrap();
     // A call whose connection was cut came to no decision.
     let decisions: Vec<_> =
         installed.reviews("strict").iter().map(|review| review.decision.as_str()).collect();
     assert!(decisions.starts_with(&["fault", "fault", "fault", "not_ready"]), "{decisions:?}");
     assert_eq!(decisions.last(), Some(&"allowed"));
+
+    // Other tests have installed an app of this name on the same API server.
+    let palette = json!({ "metadata": { "name": "palette" }, "data": { "colour": "blue" } });
+    let palette: ConfigMap = serde_json::from_value(palette).unwrap();
+    Api::namespaced(cluster.client(), &namespace).create(&PostParams::default(), &palette).await.unwrap();
+    Api::namespaced(cluster.client(), &namespace).create(&PostParams::default(), &pod("one")).await.unwrap();
+    assert_eq!(installed.audit_annotations("paint").await, [("colour".to_owned(), "blue".to_owned())]);
 }
 
 #[tokio::test]
