@@ -44,7 +44,22 @@ pub enum HookKind {
     Validating,
 }
 
-/// What a fault turns into.
+/// What a fault of a handler turns into.
+///
+/// ```
+/// use vestibule_admission::{Hook, OnFault};
+/// # use std::time::Duration;
+/// # use vestibule_admission::{Handler, HandlerFuture, Request, Verdict};
+/// # struct Guard;
+/// # impl Handler for Guard {
+/// #     fn handle<'a>(&'a self, _: &'a Request<'a>, _: Duration) -> HandlerFuture<'a> {
+/// #         Box::pin(async { Verdict::allowed() })
+/// #     }
+/// # }
+///
+/// let hook = Hook::validating("guard", Guard).on_fault(OnFault::Deny);
+/// # let _ = hook;
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnFault {

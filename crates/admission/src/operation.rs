@@ -5,6 +5,12 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// The operation of a request, in kube-apiserver's words. An UPDATE may have been a PUT, a PATCH or a server-side apply.
+///
+/// ```
+/// use vestibule_admission::Operation::{Connect, Create};
+///
+/// assert_eq!(format!("{Create} and {Connect}"), "CREATE and CONNECT");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Operation {

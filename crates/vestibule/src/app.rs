@@ -90,6 +90,13 @@ pub struct AppError {
 
 impl App {
     /// A webhook without hooks. The name is a DNS label; it names the configurations too.
+    ///
+    /// ```
+    /// use vestibule::App;
+    ///
+    /// let app = App::new("labeller").service("shop/hooks").replicas(3);
+    /// assert_eq!(app.name(), "labeller");
+    /// ```
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -108,6 +115,21 @@ impl App {
     }
 
     /// Adds a hook that changes objects of type `T`. Its path is `/mutate/NAME`.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use vestibule::Operation::Create;
+    /// use vestibule::{App, Context, Reject, on};
+    ///
+    /// async fn owner(mut map: ConfigMap, context: Context) -> Result<ConfigMap, Reject> {
+    ///     let annotations = map.metadata.annotations.get_or_insert_default();
+    ///     annotations.entry("example.com/made-by".to_owned()).or_insert(context.user().username.clone());
+    ///     Ok(map)
+    /// }
+    ///
+    /// let app = App::new("demo").mutate("owner", on::<ConfigMap>([Create]).fail_open(), owner);
+    /// assert!(app.check().is_ok());
+    /// ```
     pub fn mutate<T, H>(self, name: &str, on: On<T>, handler: H) -> Self
     where
         T: DeserializeOwned + Serialize + Send + 'static,
@@ -144,6 +166,27 @@ impl App {
     }
 
     /// Adds a mutating hook whose handler reads the request as it came and makes its own patch.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use vestibule::Operation::Create;
+    /// use vestibule::patch::{Operation, Pointer};
+    /// use vestibule::{App, Handler, HandlerFuture, Request, Rule, Verdict, on_raw};
+    ///
+    /// struct Unlabel;
+    ///
+    /// impl Handler for Unlabel {
+    ///     fn handle<'a>(&'a self, request: &'a Request<'a>, _: Duration) -> HandlerFuture<'a> {
+    ///         let path = Pointer::root().child("metadata").child("labels");
+    ///         let there = request.object.is_some_and(|object| object.get().contains(r#""labels""#));
+    ///         let patch = if there { vec![Operation::Remove { path }] } else { Vec::new() };
+    ///         Box::pin(async move { Verdict::mutated(patch) })
+    ///     }
+    /// }
+    ///
+    /// let on = on_raw([Rule::new("v1", "nodes", [Create])]).fail_open();
+    /// assert!(App::new("demo").mutate_raw("unlabel", on, Unlabel).check().is_ok());
+    /// ```
     pub fn mutate_raw(self, name: &str, on: On<Raw>, handler: impl Handler) -> Self {
         let handler: Arc<dyn Handler> = Arc::new(handler);
         self.register(name, HookKind::Mutating, on, move |_| Arc::clone(&handler))
@@ -176,6 +219,29 @@ impl App {
 
     /// Gives handlers something to share, one value of each type: a client, a configuration, a counter. They ask for it by
     /// [`Context::state`](crate::Context::state).
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use vestibule::Operation::Create;
+    /// use vestibule::{App, Change, Context, Reject, deny, on};
+    ///
+    /// struct Registry(&'static str);
+    ///
+    /// async fn ours(change: Change<Pod>, context: Context) -> Result<(), Reject> {
+    ///     let Registry(registry) = context.state()?;
+    ///     let containers = change.object().and_then(|pod| pod.spec.as_ref()).map_or(&[][..], |spec| &spec.containers);
+    ///     let foreign = |image: &Option<String>| !image.as_ref().is_some_and(|image| image.starts_with(registry));
+    ///     match containers.iter().any(|container| foreign(&container.image)) {
+    ///         true => Err(deny(format!("images come from {registry}"))),
+    ///         false => Ok(()),
+    ///     }
+    /// }
+    ///
+    /// let app = App::new("images")
+    ///     .state(Registry("registry.example.com/"))
+    ///     .validate("ours", on::<Pod>([Create]).fail_closed(), ours);
+    /// assert!(app.check().is_ok());
+    /// ```
     pub fn state<S: Send + Sync + 'static>(mut self, state: S) -> Self {
         if !self.states.insert(state) {
             let of = std::any::type_name::<S>();

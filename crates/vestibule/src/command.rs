@@ -70,6 +70,17 @@ impl App {
     ///
     /// What goes wrong is said on stderr; the exit code is 2 for bad input and 1 for what went wrong while running, or for
     /// what was found.
+    ///
+    /// ```no_run
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// # use vestibule::Operation::Create;
+    /// # use vestibule::{App, Context, Reject, on};
+    /// # async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> { Ok(pod) }
+    /// #[tokio::main]
+    /// async fn main() -> std::process::ExitCode {
+    ///     App::new("labeller").mutate("label", on::<Pod>([Create]).fail_open(), label).run().await
+    /// }
+    /// ```
     pub async fn run(self) -> ExitCode {
         let name = self.name().to_owned();
         let matches = Arguments::command().name(name.clone()).bin_name(name).get_matches();

@@ -112,6 +112,25 @@ pub trait Validate<T>: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), Reject>> + Send;
 
     /// This handler, and `next` if it lets the change pass: one decode.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use vestibule::Operation::Create;
+    /// use vestibule::{App, Change, Context, Reject, Validate, deny, on};
+    ///
+    /// async fn labelled(change: Change<Pod>, _: Context) -> Result<(), Reject> {
+    ///     let labels = change.object().and_then(|pod| pod.metadata.labels.as_ref());
+    ///     labels.map(drop).ok_or_else(|| deny("a pod has labels"))
+    /// }
+    ///
+    /// async fn by_staff(_: Change<Pod>, context: Context) -> Result<(), Reject> {
+    ///     let staff = context.user().groups.iter().any(|group| group == "staff");
+    ///     if staff { Ok(()) } else { Err(deny("only staff makes pods")) }
+    /// }
+    ///
+    /// let app = App::new("demo").validate("both", on::<Pod>([Create]).fail_open(), labelled.then(by_staff));
+    /// # app.check().unwrap();
+    /// ```
     fn then<Next: Validate<T>>(self, next: Next) -> Then<Self, Next>
     where
         Self: Sized,

@@ -50,6 +50,29 @@ impl<T> LookedUp for T where
 ///
 /// What a lookup says was true a moment ago. Two requests at the same time, on two replicas, do not see each other: a rule
 /// over several objects cannot be kept by admission alone.
+///
+/// ```
+/// # use k8s_openapi::api::core::v1::{Namespace, Pod};
+/// # use vestibule::Operation::Create;
+/// # use vestibule::{App, Change, Context, Reject, Watch, deny, on};
+/// async fn spread(_: Change<Pod>, context: Context) -> Result<(), Reject> {
+///     let here = context.namespace().unwrap_or_default();
+///     let Some(namespace) = context.lookup::<Namespace>().get(here).await? else { return Ok(()) };
+///     let on_a = context.lookup::<Pod>().everywhere().by_index("by-node", "a")?;
+///     let labels = namespace.metadata.labels.as_ref();
+///     match labels.is_some_and(|labels| labels.contains_key("crowded")) && on_a.len() > 1 {
+///         true => Err(deny("node `a` is full")),
+///         false => Ok(()),
+///     }
+/// }
+///
+/// let by_node = |pod: &Pod| pod.spec.iter().filter_map(|spec| spec.node_name.clone()).collect();
+/// let app = App::new("demo")
+///     .watch::<Namespace>()
+///     .watching(Watch::<Pod>::new().index("by-node", by_node))
+///     .validate("spread", on::<Pod>([Create]).fail_closed(), spread);
+/// # let _ = app;
+/// ```
 #[must_use = "it asks nothing by itself"]
 pub struct Lookup<T: LookedUp> {
     kept: Option<Arc<Kept<T>>>,

@@ -14,7 +14,20 @@ use crate::telemetry::{CONTENT_TYPE, Telemetry};
 use crate::work::{self, Work};
 use crate::{App, AppError, CertificateCounters};
 
-/// Where and how an app is served.
+/// Where and how an app is served: for those who start it themselves instead of by [`App::run`].
+///
+/// ```no_run
+/// use std::path::Path;
+/// use vestibule::identity::{Mounted, Settings};
+/// use vestibule::{App, Options};
+///
+/// # async fn example(app: App) -> Result<(), Box<dyn std::error::Error>> {
+/// let identity = Mounted::start(Path::new("/certs"), &Settings::default())?;
+/// let mut options = Options::new(([0, 0, 0, 0], 10250).into(), identity);
+/// options.settings.probes = Some(([0, 0, 0, 0], 9090).into());
+/// app.bind(options).await?.serve_until_signalled().await?;
+/// # Ok(()) }
+/// ```
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Options {

@@ -35,12 +35,34 @@ impl App {
     }
 
     /// [`App::watch`], of some objects or some of their fields.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::core::v1::ConfigMap;
+    /// # use vestibule::{App, Watch};
+    /// let app = App::new("demo").watching(Watch::<ConfigMap>::new().namespace("shop").labels("kind=price-list"));
+    /// # let _ = app;
+    /// ```
     pub fn watching<T: LookedUp>(self, watch: Watch<T>) -> Self {
         self.looking_up(Declared::watch(watch))
     }
 
     /// Reads objects of type `T` one by one from the API server, and keeps none: for types of which there are many, or which
     /// are rarely asked for. `manifests` prints the right to.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::core::v1::{Pod, Secret};
+    /// # use vestibule::Operation::Create;
+    /// # use vestibule::{App, Change, Context, Reject, deny, on};
+    /// async fn has_token(_: Change<Pod>, context: Context) -> Result<(), Reject> {
+    ///     let token = context.lookup::<Secret>().get("token").await?;
+    ///     token.map(drop).ok_or_else(|| deny("make the Secret `token` first"))
+    /// }
+    ///
+    /// let app = App::new("demo")
+    ///     .validate("has-token", on::<Pod>([Create]).fail_closed(), has_token)
+    ///     .read::<Secret>();
+    /// # let _ = app;
+    /// ```
     pub fn read<T: LookedUp>(self) -> Self {
         self.looking_up(Declared::read::<T>())
     }

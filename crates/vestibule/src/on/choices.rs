@@ -4,6 +4,17 @@
 ///
 /// There is no default. Failing open lets objects pass untouched; failing closed stops writes of the whole cluster
 /// while the webhook is down. Only the author knows which is worse.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use vestibule::Operation::Create;
+/// use vestibule::{App, Context, Reject, on};
+///
+/// async fn same(pod: Pod, _: Context) -> Result<Pod, Reject> { Ok(pod) }
+///
+/// let unnamed = App::new("demo").mutate("same", on::<Pod>([Create]), same);
+/// assert!(unnamed.check().unwrap_err().to_string().contains(".fail_open()"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailurePolicy {
     /// The request goes on as if there were no hook (`Ignore`).

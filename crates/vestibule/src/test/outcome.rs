@@ -13,6 +13,35 @@ use super::{diff, unknown};
 ///
 /// Assertions return it, so that they chain. Where the API server would not have called the hook at all, because of its
 /// rules or selectors, every assertion but [`Outcome::assert_not_called`] fails.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use serde_json::json;
+/// use vestibule::Operation::Create;
+/// use vestibule::{App, Change, Context, Reject, deny, on, test};
+///
+/// async fn small(change: Change<Pod>, context: Context) -> Result<(), Reject> {
+///     context.warn("pods are counted");
+///     let containers = change.object().and_then(|pod| pod.spec.as_ref()).map_or(0, |spec| spec.containers.len());
+///     let many = || deny("too many containers").invalid().field("spec.containers", "at most 1");
+///     if containers > 1 { Err(many()) } else { Ok(()) }
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let app = App::new("demo").validate("small", on::<Pod>([Create]).objects("app").fail_closed(), small);
+/// let pod = |labels, containers| {
+///     let metadata = json!({ "name": "web", "labels": labels });
+///     json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": { "containers": containers } })
+/// };
+/// let (web, two) = (json!({ "app": "web" }), json!([{ "name": "a" }, { "name": "b" }]));
+///
+/// let outcome = test::call(&app, "small").create(pod(web, two.clone())).await;
+/// outcome.assert_denied("too many").assert_code(422).assert_cause("spec.containers", "at most 1");
+/// outcome.assert_warned("counted");
+/// assert_eq!(outcome.message().unwrap(), r#"admission webhook "small.demo.vestibule.dev" denied the request: too many containers"#);
+/// test::call(&app, "small").create(pod(json!({}), two)).await.assert_not_called();
+/// # });
+/// ```
 #[must_use = "assert something about it"]
 pub struct Outcome {
     pipeline: Pipeline,

@@ -1,5 +1,5 @@
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::{Container, EnvVar, Pod};
 use serde_json::{Value, json};
@@ -196,7 +196,8 @@ async fn the_context_is_the_request() {
         assert_eq!(context.raw().unwrap().decode::<Pod>()?, pod);
         assert!(context.state::<u8>().unwrap_err().to_string().contains("`u8`"));
         assert_eq!(context.kind(), ("", "v1", "Pod"));
-        assert!(context.remaining() <= Duration::from_secs(5));
+        assert!(context.remaining() <= Duration::from_secs(5) && context.deadline() > Instant::now());
+        assert_eq!((context.subresource(), &*context.user().username), (None, "alice"));
         assert!(!context.dry_run());
         Ok(pod)
     };
@@ -206,6 +207,52 @@ async fn the_context_is_the_request() {
         request["userInfo"]["extra"] = json!({"team": ["a", "b"]});
     });
     assert_eq!(call(mutating(check), &body).await.decision, Decision::Allowed);
+}
+
+#[tokio::test]
+async fn the_context_of_an_update_is_that_request() {
+    let check = async |pod: Pod, context: Context| -> Result<Pod, Reject> {
+        assert_eq!(
+            (context.operation(), context.subresource()),
+            (Operation::Update, Some("ephemeralcontainers"))
+        );
+        assert_eq!((context.name(), context.dry_run()), (Some("web-1"), true));
+        assert_eq!(context.old_raw().unwrap().decode::<Value>()?["metadata"]["x-meta"], json!(["old"]));
+        Ok(pod)
+    };
+    let on = on::<Pod>([Operation::Update]).subresource("ephemeralcontainers");
+    let body = review("UPDATE", |request| {
+        request["subResource"] = json!("ephemeralcontainers");
+        request["name"] = json!("web-1");
+        request["dryRun"] = json!(true);
+        request["oldObject"] = pod();
+        request["oldObject"]["metadata"]["x-meta"] = json!(["old"]);
+    });
+    let answer = call(Hook::mutating("m", Mutating(typed(&on, check))), &body).await;
+    assert_eq!(answer.decision, Decision::Allowed);
+}
+
+#[tokio::test]
+async fn a_validator_is_asked_about_streams_too() {
+    #[derive(serde::Deserialize)]
+    struct Exec {
+        command: Vec<String>,
+    }
+    let guard = async |change: Change<Exec>, _: Context| match change {
+        Change::Connect { options } if options.command == ["id"] => Err(deny("not that")),
+        _ => Ok(()),
+    };
+    let on = on_rules::<Exec>([Rule::new("v1", "pods/exec", [Operation::Connect])]);
+    let stream = |command: &str| {
+        review("CONNECT", |request| {
+            request["subResource"] = json!("exec");
+            request["object"] = json!({"kind": "PodExecOptions", "apiVersion": "v1", "command": [command]});
+        })
+    };
+    for (command, decision) in [("id", Decision::Denied(403)), ("ls", Decision::Allowed)] {
+        let hook = Hook::validating("v", Validating(typed(&on, guard)));
+        assert_eq!(call(hook, &stream(command)).await.decision, decision);
+    }
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 mod alerts;
 mod compile;
 mod fake_cluster;
+mod first_day;
 mod identity;
 #[cfg(feature = "test")]
 mod kit;

@@ -79,6 +79,19 @@ async fn a_denial_is_exit_code_1_and_cannot_steer_the_terminal() {
 }
 
 #[tokio::test]
+async fn verdicts_and_differences_have_their_colours() {
+    for (hook, name, coloured) in [
+        ("label", "web", "\u{1b}[32mmutated"),
+        ("label", "web", "\u{1b}[32m+    seen"),
+        ("guard", "bad", "\u{1b}[31mdenied"),
+    ] {
+        let command = Command::parse_from(["review", "--color", "always", "--hook", hook]);
+        let (text, _) = command.review.answer(&app(), &review(name)).await.unwrap();
+        assert!(text.contains(coloured), "{text:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_fault_is_exit_code_2_and_says_who_decides() {
     let (text, code) = asked("--hook guard", &review("odd")).await.unwrap();
     assert_eq!(code, 2);

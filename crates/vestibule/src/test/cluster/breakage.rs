@@ -9,6 +9,17 @@ use vestibule_admission::{Handler, HandlerFuture, Request};
 use crate::{Fault, FaultKind, Verdict};
 
 /// How a hook fails its callers.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use vestibule::test::{Breakage, Installed};
+///
+/// fn slow_then_well(installed: &Installed<'_>) {
+///     installed.break_with("inject", Breakage::Slow(Duration::from_secs(20)));
+///     // ... and what the author's users see now.
+///     installed.mend("inject");
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Breakage {

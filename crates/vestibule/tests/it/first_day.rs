@@ -1,0 +1,77 @@
+//! What a new author meets on the first day is shown by an example that the tests compile, and run where there is no cluster.
+
+use std::fs;
+use std::path::Path;
+
+/// Files below `crates`, and what is declared there.
+const ITEMS: &[(&str, &[&str])] = &[
+    ("vestibule/src/amount.rs", &["struct Amount"]),
+    (
+        "vestibule/src/app.rs",
+        &[
+            "struct App",
+            "fn new",
+            "fn mutate<",
+            "fn validate<",
+            "fn mutate_raw",
+            "fn validate_raw",
+            "fn state<",
+            "fn ready_when",
+            "fn check",
+        ],
+    ),
+    ("vestibule/src/app/lookups.rs", &["fn watch<", "fn watching<", "fn read<", "fn lookups_from"]),
+    ("vestibule/src/change.rs", &["enum Change"]),
+    ("vestibule/src/command.rs", &["async fn run"]),
+    ("vestibule/src/context.rs", &["struct Context", "fn state<"]),
+    ("vestibule/src/conversion.rs", &["fn hub", "fn raw"]),
+    ("vestibule/src/defaults.rs", &["fn rights"]),
+    (
+        "vestibule/src/handler.rs",
+        &["trait Mutate", "fn then<Next: Mutate", "trait Validate", "fn then<Next: Validate"],
+    ),
+    ("vestibule/src/lookup.rs", &["struct Lookup", "async fn get"]),
+    ("vestibule/src/lookup/objects.rs", &["struct Objects"]),
+    ("vestibule/src/lookup/watch.rs", &["struct Watch"]),
+    ("vestibule/src/manifests.rs", &["fn manifests"]),
+    ("vestibule/src/mutation.rs", &["enum Mutation"]),
+    ("vestibule/src/on.rs", &["struct On", "fn on<", "fn on_rules<", "fn on_raw"]),
+    ("vestibule/src/on/choices.rs", &["enum FailurePolicy"]),
+    ("vestibule/src/raw_object.rs", &["struct RawObject"]),
+    ("vestibule/src/registration_mode.rs", &["enum RegistrationMode"]),
+    ("vestibule/src/reject.rs", &["struct Reject", "fn deny", "fn retry_later", "fn cause", "fn fault"]),
+    ("vestibule/src/rule.rs", &["struct Rule"]),
+    ("vestibule/src/serve.rs", &["struct Options", "fn self_managed"]),
+    ("vestibule/src/target.rs", &["enum Target"]),
+    ("vestibule/src/test/call.rs", &["fn call"]),
+    ("vestibule/src/test/cluster.rs", &["struct Cluster"]),
+    ("vestibule/src/test/cluster/breakage.rs", &["enum Breakage"]),
+    ("vestibule/src/test/golden.rs", &["async fn golden"]),
+    ("vestibule/src/test/outcome.rs", &["struct Outcome"]),
+    ("vestibule/src/work.rs", &["fn when_ready"]),
+    ("admission/src/hook.rs", &["enum OnFault"]),
+    ("admission/src/operation.rs", &["enum Operation"]),
+];
+
+#[test]
+fn what_is_met_on_the_first_day_comes_with_an_example() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut without = Vec::new();
+    for (file, items) in ITEMS {
+        let text = fs::read_to_string(crates.join(file)).unwrap();
+        let lines: Vec<_> = text.lines().map(str::trim_start).collect();
+        for item in *items {
+            let declared = |line: &&str| line.strip_prefix("pub ").unwrap_or(line).starts_with(item);
+            let at = lines.iter().position(declared);
+            let at = at.unwrap_or_else(|| panic!("{file} declares no `{item}`"));
+            // Attributes may stand between the two.
+            let above = lines[..at].iter().rev().take_while(|line| !line.is_empty() && **line != "}");
+            let example =
+                above.into_iter().any(|line| line.starts_with("/// ```") && !line.contains("ignore"));
+            if !example {
+                without.push(format!("{file}: {item}"));
+            }
+        }
+    }
+    assert!(without.is_empty(), "without an example: {without:#?}");
+}
