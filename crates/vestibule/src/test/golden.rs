@@ -11,6 +11,10 @@ use super::outcome::Outcome;
 use super::{Call, Request, call, diff};
 use crate::App;
 
+/// What a case is made of.
+const FILES: [&str; 7] =
+    ["given.yaml", "old.yaml", "request.yaml", "expect.yaml", "denied.txt", "fault.txt", "warnings.txt"];
+
 /// Set to anything, it rewrites what is expected.
 const UPDATE: &str = "VESTIBULE_UPDATE_GOLDEN";
 
@@ -45,7 +49,11 @@ pub async fn golden(app: &App, folder: impl AsRef<Path>) {
     let update = std::env::var_os(UPDATE).is_some();
     let (mut count, mut failures) = (0, Vec::new());
     for hook in folders(folder) {
-        for case in folders(&hook) {
+        let cases = folders(&hook);
+        if cases.is_empty() {
+            failures.push(format!("{}: it holds no case: no folder with a given.yaml", hook.display()));
+        }
+        for case in cases {
             count += 1;
             if let Err(why) = run(app, &name(&hook), &case, update).await {
                 failures.push(format!("{}: {why}", case.display()));
@@ -55,11 +63,16 @@ pub async fn golden(app: &App, folder: impl AsRef<Path>) {
     assert!(count > 0, "{} holds no case; the first is HOOK/CASE/given.yaml", folder.display());
     if !failures.is_empty() {
         let hint = format!("{UPDATE}=1 rewrites what is expected; look at the difference before you keep it");
-        panic!("{} of {count} cases fail:\n{}\n{hint}", failures.len(), failures.join("\n"));
+        panic!("of {count} cases, {} fail:\n{}\n{hint}", failures.len(), failures.join("\n"));
     }
 }
 
 async fn run(app: &App, hook: &str, case: &Path, update: bool) -> Result<(), String> {
+    if let Some(file) =
+        files(case).into_iter().find(|file| !FILES.contains(&&**file) && !file.ends_with(".md"))
+    {
+        return Err(format!("nobody reads {file}; known are {}", FILES.join(", ")));
+    }
     let request = ask(call(app, hook), case)?;
     let outcome = request.await;
     let found = Found::of(&outcome)?;
@@ -222,11 +235,20 @@ fn yaml<T: for<'de> Deserialize<'de>>(file: &str, text: &str) -> Result<T, Strin
 }
 
 fn folders(folder: &Path) -> Vec<PathBuf> {
+    entries(folder).into_iter().filter(|path| path.is_dir()).collect()
+}
+
+fn files(folder: &Path) -> Vec<String> {
+    entries(folder).iter().filter(|path| path.is_file()).map(|path| name(path)).collect()
+}
+
+/// Those that an editor hides aside.
+fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut folders: Vec<_> =
-        entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
-    folders.sort();
-    folders
+    let mut entries: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    entries.retain(|path| !name(path).starts_with('.'));
+    entries.sort();
+    entries
 }
 
 fn name(folder: &Path) -> String {

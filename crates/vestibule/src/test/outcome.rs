@@ -87,7 +87,7 @@ impl Outcome {
         let object = self.object::<Value>();
         let differences = diff::lines(expected, &object);
         if !differences.is_empty() {
-            self.fail("another object", &format!("\n{differences}"));
+            self.fail("this object (-) and no other (+)", &format!("\n{differences}"));
         }
         self
     }
@@ -187,7 +187,7 @@ impl Outcome {
     #[track_caller]
     pub fn assert_applies(&self) -> &Self {
         self.allowed();
-        self.law("the patch to apply by RFC 6902", self.standard())
+        self.law(self.standard())
     }
 
     /// A second call, about the object as the first left it, changes nothing more: `reinvocationPolicy` lets it happen.
@@ -196,7 +196,7 @@ impl Outcome {
     #[track_caller]
     pub fn assert_idempotent(&self) -> &Self {
         self.allowed();
-        self.law("a second call to change nothing", self.idempotence())
+        self.law(self.idempotence())
     }
 
     /// Members that the handler's type does not know stay where they are, each in its own object and list item.
@@ -205,7 +205,7 @@ impl Outcome {
     #[track_caller]
     pub fn assert_keeps_unknown_fields(&self) -> &Self {
         self.allowed();
-        self.law("unknown members to stay where they are", self.unknown_fields())
+        self.law(self.unknown_fields())
     }
 
     /// The object as it goes on: the handler's, and what its type does not know.
@@ -324,9 +324,9 @@ impl Outcome {
     }
 
     #[track_caller]
-    fn law(&self, expected: &str, law: Result<(), String>) -> &Self {
+    fn law(&self, law: Result<(), String>) -> &Self {
         if let Err(why) = law {
-            self.fail(expected, &format!(". {why}"));
+            panic!("hook `{}`: {why}", self.pipeline.entry().name);
         }
         self
     }
@@ -386,6 +386,7 @@ impl Outcome {
         match &reply.judged {
             caller::Outcome::Allowed(allowed) => match allowed.patch.as_ref().and_then(Value::as_array) {
                 None => "it was allowed as it is".to_owned(),
+                Some(patch) if patch.len() == 1 => "it was allowed, changed by one operation".to_owned(),
                 Some(patch) => format!("it was allowed, changed by {} operations", patch.len()),
             },
             caller::Outcome::Denied(Denied { code, reason, message, .. }) => {

@@ -36,7 +36,7 @@ pub(super) fn stay(
     let reached = match call(marked.clone()) {
         Ok(reached) => reached,
         Err(all) => {
-            marked = mark_what_is_taken(before, &call).ok_or(all)?;
+            marked = mark_what_is_taken(before, &call).ok_or_else(|| format!("with one in it, {all}"))?;
             call(marked.clone())?
         }
     };
@@ -240,7 +240,7 @@ mod tests {
         let refused = stay(&before(), &before(), |object| {
             if object.get(MEMBER).is_some() { Err("unknown field".to_owned()) } else { Ok(object) }
         });
-        assert_eq!(refused.unwrap_err(), "unknown field");
+        assert_eq!(refused.unwrap_err(), "with one in it, unknown field");
         // A map of structures takes no string, and is left alone.
         stay(&before(), &before(), |object| {
             if object["metadata"].get(MEMBER).is_some() { Err("no structure".to_owned()) } else { Ok(object) }

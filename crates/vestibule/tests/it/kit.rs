@@ -156,8 +156,9 @@ async fn a_failed_assertion_says_what_happened() {
     assert!(
         text.contains("- metadata.labels.count: \"1\"") && text.contains("+ metadata.labels.count: \"2\"")
     );
+    assert!(text.starts_with("hook `counts`: a second call changes it again: it was allowed"), "{text}");
     let text = said(|| _ = counted.assert_denied("no"));
-    let expected = "hook `counts`: expected a denial, but it was allowed, changed by 1 operations";
+    let expected = "hook `counts`: expected a denial, but it was allowed, changed by one operation";
     assert_eq!(text, expected);
     let text = said(|| _ = counted.assert_unchanged());
     assert!(text.contains("+ metadata.labels: {\"count\":\"1\"}"), "{text}");

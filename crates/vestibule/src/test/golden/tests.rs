@@ -89,6 +89,21 @@ async fn a_misspelt_fact_is_told() {
 }
 
 #[tokio::test]
+async fn a_file_that_nobody_reads_is_told() {
+    let misspelt = case(&[("given.yaml", GIVEN), ("request.yml", "user: mallory"), ("README.md", "why")]);
+    assert!(outcome(&misspelt, true).await.unwrap_err().starts_with("nobody reads request.yml; known are "));
+}
+
+#[tokio::test]
+#[should_panic(expected = "hook: it holds no case")]
+async fn a_hook_without_a_case_is_no_success() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join("paint/a")).unwrap();
+    fs::create_dir_all(folder.path().join("hook")).unwrap();
+    golden(&app(), folder.path()).await;
+}
+
+#[tokio::test]
 #[should_panic(expected = "holds no case")]
 async fn a_folder_without_a_case_is_no_success() {
     golden(&app(), tempfile::tempdir().unwrap().path()).await;
