@@ -40,7 +40,6 @@ impl App {
     pub fn manifests(&self, installation: &Installation) -> Result<Vec<Value>, AppError> {
         let mut objects = self.roles(installation)?;
         if installation.image.is_some() {
-            self.not_so(installation.problems())?;
             let pods = Pods { app: self, installation };
             objects.splice(..0, pods.service_account());
             objects.extend(network::objects(&pods));
@@ -75,6 +74,7 @@ impl App {
     /// Roles and their bindings: what the ring takes, and what the app reads.
     pub(crate) fn roles(&self, installation: &Installation) -> Result<Vec<Value>, AppError> {
         self.check()?;
+        self.not_so(installation.problems())?;
         let ring = installation.ring(self).or_else(|problem| self.not_so(vec![problem]).map(|()| None))?;
         let mut rights = ring.map_or_else(Vec::new, |(secret, names)| rights::of_a_ring(&secret, &names));
         // With a folder of a laptop's, it is the laptop that speaks to the cluster.

@@ -7,6 +7,7 @@ use vestibule_identity::{NamespacedName, RegistrationName, Settings, Source};
 
 use super::Files;
 use crate::defaults::{https_port, plain_port};
+use crate::name::is_dns_subdomain;
 use crate::{App, RegistrationMode, Target};
 
 /// How a webhook is installed on a cluster: what its manifests are printed from, and its `serve` is told.
@@ -156,8 +157,23 @@ impl Installation {
         Ok(Some((secret, registrations)))
     }
 
-    /// Why there can be no pods of it.
+    /// Why there can be no such installation.
     pub(super) fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        // It is a label's value as well.
+        if !is_dns_subdomain(&self.name) || self.name.len() > 63 {
+            problems.push(format!(
+                "objects cannot be called `{}`: take at most 63 lower-case letters, digits, `-` and `.`",
+                self.name
+            ));
+        }
+        if self.image.is_some() {
+            problems.extend(self.problems_of_pods());
+        }
+        problems
+    }
+
+    fn problems_of_pods(&self) -> Vec<String> {
         let mut problems = Vec::new();
         match (&self.identity, &self.target) {
             (_, Target::Url(_)) => {
@@ -167,6 +183,14 @@ impl Installation {
             (other, _) => problems.push(format!(
                 "pods cannot have the identity `{other}`: take `self`, or `mounted:DIR` with the files of a Secret"
             )),
+        }
+        if let (Some(account), Some(service)) = (&self.account, self.service())
+            && account.namespace != service.namespace
+        {
+            problems.push(format!(
+                "pods in {} cannot run as {account}: name a ServiceAccount beside them",
+                service.namespace
+            ));
         }
         if self.pod_port() == self.pod_plain_port() {
             problems.push(format!("both ports are {}: give one of them another number", self.pod_port()));

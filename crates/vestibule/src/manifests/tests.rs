@@ -202,6 +202,28 @@ fn what_cannot_be_is_refused_all_at_once() {
 }
 
 #[test]
+fn pods_run_as_an_account_beside_them_under_a_name_that_objects_can_have() {
+    let problem = |change: fn(&mut Installation)| {
+        let mut installation = installation();
+        change(&mut installation);
+        app().manifests(&installation).err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    let beside = problem(|it| it.account = Some("shop/runner".parse().unwrap()));
+    assert_eq!(beside, "");
+    let elsewhere = problem(|it| it.account = Some("other/runner".parse().unwrap()));
+    assert!(elsewhere.contains("pods in shop cannot run as other/runner"), "{elsewhere}");
+    // Rights alone are for anybody.
+    let rights = problem(|it| (it.account, it.image) = (Some("other/runner".parse().unwrap()), None));
+    assert_eq!(rights, "");
+    for name in ["Not a name", "", &"a".repeat(64)] {
+        let mut installation = installation();
+        (installation.name, installation.image) = (name.to_owned(), None);
+        let error = app().manifests(&installation).unwrap_err().to_string();
+        assert!(error.contains(&format!("called `{name}`")), "{error}");
+    }
+}
+
+#[test]
 fn a_webhook_that_registers_itself_is_installed_without_entries_and_may_write_them() {
     let only_mutating = || App::new("demo").mutate("label", on::<Pod>([Create]).fail_closed(), label);
     let objects = only_mutating().manifests(&installation()).unwrap();

@@ -176,7 +176,8 @@ impl Pods<'_> {
                 other => other.to_string(),
             },
         );
-        if let Some(secret) = &installation.secret {
+        // With another identity `serve` refuses what it would not heed.
+        if let (Source::SelfManaged, Some(secret)) = (&installation.identity, &installation.secret) {
             flag("secret", secret.to_string());
         }
         for registration in self.registrations() {

@@ -91,6 +91,17 @@ fn what_the_app_says_of_itself_needs_no_flag() {
 }
 
 #[test]
+fn the_secret_of_a_ring_is_nothing_to_pods_with_mounted_files() {
+    let app = app().secret("ring");
+    let flags = ["manifests", "--namespace", "shop", "--image", "demo:1", "--identity", "mounted:/certs"];
+    let Command::Manifests(manifests) = parsed(&flags) else { panic!("manifests") };
+    let installation = manifests.installation(&app).unwrap_or_else(|error| panic!("{error}"));
+    let objects = app.manifests(&installation).unwrap();
+    let Command::Serve(serve) = parsed(&told(&objects)) else { panic!("serve") };
+    assert!(serve.settings(&app).is_ok(), "{:?}", told(&objects));
+}
+
+#[test]
 fn parts_are_parts_of_the_whole() {
     let kinds = |flags: &[&str]| {
         let asked = ["manifests", "--namespace", "shop", "--image", "demo:1"].iter().chain(flags).copied();
