@@ -51,8 +51,9 @@ enum Command {
     Serve(Box<ServeArguments>),
     /// Prints what a cluster must be told: pods and what is around them, rights, configurations.
     ///
-    /// Examples: manifests --namespace shop --image registry.example.com/my-webhook:1.0 | kubectl apply -f -
-    ///           manifests --namespace shop --image registry.example.com/my-webhook:1.0 --check deploy
+    /// Example: manifests --namespace shop --image registry.example.com/my-webhook:1.0 | kubectl apply -f -
+    ///
+    /// Example: manifests --namespace shop --image registry.example.com/my-webhook:1.0 --check deploy
     Manifests(Box<ManifestsArguments>),
     /// Answers one AdmissionReview from stdin with the hook it is for, and shows the answer.
     ///

@@ -60,8 +60,13 @@ impl Target {
     /// # Errors
     /// The text has another form.
     pub fn service_in(text: &str, namespace: Option<&str>) -> Result<Self, TargetError> {
-        let wrong = || TargetError::Service(text.to_owned());
         let bare = namespace.map(|namespace| (namespace, text));
+        // The namespace may be what is wrong.
+        let whole = |(namespace, name)| format!("{namespace}/{name}");
+        let wrong = || {
+            let bare = bare.filter(|_| !text.contains('/'));
+            TargetError::Service(bare.map_or_else(|| text.to_owned(), whole))
+        };
         let (namespace, rest) = text.split_once('/').or(bare).ok_or_else(wrong)?;
         let (name, port) = match rest.split_once(':') {
             Some((name, port)) => (name, port.parse().map_err(|_| wrong())?),
@@ -175,6 +180,8 @@ mod tests {
         for text in ["hook", "Shop/hook", "shop/", "shop/hook:x", "shop/hook:0", "a/b/c"] {
             assert!(Target::service(text).is_err(), "{text}");
         }
+        let error = Target::service_in("hook", Some("Shop")).unwrap_err().to_string();
+        assert!(error.starts_with("`Shop/hook` names no Service"), "{error}");
         for text in ["http://a", "https://a/path", "https://a?x=y", "https://u@a", "a", "https://"] {
             assert!(Target::url(text).is_err(), "{text}");
         }

@@ -238,12 +238,16 @@ fn with_an_image_the_pods_find_their_rules_and_a_folder_is_held_against_them() {
     // What differs is no part of the registration.
     assert_eq!(check("--replicas 3 --only registration").code(), 0);
 
-    std::fs::write(deploy.join("rest/all.yaml"), rest.replace("PodDisruptionBudget", "PodDisruptionBadger"))
-        .unwrap();
+    // Of the app's label, but nothing that is ever printed.
+    let monitor = json!({"kind": "ServiceMonitor", "metadata": {"labels": objects[0]["metadata"]["labels"]}});
+    std::fs::write(deploy.join("monitor.json"), monitor.to_string()).unwrap();
+    assert_eq!(check("").code(), 0);
+
+    std::fs::write(deploy.join("rest/all.yaml"), rest.replace("policy/v1", "policy/v1beta1")).unwrap();
     let other = check("");
     assert_eq!(other.code(), 1);
     for words in
-        ["PodDisruptionBudget shop/injector is missing in deploy", "PodDisruptionBadger shop/injector is not"]
+        ["PodDisruptionBudget shop/injector is missing in deploy", "PodDisruptionBudget shop/injector is not"]
     {
         assert!(other.err.contains(words), "{}", other.err);
     }

@@ -65,7 +65,7 @@ pub enum Part {
     Registration,
     /// The roles that the webhook needs, and their bindings.
     Rbac,
-    /// ServiceAccount, Service, NetworkPolicy, PodDisruptionBudget and Deployment.
+    /// ServiceAccount, Service, NetworkPolicy, PodDisruptionBudget, ConfigMaps and Deployment.
     Workload,
 }
 
@@ -108,7 +108,11 @@ impl ManifestsArguments {
             };
             return print(&text).map(|()| ExitCode::SUCCESS);
         };
-        let wanted = |object: &Value| self.only.is_none_or(|part| Part::of(object) == part);
+        let wanted = |object: &Value| match Part::of(object) {
+            Some(part) => self.only.is_none_or(|only| only == part),
+            // A Namespace with the app's label, a ServiceMonitor: nobody here would have printed it.
+            None => false,
+        };
         let folder = Folder::read(folder)?;
         let drift = folder.compare(&objects, &installation.name, wanted);
         print(&drift.text(self.color.palette())?)?;
@@ -145,7 +149,7 @@ impl ManifestsArguments {
             tell_of_definitions_elsewhere(app, &trusting)?;
         }
         let mut objects = app.manifests(&trusting).map_err(CommandError::input)?;
-        objects.retain(|object| self.only.is_none_or(|part| Part::of(object) == part));
+        objects.retain(|object| self.only.is_none() || Part::of(object) == self.only);
         Ok(objects)
     }
 
@@ -222,13 +226,20 @@ impl ManifestsArguments {
 }
 
 impl Part {
-    fn of(object: &Value) -> Self {
-        match object["kind"].as_str().unwrap_or_default() {
-            "Role" | "RoleBinding" | "ClusterRole" | "ClusterRoleBinding" => Self::Rbac,
+    /// [`None`] for what is never printed.
+    fn of(object: &Value) -> Option<Self> {
+        match object["kind"].as_str()? {
+            "Role" | "RoleBinding" | "ClusterRole" | "ClusterRoleBinding" => Some(Self::Rbac),
             "MutatingWebhookConfiguration"
             | "ValidatingWebhookConfiguration"
-            | "CustomResourceDefinition" => Self::Registration,
-            _ => Self::Workload,
+            | "CustomResourceDefinition" => Some(Self::Registration),
+            "ServiceAccount"
+            | "Service"
+            | "NetworkPolicy"
+            | "PodDisruptionBudget"
+            | "ConfigMap"
+            | "Deployment" => Some(Self::Workload),
+            _ => None,
         }
     }
 }

@@ -39,8 +39,8 @@ pub struct ServeArguments {
     /// A name that the certificate is for; may be given several times.
     #[arg(long, env = "VESTIBULE_DNS", value_delimiter = ',', value_name = "NAME")]
     dns: Vec<String>,
-    /// The Service in front of the webhook; its names are added to the certificate.
-    #[arg(long, env = "VESTIBULE_SERVICE", value_name = "[NS/]NAME")]
+    /// The Service in front of the webhook, with :PORT where that is not 443; its names are added to the certificate.
+    #[arg(long, env = "VESTIBULE_SERVICE", value_name = "[NS/]NAME[:PORT]")]
     service: Option<String>,
     /// The DNS domain of the cluster, for the Service's long name [default: cluster.local]
     #[arg(long, env = "VESTIBULE_CLUSTER_DOMAIN", value_name = "DOMAIN")]
@@ -154,6 +154,12 @@ impl ServeArguments {
             ));
         }
         let mut settings = match &self.identity {
+            Source::SelfManaged if service.is_none() && self.dns.is_empty() => {
+                return Err(CommandError::input(
+                    "nobody says whom the certificate is for: give --service NS/NAME, or --dns NAME where the API \
+                     server calls a URL; on a laptop, --identity local:DIR",
+                ));
+            }
             Source::SelfManaged => self.cluster.settings(app, service.as_ref())?,
             Source::Off => {
                 return Err(CommandError::input(
@@ -175,15 +181,7 @@ impl ServeArguments {
         }
         settings.mounted = self.mounted.files();
         if settings.all_names().is_empty() {
-            match &self.identity {
-                Source::SelfManaged => {
-                    return Err(CommandError::input(
-                        "nobody says whom the certificate is for: give --service NS/NAME, or --dns NAME where the API \
-                         server calls a URL; on a laptop, --identity local:DIR",
-                    ));
-                }
-                _ => settings.names = names_of_a_laptop(self.listen(app)),
-            }
+            settings.names = names_of_a_laptop(self.listen(app));
         }
         match &self.identity {
             Source::SelfManaged => self.knobs.apply(settings),

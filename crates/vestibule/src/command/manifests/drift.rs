@@ -43,7 +43,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// `wanted` says which of the objects that only the folder has are asked about.
+    /// `wanted` says which of the objects that only the folder has are asked about, if they carry the app's label.
     pub(super) fn compare<'o>(
         &'o self,
         printed: &'o [Value],
@@ -57,21 +57,23 @@ impl Folder {
             extra: Vec::new(),
             foreign: 0,
         };
-        let mut unseen: BTreeMap<Key, &Value> =
-            printed.iter().map(|object| (Key::of(object), object)).collect();
+        let asked: BTreeMap<Key, &Value> = printed.iter().map(|object| (Key::of(object), object)).collect();
+        let mut seen = BTreeSet::new();
         for (path, found) in &self.objects {
-            match unseen.remove(&Key::of(found)) {
-                Some(printed) if printed == found => {}
+            let key = Key::of(found);
+            match asked.get(&key) {
+                // Of two, the one that is applied last counts: neither can be trusted.
+                Some(_) if !seen.insert(key) => drift.extra.push((path, found)),
+                Some(printed) if *printed == found => {}
                 Some(printed) => drift.different.push((path, found, printed)),
-                // Its own of an earlier day; or an object twice.
+                // Its own of an earlier day.
                 None if found["metadata"]["labels"]["app.kubernetes.io/name"] == *app && wanted(found) => {
                     drift.extra.push((path, found));
                 }
                 None => drift.foreign += 1,
             }
         }
-        let missing: BTreeSet<_> = unseen.into_keys().collect();
-        drift.missing.extend(printed.iter().filter(|object| missing.contains(&Key::of(object))));
+        drift.missing.extend(printed.iter().filter(|object| !seen.contains(&Key::of(object))));
         drift
     }
 

@@ -118,9 +118,14 @@ fn parts_are_parts_of_the_whole() {
 
 #[test]
 fn pods_that_are_not_printed_cannot_be_described() {
-    for flags in
-        [&["--only", "workload"][..], &["--replicas", "3"], &["--host-network"], &["--", "--tls-min", "1.3"]]
-    {
+    for flags in [
+        &["--only", "workload"][..],
+        &["--replicas", "3"],
+        &["--host-network"],
+        &["--drain-timeout", "3m"],
+        &["--priority-class", "none"],
+        &["--", "--tls-min", "1.3"],
+    ] {
         let asked = ["manifests", "--namespace", "shop"].iter().chain(flags).copied().collect::<Vec<_>>();
         let error = objects(&asked).err().unwrap().to_string();
         assert!(error.contains("there are none without --image"), "{error}");

@@ -1,7 +1,9 @@
 //! The pods, as flags describe them.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, value_parser};
 
 use crate::Installation;
@@ -13,7 +15,7 @@ use crate::command::duration::duration;
 #[command(next_help_heading = "The pods")]
 pub(super) struct WorkloadArguments {
     /// The image; without one, rights and configurations are printed, and no pods.
-    #[arg(long, env = "VESTIBULE_IMAGE")]
+    #[arg(long, env = "VESTIBULE_IMAGE", value_parser = NonEmptyStringValueParser::new())]
     pub(super) image: Option<String>,
     /// How many pods [default: 2]
     #[arg(long, env = "VESTIBULE_REPLICAS", value_name = "COUNT")]
@@ -32,10 +34,11 @@ pub(super) struct WorkloadArguments {
     #[arg(long, env = "VESTIBULE_METRICS_PORT", value_name = "PORT", value_parser = value_parser!(u16).range(1..))]
     metrics_port: Option<u16>,
     /// Addresses that the API server calls from: the HTTPS port takes no others [default: any]
-    #[arg(long, env = "VESTIBULE_API_SERVER_CIDR", value_delimiter = ',', value_name = "CIDR")]
+    #[arg(long, env = "VESTIBULE_API_SERVER_CIDR", value_delimiter = ',', value_name = "CIDR", value_parser = cidr)]
     api_server_cidr: Vec<String>,
     /// Ports of the API server that the pods may connect to [default: 443,6443]
     #[arg(long, env = "VESTIBULE_API_SERVER_PORT", value_delimiter = ',', value_name = "PORT")]
+    #[arg(value_parser = value_parser!(u16).range(1..))]
     api_server_port: Vec<u16>,
     /// The pods' priority class, or `none` [default: system-cluster-critical]
     #[arg(long, env = "VESTIBULE_PRIORITY_CLASS", value_name = "NAME|none")]
@@ -96,6 +99,12 @@ impl WorkloadArguments {
             ("--port", self.port.is_some()),
             ("--metrics-port", self.metrics_port.is_some()),
             ("--api-server-cidr", !self.api_server_cidr.is_empty()),
+            ("--api-server-port", !self.api_server_port.is_empty()),
+            ("--priority-class", self.priority_class.is_some()),
+            ("--mounted-secret", self.mounted_secret.is_some()),
+            ("--cluster-domain", self.cluster_domain.is_some()),
+            ("--drain-delay", self.drain_delay.is_some()),
+            ("--drain-timeout", self.drain_timeout.is_some()),
             ("--env", !self.env.is_empty()),
             ("--", !self.serve.is_empty()),
         ];
@@ -108,9 +117,35 @@ impl WorkloadArguments {
     }
 }
 
+/// What a NetworkPolicy takes; bits beyond the prefix are the API server's to mind.
+fn cidr(text: &str) -> Result<String, String> {
+    let parts = text
+        .split_once('/')
+        .and_then(|(address, prefix)| Some((address.parse::<IpAddr>().ok()?, prefix.parse::<u8>().ok()?)));
+    match parts {
+        Some((address, prefix)) if prefix <= if address.is_ipv4() { 32 } else { 128 } => Ok(text.to_owned()),
+        _ => Err("write ADDRESS/BITS, such as 10.0.0.0/28".to_owned()),
+    }
+}
+
 fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("write NAME=VALUE".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_policy_gets_no_address_that_it_would_refuse() {
+        for text in ["10.0.0.0/28", "fd00::/8", "0.0.0.0/0", "10.1.2.3/32"] {
+            assert_eq!(cidr(text).as_deref(), Ok(text));
+        }
+        for text in ["", "10.0.0.0", "10.0.0.0/33", "fd00::/129", "shop/8", "10.0.0.0/"] {
+            assert!(cidr(text).is_err(), "{text}");
+        }
     }
 }

@@ -58,8 +58,16 @@ fn differences_are_a_diff_from_the_folder_to_the_app() {
 #[test]
 fn an_object_that_is_there_twice_is_named() {
     let printed = [object("Service", "a", "1")];
-    let folder = folder(&[("a.yaml", printed[0].clone()), ("b.yaml", printed[0].clone())]);
-    assert_eq!(folder.compare(&printed, "demo", |_| true).summary().len(), 2);
+    let mut changed = object("Service", "a", "2");
+    // It is not the label that tells whose it is: applied after the other, it counts.
+    changed["metadata"]["labels"] = json!({});
+    for again in [printed[0].clone(), changed] {
+        let folder = folder(&[("a.yaml", printed[0].clone()), ("b.yaml", again)]);
+        assert_eq!(
+            folder.compare(&printed, "demo", |_| true).summary()[0],
+            "Service shop/a is not of this app any more, or twice: b.yaml"
+        );
+    }
 }
 
 #[test]
