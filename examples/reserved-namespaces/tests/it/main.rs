@@ -1,4 +1,7 @@
 //! Who is exempt. Which namespaces are reserved is the API server's to say, and a test on a real one.
+#![allow(clippy::unwrap_used)]
+
+mod review;
 
 use reserved_namespaces::{Reservation, app};
 use serde_json::json;
