@@ -1,7 +1,8 @@
 //! Putting it together, and the accept loop.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -249,9 +250,21 @@ impl Bound {
 
 async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), BindError> {
     let failed = |source| BindError::Listen { address, source };
-    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let listener = match TcpListener::bind(address).await {
+        // Every address there is, on a node without IPv6.
+        Err(error) if address.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED) && !is_taken(&error) => {
+            TcpListener::bind((Ipv4Addr::UNSPECIFIED, address.port())).await
+        }
+        bound => bound,
+    };
+    let listener = listener.map_err(failed)?;
     let local = listener.local_addr().map_err(failed)?;
     Ok((listener, local))
+}
+
+/// By somebody else, or for somebody else.
+fn is_taken(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::AddrInUse | ErrorKind::PermissionDenied)
 }
 
 async fn closing_time(phases: &Phases, delay: Duration) {
@@ -279,6 +292,8 @@ async fn accept<A: Attend>(
             sleep(ACCEPT_PAUSE).await;
             continue;
         };
+        // Whoever comes by IPv4 is known by that.
+        let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
         let attendant = Arc::clone(attendant);
         let phases = phases.clone();
         tokio::spawn(async move {

@@ -1,13 +1,13 @@
 //! Every limit of the server, in one place.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 /// Limits, times and addresses. The defaults are right for a webhook behind a Service; the reasons are beside them.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Settings {
-    /// Where HTTPS is served; port 0 takes a free one. `0.0.0.0:10250`: the port that managed control planes are allowed
+    /// Where HTTPS is served; port 0 takes a free one. `[::]:10250`: the port that managed control planes are allowed
     /// to reach.
     pub listen: SocketAddr,
     /// Where `/livez`, `/readyz` and `/metrics` are served without TLS. Nowhere, unless set.
@@ -63,7 +63,7 @@ impl Default for Settings {
     fn default() -> Self {
         let seconds = Duration::from_secs;
         Self {
-            listen: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 10250)),
+            listen: SocketAddr::from((Ipv6Addr::UNSPECIFIED, 10250)),
             probes: None,
             probes_over_https: false,
             tls_min: TlsVersion::V1_2,

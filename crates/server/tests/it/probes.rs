@@ -115,3 +115,28 @@ async fn probes_are_served_over_https_where_that_is_asked_for() {
     let plain = serve_with(|_| {}, allowing).await;
     assert_eq!(plain.connect().await.method(Method::GET, "/readyz").await.status, StatusCode::NOT_FOUND);
 }
+
+#[tokio::test]
+async fn every_address_is_one_of_ipv4_and_of_ipv6() {
+    let server = serve_with(
+        |settings| {
+            settings.listen = "[::]:0".parse().unwrap();
+            settings.probes = Some(settings.listen);
+        },
+        |server| server,
+    )
+    .await;
+    let probes = server.probes.unwrap();
+    // A machine without IPv6 has IPv4 alone.
+    let hosts = if probes.is_ipv6() { &["127.0.0.1", "::1"][..] } else { &["127.0.0.1"] };
+    for host in hosts {
+        let mut client = Client::over(TcpStream::connect((*host, probes.port())).await.unwrap()).await;
+        assert_eq!(client.method(Method::GET, "/livez").await.status, StatusCode::OK, "{host}");
+    }
+
+    // A port that is taken is taken, and not had by IPv4 instead.
+    let mut settings = Settings::default();
+    settings.listen = probes;
+    let taken = Server::new(settings, Arc::new(CertificateCell::default())).bind().await;
+    assert!(matches!(taken.err(), Some(BindError::Listen { address, .. }) if address == probes));
+}

@@ -1,6 +1,6 @@
 //! `serve`: the hooks over HTTPS.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub struct ServeArguments {
     /// The address of the HTTPS port, where that is not every one.
     #[arg(long, env = "VESTIBULE_LISTEN", value_name = "ADDR:PORT")]
     listen: Option<SocketAddr>,
-    /// The address of the plain port for probes and metrics, or `off` [default: 0.0.0.0:9090]
+    /// The address of the plain port for probes and metrics, or `off` [default: [::]:9090]
     #[arg(long, env = "VESTIBULE_METRICS_LISTEN", value_name = "ADDR:PORT|off", value_parser = address_or_off)]
     metrics_listen: Option<OrOff<SocketAddr>>,
     /// Where the certificate comes from: `self` keeps a CA ring on the cluster, mounted:DIR follows files that others
@@ -190,8 +190,9 @@ impl ServeArguments {
     }
 }
 
+/// IPv4 too, where the system is not told otherwise; pods of some clusters have IPv6 alone.
 fn everywhere(port: u16) -> SocketAddr {
-    SocketAddr::from((Ipv4Addr::UNSPECIFIED, port))
+    SocketAddr::from((Ipv6Addr::UNSPECIFIED, port))
 }
 
 fn names_of_a_laptop(listen: SocketAddr) -> Vec<String> {

@@ -187,7 +187,7 @@ impl Pods<'_> {
             flag("registration-mode", mode.to_string());
         }
         flag("port", installation.pod_port().to_string());
-        flag("metrics-listen", format!("0.0.0.0:{}", installation.pod_plain_port()));
+        flag("metrics-listen", format!("[::]:{}", installation.pod_plain_port()));
         let (identity, server) = (Settings::default(), vestibule_server::Settings::default());
         if installation.cluster_domain != identity.cluster_domain {
             flag("cluster-domain", installation.cluster_domain.clone());
