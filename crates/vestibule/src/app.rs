@@ -1,6 +1,8 @@
 //! The webhook as a whole: its hooks, and from them the registration and the server.
 
 mod lookups;
+#[cfg(feature = "cli")]
+mod paths;
 #[cfg(feature = "test")]
 mod rehearsed;
 

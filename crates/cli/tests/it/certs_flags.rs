@@ -7,10 +7,11 @@ use crate::fixture::Folder;
 const PAGE: &str = include_str!("../../../../docs/reference/certificate-flags.md");
 
 /// Flags of `serve` that have nothing to do with certificates.
-const OTHERS: [&str; 9] = [
+const OTHERS: [&str; 10] = [
     "--rules",
     "--namespace-labels",
     "--listen",
+    "--path",
     "--port",
     "--metrics-listen",
     "--connection-age",

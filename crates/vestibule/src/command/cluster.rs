@@ -33,6 +33,10 @@ pub(super) struct ClusterArguments {
     /// whoever applies the manifests. Unless given, managed with `--identity self` and a Service.
     #[arg(long, env = "VESTIBULE_REGISTRATION_MODE", value_name = "managed|static")]
     registration_mode: Option<RegistrationMode>,
+    /// Where a hook is called; may be given several times. Unless given, what the code says, else /mutate/HOOK or
+    /// /validate/HOOK.
+    #[arg(long, env = "VESTIBULE_PATH", value_delimiter = ',', value_name = "HOOK=/PATH")]
+    path: Vec<String>,
 }
 
 impl ClusterArguments {
@@ -42,6 +46,21 @@ impl ClusterArguments {
 
     pub(super) fn kubeconfig(&self) -> Option<&Path> {
         self.kubeconfig.as_deref()
+    }
+
+    /// The app, with its hooks where they are to be called.
+    pub(super) fn at_paths(&self, app: App) -> Result<App, CommandError> {
+        self.path.iter().try_fold(app, |app, text| {
+            let (hook, path) = text.split_once('=').ok_or_else(|| {
+                CommandError::input(format_args!("`--path {text}`: write HOOK=/PATH, as in `inject=/mutate`"))
+            })?;
+            app.at_path(hook, path).map_err(CommandError::input)
+        })
+    }
+
+    /// The same, for the pods.
+    pub(super) fn path_arguments(&self) -> impl Iterator<Item = String> {
+        self.path.iter().map(|path| format!("--path={path}"))
     }
 
     /// For what the app asks the cluster while it decides. A cluster that is not there yet is no error.

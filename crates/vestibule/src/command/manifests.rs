@@ -96,6 +96,7 @@ impl ManifestsArguments {
         app: &App,
         change: impl FnOnce(&mut Installation),
     ) -> Result<ExitCode, CommandError> {
+        let app = &self.cluster.at_paths(app.clone())?;
         let mut installation = self.installation(app)?;
         change(&mut installation);
         let objects = self.objects(app, &installation)?;
@@ -175,6 +176,7 @@ impl ManifestsArguments {
             // The app's own image is for pods, and there are none.
             installation.image = None;
         }
+        installation.arguments.extend(self.cluster.path_arguments());
         self.workload.apply(&mut installation);
         Ok(installation)
     }

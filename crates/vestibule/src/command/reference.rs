@@ -7,14 +7,16 @@ use super::Arguments;
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/command-line.md");
 
 /// What can be said in code too, by command and flag.
-const IN_CODE: [(&str, &str, &str); 11] = [
+const IN_CODE: [(&str, &str, &str); 13] = [
     ("serve", "port", "`App::port`"),
     ("serve", "listen", "`Options::new`"),
     ("serve", "metrics-listen", "`App::metrics_listen`"),
     ("serve", "service", "`App::service`"),
     ("serve", "secret", "`App::secret`"),
+    ("serve", "path", "`On::path`"),
     ("manifests", "service", "`App::service`"),
     ("manifests", "secret", "`App::secret`"),
+    ("manifests", "path", "`On::path`"),
     ("manifests", "image", "`App::image`"),
     ("manifests", "replicas", "`App::replicas`"),
     ("manifests", "host-network", "`App::host_network`"),

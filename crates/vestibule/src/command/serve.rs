@@ -86,6 +86,7 @@ impl ServeArguments {
         change_settings: impl FnOnce(&mut Settings),
         change_options: impl FnOnce(&mut Options),
     ) -> Result<Bound, CommandError> {
+        let app = self.cluster.at_paths(app)?;
         // Before a CA is made for it.
         app.check().map_err(CommandError::input)?;
         let certificates = CertificateCounters::default();

@@ -102,6 +102,6 @@ fn is_hook_name(name: &str) -> bool {
 }
 
 /// What the API server takes as a Service's path, and asks for as it is: it drops a slash at the end.
-fn is_path(path: &str) -> bool {
+pub(crate) fn is_path(path: &str) -> bool {
     path.strip_prefix('/').is_some_and(|path| path.split('/').all(is_dns_subdomain))
 }

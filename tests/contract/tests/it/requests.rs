@@ -51,6 +51,21 @@ async fn row_4_an_unknown_path_is_told_in_a_line_and_never_redirected() {
 }
 
 #[tokio::test]
+async fn a_hook_is_served_where_the_installation_has_it() {
+    let server = Process::start(&[], &[("VESTIBULE_PATH", "same=/mutate,patch=/x/patch")]);
+    let review = review(pod()).build().unwrap();
+    for (path, status) in [
+        ("/mutate", StatusCode::OK),
+        ("/x/patch", StatusCode::OK),
+        ("/mutate/same", StatusCode::NOT_FOUND),
+        ("/mutate/panic", StatusCode::INTERNAL_SERVER_ERROR),
+    ] {
+        let reply = Client::connect(&server).await.review(path, &review).await;
+        assert_eq!(reply.status, status, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn row_6_only_json_is_taken() {
     for (media_type, status) in [
         ("application/json", StatusCode::OK),

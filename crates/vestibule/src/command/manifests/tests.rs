@@ -24,7 +24,8 @@ fn parsed(arguments: &[&str]) -> Command {
 
 fn objects(arguments: &[&str]) -> Result<Vec<Value>, CommandError> {
     let Command::Manifests(manifests) = parsed(arguments) else { panic!("manifests") };
-    manifests.objects(&app(), &manifests.installation(&app())?)
+    let app = manifests.cluster.at_paths(app())?;
+    manifests.objects(&app, &manifests.installation(&app)?)
 }
 
 /// What the printed Deployment starts.
@@ -72,6 +73,25 @@ fn pods_are_told_what_the_other_objects_suppose() {
         {
             assert!(names.contains(&&json!(written)), "{written}: {names:?}");
         }
+    }
+}
+
+#[test]
+fn hooks_are_registered_and_served_where_the_flags_have_them() {
+    let flags = ["manifests", "--namespace=shop", "--image=demo:1", "--registration-mode=static"];
+    let at = |path: &'static str| objects(&flags.into_iter().chain(["--path", path]).collect::<Vec<_>>());
+    let objects = at("label=/mutate").unwrap_or_else(|error| panic!("{error}"));
+    assert!(told(&objects).contains(&"--path=label=/mutate"));
+    let paths: Vec<_> =
+        objects.iter().filter_map(|object| object.pointer("/webhooks/0/clientConfig/service/path")).collect();
+    assert_eq!(paths, [&json!("/mutate")]);
+    for (path, words) in [
+        ("label", "write HOOK=/PATH"),
+        ("label=mutate", "write `/`"),
+        ("other=/mutate", "there is no hook `other`; there are label"),
+    ] {
+        let error = at(path).err().unwrap().to_string();
+        assert!(error.contains(words), "{error}");
     }
 }
 

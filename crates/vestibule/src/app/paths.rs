@@ -1,0 +1,25 @@
+//! Where hooks are called, when whoever installs an app says otherwise.
+
+use super::App;
+use crate::on::is_path;
+
+impl App {
+    /// The hook is called at `path`, whatever the code says.
+    ///
+    /// # Errors
+    /// There is no such hook, or the API server would not take the path.
+    pub(crate) fn at_path(mut self, hook: &str, path: &str) -> Result<Self, String> {
+        if !is_path(path) {
+            return Err(format!(
+                "`--path {hook}={path}`: write `/` and lower-case letters, digits and `-`, as in `{hook}=/mutate`"
+            ));
+        }
+        let names: Vec<_> = self.hooks.iter().map(|registered| registered.entry.name.clone()).collect();
+        let registered = self.hooks.iter_mut().find(|registered| registered.entry.name == hook);
+        let registered = registered.ok_or_else(|| {
+            format!("`--path {hook}={path}`: there is no hook `{hook}`; there are {}", names.join(", "))
+        })?;
+        path.clone_into(&mut registered.entry.path);
+        Ok(self)
+    }
+}
