@@ -6,8 +6,9 @@ use super::{Kind, View};
 use crate::MAX_DEPTH;
 
 impl View<'_> {
-    /// The text all spellings of this value share: members sorted, strings escaped one way, no space.
-    pub(crate) fn canonical(self) -> String {
+    /// The text all spellings of this value share, to find it among many: two values are [`same_as`](Self::same_as) each
+    /// other where their texts are equal. It is no JSON.
+    pub fn canonical(self) -> String {
         let mut text = String::new();
         write(self, MAX_DEPTH, &mut text);
         text

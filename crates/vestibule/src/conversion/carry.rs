@@ -1,7 +1,7 @@
 //! What no type knows stays in the object.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use vestibule_patch::{Document, Kind, View};
 
@@ -71,12 +71,11 @@ fn origins(known: &[View<'_>], converted: &[View<'_>]) -> Vec<Option<usize>> {
         }
         return origins;
     }
-    let mut free: Vec<_> = known.iter().enumerate().collect();
-    let origin = |item: &View<'_>| {
-        let found = free.iter().position(|(_, known)| known.same_as(*item))?;
-        Some(free.remove(found).0)
-    };
-    converted.iter().map(origin).collect()
+    let mut free: HashMap<String, VecDeque<usize>> = HashMap::new();
+    for (place, item) in known.iter().enumerate() {
+        free.entry(item.canonical()).or_default().push_back(place);
+    }
+    converted.iter().map(|item| free.get_mut(&item.canonical())?.pop_front()).collect()
 }
 
 /// Each item's place by its name; nothing, if one has none or two have the same.

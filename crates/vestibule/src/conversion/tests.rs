@@ -1,5 +1,7 @@
 mod laws;
 
+use std::time::{Duration, Instant};
+
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -223,11 +225,13 @@ fn everything_wrong_with_a_conversion_is_said() {
         .convert("a_b", Conversion::hub::<v2::Link>().spoke(v1_to_v2, v2_to_v1).spoke(v1_to_v2, v2_to_v1))
         .convert("links", Conversion::hub::<v2::Link>().stored("v7"))
         .convert("others", Conversion::hub::<v2::Link>().spoke(from_other, to_other))
+        .convert("upper", links().path("/Convert/"))
         .convert("raw", Conversion::raw("links", |_: &RawValue, _: &str| Err(Unconvertible::new("no"))));
     let problems = app.check().unwrap_err().problems.join("\n");
     for expected in [
         "example.com/v1 is converted twice",
         "becomes a path",
+        "conversion `upper`: `/Convert/` is no path",
         "v7 not found",
         "others.example.com is another resource",
         "`links` names no definition",
@@ -235,4 +239,18 @@ fn everything_wrong_with_a_conversion_is_said() {
     ] {
         assert!(problems.contains(expected), "{expected} in {problems}");
     }
+}
+
+#[test]
+fn items_that_cannot_be_followed_take_no_longer_for_being_many() {
+    let list = |item: &dyn Fn(usize) -> Value| {
+        json!({"list": (0..20_000).map(item).collect::<Vec<_>>()}).to_string()
+    };
+    let (received, known) = (list(&|n| json!({"a": n, "x": true})), list(&|n| json!({"a": n})));
+    let converted = list(&|n| json!({"a": n + 1_000_000}));
+    let start = Instant::now();
+    let carried = carry::carry(&received, &known, &converted);
+    assert!(carried == Some(converted));
+    // Minutes are what a search from item to item takes here.
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 }
