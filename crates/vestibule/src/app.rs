@@ -21,7 +21,7 @@ use crate::defaults::Defaults;
 use crate::environment::Environment;
 use crate::guard::Guarded;
 use crate::lookup::{Declared, Objects};
-use crate::name::is_dns_label;
+use crate::name::{is_dns_label, path_problem};
 use crate::on::Raw;
 use crate::registration::Entry;
 use crate::state::States;
@@ -116,7 +116,8 @@ impl App {
         }
     }
 
-    /// Adds a hook that changes objects of type `T`. Its path is `/mutate/NAME`.
+    /// Adds a hook that changes objects of type `T`. Its path is `/mutate/NAME`. What has no object to change, a DELETE,
+    /// passes without the handler: [`App::validate`] judges those.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -384,13 +385,12 @@ impl App {
         for Converted { name, conversion } in &self.conversions {
             let mut found = conversion.described().problems();
             let path = conversion.path_or(name);
-            if !path.starts_with('/') {
-                found.push(format!("the path `{path}` does not begin with `/`"));
-            }
             if !taken.insert(path.clone()) {
                 found.push(format!("the path `{path}` is taken"));
             }
-            if !is_dns_label(name) {
+            if is_dns_label(name) {
+                found.extend(path_problem(&path));
+            } else {
                 found.push("the name uses lower-case letters, digits and `-`: it becomes a path".to_owned());
             }
             if !names.insert(name) || !definitions.insert(conversion.described().name()) {

@@ -35,6 +35,18 @@ pub(crate) fn is_qualified_name(text: &str) -> bool {
         && ends(bytes.last())
 }
 
+/// What the API server takes as a Service's path, and asks for as it is: it drops a slash at the end.
+pub(crate) fn is_path(text: &str) -> bool {
+    text.strip_prefix('/').is_some_and(|path| path.split('/').all(is_dns_subdomain))
+}
+
+/// What is wrong with a path, if it is none.
+pub(crate) fn path_problem(path: &str) -> Option<String> {
+    let problem =
+        || format!("`{path}` is no path: write `/` and lower-case letters, digits and `-`, as in `/mutate`");
+    (!is_path(path)).then(problem)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,8 +10,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::Resource;
 use vestibule_admission::{OnFault, Operation, Version};
 
-pub(crate) use problems::is_path;
-
 pub use choices::{FailurePolicy, MatchPolicy, Reinvocation, Scope, SideEffects};
 
 use crate::{Rule, selector};

@@ -66,6 +66,7 @@ fn what_the_api_server_would_refuse_is_said_before() {
         .mutate("none", on_rules::<Pod>([]).fail_open(), same)
         .mutate("path", pods().path("/mutate/x").qualified_name("a.b.c"), same)
         .mutate("x", pods().qualified_name("a.b.c"), same)
+        .mutate("versions", pods().review_versions([ReviewVersion::V1, ReviewVersion::V1]), same)
         .validate("again", on::<Deployment>([Create]).fail_open().reinvocation(Reinvocation::Never), pass)
         .state(1_u8)
         .state(2_u8);
@@ -75,6 +76,7 @@ fn what_the_api_server_would_refuse_is_said_before() {
         "hook `wrong`: the match condition `twice` is there twice",
         "hook `wrong`: the match condition `twice` has no expression",
         "hook `wrong`: name at least one version of the review",
+        "hook `versions`: name each version of the review once",
         "hook `wrong`: `two.segments` is no name",
         "hook `wrong`: `/Mutate/` is no path",
         "hook `rules`: `apps/v1/x` is no API version",
@@ -89,7 +91,7 @@ fn what_the_api_server_would_refuse_is_said_before() {
     ] {
         assert!(problems.iter().any(|problem| problem.contains(expected)), "{expected} in {problems:#?}");
     }
-    assert_eq!(problems.len(), 15, "{problems:#?}");
+    assert_eq!(problems.len(), 16, "{problems:#?}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use vestibule_admission::HookKind;
 
 use super::On;
 use crate::Rule;
-use crate::name::{is_dns_label, is_dns_subdomain, is_qualified_name};
+use crate::name::{is_dns_label, is_dns_subdomain, is_qualified_name, path_problem};
 
 /// The most match conditions a hook may have.
 const MATCH_CONDITIONS: usize = 64;
@@ -34,16 +34,16 @@ impl<T> On<T> {
         if self.review_versions.is_empty() {
             say("name at least one version of the review: `.review_versions([ReviewVersion::V1])`".to_owned());
         }
+        let twice = |(index, version)| self.review_versions.iter().take(index).any(|known| known == version);
+        if self.review_versions.iter().enumerate().any(twice) {
+            say("name each version of the review once".to_owned());
+        }
         if let Some(name) = self.qualified_name.as_deref().filter(|name| !is_hook_name(name)) {
             say(format!(
                 "`{name}` is no name for the API server: write three segments or more, as in `pods.example.com`"
             ));
         }
-        if let Some(path) = self.path.as_deref().filter(|path| !is_path(path)) {
-            say(format!(
-                "`{path}` is no path: write `/` and lower-case letters, digits and `-`, as in `/mutate`"
-            ));
-        }
+        self.path.as_deref().and_then(path_problem).into_iter().for_each(&mut say);
         self.match_condition_problems().into_iter().for_each(say);
         problems
     }
@@ -99,9 +99,4 @@ fn rule(rule: &Rule) -> Vec<String> {
 /// The API server asks for three segments.
 fn is_hook_name(name: &str) -> bool {
     is_dns_subdomain(name) && name.split('.').count() >= 3
-}
-
-/// What the API server takes as a Service's path, and asks for as it is: it drops a slash at the end.
-pub(crate) fn is_path(path: &str) -> bool {
-    path.strip_prefix('/').is_some_and(|path| path.split('/').all(is_dns_subdomain))
 }
