@@ -156,7 +156,8 @@ impl Context {
         self.call.generate_name.as_deref()
     }
 
-    /// The request's namespace; absent for cluster-scoped objects. The object itself may not carry it yet.
+    /// The request's namespace; absent for cluster-scoped objects, but for a Namespace, whose own name it is. The object
+    /// itself may not carry it yet.
     pub fn namespace(&self) -> Option<&str> {
         self.call.namespace.as_deref()
     }
@@ -230,12 +231,6 @@ impl Context {
     /// Leaves a note in the API server's audit log. Never a secret: audit logs are widely read.
     pub fn audit(&self, key: &str, value: impl Into<String>) {
         self.notes(|notes| notes.audit.insert(key, value));
-    }
-
-    /// What the app gives every call.
-    #[expect(dead_code, reason = "lookups")]
-    pub(crate) fn environment(&self) -> &Environment {
-        &self.call.environment
     }
 
     /// The same call, seen by a handler whose object may be another than the one received.

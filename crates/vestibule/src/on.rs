@@ -199,7 +199,7 @@ impl<T> On<T> {
         self
     }
 
-    /// Whether an UPDATE passes unasked that only takes finalizers, owners or managed fields from an object that is being
+    /// Whether an UPDATE passes unasked that only changes finalizers, owners or managed fields of an object that is being
     /// deleted. It does unless said otherwise: a handler that refuses it keeps the object forever.
     pub fn guard_finalizers(mut self, guard: bool) -> Self {
         self.guard_finalizers = guard;
