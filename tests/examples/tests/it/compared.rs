@@ -1,10 +1,11 @@
-//! The page that compares the examples with what they were written after: its figures and its tests.
+//! The pages that compare: the examples with what they were written after, and Vestibule with its peers.
 
 use std::fs;
 use std::path::Path;
 
 use crate::size::{MOST_LINES, examples, rust_lines};
 
+const PEERS: &str = include_str!("../../../../COMPARE.md");
 const PAGE: &str = include_str!("../../../../docs/explanation/compared.md");
 
 #[test]
@@ -26,4 +27,29 @@ fn every_figure_of_ours_is_counted_and_every_test_exists() {
     let examples: Vec<_> =
         MOST_LINES.iter().map(|(name, _)| *name).filter(|name| *name != "tidy-pods").collect();
     assert_eq!(told, examples);
+}
+
+#[test]
+fn what_is_said_beside_peers_is_short_and_names_tests_that_exist() {
+    assert!(PEERS.lines().count() <= 120);
+    let mut code = String::new();
+    for folder in ["crates", "tests", "examples"] {
+        read(&examples().join("..").join(folder), &mut code);
+    }
+    // Outside of blocks of code, what has three words or more in the manner of Rust.
+    let prose = PEERS.split("```").step_by(2).flat_map(|text| text.split('`').skip(1).step_by(2));
+    let named = prose.filter(|word| word.matches('_').count() > 1);
+    let (there, missing): (Vec<_>, Vec<_>) = named.partition(|test| code.contains(&format!("fn {test}(")));
+    assert!(missing.is_empty() && there.len() > 20, "no such tests: {missing:?}");
+}
+
+/// All Rust below the folder.
+fn read(folder: &Path, code: &mut String) {
+    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            read(&path, code);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            code.push_str(&fs::read_to_string(path).unwrap());
+        }
+    }
 }
