@@ -8,11 +8,11 @@ use vestibule::{App, Change, Context, Reject, deny, on};
 /// The webhook: two hooks, for new pods of namespaces labelled `tidy=true`.
 pub fn app() -> App {
     let pods = || on::<Pod>([Create]).namespaces("tidy=true");
-    App::new("tidy-pods").mutate("memory", pods().fail_open(), memory).validate(
-        "images",
-        pods().fail_closed(),
-        images,
-    )
+    App::new("tidy-pods")
+        // Better a pod without a limit than no pod,
+        .mutate("memory", pods().fail_open(), memory)
+        // and no pod at all than an image that nobody can name.
+        .validate("images", pods().fail_closed(), images)
 }
 
 /// Gives 128 MiB to containers without a limit.
