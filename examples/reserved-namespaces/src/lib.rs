@@ -7,18 +7,18 @@ use vestibule::{App, Change, Context, RawObject, Reject, Rule, Scope, deny, on_r
 pub struct Reservation {
     /// Names of namespaces. One that ends in `*` stands for all that begin so.
     pub namespaces: Vec<String>,
-    /// Users who may do anything,
+    /// Users who may do anything.
     pub users: Vec<String>,
-    /// and groups whose members may.
+    /// Groups whose members may.
     pub groups: Vec<String>,
 }
 
 /// One hook, called for namespaces with a reserved name and for what lives in them, and for nothing else.
 pub fn app(reservation: Reservation) -> App {
-    let changes = [Create, Update, Delete];
     let on = on_rules([
-        Rule::new("v1", "namespaces", changes),
-        Rule::new("*/*", "*", changes).scope(Scope::Namespaced),
+        Rule::new("v1", "namespaces", [Create, Update, Delete]),
+        Rule::new("*/*", "*/*", [Create]).scope(Scope::Namespaced), // evictions and tokens, too
+        Rule::new("*/*", "*", [Update, Delete]).scope(Scope::Namespaced),
         Rule::new("*/*", "*/scale", [Update]),
     ]);
     let on = on.match_condition("reserved", &reservation.expression()).fail_closed();
@@ -27,8 +27,8 @@ pub fn app(reservation: Reservation) -> App {
 
 async fn exempt_only(_: Change<RawObject>, context: Context) -> Result<(), Reject> {
     let (exempt, user) = (context.state::<Reservation>()?, context.user());
-    if exempt.users.contains(&user.username) || user.groups.iter().any(|group| exempt.groups.contains(group))
-    {
+    let by_group = user.groups.iter().any(|group| exempt.groups.contains(group));
+    if by_group || exempt.users.contains(&user.username) {
         return Ok(());
     }
     let namespace = context.namespace().or(context.name()).unwrap_or_default();

@@ -1,9 +1,9 @@
 //! `reserved-namespaces`: what others may not do in them, and with their names.
 
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
-use kube::api::{Api, DeleteParams, Patch, PatchParams};
+use kube::api::{Api, DeleteParams, EvictParams, Patch, PatchParams};
 use reserved_namespaces::Reservation;
 use serde_json::json;
 
@@ -67,6 +67,12 @@ async fn only_the_exempt_touch_reserved_namespaces_and_their_names() {
     let scale = Patch::Merge(json!({ "spec": { "replicas": 0 } }));
     let deployments = Api::<Deployment>::namespaced(mallory.clone(), &reserved);
     refusal(deployments.patch_scale("web", &PatchParams::default(), &scale).await, 403);
+    let pod = object(json!({
+        "metadata": { "name": "web" }, "spec": { "containers": [{ "name": "web", "image": "example.org/web" }] },
+    }));
+    cluster.api::<Pod>(&reserved).create(&<_>::default(), &pod).await.unwrap();
+    let pods = Api::<Pod>::namespaced(mallory.clone(), &reserved);
+    refusal(pods.evict("web", &EvictParams::default()).await, 403);
 
     // Their names.
     let named = |metadata: serde_json::Value| -> Namespace {
