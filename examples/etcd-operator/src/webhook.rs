@@ -1,4 +1,5 @@
 use k8s_openapi::api::storage::v1::StorageClass;
+use kube::ResourceExt;
 use vestibule::{Amount, Change, Context, Reject, deny};
 
 use crate::cluster::EtcdCluster;
@@ -9,11 +10,10 @@ const IS_DEFAULT: &str = "storageclass.kubernetes.io/is-default-class";
 pub(crate) async fn default(mut cluster: EtcdCluster, context: Context) -> Result<EtcdCluster, Reject> {
     if cluster.spec.storage.class_name.is_none() {
         let mut classes = context.lookup::<StorageClass>().list()?;
-        let is_default = |class: &StorageClass| class.metadata.annotations.as_ref()?.get(IS_DEFAULT).cloned();
-        classes.retain(|class| is_default(class).as_deref() == Some("true"));
-        // The newest, as Kubernetes chooses.
-        let newest = classes.iter().max_by_key(|class| class.metadata.creation_timestamp.clone());
-        cluster.spec.storage.class_name = newest.and_then(|class| class.metadata.name.clone());
+        classes.retain(|class| class.annotations().get(IS_DEFAULT).is_some_and(|value| value == "true"));
+        // The newest, and of two of a second the first by name: as Kubernetes chooses.
+        let newest = classes.iter().rev().max_by_key(|class| class.creation_timestamp());
+        cluster.spec.storage.class_name = newest.map(|class| class.name_any());
     }
     Ok(cluster)
 }

@@ -1,7 +1,8 @@
 //! Claims that name no class get the one that their namespace names.
 
 use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim};
-use kube::api::PartialObjectMeta;
+use kube::ResourceExt;
+use kube::core::PartialObjectMeta;
 use vestibule::Operation::Create;
 use vestibule::{App, Context, Reject, on};
 
@@ -22,14 +23,13 @@ async fn by_namespace(
     mut claim: PersistentVolumeClaim,
     context: Context,
 ) -> Result<PersistentVolumeClaim, Reject> {
-    let spec = claim.spec.get_or_insert_default();
-    let annotations = claim.metadata.annotations.iter().flatten();
+    let has_old_name = claim.annotations().contains_key(OLD_ANNOTATION);
+    let class = &mut claim.spec.get_or_insert_default().storage_class_name;
     // An empty name is one, too: it asks for a volume without a class.
-    if spec.storage_class_name.is_none() && !annotations.into_iter().any(|(key, _)| key == OLD_ANNOTATION) {
+    if class.is_none() && !has_old_name {
         let name = context.namespace().unwrap_or_default();
         let namespace = context.lookup::<PartialObjectMeta<Namespace>>().get(name).await?;
-        let labels = namespace.as_ref().and_then(|namespace| namespace.metadata.labels.as_ref());
-        spec.storage_class_name = labels.and_then(|labels| labels.get(LABEL)).cloned();
+        *class = namespace.and_then(|namespace| namespace.labels().get(LABEL).cloned());
     }
     Ok(claim)
 }

@@ -17,7 +17,8 @@ fn class(name: &str, day: u32, is_default: bool) -> Value {
 }
 
 fn app() -> App {
-    let classes = [class("old", 1, true), class("fast", 3, false), class("new", 2, true)];
+    let classes = [("old", 1, true), ("fast", 3, false), ("new", 2, true), ("new-too", 2, true)];
+    let classes = classes.map(|(name, day, is_default)| class(name, day, is_default));
     etcd_operator::app().lookups_from(classes.into_iter().fold(Objects::new(), Objects::with))
 }
 
