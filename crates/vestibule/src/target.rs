@@ -39,7 +39,10 @@ pub enum Target {
 #[non_exhaustive]
 pub enum TargetError {
     /// Not of the form `NAMESPACE/NAME`.
-    #[error("`{0}` names no Service: write NAMESPACE/NAME, or NAMESPACE/NAME:PORT where the port is not 443")]
+    #[error(
+        "`{0}` names no Service: write NAMESPACE/NAME in small letters, digits and `-`, or NAMESPACE/NAME:PORT where \
+         the port is not 443"
+    )]
     Service(String),
     /// Not of the form `https://HOST:PORT`. The API server refuses user info, queries and fragments.
     #[error("`{0}` is no webhook URL: write https://HOST:PORT")]
@@ -60,14 +63,12 @@ impl Target {
     /// # Errors
     /// The text has another form.
     pub fn service_in(text: &str, namespace: Option<&str>) -> Result<Self, TargetError> {
-        let bare = namespace.map(|namespace| (namespace, text));
-        // The namespace may be what is wrong.
-        let whole = |(namespace, name)| format!("{namespace}/{name}");
-        let wrong = || {
-            let bare = bare.filter(|_| !text.contains('/'));
-            TargetError::Service(bare.map_or_else(|| text.to_owned(), whole))
+        let text = match namespace {
+            Some(namespace) if !text.contains('/') => format!("{namespace}/{text}"),
+            _ => text.to_owned(),
         };
-        let (namespace, rest) = text.split_once('/').or(bare).ok_or_else(wrong)?;
+        let wrong = || TargetError::Service(text.clone());
+        let (namespace, rest) = text.split_once('/').ok_or_else(wrong)?;
         let (name, port) = match rest.split_once(':') {
             Some((name, port)) => (name, port.parse().map_err(|_| wrong())?),
             None => (rest, 443),
