@@ -10,6 +10,7 @@ use vestibule_patch::{Document, Operation};
 use crate::command::colour::{Palette, Style};
 use crate::command::{CommandError, diff, yaml};
 use crate::registration::Entry;
+use crate::rule::{Match, Rule};
 
 /// Everything there is to say about one call.
 pub(super) struct Report<'r> {
@@ -48,6 +49,13 @@ impl Report<'_> {
         if !self.operations.is_empty() {
             let (before, after) = self.objects()?;
             line(diff::unified(&yaml(&before)?, &yaml(&after)?, palette).trim_end().to_owned());
+        }
+        if Rule::nearest(&self.entry.rules, self.request) != Match::Asked {
+            let Request { operation, .. } = self.request;
+            line(format!(
+                "note: the API server does not ask it for {operation} of {}",
+                resource(self.request)
+            ));
         }
         let answer = self.response();
         for warning in answer["warnings"].as_array().into_iter().flatten() {

@@ -128,4 +128,10 @@ async fn it_must_be_clear_which_hook_is_meant() {
     let update = String::from_utf8(review("web")).unwrap().replace("CREATE", "UPDATE");
     let error = asked("", update.as_bytes()).await.unwrap_err().to_string();
     assert!(error.contains("no hook is called for UPDATE of pods"), "{error}");
+    let (text, code) = asked("--hook label", update.as_bytes()).await.unwrap();
+    assert!(
+        text.ends_with("note: the API server does not ask it for UPDATE of pods\n") && code == 0,
+        "{text}"
+    );
+    assert!(!asked("--hook label", &review("web")).await.unwrap().0.contains("note:"));
 }
