@@ -167,6 +167,13 @@ impl Installation {
                 self.name
             ));
         }
+        // Applied, the role would take the place of the cluster's.
+        if ["admin", "cluster-admin", "edit", "view"].contains(&&*self.name) {
+            problems.push(format!(
+                "every cluster has a ClusterRole `{0}`: take another name than `{0}`",
+                self.name
+            ));
+        }
         if self.image.is_some() {
             problems.extend(self.problems_of_pods());
         }

@@ -215,11 +215,11 @@ fn pods_run_as_an_account_beside_them_under_a_name_that_objects_can_have() {
     // Rights alone are for anybody.
     let rights = problem(|it| (it.account, it.image) = (Some("other/runner".parse().unwrap()), None));
     assert_eq!(rights, "");
-    for name in ["Not a name", "", &"a".repeat(64)] {
+    for name in ["Not a name", "", &"a".repeat(64), "edit"] {
         let mut installation = installation();
         (installation.name, installation.image) = (name.to_owned(), None);
         let error = app().manifests(&installation).unwrap_err().to_string();
-        assert!(error.contains(&format!("called `{name}`")), "{error}");
+        assert!(error.contains(&format!("`{name}`:")), "{error}");
     }
 }
 

@@ -104,6 +104,14 @@ fn what_the_app_says_of_itself_needs_no_flag() {
     assert_eq!(installation.registration_mode(), RegistrationMode::Managed);
     assert_eq!(installation.drain_timeout, Duration::from_secs(95));
 
+    // Of two minds, the operator's counts.
+    let app = app.host_network();
+    for (flag, expected) in [("--host-network", true), ("--host-network=false", false)] {
+        let Command::Manifests(manifests) = parsed(&["manifests", flag]) else { panic!("manifests") };
+        let installation = manifests.installation(&app).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(installation.host_network, expected);
+    }
+
     // A laptop is not what the app speaks of.
     let flags = ["manifests", "--url", "https://127.0.0.1:8443", "--identity", "local:ca"];
     let Command::Manifests(manifests) = parsed(&flags) else { panic!("manifests") };

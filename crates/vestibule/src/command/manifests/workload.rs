@@ -24,9 +24,10 @@ pub(super) struct WorkloadArguments {
     #[arg(long, env = "VESTIBULE_NAME")]
     name: Option<String>,
     /// Pods use their nodes' network, where the API server cannot reach theirs: with a port of their own, and without a
-    /// NetworkPolicy.
-    #[arg(long, env = "VESTIBULE_HOST_NETWORK")]
-    host_network: bool,
+    /// NetworkPolicy. Without a value it is `true`; a value follows on `=`.
+    #[arg(long, env = "VESTIBULE_HOST_NETWORK", value_name = "true|false")]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    host_network: Option<bool>,
     /// The HTTPS port of the pods [default: 10250, on the host's network 10260]
     #[arg(long, env = "VESTIBULE_PORT", value_parser = value_parser!(u16).range(1..))]
     port: Option<u16>,
@@ -70,7 +71,7 @@ impl WorkloadArguments {
         }
         installation.image = self.image.clone().or_else(|| installation.image.take());
         installation.replicas = self.replicas.unwrap_or(installation.replicas);
-        installation.host_network |= self.host_network;
+        installation.host_network = self.host_network.unwrap_or(installation.host_network);
         installation.port = self.port.or(installation.port);
         installation.plain_port = self.metrics_port.or(installation.plain_port);
         installation.mounted_secret.clone_from(&self.mounted_secret);
@@ -95,7 +96,7 @@ impl WorkloadArguments {
         let given = [
             ("--only workload", pods_are_asked_for),
             ("--replicas", self.replicas.is_some()),
-            ("--host-network", self.host_network),
+            ("--host-network", self.host_network.is_some()),
             ("--port", self.port.is_some()),
             ("--metrics-port", self.metrics_port.is_some()),
             ("--api-server-cidr", !self.api_server_cidr.is_empty()),
