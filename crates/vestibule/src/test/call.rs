@@ -70,6 +70,8 @@ pub struct Request {
     subject: Value,
     labels: Vec<Value>,
     user: User,
+    /// Besides the user's.
+    groups: Vec<String>,
     subresource: Option<String>,
     plural: Option<String>,
     cluster_scoped: bool,
@@ -119,6 +121,7 @@ impl Request {
             subject: objects.first().cloned().unwrap_or_default(),
             labels: objects.iter().filter_map(|object| object.get("metadata").cloned()).collect(),
             user: User::default(),
+            groups: Vec::new(),
             subresource: None,
             plural: None,
             cluster_scoped: false,
@@ -135,7 +138,7 @@ impl Request {
 
     /// The user is in this group too.
     pub fn in_group(mut self, group: &str) -> Self {
-        self.user.groups.push(group.to_owned());
+        self.groups.push(group.to_owned());
         self
     }
 
@@ -203,7 +206,8 @@ impl Request {
         self
     }
 
-    async fn send(self) -> Outcome {
+    async fn send(mut self) -> Outcome {
+        self.user.groups.append(&mut self.groups);
         let pipeline = Pipeline::of(&self.app, self.hook);
         let entry = pipeline.entry();
         let subresource = self.subresource.clone().or_else(|| selects::subresource(entry));

@@ -34,7 +34,8 @@ const UPDATE: &str = "VESTIBULE_UPDATE_GOLDEN";
 ///
 /// An `old.yaml` makes an update of it, or without `given.yaml` a delete. Warnings are expected in `warnings.txt`, one
 /// in each line, and the words of a fault in `fault.txt`. `request.yaml` may say `user`, `groups`, `namespace`,
-/// `namespaceLabels`, `name`, `subresource`, `resource`, `clusterScoped` and `dryRun`.
+/// `namespaceLabels`, `name`, `subresource`, `resource`, `clusterScoped` and `dryRun`. A file of any other name fails the
+/// case, for nobody reads it; notes in `*.md` are welcome.
 ///
 /// Three laws are tested unasked of whatever is allowed: the patch applies to the object as it was received, a second
 /// call changes nothing more, and members that the handler's type does not know stay where they are.

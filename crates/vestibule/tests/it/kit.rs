@@ -20,6 +20,7 @@ fn pod() -> Value {
 
 async fn sidecar(mut pod: Pod, context: Context) -> Result<Pod, Reject> {
     context.audit("user", context.user().username.clone());
+    context.audit("groups", context.user().groups.join(" "));
     if context.dry_run() {
         context.warn("only a rehearsal");
     }
@@ -79,6 +80,15 @@ async fn what_is_changed_is_seen_whole() {
     assert_eq!(outcome.object::<Value>()["spec"]["containers"][1]["resizePolicy2"], json!([]));
     assert_eq!(outcome.patch().len(), 1);
     assert!(outcome.is_admitted() && outcome.message().is_none());
+}
+
+#[tokio::test]
+async fn who_asks_is_said_in_any_order() {
+    let app = app();
+    let call = || test::call(&app, "sidecar").create(pod());
+    for request in [call().by("alice").in_group("shop"), call().in_group("shop").by("alice")] {
+        request.await.assert_audited("user", "alice").assert_audited("groups", "system:authenticated shop");
+    }
 }
 
 #[tokio::test]
