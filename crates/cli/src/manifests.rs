@@ -30,8 +30,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let anybody = Namespaces::labelled::<String, String>([]);
     let app = vestibule_injector::app(rules, anybody).map_err(CommandError::input)?;
     let files = arguments.rules.files().map_err(CommandError::input)?;
+    let mut path = files.folder.clone();
+    // A folder's rules are known by their files' endings; a file that is named is read whatever it is called.
+    if let (false, Some(name)) = (arguments.rules.rules.is_dir(), files.contents.keys().next()) {
+        path = format!("{path}/{name}");
+    }
     Ok(arguments.manifests.run_with(&app, |installation| {
-        installation.arguments.insert(0, format!("--rules={}", files.folder));
+        installation.arguments.insert(0, format!("--rules={path}"));
         // Rules never apply to the injector itself.
         installation.pod_labels.insert("vestibule.dev/injector".to_owned(), "true".to_owned());
         installation.files.push(files);

@@ -206,7 +206,8 @@ fn with_an_image_the_pods_find_their_rules_and_a_folder_is_held_against_them() {
     let container = &template["spec"]["containers"][0];
     assert_eq!(container["volumeMounts"][0]["mountPath"], "/rules");
     let arguments = container["args"].as_array().unwrap();
-    for argument in ["serve", "--identity=self", "--service=shop/injector", "--port=10250", "--rules=/rules"]
+    for argument in
+        ["serve", "--identity=self", "--service=shop/injector", "--port=10250", "--rules=/rules/rules.yaml"]
     {
         assert!(arguments.contains(&json!(argument)), "{arguments:?}");
     }
@@ -257,4 +258,21 @@ fn with_an_image_the_pods_find_their_rules_and_a_folder_is_held_against_them() {
     assert_eq!(folder.run(&format!("{command} --check nowhere")).code(), 2);
     let without = "manifests --rules rules.yaml --namespace shop --replicas 3";
     assert!(folder.run(without).err.contains("--replicas is about pods"));
+}
+
+#[test]
+fn pods_find_rules_whatever_their_file_is_called() {
+    let folder = Folder::with(&[("rules.conf", TARGET)]);
+    std::fs::create_dir(folder.path().join("more")).unwrap();
+    std::fs::write(folder.path().join("more/a.yaml"), TARGET).unwrap();
+    for (rules, file, told) in
+        [("rules.conf", "rules.conf", "--rules=/rules/rules.conf"), ("more", "a.yaml", "--rules=/rules")]
+    {
+        let printed = folder.run(&format!("manifests --rules {rules} --namespace shop --image a -o json"));
+        let list: Value = serde_json::from_str(&printed.stdout()).unwrap();
+        let find = |kind| list["items"].as_array().unwrap().iter().find(|object| object["kind"] == kind);
+        assert_eq!(find("ConfigMap").unwrap()["data"], json!({ file: TARGET }));
+        let pod = &find("Deployment").unwrap()["spec"]["template"]["spec"];
+        assert!(pod["containers"][0]["args"].as_array().unwrap().contains(&json!(told)), "{told}");
+    }
 }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use clap::builder::NonEmptyStringValueParser;
+use clap::builder::{BoolishValueParser, NonEmptyStringValueParser};
 use clap::{Args, value_parser};
 
 use crate::Installation;
@@ -27,6 +27,7 @@ pub(super) struct WorkloadArguments {
     /// NetworkPolicy. Without a value it is `true`; a value follows on `=`.
     #[arg(long, env = "VESTIBULE_HOST_NETWORK", value_name = "true|false")]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(value_parser = BoolishValueParser::new())]
     host_network: Option<bool>,
     /// The HTTPS port of the pods [default: 10250, on the host's network 10260]
     #[arg(long, env = "VESTIBULE_PORT", value_parser = value_parser!(u16).range(1..))]
