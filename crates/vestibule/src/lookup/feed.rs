@@ -7,6 +7,7 @@ use futures_util::StreamExt;
 use kube::runtime::utils::Backoff;
 use kube::runtime::watcher::{self, DefaultBackoff, Event, InitialListStrategy};
 use kube::{Api, Client};
+use tokio::time::timeout;
 
 use super::LookedUp;
 use super::background::Background;
@@ -17,6 +18,10 @@ use super::store::Store;
 use super::watch::{Slim, Watch};
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// How long a page of a list is waited for. kube-apiserver gives up after a minute itself, so what takes longer was lost on
+/// a dead connection, which the client would wait for without an end.
+const LONGEST_PAGE: Duration = Duration::from_secs(90);
 
 /// Watches until the result is dropped.
 pub(super) fn start<T: LookedUp>(
@@ -47,15 +52,27 @@ async fn feed<T: LookedUp>(client: Client, kind: Kind, watch: Watch<T>, abandone
     let mut events = watcher::watcher(objects.clone(), selection.clone()).boxed();
     // Not the stream's own: to that the beginning of a list is a success, and its pauses never grow.
     let mut backoff = DefaultBackoff::default();
-    while let Some(event) = events.next().await {
+    let mut is_listing = true;
+    loop {
+        let patience = if is_listing { LONGEST_PAGE } else { Duration::MAX };
+        let Ok(event) = timeout(patience, events.next()).await else {
+            told(store, &kind, "the API server does not answer");
+            events = watcher::watcher(objects.clone(), selection.clone()).boxed();
+            continue;
+        };
+        let Some(event) = event else { return };
         match event {
-            Ok(Event::Init) => store.begin_list(),
+            Ok(Event::Init) => {
+                is_listing = true;
+                store.begin_list();
+            }
             Ok(Event::InitApply(mut seen)) => {
                 if let Some(object) = slimmed(&mut seen, &slim, &kind) {
                     store.listed(object);
                 }
             }
             Ok(Event::InitDone) => {
+                is_listing = false;
                 store.end_list();
                 backoff.reset();
             }
@@ -72,13 +89,17 @@ async fn feed<T: LookedUp>(client: Client, kind: Kind, watch: Watch<T>, abandone
                 events = watcher::watcher(objects.clone(), selection.clone()).boxed();
             }
             Err(error) => {
-                let why = words(error);
-                if store.trouble(&why) {
-                    tracing::warn!(kind = kind.title, why, "cannot be watched; trying again");
-                }
+                told(store, &kind, &words(error));
                 tokio::time::sleep(backoff.next().unwrap_or(LONGEST_PAUSE)).await;
             }
         }
+    }
+}
+
+/// On `/readyz` until it is over, and in the log once.
+fn told<T: LookedUp>(store: &Store<T>, kind: &Kind, why: &str) {
+    if store.trouble(why) {
+        tracing::warn!(kind = kind.title, why, "cannot be watched; trying again");
     }
 }
 
@@ -173,5 +194,28 @@ mod tests {
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert_eq!(store.missing(), None);
         assert!(store.get("shop", "web").is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_list_that_is_lost_is_asked_for_again() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&asked);
+        let answer = tower::service_fn(move |_: Request<Body>| {
+            let times = count.fetch_add(1, Ordering::Relaxed);
+            async move {
+                // The first list, and the watch after the second.
+                if times != 1 {
+                    std::future::pending::<()>().await;
+                }
+                let list = br#"{"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[]}"#;
+                Ok::<_, Infallible>(Response::new(Body::from(list.to_vec())))
+            }
+        });
+        let store = Arc::new(Store::<Pod>::new(BTreeMap::new()));
+        let client = Client::new(answer, "default");
+        let _feed = start(client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store));
+        tokio::time::sleep(Duration::from_secs(3600)).await;
+        assert_eq!(store.missing(), None);
+        assert_eq!(asked.load(Ordering::Relaxed), 3, "a watch may be silent for as long as it likes");
     }
 }
