@@ -15,6 +15,7 @@ use clap::{Args, Subcommand};
 use vestibule_identity::NamespacedName;
 
 use super::{CommandError, print};
+use crate::name::is_dns_subdomain;
 
 /// Makes and checks certificates, and looks after the CA ring of a webhook on a cluster.
 #[derive(Args, Clone, Debug)]
@@ -53,22 +54,13 @@ impl CertsArguments {
 fn object_name(text: &str, namespace: Option<&str>) -> Result<NamespacedName, CommandError> {
     let name = NamespacedName::parse_in(text, namespace).map_err(CommandError::input)?;
     for part in [&name.namespace, &name.name] {
-        if !is_subdomain(part) {
+        if !is_dns_subdomain(part) {
             return Err(CommandError::input(format_args!(
                 "`{part}` cannot be an object's name: lower-case letters, digits, `-` and `.` make one"
             )));
         }
     }
     Ok(name)
-}
-
-/// RFC 1123, as Kubernetes has it for most names.
-fn is_subdomain(text: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let is_label = |label: &str| {
-        !label.is_empty() && !label.starts_with('-') && !label.ends_with('-') && label.bytes().all(inner)
-    };
-    text.len() <= 253 && text.split('.').all(is_label)
 }
 
 /// Nobody answers: exit code 3.
