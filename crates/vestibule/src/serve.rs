@@ -222,8 +222,9 @@ fn heed_signals(shutdown: Shutdown) -> std::io::Result<()> {
     let heed = async move {
         tokio::select! {
             _ = terminate.recv() => {
-                tracing::info!("draining: SIGTERM");
+                // First done, then told: whoever reads it and asks `/readyz` is not told otherwise.
                 shutdown.drain();
+                tracing::info!("draining: SIGTERM");
             }
             _ = interrupt.recv() => {
                 tracing::info!("stopping: SIGINT");
