@@ -31,8 +31,9 @@ pub fn diff(before: &str, after: &str, schema: Schema<'_>) -> Result<Vec<Operati
 /// The change from `before` to `after`, as operations on `onto`, of which `before` is what somebody's types can hold.
 ///
 /// What `before` does not show of `onto` stays: unknown members, the spelling of numbers, and unknown members of list
-/// items, which go where their item goes. List items are told apart by the schema's keys; without keys, by the longest
-/// common subsequence. Where `onto` has nothing or `null`, the whole of what `after` has there is added.
+/// items, which go where their item goes. List items are told apart by the schema's keys; in lists nobody knows anything
+/// about, by their `name`; else by the longest common subsequence. Where `onto` has nothing or `null`, the whole of what
+/// `after` has there is added.
 ///
 /// # Errors
 /// One of the texts is not JSON or nests too deeply.

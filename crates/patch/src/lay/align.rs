@@ -30,6 +30,7 @@ pub(super) fn align(before: &[View<'_>], after: &[View<'_>], how: List) -> Vec<O
     aligned.extend((before.len() - end..before.len()).map(Some));
     let pairs = match (identities(old, how), identities(new, how)) {
         (Some(old), Some(new)) => by_identity(&old, &new),
+        _ if how == List::Unknown => by_name(old, new),
         _ => by_content(old, new, how),
     };
     for (old, new) in pairs {
@@ -84,6 +85,37 @@ fn by_identity(old: &[String], new: &[String]) -> Vec<Pair> {
     let places: HashMap<&str, usize> = old.iter().enumerate().map(|(at, key)| (&**key, at)).collect();
     let pair = |(new, key): (usize, &String)| Some((*places.get(&**key)?, new));
     new.iter().enumerate().filter_map(pair).collect()
+}
+
+/// Where nothing is known about a list, as in most custom resources, its items go by their names as people read them; what
+/// has none, or shares it, by content.
+fn by_name(old: &[View<'_>], new: &[View<'_>]) -> Vec<Pair> {
+    let (olds, news) = (names(old), names(new));
+    let mut pairs: Vec<Pair> = olds.iter().filter_map(|(name, &at)| Some((at, *news.get(name)?))).collect();
+    let rest = |length: usize, paired: HashSet<usize>| -> Vec<usize> {
+        (0..length).filter(|at| !paired.contains(at)).collect()
+    };
+    let (paired_old, paired_new) = pairs.iter().copied().unzip();
+    let (rest_old, rest_new) = (rest(old.len(), paired_old), rest(new.len(), paired_new));
+    let left_old: Vec<_> = rest_old.iter().map(|&at| old[at]).collect();
+    let left_new: Vec<_> = rest_new.iter().map(|&at| new[at]).collect();
+    let by_content = by_content(&left_old, &left_new, List::Unknown);
+    pairs.extend(by_content.into_iter().map(|(one, other)| (rest_old[one], rest_new[other])));
+    pairs
+}
+
+/// Where the items are whose `name` no other has.
+fn names(items: &[View<'_>]) -> HashMap<String, usize> {
+    let (mut names, mut shared) = (HashMap::new(), HashSet::new());
+    for (at, item) in items.iter().enumerate() {
+        let Some(name) = item.get("name").filter(|name| name.kind() == Kind::String) else { continue };
+        let name = name.canonical();
+        if names.insert(name.clone(), at).is_some() {
+            shared.insert(name);
+        }
+    }
+    names.retain(|name, _| !shared.contains(name));
+    names
 }
 
 /// First what is equal and stays in order, then what is equal and moved, then, between the former, what is much alike.

@@ -243,3 +243,22 @@ fn items_that_types_do_not_show_outlive_all_the_others() {
         r#"{"named":[{"other":1}]}"#,
     );
 }
+
+#[test]
+fn an_item_is_known_by_its_name_where_nothing_is_known_about_the_list() {
+    check(
+        r#"{"plain":[{"name":"a","x":1,"y":1}]}"#,
+        r#"{"plain":[{"name":"a","x":2,"y":2}]}"#,
+        r#"{"plain":[{"name":"a","x":1,"y":1,"unknown":1.0}]}"#,
+        r#"[{"op":"replace","path":"/plain/0/x","value":2},{"op":"replace","path":"/plain/0/y","value":2}]"#,
+        r#"{"plain":[{"name":"a","x":2,"y":2,"unknown":1.0}]}"#,
+    );
+    // Another name and little in common: somebody else. Much in common: renamed.
+    check(
+        r#"{"plain":[{"name":"a","x":1,"y":1},{"name":"b","x":1,"y":1}]}"#,
+        r#"{"plain":[{"name":"c","x":2,"y":2},{"name":"d","x":1,"y":1}]}"#,
+        r#"{"plain":[{"name":"a","x":1,"y":1,"unknown":1},{"name":"b","x":1,"y":1,"unknown":2}]}"#,
+        r#"[{"op":"replace","path":"/plain/0","value":{"name":"c","x":2,"y":2}},{"op":"replace","path":"/plain/1/name","value":"d"}]"#,
+        r#"{"plain":[{"name":"c","x":2,"y":2},{"name":"d","x":1,"y":1,"unknown":2}]}"#,
+    );
+}
