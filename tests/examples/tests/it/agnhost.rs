@@ -1,12 +1,20 @@
 //! `agnhost`: the main cases of Kubernetes' own end-to-end tests, with their words.
 
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::SystemTime;
+
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::Api;
 use kube::api::{DynamicObject, Patch};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
+use vestibule::identity::{Identity, Local};
+use vestibule::test::Cluster;
+use vestibule::test::testenv::{Installed, Service};
+use vestibule::{Options, Registration, Shutdown, Target};
 
-use crate::cluster::{Cluster, object, refusal};
+use crate::cluster::{api, object, refusal};
 
 const GROUP: &str = "stable.example.com";
 
@@ -35,6 +43,51 @@ fn as_registered(hooks: &mut Vec<Value>) {
     }
 }
 
+/// The app, as the API server calls it until this is dropped.
+struct Webhook {
+    registration: Registration,
+    _installed: Installed,
+    _service: Service,
+    shutdown: Shutdown,
+}
+
+impl Drop for Webhook {
+    fn drop(&mut self) {
+        self.shutdown.stop();
+    }
+}
+
+/// Not by its manifests, which register everything: serves it for the objects in `namespace`.
+async fn serve(cluster: &Cluster, namespace: &str) -> Webhook {
+    let environment = cluster.environment();
+    let app = agnhost::app(Some("example.org/sidecar".to_owned()));
+    // Elsewhere: no hook is called in the namespace of its Service.
+    let home = cluster.namespace(&[]).await;
+    let service = environment.service(&home, "webhook").await.unwrap();
+    let target = Target::service(&format!("{home}/webhook:{}", service.port())).unwrap();
+    let authority = environment.folder().join(&home);
+    let identity: Arc<dyn Identity> =
+        Arc::new(Local::open(&authority, &target.dns_names(), SystemTime::now()).unwrap());
+    let registration = app.registration(&target, &identity.ca_bundle().unwrap()).unwrap();
+    let mut objects = registration.objects();
+    for hooks in objects.iter_mut().filter_map(|object| object["webhooks"].as_array_mut()) {
+        as_registered(hooks);
+        for hook in hooks {
+            hook["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"] = json!(namespace);
+        }
+    }
+    let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let mut options = Options::new(anywhere, identity);
+    options.settings.probes = Some(anywhere);
+    let bound = app.bind(options).await.unwrap();
+    let shutdown = bound.shutdown();
+    service.add_replica(bound.address(), bound.probes_address()).unwrap();
+    tokio::spawn(bound.serve());
+    service.wait_for_replicas(1).await.unwrap();
+    let installed = environment.install(objects).await.unwrap();
+    Webhook { registration, _installed: installed, _service: service, shutdown }
+}
+
 fn config_map(name: &str, data: &Value) -> ConfigMap {
     object(json!({ "metadata": { "name": name }, "data": data }))
 }
@@ -48,13 +101,12 @@ fn pod(name: &str, label: &str, container: &str) -> Pod {
 
 #[tokio::test]
 async fn the_main_cases_of_the_end_to_end_tests_hold() {
-    let Some(cluster) = Cluster::shared().await else { return };
-    let app = agnhost::app(Some("example.org/sidecar".to_owned()));
-    let webhook = cluster.serve_as(app, as_registered).await;
+    let Some(cluster) = Cluster::shared_or_skip().await else { return };
     let namespace = cluster.namespace(&[]).await;
+    let webhook = serve(&cluster, &namespace).await;
 
     // Pods.
-    let pods: Api<Pod> = cluster.api(&namespace);
+    let pods: Api<Pod> = api(&cluster, &namespace);
     let denied =
         refusal(pods.create(&<_>::default(), &pod("a", "webhook-disallow", "webhook-disallow")).await, 403);
     assert!(
@@ -90,7 +142,7 @@ async fn the_main_cases_of_the_end_to_end_tests_hold() {
     assert!(!error.contains("denied the request"), "there is no kubelet, and no denial: {error}");
 
     // Config maps.
-    let config_maps: Api<ConfigMap> = cluster.api(&namespace);
+    let config_maps: Api<ConfigMap> = api(&cluster, &namespace);
     let disallow = json!({ "webhook-e2e-test": "webhook-disallow" });
     let reason = "denied the request: the configmap contains unwanted key and value";
     let denied = refusal(config_maps.create(&<_>::default(), &config_map("bad", &disallow)).await, 403);
@@ -119,7 +171,7 @@ async fn the_main_cases_of_the_end_to_end_tests_hold() {
     // Custom resources, in both of their versions.
     let conversion = webhook.registration.conversions.get("crds.stable.example.com").unwrap();
     let wanted = definition("wanted", "crds", &json!(conversion));
-    cluster.apply([wanted]).await;
+    drop(cluster.environment().install([wanted]).await.unwrap());
     let api = |version: &str| -> Api<DynamicObject> {
         let kind = GroupVersionKind::gvk(GROUP, version, "Crd");
         Api::namespaced_with(cluster.client(), &namespace, &ApiResource::from_gvk_with_plural(&kind, "crds"))

@@ -6,9 +6,10 @@ use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Resource, ResourceExt};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
+use vestibule::test::Cluster;
 use vestibule::{App, Conversion, Unconvertible};
 
-use crate::cluster::{Cluster, object, refusal};
+use crate::cluster::{api, object, refusal};
 
 const TLS: &str = "example.dev/tls";
 
@@ -41,11 +42,11 @@ fn identity<T: Resource<DynamicType = ()>>(object: &T) -> Value {
 
 #[tokio::test]
 async fn mirrors_are_written_and_read_in_every_version() {
-    let Some(cluster) = Cluster::shared().await else { return };
-    let webhook = cluster.serve(conversion::app()).await;
+    let Some(cluster) = Cluster::shared_or_skip().await else { return };
+    let _installed = cluster.install(conversion::app()).await;
     let namespace = cluster.namespace(&[]).await;
     let (first, second, third): (Api<v1::Mirror>, Api<v2::Mirror>, Api<v3::Mirror>) =
-        (cluster.api(&namespace), cluster.api(&namespace), cluster.api(&namespace));
+        (api(&cluster, &namespace), api(&cluster, &namespace), api(&cluster, &namespace));
 
     // Written in the oldest version, stored in the newest, read in all three.
     let created = first.create(&<_>::default(), &v1_mirror("a", "https://example.org:443")).await.unwrap();
@@ -77,7 +78,6 @@ async fn mirrors_are_written_and_read_in_every_version() {
     let words = refusal(first.create(&<_>::default(), &v1_mirror("c", "ftp://example.org:21")).await, 500);
     let reason = format!("Mirror {namespace}/c to example.dev/v3: spec.url is neither http nor https");
     assert!(words.contains("conversion webhook for") && words.ends_with(&reason), "{words}");
-    drop(webhook);
 }
 
 /// Meddles with everything it can reach.
@@ -97,7 +97,7 @@ fn meddle(object: &RawValue, desired: &str) -> Result<Box<RawValue>, Unconvertib
 
 #[tokio::test]
 async fn a_converter_that_meddles_changes_labels_and_annotations_and_no_more() {
-    let Some(cluster) = Cluster::shared().await else { return };
+    let Some(cluster) = Cluster::shared_or_skip().await else { return };
     let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
     let version = |name: &str| json!({ "name": name, "served": true, "storage": name == "v1", "schema": { "openAPIV3Schema": schema } });
     let definition = object(json!({
@@ -110,7 +110,7 @@ async fn a_converter_that_meddles_changes_labels_and_annotations_and_no_more() {
         },
     }));
     let gadgets = Conversion::raw("gadgets.example.dev", meddle).definition(definition);
-    let _webhook = cluster.serve(App::new("gadgets").convert("gadgets", gadgets)).await;
+    let _installed = cluster.install(App::new("gadgets").convert("gadgets", gadgets)).await;
     let namespace = cluster.namespace(&[]).await;
     let api = |version: &str| -> Api<DynamicObject> {
         let kind = GroupVersionKind::gvk("example.dev", version, "Gadget");

@@ -6,8 +6,9 @@ use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Secret, Servi
 use kube::Error;
 use kube::api::{Api, DeleteParams, Patch, PostParams};
 use serde_json::json;
+use vestibule::test::Cluster;
 
-use crate::cluster::{Cluster, object, refusal};
+use crate::cluster::{api, object, refusal};
 
 const NOW: &PostParams = &PostParams { dry_run: false, field_manager: None };
 
@@ -20,11 +21,11 @@ fn fields<T>(outcome: Result<T, Error>) -> Vec<String> {
 
 #[tokio::test]
 async fn a_deployment_waits_for_its_config_maps_and_secrets() {
-    let Some(cluster) = Cluster::shared().await else { return };
-    let _webhook = cluster.serve(dependencies::app()).await;
+    let Some(cluster) = Cluster::shared_or_skip().await else { return };
+    let _installed = cluster.install(dependencies::app()).await;
     let namespace = cluster.namespace(&[]).await;
     let (deployments, config_maps, secrets): (Api<Deployment>, Api<ConfigMap>, Api<Secret>) =
-        (cluster.api(&namespace), cluster.api(&namespace), cluster.api(&namespace));
+        (api(&cluster, &namespace), api(&cluster, &namespace), api(&cluster, &namespace));
     let web: Deployment = object(json!({
         "metadata": { "name": "web" },
         "spec": {
@@ -67,11 +68,11 @@ async fn a_deployment_waits_for_its_config_maps_and_secrets() {
 
 #[tokio::test]
 async fn a_site_waits_for_a_bound_claim_and_a_service_with_its_port() {
-    let Some(cluster) = Cluster::shared().await else { return };
-    let _webhook = cluster.serve(dependencies::app()).await;
+    let Some(cluster) = Cluster::shared_or_skip().await else { return };
+    let _installed = cluster.install(dependencies::app()).await;
     let namespace = cluster.namespace(&[]).await;
     let (sites, claims, services): (Api<Site>, Api<PersistentVolumeClaim>, Api<Service>) =
-        (cluster.api(&namespace), cluster.api(&namespace), cluster.api(&namespace));
+        (api(&cluster, &namespace), api(&cluster, &namespace), api(&cluster, &namespace));
     let site: Site = object(json!({
         "apiVersion": "example.dev/v1", "kind": "Site",
         "metadata": { "name": "shop" }, "spec": { "claim": "pages", "service": "shop" },

@@ -3,8 +3,9 @@
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::Api;
 use serde_json::{Value, json};
+use vestibule::test::Cluster;
 
-use crate::cluster::{Cluster, object};
+use crate::cluster::{api, object};
 
 fn deployment(app: &str) -> Deployment {
     object(json!({
@@ -29,9 +30,9 @@ fn env(deployment: &Deployment) -> Value {
 
 #[tokio::test]
 async fn target_is_the_first_variable_of_deployments_with_the_label() {
-    let Some(cluster) = Cluster::shared().await else { return };
-    let _webhook = cluster.serve(env_injector::app()).await;
-    let deployments: Api<Deployment> = cluster.api(&cluster.namespace(&[]).await);
+    let Some(cluster) = Cluster::shared_or_skip().await else { return };
+    let _installed = cluster.install(env_injector::app()).await;
+    let deployments: Api<Deployment> = api(&cluster, &cluster.namespace(&[]).await);
 
     let created = deployments.create(&<_>::default(), &deployment("helloworld-go")).await.unwrap();
     let (target, first) = (

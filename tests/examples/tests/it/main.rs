@@ -1,7 +1,7 @@
 //! Each example, as a user of a cluster meets it.
 //!
-//! All tests share one API server. Each has a [`Cluster`](cluster::Cluster) of its own: namespaces, and an example's
-//! app, served behind a Service and called for objects of these namespaces only.
+//! All tests share one API server. Each has a [`Cluster`](vestibule::test::Cluster) of its own, on which the example's own
+//! manifests are installed, and called for objects of its namespaces only.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

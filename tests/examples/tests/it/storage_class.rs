@@ -2,8 +2,9 @@
 
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use serde_json::{Value, json};
+use vestibule::test::Cluster;
 
-use crate::cluster::{Cluster, object};
+use crate::cluster::{api, object};
 
 fn claim(name: &str, class: &Value) -> PersistentVolumeClaim {
     object(json!({
@@ -17,8 +18,8 @@ fn claim(name: &str, class: &Value) -> PersistentVolumeClaim {
 
 #[tokio::test]
 async fn a_claim_without_a_class_gets_that_of_its_namespace() {
-    let Some(cluster) = Cluster::shared().await else { return };
-    let _webhook = cluster.serve(storage_class::app()).await;
+    let Some(cluster) = Cluster::shared_or_skip().await else { return };
+    let _installed = cluster.install(storage_class::app()).await;
     // Made while the webhook runs: its watch may have yet to see them.
     let labelled = cluster.namespace(&[(storage_class::LABEL, "fast")]).await;
     let bare = cluster.namespace(&[]).await;
@@ -28,7 +29,7 @@ async fn a_claim_without_a_class_gets_that_of_its_namespace() {
         (&labelled, "other", json!("slow"), Some("slow")),
         (&bare, "none", json!(null), None),
     ] {
-        let claims = cluster.api::<PersistentVolumeClaim>(namespace);
+        let claims = api::<PersistentVolumeClaim>(&cluster, namespace);
         let made = claims.create(&<_>::default(), &claim(name, &named)).await.unwrap();
         assert_eq!(made.spec.unwrap().storage_class_name.as_deref(), expected, "{name} in {namespace}");
     }

@@ -5,8 +5,9 @@ use k8s_openapi::api::storage::v1::StorageClass;
 use kube::Api;
 use serde_json::json;
 use topolvm::CAPACITY;
+use vestibule::test::Cluster;
 
-use crate::cluster::{Cluster, object};
+use crate::cluster::{api, object};
 
 fn pod(name: &str, claim: &str) -> Pod {
     object(json!({
@@ -20,10 +21,11 @@ fn pod(name: &str, claim: &str) -> Pod {
 
 #[tokio::test]
 async fn a_claim_of_one_gibibyte_is_a_request_and_a_limit_of_as_many_bytes() {
-    let Some(cluster) = Cluster::shared().await else { return };
-    let _webhook = cluster.serve(topolvm::app()).await;
+    let Some(cluster) = Cluster::shared_or_skip().await else { return };
+    let _installed = cluster.install(topolvm::app()).await;
     let namespace = cluster.namespace(&[]).await;
-    let (claims, pods) = (cluster.api::<PersistentVolumeClaim>(&namespace), cluster.api::<Pod>(&namespace));
+    let (claims, pods) =
+        (api::<PersistentVolumeClaim>(&cluster, &namespace), api::<Pod>(&cluster, &namespace));
     let class = format!("{namespace}-provisioner");
     let ours: StorageClass =
         object(json!({ "metadata": { "name": class }, "provisioner": "topolvm.cybozu.com" }));
