@@ -6,8 +6,8 @@ use super::*;
 use crate::Operation::{Create, Update};
 use crate::fixture::{call, patch_of, review};
 use crate::{
-    Change, Context, Decision, MatchPolicy, Reinvocation, Reject, ReviewVersion, Scope, SideEffects, deny,
-    on, on_rules,
+    Change, Context, Decision, MatchPolicy, Reinvocation, Reject, ReviewVersion, Rule, Scope, SideEffects,
+    deny, on, on_rules,
 };
 
 async fn same(pod: Pod, _: Context) -> Result<Pod, Reject> {

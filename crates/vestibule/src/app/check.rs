@@ -1,0 +1,77 @@
+//! Whether an app is in order.
+
+use std::collections::BTreeSet;
+
+use super::{App, Converted};
+use crate::name::{is_dns_label, path_problem};
+
+/// What is wrong with an [`App`], all of it at once.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the webhook `{name}` cannot run:\n  {}", problems.join("\n  "))]
+#[non_exhaustive]
+pub struct AppError {
+    /// The webhook's name.
+    pub name: String,
+    /// One sentence each, with what to do.
+    pub problems: Vec<String>,
+}
+
+impl App {
+    /// Whether the app is in order.
+    ///
+    /// ```
+    /// use vestibule::App;
+    ///
+    /// let problems = App::new("Demo").check().unwrap_err().problems;
+    /// assert!(problems[0].contains("`Demo` is no name") && problems[1].contains("no hook"));
+    /// ```
+    ///
+    /// # Errors
+    /// Every problem is named, with what to do.
+    pub fn check(&self) -> Result<(), AppError> {
+        let mut problems = self.problems.clone();
+        problems.extend(self.defaults.problems());
+        if !is_dns_label(&self.name) {
+            problems.push(format!("`{}` is no name: use lower-case letters, digits and `-`", self.name));
+        }
+        if self.hooks.is_empty() && self.conversions.is_empty() {
+            let ways = "`.mutate(..)`, `.validate(..)` or `.convert(..)`";
+            problems.push(format!("it has no hook: add one with {ways}"));
+        }
+        let mut taken = BTreeSet::new();
+        for entry in self.hooks.iter().map(|registered| &registered.entry) {
+            let name = &entry.name;
+            if !taken.insert(name.clone()) {
+                problems.push(format!("hook `{name}`: the name is taken; hooks need names of their own"));
+                continue;
+            }
+            for (what, text) in
+                [("path", entry.path.clone()), ("qualified name", entry.qualified_name(&self.name))]
+            {
+                if !taken.insert(text.clone()) {
+                    problems.push(format!("hook `{name}`: the {what} `{text}` is taken by another hook"));
+                }
+            }
+        }
+        let (mut names, mut definitions) = (BTreeSet::new(), BTreeSet::new());
+        for Converted { name, conversion } in &self.conversions {
+            let mut found = conversion.described().problems();
+            let path = conversion.path_or(name);
+            if !taken.insert(path.clone()) {
+                found.push(format!("the path `{path}` is taken"));
+            }
+            if is_dns_label(name) {
+                found.extend(path_problem(&path));
+            } else {
+                found.push("the name uses lower-case letters, digits and `-`: it becomes a path".to_owned());
+            }
+            if !names.insert(name) || !definitions.insert(conversion.described().name()) {
+                found.push(
+                    "it is there twice; conversions need names and definitions of their own".to_owned(),
+                );
+            }
+            problems.extend(found.into_iter().map(|problem| format!("conversion `{name}`: {problem}")));
+        }
+        if problems.is_empty() { Ok(()) } else { Err(AppError { name: self.name.clone(), problems }) }
+    }
+}

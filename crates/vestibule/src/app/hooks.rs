@@ -1,0 +1,179 @@
+//! The hooks of an app.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use vestibule_admission::{Handler, Hook, HookKind};
+
+use super::App;
+use crate::environment::Environment;
+use crate::guard::Guarded;
+use crate::name::is_dns_label;
+use crate::on::Raw;
+use crate::registration::Entry;
+use crate::typed::{Mutating, Typed, Validating};
+use crate::{Mutate, On, Rule, Validate};
+
+/// A hook in the making: it is whole when the app is, with everything the app gives its handlers.
+#[derive(Clone)]
+pub(crate) struct Registered {
+    pub(crate) entry: Entry,
+    pub(super) make: Arc<dyn Fn(&Environment) -> Hook + Send + Sync>,
+}
+
+impl App {
+    /// Adds a hook that changes objects of type `T`. Its path is `/mutate/NAME`. What has no object to change, a DELETE,
+    /// passes without the handler: [`App::validate`] judges those.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use vestibule::Operation::Create;
+    /// use vestibule::{App, Context, Reject, on};
+    ///
+    /// async fn owner(mut map: ConfigMap, context: Context) -> Result<ConfigMap, Reject> {
+    ///     let annotations = map.metadata.annotations.get_or_insert_default();
+    ///     annotations.entry("example.com/made-by".to_owned()).or_insert(context.user().username.clone());
+    ///     Ok(map)
+    /// }
+    ///
+    /// let app = App::new("demo").mutate("owner", on::<ConfigMap>([Create]).fail_open(), owner);
+    /// assert!(app.check().is_ok());
+    /// ```
+    pub fn mutate<T, H>(self, name: &str, on: On<T>, handler: H) -> Self
+    where
+        T: DeserializeOwned + Serialize + Send + 'static,
+        H: Mutate<T>,
+    {
+        let typed = typed(&on, handler);
+        let make = move |environment: &Environment| Mutating(typed(environment));
+        self.register(name, HookKind::Mutating, on, move |environment| Arc::new(make(environment)))
+    }
+
+    /// Adds a hook that judges changes of objects of type `T`. Its path is `/validate/NAME`.
+    ///
+    /// ```
+    /// use k8s_openapi::api::apps::v1::Deployment;
+    /// use vestibule::Operation::{Create, Update};
+    /// use vestibule::{App, Change, Context, Reject, deny, on};
+    ///
+    /// async fn guard(change: Change<Deployment>, _: Context) -> Result<(), Reject> {
+    ///     let replicas = change.object().and_then(|deployment| deployment.spec.as_ref()?.replicas);
+    ///     if replicas > Some(10) { Err(deny("too many replicas")) } else { Ok(()) }
+    /// }
+    ///
+    /// let app = App::new("demo").validate("guard", on::<Deployment>([Create, Update]).fail_closed(), guard);
+    /// assert!(app.check().is_ok());
+    /// ```
+    pub fn validate<T, H>(self, name: &str, on: On<T>, handler: H) -> Self
+    where
+        T: DeserializeOwned + Send + 'static,
+        H: Validate<T>,
+    {
+        let typed = typed(&on, handler);
+        let make = move |environment: &Environment| Validating(typed(environment));
+        self.register(name, HookKind::Validating, on, move |environment| Arc::new(make(environment)))
+    }
+
+    /// Adds a mutating hook whose handler reads the request as it came and makes its own patch.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use vestibule::Operation::Create;
+    /// use vestibule::patch::{Operation, Pointer};
+    /// use vestibule::{App, Handler, HandlerFuture, Request, Rule, Verdict, on_raw};
+    ///
+    /// struct Unlabel;
+    ///
+    /// impl Handler for Unlabel {
+    ///     fn handle<'a>(&'a self, request: &'a Request<'a>, _: Duration) -> HandlerFuture<'a> {
+    ///         let path = Pointer::root().child("metadata").child("labels");
+    ///         let there = request.object.is_some_and(|object| object.get().contains(r#""labels""#));
+    ///         let patch = if there { vec![Operation::Remove { path }] } else { Vec::new() };
+    ///         Box::pin(async move { Verdict::mutated(patch) })
+    ///     }
+    /// }
+    ///
+    /// let on = on_raw([Rule::new("v1", "nodes", [Create])]).fail_open();
+    /// assert!(App::new("demo").mutate_raw("unlabel", on, Unlabel).check().is_ok());
+    /// ```
+    pub fn mutate_raw(self, name: &str, on: On<Raw>, handler: impl Handler) -> Self {
+        let handler: Arc<dyn Handler> = Arc::new(handler);
+        self.register(name, HookKind::Mutating, on, move |_| Arc::clone(&handler))
+    }
+
+    /// Adds a validating hook whose handler reads the request as it came.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use vestibule::Operation::Connect;
+    /// use vestibule::{App, Denial, Handler, HandlerFuture, Request, Rule, Verdict, on_raw};
+    ///
+    /// struct NoStreams;
+    ///
+    /// impl Handler for NoStreams {
+    ///     fn handle<'a>(&'a self, request: &'a Request<'a>, _: Duration) -> HandlerFuture<'a> {
+    ///         let exempt = request.user.username == "admin";
+    ///         Box::pin(async move { if exempt { Verdict::allowed() } else { Denial::new("no streams").into() } })
+    ///     }
+    /// }
+    ///
+    /// let on = on_raw([Rule::new("v1", "pods/exec", [Connect])]).fail_closed();
+    /// let app = App::new("demo").validate_raw("no-streams", on, NoStreams);
+    /// assert!(app.check().is_ok());
+    /// ```
+    pub fn validate_raw(self, name: &str, on: On<Raw>, handler: impl Handler) -> Self {
+        let handler: Arc<dyn Handler> = Arc::new(handler);
+        self.register(name, HookKind::Validating, on, move |_| Arc::clone(&handler))
+    }
+
+    fn register<T>(
+        mut self,
+        name: &str,
+        kind: HookKind,
+        on: On<T>,
+        handler: impl Fn(&Environment) -> Arc<dyn Handler> + Send + Sync + 'static,
+    ) -> Self {
+        let mut problems = on.problems(kind);
+        if !is_dns_label(name) {
+            problems
+                .push("a hook's name uses lower-case letters, digits and `-`: it becomes a path".to_owned());
+        }
+        self.problems.extend(problems.into_iter().map(|problem| format!("hook `{name}`: {problem}")));
+        let (on_fault, guard_finalizers) = (on.on_fault, on.guard_finalizers);
+        let entry = Entry::new(name, kind, on);
+        let name = entry.name.clone();
+        let make = move |environment: &Environment| {
+            let mut handler = handler(environment);
+            if guard_finalizers {
+                handler = Arc::new(Guarded(handler));
+            }
+            let hook = match kind {
+                HookKind::Mutating => Hook::mutating(&*name, handler),
+                HookKind::Validating => Hook::validating(&*name, handler),
+            };
+            hook.on_fault(on_fault)
+        };
+        self.hooks.push(Registered { entry, make: Arc::new(make) });
+        self
+    }
+}
+
+impl Registered {
+    /// The hook, whose handler is given `environment` at every call.
+    pub(crate) fn hook(&self, environment: &Environment) -> Hook {
+        (self.make)(environment)
+    }
+}
+
+/// A typed handler that lacks nothing but its environment.
+fn typed<T, H>(on: &On<T>, handler: H) -> impl Fn(&Environment) -> Typed<T, H> + use<T, H> {
+    let (rules, handler): (Arc<[Rule]>, _) = (on.rules.clone().into(), Arc::new(handler));
+    move |environment| Typed {
+        rules: Arc::clone(&rules),
+        environment: environment.clone(),
+        handler: Arc::clone(&handler),
+        of: PhantomData,
+    }
+}
