@@ -6,20 +6,9 @@ use std::path::Path;
 /// Files below `crates`, and what is declared there.
 const ITEMS: &[(&str, &[&str])] = &[
     ("vestibule/src/amount.rs", &["struct Amount"]),
-    (
-        "vestibule/src/app.rs",
-        &[
-            "struct App",
-            "fn new",
-            "fn mutate<",
-            "fn validate<",
-            "fn mutate_raw",
-            "fn validate_raw",
-            "fn state<",
-            "fn ready_when",
-            "fn check",
-        ],
-    ),
+    ("vestibule/src/app.rs", &["struct App", "fn new", "fn state<", "fn ready_when"]),
+    ("vestibule/src/app/check.rs", &["fn check"]),
+    ("vestibule/src/app/hooks.rs", &["fn mutate<", "fn validate<", "fn mutate_raw", "fn validate_raw"]),
     ("vestibule/src/app/lookups.rs", &["fn watch<", "fn watching<", "fn read<", "fn lookups_from"]),
     ("vestibule/src/change.rs", &["enum Change"]),
     ("vestibule/src/command.rs", &["async fn run"]),
