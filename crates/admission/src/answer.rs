@@ -131,14 +131,17 @@ impl Answer {
             audit_annotations: Some(&verdict.audit).filter(|audit| !audit.is_empty()),
             ..response
         };
-        let envelope =
-            Envelope { api_version: review.version.api_version(), kind: "AdmissionReview", response };
-        Self::json(&envelope, decision)
+        Self::json(review.version.api_version(), "AdmissionReview", response, decision)
     }
 
-    /// An answer with a review in it.
-    pub(crate) fn json(review: &impl Serialize, decision: Decision) -> Self {
-        match serde_json::to_vec(review) {
+    /// An answer with a review of this `kind` in it.
+    pub(crate) fn json(
+        api_version: &'static str,
+        kind: &'static str,
+        response: impl Serialize,
+        decision: Decision,
+    ) -> Self {
+        match serde_json::to_vec(&Envelope { api_version, kind, response }) {
             Ok(body) => Self {
                 status: 200,
                 content_type: "application/json",
@@ -152,12 +155,13 @@ impl Answer {
     }
 }
 
+/// A review on its way back, of either conversation.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Envelope<'a> {
+struct Envelope<R> {
     api_version: &'static str,
     kind: &'static str,
-    response: Response<'a>,
+    response: R,
 }
 
 #[derive(Serialize)]

@@ -25,16 +25,7 @@ fn write(
     result: Status<'_>,
 ) -> Answer {
     let response = Response { uid: &review.request.uid, converted_objects, result };
-    let envelope = Envelope { api_version: review.version.api_version(), kind: "ConversionReview", response };
-    Answer::json(&envelope, decision)
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Envelope<'a> {
-    api_version: &'static str,
-    kind: &'static str,
-    response: Response<'a>,
+    Answer::json(review.version.api_version(), "ConversionReview", response, decision)
 }
 
 #[derive(Serialize)]
