@@ -26,9 +26,16 @@ fn clears(request: &Request<'_>) -> bool {
         return false;
     };
     let (old, new) = (View::of(old), View::of(new));
-    let (Some(was), Some(is)) = (old.get("metadata"), new.get("metadata")) else { return false };
-    let terminating = |metadata: View<'_>| metadata.get("deletionTimestamp").is_some_and(|at| !at.is_null());
-    terminating(was) && terminating(is) && same_but(&TAKEN, was, is) && same_but(&["metadata"], old, new)
+    // Hardly any object is on its way out: of all others one is looked into.
+    let Some(was) = terminating(old) else { return false };
+    let Some(is) = terminating(new) else { return false };
+    same_but(&TAKEN, was, is) && same_but(&["metadata"], old, new)
+}
+
+/// The metadata of an object that is being deleted.
+fn terminating(object: View<'_>) -> Option<View<'_>> {
+    let metadata = object.get("metadata")?;
+    metadata.get("deletionTimestamp").is_some_and(|at| !at.is_null()).then_some(metadata)
 }
 
 /// Whether two objects hold the same, but for members of these names.
