@@ -1,4 +1,4 @@
-//! The table of the contract has every row, and names tests that exist.
+//! The table of the contract has every row; it and the table of faults name tests that exist.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,12 +12,7 @@ const ROWS: &[u8] = &[
 
 #[test]
 fn the_table_of_the_contract_is_whole_and_names_tests_that_exist() {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let page = fs::read_to_string(workspace.join("docs/reference/contract.md")).unwrap();
-    let mut code = String::new();
-    for folder in ["crates", "examples", "tests"] {
-        read(&workspace.join(folder), &mut code);
-    }
+    let (page, code) = (page("contract.md"), code());
     let (mut rows, mut missing) = (BTreeSet::new(), Vec::new());
     for line in page.lines() {
         let Some((row, rest)) = line.strip_prefix("| ").and_then(|line| line.split_once(" | ")) else {
@@ -33,6 +28,35 @@ fn the_table_of_the_contract_is_whole_and_names_tests_that_exist() {
     }
     assert_eq!(rows, ROWS.iter().copied().collect(), "rows that are missing, or that nobody asked for");
     assert!(missing.is_empty(), "no such tests: {missing:?}");
+}
+
+#[test]
+fn every_test_in_the_table_of_faults_exists() {
+    let (page, code) = (page("rotation-faults.md"), code());
+    let rows = page.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| # "));
+    let cells = rows.filter_map(|row| row.trim_end_matches(['|', ' ']).rsplit('|').next());
+    let quoted = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    let names: Vec<_> = quoted.filter(|word| !word.contains(' ')).collect();
+    assert!(names.len() > 30, "{names:?}");
+    let missing: Vec<_> = names.iter().filter(|name| !code.contains(&format!("fn {name}("))).collect();
+    assert!(missing.is_empty(), "no such tests: {missing:?}");
+}
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn page(name: &str) -> String {
+    fs::read_to_string(workspace().join("docs/reference").join(name)).unwrap()
+}
+
+/// All code of the workspace.
+fn code() -> String {
+    let mut code = String::new();
+    for folder in ["crates", "examples", "tests"] {
+        read(&workspace().join(folder), &mut code);
+    }
+    code
 }
 
 /// All Rust below the folder.

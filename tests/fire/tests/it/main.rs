@@ -4,6 +4,5 @@ mod faults;
 mod fixture;
 mod replicas;
 mod rotations;
-mod table;
 mod tools;
 mod trust;
