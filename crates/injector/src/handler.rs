@@ -3,6 +3,8 @@
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use vestibule::{Denial, Fault, FaultKind, Handler, HandlerFuture, Operation, Request, Verdict};
 use vestibule_rules::{Decision, NamespaceFacts, Outcome, Reason, Resource, RuleSet, Subject, Verb};
 
@@ -45,14 +47,15 @@ impl Injection {
                 tracing::warn!("labels and annotations of namespaces are not known: nobody opts out by them");
             });
         }
-        let subject = Subject {
-            object: object.get(),
-            resource,
-            verb: verb(request.operation),
-            subresource: request.subresource.as_deref().unwrap_or_default(),
-            namespace: request.namespace.as_deref().unwrap_or_default(),
-            facts,
-        };
+        let namespace = request.namespace.as_deref().unwrap_or_default();
+        let user = user_info(request);
+        let subject = Subject::new(object.get(), resource, verb(request.operation), namespace)
+            .facts(facts)
+            .subresource(request.subresource.as_deref().unwrap_or_default())
+            .name(request.name.as_deref().unwrap_or_default())
+            .old_object(request.old_object.map(RawValue::get))
+            .user(Some(&user))
+            .dry_run(request.dry_run);
         match self.rules.evaluate(&subject) {
             Ok(decision) => {
                 log(&request.uid, &decision);
@@ -103,6 +106,17 @@ fn log(uid: &str, decision: &Decision) {
         };
         tracing::debug!(uid, rule = &*verdict.rule, result, reason, "a rule has decided");
     }
+}
+
+/// The user as the API server wrote it, for rules that ask who it is.
+fn user_info(request: &Request<'_>) -> String {
+    let user = &request.user;
+    let mut info = json!({"username": user.username, "uid": user.uid, "groups": user.groups});
+    let extra = user.extra.and_then(|extra| serde_json::from_str::<Value>(extra.get()).ok());
+    if let (Some(extra), Some(members)) = (extra, info.as_object_mut()) {
+        members.insert("extra".to_owned(), extra);
+    }
+    info.to_string()
 }
 
 fn resource(request: &Request<'_>) -> Option<Resource> {

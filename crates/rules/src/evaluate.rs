@@ -31,14 +31,12 @@ use crate::subject::{Layout, Received, Subject};
 /// )
 /// .unwrap();
 /// let decision = rules
-///     .evaluate(&Subject {
-///         object: r#"{"metadata":{"name":"web"},"spec":{"containers":[{"name":"app"}]}}"#,
-///         resource: Resource::Pods,
-///         verb: Verb::Create,
-///         subresource: "",
-///         namespace: "blue",
-///         facts: None,
-///     })
+///     .evaluate(&Subject::new(
+///         r#"{"metadata":{"name":"web"},"spec":{"containers":[{"name":"app"}]}}"#,
+///         Resource::Pods,
+///         Verb::Create,
+///         "blue",
+///     ))
 ///     .unwrap();
 /// let change = &decision.changes[0];
 /// assert_eq!(change.operation.path().as_str(), "/metadata/labels");

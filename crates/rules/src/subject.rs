@@ -7,7 +7,18 @@ use vestibule_patch::{Pointer, View};
 use crate::rule::{Resource, Verb};
 
 /// An object on its way into the cluster, and what is known about the request. No `Debug`: it may hold secrets.
+///
+/// ```
+/// use vestibule_rules::{NamespaceFacts, Resource, Subject, Verb};
+///
+/// let facts = NamespaceFacts::default();
+/// let subject = Subject::new(r#"{"metadata":{"generateName":"web-"}}"#, Resource::Pods, Verb::Create, "blue")
+///     .facts(&facts)
+///     .dry_run(true);
+/// # let _ = subject;
+/// ```
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct Subject<'a> {
     /// The object as received, JSON.
     pub object: &'a str,
@@ -15,12 +26,90 @@ pub struct Subject<'a> {
     pub resource: Resource,
     /// What is being done to it.
     pub verb: Verb,
+    /// The namespace of the request.
+    pub namespace: &'a str,
     /// The subresource; empty for the object itself.
     pub subresource: &'a str,
-    /// The namespace of the request: the object's own is often empty (kubernetes/kubernetes#113952).
-    pub namespace: &'a str,
-    /// What is known about that namespace; a review does not carry it.
+    /// The name in the request; empty where the API server is to make one up.
+    pub name: &'a str,
+    /// What is known about the namespace.
     pub facts: Option<&'a NamespaceFacts>,
+    /// The object as it stands in the cluster, JSON.
+    pub old_object: Option<&'a str>,
+    /// The `userInfo` of the request, JSON.
+    pub user: Option<&'a str>,
+    /// Whether nothing will be stored.
+    pub dry_run: bool,
+}
+
+impl<'a> Subject<'a> {
+    /// The `object` as received, JSON, and what is being done to it in which namespace: that of the request, since the
+    /// object's own is often empty (kubernetes/kubernetes#113952).
+    pub fn new(object: &'a str, resource: Resource, verb: Verb, namespace: &'a str) -> Self {
+        let (subresource, name) = ("", "");
+        let (facts, old_object, user) = (None, None, None);
+        Self { object, resource, verb, namespace, subresource, name, facts, old_object, user, dry_run: false }
+    }
+
+    /// Another object in the same request.
+    #[must_use]
+    pub fn object(self, object: &'a str) -> Self {
+        Self { object, ..self }
+    }
+
+    /// What the object is.
+    #[must_use]
+    pub fn resource(self, resource: Resource) -> Self {
+        Self { resource, ..self }
+    }
+
+    /// What is being done to it.
+    #[must_use]
+    pub fn verb(self, verb: Verb) -> Self {
+        Self { verb, ..self }
+    }
+
+    /// The namespace of the request.
+    #[must_use]
+    pub fn namespace(self, namespace: &'a str) -> Self {
+        Self { namespace, ..self }
+    }
+
+    /// What is known about that namespace; a review does not carry it.
+    #[must_use]
+    pub fn facts(self, facts: impl Into<Option<&'a NamespaceFacts>>) -> Self {
+        Self { facts: facts.into(), ..self }
+    }
+
+    /// The subresource; empty, which is the default, for the object itself.
+    #[must_use]
+    pub fn subresource(self, subresource: &'a str) -> Self {
+        Self { subresource, ..self }
+    }
+
+    /// The name in the request; empty, which is the default, where the API server is to make one up.
+    #[must_use]
+    pub fn name(self, name: &'a str) -> Self {
+        Self { name, ..self }
+    }
+
+    /// The object as it stands in the cluster, JSON, where there is one.
+    #[must_use]
+    pub fn old_object(self, old_object: Option<&'a str>) -> Self {
+        Self { old_object, ..self }
+    }
+
+    /// Who asks: the `userInfo` of the request, JSON.
+    #[must_use]
+    pub fn user(self, user: Option<&'a str>) -> Self {
+        Self { user, ..self }
+    }
+
+    /// Whether nothing will be stored.
+    #[must_use]
+    pub fn dry_run(self, dry_run: bool) -> Self {
+        Self { dry_run, ..self }
+    }
 }
 
 /// Labels and annotations of a namespace.

@@ -1,7 +1,7 @@
 //! What a merge does, case by case.
 
 use serde_json::json;
-use vestibule_rules::Subject;
+use vestibule_rules::Resource;
 
 use crate::kit::{applied, creation, decide, evaluate, names, pod, result, rule, rules, steps, word, words};
 
@@ -388,7 +388,7 @@ fn generated_names_and_namespaces_come_from_the_request() {
     let pod = r#"{"metadata":{"generateName":"web-","labels":{"app":"web"}},"spec":{"containers":[]}}"#;
     let subject = creation(pod);
     assert_eq!(word(&evaluate(&rules, &subject)), "applied");
-    assert_eq!(word(&evaluate(&rules, &Subject { namespace: "team-b", ..subject })), "namespace_not_matched");
+    assert_eq!(word(&evaluate(&rules, &subject.namespace("team-b"))), "namespace_not_matched");
 }
 
 #[test]
@@ -411,11 +411,11 @@ fn the_environment_of_the_pod() {
 fn labels_that_a_workload_selects_upon() {
     let text = rule("l", "targets: [deployments]\npod: {labels: {tier: ours}}");
     let object = r#"{"metadata":{"labels":{"app":"web"}},"spec":{"selector":{"matchLabels":{"tier":"theirs"}},"template":{"metadata":{"labels":{"tier":"theirs"}},"spec":{}}}}"#;
-    let subject = Subject { resource: vestibule_rules::Resource::Deployments, ..creation(object) };
+    let subject = creation(object).resource(Resource::Deployments);
     assert_eq!(word(&evaluate(&rules(&text), &subject)), "unchanged");
     assert_eq!(word(&evaluate(&rules(&format!("{text}  onConflict: override\n")), &subject)), "error");
     let free = object.replace("theirs", "x").replace(r#"{"matchLabels":{"tier":"x"}}"#, "{}");
-    let subject = Subject { object: &free, ..subject };
+    let subject = subject.object(&free);
     let result = applied(&rules(&format!("{text}  onConflict: override\n")), &subject);
     assert!(result.contains(r#""template":{"metadata":{"labels":{"tier":"ours"}}"#), "{result}");
 }

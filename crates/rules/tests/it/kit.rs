@@ -38,14 +38,7 @@ pub(crate) fn facts(labels: &[(&str, &str)]) -> NamespaceFacts {
 }
 
 pub(crate) fn creation(object: &str) -> Subject<'_> {
-    Subject {
-        object,
-        resource: Resource::Pods,
-        verb: Verb::Create,
-        subresource: "",
-        namespace: "team-a",
-        facts: None,
-    }
+    Subject::new(object, Resource::Pods, Verb::Create, "team-a")
 }
 
 pub(crate) fn decide(rules: &RuleSet, object: &str) -> Decision {
@@ -79,7 +72,7 @@ pub(crate) fn applied(rules: &RuleSet, subject: &Subject<'_>) -> String {
     json_patch::patch(&mut judged, &patch).unwrap();
     assert_eq!(judged, serde_json::from_str::<Value>(&result).unwrap());
 
-    let again = evaluate(rules, &Subject { object: &result, ..*subject });
+    let again = evaluate(rules, &subject.object(&result));
     assert!(steps(&again).is_empty(), "second pass of {}: {:?}", subject.object, steps(&again));
     result
 }

@@ -1,6 +1,6 @@
 //! Who is excluded, who opts in, who opts out.
 
-use vestibule_rules::{NamespaceFacts, Subject, Verb};
+use vestibule_rules::{NamespaceFacts, Verb};
 
 use crate::kit::{creation, decide, evaluate, facts, rule, rules, steps, word, words};
 
@@ -19,17 +19,11 @@ fn hard_exclusions() {
     let subject = creation(&plain);
     assert_eq!(word(&evaluate(&rules, &subject)), "applied");
     for namespace in ["kube-system", "kube-public", "kube-node-lease"] {
-        assert_eq!(word(&evaluate(&rules, &Subject { namespace, ..subject })), "excluded_system_namespace");
+        assert_eq!(word(&evaluate(&rules, &subject.namespace(namespace))), "excluded_system_namespace");
     }
-    assert_eq!(
-        word(&evaluate(&rules, &Subject { namespace: "vestibule", ..subject })),
-        "excluded_own_namespace"
-    );
-    assert_eq!(
-        word(&evaluate(&rules, &Subject { subresource: "status", ..subject })),
-        "excluded_subresource"
-    );
-    assert_eq!(word(&evaluate(&rules, &Subject { verb: Verb::Update, ..subject })), "excluded_operation");
+    assert_eq!(word(&evaluate(&rules, &subject.namespace("vestibule"))), "excluded_own_namespace");
+    assert_eq!(word(&evaluate(&rules, &subject.subresource("status"))), "excluded_subresource");
+    assert_eq!(word(&evaluate(&rules, &subject.verb(Verb::Update))), "excluded_operation");
     assert_eq!(
         word(&decide(&rules, &pod("", r#""kubernetes.io/config.mirror":"x""#))),
         "excluded_mirror_pod"
@@ -83,7 +77,7 @@ fn the_table() {
         let other = rule("other", &format!("order: 1\n{}", CHANGE.replace('x', "z")));
         let rules = rules(&(rule("r", &format!("optIn: {opt_in}\n{CHANGE}")) + &other));
         for (row, (object, facts, expected)) in both.iter().enumerate() {
-            let subject = Subject { facts: Some(facts), ..creation(object) };
+            let subject = creation(object).facts(facts);
             let found = match words(&evaluate(&rules, &subject))[0] {
                 "applied" => "in",
                 "opted_out" => "out",
@@ -116,7 +110,7 @@ fn a_list_of_rules_that_are_gone_is_a_list() {
         ] {
             let rules = rules(&rule("r", &format!("optIn: {opt_in}\nrequired: true\n{CHANGE}")));
             let plain = NamespaceFacts::default();
-            let decision = evaluate(&rules, &Subject { facts: Some(&plain), ..creation(&names) });
+            let decision = evaluate(&rules, &creation(&names).facts(&plain));
             assert_eq!(word(&decision), expected, "{value}, optIn {opt_in}");
             assert_eq!(decision.warnings.len(), value.split(',').count(), "{:?}", decision.warnings);
         }

@@ -19,7 +19,7 @@ fn load(text: &str) -> RuleSet {
 }
 
 fn in_namespace<'a>(object: &'a str, facts: &'a NamespaceFacts) -> Subject<'a> {
-    Subject { facts: Some(facts), ..creation(object) }
+    creation(object).facts(facts)
 }
 
 fn asking(value: &str) -> String {
@@ -54,7 +54,7 @@ fn env_target_on_deployments() {
         r#"{{"metadata":{{"name":"hello","labels":{{"app":"helloworld-go"}}}},"spec":{{"template":{HELLO}}}}}"#
     );
     for verb in [Verb::Create, Verb::Update] {
-        let subject = Subject { resource: Resource::Deployments, verb, ..creation(&object) };
+        let subject = creation(&object).resource(Resource::Deployments).verb(verb);
         let found = steps(&evaluate(&rules, &subject));
         assert_eq!(found.len(), 1);
         assert!(found[0].starts_with("add /spec/template/spec/containers/0/env ["), "{found:?}");
@@ -62,7 +62,7 @@ fn env_target_on_deployments() {
     }
     assert_eq!(word(&decide(&rules, HELLO)), "other_resource");
     let leaving = object.replacen(r#""name":"hello","#, r#""deletionTimestamp":"2020-01-01T00:00:00Z","#, 1);
-    let subject = Subject { resource: Resource::Deployments, verb: Verb::Update, ..creation(&leaving) };
+    let subject = creation(&leaving).resource(Resource::Deployments).verb(Verb::Update);
     assert_eq!(word(&evaluate(&rules, &subject)), "excluded_deletion");
 }
 
