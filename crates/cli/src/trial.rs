@@ -25,7 +25,7 @@ use road::Road;
 /// The rules that are shown where none are named.
 const SAMPLE_RULES: [(&str, &str); 3] = [
     ("examples/rules/env-target.yaml", include_str!("../../../examples/rules/env-target.yaml")),
-    ("examples/rules/native/envoy.yaml", include_str!("../../../examples/rules/native/envoy.yaml")),
+    ("examples/rules/envoy.yaml", include_str!("../../../examples/rules/envoy.yaml")),
     ("examples/rules/nginx.yaml", include_str!("../../../examples/rules/nginx.yaml")),
 ];
 

@@ -79,13 +79,23 @@ async fn env_target_leaves_other_pods_alone() {
     assert!(webhook.decisions.take().iter().all(|decision| *decision == Decision::Allowed));
 }
 
-/// The shipped rule, as its comment says, with `[deployments]`.
+/// A shipped rule in the other form that its comment names.
+async fn inject_changed(
+    cluster: &Cluster,
+    shipped: &str,
+    (form, other): (&str, &str),
+    namespaces: Namespaces,
+) -> Webhook {
+    let text = shipped.replace(form, other);
+    assert_ne!(text, shipped);
+    let rules = compile([("changed.yaml", text.as_str())]).ok().unwrap();
+    cluster.serve(app(rules, namespaces).unwrap()).await
+}
+
 async fn inject_into_deployments(cluster: &Cluster) -> Webhook {
     let shipped = include_str!("../../../../examples/rules/env-target.yaml");
-    let text = shipped.replace("targets: [pods]", "targets: [deployments]");
-    assert_ne!(text, shipped);
-    let rules = compile([("env-target.yaml", text.as_str())]).ok().unwrap();
-    cluster.serve(app(rules, Namespaces::unknown()).unwrap()).await
+    let change = ("targets: [pods]", "targets: [deployments]");
+    inject_changed(cluster, shipped, change, Namespaces::unknown()).await
 }
 
 #[tokio::test]
@@ -203,7 +213,9 @@ async fn a_namespace_that_begins_to_ask_is_heard() {
 #[tokio::test]
 async fn envoy_stands_behind_http_echo_and_nothing_else_does() {
     let Some(cluster) = Cluster::shared().await else { return };
-    let _webhook = inject(&cluster, "envoy.yaml").await;
+    let shipped = include_str!("../../../../examples/rules/envoy.yaml");
+    let namespaces = Namespaces::watched(cluster.client());
+    let _webhook = inject_changed(&cluster, shipped, ("mode: auto", "mode: regular"), namespaces).await;
     let namespace = cluster.namespace(&[("injection", "enabled")]).await;
 
     let created = namespace.create(&pod("http-echo", &[("http-echo", "hashicorp/http-echo")])).await.object();
@@ -215,7 +227,7 @@ async fn envoy_stands_behind_http_echo_and_nothing_else_does() {
 #[tokio::test]
 async fn envoy_in_its_native_form_is_an_init_container_that_stays() {
     let Some(cluster) = Cluster::shared().await else { return };
-    let webhook = inject(&cluster, "native/envoy.yaml").await;
+    let webhook = inject(&cluster, "envoy.yaml").await;
     let namespace = cluster.namespace(&[("injection", "enabled")]).await;
 
     let mut object = pod("http-echo", &[("http-echo", "hashicorp/http-echo")]);
@@ -248,7 +260,7 @@ async fn a_pod_with_a_made_name_is_injected_too() {
     let mut object = pod("unused", &[("app", "app:1")]);
     object["metadata"] = json!({ "generateName": "web-7d9f-" });
     let created = namespace.create(&object).await.object();
-    assert_eq!(names(&created["spec"]["containers"]), ["app", "envoy"]);
+    assert_eq!(names(&created["spec"]["initContainers"]), ["envoy"]);
 }
 
 async fn assert_untouched(namespace: &Namespace, object: &Value) {
