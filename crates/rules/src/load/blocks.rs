@@ -3,38 +3,12 @@
 use vestibule_patch::Schema;
 
 use super::check;
-use super::reader::{Known, Reader};
+use super::reader::Reader;
 use crate::diagnostic;
+use crate::format;
 use crate::overlay::Overlay;
 use crate::rule::{Block, BlockList, Clause, Item, Policy, ResourceItem, Select, Which};
 use crate::yaml::Node;
-
-const BLOCK: Known = Known {
-    what: "`containers`",
-    fields: &["env", "envFrom", "onConflict", "ports", "resources", "select", "volumeMounts"],
-    later: &[
-        "args",
-        "command",
-        "image",
-        "imagePullPolicy",
-        "lifecycle",
-        "livenessProbe",
-        "readinessProbe",
-        "remove",
-        "replace",
-        "securityContext",
-        "startupProbe",
-        "stdin",
-        "tty",
-        "volumeDevices",
-        "workingDir",
-    ],
-};
-
-const SELECT: Known =
-    Known { what: "`select`", fields: &["all", "exclude", "images", "index", "init", "names"], later: &[] };
-
-const RESOURCES: Known = Known { what: "`resources`", fields: &["limits", "requests"], later: &["claims"] };
 
 /// The lists of a container that a block can add to, with what happens on a conflict unless the rule says.
 const LISTS: &[(&str, Policy)] = &[
@@ -56,7 +30,7 @@ impl Reader {
         let container = pod_spec.field("containers").item();
         let mut blocks = Vec::new();
         for (index, node) in self.list(node, "containers").iter().enumerate() {
-            self.fields(node, &BLOCK);
+            self.fields(node, &format::BLOCK);
             let on_conflict = self.policy(node, required).or(on_conflict);
             let clause = format!("containers[{index}]");
             let select = self.select(node);
@@ -83,11 +57,8 @@ impl Reader {
 
     fn select(&mut self, block: &Node) -> Option<Select> {
         const ONE_OF: &str = "`select` has exactly one of `all: true`, `names`, `images` and `index`";
-        let Some(node) = block.get("select") else {
-            self.error_with_help(&diagnostic::MISSING_FIELD, block.at(), "`select` is missing", ONE_OF);
-            return None;
-        };
-        self.fields(node, &SELECT);
+        let node = block.get("select")?;
+        self.fields(node, &format::SELECT);
         let mut found = Vec::new();
         if let Some(all) = node.get("all")
             && self.boolean(all, "all")?
@@ -116,7 +87,7 @@ impl Reader {
 
     fn resources(&mut self, block: &Node, clause: &str, policy: Policy) -> Vec<ResourceItem> {
         let Some(node) = block.get("resources") else { return Vec::new() };
-        self.fields(node, &RESOURCES);
+        self.fields(node, &format::QUANTITIES);
         let mut items = Vec::new();
         for group in ["requests", "limits"] {
             let Some(node) = node.get(group) else { continue };

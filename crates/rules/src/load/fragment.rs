@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use vestibule_patch::{List, Schema};
 
 use super::check;
-use super::items::OURS_OF_CONTAINERS;
 use super::reader::Reader;
 use crate::diagnostic;
+use crate::format::{self, Table};
 use crate::near::nearest;
 use crate::overlay::{Member, Overlay};
 use crate::pod;
@@ -19,19 +19,19 @@ const LATER: &[&str] =
     &["lookups", "parameters", "remove", "replace", "rollout", "securityProfile", "variables", "when"];
 
 impl Reader {
-    /// The object `node` without the fields `ours`, which belong to the rule format.
+    /// The object `node` without the fields of `ours`, which belong to the rule format.
     pub(super) fn object(
         &mut self,
         node: &Node,
         what: &str,
         schema: Schema<'_>,
-        ours: &[&str],
+        ours: Option<&Table>,
     ) -> Option<Overlay> {
         let entries = node.as_map().or_else(|| {
             self.wrong_type(node, what, "a map");
             None
         })?;
-        let entries = entries.iter().filter(|entry| !ours.contains(&entry.key.as_str()));
+        let entries = entries.iter().filter(|entry| ours.is_none_or(|ours| ours.field(&entry.key).is_none()));
         let members: Vec<Member> = entries.filter_map(|entry| self.member(entry, what, schema)).collect();
         let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
         if let Some((one, other)) = pod::excluding(&names) {
@@ -40,7 +40,7 @@ impl Reader {
         }
         let object = Overlay::Map(members);
         // Only whole items of a rule have words of ours; what stands within them is read along with them.
-        if !ours.is_empty() {
+        if ours.is_some() {
             self.typed(node, what, &object);
         }
         Some(object)
@@ -66,7 +66,7 @@ impl Reader {
                     let help = format!("did you mean `{near}`?");
                     self.error_with_help(&diagnostic::UNKNOWN_FIELD, entry.at, message, help);
                 }
-                None if OURS_OF_CONTAINERS.contains(&name) => {
+                None if format::CONTAINER.field(name).is_some() => {
                     let help = format!("`{name}` belongs to the items of a rule, where they know it");
                     self.error_with_help(&diagnostic::UNKNOWN_FIELD, entry.at, message, help);
                 }
@@ -133,7 +133,7 @@ impl Reader {
             // What an expression comes to has a type of its own, so no more is said about it.
             Value::Map(entries) if self.expression(entries) => None,
             Value::Map(_) if pod::is_text_map(name) => self.text_members(node, name),
-            Value::Map(_) => self.object(node, name, schema, &[]),
+            Value::Map(_) => self.object(node, name, schema, None),
         }
     }
 

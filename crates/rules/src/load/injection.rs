@@ -6,53 +6,12 @@ use vestibule_patch::Schema;
 
 use super::check;
 use super::matching::{match_of, opt_in};
-use super::reader::{Known, Reader};
+use super::reader::Reader;
 use crate::API_VERSION;
 use crate::diagnostic::{self, Position};
+use crate::format;
 use crate::rule::{CompatAnnotation, OnError, Policy, Resource, Rule};
 use crate::yaml::Node;
-
-const DOCUMENT: Known =
-    Known { what: "the document", fields: &["apiVersion", "kind", "metadata", "spec"], later: &[] };
-
-const METADATA: Known = Known { what: "`metadata`", fields: &["name", "labels", "annotations"], later: &[] };
-
-const SPEC: Known = Known {
-    what: "`spec`",
-    fields: &[
-        "compatAnnotations",
-        "containers",
-        "initContainers",
-        "match",
-        "onConflict",
-        "onError",
-        "optIn",
-        "order",
-        "pod",
-        "required",
-        "sidecars",
-        "targets",
-        "volumes",
-    ],
-    later: &[
-        "imagePullSecrets",
-        "lookups",
-        "parameters",
-        "remove",
-        "replace",
-        "rollout",
-        "securityProfile",
-        "variables",
-        "when",
-    ],
-};
-
-pub(super) const POLICIES: &[(&str, Policy)] = &[
-    ("keep", Policy::Keep),
-    ("override", Policy::Override),
-    ("skipRule", Policy::SkipRule),
-    ("deny", Policy::Deny),
-];
 
 const KINDS_OF_THE_FORMAT: &[&str] = &["InjectorSettings", "Defaulting", "Guard"];
 
@@ -61,13 +20,10 @@ pub(super) fn injection(reader: &mut Reader, root: &Node, pod: Schema<'_>) -> Op
     if !is_injection(reader, root) {
         return None;
     }
-    reader.fields(root, &DOCUMENT);
+    reader.fields(root, &format::INJECTION);
     let name = name(reader, root);
-    let Some(spec) = root.get("spec") else {
-        reader.error(&diagnostic::MISSING_FIELD, root.at(), "`spec` is missing");
-        return None;
-    };
-    reader.fields(spec, &SPEC);
+    let spec = root.get("spec")?;
+    reader.fields(spec, &format::SPEC);
     // Without a name it is no rule, but what else is wrong with it is told all the same.
     let (known, at) = name.clone().unwrap_or(("?".to_owned(), root.at()));
     let rule = rule(reader, spec, &known, at, pod);
@@ -139,15 +95,9 @@ fn is_injection(reader: &mut Reader, root: &Node) -> bool {
 }
 
 fn name(reader: &mut Reader, root: &Node) -> Option<(String, Position)> {
-    let Some(metadata) = root.get("metadata") else {
-        reader.error(&diagnostic::MISSING_FIELD, root.at(), "`metadata` is missing");
-        return None;
-    };
-    reader.fields(metadata, &METADATA);
-    let Some(node) = metadata.get("name") else {
-        reader.error(&diagnostic::MISSING_FIELD, metadata.at(), "`metadata.name` is missing");
-        return None;
-    };
+    let metadata = root.get("metadata")?;
+    reader.fields(metadata, &format::METADATA);
+    let node = metadata.get("name")?;
     let name = reader.text(node, "metadata.name")?;
     reader.checked(check::name(name), "metadata.name", node.at()).then(|| (name.to_owned(), node.at()))
 }
@@ -155,9 +105,8 @@ fn name(reader: &mut Reader, root: &Node) -> Option<(String, Position)> {
 fn targets(reader: &mut Reader, spec: &Node) -> Vec<Resource> {
     let Some(node) = spec.get("targets") else { return vec![Resource::Pods] };
     let items = reader.list(node, "targets");
-    let possible = [("pods", Resource::Pods), ("deployments", Resource::Deployments)];
     let mut targets: Vec<Resource> =
-        items.iter().filter_map(|item| reader.word(item, "targets", &possible)).collect();
+        items.iter().filter_map(|item| reader.word(item, "targets", &format::RESOURCES)).collect();
     if items.is_empty() && node.as_list().is_some() {
         reader.error(&diagnostic::WRONG_VALUE, node.at(), "`targets` names nothing");
     }
@@ -169,8 +118,7 @@ fn targets(reader: &mut Reader, spec: &Node) -> Vec<Resource> {
 fn on_error(reader: &mut Reader, spec: &Node, required: bool) -> OnError {
     let default = if required { OnError::Deny } else { OnError::Skip };
     let Some(node) = spec.get("onError") else { return default };
-    let possible = [("skip", OnError::Skip), ("deny", OnError::Deny)];
-    let chosen = reader.word(node, "onError", &possible).unwrap_or(default);
+    let chosen = reader.word(node, "onError", &format::ON_ERROR).unwrap_or(default);
     if required && chosen == OnError::Skip {
         let message = "`required: true` and `onError: skip` contradict each other";
         reader.error(&diagnostic::REQUIRED_SKIPS, node.at(), message);
@@ -194,7 +142,7 @@ impl Reader {
     /// `onConflict` of a spec, a block or an item.
     pub(super) fn policy(&mut self, node: &Node, required: bool) -> Option<Policy> {
         let node = node.get("onConflict")?;
-        let policy = self.word(node, "onConflict", POLICIES)?;
+        let policy = self.word(node, "onConflict", &format::POLICIES)?;
         if required && policy == Policy::SkipRule {
             let message = "`required: true` and `onConflict: skipRule` contradict each other";
             self.error(&diagnostic::REQUIRED_SKIPS, node.at(), message);

@@ -5,38 +5,20 @@ use std::collections::HashMap;
 use vestibule_patch::{List, Schema};
 
 use super::check;
-use super::reader::{Known, Reader};
+use super::reader::Reader;
 use crate::diagnostic;
+use crate::format::{self, Mode};
 use crate::key;
 use crate::overlay::{Member, Overlay};
 use crate::rule::{Clause, Injected, Item, MetadataItem, Place, Policy};
 use crate::yaml::Node;
 
-const POD: Known = Known { what: "`pod`", fields: &["annotations", "labels"], later: &["spec"] };
-
-const POSITION: Known =
-    Known { what: "`position`", fields: &["containers", "initContainers"], later: &["strict"] };
-
-const ANCHOR: Known = Known { what: "a position", fields: &["after", "before"], later: &[] };
-
-/// Fields of an item that belong to the rule format, not to the pod.
-const OURS: &[&str] = &["onConflict"];
-
-/// The same of a container.
-pub(super) const OURS_OF_CONTAINERS: &[&str] = &["mode", "onConflict", "position"];
-
 const ONLY_NATIVE: &[&str] = &["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"];
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    Native,
-    Regular,
-}
 
 impl Reader {
     pub(super) fn pod_metadata(&mut self, spec: &Node, on_conflict: Option<Policy>) -> Vec<MetadataItem> {
         let Some(pod) = spec.get("pod") else { return Vec::new() };
-        self.fields(pod, &POD);
+        self.fields(pod, &format::POD);
         let mut items = Vec::new();
         for map in ["labels", "annotations"] {
             let Some(node) = pod.get(map) else { continue };
@@ -120,8 +102,8 @@ impl Reader {
     }
 
     fn injected_container(&mut self, node: &Node, mut item: Item, sidecar: bool) -> Injected {
-        let modes = [("auto", Mode::Native), ("native", Mode::Native), ("regular", Mode::Regular)];
-        let mode = node.get("mode").and_then(|mode| self.word(mode, "mode", &modes)).unwrap_or(Mode::Native);
+        let mode =
+            node.get("mode").and_then(|mode| self.word(mode, "mode", &format::MODES)).unwrap_or(Mode::Native);
         let native = sidecar && mode == Mode::Native;
         let regular = sidecar && mode == Mode::Regular;
         let list = if regular { "containers" } else { "initContainers" };
@@ -160,7 +142,7 @@ impl Reader {
     fn place(&mut self, node: &Node, list: &str) -> Option<Place> {
         let position = node.get("position")?;
         let mut place = None;
-        for entry in self.fields(position, &POSITION) {
+        for entry in self.fields(position, &format::POSITION) {
             let read = self.anchor(&entry.value);
             if entry.key == list {
                 place = read;
@@ -171,10 +153,10 @@ impl Reader {
 
     fn anchor(&mut self, node: &Node) -> Option<Place> {
         if node.as_map().is_none() {
-            let last = self.word(node, "position", &[("first", false), ("last", true)])?;
+            let last = self.word(node, "position", &format::PLACES)?;
             return Some(if last { Place::Last } else { Place::First });
         }
-        self.fields(node, &ANCHOR);
+        self.fields(node, &format::ANCHOR);
         match (node.get("before"), node.get("after")) {
             (Some(name), None) => self.text(name, "before").map(|name| Place::Before(name.to_owned())),
             (None, Some(name)) => self.text(name, "after").map(|name| Place::After(name.to_owned())),
@@ -229,8 +211,11 @@ impl Reader {
         let mut items = Vec::new();
         for (index, node) in nodes.iter().enumerate() {
             let policy = self.policy(node, required).unwrap_or(policy);
-            let ours = if matches!(field, "sidecars" | "initContainers") { OURS_OF_CONTAINERS } else { OURS };
-            let overlay = self.object(node, field, schema.item(), ours);
+            let ours = match field {
+                "sidecars" | "initContainers" => &format::CONTAINER,
+                _ => &format::ITEM,
+            };
+            let overlay = self.object(node, field, schema.item(), Some(ours));
             if let Some(overlay) = &overlay {
                 self.item_values(field, overlay, node.at());
             }

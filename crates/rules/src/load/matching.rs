@@ -1,36 +1,26 @@
 //! `match` and `optIn`: whom a rule is for.
 
 use super::check;
-use super::reader::{Known, Reader};
+use super::reader::Reader;
 use crate::diagnostic::{self, Position};
+use crate::format;
 use crate::rule::{Labels, Match, OptIn};
 use crate::yaml::Node;
-
-const MATCH: Known = Known {
-    what: "`match`",
-    fields: &["hostNetwork", "namespaces", "objects", "os"],
-    later: &["ownerKinds", "resources"],
-};
-
-const NAMESPACES: Known =
-    Known { what: "`match.namespaces`", fields: &["exclude", "matchLabels", "names"], later: &[] };
-
-const OBJECTS: Known = Known { what: "`match.objects`", fields: &["labels"], later: &[] };
 
 pub(super) fn match_of(reader: &mut Reader, spec: &Node) -> Match {
     let node = spec.get("match");
     let at = node.map_or(spec.at(), Node::at);
     if let Some(node) = node {
-        reader.fields(node, &MATCH);
+        reader.fields(node, &format::MATCH);
     }
     let part = |name: &str| node.and_then(|node| node.get(name));
     let namespaces = part("namespaces");
     let objects = part("objects");
     if let Some(namespaces) = namespaces {
-        reader.fields(namespaces, &NAMESPACES);
+        reader.fields(namespaces, &format::NAMESPACES);
     }
     if let Some(objects) = objects {
-        reader.fields(objects, &OBJECTS);
+        reader.fields(objects, &format::OBJECTS);
     }
     let mut names = |field: &str| {
         let list = namespaces.and_then(|namespaces| namespaces.get(field));
@@ -42,14 +32,11 @@ pub(super) fn match_of(reader: &mut Reader, spec: &Node) -> Match {
         excluded: names("exclude"),
         namespace_labels: labels(reader, namespaces, "matchLabels", at),
         labels: labels(reader, objects, "labels", at),
-        os: part("os").map_or(Some("linux"), |node| {
-            let possible = [("linux", Some("linux")), ("windows", Some("windows")), ("any", None)];
-            reader.word(node, "os", &possible).flatten()
-        }),
+        os: part("os").map_or(Some("linux"), |node| reader.word(node, "os", &format::OS).flatten()),
         os_at: part("os").map_or(at, Node::at),
         skip_host_network: part("hostNetwork").and_then(|node| {
-            let possible = [("skip", Some(node.at())), ("inject", None)];
-            reader.word(node, "hostNetwork", &possible).flatten()
+            let skip = reader.word(node, "hostNetwork", &format::HOST_NETWORK)?;
+            skip.then(|| node.at())
         }),
     }
 }
@@ -57,13 +44,7 @@ pub(super) fn match_of(reader: &mut Reader, spec: &Node) -> Match {
 /// `optIn`, and where it stands.
 pub(super) fn opt_in(reader: &mut Reader, spec: &Node, matching: &Match) -> (OptIn, Position) {
     let node = spec.get("optIn");
-    let possible = [
-        ("namespace", OptIn::Namespace),
-        ("pod", OptIn::Pod),
-        ("either", OptIn::Either),
-        ("always", OptIn::Always),
-    ];
-    let opt_in = node.and_then(|node| reader.word(node, "optIn", &possible));
+    let opt_in = node.and_then(|node| reader.word(node, "optIn", &format::OPT_IN));
     let at = node.map_or(matching.at, Node::at);
     let addressed = !matching.namespaces.is_empty()
         || !matching.namespace_labels.pairs.is_empty()

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::diagnostic::{self, Code, Diagnostic, Position, Source};
+use crate::format::{Field, Table};
 use crate::near::nearest;
 use crate::yaml::{Entry, Node, Value};
 
@@ -10,15 +11,6 @@ use crate::yaml::{Entry, Node, Value};
 pub(super) struct Reader {
     pub(super) source: Arc<Source>,
     pub(super) findings: Vec<Diagnostic>,
-}
-
-/// The fields a map may have.
-pub(super) struct Known {
-    /// What the map is, for people: `spec.match`.
-    pub(super) what: &'static str,
-    pub(super) fields: &'static [&'static str],
-    /// Fields of the format that this version cannot act on.
-    pub(super) later: &'static [&'static str],
 }
 
 impl Reader {
@@ -40,31 +32,49 @@ impl Reader {
         self.findings.push(self.source.warning(code, at, message));
     }
 
-    /// The members of a map, after every unknown one was reported.
-    pub(super) fn fields<'n>(&mut self, node: &'n Node, known: &Known) -> &'n [Entry] {
-        let entries = self.map(node, known.what);
+    /// The members of a map, after every unknown one and every missing one was reported.
+    pub(super) fn fields<'n>(&mut self, node: &'n Node, table: &Table) -> &'n [Entry] {
+        let Some(entries) = node.as_map() else {
+            self.wrong_type(node, table.what, "a map");
+            return &[];
+        };
         for entry in entries {
-            let name = entry.key.as_str();
-            if known.later.contains(&name) {
-                let message = format!("`{name}` in {} is not supported yet", known.what);
-                self.error(&diagnostic::NOT_SUPPORTED, entry.at, message);
-            } else if !known.fields.contains(&name) {
-                self.unknown_field(entry, known);
+            match table.field(&entry.key) {
+                Some(Field { refused: true, about, .. }) => {
+                    let message = format!("`{}` in {} is not supported yet", entry.key, table.what);
+                    self.report(&diagnostic::NOT_SUPPORTED, entry.at, message, about);
+                }
+                Some(_) => {}
+                None => self.unknown_field(entry, table),
+            }
+        }
+        for Field { name, about, .. } in table.fields.iter().filter(|field| field.required) {
+            if node.get(name).is_none() {
+                let message = format!("`{name}` is missing in {}", table.what);
+                self.report(&diagnostic::MISSING_FIELD, node.at(), message, about);
             }
         }
         entries
     }
 
-    fn unknown_field(&mut self, entry: &Entry, known: &Known) {
-        let message = format!("unknown field `{}` in {}", entry.key, known.what);
-        let help = match nearest(&entry.key, known.fields.iter().chain(known.later).copied()) {
-            Some(near) if known.later.contains(&near) => {
-                format!("did you mean `{near}`? It is not supported yet")
+    fn unknown_field(&mut self, entry: &Entry, table: &Table) {
+        let message = format!("unknown field `{}` in {}", entry.key, table.what);
+        let near = nearest(&entry.key, table.fields.iter().map(|field| field.name));
+        let help = match near.and_then(|near| table.field(near)) {
+            Some(Field { name, refused: true, .. }) => {
+                format!("did you mean `{name}`? It is not supported yet")
             }
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("known here: {}", words(known.fields)),
+            Some(Field { name, .. }) => format!("did you mean `{name}`?"),
+            None => format!("known here: {}", words(table.names())),
         };
         self.error_with_help(&diagnostic::UNKNOWN_FIELD, entry.at, message, help);
+    }
+
+    fn report(&mut self, code: &'static Code, at: Position, message: String, help: &str) {
+        match help {
+            "" => self.error(code, at, message),
+            help => self.error_with_help(code, at, message, help),
+        }
     }
 
     pub(super) fn map<'n>(&mut self, node: &'n Node, what: &str) -> &'n [Entry] {
@@ -134,11 +144,11 @@ impl Reader {
         let text = self.text(node, what)?;
         let value = possible.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
         if value.is_none() {
-            let known: Vec<&str> = possible.iter().map(|(word, _)| *word).collect();
+            let known = possible.iter().map(|(word, _)| *word);
             let message = format!("`{what}` cannot be `{text}`");
-            let help = match nearest(text, known.iter().copied()) {
+            let help = match nearest(text, known.clone()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("possible: {}", words(&known)),
+                None => format!("possible: {}", words(known)),
             };
             self.error_with_help(&diagnostic::WRONG_VALUE, node.at(), message, help);
         }
@@ -169,6 +179,6 @@ impl Reader {
 }
 
 /// "`a`, `b`".
-pub(super) fn words(words: &[&str]) -> String {
-    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+fn words<'w>(words: impl Iterator<Item = &'w str>) -> String {
+    words.map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }

@@ -1,0 +1,104 @@
+//! The rule format, defined once: the reader refuses what does not stand here, and the JSON Schema for editors is made
+//! of the same tables.
+
+mod container;
+mod matching;
+mod pod;
+mod spec;
+
+pub(crate) use container::*;
+pub(crate) use matching::*;
+pub(crate) use pod::*;
+pub(crate) use spec::*;
+
+/// A map of the format: its members, and nothing else, may stand in it.
+pub(crate) struct Table {
+    /// What the map is, for people: `` `spec.match` ``.
+    pub(crate) what: &'static str,
+    pub(crate) fields: &'static [Field],
+}
+
+/// One member of a map.
+pub(crate) struct Field {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    /// One sentence: what an editor shows, and the help where a required field is missing.
+    pub(crate) about: &'static str,
+    pub(crate) required: bool,
+    /// What holds where the field is left out, as YAML.
+    pub(crate) default: Option<&'static str>,
+    /// A field of the format that this version cannot act on; `about` says what to do instead.
+    pub(crate) refused: bool,
+}
+
+/// What a member holds.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    Text,
+    Boolean,
+    Integer,
+    /// One of few words.
+    Word(&'static (dyn Words + Sync)),
+    /// A map of ours.
+    Map(&'static Table),
+    /// A list.
+    List(&'static Kind),
+    /// A map with any keys.
+    Entries(&'static Kind),
+    /// One or the other.
+    Either(&'static [Kind]),
+    /// A fragment of a pod, by the schema at this path below the pod; maps within it may have the members of the table
+    /// beside those of the pod.
+    Fragment(&'static [&'static str], Option<&'static Table>),
+}
+
+impl Field {
+    const fn new(name: &'static str, kind: Kind, about: &'static str) -> Self {
+        Self { name, kind, about, required: false, default: None, refused: false }
+    }
+
+    const fn required(mut self) -> Self {
+        self.required = true;
+        self
+    }
+
+    const fn default(mut self, value: &'static str) -> Self {
+        self.default = Some(value);
+        self
+    }
+
+    /// A name that is kept for what does not exist (yet), or stands elsewhere; `about` is the way out.
+    const fn refused(name: &'static str, about: &'static str) -> Self {
+        let mut field = Self::new(name, Kind::Text, about);
+        field.refused = true;
+        field
+    }
+}
+
+impl Table {
+    /// The names of the fields that can be used, sorted.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
+        let mut names: Vec<_> =
+            self.fields.iter().filter(|field| !field.refused).map(|field| field.name).collect();
+        names.sort_unstable();
+        names.into_iter()
+    }
+
+    pub(crate) fn field(&self, name: &str) -> Option<&'static Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+}
+
+/// The possible words of a field, each with what it stands for: the reader takes the values, the schema the words.
+pub(crate) type Choice<T, const N: usize> = [(&'static str, T); N];
+
+/// A [`Choice`] of whatever type.
+pub(crate) trait Words {
+    fn words(&self) -> Vec<&'static str>;
+}
+
+impl<T, const N: usize> Words for Choice<T, N> {
+    fn words(&self) -> Vec<&'static str> {
+        self.iter().map(|(word, _)| *word).collect()
+    }
+}

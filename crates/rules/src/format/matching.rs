@@ -1,0 +1,38 @@
+//! `match`: whom a rule is for.
+
+use super::{Choice, Field, Kind, Table};
+
+pub(crate) static MATCH: Table = Table {
+    what: "`spec.match`",
+    fields: &[
+        Field::new("namespaces", Kind::Map(&NAMESPACES), "The namespaces."),
+        Field::new("objects", Kind::Map(&OBJECTS), "The objects themselves."),
+        Field::new("os", Kind::Word(&OS), "The operating system of the pod's node, as far as the pod says.")
+            .default("linux"),
+        Field::new("hostNetwork", Kind::Word(&HOST_NETWORK), "What happens to pods in their node's network.")
+            .default("inject"),
+        Field::refused("ownerKinds", ""),
+        Field::refused("resources", "`targets` names what the rule changes"),
+    ],
+};
+
+pub(crate) static NAMESPACES: Table = Table {
+    what: "`match.namespaces`",
+    fields: &[
+        Field::new("names", Kind::List(&Kind::Text), "Only these."),
+        Field::new("exclude", Kind::List(&Kind::Text), "Never these."),
+        Field::new("matchLabels", Kind::Entries(&Kind::Text), "Only namespaces with all of these labels."),
+    ],
+};
+
+pub(crate) static OBJECTS: Table = Table {
+    what: "`match.objects`",
+    fields: &[Field::new("labels", Kind::Entries(&Kind::Text), "Only objects with all of these labels.")],
+};
+
+/// `None` is any.
+pub(crate) static OS: Choice<Option<&'static str>, 3> =
+    [("linux", Some("linux")), ("windows", Some("windows")), ("any", None)];
+
+/// Whether such pods are skipped.
+pub(crate) static HOST_NETWORK: Choice<bool, 2> = [("skip", true), ("inject", false)];

@@ -1,0 +1,69 @@
+//! What a rule adds to the pod.
+
+use super::{Choice, Field, Kind, POLICIES, Table};
+
+pub(crate) static POD: Table = Table {
+    what: "`pod`",
+    fields: &[
+        Field::new("labels", Kind::Entries(&Kind::Text), "Labels of the pod."),
+        Field::new("annotations", Kind::Entries(&Kind::Text), "Annotations of the pod."),
+        Field::refused("spec", ""),
+    ],
+};
+
+const ON_CONFLICT: Field =
+    Field::new("onConflict", Kind::Word(&POLICIES), "What happens where the pod has another one already.");
+
+const PLACE: Field = Field::new("position", Kind::Map(&POSITION), "Where it goes among its neighbours.");
+
+/// The words of the format in an item of a pod's list.
+pub(crate) static ITEM: Table = Table { what: "an item", fields: &[ON_CONFLICT] };
+
+/// The same in a sidecar.
+pub(crate) static CONTAINER: Table = Table {
+    what: "a sidecar",
+    fields: &[
+        ON_CONFLICT,
+        PLACE,
+        Field::new(
+            "mode",
+            Kind::Word(&MODES),
+            "`native` starts before the application and ends after it, `regular` beside it; `auto` is native.",
+        )
+        .default("auto"),
+    ],
+};
+
+/// The same in an init container.
+pub(crate) static INIT_CONTAINER: Table = Table { what: "an init container", fields: &[ON_CONFLICT, PLACE] };
+
+pub(crate) static POSITION: Table = Table {
+    what: "`position`",
+    fields: &[
+        Field::new("containers", ANCHORED, "The place among the containers."),
+        Field::new("initContainers", ANCHORED, "The place among the init containers."),
+        Field::refused("strict", ""),
+    ],
+};
+
+const ANCHORED: Kind = Kind::Either(&[Kind::Word(&PLACES), Kind::Map(&ANCHOR)]);
+
+pub(crate) static ANCHOR: Table = Table {
+    what: "a position",
+    fields: &[
+        Field::new("before", Kind::Text, "The container that comes next, or later."),
+        Field::new("after", Kind::Text, "The container that comes before it."),
+    ],
+};
+
+/// Whether it is the last.
+pub(crate) static PLACES: Choice<bool, 2> = [("first", false), ("last", true)];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Native,
+    Regular,
+}
+
+pub(crate) static MODES: Choice<Mode, 3> =
+    [("auto", Mode::Native), ("native", Mode::Native), ("regular", Mode::Regular)];

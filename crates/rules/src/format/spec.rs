@@ -1,0 +1,96 @@
+//! The document, and the `spec` of a rule.
+
+use super::{BLOCK, CONTAINER, Choice, Field, INIT_CONTAINER, ITEM, Kind, MATCH, POD, Table};
+use crate::rule::{OnError, OptIn, Policy, Resource};
+
+pub(crate) static INJECTION: Table = Table {
+    what: "the document",
+    fields: &[
+        Field::new("apiVersion", Kind::Text, "`vestibule.dev/v1alpha1`.").required(),
+        Field::new("kind", Kind::Text, "`Injection`.").required(),
+        Field::new("metadata", Kind::Map(&METADATA), "The document's name.").required(),
+        Field::new("spec", Kind::Map(&SPEC), "The rule.").required(),
+    ],
+};
+
+pub(crate) static METADATA: Table = Table {
+    what: "`metadata`",
+    fields: &[
+        Field::new("name", Kind::Text, "The name that messages, opt-in keys and metrics use.").required(),
+        Field::new("labels", Kind::Entries(&Kind::Text), "For people; nothing here reads them."),
+        Field::new("annotations", Kind::Entries(&Kind::Text), "For people; nothing here reads them."),
+    ],
+};
+
+pub(crate) static SPEC: Table = Table {
+    what: "`spec`",
+    fields: &[
+        Field::new("targets", Kind::List(&Kind::Word(&RESOURCES)), "What the rule changes.")
+            .default("[pods]"),
+        Field::new(
+            "match",
+            Kind::Map(&MATCH),
+            "Whom the rule is for: every part that stands here must hold.",
+        ),
+        Field::new(
+            "optIn",
+            Kind::Word(&OPT_IN),
+            "Whose yes the rule needs: the namespace's, the pod's, one of them, or nobody's.",
+        )
+        .default("always"),
+        Field::new(
+            "compatAnnotations",
+            Kind::Entries(&Kind::List(&Kind::Text)),
+            "Annotations of other injectors that opt in too, each with the values that mean yes.",
+        ),
+        Field::new("required", Kind::Boolean, "Deny pods that the rule fails to change.").default("false"),
+        Field::new("order", Kind::Integer, "Rules act by rising order, then by name.").default("0"),
+        Field::new(
+            "onConflict",
+            Kind::Word(&POLICIES),
+            "What happens where the object has something else already.",
+        ),
+        Field::new("onError", Kind::Word(&ON_ERROR), "What happens when the rule itself fails."),
+        Field::new("pod", Kind::Map(&POD), "What the pod itself gets."),
+        Field::new("containers", Kind::List(&Kind::Map(&BLOCK)), "What containers get that are there."),
+        Field::new(
+            "sidecars",
+            Kind::Fragment(&["spec", "containers"], Some(&CONTAINER)),
+            "Containers that run beside the others.",
+        ),
+        Field::new(
+            "initContainers",
+            Kind::Fragment(&["spec", "initContainers"], Some(&INIT_CONTAINER)),
+            "Containers that end before the others start.",
+        ),
+        Field::new("volumes", Kind::Fragment(&["spec", "volumes"], Some(&ITEM)), "Volumes of the pod."),
+        Field::refused("imagePullSecrets", ""),
+        Field::refused("lookups", "an own handler can look things up: see the how-to on lookups"),
+        Field::refused("parameters", ""),
+        Field::refused("remove", ""),
+        Field::refused("replace", ""),
+        Field::refused("rollout", ""),
+        Field::refused("securityProfile", ""),
+        Field::refused("variables", ""),
+        Field::refused("when", ""),
+    ],
+};
+
+pub(crate) static RESOURCES: Choice<Resource, 2> =
+    [("pods", Resource::Pods), ("deployments", Resource::Deployments)];
+
+pub(crate) static OPT_IN: Choice<OptIn, 4> = [
+    ("namespace", OptIn::Namespace),
+    ("pod", OptIn::Pod),
+    ("either", OptIn::Either),
+    ("always", OptIn::Always),
+];
+
+pub(crate) static POLICIES: Choice<Policy, 4> = [
+    ("keep", Policy::Keep),
+    ("override", Policy::Override),
+    ("skipRule", Policy::SkipRule),
+    ("deny", Policy::Deny),
+];
+
+pub(crate) static ON_ERROR: Choice<OnError, 2> = [("skip", OnError::Skip), ("deny", OnError::Deny)];
