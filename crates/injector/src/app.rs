@@ -5,8 +5,8 @@ use std::sync::Arc;
 use vestibule::{App, On, Operation, Raw, Rule, on_raw};
 use vestibule_rules::{OWN_POD_LABEL, Resource, RuleSet, Target, Verb};
 
-use crate::handler::Injection;
-use crate::{Namespaces, Observer};
+use crate::handler::{Injection, Part};
+use crate::{Configuration, Namespaces, Observer};
 
 /// Why rules cannot be served.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,13 +24,13 @@ pub enum StartError {
     },
 }
 
-/// A webhook that injects by `rules`, in two hooks at most: `required`, which fails closed, and `best-effort`, which
-/// fails open.
+/// A webhook that injects by the rules in force, in two hooks: `required`, which fails closed, and `best-effort`, which
+/// fails open. Both are answered whatever rules there are; the API server is told of those that there are rules for.
 ///
 /// # Errors
 /// Rules ask for facts about namespaces, and `namespaces` knows none.
-pub fn app(rules: RuleSet, namespaces: Namespaces) -> Result<App, StartError> {
-    observed_app(rules, namespaces, Arc::new(()))
+pub fn app(configuration: impl Into<Configuration>, namespaces: Namespaces) -> Result<App, StartError> {
+    observed_app(configuration, namespaces, Arc::new(()))
 }
 
 /// The same, with somebody who learns of every decision.
@@ -38,11 +38,13 @@ pub fn app(rules: RuleSet, namespaces: Namespaces) -> Result<App, StartError> {
 /// # Errors
 /// See [`app`].
 pub fn observed_app(
-    rules: RuleSet,
+    configuration: impl Into<Configuration>,
     namespaces: Namespaces,
     observer: Arc<dyn Observer>,
 ) -> Result<App, StartError> {
-    let asking = rules.rules().iter().filter(|rule| rule.needs_namespace_facts());
+    let configuration = configuration.into();
+    let snapshot = configuration.current();
+    let asking = snapshot.rules().rules().iter().filter(|rule| rule.needs_namespace_facts());
     let asking: Vec<String> = asking.map(|rule| rule.name().to_owned()).collect();
     if !asking.is_empty() && !namespaces.are_known() {
         return Err(StartError::NamespacesUnknown { rules: asking });
@@ -54,25 +56,24 @@ pub fn observed_app(
     if let Some(ready) = namespaces.ready() {
         app = app.ready_when("namespaces", ready);
     }
-    let (required, best_effort) = rules.split_required();
-    let first = Injection::new(required, namespaces.clone(), Arc::clone(&observer));
-    let second = Injection::new(best_effort, namespaces, observer);
+    let required =
+        Injection::new(configuration.clone(), Part::Required, namespaces.clone(), Arc::clone(&observer));
+    let best_effort = Injection::new(configuration, Part::BestEffort, namespaces, observer);
     // In this order: the API server calls the hooks of one configuration in theirs.
-    let app = with_hook(app, "required", On::fail_closed, first);
-    Ok(with_hook(app, "best-effort", On::fail_open, second))
-}
-
-fn with_hook(app: App, name: &str, policy: fn(On<Raw>) -> On<Raw>, injection: Injection) -> App {
-    if injection.rules.rules().is_empty() {
-        return app;
-    }
-    let on = on(&injection.rules);
-    app.mutate_raw(name, policy(on), injection)
+    let app = app.mutate_raw("required", on(snapshot.required()).fail_closed(), required);
+    Ok(app.mutate_raw("best-effort", on(snapshot.best_effort()).fail_open(), best_effort))
 }
 
 /// Everything the rules may change, except the injector's own pods: they must come up while it is down.
 fn on(rules: &RuleSet) -> On<Raw> {
-    on_raw(rules.targets().into_iter().map(rule)).objects(&format!("{OWN_POD_LABEL}!=true"))
+    let resources = rules.targets();
+    let on = if resources.is_empty() {
+        // There is a path, for rules to come, and no call yet.
+        on_raw([Rule::new("v1", "pods", [Operation::Create])]).unregistered()
+    } else {
+        on_raw(resources.into_iter().map(rule))
+    };
+    on.objects(&format!("{OWN_POD_LABEL}!=true"))
 }
 
 fn rule(target: Target) -> Rule {

@@ -9,23 +9,43 @@ use vestibule::{Denial, Fault, FaultKind, Handler, HandlerFuture, Operation, Req
 use vestibule_rules::{Decision, NamespaceFacts, Outcome, Reason, Resource, RuleSet, Subject, Verb};
 
 use crate::namespaces::NotReady;
-use crate::{Namespaces, Observer};
+use crate::{Configuration, Namespaces, Observer, Snapshot};
 
 /// Rules as a handler of the framework.
 pub(crate) struct Injection {
-    pub(crate) rules: RuleSet,
-    pub(crate) namespaces: Namespaces,
-    pub(crate) observer: Arc<dyn Observer>,
+    configuration: Configuration,
+    part: Part,
+    namespaces: Namespaces,
+    observer: Arc<dyn Observer>,
     /// Whether it was told that nobody knows the namespaces.
     told: Once,
+}
+
+/// Which rules of a snapshot a hook is for.
+#[derive(Clone, Copy)]
+pub(crate) enum Part {
+    Required,
+    BestEffort,
+}
+
+impl Part {
+    pub(crate) fn of(self, snapshot: &Snapshot) -> &RuleSet {
+        match self {
+            Self::Required => snapshot.required(),
+            Self::BestEffort => snapshot.best_effort(),
+        }
+    }
 }
 
 impl Handler for Injection {
     fn handle<'a>(&'a self, request: &'a Request<'a>, budget: Duration) -> HandlerFuture<'a> {
         Box::pin(async move {
+            // Once: what is decided by one snapshot is decided by it alone.
+            let snapshot = self.configuration.current();
+            let rules = self.part.of(&snapshot);
             let namespace = request.namespace.as_deref().unwrap_or_default();
             match self.namespaces.facts(namespace, budget).await {
-                Ok(facts) => self.decide(request, facts.as_deref()),
+                Ok(facts) => self.decide(rules, request, facts.as_deref()),
                 Err(NotReady(missing)) => Verdict::not_ready(missing),
             }
         })
@@ -33,11 +53,16 @@ impl Handler for Injection {
 }
 
 impl Injection {
-    pub(crate) fn new(rules: RuleSet, namespaces: Namespaces, observer: Arc<dyn Observer>) -> Self {
-        Self { rules, namespaces, observer, told: Once::new() }
+    pub(crate) fn new(
+        configuration: Configuration,
+        part: Part,
+        namespaces: Namespaces,
+        observer: Arc<dyn Observer>,
+    ) -> Self {
+        Self { configuration, part, namespaces, observer, told: Once::new() }
     }
 
-    fn decide(&self, request: &Request<'_>, facts: Option<&NamespaceFacts>) -> Verdict {
+    fn decide(&self, rules: &RuleSet, request: &Request<'_>, facts: Option<&NamespaceFacts>) -> Verdict {
         // Without an object (DELETE), or for a resource that no rule is about, there is nothing to inject into.
         let (Some(object), Some(resource)) = (request.object, resource(request)) else {
             return Verdict::allowed();
@@ -56,7 +81,7 @@ impl Injection {
             .old_object(request.old_object.map(RawValue::get))
             .user(Some(&user))
             .dry_run(request.dry_run);
-        match self.rules.evaluate(&subject) {
+        match rules.evaluate(&subject) {
             Ok(decision) => {
                 log(&request.uid, &decision);
                 self.observer.decided(&decision);

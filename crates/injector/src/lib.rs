@@ -1,7 +1,8 @@
 //! Injection rules on a cluster: the framework's first user.
 //!
-//! [`load`] reads rules from files; [`app`] makes a webhook of them, an [`App`](vestibule::App) like any other. What a
-//! review does not carry, the labels of its namespace, comes from [`Namespaces`].
+//! [`load`] reads rules from files, and a [`Configuration`] holds those in force; [`app`] makes a webhook of it, an
+//! [`App`](vestibule::App) like any other. What a review does not carry, the labels of its namespace, comes from
+//! [`Namespaces`].
 //!
 //! ```
 //! use vestibule_injector::{Namespaces, app, compile};
@@ -20,12 +21,14 @@
 //! ```
 
 mod app;
+mod configuration;
 mod handler;
 mod namespaces;
 mod observer;
 mod sources;
 
 pub use app::{StartError, app, observed_app};
+pub use configuration::{Configuration, Snapshot};
 pub use namespaces::{ConnectError, Namespaces};
 pub use observer::Observer;
 pub use sources::{LoadError, compile, load};

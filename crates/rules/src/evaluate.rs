@@ -42,6 +42,7 @@ use crate::subject::{Layout, Received, Subject};
 /// assert_eq!(change.operation.path().as_str(), "/metadata/labels");
 /// assert_eq!(change.origin.to_string(), "rule team, pod.labels[team] (rules.yaml:6)");
 /// ```
+#[derive(Clone)]
 pub struct RuleSet {
     rules: Vec<Rule>,
     warnings: Vec<Diagnostic>,

@@ -47,6 +47,7 @@ pub enum Verb {
 }
 
 /// One `Injection`.
+#[derive(Clone)]
 pub struct Rule {
     pub(crate) name: Arc<str>,
     pub(crate) source: Arc<str>,
@@ -109,6 +110,7 @@ impl Rule {
 }
 
 /// `match`.
+#[derive(Clone)]
 pub(crate) struct Match {
     pub(crate) at: Position,
     pub(crate) namespaces: Vec<String>,
@@ -122,6 +124,7 @@ pub(crate) struct Match {
 }
 
 /// Labels that must be there.
+#[derive(Clone)]
 pub(crate) struct Labels {
     pub(crate) at: Position,
     pub(crate) pairs: Vec<(String, String)>,
@@ -153,6 +156,7 @@ pub(crate) enum Policy {
 }
 
 /// A key of another injector, and the values that mean yes.
+#[derive(Clone)]
 pub(crate) struct CompatAnnotation {
     pub(crate) key: String,
     pub(crate) accepted: Vec<String>,
@@ -174,6 +178,7 @@ impl Clause {
 }
 
 /// One thing to add: a list item, or a map's value.
+#[derive(Clone)]
 pub(crate) struct Item {
     pub(crate) clause: Clause,
     /// What people call it: the name, the mount path, the label's key.
@@ -183,12 +188,14 @@ pub(crate) struct Item {
 }
 
 /// A label or annotation.
+#[derive(Clone)]
 pub(crate) struct MetadataItem {
     pub(crate) map: &'static str,
     pub(crate) item: Item,
 }
 
 /// A sidecar or init container.
+#[derive(Clone)]
 pub(crate) struct Injected {
     pub(crate) item: Item,
     pub(crate) list: &'static str,
@@ -209,6 +216,7 @@ pub(crate) enum Place {
 }
 
 /// A `containers` block.
+#[derive(Clone)]
 pub(crate) struct Block {
     pub(crate) select: Select,
     pub(crate) lists: Vec<BlockList>,
@@ -216,24 +224,28 @@ pub(crate) struct Block {
 }
 
 /// Items for one list of the selected containers.
+#[derive(Clone)]
 pub(crate) struct BlockList {
     pub(crate) member: &'static str,
     pub(crate) items: Vec<Item>,
 }
 
 /// One entry of `resources`.
+#[derive(Clone)]
 pub(crate) struct ResourceItem {
     pub(crate) group: &'static str,
     pub(crate) item: Item,
 }
 
 /// Which containers a block is for.
+#[derive(Clone)]
 pub(crate) struct Select {
     pub(crate) which: Which,
     pub(crate) exclude: Vec<String>,
     pub(crate) init: bool,
 }
 
+#[derive(Clone)]
 pub(crate) enum Which {
     All,
     Names(Vec<String>),

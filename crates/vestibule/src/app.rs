@@ -164,7 +164,8 @@ impl App {
     pub fn registration(&self, target: &Target, ca_bundle: &str) -> Result<Registration, AppError> {
         self.check()?;
         let of = |kind: HookKind| {
-            self.hooks.iter().map(|registered| &registered.entry).filter(move |entry| entry.kind == kind)
+            let entries = self.hooks.iter().map(|registered| &registered.entry);
+            entries.filter(move |entry| entry.kind == kind && entry.registered)
         };
         let mut registration = Registration::new(
             &self.name,

@@ -48,6 +48,7 @@ pub struct On<T> {
     pub(crate) qualified_name: Option<String>,
     pub(crate) system_namespaces: bool,
     pub(crate) guard_finalizers: bool,
+    pub(crate) registered: bool,
     pub(crate) errors: Vec<String>,
     of: PhantomData<fn(T)>,
 }
@@ -114,6 +115,7 @@ impl<T> On<T> {
             qualified_name: None,
             system_namespaces: false,
             guard_finalizers: true,
+            registered: true,
             errors: Vec::new(),
             of: PhantomData,
         }
@@ -203,6 +205,13 @@ impl<T> On<T> {
     /// deleted. It does unless said otherwise: a handler that refuses it keeps the object forever.
     pub fn guard_finalizers(mut self, guard: bool) -> Self {
         self.guard_finalizers = guard;
+        self
+    }
+
+    /// The hook has its path and is answered there; the configurations do not name it. For hooks that somebody else
+    /// registers, or nobody yet.
+    pub fn unregistered(mut self) -> Self {
+        self.registered = false;
         self
     }
 

@@ -53,6 +53,7 @@ pub(crate) struct Entry {
     pub(crate) side_effects: SideEffects,
     pub(crate) review_versions: Vec<ReviewVersion>,
     pub(crate) system_namespaces: bool,
+    pub(crate) registered: bool,
 }
 
 impl Registration {
@@ -134,6 +135,7 @@ impl Entry {
             side_effects: on.side_effects,
             review_versions: on.review_versions,
             system_namespaces: on.system_namespaces,
+            registered: on.registered,
         }
     }
 

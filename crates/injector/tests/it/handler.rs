@@ -74,6 +74,17 @@ async fn each_hook_applies_its_own_rules() {
 }
 
 #[tokio::test]
+async fn a_hook_without_rules_is_answered_all_the_same() {
+    let none = compile([]).unwrap_or_else(|findings| panic!("{findings:?}"));
+    let road = Road::to(app(none, Namespaces::unknown()).unwrap_or_else(|error| panic!("{error}"))).await;
+    let review = Review::create(pod("shop")).build().unwrap();
+    for hook in ["required", "best-effort"] {
+        let Outcome::Allowed(allowed) = road.judged(hook, &review).await else { panic!("allowed") };
+        assert!(allowed.patch.is_none());
+    }
+}
+
+#[tokio::test]
 async fn the_audit_log_hears_which_rules_acted_and_which_did_not() {
     let road = road().await;
     let review = Review::create(pod("shop")).build().unwrap();
