@@ -36,6 +36,12 @@ impl Binaries {
         let find = |program| find(program, assets.as_deref());
         Ok(Self { etcd: find("etcd")?, kube_apiserver: find("kube-apiserver")? })
     }
+
+    /// The program `kube-controller-manager`, which few tests need and which folders of assets seldom have. Blocks the thread.
+    pub(crate) fn kube_controller_manager(&self) -> Result<PathBuf, Error> {
+        let beside = self.kube_apiserver.with_file_name("kube-controller-manager");
+        if beside.is_file() { Ok(beside) } else { find("kube-controller-manager", None) }
+    }
 }
 
 fn find(program: &str, assets: Option<&Path>) -> Result<PathBuf, Error> {

@@ -20,8 +20,9 @@ use crate::watchdog::Watchdog;
 /// It holds addresses, tokens and paths, and nothing of a runtime: each
 /// `#[tokio::test]` makes its own clients.
 ///
-/// There are no controllers: a namespace that is deleted stays `Terminating`, owned
-/// objects are not collected, and no pod ever runs.
+/// Unless [asked for](Options::controller_manager) there are no controllers: a Deployment makes no
+/// pods. A namespace that is deleted always stays `Terminating`, owned objects are not collected,
+/// and no pod ever runs.
 pub struct Environment {
     // Declared first: the processes end before anything else goes.
     pub(crate) watchdog: Watchdog,
@@ -52,6 +53,7 @@ pub struct Options {
     pub(crate) external_names: bool,
     pub(crate) second_api_server: bool,
     pub(crate) audit: bool,
+    pub(crate) controller_manager: bool,
 }
 
 impl Options {
@@ -81,6 +83,14 @@ impl Options {
     #[must_use]
     pub fn audit(mut self) -> Self {
         self.audit = true;
+        self
+    }
+
+    /// Starts kube-controller-manager too, with the controllers that make pods: of Deployments, ReplicaSets and Jobs.
+    /// It begins in its own time, a second or two after the environment is there: a test waits for what it makes.
+    #[must_use]
+    pub fn controller_manager(mut self) -> Self {
+        self.controller_manager = true;
         self
     }
 }
@@ -130,6 +140,11 @@ impl Environment {
     /// What the second API server has written so far; nothing where there is none.
     pub fn second_api_server_log(&self) -> String {
         self.watchdog.program(start::SECOND_API_SERVER).log()
+    }
+
+    /// What the controller manager has written so far; nothing where there is none.
+    pub fn controller_manager_log(&self) -> String {
+        self.watchdog.program(start::CONTROLLER_MANAGER).log()
     }
 
     /// Every API server, the first first.

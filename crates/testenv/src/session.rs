@@ -112,6 +112,10 @@ impl Drop for Session {
             if self.second().is_some() {
                 eprintln!("the second kube-apiserver:\n{}", tail(&self.second_api_server_log()));
             }
+            let controllers = self.controller_manager_log();
+            if !controllers.is_empty() {
+                eprintln!("kube-controller-manager:\n{}", tail(&controllers));
+            }
         }
     }
 }

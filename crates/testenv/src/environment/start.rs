@@ -24,7 +24,11 @@ use crate::watchdog::Watchdog;
 
 pub(super) const API_SERVER: &str = "kube-apiserver";
 pub(super) const SECOND_API_SERVER: &str = "kube-apiserver-2";
+pub(super) const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 const ETCD: &str = "etcd";
+
+/// Those that make pods. The others would need nodes, or do what tests do themselves.
+const CONTROLLERS: &str = "deployment-controller,replicaset-controller,job-controller";
 
 /// Of what an API server calls others by, and learns by a watch.
 const CALLED_BY_WATCH: [&str; 4] = [
@@ -51,7 +55,13 @@ impl Environment {
     /// # Errors
     /// As [`Environment::start`].
     pub async fn start_with(options: &Options) -> Result<Self, Error> {
-        let binaries = tokio::task::spawn_blocking(Binaries::find).await.map_err(|error| {
+        let controlled = options.controller_manager;
+        let find = move || {
+            let binaries = Binaries::find()?;
+            let controllers = controlled.then(|| binaries.kube_controller_manager()).transpose()?;
+            Ok::<_, Error>((binaries, controllers))
+        };
+        let (binaries, controllers) = tokio::task::spawn_blocking(find).await.map_err(|error| {
             Error::Unavailable { reason: format!("the search for programs ended: {error}") }
         })??;
         let (network, claim) =
@@ -108,6 +118,10 @@ impl Environment {
             environment.wait_until_ready(SECOND_API_SERVER, &second.server).await?;
         }
         environment.markers.prepare(&environment.admin()?).await?;
+        if let Some(program) = controllers {
+            let flags = controller_manager_flags(&environment.kubeconfig());
+            environment.watchdog.start(CONTROLLER_MANAGER, &program, &flags)?;
+        }
         Ok(environment)
     }
 
@@ -177,6 +191,17 @@ fn api_server_flags(folder: &Path, etcd_url: &str, network: &Network, port: u16)
         format!("--token-auth-file={}", file("tokens.csv")),
         "--authorization-mode=RBAC".to_owned(),
         "--allow-privileged=true".to_owned(),
+        "--profiling=false".to_owned(),
+    ]
+}
+
+fn controller_manager_flags(kubeconfig: &Path) -> Vec<String> {
+    vec![
+        format!("--kubeconfig={}", kubeconfig.display()),
+        format!("--controllers={CONTROLLERS}"),
+        "--leader-elect=false".to_owned(),
+        // Nobody asks how it is.
+        "--secure-port=0".to_owned(),
         "--profiling=false".to_owned(),
     ]
 }

@@ -1,8 +1,12 @@
-use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount};
-use kube::api::ListParams;
+use std::time::{Duration, Instant};
+
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, ServiceAccount};
+use kube::api::{ListParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
-use vestibule_testenv::{Options, shared_or_skip, start_or_skip};
+use serde_json::json;
+use vestibule_testenv::{Environment, Options, shared_or_skip, start_or_skip};
 
 #[tokio::test]
 async fn a_namespace_has_its_labels_and_a_service_account() {
@@ -55,8 +59,9 @@ async fn kubeconfigs_serve_other_programs() {
 #[tokio::test]
 async fn two_environments_run_side_by_side_and_end_without_a_trace() {
     let Some(env) = shared_or_skip().await else { return };
-    let Some(other) = start_or_skip(&Options::default()).await else { return };
+    let Some(other) = start_or_skip(&Options::default().controller_manager()).await else { return };
     assert_ne!(env.url(), other.url());
+    assert_eq!(pods_of_a_job(&other).await, 2);
     let namespace = env.namespace(&[("only", "here")]).await.unwrap();
     let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(other.admin().unwrap());
     let found = namespaces.list(&ListParams::default().labels("only=here")).await.unwrap();
@@ -75,7 +80,7 @@ async fn a_control_plane_that_does_not_start_says_why() {
         return;
     }
     let options = Options::default().api_server_flag("--no-such-flag");
-    let Err(error) = vestibule_testenv::Environment::start_with(&options).await else { panic!("it started") };
+    let Err(error) = Environment::start_with(&options).await else { panic!("it started") };
     assert!(error.to_string().contains("unknown flag: --no-such-flag"), "{error}");
 }
 
@@ -87,6 +92,31 @@ async fn the_openapi_documents_name_list_keys() {
         &documents["api/v1"]["components"]["schemas"]["io.k8s.api.core.v1.Container"]["properties"]["ports"];
     assert_eq!(ports["x-kubernetes-list-map-keys"], serde_json::json!(["containerPort", "protocol"]));
     assert!(documents.contains_key("apis/apps/v1"));
+}
+
+/// The pods that the controllers of `env` make of a Job of two.
+async fn pods_of_a_job(env: &Environment) -> usize {
+    let namespace = env.namespace(&[]).await.unwrap();
+    let job = json!({
+        "metadata": { "name": "once" },
+        "spec": {
+            "parallelism": 2,
+            "completions": 2,
+            "template": { "spec": { "restartPolicy": "Never", "containers": [{ "name": "app", "image": "app" }] } },
+        },
+    });
+    let jobs: Api<Job> = Api::namespaced(env.admin().unwrap(), namespace.name());
+    jobs.create(&PostParams::default(), &serde_json::from_value(job).unwrap()).await.unwrap();
+    let pods: Api<Pod> = Api::namespaced(env.admin().unwrap(), namespace.name());
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        let made = pods.list(&ListParams::default()).await.unwrap().items.len();
+        if made >= 2 {
+            return made;
+        }
+        assert!(Instant::now() < end, "{}", env.controller_manager_log());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 async fn list(client: Client, namespace: &str) -> kube::Result<()> {
