@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use vestibule::{App, On, Operation, Raw, Rule, on_raw};
-use vestibule_rules::{OWN_POD_LABEL, Resource, RuleSet, Target, Verb};
+use vestibule_rules::{OWN_POD_LABEL, RuleSet, Target, Verb};
 
 use crate::handler::{Injection, Part};
 use crate::{Configuration, Namespaces, Observer};
@@ -77,11 +77,8 @@ fn on(rules: &RuleSet) -> On<Raw> {
 }
 
 fn rule(target: Target) -> Rule {
-    let api_version = match target.resource {
-        Resource::Pods => "v1",
-        Resource::Deployments => "apps/v1",
-    };
-    Rule::new(api_version, target.resource.as_str(), target.verbs().iter().copied().map(operation))
+    let verbs = target.verbs().iter().copied().map(operation);
+    Rule::new(target.resource.api_version(), target.resource.as_str(), verbs)
 }
 
 fn operation(verb: Verb) -> Operation {

@@ -145,11 +145,7 @@ fn user_info(request: &Request<'_>) -> String {
 }
 
 fn resource(request: &Request<'_>) -> Option<Resource> {
-    match (&*request.resource.group, &*request.resource.resource) {
-        ("", "pods") => Some(Resource::Pods),
-        ("apps", "deployments") => Some(Resource::Deployments),
-        _ => None,
-    }
+    Resource::of(&request.resource.group, &request.resource.resource)
 }
 
 fn verb(operation: Operation) -> Verb {

@@ -89,6 +89,8 @@ pub enum Reason {
     ExcludedOperation,
     /// An object on its way out.
     ExcludedDeletion,
+    /// A ReplicaSet whose template is that of its Deployment.
+    ExcludedControlled,
     /// The rule is for another resource.
     OtherResource,
     /// `match.namespaces`.
@@ -143,6 +145,7 @@ impl Reason {
             Self::ExcludedSubresource => "excluded_subresource",
             Self::ExcludedOperation => "excluded_operation",
             Self::ExcludedDeletion => "excluded_deletion",
+            Self::ExcludedControlled => "excluded_controlled",
             Self::OtherResource => "other_resource",
             Self::NamespaceNotMatched => "namespace_not_matched",
             Self::NamespaceUnknown => "namespace_unknown",

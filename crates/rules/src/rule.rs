@@ -1,50 +1,12 @@
 //! A rule as it is used: checked, defaults filled in, every part with its place in the source.
 
+mod resource;
+
 use std::sync::Arc;
 
 use crate::Position;
 use crate::overlay::Overlay;
-
-/// What rules change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Resource {
-    /// Pods, when they are created.
-    Pods,
-    /// Deployments of `apps`, when they are created or updated: their pod template.
-    Deployments,
-}
-
-impl Resource {
-    /// The word of the API: `pods`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pods => "pods",
-            Self::Deployments => "deployments",
-        }
-    }
-
-    /// The verbs under which rules change it.
-    pub fn verbs(self) -> &'static [Verb] {
-        match self {
-            // Most of a pod cannot be changed any more once it exists.
-            Self::Pods => &[Verb::Create],
-            Self::Deployments => &[Verb::Create, Verb::Update],
-        }
-    }
-}
-
-/// What is being done to an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Verb {
-    /// `CREATE`.
-    Create,
-    /// `UPDATE`.
-    Update,
-    /// `DELETE`.
-    Delete,
-    /// `CONNECT`.
-    Connect,
-}
+pub use resource::{Resource, Verb};
 
 /// One `Injection`.
 #[derive(Clone)]

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use crate::decision::Reason;
 use crate::diagnostic::{Position, shown};
-use crate::rule::{Labels, Rule};
+use crate::rule::{Labels, Resource, Rule};
 use crate::subject::{Received, Subject};
 
 const SYSTEM_NAMESPACES: &[&str] = &["kube-node-lease", "kube-public", "kube-system"];
@@ -69,6 +69,11 @@ pub(crate) fn exclusion(
     let metadata = received.object.get("metadata");
     if metadata.and_then(|metadata| metadata.get("deletionTimestamp")).is_some_and(|time| !time.is_null()) {
         return out(Reason::ExcludedDeletion, "the object is being deleted".to_owned());
+    }
+    if resource == Resource::ReplicaSets && received.is_controlled() {
+        // Its Deployment knows it by the template: one that differs is not its own, and it makes another one, for ever.
+        let sentence = "its template has to stay that of its controller".to_owned();
+        return out(Reason::ExcludedControlled, sentence);
     }
     None
 }

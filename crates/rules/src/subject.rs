@@ -126,15 +126,26 @@ pub(crate) struct Layout {
     /// Above `metadata` and `spec` of the pod: the pod itself or the template.
     pub(crate) pod: Pointer,
     pub(crate) spec: Pointer,
+    /// By which labels a workload finds the pods of its template.
+    pub(crate) selector: Option<Pointer>,
 }
 
 impl Layout {
     pub(crate) fn of(resource: Resource) -> Self {
-        let pod = match resource {
-            Resource::Pods => Pointer::root(),
-            Resource::Deployments => Pointer::root().child("spec").child("template"),
+        let spec = Pointer::root().child("spec");
+        let (pod, selector) = match resource {
+            Resource::Pods => (Pointer::root(), None),
+            Resource::CronJobs => {
+                let job = spec.child("jobTemplate").child("spec");
+                (job.child("template"), Some(job.child("selector")))
+            }
+            Resource::Deployments
+            | Resource::StatefulSets
+            | Resource::DaemonSets
+            | Resource::ReplicaSets
+            | Resource::Jobs => (spec.child("template"), Some(spec.child("selector"))),
         };
-        Self { spec: pod.child("spec"), pod }
+        Self { spec: pod.child("spec"), pod, selector }
     }
 }
 
@@ -177,6 +188,13 @@ impl<'d> Received<'d> {
     pub(crate) fn host_network(&self) -> bool {
         let flag = self.spec.and_then(|spec| spec.get("hostNetwork"));
         flag.and_then(View::as_bool).unwrap_or_default()
+    }
+
+    /// Whether a controller keeps it as it wants it.
+    pub(crate) fn is_controlled(&self) -> bool {
+        let owners = self.object.get("metadata").and_then(|metadata| metadata.get("ownerReferences"));
+        let owners = owners.map(View::items).unwrap_or_default();
+        owners.into_iter().any(|owner| owner.get("controller").and_then(View::as_bool) == Some(true))
     }
 
     /// Whether somebody waits for all of its containers to end.

@@ -76,8 +76,15 @@ pub(crate) static SPEC: Table = Table {
     ],
 };
 
-pub(crate) static RESOURCES: Choice<Resource, 2> =
-    [("pods", Resource::Pods), ("deployments", Resource::Deployments)];
+pub(crate) static RESOURCES: Choice<Resource, 7> = [
+    ("pods", Resource::Pods),
+    ("deployments", Resource::Deployments),
+    ("statefulsets", Resource::StatefulSets),
+    ("daemonsets", Resource::DaemonSets),
+    ("replicasets", Resource::ReplicaSets),
+    ("jobs", Resource::Jobs),
+    ("cronjobs", Resource::CronJobs),
+];
 
 pub(crate) static OPT_IN: Choice<OptIn, 4> = [
     ("namespace", OptIn::Namespace),

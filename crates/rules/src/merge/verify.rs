@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use vestibule_patch::{Pointer, View};
+use vestibule_patch::View;
 
 use super::{CONTAINER_LISTS, Failure, Merge, invalid, present};
 use crate::diagnostic::shown;
@@ -45,14 +45,21 @@ impl<'r> Merge<'_, 'r, '_, '_> {
 
     /// A template whose labels no longer fit its workload's selector is refused by the API server.
     pub(super) fn selected_upon(&self, labels: &[&Item]) -> Result<(), Failure> {
-        if self.scene.layout.pod.is_root() {
-            return Ok(());
-        }
-        let selector = Pointer::root().child("spec").child("selector").child("matchLabels");
-        let Some(selector) = self.draft.at(&selector) else { return Ok(()) };
-        for item in labels.iter().filter(|item| item.policy == Policy::Override) {
-            let wanted = text(Some(selector), &item.key);
-            if wanted.is_some_and(|wanted| item.overlay.as_text() != Some(&wanted)) {
+        let Some(selector) = &self.scene.layout.selector else { return Ok(()) };
+        let Some(selector) = self.draft.at(selector) else { return Ok(()) };
+        let expressions = present(selector, "matchExpressions").map(View::items).unwrap_or_default();
+        let read: Vec<_> = expressions.into_iter().filter_map(|one| text(Some(one), "key")).collect();
+        let written = self.draft.at(&self.scene.layout.pod.child("metadata").child("labels"));
+        for item in labels {
+            let asked = present(selector, "matchLabels").and_then(|labels| present(labels, &item.key));
+            let asked = asked.is_some() || read.contains(&item.key);
+            let stays = match written.and_then(|labels| present(labels, &item.key)) {
+                Some(found) => {
+                    item.policy != Policy::Override || item.overlay.as_text() == found.as_str().as_deref()
+                }
+                None => false,
+            };
+            if asked && !stays {
                 let sentence = format!("the workload selects its pods by label `{}`", item.key);
                 return Err(invalid(&item.clause, sentence));
             }

@@ -10,4 +10,5 @@ mod laws;
 mod opt;
 mod regressions;
 mod samples;
+mod targets;
 mod typed;

@@ -1,0 +1,80 @@
+//! Workloads: what is read of the object, and what is written into its pod template.
+
+use vestibule_rules::{Resource, RuleSet, Subject, Verb};
+
+use crate::kit::{applied, creation, evaluate, rule, rules, steps, word};
+
+const ENV: &str = "containers:\n- select: {all: true}\n  env: [{name: A, value: b}]";
+
+fn everywhere(spec: &str) -> RuleSet {
+    let all: Vec<&str> = Resource::ALL.iter().map(|resource| resource.as_str()).collect();
+    rules(&rule("r", &format!("targets: [{}]\n{spec}", all.join(", "))))
+}
+
+/// An object of the kind `resource` around a template with the members given.
+fn workload(resource: Resource, metadata: &str, selector: &str, template: &str) -> String {
+    let spec = format!(r#"{{"selector":{selector},"template":{template}}}"#);
+    let spec = match resource {
+        Resource::CronJobs => format!(r#"{{"jobTemplate":{{"spec":{spec}}}}}"#),
+        _ => spec,
+    };
+    format!(r#"{{"metadata":{{"labels":{{"app":"web"}}{metadata}}},"spec":{spec}}}"#)
+}
+
+const TEMPLATE: &str = r#"{"spec":{"containers":[{"name":"app"}]}}"#;
+
+#[test]
+fn templates_are_changed_where_they_stand() {
+    let rules = everywhere(ENV);
+    for resource in Resource::ALL.iter().copied().filter(|one| *one != Resource::Pods) {
+        let object = workload(resource, "", "{}", TEMPLATE);
+        let subject = creation(&object).resource(resource);
+        let template =
+            if resource == Resource::CronJobs { "/spec/jobTemplate/spec/template" } else { "/spec/template" };
+        let wanted = format!(r#"add {template}/spec/containers/0/env [{{"name":"A","value":"b"}}]"#);
+        assert_eq!(steps(&evaluate(&rules, &subject)), [wanted], "{resource:?}");
+        applied(&rules, &subject);
+
+        let update = word(&evaluate(&rules, &subject.verb(Verb::Update)));
+        // The API server refuses every change of a Job's template.
+        let wanted = if resource == Resource::Jobs { "excluded_operation" } else { "applied" };
+        assert_eq!(update, wanted, "{resource:?}");
+        let leaving = workload(resource, r#","deletionTimestamp":"2020-01-01T00:00:00Z""#, "{}", TEMPLATE);
+        assert_eq!(word(&evaluate(&rules, &subject.object(&leaving))), "excluded_deletion", "{resource:?}");
+    }
+}
+
+#[test]
+fn the_template_of_a_deployments_replica_set_stays_its_deployments() {
+    let rules = everywhere(ENV);
+    let owned = r#","ownerReferences":[{"kind":"Deployment","name":"web","controller":true}]"#;
+    for (resource, expected) in [(Resource::ReplicaSets, "excluded_controlled"), (Resource::Jobs, "applied")]
+    {
+        let object = workload(resource, owned, "{}", TEMPLATE);
+        assert_eq!(word(&evaluate(&rules, &creation(&object).resource(resource))), expected);
+    }
+}
+
+#[test]
+fn labels_that_are_selected_upon_are_never_written() {
+    let label = everywhere("onConflict: override\npod: {labels: {tier: ours}}");
+    let theirs = r#"{"metadata":{"labels":{"tier":"theirs"}},"spec":{}}"#;
+    let ours = r#"{"metadata":{"labels":{"tier":"ours"}},"spec":{}}"#;
+    let none = r#"{"spec":{}}"#;
+    let exact = r#"{"matchLabels":{"tier":"theirs"}}"#;
+    let expressed = r#"{"matchExpressions":[{"key":"tier","operator":"DoesNotExist"}]}"#;
+    for (selector, template, expected) in [
+        (exact, theirs, "error"),
+        (expressed, none, "error"),
+        (expressed, theirs, "error"),
+        (exact, ours, "unchanged"),
+        ("{}", theirs, "applied"),
+        ("null", none, "applied"),
+    ] {
+        for resource in [Resource::StatefulSets, Resource::CronJobs] {
+            let object = workload(resource, "", selector, template);
+            let subject: Subject<'_> = creation(&object).resource(resource);
+            assert_eq!(word(&evaluate(&label, &subject)), expected, "{resource:?} {selector} {template}");
+        }
+    }
+}
