@@ -160,7 +160,7 @@ pub(super) const ROOMS: &[Room] = &[
         knows: &["rules", "vestibule"],
         knows_behind_a_feature: &[],
         tests_with: &["caller", "testenv"],
-        names: &["futures-util", "k8s-openapi", "kube", "thiserror", "tokio", "tracing"],
+        names: &["futures-util", "k8s-openapi", "kube", "serde_json", "thiserror", "tokio", "tracing"],
         names_behind_a_feature: &[],
         never_reaches: &[&["clap"]],
         because: "injector carries rules on a cluster as a user of the framework: flags belong to cli, merging to rules, TLS to server",
