@@ -11,6 +11,7 @@ use crate::load;
 use crate::merge::{self, Draft, Failure, Scene};
 use crate::rule::{OnError, Policy, Resource, Rule, Verb};
 use crate::select::{self, Out};
+use crate::settings::Settings;
 use crate::subject::{Layout, Received, Subject};
 
 /// Rules that were checked and can be used.
@@ -45,6 +46,7 @@ use crate::subject::{Layout, Received, Subject};
 #[derive(Clone)]
 pub struct RuleSet {
     rules: Vec<Rule>,
+    settings: Settings,
     warnings: Vec<Diagnostic>,
     pod: Schema<'static>,
     own_namespace: Option<String>,
@@ -77,8 +79,8 @@ impl RuleSet {
         sources: impl IntoIterator<Item = (&'s str, &'s str)>,
         pod: Schema<'static>,
     ) -> Result<Self, Vec<Diagnostic>> {
-        let (rules, warnings) = load::rules(sources, pod)?;
-        Ok(Self { rules, warnings, pod, own_namespace: None, siblings: Vec::new() })
+        let load::Documents { rules, settings, warnings } = load::documents(sources, pod)?;
+        Ok(Self { rules, settings, warnings, pod, own_namespace: None, siblings: Vec::new() })
     }
 
     /// Leaves everything in the injector's own namespace alone.
@@ -92,12 +94,20 @@ impl RuleSet {
     /// warnings stay with the latter.
     #[must_use]
     pub fn split_required(self) -> (Self, Self) {
-        let Self { rules, warnings, pod, own_namespace, .. } = self;
+        let Self { rules, settings, warnings, pod, own_namespace, .. } = self;
         let (required, others): (Vec<Rule>, Vec<Rule>) = rules.into_iter().partition(|rule| rule.required);
         let names = |rules: &[Rule]| rules.iter().map(|rule| Arc::clone(&rule.name)).collect();
         let (own, siblings) = (own_namespace.clone(), names(&others));
-        let best_effort = Self { siblings: names(&required), rules: others, warnings, pod, own_namespace };
-        (Self { rules: required, warnings: Vec::new(), pod, own_namespace: own, siblings }, best_effort)
+        let first = settings.clone();
+        let best_effort =
+            Self { siblings: names(&required), rules: others, settings, warnings, pod, own_namespace };
+        let warnings = Vec::new();
+        (Self { rules: required, settings: first, warnings, pod, own_namespace: own, siblings }, best_effort)
+    }
+
+    /// What holds for all rules.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// What was noticed while reading, and is no error.

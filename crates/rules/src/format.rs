@@ -4,11 +4,13 @@
 mod container;
 mod matching;
 mod pod;
+mod settings;
 mod spec;
 
 pub(crate) use container::*;
 pub(crate) use matching::*;
 pub(crate) use pod::*;
+pub(crate) use settings::*;
 pub(crate) use spec::*;
 
 /// A map of the format: its members, and nothing else, may stand in it.

@@ -22,6 +22,7 @@ mod pod;
 mod quantity;
 mod rule;
 mod select;
+mod settings;
 mod subject;
 pub mod yaml;
 
@@ -30,6 +31,7 @@ pub use diagnostic::{CODES, Code, Diagnostic, Position, Severity};
 pub use evaluate::{RuleSet, Target};
 pub use rule::{Resource, Rule, Verb};
 pub use select::OWN_POD_LABEL;
+pub use settings::{Exemption, Mode, Settings};
 pub use subject::{NamespaceFacts, Subject};
 
 /// The `apiVersion` of rule documents.

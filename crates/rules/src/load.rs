@@ -8,6 +8,7 @@ mod injection;
 mod items;
 mod matching;
 mod reader;
+mod settings;
 mod typed;
 
 use std::collections::HashMap;
@@ -17,8 +18,9 @@ use vestibule_patch::Schema;
 
 use crate::diagnostic::{self, Diagnostic, Position, Severity, Source};
 use crate::rule::Rule;
+use crate::settings::Settings;
 use crate::yaml;
-use injection::injection;
+use injection::{injection, is_settings};
 use reader::Reader;
 
 /// A rule, and the text it came from for what is found out later.
@@ -29,36 +31,67 @@ struct Loaded {
     writes: Vec<(&'static str, String, Position)>,
 }
 
-/// The rules of all `(name, text)` in the order they act in, and the warnings about them.
-pub(crate) fn rules<'s>(
+/// What all documents say together.
+pub(crate) struct Documents {
+    /// In the order they act in.
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) settings: Settings,
+    pub(crate) warnings: Vec<Diagnostic>,
+}
+
+/// What all `(name, text)` say.
+pub(crate) fn documents<'s>(
     sources: impl IntoIterator<Item = (&'s str, &'s str)>,
     pod: Schema<'_>,
-) -> Result<(Vec<Rule>, Vec<Diagnostic>), Vec<Diagnostic>> {
+) -> Result<Documents, Vec<Diagnostic>> {
+    let read: Vec<_> = sources.into_iter().map(|(name, text)| yaml::read_all(name, text)).collect();
+    // The settings first, since rules are read by them.
+    let all = read.iter().flat_map(|(documents, _)| documents);
+    let (settings, about_settings) = settings_of(all.filter(|document| is_settings(document.root())));
     let mut loaded = Vec::new();
     let mut findings = Vec::new();
-    for (name, text) in sources {
-        let (documents, problems) = yaml::read_all(name, text);
+    for (documents, problems) in read {
         let mut here = problems;
-        for document in &documents {
-            let mut reader = Reader { source: Arc::clone(document.source_text()), findings: Vec::new() };
+        for document in documents.iter().filter(|document| !is_settings(document.root())) {
+            let source = Arc::clone(document.source_text());
+            let native_sidecars = settings.native_sidecars;
+            let mut reader = Reader { source, findings: Vec::new(), native_sidecars };
             let rule = injection(&mut reader, document.root(), pod);
             here.append(&mut reader.findings);
-            loaded.extend(rule.map(|rule| {
-                let source = Arc::clone(document.source_text());
-                Loaded { writes: writes(&rule), rule, source }
-            }));
+            let source = reader.source;
+            loaded.extend(rule.map(|rule| Loaded { writes: writes(&rule), rule, source }));
         }
         here.sort_by_key(Diagnostic::position);
         findings.append(&mut here);
     }
+    findings.extend(about_settings);
     findings.extend(doubled(&loaded));
-    findings.extend(feedback::findings(&loaded));
+    findings.extend(feedback::findings(&loaded, &settings));
     if findings.iter().any(|finding| finding.severity() == Severity::Error) {
         return Err(findings);
     }
     let mut rules: Vec<Rule> = loaded.into_iter().map(|loaded| loaded.rule).collect();
     rules.sort_by(|one, other| (one.order, &one.name).cmp(&(other.order, &other.name)));
-    Ok((rules, findings))
+    Ok(Documents { rules, settings, warnings: findings })
+}
+
+/// The settings of the first document, and what is wrong with any of them.
+fn settings_of<'d>(documents: impl Iterator<Item = &'d yaml::Document>) -> (Settings, Vec<Diagnostic>) {
+    let mut findings = Vec::new();
+    let mut first: Option<(Settings, String)> = None;
+    for document in documents {
+        let source = Arc::clone(document.source_text());
+        let mut reader = Reader { source, findings: Vec::new(), native_sidecars: true };
+        let settings = settings::settings(&mut reader, document.root());
+        let at = document.root().at();
+        if let Some((_, place)) = &first {
+            reader.error(&diagnostic::DOUBLED_SETTINGS, at, format!("settings exist already, at {place}"));
+        } else {
+            first = Some((settings, format!("{}:{at}", document.source())));
+        }
+        findings.append(&mut reader.findings);
+    }
+    (first.map(|(settings, _)| settings).unwrap_or_default(), findings)
 }
 
 fn writes(rule: &Rule) -> Vec<(&'static str, String, Position)> {

@@ -28,6 +28,12 @@ pub struct Rule {
     pub(crate) blocks: Vec<Block>,
 }
 
+impl Labels {
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.pairs.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+}
+
 impl Rule {
     /// `metadata.name`.
     pub fn name(&self) -> &str {
@@ -56,12 +62,12 @@ impl Rule {
 
     /// The namespace labels it asks for: a registration may select by them.
     pub fn namespace_labels(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.matching.namespace_labels.pairs.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+        self.matching.namespace_labels.pairs()
     }
 
     /// The object labels it asks for: a registration may select by them.
     pub fn object_labels(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.matching.labels.pairs.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+        self.matching.labels.pairs()
     }
 
     /// Whether it cannot decide without the namespace's labels and annotations.

@@ -78,4 +78,12 @@ codes! {
     FEEDBACK = "VST0123", "a rule writes what a rule reads",
         "`match` and the opt-in keys read labels and annotations. If a rule writes one of them, the second evaluation of the \
          same pod comes out differently from the first, and the API server does evaluate twice. Use another key.";
+
+    DOUBLED_SETTINGS = "VST0165", "settings twice",
+        "One document of kind `InjectorSettings` speaks for the whole injector. Of two of them nobody could say which counts: \
+         put everything into one.";
+    EMPTY_EXEMPTION = "VST0166", "an exemption without a condition",
+        "An exemption takes away from all rules whatever meets every one of its conditions. Without any condition that is \
+         everything. Name `namespaces`, `namespaceLabels`, `objectLabels` or `users`; to switch the injector off, set \
+         `mode: off`.";
 }

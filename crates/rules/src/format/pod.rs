@@ -28,7 +28,7 @@ pub(crate) static CONTAINER: Table = Table {
         Field::new(
             "mode",
             Kind::Word(&MODES),
-            "`native` starts before the application and ends after it, `regular` beside it; `auto` is native.",
+            "`native` starts before the application and ends after it, `regular` beside it; `auto` is native unless the settings say otherwise.",
         )
         .default("auto"),
     ],
@@ -65,5 +65,6 @@ pub(crate) enum Mode {
     Regular,
 }
 
-pub(crate) static MODES: Choice<Mode, 3> =
-    [("auto", Mode::Native), ("native", Mode::Native), ("regular", Mode::Regular)];
+/// `None` is what the settings say.
+pub(crate) static MODES: Choice<Option<Mode>, 3> =
+    [("auto", None), ("native", Some(Mode::Native)), ("regular", Some(Mode::Regular))];

@@ -4,9 +4,10 @@ use super::Loaded;
 use crate::diagnostic::{self, Diagnostic};
 use crate::rule::{Resource, Rule};
 use crate::select::{MIRROR_ANNOTATION, OWN_POD_LABEL};
+use crate::settings::Settings;
 use crate::{INJECT_KEY, RULE_KEY_PREFIX};
 
-pub(super) fn findings(loaded: &[Loaded]) -> Vec<Diagnostic> {
+pub(super) fn findings(loaded: &[Loaded], settings: &Settings) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     // Only pods have their own labels written; of a Deployment the template's are, which no match reads.
     let pods = || loaded.iter().filter(|loaded| loaded.rule.targets.contains(&Resource::Pods));
@@ -15,6 +16,9 @@ pub(super) fn findings(loaded: &[Loaded]) -> Vec<Diagnostic> {
             let reader = pods().find(|reader| reads(&reader.rule, map, key));
             if let Some(reader) = reader {
                 let message = format!("{} `{key}` is read by rule `{}`", singular(map), reader.rule.name);
+                findings.push(writer.source.error(&diagnostic::FEEDBACK, *at, message));
+            } else if *map == "labels" && exempts(settings, key) {
+                let message = format!("label `{key}` is read by an exemption");
                 findings.push(writer.source.error(&diagnostic::FEEDBACK, *at, message));
             }
         }
@@ -27,6 +31,10 @@ fn reads(rule: &Rule, map: &str, key: &str) -> bool {
         || key.strip_prefix(RULE_KEY_PREFIX) == Some(rule.name())
         || map == "labels" && rule.matching.labels.pairs.iter().any(|(label, _)| label == key)
         || map == "annotations" && rule.compat.iter().any(|compat| compat.key == key)
+}
+
+fn exempts(settings: &Settings, label: &str) -> bool {
+    settings.exemptions.iter().any(|exemption| exemption.object_labels().any(|(key, _)| key == label))
 }
 
 fn singular(map: &str) -> &str {

@@ -13,7 +13,13 @@ use crate::format;
 use crate::rule::{CompatAnnotation, OnError, Policy, Resource, Rule};
 use crate::yaml::Node;
 
-const KINDS_OF_THE_FORMAT: &[&str] = &["InjectorSettings", "Defaulting", "Guard"];
+const KINDS_OF_THE_FORMAT: &[&str] = &["Defaulting", "Guard"];
+
+/// Whether a document holds settings, not a rule.
+pub(super) fn is_settings(root: &Node) -> bool {
+    let text = |field: &str| root.get(field).and_then(Node::as_text);
+    text("apiVersion") == Some(API_VERSION) && text("kind") == Some("InjectorSettings")
+}
 
 /// The rule in a document; `None` where something essential is missing. What is wrong stands in `reader`.
 pub(super) fn injection(reader: &mut Reader, root: &Node, pod: Schema<'_>) -> Option<Rule> {
@@ -94,7 +100,7 @@ fn is_injection(reader: &mut Reader, root: &Node) -> bool {
     false
 }
 
-fn name(reader: &mut Reader, root: &Node) -> Option<(String, Position)> {
+pub(super) fn name(reader: &mut Reader, root: &Node) -> Option<(String, Position)> {
     let metadata = root.get("metadata")?;
     reader.fields(metadata, &format::METADATA);
     let node = metadata.get("name")?;

@@ -102,8 +102,9 @@ impl Reader {
     }
 
     fn injected_container(&mut self, node: &Node, mut item: Item, sidecar: bool) -> Injected {
-        let mode =
-            node.get("mode").and_then(|mode| self.word(mode, "mode", &format::MODES)).unwrap_or(Mode::Native);
+        let mode = node.get("mode").and_then(|mode| self.word(mode, "mode", &format::MODES));
+        let auto = if self.native_sidecars { Mode::Native } else { Mode::Regular };
+        let mode = mode.flatten().unwrap_or(auto);
         let native = sidecar && mode == Mode::Native;
         let regular = sidecar && mode == Mode::Regular;
         let list = if regular { "containers" } else { "initContainers" };

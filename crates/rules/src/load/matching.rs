@@ -61,7 +61,7 @@ pub(super) fn opt_in(reader: &mut Reader, spec: &Node, matching: &Match) -> (Opt
     (opt_in.unwrap_or(OptIn::Always), at)
 }
 
-fn labels(reader: &mut Reader, parent: Option<&Node>, field: &str, at: Position) -> Labels {
+pub(super) fn labels(reader: &mut Reader, parent: Option<&Node>, field: &str, at: Position) -> Labels {
     let Some(node) = parent.and_then(|parent| parent.get(field)) else {
         return Labels { at, pairs: Vec::new() };
     };

@@ -11,6 +11,8 @@ use crate::yaml::{Entry, Node, Value};
 pub(super) struct Reader {
     pub(super) source: Arc<Source>,
     pub(super) findings: Vec<Diagnostic>,
+    /// What `mode: auto` makes of a sidecar.
+    pub(super) native_sidecars: bool,
 }
 
 impl Reader {

@@ -10,5 +10,6 @@ mod laws;
 mod opt;
 mod regressions;
 mod samples;
+mod settings;
 mod targets;
 mod typed;

@@ -1,0 +1,76 @@
+//! `InjectorSettings`.
+
+use super::{Choice, Field, Kind, METADATA, Table};
+use crate::settings::Mode;
+
+pub(crate) static SETTINGS_DOCUMENT: Table = Table {
+    what: "the document",
+    fields: &[
+        Field::new("apiVersion", Kind::Text, "`vestibule.dev/v1alpha1`.").required(),
+        Field::new("kind", Kind::Text, "`InjectorSettings`.").required(),
+        Field::new("metadata", Kind::Map(&METADATA), "The document's name.").required(),
+        Field::new("spec", Kind::Map(&SETTINGS), "What holds for all rules.").required(),
+    ],
+};
+
+pub(crate) static SETTINGS: Table = Table {
+    what: "`spec` of the settings",
+    fields: &[
+        Field::new(
+            "mode",
+            Kind::Word(&INJECTOR_MODES),
+            "`off`: nobody is asked. `observe`: rules decide and report, and change nothing.",
+        )
+        .default("on"),
+        Field::new(
+            "exemptions",
+            Kind::List(&Kind::Map(&EXEMPTION)),
+            "What no rule touches: the objects that meet every condition of an entry.",
+        ),
+        Field::new(
+            "ownNamespace",
+            Kind::Word(&OWN_NAMESPACE),
+            "What happens to the pods of others in the injector's own namespace.",
+        )
+        .default("skip"),
+        Field::new("nativeSidecars", Kind::Boolean, "Whether `mode: auto` makes native sidecars.")
+            .default("true"),
+        Field::new(
+            "requiredEverywhere",
+            Kind::Word(&REQUIRED_EVERYWHERE),
+            "Whether a required rule may do without a restriction to namespaces.",
+        )
+        .default("refuse"),
+        Field::new("successEvents", Kind::Boolean, "Whether an Event tells of injections that went well.")
+            .default("false"),
+        Field::refused("tenantConfigs", "rules stand in the injector's own namespace"),
+    ],
+};
+
+pub(crate) static EXEMPTION: Table = Table {
+    what: "an exemption",
+    fields: &[
+        Field::new(
+            "namespaces",
+            Kind::List(&Kind::Text),
+            "The names of namespaces, one of which it must be.",
+        ),
+        Field::new("namespaceLabels", Kind::Entries(&Kind::Text), "Labels that the namespace must have."),
+        Field::new("objectLabels", Kind::Entries(&Kind::Text), "Labels that the object must have."),
+        Field::new(
+            "users",
+            Kind::List(&Kind::Text),
+            "Names of users, one of which must ask; a final `*` stands for any rest.",
+        ),
+        Field::new("reason", Kind::Text, "Why, for those who wonder."),
+    ],
+};
+
+pub(crate) static INJECTOR_MODES: Choice<Mode, 3> =
+    [("off", Mode::Off), ("observe", Mode::Observe), ("on", Mode::On)];
+
+/// Whether they are injected into.
+pub(crate) static OWN_NAMESPACE: Choice<bool, 2> = [("skip", false), ("inject", true)];
+
+/// Whether it may.
+pub(crate) static REQUIRED_EVERYWHERE: Choice<bool, 2> = [("refuse", false), ("allow", true)];

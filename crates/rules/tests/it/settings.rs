@@ -1,0 +1,65 @@
+//! `InjectorSettings`.
+
+use vestibule_rules::Mode;
+
+use crate::kit::{load, rule, rules};
+
+fn settings(spec: &str) -> String {
+    format!(
+        "---\napiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {{name: injector}}\nspec: {spec}\n"
+    )
+}
+
+fn headlines(text: &str) -> Vec<String> {
+    load(text).err().into_iter().flatten().map(|finding| finding.headline()).collect()
+}
+
+#[test]
+fn what_holds_without_any() {
+    let without = rules("");
+    for rules in [&without, &rules(&settings("{}"))] {
+        let settings = rules.settings();
+        assert_eq!(settings.mode(), Mode::On);
+        assert!(settings.native_sidecars() && settings.exemptions().is_empty());
+        assert!(!settings.injects_own_namespace() && !settings.success_events());
+        assert!(!settings.allows_required_everywhere());
+    }
+}
+
+#[test]
+fn every_field_is_read() {
+    let text = settings(
+        "{mode: off, ownNamespace: inject, nativeSidecars: false, requiredEverywhere: allow, successEvents: true, \
+         exemptions: [{namespaces: [a], namespaceLabels: {b: c}, objectLabels: {d: e}, users: [\"f:*\"], reason: g}]}",
+    );
+    let rules = rules(&text);
+    let settings = rules.settings();
+    assert_eq!(settings.mode(), Mode::Off);
+    assert!(!settings.native_sidecars() && settings.injects_own_namespace());
+    assert!(settings.success_events() && settings.allows_required_everywhere());
+    let exemption = &settings.exemptions()[0];
+    assert_eq!((exemption.namespaces(), exemption.users()), (&["a".to_owned()][..], &["f:*".to_owned()][..]));
+    assert!(exemption.namespace_labels().eq([("b", "c")]) && exemption.object_labels().eq([("d", "e")]));
+    assert_eq!((exemption.reason(), exemption.source(), exemption.position().line), ("g", "rules.yaml", 5));
+}
+
+#[test]
+fn what_is_refused() {
+    for (text, expected) in [
+        (settings("{mode: of}"), "rules.yaml:5:14: error[VST0113]: `mode` cannot be `of`"),
+        (settings("{ownNamespaces: skip}"), "rules.yaml:5:8: error[VST0110]: unknown field `ownNamespaces`"),
+        (settings("{exemptions: [{reason: all}]}"), "rules.yaml:5:21: error[VST0166]: this exemption"),
+        (settings("{exemptions: [{namespaces: [A_b]}]}"), "rules.yaml:5:21: error[VST0113]: "),
+        (
+            settings("{}") + &settings("{mode: off}"),
+            "rules.yaml:7:1: error[VST0165]: settings exist already, at rules.yaml:2:1",
+        ),
+    ] {
+        let found = headlines(&text);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with(expected), "{found:?}");
+    }
+    let writer = rule("r", "pod: {labels: {exempt: \"yes\"}}");
+    let found = headlines(&(settings("{exemptions: [{objectLabels: {exempt: \"yes\"}}]}") + &writer));
+    assert!(found[0].contains("VST0123") && found[0].contains("read by an exemption"), "{found:?}");
+}
