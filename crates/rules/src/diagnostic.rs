@@ -8,6 +8,8 @@ use std::sync::Arc;
 pub(crate) use code::*;
 pub use code::{CODES, Code};
 
+use crate::yaml::Text;
+
 /// A place in a source text; both count from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
@@ -122,6 +124,14 @@ impl fmt::Debug for Diagnostic {
 pub(crate) struct Source {
     pub(crate) name: Arc<str>,
     pub(crate) text: String,
+    /// The lines of the whole source before the text.
+    pub(crate) lines_before: usize,
+}
+
+impl From<Text<'_>> for Source {
+    fn from(Text { name, text, lines_before }: Text<'_>) -> Self {
+        Self { name: name.into(), text: text.to_owned(), lines_before }
+    }
 }
 
 impl Source {
@@ -156,7 +166,8 @@ impl Source {
 
     /// Looked up only for what is printed: a hostile text has a hundred thousand findings.
     pub(crate) fn line(&self, number: usize) -> &str {
-        self.text.lines().nth(number.saturating_sub(1)).unwrap_or_default()
+        let index = number.saturating_sub(self.lines_before + 1);
+        self.text.lines().nth(index).unwrap_or_default()
     }
 }
 

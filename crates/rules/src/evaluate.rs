@@ -13,6 +13,7 @@ use crate::rule::{OnError, Policy, Resource, Rule, Verb};
 use crate::select::{self, Out};
 use crate::settings::Settings;
 use crate::subject::{Layout, Received, Subject};
+use crate::yaml::Text;
 
 /// Rules that were checked and can be used.
 ///
@@ -52,6 +53,7 @@ pub struct RuleSet {
     own_namespace: Option<String>,
     /// Rules that are not of this set, and that opt lists may name all the same.
     siblings: Vec<Arc<str>>,
+    hash: Arc<str>,
 }
 
 /// A resource that rules change: what a registration needs to know.
@@ -71,16 +73,17 @@ impl Target {
 }
 
 impl RuleSet {
-    /// Reads the rules of all `(name, text)`; `pod` stands on the type of pods.
+    /// Reads the rules of all texts, such as `(name, text)`; `pod` stands on the type of pods.
     ///
     /// # Errors
     /// Everything that is wrong with any of the documents; warnings stand among it.
     pub fn load<'s>(
-        sources: impl IntoIterator<Item = (&'s str, &'s str)>,
+        sources: impl IntoIterator<Item = impl Into<Text<'s>>>,
         pod: Schema<'static>,
     ) -> Result<Self, Vec<Diagnostic>> {
-        let load::Documents { rules, settings, warnings } = load::documents(sources, pod)?;
-        Ok(Self { rules, settings, warnings, pod, own_namespace: None, siblings: Vec::new() })
+        let load::Documents { rules, settings, warnings, hash } =
+            load::documents(sources.into_iter().map(Into::into), pod)?;
+        Ok(Self { rules, settings, warnings, pod, own_namespace: None, siblings: Vec::new(), hash })
     }
 
     /// Leaves everything in the injector's own namespace alone.
@@ -94,20 +97,33 @@ impl RuleSet {
     /// warnings stay with the latter.
     #[must_use]
     pub fn split_required(self) -> (Self, Self) {
-        let Self { rules, settings, warnings, pod, own_namespace, .. } = self;
+        let Self { rules, settings, warnings, pod, own_namespace, hash, .. } = self;
         let (required, others): (Vec<Rule>, Vec<Rule>) = rules.into_iter().partition(|rule| rule.required);
         let names = |rules: &[Rule]| rules.iter().map(|rule| Arc::clone(&rule.name)).collect();
-        let (own, siblings) = (own_namespace.clone(), names(&others));
-        let first = settings.clone();
-        let best_effort =
-            Self { siblings: names(&required), rules: others, settings, warnings, pod, own_namespace };
-        let warnings = Vec::new();
-        (Self { rules: required, settings: first, warnings, pod, own_namespace: own, siblings }, best_effort)
+        let of_required = names(&required);
+        let required = Self {
+            siblings: names(&others),
+            rules: required,
+            settings: settings.clone(),
+            warnings: Vec::new(),
+            pod,
+            own_namespace: own_namespace.clone(),
+            hash: Arc::clone(&hash),
+        };
+        let others =
+            Self { siblings: of_required, rules: others, settings, warnings, pod, own_namespace, hash };
+        (required, others)
     }
 
     /// What holds for all rules.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// 12 hexadecimal digits that name the contents of all documents, in whatever order and spelling they came. Both
+    /// halves of [`RuleSet::split_required`] keep that of the whole.
+    pub fn hash(&self) -> &str {
+        &self.hash
     }
 
     /// What was noticed while reading, and is no error.

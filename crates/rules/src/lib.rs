@@ -10,6 +10,7 @@
 
 mod decision;
 pub mod diagnostic;
+mod digest;
 mod evaluate;
 #[expect(dead_code, reason = "the schema for editors is made of what the reader leaves unread")]
 mod format;

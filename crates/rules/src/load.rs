@@ -17,9 +17,10 @@ use std::sync::Arc;
 use vestibule_patch::Schema;
 
 use crate::diagnostic::{self, Diagnostic, Position, Severity, Source};
+use crate::digest;
 use crate::rule::Rule;
 use crate::settings::Settings;
-use crate::yaml;
+use crate::yaml::{self, Text};
 use injection::{injection, is_settings};
 use reader::Reader;
 
@@ -37,17 +38,22 @@ pub(crate) struct Documents {
     pub(crate) rules: Vec<Rule>,
     pub(crate) settings: Settings,
     pub(crate) warnings: Vec<Diagnostic>,
+    /// The short digest of all documents, in whatever order and spelling they came.
+    pub(crate) hash: Arc<str>,
 }
 
-/// What all `(name, text)` say.
+/// What all texts say.
 pub(crate) fn documents<'s>(
-    sources: impl IntoIterator<Item = (&'s str, &'s str)>,
+    sources: impl IntoIterator<Item = Text<'s>>,
     pod: Schema<'_>,
 ) -> Result<Documents, Vec<Diagnostic>> {
-    let read: Vec<_> = sources.into_iter().map(|(name, text)| yaml::read_all(name, text)).collect();
+    let read: Vec<_> = sources.into_iter().map(yaml::read_all).collect();
     // The settings first, since rules are read by them.
-    let all = read.iter().flat_map(|(documents, _)| documents);
-    let (settings, about_settings) = settings_of(all.filter(|document| is_settings(document.root())));
+    let all = || read.iter().flat_map(|(documents, _)| documents);
+    let (settings, about_settings) = settings_of(all().filter(|document| is_settings(document.root())));
+    let mut hashes: Vec<String> = all().map(hash).collect();
+    hashes.sort_unstable();
+    let hash_of_all = digest::short(hashes.iter().map(String::as_str)).into();
     let mut loaded = Vec::new();
     let mut findings = Vec::new();
     for (documents, problems) in read {
@@ -59,7 +65,10 @@ pub(crate) fn documents<'s>(
             let rule = injection(&mut reader, document.root(), pod);
             here.append(&mut reader.findings);
             let source = reader.source;
-            loaded.extend(rule.map(|rule| Loaded { writes: writes(&rule), rule, source }));
+            loaded.extend(rule.map(|rule| {
+                let rule = Rule { hash: hash(document).into(), ..rule };
+                Loaded { writes: writes(&rule), rule, source }
+            }));
         }
         here.sort_by_key(Diagnostic::position);
         findings.append(&mut here);
@@ -72,7 +81,11 @@ pub(crate) fn documents<'s>(
     }
     let mut rules: Vec<Rule> = loaded.into_iter().map(|loaded| loaded.rule).collect();
     rules.sort_by(|one, other| (one.order, &one.name).cmp(&(other.order, &other.name)));
-    Ok(Documents { rules, settings, warnings: findings })
+    Ok(Documents { rules, settings, warnings: findings, hash: hash_of_all })
+}
+
+fn hash(document: &yaml::Document) -> String {
+    digest::short([document.to_json().as_str()])
 }
 
 /// The settings of the first document, and what is wrong with any of them.

@@ -13,6 +13,7 @@ pub use resource::{Resource, Verb};
 pub struct Rule {
     pub(crate) name: Arc<str>,
     pub(crate) source: Arc<str>,
+    pub(crate) hash: Arc<str>,
     pub(crate) at: Position,
     pub(crate) targets: Vec<Resource>,
     pub(crate) order: i64,
@@ -43,6 +44,11 @@ impl Rule {
     /// The name of its source.
     pub fn source(&self) -> &str {
         &self.source
+    }
+
+    /// 12 hexadecimal digits that name the contents of its document.
+    pub fn hash(&self) -> &str {
+        &self.hash
     }
 
     /// Where its name stands in the source.

@@ -5,11 +5,13 @@
 
 mod parse;
 mod scalar;
+mod split;
 
 use std::sync::Arc;
 
 pub use crate::diagnostic::Position;
 use crate::diagnostic::{Code, Diagnostic, Source};
+use parse::Documents;
 
 /// How deep lists and maps may nest in each other.
 pub const MAX_DEPTH: usize = 128;
@@ -33,14 +35,14 @@ pub const MAX_NODES: usize = 1_000_000;
 /// assert_eq!(problems[0].headline(), "pod.yaml:2:1: error[VST0102]: `kind` stands twice; first at 1:1");
 /// ```
 pub fn read(name: &str, text: &str) -> Result<Vec<Document>, Vec<Diagnostic>> {
-    let (documents, problems) = read_all(name, text);
+    let (documents, problems) = read_all((name, text).into());
     if problems.is_empty() { Ok(documents) } else { Err(problems) }
 }
 
-/// The documents that could be read, and what is wrong with the others.
-pub(crate) fn read_all(name: &str, text: &str) -> (Vec<Document>, Vec<Diagnostic>) {
-    let source = Arc::new(Source { name: name.into(), text: text.to_owned() });
-    let (roots, mut problems) = parse::documents(&source);
+/// The documents that could be read, and what is wrong with them and the others.
+pub(crate) fn read_all(text: Text<'_>) -> (Vec<Document>, Vec<Diagnostic>) {
+    let source = Arc::new(Source::from(text));
+    let Documents { roots, mut problems, .. } = parse::documents(&source);
     if let Some(first) = problems.first_mut()
         && source.line(first.position().line).contains("{{")
     {
@@ -48,6 +50,59 @@ pub(crate) fn read_all(name: &str, text: &str) -> (Vec<Document>, Vec<Diagnostic
     }
     let documents = roots.into_iter().map(|root| Document { root, source: Arc::clone(&source) });
     (documents.collect(), problems)
+}
+
+/// A text to read, and where it comes from. `(name, text)` is one, too.
+#[derive(Clone, Copy)]
+pub struct Text<'t> {
+    /// What diagnostics call its source.
+    pub name: &'t str,
+    /// The text itself.
+    pub text: &'t str,
+    /// How many lines of the source stand before it.
+    pub lines_before: usize,
+}
+
+impl<'t> From<(&'t str, &'t str)> for Text<'t> {
+    fn from((name, text): (&'t str, &'t str)) -> Self {
+        Self { name, text, lines_before: 0 }
+    }
+}
+
+/// A document of a source, as a text of its own.
+pub struct Part<'t> {
+    /// Its `kind`, as far as it can be read.
+    pub kind: Option<String>,
+    /// Its `metadata.name`, as far as it can be read.
+    pub name: Option<String>,
+    /// The document; whoever reads it is told the lines of the whole source.
+    pub text: Text<'t>,
+}
+
+/// The documents of a source, each for itself: a broken one spoils no other. Empty documents are left out.
+///
+/// ```
+/// let text = "kind: A\nmetadata: {name: one}\n---\nkind: B\nmetadata: {name: two}\nspec: [\n";
+/// let parts = vestibule_rules::yaml::parts("rules.yaml", text);
+/// assert_eq!(parts[1].kind.as_deref(), Some("B"));
+/// assert_eq!(parts[1].name.as_deref(), Some("two"));
+/// assert_eq!(parts[1].text.lines_before, 2);
+/// ```
+pub fn parts<'t>(name: &'t str, text: &'t str) -> Vec<Part<'t>> {
+    let part = |piece: split::Piece<'t>| {
+        let text = Text { name, text: piece.text, lines_before: piece.line };
+        let Documents { roots, remains, .. } = parse::documents(&Arc::new(Source::from(text)));
+        let root = roots.into_iter().next().or(remains);
+        let word = |node: Option<&Node>| node.and_then(Node::as_text).map(str::to_owned);
+        let root = root.as_ref();
+        let metadata = root.and_then(|root| root.get("metadata"));
+        Part {
+            kind: word(root.and_then(|root| root.get("kind"))),
+            name: word(metadata.and_then(|metadata| metadata.get("name"))),
+            text,
+        }
+    };
+    split::split(text).into_iter().map(part).collect()
 }
 
 /// One document. It may hold somebody's secrets, so it has no `Debug`.

@@ -149,7 +149,7 @@ pub(super) const ROOMS: &[Room] = &[
         knows: &["patch"],
         knows_behind_a_feature: &[],
         tests_with: &["admission"],
-        names: &["granit-parser", "k8s-openapi", "kube-cel", "serde_json", "serde_path_to_error"],
+        names: &["granit-parser", "k8s-openapi", "kube-cel", "serde_json", "serde_path_to_error", "sha2"],
         names_behind_a_feature: &[],
         never_reaches: &[SERVING, CLIENT],
         because: "rules turns documents and a pod into a decision, with no input or output of its own: the same on a laptop and in a cluster",

@@ -52,6 +52,7 @@ fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<
     Rule {
         name: name.into(),
         source: Arc::clone(&reader.source.name),
+        hash: Arc::default(),
         at,
         targets: targets(reader, spec),
         order: spec.get("order").and_then(|node| reader.integer(node, "order")).unwrap_or_default(),

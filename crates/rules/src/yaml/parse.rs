@@ -5,38 +5,57 @@ use std::sync::Arc;
 
 use granit_parser::{Event, Parser, ScalarStyle, Span, StrInput};
 
+use super::split::split;
 use super::{Entry, MAX_DEPTH, MAX_NODES, Node, Position, Scalar, Value};
 use crate::diagnostic::{self, Diagnostic, Source};
 
-/// The roots of the documents that could be read, and what is wrong with the others.
-pub(super) fn documents(source: &Arc<Source>) -> (Vec<Node>, Vec<Diagnostic>) {
-    let text = source.text.strip_prefix('\u{feff}').unwrap_or(&source.text);
-    let mut options =
-        granit_parser::options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
-    options.set_emit_comments(false);
-    let mut parser = Parser::new_from_str_with_options(text, options);
-    let mut roots = Vec::new();
+/// What a source holds.
+pub(super) struct Documents {
+    /// The roots that could be read, also of documents that have problems.
+    pub(super) roots: Vec<Node>,
+    pub(super) problems: Vec<Diagnostic>,
+    /// What could be read of the last document that could not be read to its end.
+    pub(super) remains: Option<Node>,
+}
+
+/// Reads every document. What follows a broken one may be fine, or broken too: each is parsed for itself.
+pub(super) fn documents(source: &Arc<Source>) -> Documents {
     let mut builder = Builder::new(source);
-    loop {
-        match next(&mut parser, &mut builder) {
-            Ok(Step::More) => {}
-            Ok(Step::Document(root)) => roots.extend(root),
-            Ok(Step::End) => return (roots, builder.problems),
-            Err(problem) => {
-                builder.problems.push(problem);
-                builder.abandon();
-                // What follows a broken document may be fine, or broken too: all is told at once.
-                if builder.exhausted || !matches!(parser.proceed_next_document(), Ok(true)) {
-                    return (roots, builder.problems);
+    let mut roots = Vec::new();
+    let mut remains = None;
+    for part in split(&source.text) {
+        builder.before = source.lines_before + part.line;
+        let mut parser = parser(part.text);
+        loop {
+            match next(&mut parser, &mut builder) {
+                Ok(Step::More) => {}
+                Ok(Step::Document(root)) => roots.extend(root),
+                Ok(Step::End) => break,
+                Err(problem) => {
+                    builder.problems.push(problem);
+                    remains = builder.salvage();
+                    builder.abandon();
+                    break;
                 }
             }
         }
+        if builder.exhausted {
+            break;
+        }
     }
+    Documents { roots, problems: builder.problems, remains }
+}
+
+fn parser(text: &str) -> Parser<'_, StrInput<'_>> {
+    let mut options =
+        granit_parser::options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
+    options.set_emit_comments(false);
+    Parser::new_from_str_with_options(text, options)
 }
 
 enum Step {
     More,
-    /// A document is complete; `None` where it is empty or had a problem.
+    /// A document is complete; `None` where it is empty.
     Document(Option<Node>),
     End,
 }
@@ -44,7 +63,7 @@ enum Step {
 fn next<'t>(parser: &mut Parser<'t, StrInput<'t>>, builder: &mut Builder<'_>) -> Result<Step, Diagnostic> {
     let Some(event) = parser.next_event() else { return Ok(Step::End) };
     let (event, span) = event.map_err(|error| {
-        let at = Position { line: error.marker().line(), column: error.marker().col() + 1 };
+        let at = builder.position(error.marker().line(), error.marker().col());
         builder.source.error(&diagnostic::SYNTAX, at, error.info())
     })?;
     builder.take(event, &span)
@@ -53,8 +72,8 @@ fn next<'t>(parser: &mut Parser<'t, StrInput<'t>>, builder: &mut Builder<'_>) ->
 struct Builder<'s> {
     source: &'s Arc<Source>,
     problems: Vec<Diagnostic>,
-    /// How many problems there were when the document began.
-    clean: usize,
+    /// The lines of the source before the part that is being read.
+    before: usize,
     open: Vec<Open>,
     root: Option<Node>,
     anchors: HashMap<usize, (Node, usize, usize)>,
@@ -75,7 +94,34 @@ struct Open {
 
 enum Content {
     List(Vec<Node>),
-    Map { entries: Vec<Entry>, seen: HashMap<String, Position>, key: Option<(String, Position)> },
+    Map { entries: Vec<Entry>, seen: HashMap<String, Position>, key: Option<Key> },
+}
+
+/// A key whose value has not come yet.
+struct Key {
+    /// `None` for a list or map, which is no key.
+    text: Option<String>,
+    at: Position,
+}
+
+impl Content {
+    fn place(&mut self, node: Node) {
+        match self {
+            Self::List(items) => items.push(node),
+            Self::Map { entries, key, .. } => {
+                if let Some(Key { text: Some(key), at }) = key.take() {
+                    entries.push(Entry { key, at, value: node });
+                }
+            }
+        }
+    }
+
+    fn into_value(self) -> Value {
+        match self {
+            Self::List(items) => Value::List(items),
+            Self::Map { entries, .. } => Value::Map(entries),
+        }
+    }
 }
 
 impl<'s> Builder<'s> {
@@ -83,7 +129,7 @@ impl<'s> Builder<'s> {
         Self {
             source,
             problems: Vec::new(),
-            clean: 0,
+            before: 0,
             open: Vec::new(),
             root: None,
             anchors: HashMap::new(),
@@ -98,14 +144,28 @@ impl<'s> Builder<'s> {
         self.anchors.clear();
     }
 
+    /// What is open as if it ended here.
+    fn salvage(&mut self) -> Option<Node> {
+        while let Some(Open { at, content, .. }) = self.open.pop() {
+            let node = Node { at, value: content.into_value() };
+            match self.open.last_mut() {
+                Some(parent) => parent.content.place(node),
+                None => self.root = Some(node),
+            }
+        }
+        self.root.take()
+    }
+
+    fn position(&self, line: usize, column: usize) -> Position {
+        Position { line: self.before + line, column: column + 1 }
+    }
+
     fn take(&mut self, event: Event<'_>, span: &Span) -> Result<Step, Diagnostic> {
-        let at = Position { line: span.start.line(), column: span.start.col() + 1 };
+        let at = self.position(span.start.line(), span.start.col());
         match event {
             Event::StreamEnd => return Ok(Step::End),
-            Event::DocumentStart(..) => self.clean = self.problems.len(),
             Event::DocumentEnd => {
-                let broken = self.problems.len() > self.clean;
-                let root = self.root.take().filter(|root| !broken && !root.is_null());
+                let root = self.root.take().filter(|root| !root.is_null());
                 self.abandon();
                 return Ok(Step::Document(root));
             }
@@ -143,9 +203,6 @@ impl<'s> Builder<'s> {
     }
 
     fn begin(&mut self, at: Position, anchor: usize, content: Content) -> Result<(), Diagnostic> {
-        if let Some(Open { content: Content::Map { key: None, .. }, .. }) = self.open.last() {
-            return Err(self.source.error(&diagnostic::KEY_SHAPE, at, "a list or map cannot be a key"));
-        }
         if self.open.len() >= MAX_DEPTH {
             return Err(self.too_deep(at));
         }
@@ -155,12 +212,8 @@ impl<'s> Builder<'s> {
 
     fn end(&mut self) -> Result<(), Diagnostic> {
         let Some(Open { at, anchor, since, height, content }) = self.open.pop() else { return Ok(()) };
-        let value = match content {
-            Content::List(items) => Value::List(items),
-            Content::Map { entries, .. } => Value::Map(entries),
-        };
         let size = self.nodes - since + 1;
-        self.finish(Node { at, value }, anchor, height + 1, size, false)
+        self.finish(Node { at, value: content.into_value() }, anchor, height + 1, size, false)
     }
 
     fn alias(&mut self, anchor: usize, at: Position) -> Result<(), Diagnostic> {
@@ -208,26 +261,33 @@ impl<'s> Builder<'s> {
         };
         parent.height = parent.height.max(height);
         match &mut parent.content {
-            Content::List(items) => items.push(node),
-            Content::Map { entries, seen, key } => match key.take() {
-                Some((key, at)) => entries.push(Entry { key, at, value: node }),
-                None => {
-                    let Value::Scalar(Scalar { text, .. }) = node.value else {
+            Content::Map { seen, key: key @ None, .. } => {
+                let Node { at, value } = node;
+                let (text, problem) = match value {
+                    Value::Scalar(Scalar { text, .. }) => {
+                        let problem = match seen.insert(text.clone(), at) {
+                            _ if merge_key => Some(
+                                self.source
+                                    .error(&diagnostic::KEY_SHAPE, at, "merge keys are not read")
+                                    .with_help("write the fields out"),
+                            ),
+                            Some(first) => {
+                                let message = format!("`{text}` stands twice; first at {first}");
+                                Some(self.source.error(&diagnostic::DOUBLED_KEY, at, message))
+                            }
+                            None => None,
+                        };
+                        (Some(text).filter(|_| !merge_key), problem)
+                    }
+                    Value::List(_) | Value::Map(_) => {
                         let message = "a list or map cannot be a key";
-                        return Err(self.source.error(&diagnostic::KEY_SHAPE, node.at, message));
-                    };
-                    if merge_key {
-                        let problem =
-                            self.source.error(&diagnostic::KEY_SHAPE, node.at, "merge keys are not read");
-                        self.problems.push(problem.with_help("write the fields out"));
+                        (None, Some(self.source.error(&diagnostic::KEY_SHAPE, at, message)))
                     }
-                    if let Some(first) = seen.insert(text.clone(), node.at) {
-                        let message = format!("`{text}` stands twice; first at {first}");
-                        self.problems.push(self.source.error(&diagnostic::DOUBLED_KEY, node.at, message));
-                    }
-                    *key = Some((text, node.at));
-                }
-            },
+                };
+                self.problems.extend(problem);
+                *key = Some(Key { text, at });
+            }
+            content => content.place(node),
         }
         Ok(())
     }

@@ -67,6 +67,35 @@ fn all_problems_of_all_documents_at_once() {
 }
 
 #[test]
+fn a_broken_document_spoils_no_other() {
+    for broken in
+        ["a: [1, 2", "a: {b: 1", "a: 'x", "a: \"x", "a:\n\tb: c", "a: b: c", "[{]}", "a: *x", "%YAML 9"]
+    {
+        let text = format!("a: 1\n---\n{broken}\n---\nb: 2\nb: 3\n---\n{broken}\n...\nc: 3\n");
+        let found = headlines(&text);
+        assert_eq!(found.len(), 3, "{broken}: {found:?}");
+        assert!(found.iter().any(|line| line.contains("VST0102")), "{broken}: {found:?}");
+    }
+}
+
+#[test]
+fn parts_stand_where_they_stood() {
+    let text = "# head\nkind: A\nmetadata:\n  name: one\n---\n---\nkind: B\nspec: {a: [}\n---\nkind: C\nmetadata: {name: three\n---\nd: 1\nd: 2\n";
+    let parts = super::parts("test.yaml", text);
+    let shown: Vec<_> = parts
+        .iter()
+        .map(|part| (part.kind.as_deref(), part.name.as_deref(), part.text.lines_before))
+        .collect();
+    let expected =
+        [(Some("A"), Some("one"), 0), (Some("B"), None, 5), (Some("C"), Some("three"), 8), (None, None, 11)];
+    assert_eq!(shown, expected);
+    let whole: Vec<String> = problems(text).iter().map(ToString::to_string).collect();
+    let one_by_one = parts.iter().flat_map(|part| super::read_all(part.text).1);
+    assert_eq!(one_by_one.map(|problem| problem.to_string()).collect::<Vec<_>>(), whole);
+    assert!(whole.last().is_some_and(|last| last.contains("test.yaml:14:1") && last.contains(" 14 | d: 2")));
+}
+
+#[test]
 fn keys_are_words() {
     assert!(headlines("? [a]\n: 1\n")[0].contains("VST0106"));
     assert!(headlines("a: &x [1]\nb:\n  *x : 1\n")[0].contains("VST0106"));

@@ -41,6 +41,32 @@ fn everything_is_told_at_once() {
 }
 
 #[test]
+fn what_is_wrong_with_the_yaml_hides_nothing() {
+    let text = rule(
+        "r",
+        "sidecars:\n- {name: s, name: s, imag: s}\n- !!map {name: S}\n? [a]\n: b\n<<: {}\nsidcars: []",
+    );
+    let found = headlines(&text);
+    let found: Vec<&str> = found.iter().filter_map(|line| line.split(['[', ']']).nth(1)).collect();
+    assert_eq!(found, ["VST0102", "VST0110", "VST0103", "VST0113", "VST0106", "VST0106", "VST0110"]);
+}
+
+#[test]
+fn contents_have_a_name() {
+    let (one, two) = (rule("a", "pod: {labels: {a: b}}"), rule("b", "pod: {labels: {a: c}}"));
+    let hash = |sources: &[(&str, &str)]| {
+        RuleSet::load(sources.iter().copied(), schema()).unwrap().hash().to_owned()
+    };
+    let both = hash(&[("x", &one), ("y", &two)]);
+    assert_eq!(both.len(), 12);
+    assert_eq!(both, hash(&[("z", &format!("{two}# a comment\n{one}"))]));
+    assert_ne!(both, hash(&[("x", &one)]));
+    assert_ne!(both, hash(&[("x", &one), ("y", &two.replace("a: c", "a: d"))]));
+    let (required, others) = rules(&one).split_required();
+    assert_eq!(required.hash(), others.hash());
+}
+
+#[test]
 fn what_is_wrong_and_where() {
     for (spec, expected) in [
         ("pod: {labels: {a: b}}\nsidcars: []", "VST0110 8:3 did you mean `sidecars`?"),
