@@ -10,6 +10,7 @@ mod laws;
 mod opt;
 mod regressions;
 mod samples;
+mod section6;
 mod settings;
 mod targets;
 mod typed;
