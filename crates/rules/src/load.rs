@@ -7,6 +7,7 @@ mod fragment;
 mod injection;
 mod items;
 mod matching;
+mod parts;
 mod reader;
 mod settings;
 mod typed;
@@ -29,7 +30,7 @@ struct Loaded {
     rule: Rule,
     source: Arc<Source>,
     /// The labels and annotations of pods that it writes, as (map, key, place).
-    writes: Vec<(&'static str, String, Position)>,
+    writes: Vec<(String, String, Position)>,
 }
 
 /// What all documents say together.
@@ -107,8 +108,11 @@ fn settings_of<'d>(documents: impl Iterator<Item = &'d yaml::Document>) -> (Sett
     (first.map(|(settings, _)| settings).unwrap_or_default(), findings)
 }
 
-fn writes(rule: &Rule) -> Vec<(&'static str, String, Position)> {
-    rule.metadata.iter().map(|entry| (entry.map, entry.item.key.clone(), entry.item.clause.at)).collect()
+fn writes(rule: &Rule) -> Vec<(String, String, Position)> {
+    rule.metadata
+        .iter()
+        .map(|part| (part.path.concat(), part.item.key.clone(), part.item.clause.at))
+        .collect()
 }
 
 fn doubled(loaded: &[Loaded]) -> Vec<Diagnostic> {

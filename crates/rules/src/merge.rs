@@ -8,6 +8,7 @@ mod draft;
 mod existing;
 mod injected;
 mod overlay_onto;
+mod parts;
 mod place;
 mod verify;
 
@@ -77,9 +78,10 @@ pub(crate) fn lay(
     let mut firsts: HashSet<&str> = firsts.map(|one| one.item.key.as_str()).collect();
     let mut merge = Merge { rule, rank, scene, draft };
     // First of all, because a container that takes the first place writes an annotation unless there is one.
-    for map in ["labels", "annotations"] {
-        merge.metadata(map)?;
-    }
+    let (metadata, spec) = (scene.layout.pod.child("metadata"), &scene.layout.spec);
+    merge.selected_upon()?;
+    merge.parts(&metadata, "", 0, scene.pod.field("metadata"), &rule.metadata)?;
+    merge.parts(spec, "", 0, scene.pod.field("spec"), &rule.spec)?;
     merge.volumes()?;
     for list in ["initContainers", "containers"] {
         merge.injected(list, &mut firsts)?;
@@ -117,48 +119,6 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let sorted = self.sort(&list, "volumes", schema, items)?;
         self.override_items(&list, schema, &sorted)?;
         self.insert(&list, sorted.length, place::at(sorted.length, sorted.new))
-    }
-
-    fn metadata(&mut self, map: &'static str) -> Result<(), Failure> {
-        let mine = self.rule.metadata.iter().filter(|entry| entry.map == map);
-        let items = self.unclaimed(mine.map(|entry| &entry.item), map, 0);
-        if map == "labels" {
-            self.selected_upon(&items)?;
-        }
-        self.entries(&self.scene.layout.pod.child("metadata").child(map), map, items)
-    }
-
-    /// Adds entries to a map of texts.
-    fn entries(&mut self, map: &Pointer, name: &str, items: Vec<&'r Item>) -> Result<(), Failure> {
-        let mut new = Vec::new();
-        for item in items {
-            let pointer = map.child(&item.key);
-            match self.draft.at(&pointer) {
-                None => new.push(item),
-                Some(found) if contains(found, &item.overlay, name, Schema::unknown()) => {}
-                Some(_) => match item.policy {
-                    Policy::Keep => {}
-                    Policy::Override => self.change(&item.clause, |draft, origin| {
-                        draft.replace(&pointer, item.overlay.to_json(), origin)
-                    })?,
-                    policy => {
-                        let sentence = format!("`{}` in `{name}` has another value already", item.key);
-                        return Err(conflict(item, policy, sentence));
-                    }
-                },
-            }
-        }
-        let Some(first) = new.first() else { return Ok(()) };
-        if self.draft.at(map).is_none() {
-            let whole = Overlay::map(new.iter().map(|item| (item.key.clone(), item.overlay.clone())));
-            let clause = if new.len() == 1 { first.clause.clone() } else { first.clause.list() };
-            return self.change(&clause, |draft, origin| draft.set(map, whole.to_json(), origin));
-        }
-        for item in new {
-            let pointer = map.child(&item.key);
-            self.change(&item.clause, |draft, origin| draft.set(&pointer, item.overlay.to_json(), origin))?;
-        }
-        Ok(())
     }
 
     /// The items that no later rule or block overrides.

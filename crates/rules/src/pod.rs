@@ -26,11 +26,19 @@ const TEXTS: &[&str] = &[
 ];
 
 /// Members that are maps from text to text.
-const TEXT_MAPS: &[&str] =
-    &["annotations", "labels", "limits", "matchLabels", "nodeSelector", "requests", "volumeAttributes"];
+const TEXT_MAPS: &[&str] = &[
+    "annotations",
+    "labels",
+    "limits",
+    "matchLabels",
+    "nodeSelector",
+    "overhead",
+    "requests",
+    "volumeAttributes",
+];
 
 /// Members (or the maps they stand in) that hold quantities, which have several spellings.
-const QUANTITIES: &[&str] = &["divisor", "limits", "requests", "sizeLimit"];
+const QUANTITIES: &[&str] = &["divisor", "limits", "overhead", "requests", "sizeLimit"];
 
 /// Lists whose items mean the same in any order and beside any others, though the API server merges them as one value:
 /// of containers, capabilities, projected volumes, the files of a volume, and pods.
@@ -82,6 +90,7 @@ const UNIONS: &[&[&str]] = &[
     &["configMapRef", "secretRef"],
     &["configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"],
     &["exec", "grpc", "httpGet", "sleep", "tcpSocket"],
+    &["subPath", "subPathExpr"],
 ];
 
 pub(crate) fn is_text(member: &str) -> bool {

@@ -23,7 +23,9 @@ pub struct Rule {
     pub(crate) opt_in: OptIn,
     pub(crate) opt_in_at: Position,
     pub(crate) compat: Vec<CompatAnnotation>,
-    pub(crate) metadata: Vec<MetadataItem>,
+    pub(crate) metadata: Vec<Part>,
+    /// Of the pod's specification, `imagePullSecrets` among them.
+    pub(crate) spec: Vec<Part>,
     pub(crate) volumes: Vec<Item>,
     pub(crate) injected: Vec<Injected>,
     pub(crate) blocks: Vec<Block>,
@@ -149,6 +151,16 @@ impl Clause {
         let text = self.text.rsplit_once('[').map_or(&*self.text, |(list, _)| list);
         Self { text: text.to_owned(), at: self.at }
     }
+
+    /// The clause so many steps further out: `pod.spec` for `pod.spec.hostAliases[0]` and 2.
+    pub(crate) fn above(&self, steps: usize) -> Self {
+        let mut text = self.text.as_str();
+        for _ in 0..steps {
+            let step = if text.ends_with(']') { text.rfind('[') } else { text.rfind('.') };
+            text = step.and_then(|end| text.get(..end)).unwrap_or(text);
+        }
+        Self { text: text.to_owned(), at: self.at }
+    }
 }
 
 /// One thing to add: a list item, or a map's value.
@@ -161,10 +173,13 @@ pub(crate) struct Item {
     pub(crate) policy: Policy,
 }
 
-/// A label or annotation.
+/// A part of something that is there: of the pod's metadata, its specification or one of its containers.
 #[derive(Clone)]
-pub(crate) struct MetadataItem {
-    pub(crate) map: &'static str,
+pub(crate) struct Part {
+    /// The members that lead to the map or list it belongs into.
+    pub(crate) path: Vec<String>,
+    /// Whether that is a list.
+    pub(crate) listed: bool,
     pub(crate) item: Item,
 }
 
@@ -194,7 +209,7 @@ pub(crate) enum Place {
 pub(crate) struct Block {
     pub(crate) select: Select,
     pub(crate) lists: Vec<BlockList>,
-    pub(crate) resources: Vec<ResourceItem>,
+    pub(crate) parts: Vec<Part>,
 }
 
 /// Items for one list of the selected containers.
@@ -202,13 +217,6 @@ pub(crate) struct Block {
 pub(crate) struct BlockList {
     pub(crate) member: &'static str,
     pub(crate) items: Vec<Item>,
-}
-
-/// One entry of `resources`.
-#[derive(Clone)]
-pub(crate) struct ResourceItem {
-    pub(crate) group: &'static str,
-    pub(crate) item: Item,
 }
 
 /// Which containers a block is for.

@@ -2,6 +2,34 @@
 
 use super::{Field, ITEM, Kind, POLICIES, Table};
 
+/// A field of containers, with the schema's type.
+macro_rules! container {
+    ($name:literal, $about:literal) => {
+        Field::new($name, Kind::Fragment(&["spec", "containers", $name], None), $about)
+    };
+}
+
+/// The fields of a block that are laid part by part.
+pub(crate) const PARTS_OF_CONTAINERS: &[&str] = &[
+    "args",
+    "command",
+    "image",
+    "imagePullPolicy",
+    "lifecycle",
+    "livenessProbe",
+    "readinessProbe",
+    "resizePolicy",
+    "resources",
+    "securityContext",
+    "startupProbe",
+    "stdin",
+    "stdinOnce",
+    "terminationMessagePath",
+    "terminationMessagePolicy",
+    "tty",
+    "workingDir",
+];
+
 pub(crate) static BLOCK: Table = Table {
     what: "`containers`",
     fields: &[
@@ -23,27 +51,35 @@ pub(crate) static BLOCK: Table = Table {
             "Sources of variables.",
         ),
         Field::new("ports", Kind::Fragment(&["spec", "containers", "ports"], Some(&ITEM)), "Ports."),
-        Field::new("resources", Kind::Map(&QUANTITIES), "Requests and limits."),
         Field::new(
             "volumeMounts",
             Kind::Fragment(&["spec", "containers", "volumeMounts"], Some(&ITEM)),
             "Mounts of volumes.",
         ),
-        Field::refused("args", ""),
-        Field::refused("command", ""),
-        Field::refused("image", ""),
-        Field::refused("imagePullPolicy", ""),
-        Field::refused("lifecycle", ""),
-        Field::refused("livenessProbe", ""),
-        Field::refused("readinessProbe", ""),
-        Field::refused("remove", ""),
-        Field::refused("replace", ""),
-        Field::refused("securityContext", ""),
-        Field::refused("startupProbe", ""),
-        Field::refused("stdin", ""),
-        Field::refused("tty", ""),
-        Field::refused("volumeDevices", ""),
-        Field::refused("workingDir", ""),
+        Field::new(
+            "volumeDevices",
+            Kind::Fragment(&["spec", "containers", "volumeDevices"], Some(&ITEM)),
+            "Block devices.",
+        ),
+        Field::new("replace", Kind::List(&Kind::Text), "Fields beside it that replace what is there."),
+        container!("args", "Arguments; the field has to stand in `replace`."),
+        container!("command", "The program; the field has to stand in `replace`."),
+        container!("image", "The image."),
+        container!("imagePullPolicy", "When the image is pulled."),
+        container!("lifecycle", "What runs after the start and before the end."),
+        container!("livenessProbe", "Whether it lives."),
+        container!("readinessProbe", "Whether it is ready."),
+        container!("resizePolicy", "How resources are resized; the field has to stand in `replace`."),
+        container!("resources", "Requests and limits."),
+        container!("securityContext", "What it may do."),
+        container!("startupProbe", "Whether it has started."),
+        container!("stdin", "Whether it reads from its input."),
+        container!("stdinOnce", "Whether its input ends with the first session."),
+        container!("terminationMessagePath", "Where it leaves its last words."),
+        container!("terminationMessagePolicy", "Where else they are looked for."),
+        container!("tty", "Whether it has a terminal."),
+        container!("workingDir", "Where it starts."),
+        Field::refused("remove", "`remove` stands in `spec`"),
     ],
 };
 
@@ -60,14 +96,5 @@ pub(crate) static SELECT: Table = Table {
         Field::new("index", Kind::Integer, "The container at this place, counted from 0."),
         Field::new("exclude", Kind::List(&Kind::Text), "But not those of these names."),
         Field::new("init", Kind::Boolean, "Init containers and native sidecars as well.").default("false"),
-    ],
-};
-
-pub(crate) static QUANTITIES: Table = Table {
-    what: "`resources`",
-    fields: &[
-        Field::new("limits", Kind::Entries(&Kind::Text), "What the container gets at most."),
-        Field::new("requests", Kind::Entries(&Kind::Text), "What the container needs."),
-        Field::refused("claims", ""),
     ],
 };

@@ -7,7 +7,28 @@ pub(crate) static POD: Table = Table {
     fields: &[
         Field::new("labels", Kind::Entries(&Kind::Text), "Labels of the pod."),
         Field::new("annotations", Kind::Entries(&Kind::Text), "Annotations of the pod."),
-        Field::refused("spec", ""),
+        Field::new(
+            "spec",
+            Kind::Fragment(&["spec"], Some(&POD_SPEC)),
+            "Fields of the pod's specification, but for those that have a place of their own in `spec`.",
+        ),
+    ],
+};
+
+/// The words of the format in the specification of a pod.
+pub(crate) static POD_SPEC: Table = Table {
+    what: "`pod.spec`",
+    fields: &[
+        ON_CONFLICT,
+        Field::new("replace", Kind::List(&Kind::Text), "Fields beside it that replace what is there."),
+        Field::refused("containers", "blocks for containers that are there stand in `spec.containers`"),
+        Field::refused("ephemeralContainers", "they are added to pods that run"),
+        Field::refused("imagePullSecrets", "they stand in `spec.imagePullSecrets`"),
+        Field::refused(
+            "initContainers",
+            "they stand in `spec.initContainers`, native ones in `spec.sidecars`",
+        ),
+        Field::refused("volumes", "they stand in `spec.volumes`"),
     ],
 };
 

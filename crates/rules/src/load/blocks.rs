@@ -2,12 +2,10 @@
 
 use vestibule_patch::Schema;
 
-use super::check;
 use super::reader::Reader;
 use crate::diagnostic;
 use crate::format;
-use crate::overlay::Overlay;
-use crate::rule::{Block, BlockList, Clause, Item, Policy, ResourceItem, Select, Which};
+use crate::rule::{Block, BlockList, Policy, Select, Which};
 use crate::yaml::Node;
 
 /// The lists of a container that a block can add to, with what happens on a conflict unless the rule says.
@@ -15,6 +13,7 @@ const LISTS: &[(&str, Policy)] = &[
     ("env", Policy::Keep),
     ("envFrom", Policy::Keep),
     ("ports", Policy::KeepOwn),
+    ("volumeDevices", Policy::SkipRule),
     ("volumeMounts", Policy::SkipRule),
 ];
 
@@ -48,9 +47,10 @@ impl Reader {
                 );
                 lists.push(BlockList { member, items });
             }
-            let resources = self.resources(node, &clause, on_conflict.unwrap_or(Policy::Keep));
+            let policy = on_conflict.unwrap_or(Policy::Keep);
+            let parts = self.parts_of_container(node, &clause, container, policy);
             let Some(select) = select else { continue };
-            blocks.push(Block { select, lists, resources });
+            blocks.push(Block { select, lists, parts });
         }
         blocks
     }
@@ -83,23 +83,5 @@ impl Reader {
                 None
             }
         }
-    }
-
-    fn resources(&mut self, block: &Node, clause: &str, policy: Policy) -> Vec<ResourceItem> {
-        let Some(node) = block.get("resources") else { return Vec::new() };
-        self.fields(node, &format::QUANTITIES);
-        let mut items = Vec::new();
-        for group in ["requests", "limits"] {
-            let Some(node) = node.get(group) else { continue };
-            for (key, value, at) in self.text_map(node, group) {
-                self.checked(check::quantity(&value), &key, at);
-                let clause = Clause { text: format!("{clause}.resources.{group}[{key}]"), at };
-                items.push(ResourceItem {
-                    group,
-                    item: Item { clause, key, overlay: Overlay::Text(value), policy },
-                });
-            }
-        }
-        items
     }
 }

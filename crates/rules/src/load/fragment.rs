@@ -46,7 +46,7 @@ impl Reader {
         Some(object)
     }
 
-    fn member(&mut self, entry: &Entry, what: &str, schema: Schema<'_>) -> Option<Member> {
+    pub(super) fn member(&mut self, entry: &Entry, what: &str, schema: Schema<'_>) -> Option<Member> {
         let name = entry.key.as_str();
         if self.expression(std::slice::from_ref(entry)) {
             return None;

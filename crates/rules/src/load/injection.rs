@@ -34,6 +34,7 @@ pub(super) fn injection(reader: &mut Reader, root: &Node, pod: Schema<'_>) -> Op
     let (known, at) = name.clone().unwrap_or(("?".to_owned(), root.at()));
     let rule = rule(reader, spec, &known, at, pod);
     let empty = rule.metadata.is_empty()
+        && rule.spec.is_empty()
         && rule.volumes.is_empty()
         && rule.injected.is_empty()
         && rule.blocks.is_empty();
@@ -63,6 +64,7 @@ fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<
         opt_in_at,
         compat: compat_annotations(reader, spec),
         metadata: reader.pod_metadata(spec, on_conflict),
+        spec: reader.pod_spec(spec, pod_spec, required, on_conflict),
         volumes: reader.volumes(spec, pod_spec, required, on_conflict),
         injected: reader.injected(spec, pod_spec, required, on_conflict),
         blocks: reader.blocks(spec, pod_spec, required, on_conflict),

@@ -10,13 +10,13 @@ use crate::diagnostic;
 use crate::format::{self, Mode};
 use crate::key;
 use crate::overlay::{Member, Overlay};
-use crate::rule::{Clause, Injected, Item, MetadataItem, Place, Policy};
+use crate::rule::{Clause, Injected, Item, Part, Place, Policy};
 use crate::yaml::Node;
 
 const ONLY_NATIVE: &[&str] = &["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"];
 
 impl Reader {
-    pub(super) fn pod_metadata(&mut self, spec: &Node, on_conflict: Option<Policy>) -> Vec<MetadataItem> {
+    pub(super) fn pod_metadata(&mut self, spec: &Node, on_conflict: Option<Policy>) -> Vec<Part> {
         let Some(pod) = spec.get("pod") else { return Vec::new() };
         self.fields(pod, &format::POD);
         let mut items = Vec::new();
@@ -29,10 +29,8 @@ impl Reader {
                 }
                 let clause = Clause { text: format!("pod.{map}[{key}]"), at };
                 let policy = on_conflict.unwrap_or(Policy::Keep);
-                items.push(MetadataItem {
-                    map,
-                    item: Item { clause, key, overlay: Overlay::Text(value), policy },
-                });
+                let item = Item { clause, key, overlay: Overlay::Text(value), policy };
+                items.push(Part { path: vec![map.to_owned()], listed: false, item });
             }
         }
         items

@@ -1,6 +1,9 @@
 //! Fragments of a pod, read as the API server will read them: it refuses a whole pod for one number in quotes.
 
-use k8s_openapi::api::core::v1::{Container, ContainerPort, EnvFromSource, EnvVar, Volume, VolumeMount};
+use k8s_openapi::api::core::v1::{
+    Container, ContainerPort, EnvFromSource, EnvVar, LocalObjectReference, PodSpec, Volume, VolumeDevice,
+    VolumeMount,
+};
 use k8s_openapi::serde::de::DeserializeOwned;
 use serde_path_to_error::{Path, Segment};
 
@@ -25,7 +28,10 @@ impl Reader {
             "env" => mismatch::<EnvVar>(&json),
             "envFrom" => mismatch::<EnvFromSource>(&json),
             "ports" => mismatch::<ContainerPort>(&json),
-            "sidecars" | "initContainers" => mismatch::<Container>(&json),
+            "containers" | "sidecars" | "initContainers" => mismatch::<Container>(&json),
+            "imagePullSecrets" => mismatch::<LocalObjectReference>(&json),
+            "pod.spec" => mismatch::<PodSpec>(&json),
+            "volumeDevices" => mismatch::<VolumeDevice>(&json),
             "volumeMounts" => mismatch::<VolumeMount>(&json),
             "volumes" => mismatch::<Volume>(&json),
             _ => None,

@@ -38,12 +38,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 };
                 self.insert(&list, sorted.length, insertions)?;
             }
-            for group in ["requests", "limits"] {
-                let items =
-                    block.resources.iter().filter(|entry| entry.group == group).map(|entry| &entry.item);
-                let items = self.unclaimed(items, &format!("{scope}/{group}"), index);
-                self.entries(&pointer.child("resources").child(group), group, items)?;
-            }
+            self.parts(&pointer, &scope, index, container, &block.parts)?;
         }
         Ok(())
     }

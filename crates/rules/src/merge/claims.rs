@@ -26,8 +26,8 @@ impl Claims {
             for one in &rule.injected {
                 claims.add(one.list, [&one.item], (rank, 0));
             }
-            for entry in &rule.metadata {
-                claims.add(entry.map, [&entry.item], (rank, 0));
+            for part in rule.metadata.iter().chain(&rule.spec) {
+                claims.add(&scope("", &part.path), [&part.item], (rank, 0));
             }
             for (number, block) in rule.blocks.iter().enumerate() {
                 for list in ["containers", "initContainers"].iter().take(1 + usize::from(block.select.init)) {
@@ -41,12 +41,8 @@ impl Claims {
                                 (rank, number),
                             );
                         }
-                        for entry in &block.resources {
-                            claims.add(
-                                &format!("{container}/{}", entry.group),
-                                [&entry.item],
-                                (rank, number),
-                            );
+                        for part in &block.parts {
+                            claims.add(&scope(&container, &part.path), [&part.item], (rank, number));
                         }
                     }
                 }
@@ -66,4 +62,9 @@ impl Claims {
             self.last.insert((scope.to_owned(), item.key.clone()), turn);
         }
     }
+}
+
+/// What a path below `scope` is called.
+pub(crate) fn scope(scope: &str, path: &[String]) -> String {
+    path.iter().fold(scope.to_owned(), |scope, name| format!("{scope}/{name}"))
 }

@@ -7,7 +7,7 @@ use vestibule_patch::View;
 use super::{CONTAINER_LISTS, Failure, Merge, invalid, present};
 use crate::diagnostic::shown;
 use crate::overlay::Overlay;
-use crate::rule::{Clause, Item, Policy};
+use crate::rule::{Clause, Part, Policy};
 use crate::subject::text;
 
 impl<'r> Merge<'_, 'r, '_, '_> {
@@ -44,13 +44,13 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     }
 
     /// A template whose labels no longer fit its workload's selector is refused by the API server.
-    pub(super) fn selected_upon(&self, labels: &[&Item]) -> Result<(), Failure> {
+    pub(super) fn selected_upon(&self) -> Result<(), Failure> {
         let Some(selector) = &self.scene.layout.selector else { return Ok(()) };
         let Some(selector) = self.draft.at(selector) else { return Ok(()) };
         let expressions = present(selector, "matchExpressions").map(View::items).unwrap_or_default();
         let read: Vec<_> = expressions.into_iter().filter_map(|one| text(Some(one), "key")).collect();
         let written = self.draft.at(&self.scene.layout.pod.child("metadata").child("labels"));
-        for item in labels {
+        for Part { item, .. } in self.rule.metadata.iter().filter(|part| part.path == ["labels"]) {
             let asked = present(selector, "matchLabels").and_then(|labels| present(labels, &item.key));
             let asked = asked.is_some() || read.contains(&item.key);
             let stays = match written.and_then(|labels| present(labels, &item.key)) {

@@ -8,6 +8,7 @@ mod documents;
 mod kit;
 mod laws;
 mod opt;
+mod parts;
 mod regressions;
 mod samples;
 mod section6;

@@ -1,0 +1,203 @@
+//! What a rule writes into maps that are there, taken apart: every part is laid, kept or in conflict by itself.
+
+use vestibule_patch::{List, Schema};
+
+use super::reader::Reader;
+use crate::diagnostic;
+use crate::format::{self, Table};
+use crate::key;
+use crate::merge::is_open;
+use crate::overlay::Overlay;
+use crate::pod;
+use crate::rule::{Clause, Item, Part, Policy};
+use crate::yaml::{Entry, Node};
+
+/// A map of a rule that is taken apart.
+struct Whole<'w> {
+    /// What messages call it.
+    what: &'w str,
+    /// What clauses begin with.
+    clause: &'w str,
+    schema: Schema<'w>,
+    policy: Policy,
+}
+
+/// A value within it, and where it stands.
+struct Within<'w> {
+    node: &'w Node,
+    at: crate::Position,
+    overlay: Overlay,
+    schema: Schema<'w>,
+    path: Vec<String>,
+    name: String,
+    clause: String,
+    policy: Policy,
+    /// Whether lists that are one value may be replaced.
+    replaces: bool,
+}
+
+impl Reader {
+    /// `pod.spec` and `imagePullSecrets`.
+    pub(super) fn pod_spec(
+        &mut self,
+        spec: &Node,
+        schema: Schema<'_>,
+        required: bool,
+        on_conflict: Option<Policy>,
+    ) -> Vec<Part> {
+        let mut parts = Vec::new();
+        if let Some(node) = spec.get("pod").and_then(|pod| pod.get("spec")) {
+            let policy = self.policy(node, required).or(on_conflict).unwrap_or(Policy::Keep);
+            let whole = Whole { what: "pod.spec", clause: "pod.spec", schema, policy };
+            parts = self.parts(node, &whole, &format::POD_SPEC, |_| true);
+        }
+        if let Some(node) = spec.get("imagePullSecrets") {
+            let policy = on_conflict.unwrap_or(Policy::Keep);
+            let (field, schema) = ("imagePullSecrets", schema.field("imagePullSecrets"));
+            let items = self.items(node, field, field, schema, required, policy);
+            parts.extend(items.into_iter().map(|item| Part {
+                path: vec![field.to_owned()],
+                listed: true,
+                item,
+            }));
+        }
+        parts
+    }
+
+    /// What a block says about its containers, but for the lists it adds to.
+    pub(super) fn parts_of_container(
+        &mut self,
+        block: &Node,
+        clause: &str,
+        schema: Schema<'_>,
+        policy: Policy,
+    ) -> Vec<Part> {
+        let whole = Whole { what: "containers", clause, schema, policy };
+        self.parts(block, &whole, &format::BLOCK, |name| format::PARTS_OF_CONTAINERS.contains(&name))
+    }
+
+    fn parts(
+        &mut self,
+        node: &Node,
+        whole: &Whole<'_>,
+        table: &Table,
+        taken: impl Fn(&str) -> bool,
+    ) -> Vec<Part> {
+        let Some(entries) = node.as_map() else {
+            self.wrong_type(node, whole.what, "a map");
+            return Vec::new();
+        };
+        let replaced = self.replaced(node, whole, &taken);
+        let mut members = Vec::new();
+        let mut parts = Vec::new();
+        for entry in entries.iter().filter(|entry| taken(&entry.key)) {
+            match table.field(&entry.key) {
+                Some(field) if field.refused => {
+                    let message = format!("`{}` does not belong into `{}`", entry.key, whole.what);
+                    self.error_with_help(&diagnostic::ELSEWHERE, entry.at, message, field.about);
+                    continue;
+                }
+                Some(_) if whole.what == "pod.spec" => continue,
+                _ => {}
+            }
+            let Some(member) = self.member(entry, whole.what, whole.schema) else { continue };
+            let replaces = replaced.contains(&entry.key);
+            let within = Within {
+                node: &entry.value,
+                at: entry.at,
+                overlay: member.value.clone(),
+                schema: whole.schema.field(&entry.key),
+                path: Vec::new(),
+                name: entry.key.clone(),
+                clause: format!("{}.{}", whole.clause, entry.key),
+                policy: if replaces { Policy::Override } else { whole.policy },
+                replaces,
+            };
+            self.take_apart(within, &mut parts);
+            members.push(member);
+        }
+        self.typed(node, whole.what, &Overlay::Map(members));
+        parts
+    }
+
+    /// The fields beside `replace` that it names.
+    fn replaced(&mut self, node: &Node, whole: &Whole<'_>, taken: impl Fn(&str) -> bool) -> Vec<String> {
+        let Some(list) = node.get("replace") else { return Vec::new() };
+        let names = self.texts(list, "replace");
+        for (name, at) in names.iter().zip(list.as_list().unwrap_or_default()) {
+            if !taken(name) || node.get(name).is_none() {
+                let message = format!("`{name}` does not stand beside `replace` in `{}`", whole.what);
+                self.error(&diagnostic::NOTHING_TO_REPLACE, at.at(), message);
+            }
+        }
+        names
+    }
+
+    // Recursion is bounded by the depth of the document.
+    fn take_apart(&mut self, whole: Within<'_>, parts: &mut Vec<Part>) {
+        let Within { node, at, overlay, schema, mut path, name, clause, policy, replaces } = whole;
+        match overlay {
+            Overlay::Map(members) if pod::is_text_map(&name) => {
+                path.push(name);
+                for member in members {
+                    let at = entry_of(node, &member.name).map_or(at, |entry| entry.at);
+                    let clause = Clause { text: format!("{clause}[{}]", member.name), at };
+                    let item = Item { clause, key: member.name, overlay: member.value, policy };
+                    parts.push(Part { path: path.clone(), listed: false, item });
+                }
+            }
+            Overlay::Map(members) if !schema.fields().is_empty() && !is_whole(schema) => {
+                path.push(name);
+                for member in members {
+                    let entry = entry_of(node, &member.name);
+                    let within = Within {
+                        node: entry.map_or(node, |entry| &entry.value),
+                        at: entry.map_or(at, |entry| entry.at),
+                        overlay: member.value,
+                        schema: schema.field(&member.name),
+                        path: path.clone(),
+                        clause: format!("{clause}.{}", member.name),
+                        name: member.name,
+                        policy,
+                        replaces,
+                    };
+                    self.take_apart(within, parts);
+                }
+            }
+            Overlay::List(items) if is_open(&items, &name, schema) => {
+                path.push(name);
+                let nodes = node.as_list().unwrap_or_default();
+                for (index, overlay) in items.into_iter().enumerate() {
+                    let at = nodes.get(index).map_or(at, Node::at);
+                    let clause = Clause { text: format!("{clause}[{index}]"), at };
+                    let key = match schema.list() {
+                        List::Map(keys) => key::of_overlay(&overlay, keys),
+                        List::Set | List::Atomic | List::Unknown => overlay.to_json(),
+                    };
+                    let item = Item { clause, key, overlay, policy };
+                    parts.push(Part { path: path.clone(), listed: true, item });
+                }
+            }
+            overlay => {
+                if matches!(overlay, Overlay::List(_)) && !replaces {
+                    let message =
+                        format!("`{name}` is one value to the API server, which nothing can be added to");
+                    let help = "name the field in `replace`, beside it, if the user's value may go";
+                    self.error_with_help(&diagnostic::CLOSED_LIST, at, message, help);
+                }
+                let item = Item { clause: Clause { text: clause, at }, key: name, overlay, policy };
+                parts.push(Part { path, listed: false, item });
+            }
+        }
+    }
+}
+
+fn entry_of<'n>(node: &'n Node, name: &str) -> Option<&'n Entry> {
+    node.as_map()?.iter().find(|entry| entry.key == name)
+}
+
+/// Whether objects of this type hold one of several alternatives, so that half of one is none: probes and handlers.
+fn is_whole(schema: Schema<'_>) -> bool {
+    let names: Vec<&str> = schema.fields().iter().map(|field| field.name).collect();
+    pod::excluding(&names).is_some()
+}

@@ -1,0 +1,176 @@
+//! Parts of what is there: labels, members of the pod's specification and of containers.
+
+use vestibule_patch::{Pointer, Schema};
+
+use super::claims::scope;
+use super::{Failure, Merge, conflict, contains, overlay_onto, place};
+use crate::overlay::{Member, Overlay};
+use crate::pod;
+use crate::rule::{Item, Part, Policy};
+
+/// Parts whose place is missing: the first step on the way that is, and how many steps lead there.
+struct Missing<'r> {
+    place: Pointer,
+    depth: usize,
+    parts: Vec<&'r Part>,
+}
+
+impl<'r> Merge<'_, 'r, '_, '_> {
+    /// Lays `parts` into the object at `base`, whose claims are called `name`.
+    pub(super) fn parts(
+        &mut self,
+        base: &Pointer,
+        name: &str,
+        block: usize,
+        schema: Schema<'_>,
+        parts: &'r [Part],
+    ) -> Result<(), Failure> {
+        let mut missing: Vec<Missing<'r>> = Vec::new();
+        let mut lists: Vec<(&'r [String], Vec<&'r Part>)> = Vec::new();
+        for part in parts {
+            let Part { path, item, listed } = part;
+            if self.scene.claims.by_later(&scope(name, path), &item.key, (self.rank, block)) {
+                continue;
+            }
+            match lists.iter_mut().find(|(list, _)| list == path) {
+                Some((_, parts)) => parts.push(part),
+                None if *listed => lists.push((path, vec![part])),
+                None => self.entry(base, schema, part, &mut missing)?,
+            }
+        }
+        for (path, parts) in lists {
+            self.list(base, schema, path, parts, &mut missing)?;
+        }
+        for Missing { place, depth, parts } in missing {
+            let Some(first) = parts.first() else { continue };
+            let clause = match parts.len() {
+                1 => first.item.clause.clone(),
+                _ => first.item.clause.above(first.path.len() + 1 - depth),
+            };
+            let json = whole(&parts, depth).to_json();
+            self.change(&clause, |draft, origin| draft.set(&place, json, origin))?;
+        }
+        Ok(())
+    }
+
+    /// A member of a map.
+    fn entry(
+        &mut self,
+        base: &Pointer,
+        schema: Schema<'_>,
+        part: &'r Part,
+        missing: &mut Vec<Missing<'r>>,
+    ) -> Result<(), Failure> {
+        let Part { path, item, .. } = part;
+        let place = below(base, path).child(&item.key);
+        let Some(found) = self.draft.at(&place) else {
+            return self.missing(base, part, missing);
+        };
+        // Every entry of `requests` is a quantity, whatever its key.
+        let name = path.last().filter(|map| pod::is_text_map(map)).unwrap_or(&item.key);
+        let schema = path.iter().chain([&item.key]).fold(schema, |schema, name| schema.field(name));
+        if contains(found, &item.overlay, name, schema) {
+            return Ok(());
+        }
+        match item.policy {
+            Policy::Keep | Policy::KeepOwn => Ok(()),
+            Policy::Override => self.change(&item.clause, |draft, origin| {
+                overlay_onto::overlay_onto(draft, &place, &item.overlay, schema, origin)
+            }),
+            policy => {
+                let map = path.last().map_or("the pod", String::as_str);
+                Err(conflict(item, policy, format!("`{}` in `{map}` has another value already", item.key)))
+            }
+        }
+    }
+
+    /// Items of the list at `path`.
+    fn list(
+        &mut self,
+        base: &Pointer,
+        schema: Schema<'_>,
+        path: &'r [String],
+        parts: Vec<&'r Part>,
+        missing: &mut Vec<Missing<'r>>,
+    ) -> Result<(), Failure> {
+        let list = below(base, path);
+        if self.draft.at(&list).is_none() {
+            return parts.into_iter().try_for_each(|part| self.missing(base, part, missing));
+        }
+        let schema = path.iter().fold(schema, |schema, name| schema.field(name));
+        let items: Vec<&Item> = parts.into_iter().map(|part| &part.item).collect();
+        let name = path.last().map_or("", String::as_str);
+        let sorted = self.sort(&list, name, schema, items)?;
+        self.override_items(&list, schema, &sorted)?;
+        self.insert(&list, sorted.length, place::at(sorted.length, sorted.new))
+    }
+
+    /// Puts a part off until all that belongs into the same place is known, so that what is above is made once.
+    fn missing(
+        &mut self,
+        base: &Pointer,
+        part: &'r Part,
+        missing: &mut Vec<Missing<'r>>,
+    ) -> Result<(), Failure> {
+        let mut place = base.clone();
+        let mut depth = 0;
+        for name in &part.path {
+            if self.draft.at(&place).is_none() {
+                break;
+            }
+            place = place.child(name);
+            depth += 1;
+        }
+        if !part.listed && self.draft.at(&place).is_some() {
+            let (item, place) = (&part.item, place.child(&part.item.key));
+            return self
+                .change(&item.clause, |draft, origin| draft.set(&place, item.overlay.to_json(), origin));
+        }
+        match missing.iter_mut().find(|one| one.place == place) {
+            Some(one) => one.parts.push(part),
+            None => missing.push(Missing { place, depth, parts: vec![part] }),
+        }
+        Ok(())
+    }
+}
+
+fn below(base: &Pointer, path: &[String]) -> Pointer {
+    path.iter().fold(base.clone(), |place, name| place.child(name))
+}
+
+/// What `parts` make of the place that lies `depth` steps on their way.
+fn whole(parts: &[&Part], depth: usize) -> Overlay {
+    let rest = |part: &&Part| part.path.get(depth..).unwrap_or_default().to_vec();
+    let mut whole = Overlay::Map(Vec::new());
+    for part in parts {
+        let rest = rest(part);
+        if rest.is_empty() && part.listed && whole.members().is_empty() && whole.items().is_empty() {
+            whole = Overlay::List(Vec::new());
+        }
+        graft(&mut whole, &rest, part);
+    }
+    whole
+}
+
+// Recursion is bounded by the depth of the rule's own document.
+fn graft(onto: &mut Overlay, path: &[String], part: &Part) {
+    match (onto, path.split_first()) {
+        (Overlay::List(items), None) => items.push(part.item.overlay.clone()),
+        (Overlay::Map(members), None) => members.push(member(&part.item.key, part.item.overlay.clone())),
+        (Overlay::Map(members), Some((name, rest))) => {
+            if !members.iter().any(|member| member.name == *name) {
+                let listed = part.listed && rest.is_empty();
+                let empty = if listed { Overlay::List(Vec::new()) } else { Overlay::Map(Vec::new()) };
+                members.push(member(name, empty));
+            }
+            let below = members.iter_mut().find(|member| member.name == *name);
+            below.into_iter().for_each(|member| graft(&mut member.value, rest, part));
+        }
+        // A scalar has nothing below it, and no two parts of a rule contradict each other about that.
+        _ => {}
+    }
+}
+
+fn member(name: &str, value: Overlay) -> Member {
+    Member { name: name.to_owned(), value, known: true }
+}

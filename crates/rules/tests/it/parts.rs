@@ -1,0 +1,154 @@
+//! Fields of the pod's specification and of containers that are there.
+
+use serde_json::json;
+
+use crate::kit::{decide, pod, result, rule, rules, steps, word};
+
+/// The operations of a rule with these lines on a pod of the specification `spec`.
+fn done(lines: &str, spec: &str) -> Vec<String> {
+    let rules = rules(&rule("r", lines));
+    let pod = pod(spec);
+    result(&rules, &pod);
+    steps(&decide(&rules, &pod))
+}
+
+#[test]
+fn members_of_the_specification() {
+    let lines = "pod:\n  spec:\n    terminationGracePeriodSeconds: 60\n    nodeSelector: {disk: ssd, zone: a}\n    securityContext: {fsGroup: 1, supplementalGroups: [5, 6]}\n    tolerations: [{key: a, operator: Exists}]\n    hostAliases: [{ip: 1.1.1.1, hostnames: [x]}]";
+    let empty = [
+        r#"add /spec/terminationGracePeriodSeconds 60"#,
+        r#"add /spec/nodeSelector {"disk":"ssd","zone":"a"}"#,
+        r#"add /spec/securityContext {"fsGroup":1,"supplementalGroups":[5,6]}"#,
+        r#"add /spec/tolerations [{"key":"a","operator":"Exists"}]"#,
+        r#"add /spec/hostAliases [{"ip":"1.1.1.1","hostnames":["x"]}]"#,
+    ];
+    let mut made = done(lines, "{}");
+    made.sort();
+    let mut wanted = empty.to_vec();
+    wanted.sort_unstable();
+    assert_eq!(made, wanted);
+
+    let theirs = r#"{"terminationGracePeriodSeconds":30,"nodeSelector":{"zone":"b"},"securityContext":{"fsGroup":9,"supplementalGroups":[6]},"tolerations":[{"key":"b"}],"hostAliases":[{"ip":"1.1.1.1","hostnames":["y"]}]}"#;
+    let added = [
+        r#"add /spec/nodeSelector/disk "ssd""#,
+        r#"add /spec/securityContext/supplementalGroups/- 5"#,
+        r#"add /spec/tolerations/- {"key":"a","operator":"Exists"}"#,
+    ];
+    assert_eq!(done(lines, theirs), added);
+
+    let theirs_gone =
+        done(&format!("onConflict: override\n{lines}").replace("hostnames: [x]", "hostnames: [y]"), theirs);
+    let mut wanted = added.to_vec();
+    wanted.extend([
+        r#"replace /spec/terminationGracePeriodSeconds 60"#,
+        r#"replace /spec/nodeSelector/zone "a""#,
+        r#"replace /spec/securityContext/fsGroup 1"#,
+    ]);
+    for one in wanted {
+        assert!(theirs_gone.iter().any(|step| step == one), "{one}: {theirs_gone:?}");
+    }
+}
+
+#[test]
+fn a_conflict_of_a_field_skips_or_denies() {
+    for (policy, expected) in
+        [("keep", "unchanged"), ("skipRule", "conflict"), ("deny", "denied"), ("override", "applied")]
+    {
+        let text = rule("r", &format!("onConflict: {policy}\npod: {{spec: {{hostname: ours}}}}"));
+        let decision = decide(&rules(&text), &pod(r#"{"hostname":"theirs"}"#));
+        assert_eq!(word(&decision), expected);
+    }
+}
+
+#[test]
+fn secrets_for_images_are_added_never_replaced() {
+    let lines = "imagePullSecrets: [{name: ours}, {name: theirs}]";
+    assert_eq!(
+        done(lines, r#"{"imagePullSecrets":[{"name":"theirs"}]}"#),
+        [r#"add /spec/imagePullSecrets/- {"name":"ours"}"#]
+    );
+    assert_eq!(done(lines, "{}"), [r#"add /spec/imagePullSecrets [{"name":"ours"},{"name":"theirs"}]"#]);
+}
+
+#[test]
+fn what_is_made_above_a_part_is_made_once() {
+    let lines = "containers:\n- select: {all: true}\n  securityContext: {runAsNonRoot: true, capabilities: {drop: [ALL], add: [CHOWN]}, seccompProfile: {type: RuntimeDefault}}";
+    let bare = r#"{"containers":[{"name":"app"}]}"#;
+    let whole = r#"add /spec/containers/0/securityContext {"runAsNonRoot":true,"seccompProfile":{"type":"RuntimeDefault"},"capabilities":{"drop":["ALL"],"add":["CHOWN"]}}"#;
+    assert_eq!(done(lines, bare), [whole]);
+    let rules = rules(&rule("r", lines));
+    let clause = &decide(&rules, &pod(bare)).changes[0].origin.clause;
+    assert_eq!(clause, "containers[0].securityContext");
+
+    let some = r#"{"containers":[{"name":"app","securityContext":{"capabilities":{"drop":["ALL"]},"runAsNonRoot":false}}]}"#;
+    assert_eq!(
+        done(lines, some),
+        [
+            r#"add /spec/containers/0/securityContext/seccompProfile {"type":"RuntimeDefault"}"#,
+            r#"add /spec/containers/0/securityContext/capabilities/add ["CHOWN"]"#,
+        ]
+    );
+}
+
+#[test]
+fn a_probe_is_one_value_with_one_handler() {
+    let lines = "containers:\n- select: {all: true}\n  onConflict: POLICY\n  readinessProbe: {httpGet: {port: 80}, periodSeconds: 5}";
+    let bare = r#"{"containers":[{"name":"app"}]}"#;
+    assert_eq!(
+        done(&lines.replace("POLICY", "keep"), bare),
+        [r#"add /spec/containers/0/readinessProbe {"httpGet":{"port":80},"periodSeconds":5}"#]
+    );
+    let theirs =
+        r#"{"containers":[{"name":"app","readinessProbe":{"exec":{"command":["x"]},"failureThreshold":2}}]}"#;
+    assert!(done(&lines.replace("POLICY", "keep"), theirs).is_empty());
+    let ours = result(&rules(&rule("r", &lines.replace("POLICY", "override"))), &pod(theirs));
+    let wanted = json!({"httpGet": {"port": 80}, "periodSeconds": 5, "failureThreshold": 2});
+    assert_eq!(ours["spec"]["containers"][0]["readinessProbe"], wanted);
+}
+
+#[test]
+fn a_list_that_is_one_value_is_replaced_where_the_rule_says_so() {
+    let lines = "containers:\n- select: {all: true}\n  replace: [command, args, image]\n  command: [sh]\n  args: [-c, x]\n  image: ours\n  workingDir: /ours";
+    let theirs = r#"{"containers":[{"name":"app","image":"theirs","command":["sh"],"args":["y"],"workingDir":"/theirs"}]}"#;
+    assert_eq!(
+        done(lines, theirs),
+        [r#"replace /spec/containers/0/args ["-c","x"]"#, r#"replace /spec/containers/0/image "ours""#]
+    );
+    let nested =
+        "pod: {spec: {replace: [dnsConfig, affinity], dnsConfig: {nameservers: [1.1.1.1], searches: [s]}}}";
+    assert!(crate::kit::load(&rule("r", nested)).is_err());
+    let nested = nested.replace(", affinity", "");
+    assert_eq!(
+        done(&nested, r#"{"dnsConfig":{"nameservers":["8.8.8.8"],"options":[{"name":"o"}]}}"#),
+        [r#"replace /spec/dnsConfig/nameservers ["1.1.1.1"]"#, r#"add /spec/dnsConfig/searches ["s"]"#]
+    );
+}
+
+#[test]
+fn block_devices() {
+    let lines = "volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]\ncontainers:\n- select: {all: true}\n  volumeDevices: [{name: v, devicePath: /dev/x}]";
+    let made = result(&rules(&rule("r", lines)), &pod(r#"{"containers":[{"name":"app"}]}"#));
+    assert_eq!(
+        made["spec"]["containers"][0]["volumeDevices"],
+        json!([{"name": "v", "devicePath": "/dev/x"}])
+    );
+}
+
+#[test]
+fn of_two_rules_that_override_a_field_the_later_wins() {
+    let one = |name: &str, value: i32| {
+        rule(
+            name,
+            &format!(
+                "onConflict: override\npod: {{spec: {{securityContext: {{runAsUser: {value}, runAsGroup: 7}}}}}}"
+            ),
+        )
+    };
+    let both = rules(&(one("a", 1) + &one("b", 2)));
+    for spec in ["{}", r#"{"securityContext":{"runAsUser":5}}"#] {
+        assert_eq!(
+            result(&both, &pod(spec))["spec"]["securityContext"],
+            json!({"runAsUser": 2, "runAsGroup": 7})
+        );
+    }
+}
