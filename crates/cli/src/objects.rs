@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use vestibule::command::CommandError;
+use vestibule_rules::diagnostic::code;
 use vestibule_rules::yaml::{self, Node};
-use vestibule_rules::{Code, Diagnostic, Position};
+use vestibule_rules::{Diagnostic, Position};
 
 use crate::Failure;
 
@@ -22,13 +23,6 @@ pub(crate) struct Object {
     source: String,
     at: Position,
 }
-
-static NO_OBJECT: Code = Code {
-    id: "VST0201",
-    title: "not a Kubernetes object",
-    explanation: "Every object says what it is by `apiVersion` and `kind`. Files of values, such as Helm's, and templates \
-                  that were not rendered are no objects: render them first.",
-};
 
 /// Reads all objects of all `files`; `-` is stdin.
 pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Object>, Failure> {
@@ -58,7 +52,7 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Object>, Vec<Diagnosti
         for (node, listed) in items(document.root()) {
             match object(document.source(), node, listed) {
                 Ok(object) => objects.push(object),
-                Err((at, message)) => findings.push(document.diagnostic(&NO_OBJECT, at, message)),
+                Err((at, message)) => findings.push(document.diagnostic(&code::NO_OBJECT, at, message)),
             }
         }
     }
@@ -203,8 +197,8 @@ mod tests {
     fn what_is_no_object_is_named_with_its_place() {
         let found = parse("f.yaml", "a: 1\n---\napiVersion: v1\nkind: List\nitems:\n- b: 1\n").err().unwrap();
         let found: Vec<_> = found.iter().map(Diagnostic::headline).collect();
-        assert!(found[0].starts_with("f.yaml:1:1: error[VST0201]"), "{found:?}");
-        assert!(found[1].starts_with("f.yaml:6:3: error[VST0201]"), "{found:?}");
+        assert!(found[0].starts_with("f.yaml:1:1: error[VST0108]"), "{found:?}");
+        assert!(found[1].starts_with("f.yaml:6:3: error[VST0108]"), "{found:?}");
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! What is wrong with a document, and where.
 
-mod code;
+pub mod code;
+mod machine;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub(crate) use code::*;
 pub use code::{CODES, Code};
+pub use machine::{json, sarif};
 
 use crate::yaml::Text;
 
@@ -32,6 +34,19 @@ pub enum Severity {
     Error,
     /// The documents work, and probably not as meant.
     Warning,
+    /// The documents work as meant, and could be better.
+    Hint,
+}
+
+impl Severity {
+    /// The word in messages: `error`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Hint => "hint",
+        }
+    }
 }
 
 /// One finding in one source text.
@@ -81,20 +96,20 @@ impl Diagnostic {
 
     /// `rules.yaml:14:9: error[VST0121]: ...`, without the source line.
     pub fn headline(&self) -> String {
-        format!("{}:{}: {}[{}]: {}", self.source(), self.position, self.word(), self.code.id, self.message)
+        format!(
+            "{}:{}: {}[{}]: {}",
+            self.source(),
+            self.position,
+            self.severity.as_str(),
+            self.code.id,
+            self.message
+        )
     }
 
     #[must_use]
     pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
-    }
-
-    fn word(&self) -> &'static str {
-        match self.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-        }
     }
 }
 
@@ -103,7 +118,7 @@ impl fmt::Display for Diagnostic {
         let Position { line, column } = self.position;
         let (snippet, indent) = window(self.source.line(line), column);
         let gutter = line.to_string().len();
-        writeln!(formatter, "{}[{}]: {}", self.word(), self.code.id, self.message)?;
+        writeln!(formatter, "{}[{}]: {}", self.severity.as_str(), self.code.id, self.message)?;
         writeln!(formatter, "{:gutter$} --> {}:{}", "", self.source(), self.position)?;
         writeln!(formatter, " {line} | {snippet}")?;
         write!(formatter, " {:gutter$} | {:indent$}^", "", "")?;
@@ -151,6 +166,16 @@ impl Source {
         message: impl Into<String>,
     ) -> Diagnostic {
         self.finding(Severity::Warning, code, position, &message.into())
+    }
+
+    #[expect(dead_code, reason = "for hints to come")]
+    pub(crate) fn hint(
+        self: &Arc<Self>,
+        code: &'static Code,
+        position: Position,
+        message: impl Into<String>,
+    ) -> Diagnostic {
+        self.finding(Severity::Hint, code, position, &message.into())
     }
 
     fn finding(

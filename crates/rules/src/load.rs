@@ -48,7 +48,12 @@ pub(crate) fn documents<'s>(
     sources: impl IntoIterator<Item = Text<'s>>,
     pod: Schema<'_>,
 ) -> Result<Documents, Vec<Diagnostic>> {
-    let read: Vec<_> = sources.into_iter().map(yaml::read_all).collect();
+    let mut names = Vec::new();
+    let read = sources.into_iter().map(|text| {
+        names.push(text.name);
+        yaml::read_all(text)
+    });
+    let read: Vec<_> = read.collect();
     // The settings first, since rules are read by them.
     let all = || read.iter().flat_map(|(documents, _)| documents);
     let (settings, about_settings) = settings_of(all().filter(|document| is_settings(document.root())));
@@ -58,31 +63,40 @@ pub(crate) fn documents<'s>(
     let mut loaded = Vec::new();
     let mut findings = Vec::new();
     for (documents, problems) in read {
-        let mut here = problems;
+        findings.extend(problems);
         for document in documents.iter().filter(|document| !is_settings(document.root())) {
             let source = Arc::clone(document.source_text());
             let native_sidecars = settings.native_sidecars;
             let mut reader = Reader { source, findings: Vec::new(), native_sidecars };
             let rule = injection(&mut reader, document.root(), pod);
-            here.append(&mut reader.findings);
+            findings.append(&mut reader.findings);
             let source = reader.source;
             loaded.extend(rule.map(|rule| {
                 let rule = Rule { hash: hash(document).into(), ..rule };
                 Loaded { writes: writes(&rule), rule, source }
             }));
         }
-        here.sort_by_key(Diagnostic::position);
-        findings.append(&mut here);
     }
     findings.extend(about_settings);
     findings.extend(doubled(&loaded));
     findings.extend(feedback::findings(&loaded, &settings));
+    sort(&mut findings, &names);
     if findings.iter().any(|finding| finding.severity() == Severity::Error) {
         return Err(findings);
     }
     let mut rules: Vec<Rule> = loaded.into_iter().map(|loaded| loaded.rule).collect();
     rules.sort_by(|one, other| (one.order, &one.name).cmp(&(other.order, &other.name)));
     Ok(Documents { rules, settings, warnings: findings, hash: hash_of_all })
+}
+
+/// By source as they came, then by place.
+fn sort(findings: &mut [Diagnostic], names: &[&str]) {
+    let mut rank = HashMap::new();
+    for (index, name) in names.iter().enumerate() {
+        rank.entry(*name).or_insert(index);
+    }
+    findings
+        .sort_by_key(|finding| (rank.get(finding.source()).copied(), finding.position(), finding.code().id));
 }
 
 fn hash(document: &yaml::Document) -> String {

@@ -1,5 +1,7 @@
 //! The table of codes: what `explain` prints.
 
+use crate::API_VERSION;
+
 /// One kind of finding.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Code {
@@ -9,75 +11,136 @@ pub struct Code {
     pub title: &'static str,
     /// One paragraph: why it is one, and what to do.
     pub explanation: &'static str,
+    example: Option<Example>,
 }
 
+/// What provokes a finding.
+#[derive(Debug, PartialEq, Eq)]
+enum Example {
+    /// The text of a source.
+    Text(&'static str),
+    /// Lines of a rule's `spec`.
+    Spec(&'static str),
+}
+
+impl Code {
+    /// A text in which it is found, where one is short enough to be shown.
+    pub fn example(&self) -> Option<String> {
+        match self.example.as_ref()? {
+            Example::Text(text) => Some((*text).to_owned()),
+            Example::Spec(lines) => {
+                let head = format!(
+                    "apiVersion: {API_VERSION}\nkind: Injection\nmetadata: {{name: example}}\nspec:\n"
+                );
+                let lines = lines.lines().map(|line| format!("  {line}\n"));
+                Some(head + "  optIn: pod\n" + &lines.collect::<String>())
+            }
+        }
+    }
+}
+
+/// `NAME = id, title, explanation, Text|Spec example;`
 macro_rules! codes {
-    ($($name:ident = $id:literal, $title:literal, $explanation:literal;)*) => {
-        $(pub(crate) static $name: Code = Code { id: $id, title: $title, explanation: $explanation };)*
+    ($($name:ident = $id:literal, $title:literal, $explanation:literal $(, $form:ident $example:literal)?;)*) => {
+        $(
+            #[doc = $title]
+            pub static $name: Code = Code {
+                id: $id,
+                title: $title,
+                explanation: $explanation,
+                example: codes!(@ $($form $example)?),
+            };
+        )*
 
         /// Every code, in the order of its number.
         pub static CODES: &[&Code] = &[$(&$name),*];
     };
+    (@) => { None };
+    (@ $form:ident $example:literal) => { Some(Example::$form($example)) };
 }
 
 codes! {
     SYNTAX = "VST0101", "the text is no YAML",
         "The text breaks YAML's own grammar, so that nothing can be said about what it means. The caret stands where the \
-         reader gave up; the cause is often an indentation, a tab or an unclosed quote a little above. JSON is YAML too.";
+         reader gave up; the cause is often an indentation, a tab or an unclosed quote a little above. JSON is YAML too.",
+        Text "spec: [1, 2\n";
     DOUBLED_KEY = "VST0102", "a key stands twice in one map",
-        "YAML forbids a key that appears twice in one map, and readers disagree which of the two counts. Take one away.";
+        "YAML forbids a key that appears twice in one map, and readers disagree which of the two counts. Take one away.",
+        Spec "order: 1\norder: 2";
     TAG = "VST0103", "a tag",
         "Tags such as `!!str` or `!Ref` change how a value is read, and the API server knows none of them. Write the value \
-         itself; quote it if it must be text.";
+         itself; quote it if it must be text.",
+        Spec "order: !!int 1";
     ALIAS = "VST0104", "an alias that cannot be expanded",
         "An alias (`*name`) is replaced by a copy of what the anchor (`&name`) marks. This one stands inside its own anchor, \
-         or all copies together grow beyond what a document may hold. Write the repeated part out.";
+         or all copies together grow beyond what a document may hold. Write the repeated part out.",
+        Text "spec: &all [*all]\n";
     TOO_DEEP = "VST0105", "nested too deeply",
-        "No Kubernetes object comes near 128 levels of nesting. The limit keeps hostile documents from exhausting the stack.";
+        "No Kubernetes object comes near 128 levels of nesting. The limit keeps hostile documents from exhausting the stack.",
+        Text "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\n";
     KEY_SHAPE = "VST0106", "a key that is no text",
         "Keys are plain words here, because a document ends as a JSON object. Lists and maps as keys, and the merge key \
-         `<<`, are not read: write the fields out.";
+         `<<`, are not read: write the fields out.",
+        Spec "<<: {order: 1}";
     TOO_LARGE = "VST0107", "too many values",
         "One source holds more values than any rule or object needs. Split it into several.";
 
+    NO_OBJECT = "VST0108", "not a Kubernetes object",
+        "Every object says what it is by `apiVersion` and `kind`. Files of values, such as Helm's, and templates that were not \
+         rendered are no objects: render them first.";
+
     UNKNOWN_FIELD = "VST0110", "an unknown field",
         "The rule format has no field of this name. Rules are read strictly, because a misspelt field that is silently \
-         ignored becomes a pod without its sidecar. Inside fragments of a pod only near misses of known fields are errors.";
+         ignored becomes a pod without its sidecar. Inside fragments of a pod only near misses of known fields are errors.",
+        Spec "sidecars:\n- name: proxy\n  image: proxy:1\n  volumeMount: []";
     WRONG_TYPE = "VST0111", "a value of the wrong kind",
         "The field wants another kind of value: a list where there is a map, text where there is a list, and so on. A single \
-         item of a list still needs its dash.";
+         item of a list still needs its dash.",
+        Spec "sidecars: {name: proxy, image: 'proxy:1'}";
     MISSING_FIELD = "VST0112", "a required field is missing",
-        "The rule cannot work without this field.";
+        "The rule cannot work without this field.",
+        Spec "containers:\n- env: [{name: TARGET, value: you}]";
     WRONG_VALUE = "VST0113", "a value that is not among the possible ones",
         "The field takes one of few words, and this is none of them; or the API server would refuse the value in a pod: a \
-         label of more than 63 characters, a container name with an underscore, a quantity that is none.";
+         label of more than 63 characters, a container name with an underscore, a quantity that is none.",
+        Spec "onConflict: replace";
     NOT_SUPPORTED = "VST0114", "not supported yet",
         "The field belongs to the rule format, but this version cannot act on it. It is refused rather than ignored, so that \
-         nobody relies on what does not happen.";
+         nobody relies on what does not happen.",
+        Spec "lookups: []";
     WRONG_KIND = "VST0115", "not a document of ours",
         "A rule document starts with `apiVersion: vestibule.dev/v1alpha1` and `kind: Injection`. Other objects do not belong \
-         into a folder of rules.";
+         into a folder of rules.",
+        Text "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: rules}\n";
     DOUBLED_NAME = "VST0116", "a name is used twice",
         "Rules are told apart by their names, in messages, opt-in keys and metrics; containers, volumes, variables, ports and \
-         mount paths within a rule must be unique as well. Rename one.";
+         mount paths within a rule must be unique as well. Rename one.",
+        Spec "volumes:\n- {name: certs, emptyDir: {}}\n- {name: certs, emptyDir: {}}";
     NULL = "VST0117", "a null",
-        "A null says neither a value nor its absence. Leave the field out, or write `\"\"` for an empty text.";
+        "A null says neither a value nor its absence. Leave the field out, or write `\"\"` for an empty text.",
+        Spec "order: null";
     UNKNOWN_POD_FIELD = "VST0118", "a field that pods are not known to have",
         "The field is kept as it is, because the cluster may be newer than this program. If the API server does not know it \
-         either, it drops the field.";
+         either, it drops the field.",
+        Spec "sidecars: [{name: proxy, image: 'proxy:1', brandNew: 1}]";
     ADDRESSES_NOBODY = "VST0119", "a rule for every pod of the cluster",
         "A rule with `optIn: always` (the default) has to name the namespaces or the labels it is for. Without that it \
-         would change every pod of the cluster, which is hardly ever meant.";
+         would change every pod of the cluster, which is hardly ever meant.",
+        Text "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: example}\nspec:\n  pod: {labels: {team: blue}}\n";
     EMPTY_RULE = "VST0120", "a rule that changes nothing",
-        "The rule names nothing to add: no sidecars, init containers, volumes, labels, annotations, nor blocks for containers.";
+        "The rule names nothing to add: no sidecars, init containers, volumes, labels, annotations, nor blocks for containers.",
+        Spec "order: 1";
     DOUBLED_MOUNT = "VST0121", "a path is mounted twice",
         "Two mounts of one container have the same mountPath, which the API server refuses. Mount paths are compared without \
-         a trailing `/`.";
+         a trailing `/`.",
+        Spec "containers:\n- select: {all: true}\n  volumeMounts:\n  - {name: certs, mountPath: /certs}\n  - {name: keys, mountPath: /certs/}";
     REQUIRED_SKIPS = "VST0122", "a required rule that may be skipped",
-        "`required: true` denies pods that the rule fails to change; `skipRule` and `onError: skip` let them pass. Choose one.";
+        "`required: true` denies pods that the rule fails to change; `skipRule` and `onError: skip` let them pass. Choose one.",
+        Spec "required: true\nonError: skip\npod: {labels: {team: blue}}";
     FEEDBACK = "VST0123", "a rule writes what a rule reads",
         "`match` and the opt-in keys read labels and annotations. If a rule writes one of them, the second evaluation of the \
-         same pod comes out differently from the first, and the API server does evaluate twice. Use another key.";
+         same pod comes out differently from the first, and the API server does evaluate twice. Use another key.",
+        Spec "pod: {labels: {vestibule.dev/inject: 'true'}}";
 
     CLOSED_LIST = "VST0150", "a list that is one value",
         "The API server takes this list for one value, such as the arguments of a program: an item added to the user's list \
@@ -91,9 +154,11 @@ codes! {
          own places in a rule, because they are added item by item.";
     DOUBLED_SETTINGS = "VST0165", "settings twice",
         "One document of kind `InjectorSettings` speaks for the whole injector. Of two of them nobody could say which counts: \
-         put everything into one.";
+         put everything into one.",
+        Text "apiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {name: settings}\nspec: {mode: on}\n---\napiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {name: more}\nspec: {successEvents: true}\n";
     EMPTY_EXEMPTION = "VST0166", "an exemption without a condition",
         "An exemption takes away from all rules whatever meets every one of its conditions. Without any condition that is \
          everything. Name `namespaces`, `namespaceLabels`, `objectLabels` or `users`; to switch the injector off, set \
-         `mode: off`.";
+         `mode: off`.",
+        Text "apiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {name: settings}\nspec:\n  exemptions: [{reason: none}]\n";
 }

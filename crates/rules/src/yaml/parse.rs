@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use granit_parser::{Event, Parser, ScalarStyle, Span, StrInput};
+use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, Span, StrInput};
 
 use super::split::split;
 use super::{Entry, MAX_DEPTH, MAX_NODES, Node, Position, Scalar, Value};
@@ -64,7 +64,10 @@ fn next<'t>(parser: &mut Parser<'t, StrInput<'t>>, builder: &mut Builder<'_>) ->
     let Some(event) = parser.next_event() else { return Ok(Step::End) };
     let (event, span) = event.map_err(|error| {
         let at = builder.position(error.marker().line(), error.marker().col());
-        builder.source.error(&diagnostic::SYNTAX, at, error.info())
+        match error.kind() {
+            ErrorKind::RecursionLimitExceeded => builder.too_deep(at),
+            _ => builder.source.error(&diagnostic::SYNTAX, at, error.info()),
+        }
     })?;
     builder.take(event, &span)
 }

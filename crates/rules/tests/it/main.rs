@@ -7,6 +7,7 @@ mod defects;
 mod documents;
 mod kit;
 mod laws;
+mod machine;
 mod opt;
 mod parts;
 mod regressions;
