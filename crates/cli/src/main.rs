@@ -1,12 +1,17 @@
 //! `vestibule`: an injector that works by rules, and a workbench that shows on a laptop what it does.
 
 mod certs;
+mod changes;
+mod evaluation;
+mod files;
+mod inject;
 mod manifests;
 mod objects;
 mod render;
 mod rules;
 mod serve;
 mod trial;
+mod workload;
 
 use std::fmt;
 use std::io::Write;
@@ -27,6 +32,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Try(trial::Arguments),
+    Inject(inject::Arguments),
     Serve(Box<serve::Arguments>),
     Manifests(Box<manifests::Arguments>),
     Certs(CertsArguments),
@@ -42,6 +48,7 @@ enum Failure {
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Try(arguments) => trial::run(&arguments),
+        Command::Inject(arguments) => inject::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Manifests(arguments) => manifests::run(&arguments),
         Command::Certs(arguments) => certs::run(&arguments),

@@ -1,15 +1,18 @@
-//! The objects to try: read from files and stdin, lists taken apart.
+//! Objects of users: read from files, folders and stdin, lists taken apart.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde_json::json;
 use vestibule::command::CommandError;
+use vestibule::patch::Pointer;
 use vestibule_rules::diagnostic::code;
 use vestibule_rules::yaml::{self, Node};
-use vestibule_rules::{Diagnostic, Position};
+use vestibule_rules::{Diagnostic, NamespaceFacts, Position};
 
-use crate::Failure;
+use crate::{Failure, files};
 
 /// An object as it was written, and where.
 pub(crate) struct Object {
@@ -22,26 +25,37 @@ pub(crate) struct Object {
     pub(crate) name: String,
     source: String,
     at: Position,
+    /// The first line of its document.
+    pub(crate) document_line: usize,
+    /// Where it stands in its document.
+    pub(crate) pointer: Pointer,
 }
 
-/// Reads all objects of all `files`; `-` is stdin.
-pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Object>, Failure> {
-    let mut objects = Vec::new();
+/// A text and its objects.
+pub(crate) struct Source {
+    pub(crate) text: String,
+    pub(crate) objects: Vec<Object>,
+}
+
+/// Reads all objects of all `files`; `-` is stdin, a folder its `*.yaml`, `*.yml` and `*.json`.
+pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Source>, Failure> {
+    let mut sources = Vec::new();
     let mut findings = Vec::new();
     for file in files {
-        let (name, text) = text_of(file)?;
-        match parse(&name, &text) {
-            Ok(read) => objects.extend(read),
-            Err(found) => findings.extend(found),
+        for (name, text) in texts_of(file)? {
+            match parse(&name, &text) {
+                Ok(objects) => sources.push(Source { text, objects }),
+                Err(found) => findings.extend(found),
+            }
         }
     }
     if !findings.is_empty() {
         return Err(Failure::Findings(findings));
     }
-    if objects.is_empty() {
+    if sources.iter().all(|source| source.objects.is_empty()) {
         return Err(CommandError::input("there is no object in the files given").into());
     }
-    Ok(objects)
+    Ok(sources)
 }
 
 /// The objects of one text.
@@ -49,9 +63,12 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Object>, Vec<Diagnosti
     let mut objects = Vec::new();
     let mut findings = Vec::new();
     for document in yaml::read(name, text)? {
-        for (node, listed) in items(document.root()) {
+        for (node, listed, pointer) in items(document.root()) {
             match object(document.source(), node, listed) {
-                Ok(object) => objects.push(object),
+                Ok(object) => {
+                    let document_line = document.root().at().line;
+                    objects.push(Object { document_line, pointer, ..object });
+                }
                 Err((at, message)) => findings.push(document.diagnostic(&code::NO_OBJECT, at, message)),
             }
         }
@@ -66,21 +83,49 @@ impl Object {
         format!("{} {namespace}/{}", self.kind, self.name)
     }
 
+    /// The name, unless the API server makes it.
+    pub(crate) fn given_name(&self) -> &str {
+        if self.name.ends_with(['*', ')']) { "" } else { &self.name }
+    }
+
+    /// Labels and annotations, where the object is a namespace and they can be read.
+    pub(crate) fn facts(&self) -> Option<NamespaceFacts> {
+        #[derive(Deserialize)]
+        struct Namespace {
+            metadata: Metadata,
+        }
+        #[derive(Deserialize)]
+        struct Metadata {
+            labels: Option<BTreeMap<String, String>>,
+            annotations: Option<BTreeMap<String, String>>,
+        }
+        if (&*self.api_version, &*self.kind) != ("v1", "Namespace") {
+            return None;
+        }
+        let Metadata { labels, annotations } = serde_json::from_str::<Namespace>(&self.json).ok()?.metadata;
+        let (labels, annotations) = (labels.unwrap_or_default(), annotations.unwrap_or_default());
+        Some(NamespaceFacts { labels, annotations })
+    }
+
     /// `pod.yaml:3`
     pub(crate) fn place(&self) -> String {
         format!("{}:{}", self.source, self.at.line)
     }
 }
 
-fn text_of(file: &Path) -> Result<(String, String), CommandError> {
+fn texts_of(file: &Path) -> Result<Vec<(String, String)>, CommandError> {
     if file == Path::new("-") {
         let mut text = String::new();
         io::stdin().read_to_string(&mut text).map_err(|error| unreadable("stdin", &error))?;
-        return Ok(("stdin".to_owned(), text));
+        return Ok(vec![("stdin".to_owned(), text)]);
     }
-    let name = file.display().to_string();
-    let text = std::fs::read_to_string(file).map_err(|error| unreadable(&name, &error))?;
-    Ok((name, text))
+    let read = |file: PathBuf| {
+        let name = file.display().to_string();
+        let text = std::fs::read_to_string(file).map_err(|error| unreadable(&name, &error))?;
+        Ok((name, text))
+    };
+    let files = files::yaml(file).map_err(|error| unreadable(&file.display().to_string(), &error))?;
+    files.into_iter().map(read).collect()
 }
 
 fn unreadable(name: &str, error: &io::Error) -> CommandError {
@@ -91,18 +136,21 @@ fn unreadable(name: &str, error: &io::Error) -> CommandError {
     })
 }
 
-/// The items of a list, else the object itself; each with the type that its list names.
-fn items(root: &Node) -> Vec<(&Node, Option<Type<'_>>)> {
+/// The items of a list, else the object itself; each with the type that its list names, and where it stands.
+fn items(root: &Node) -> Vec<(&Node, Option<Type<'_>>, Pointer)> {
     let text = |key| root.get(key).and_then(Node::as_text).unwrap_or_default();
     let (Some(of), Some(items)) = (text("kind").strip_suffix("List"), root.get("items")) else {
-        return vec![(root, None)];
+        return vec![(root, None, Pointer::root())];
     };
     // Items of a `v1 List` say what they are; those of a `PodList`, as `kubectl get --raw` prints it, do not.
     let named = (!of.is_empty()).then(|| Type { api_version: text("apiVersion"), kind: of });
     match items.as_list() {
-        Some(list) => list.iter().map(|item| (item, named)).collect(),
+        Some(list) => {
+            let pointer = |index| Pointer::root().child("items").item(index);
+            list.iter().enumerate().map(|(index, item)| (item, named, pointer(index))).collect()
+        }
         None if items.is_null() => Vec::new(),
-        None => vec![(root, None)],
+        None => vec![(root, None, Pointer::root())],
     }
 }
 
@@ -130,7 +178,7 @@ fn object(source: &str, node: &Node, listed: Option<Type<'_>>) -> Result<Object,
         None => {
             let said = text(Some(node), "apiVersion").zip(text(Some(node), "kind"));
             let (api_version, kind) = said.ok_or((node.at(), NO_TYPE))?;
-            (api_version, kind, node.to_json())
+            (api_version, kind, node.to_kubectl_json())
         }
     };
     let generated = || text(metadata, "generateName").map(|prefix| format!("{prefix}*****"));
@@ -142,6 +190,8 @@ fn object(source: &str, node: &Node, listed: Option<Type<'_>>) -> Result<Object,
         name: text(metadata, "name").or_else(generated).unwrap_or_else(|| "(no name)".to_owned()),
         source: source.to_owned(),
         at: node.at(),
+        document_line: node.at().line,
+        pointer: Pointer::root(),
     })
 }
 
@@ -151,7 +201,7 @@ const NO_TYPE: &str = "`apiVersion` or `kind` is missing: this is no Kubernetes 
 /// The object as JSON, with the type that it does not say itself.
 fn typed(node: &Node, of: Type<'_>) -> String {
     let members = node.as_map().into_iter().flatten();
-    let members = members.map(|entry| format!(",{}:{}", json!(entry.key), entry.value.to_json()));
+    let members = members.map(|entry| format!(",{}:{}", json!(entry.key), entry.value.to_kubectl_json()));
     let Type { api_version, kind } = of;
     format!(
         r#"{{"apiVersion":{},"kind":{}{}}}"#,
@@ -199,6 +249,16 @@ mod tests {
         let found: Vec<_> = found.iter().map(Diagnostic::headline).collect();
         assert!(found[0].starts_with("f.yaml:1:1: error[VST0108]"), "{found:?}");
         assert!(found[1].starts_with("f.yaml:6:3: error[VST0108]"), "{found:?}");
+    }
+
+    #[test]
+    fn plain_words_are_read_as_kubectl_does() {
+        let pod = "apiVersion: v1\nkind: Pod\nspec: {hostNetwork: yes, shareProcessNamespace: off, subdomain: 'on'}\n";
+        let json = &parse("f.yaml", pod).unwrap()[0].json;
+        assert!(
+            json.ends_with(r#""spec":{"hostNetwork":true,"shareProcessNamespace":false,"subdomain":"on"}}"#),
+            "{json}"
+        );
     }
 
     #[test]

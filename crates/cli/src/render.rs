@@ -1,49 +1,98 @@
-//! Objects as text, members in the order they came in.
+//! Objects as text, members in the order they came in and numbers as they were written.
 
-use serde::ser::Error as _;
-use serde::{Serialize, Serializer};
-use vestibule::patch::{Document, Kind, View};
+use std::fmt::Write as _;
 
-/// The object as YAML, laid out as kubectl does.
+use serde_json::json;
+use vestibule::patch::{self, Document, Kind, Operation, View};
+
+use crate::objects::Object;
+
+/// An object that rules have been asked about.
+#[derive(Clone, Copy)]
+pub(crate) struct Changed<'o> {
+    pub(crate) object: &'o Object,
+    pub(crate) namespace: &'o str,
+    /// JSON.
+    pub(crate) after: &'o str,
+    pub(crate) operations: &'o [Operation],
+}
+
+/// Every object as a document of YAML, laid out as kubectl does.
+pub(crate) fn yaml_of(objects: &[Changed<'_>]) -> anyhow::Result<String> {
+    let documents = objects.iter().map(|changed| yaml(changed.after));
+    Ok(documents.collect::<anyhow::Result<Vec<_>>>()?.join("---\n"))
+}
+
+/// The object; of several, a `v1` List, also where `objects` are what is left of them.
+pub(crate) fn json_of(objects: &[Changed<'_>], several: bool) -> anyhow::Result<String> {
+    Ok(match objects {
+        [] => String::new(),
+        [one] if !several => pretty_json(one.after)? + "\n",
+        _ => {
+            let items: Vec<&str> = objects.iter().map(|changed| changed.after).collect();
+            let list = format!(r#"{{"apiVersion":"v1","kind":"List","items":[{}]}}"#, items.join(","));
+            pretty_json(&list)? + "\n"
+        }
+    })
+}
+
+/// The JSON Patch; of several, a line `{object, patch}` each. Values stay the bytes they are: `1.0` is not `1`.
+pub(crate) fn patch_of(objects: &[Changed<'_>], several: bool) -> anyhow::Result<String> {
+    let mut text = String::new();
+    for Changed { object, namespace, operations, .. } in objects {
+        let operations = patch::to_json(operations);
+        if !several {
+            writeln!(text, "{operations}")?;
+            continue;
+        }
+        let object = json!({
+            "apiVersion": object.api_version, "kind": object.kind, "namespace": namespace, "name": object.name,
+        });
+        writeln!(text, r#"{{"object":{object},"patch":{operations}}}"#)?;
+    }
+    Ok(text)
+}
+
+/// The object as YAML.
 pub(crate) fn yaml(json: &str) -> anyhow::Result<String> {
-    let mut options = serde_saphyr::SerializerOptions::default();
-    // A folded string is hard to compare with the one in the user's own file.
-    options.folded_wrap_chars = usize::MAX;
-    Ok(serde_saphyr::to_string_with_options(&Ordered(Document::parse(json)?.view()), options)?)
+    Ok(vestibule_rules::yaml::from_json(json)?)
 }
 
 /// The object as JSON, one member a line.
 pub(crate) fn pretty_json(json: &str) -> anyhow::Result<String> {
-    Ok(serde_json::to_string_pretty(&Ordered(Document::parse(json)?.view()))?)
+    let document = Document::parse(json)?;
+    let mut text = String::new();
+    pretty(document.view(), 0, &mut text);
+    Ok(text)
 }
 
-/// A value whose members keep their order, which `serde_json::Value` sorts.
-struct Ordered<'d>(View<'d>);
-
-impl Serialize for Ordered<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let view = self.0;
-        match view.kind() {
-            Kind::Null => serializer.serialize_unit(),
-            Kind::Bool => serializer.serialize_bool(view.as_bool().unwrap_or_default()),
-            Kind::Number => number(&view.to_json(), serializer),
-            Kind::String => serializer.serialize_str(&view.as_str().unwrap_or_default()),
-            Kind::Array => serializer.collect_seq(view.items().into_iter().map(Ordered)),
-            Kind::Object => {
-                serializer.collect_map(view.entries().into_iter().map(|(key, value)| (key, Ordered(value))))
+/// `serde_json` would sort the members, and read the numbers.
+fn pretty(value: View<'_>, column: usize, text: &mut String) {
+    let inner = column + 2;
+    let mut separator = "";
+    match value.kind() {
+        Kind::Object if !value.entries().is_empty() => {
+            text.push('{');
+            for (key, value) in value.entries() {
+                text.push_str(&format!("{separator}\n{:inner$}{}: ", "", json!(key)));
+                pretty(value, inner, text);
+                separator = ",";
             }
+            text.push_str(&format!("\n{:column$}}}", ""));
         }
+        Kind::Array if !value.items().is_empty() => {
+            text.push('[');
+            for item in value.items() {
+                text.push_str(&format!("{separator}\n{:inner$}", ""));
+                pretty(item, inner, text);
+                separator = ",";
+            }
+            text.push_str(&format!("\n{:column$}]", ""));
+        }
+        Kind::Object => text.push_str("{}"),
+        Kind::Array => text.push_str("[]"),
+        _ => text.push_str(&value.to_json()),
     }
-}
-
-fn number<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
-    if let Ok(integer) = text.parse::<i64>() {
-        return serializer.serialize_i64(integer);
-    }
-    if let Ok(integer) = text.parse::<i128>() {
-        return serializer.serialize_i128(integer);
-    }
-    serializer.serialize_f64(text.parse().map_err(S::Error::custom)?)
 }
 
 #[cfg(test)]
@@ -51,44 +100,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn yaml_keeps_order_and_types() {
-        let json = r#"{"kind":"Pod","apiVersion":"v1","a":["on","1",1.0,null,{"b":{},"c":[]}],"big":12345678901234567890}"#;
-        let expected = "kind: Pod\napiVersion: v1\na:\n- \"on\"\n- \"1\"\n- 1.0\n- null\n- b: {}\n  c: []\nbig: 12345678901234567890\n";
-        assert_eq!(yaml(json).unwrap(), expected);
-    }
-
-    #[test]
-    fn what_is_written_is_read_back() {
-        for text in [
-            "",
-            " a",
-            "a: b",
-            "# a",
-            "a #b",
-            "- a",
-            "~",
-            "0x1f",
-            "1e3",
-            "é\u{2028}\u{7f}",
-            "a\n b\n",
-            "\n\na\n\n",
-            "'\"",
-            "a\tb",
-            "%a",
-        ] {
-            let json = serde_json::json!({"a": [text, {"b": text}], text: 1}).to_string();
-            let yaml = yaml(&json).unwrap();
-            let [document] = &*vestibule_rules::yaml::read("test", &yaml).unwrap() else {
-                panic!("one document")
-            };
-            let read: serde_json::Value = serde_json::from_str(&document.to_json()).unwrap();
-            assert_eq!(read, serde_json::from_str::<serde_json::Value>(&json).unwrap(), "{yaml}");
-        }
-    }
-
-    #[test]
-    fn long_strings_stay_on_their_line() {
-        let json = serde_json::json!({"a": "word ".repeat(60).trim()}).to_string();
-        assert_eq!(yaml(&json).unwrap().lines().count(), 1);
+    fn json_keeps_order_and_digits() {
+        let json = r#"{"b":[1.0,1e400,{"x":{}, "y":[]}],"a":"\u00e9\n"}"#;
+        let expected = "{\n  \"b\": [\n    1.0,\n    1e400,\n    {\n      \"x\": {},\n      \"y\": []\n    }\n  ],\n  \"a\": \"\\u00e9\\n\"\n}";
+        assert_eq!(pretty_json(json).unwrap(), expected);
     }
 }

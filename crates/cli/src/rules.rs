@@ -1,6 +1,5 @@
 //! Rules and namespace labels, as flags name them.
 
-use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +9,7 @@ use vestibule::command::CommandError;
 use vestibule_injector::LoadError;
 use vestibule_rules::RuleSet;
 
-use crate::Failure;
+use crate::{Failure, files};
 
 /// Where the rules are.
 #[derive(Args, Clone, Debug)]
@@ -23,17 +22,8 @@ pub(crate) struct RulesPath {
 impl RulesPath {
     /// The texts of the rules, for pods to find in `/rules`.
     pub(crate) fn files(&self) -> io::Result<Files> {
-        let mut paths = match self.rules.is_dir() {
-            true => {
-                std::fs::read_dir(&self.rules)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?
-            }
-            false => vec![self.rules.clone()],
-        };
-        let ends = ["yaml", "yml", "json"].map(Some);
-        let read = |path: &PathBuf| ends.contains(&path.extension().and_then(OsStr::to_str));
-        paths.retain(|path| !self.rules.is_dir() || read(path) && path.is_file());
         let mut files = Files::new("rules", "/rules");
-        for path in paths {
+        for path in files::yaml(&self.rules)? {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
             files.contents.insert(name.unwrap_or_default(), std::fs::read_to_string(&path)?);
         }

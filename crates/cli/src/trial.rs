@@ -1,7 +1,5 @@
 //! `try`: the whole road, from an object to what becomes of it, in one process.
 
-mod explain;
-mod pod;
 mod recorder;
 mod report;
 mod road;
@@ -112,7 +110,7 @@ impl Arguments {
             return objects::parse("built-in sample", include_str!("trial/sample.yaml"))
                 .map_err(Failure::Findings);
         }
-        objects::read(&self.files)
+        Ok(objects::read(&self.files)?.into_iter().flat_map(|source| source.objects).collect())
     }
 
     fn namespaces(&self) -> Namespaces {

@@ -3,7 +3,9 @@
 //! Values keep their text: whether `1.10` is a number or the words of an environment variable is the reader's question,
 //! not the parser's. Nothing here knows rules; users' pods are read with it too.
 
+mod emit;
 mod parse;
+mod patch;
 mod scalar;
 mod split;
 
@@ -11,7 +13,9 @@ use std::sync::Arc;
 
 pub use crate::diagnostic::Position;
 use crate::diagnostic::{Code, Diagnostic, Source};
+pub use emit::from_json;
 use parse::Documents;
+pub use patch::{Patched, Rewritten, Unpatchable, patch};
 
 /// How deep lists and maps may nest in each other.
 pub const MAX_DEPTH: usize = 128;
@@ -127,6 +131,11 @@ impl Document {
         self.root.to_json()
     }
 
+    /// The document as JSON, as `kubectl` would send it: see [`Node::to_kubectl_json`].
+    pub fn to_kubectl_json(&self) -> String {
+        self.root.to_kubectl_json()
+    }
+
     /// A finding of the caller's own about this document.
     pub fn diagnostic(&self, code: &'static Code, at: Position, message: impl Into<String>) -> Diagnostic {
         self.source.error(code, at, message)
@@ -222,19 +231,32 @@ impl Node {
     /// The value as JSON.
     pub fn to_json(&self) -> String {
         let mut json = String::new();
-        self.write_json(&mut json);
+        self.write_json(&mut json, scalar::resolve);
+        json
+    }
+
+    /// The value as JSON, plain scalars resolved as `kubectl` does: by YAML 1.1, where `yes` and `on` are true.
+    ///
+    /// ```
+    /// let documents = vestibule_rules::yaml::read("pod.yaml", "stdin: yes\n").unwrap();
+    /// assert_eq!(documents[0].to_kubectl_json(), r#"{"stdin":true}"#);
+    /// assert_eq!(documents[0].to_json(), r#"{"stdin":"yes"}"#);
+    /// ```
+    pub fn to_kubectl_json(&self) -> String {
+        let mut json = String::new();
+        self.write_json(&mut json, scalar::resolve_as_kubectl);
         json
     }
 
     // Recursion is bounded: the parser lets nothing deeper than MAX_DEPTH through.
-    fn write_json(&self, json: &mut String) {
+    fn write_json(&self, json: &mut String, resolve: fn(&str) -> String) {
         match &self.value {
-            Value::Scalar(scalar) => json.push_str(&scalar.to_json()),
+            Value::Scalar(scalar) => json.push_str(&scalar.resolved(resolve)),
             Value::List(items) => {
                 json.push('[');
                 for (index, item) in items.iter().enumerate() {
                     json.push_str(if index > 0 { "," } else { "" });
-                    item.write_json(json);
+                    item.write_json(json, resolve);
                 }
                 json.push(']');
             }
@@ -244,7 +266,7 @@ impl Node {
                     json.push_str(if index > 0 { "," } else { "" });
                     json.push_str(&quote(&entry.key));
                     json.push(':');
-                    entry.value.write_json(json);
+                    entry.value.write_json(json, resolve);
                 }
                 json.push('}');
             }
@@ -260,7 +282,11 @@ impl Scalar {
 
     /// What it resolves to, as JSON.
     pub fn to_json(&self) -> String {
-        if self.quoted { quote(&self.text) } else { scalar::resolve(&self.text) }
+        self.resolved(scalar::resolve)
+    }
+
+    fn resolved(&self, resolve: fn(&str) -> String) -> String {
+        if self.quoted { quote(&self.text) } else { resolve(&self.text) }
     }
 }
 

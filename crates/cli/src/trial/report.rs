@@ -2,10 +2,8 @@
 
 use std::fmt::Write as _;
 
-use serde_json::json;
 use vestibule::command::colour::{Palette, Style};
 use vestibule::command::{CommandError, diff};
-use vestibule::patch;
 
 use super::Format;
 use super::recorder::Because;
@@ -28,11 +26,13 @@ impl Report<'_> {
                 say(format_args!("{whose}Error from server ({reason}): {}", refusal.message));
             }
         }
+        let admitted: Vec<_> = self.trials.iter().filter_map(Trial::admitted).collect();
+        let several = self.trials.len() > 1;
         let data = match format {
             Format::Diff => self.diff(),
-            Format::Patch => self.patch(),
-            Format::Yaml => self.yaml(),
-            Format::Json => self.json(),
+            Format::Patch => render::patch_of(&admitted, several),
+            Format::Yaml => render::yaml_of(&admitted),
+            Format::Json => render::json_of(&admitted, several),
         };
         print(&data.map_err(|error| CommandError::running(format_args!("{error:#}")))?)
     }
@@ -43,45 +43,6 @@ impl Report<'_> {
             [_] => String::new(),
             _ => format!("{} ({}): ", trial.object.title(trial.namespace), trial.object.place()),
         }
-    }
-
-    fn admitted(&self) -> impl Iterator<Item = &Trial<'_>> {
-        self.trials.iter().filter(|trial| trial.first.refusal.is_none())
-    }
-
-    fn yaml(&self) -> anyhow::Result<String> {
-        let documents = self.admitted().map(|trial| render::yaml(&trial.first.after));
-        Ok(documents.collect::<anyhow::Result<Vec<_>>>()?.join("---\n"))
-    }
-
-    fn json(&self) -> anyhow::Result<String> {
-        let objects: Vec<&str> = self.admitted().map(|trial| trial.first.after.as_str()).collect();
-        Ok(match (objects.as_slice(), self.trials.len()) {
-            ([], _) => String::new(),
-            ([object], 1) => render::pretty_json(object)? + "\n",
-            (items, _) => {
-                let list = format!(r#"{{"apiVersion":"v1","kind":"List","items":[{}]}}"#, items.join(","));
-                render::pretty_json(&list)? + "\n"
-            }
-        })
-    }
-
-    /// Values of a patch stay the bytes they are: `1.0` is not `1`.
-    fn patch(&self) -> anyhow::Result<String> {
-        let mut text = String::new();
-        for trial in self.admitted() {
-            let operations = patch::to_json(&trial.first.operations);
-            if self.trials.len() == 1 {
-                writeln!(text, "{operations}")?;
-            } else {
-                let object = json!({
-                    "apiVersion": trial.object.api_version, "kind": trial.object.kind,
-                    "namespace": trial.namespace, "name": trial.object.name,
-                });
-                writeln!(text, r#"{{"object":{object},"patch":{operations}}}"#)?;
-            }
-        }
-        Ok(text)
     }
 
     fn diff(&self) -> anyhow::Result<String> {

@@ -11,7 +11,7 @@ use vestibule::patch::{Document, Operation};
 use vestibule::{Options, Registration, Shutdown, Target};
 use vestibule_caller::{Caller, Hook, Outcome, Review, judge};
 use vestibule_injector::Namespaces;
-use vestibule_rules::{Change, RuleSet};
+use vestibule_rules::{Change, Resource, RuleSet};
 
 use super::recorder::{Heard, Idle, Recorder};
 
@@ -36,8 +36,7 @@ struct Registered {
 pub(super) struct Traveller {
     /// As the API server would send it: JSON with a namespace.
     pub(super) json: String,
-    pub(super) group: &'static str,
-    pub(super) resource: &'static str,
+    pub(super) resource: Resource,
 }
 
 /// What became of it.
@@ -126,7 +125,7 @@ impl Drop for Road {
 
 impl Registered {
     fn wants(&self, traveller: &Traveller) -> bool {
-        let wanted = (traveller.group, traveller.resource);
+        let wanted = (traveller.resource.group(), traveller.resource.as_str());
         self.resources.iter().any(|(group, resource)| (group.as_str(), resource.as_str()) == wanted)
     }
 }

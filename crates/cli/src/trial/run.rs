@@ -2,13 +2,14 @@
 
 use vestibule::command::CommandError;
 use vestibule::patch::Operation;
-use vestibule_rules::Reason;
+use vestibule_rules::{Reason, Resource};
 
-use super::explain::{self, Why};
-use super::pod::{self, Workload};
 use super::recorder::{Because, Idle};
 use super::road::{Refusal, Road, Traveller};
+use crate::changes::{self, Why};
 use crate::objects::Object;
+use crate::render::Changed;
+use crate::workload::{self, Workload};
 
 /// What became of one object.
 pub(super) struct Trial<'o> {
@@ -62,19 +63,26 @@ async fn one<'o>(road: &Road, object: &'o Object, namespace: &'o str) -> anyhow:
 
 async fn pass(road: &Road, object: &Object, json: &str, namespace: &str) -> anyhow::Result<Pass> {
     let mut pass = Pass { after: json.to_owned(), ..Pass::default() };
-    match (object.api_version.as_str(), object.kind.as_str()) {
-        ("v1", "Pod") => pass.walk(road, ("", "pods"), json, namespace, "").await?,
-        ("apps/v1", "Deployment") => pass.walk(road, ("apps", "deployments"), json, namespace, "").await?,
-        _ => {}
+    if let Some(resource) = Resource::of_kind(&object.api_version, &object.kind) {
+        pass.walk(road, resource, json, namespace, "").await?;
     }
     if pass.refusal.is_none()
         && let Some(workload) = Workload::of(object)
         && let Some(pod) = workload.pod(&pass.after, &object.name)?
     {
-        pass.walk(road, ("", "pods"), &pod, namespace, workload.template).await?;
+        pass.walk(road, Resource::Pods, &pod, namespace, workload.template).await?;
     }
     pass.drop_rules_for_others();
     Ok(pass)
+}
+
+impl<'o> Trial<'o> {
+    /// None where the object was refused.
+    pub(super) fn admitted(&'o self) -> Option<Changed<'o>> {
+        let Pass { after, operations, refusal, .. } = &self.first;
+        let changed = Changed { object: self.object, namespace: self.namespace, after, operations };
+        refusal.is_none().then_some(changed)
+    }
 }
 
 impl Pass {
@@ -82,12 +90,12 @@ impl Pass {
     async fn walk(
         &mut self,
         road: &Road,
-        (group, resource): (&'static str, &'static str),
+        resource: Resource,
         json: &str,
         namespace: &str,
         prefix: &str,
     ) -> anyhow::Result<()> {
-        let traveller = Traveller { json: pod::in_namespace(json, namespace)?, group, resource };
+        let traveller = Traveller { json: workload::in_namespace(json, namespace)?, resource };
         let passage = road.walk(&traveller).await?;
         self.called |= passage.called;
         self.idle.extend(passage.idle);
@@ -98,15 +106,15 @@ impl Pass {
         }
         let words = prefix.trim_start_matches('/').replace('/', ".");
         let words = if words.is_empty() { words } else { format!("{words}.") };
-        self.reasons.extend(explain::explain(&passage.changes, &traveller.json, &words)?);
+        self.reasons.extend(changes::explain(&passage.changes, &traveller.json, &words)?);
         let operations: Vec<Operation> = passage.changes.into_iter().map(|change| change.operation).collect();
-        let operations = pod::graft(&operations, prefix, &self.after)?;
-        self.after = pod::applied(&operations, &self.after)?;
+        let operations = workload::graft(&operations, prefix, &self.after)?;
+        self.after = workload::applied(&operations, &self.after)?;
         self.operations.extend(operations);
         Ok(())
     }
 
-    /// A rule for deployments has nothing to say about the pod of one, but it is mentioned where that is all it said.
+    /// A rule for Deployments has nothing to say about the pod of one, but it is mentioned where that is all it said.
     fn drop_rules_for_others(&mut self) {
         let elsewhere =
             |idle: &Idle| matches!(idle.because, Because::Skipped { reason: Reason::OtherResource, .. });

@@ -12,6 +12,41 @@ pub(super) fn resolve(text: &str) -> String {
     }
 }
 
+/// The JSON that a plain scalar stands for where kubectl reads it: it goes by YAML 1.1 and the ways of its library, which
+/// knows more words for truth and more ways to write a number.
+pub(super) fn resolve_as_kubectl(text: &str) -> String {
+    match text {
+        "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => "true".to_owned(),
+        "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => "false".to_owned(),
+        _ => legacy_number(text).unwrap_or_else(|| resolve(text)),
+    }
+}
+
+/// Whether some reader takes the plain text for anything but text.
+pub(super) fn is_special(text: &str) -> bool {
+    let legacy =
+        matches!(text.trim_start_matches(['-', '+']), ".inf" | ".Inf" | ".INF" | ".nan" | ".NaN" | ".NAN");
+    legacy || matches!(text, "=" | "<<") || resolve_as_kubectl(text) != quote(text)
+}
+
+/// `1_000`, `0b101` and `-0x1f`.
+fn legacy_number(text: &str) -> Option<String> {
+    let (sign, digits) = match text.strip_prefix(['-', '+']) {
+        Some(rest) => (if text.starts_with('-') { "-" } else { "" }, rest),
+        None => ("", text),
+    };
+    if !digits.starts_with(|first: char| first.is_ascii_digit()) {
+        return None;
+    }
+    let digits = digits.replace('_', "");
+    for (prefix, base) in [("0x", 16), ("0X", 16), ("0b", 2), ("0B", 2), ("0O", 8)] {
+        if let Some(digits) = digits.strip_prefix(prefix) {
+            return radix(digits, base).map(|value| format!("{sign}{value}"));
+        }
+    }
+    text.contains('_').then(|| number(&format!("{sign}{digits}")))?
+}
+
 fn number(text: &str) -> Option<String> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(rest) => ("-", rest),
@@ -69,7 +104,34 @@ fn legacy_octal(digits: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::resolve;
+    use super::{resolve, resolve_as_kubectl};
+
+    /// Each row is what `sigs.k8s.io/yaml`, which kubectl reads with, makes of it.
+    #[test]
+    fn resolves_as_kubectl_does() {
+        for (text, json) in [
+            ("yes", "true"),
+            ("On", "true"),
+            ("y", "true"),
+            ("n", "false"),
+            ("OFF", "false"),
+            ("yEs", "\"yEs\""),
+            ("true", "true"),
+            ("1_000", "1000"),
+            ("-1_0.5", "-10.5"),
+            ("0b101", "5"),
+            ("-0x1f", "-31"),
+            ("0o17", "15"),
+            ("0644", "420"),
+            ("_1", "\"_1\""),
+            ("1_a", "\"1_a\""),
+            ("12:30:45", "\"12:30:45\""),
+            ("2001-01-01", "\"2001-01-01\""),
+            ("", "null"),
+        ] {
+            assert_eq!(resolve_as_kubectl(text), json, "{text}");
+        }
+    }
 
     #[test]
     fn resolves_as_the_core_schema_does() {

@@ -5,26 +5,28 @@ use vestibule::patch::{ApplyError, Document, Operation, Pointer, View};
 use crate::objects::Object;
 
 /// A kind that holds a pod template.
-pub(super) struct Workload {
+pub(crate) struct Workload {
     api_version: &'static str,
     kind: &'static str,
     /// Where the template is.
-    pub(super) template: &'static str,
+    pub(crate) template: &'static str,
     /// What its pods name as their owner: `apiVersion` and `kind`.
-    owner: (&'static str, &'static str),
+    owner: Option<(&'static str, &'static str)>,
 }
 
-const WORKLOADS: [Workload; 6] = [
-    Workload::new("apps/v1", "Deployment", "/spec/template", ("apps/v1", "ReplicaSet")),
-    Workload::new("apps/v1", "ReplicaSet", "/spec/template", ("apps/v1", "ReplicaSet")),
-    Workload::new("apps/v1", "StatefulSet", "/spec/template", ("apps/v1", "StatefulSet")),
-    Workload::new("apps/v1", "DaemonSet", "/spec/template", ("apps/v1", "DaemonSet")),
-    Workload::new("batch/v1", "Job", "/spec/template", ("batch/v1", "Job")),
-    Workload::new("batch/v1", "CronJob", "/spec/jobTemplate/spec/template", ("batch/v1", "Job")),
+const WORKLOADS: [Workload; 8] = [
+    Workload::new("apps/v1", "Deployment", "/spec/template", Some(("apps/v1", "ReplicaSet"))),
+    Workload::new("apps/v1", "ReplicaSet", "/spec/template", Some(("apps/v1", "ReplicaSet"))),
+    Workload::new("apps/v1", "StatefulSet", "/spec/template", Some(("apps/v1", "StatefulSet"))),
+    Workload::new("apps/v1", "DaemonSet", "/spec/template", Some(("apps/v1", "DaemonSet"))),
+    Workload::new("batch/v1", "Job", "/spec/template", Some(("batch/v1", "Job"))),
+    Workload::new("batch/v1", "CronJob", "/spec/jobTemplate/spec/template", Some(("batch/v1", "Job"))),
+    Workload::new("v1", "ReplicationController", "/spec/template", Some(("v1", "ReplicationController"))),
+    Workload::new("v1", "PodTemplate", "/template", None),
 ];
 
 impl Workload {
-    pub(super) fn of(object: &Object) -> Option<&'static Self> {
+    pub(crate) fn of(object: &Object) -> Option<&'static Self> {
         WORKLOADS.iter().find(|one| one.api_version == object.api_version && one.kind == object.kind)
     }
 
@@ -32,13 +34,13 @@ impl Workload {
         api_version: &'static str,
         kind: &'static str,
         template: &'static str,
-        owner: (&'static str, &'static str),
+        owner: Option<(&'static str, &'static str)>,
     ) -> Self {
         Self { api_version, kind, template, owner }
     }
 
     /// The pod that the workload `json` will make, as its controller sends it; `None` without a template.
-    pub(super) fn pod(&self, json: &str, name: &str) -> anyhow::Result<Option<String>> {
+    pub(crate) fn pod(&self, json: &str, name: &str) -> anyhow::Result<Option<String>> {
         let workload = Document::parse(json)?;
         let Some(template) = present(workload.at(&self.template.parse()?)) else { return Ok(None) };
         let part = |member: &str| present(template.get(member)).map_or_else(|| "{}".into(), View::to_json);
@@ -48,17 +50,19 @@ impl Workload {
             part("spec")
         );
         let mut pod = Document::parse(&pod)?;
-        let owner = serde_json::json!([{
-            "apiVersion": self.owner.0, "kind": self.owner.1, "name": name, "uid": "", "controller": true,
-        }]);
         set(&mut pod, "/metadata/generateName", &serde_json::json!(format!("{name}-")))?;
-        set(&mut pod, "/metadata/ownerReferences", &owner)?;
+        if let Some((api_version, kind)) = self.owner {
+            let owner = serde_json::json!([{
+                "apiVersion": api_version, "kind": kind, "name": name, "uid": "", "controller": true,
+            }]);
+            set(&mut pod, "/metadata/ownerReferences", &owner)?;
+        }
         Ok(Some(pod.to_json()))
     }
 }
 
 /// `json` in `namespace`, unless it names one itself.
-pub(super) fn in_namespace(json: &str, namespace: &str) -> anyhow::Result<String> {
+pub(crate) fn in_namespace(json: &str, namespace: &str) -> anyhow::Result<String> {
     let mut document = Document::parse(json)?;
     if present(document.view().get("metadata")).is_none() {
         set(&mut document, "/metadata", &serde_json::json!({}))?;
@@ -71,7 +75,7 @@ pub(super) fn in_namespace(json: &str, namespace: &str) -> anyhow::Result<String
 }
 
 /// The operations on a pod as operations on what stands at `prefix` of `json`.
-pub(super) fn graft(operations: &[Operation], prefix: &str, json: &str) -> anyhow::Result<Vec<Operation>> {
+pub(crate) fn graft(operations: &[Operation], prefix: &str, json: &str) -> anyhow::Result<Vec<Operation>> {
     let mut grafted = Vec::with_capacity(operations.len());
     let metadata: Pointer = format!("{prefix}/metadata").parse()?;
     let writes = operations.iter().any(|operation| operation.path().as_str().starts_with("/metadata/"));
@@ -79,9 +83,16 @@ pub(super) fn graft(operations: &[Operation], prefix: &str, json: &str) -> anyho
     if writes && present(Document::parse(json)?.at(&metadata)).is_none() {
         grafted.push(Operation::Add { path: metadata, value: raw(&serde_json::json!({}))? });
     }
+    grafted.extend(under(operations, prefix)?);
+    Ok(grafted)
+}
+
+/// The operations, on what stands at `prefix` of another document.
+pub(crate) fn under(operations: &[Operation], prefix: &str) -> anyhow::Result<Vec<Operation>> {
     let under = |path: &Pointer| format!("{prefix}{}", path.as_str()).parse::<Pointer>();
+    let mut moved = Vec::with_capacity(operations.len());
     for operation in operations {
-        grafted.push(match operation.clone() {
+        moved.push(match operation.clone() {
             Operation::Add { path, value } => Operation::Add { path: under(&path)?, value },
             Operation::Remove { path } => Operation::Remove { path: under(&path)? },
             Operation::Replace { path, value } => Operation::Replace { path: under(&path)?, value },
@@ -90,11 +101,11 @@ pub(super) fn graft(operations: &[Operation], prefix: &str, json: &str) -> anyho
             Operation::Test { path, value } => Operation::Test { path: under(&path)?, value },
         });
     }
-    Ok(grafted)
+    Ok(moved)
 }
 
 /// `json` after `operations`.
-pub(super) fn applied(operations: &[Operation], json: &str) -> anyhow::Result<String> {
+pub(crate) fn applied(operations: &[Operation], json: &str) -> anyhow::Result<String> {
     let mut document = Document::parse(json)?;
     document.apply_all(operations)?;
     Ok(document.to_json())

@@ -4,19 +4,19 @@ use vestibule::patch::{Document, Kind, Operation, View};
 use vestibule_rules::Change;
 
 /// One change and who asked for it.
-pub(super) struct Why {
+pub(crate) struct Why {
     /// `+ spec.containers[app].env[TARGET]`
-    pub(super) what: String,
+    pub(crate) what: String,
     /// `env-target`
-    pub(super) rule: String,
+    pub(crate) rule: String,
     /// `containers[0].env[0]`
-    pub(super) clause: String,
+    pub(crate) clause: String,
     /// `env-target.yaml:14`
-    pub(super) place: String,
+    pub(crate) place: String,
 }
 
 /// Explains `changes`, which apply to `json` one after the other; `prefix` is where it stands in the user's object.
-pub(super) fn explain(changes: &[Change], json: &str, prefix: &str) -> anyhow::Result<Vec<Why>> {
+pub(crate) fn explain(changes: &[Change], json: &str, prefix: &str) -> anyhow::Result<Vec<Why>> {
     let mut document = Document::parse(json)?;
     let mut reasons = Vec::with_capacity(changes.len());
     for Change { operation, origin } in changes {

@@ -1,0 +1,184 @@
+//! What rules make of an object, and of the pods it will make: the engine alone, without a server.
+
+use std::collections::BTreeMap;
+
+use vestibule::patch::Operation;
+use vestibule_rules::{Decision, NamespaceFacts, Outcome, Resource, RuleSet, Subject, Verb};
+
+use crate::objects::Object;
+use crate::render::Changed;
+use crate::rules::Labels;
+use crate::workload::{self, Workload};
+
+/// Rules as a cluster has them: the required ones are asked first, and a set is asked again when the other has changed
+/// the object.
+pub(crate) struct Engine {
+    sets: [RuleSet; 2],
+}
+
+/// What is known about namespaces.
+#[derive(Default)]
+pub(crate) struct Facts {
+    /// Holds for every namespace.
+    everywhere: Option<NamespaceFacts>,
+    /// Of namespaces that are among the objects themselves.
+    named: BTreeMap<String, NamespaceFacts>,
+}
+
+/// What became of one object.
+pub(crate) struct Evaluation<'o, T> {
+    pub(crate) object: &'o Object,
+    pub(crate) namespace: &'o str,
+    /// JSON.
+    pub(crate) after: String,
+    /// On the object, also where they are about its pod.
+    pub(crate) operations: Vec<Operation>,
+    pub(crate) steps: Vec<Step<T>>,
+}
+
+/// One set of rules and what it was asked about.
+pub(crate) struct Step<T> {
+    /// Where the pod stands in the object.
+    pub(crate) prefix: &'static str,
+    /// What the rules saw, JSON.
+    pub(crate) json: String,
+    pub(crate) answer: T,
+}
+
+/// An answer of rules.
+pub(crate) trait Answer: Sized {
+    fn ask(rules: &RuleSet, subject: &Subject<'_>) -> anyhow::Result<Self>;
+    fn decision(&self) -> &Decision;
+}
+
+impl Answer for Decision {
+    fn ask(rules: &RuleSet, subject: &Subject<'_>) -> anyhow::Result<Self> {
+        Ok(rules.evaluate(subject)?)
+    }
+
+    fn decision(&self) -> &Decision {
+        self
+    }
+}
+
+impl Engine {
+    pub(crate) fn new(rules: RuleSet) -> Self {
+        let (required, best_effort) = rules.split_required();
+        Self { sets: [required, best_effort] }
+    }
+
+    /// Asks about the object itself, where rules may be about its kind, and then about the pod it will make.
+    pub(crate) fn evaluate<'o, T: Answer>(
+        &self,
+        object: &'o Object,
+        verb: Verb,
+        default_namespace: &'o str,
+        facts: &Facts,
+    ) -> anyhow::Result<Evaluation<'o, T>> {
+        let namespace = object.namespace.as_deref().unwrap_or(default_namespace);
+        let after = object.json.clone();
+        let mut evaluation =
+            Evaluation { object, namespace, after, operations: Vec::new(), steps: Vec::new() };
+        let facts = facts.of(namespace);
+        if let Some(resource) = Resource::of_kind(&object.api_version, &object.kind) {
+            let json = workload::in_namespace(&evaluation.after, namespace)?;
+            let subject =
+                Subject::new(&json, resource, verb, namespace).name(object.given_name()).facts(facts);
+            self.ask(&mut evaluation, &subject, "")?;
+        }
+        if !evaluation.is_denied()
+            && let Some(workload) = Workload::of(object)
+            && let Some(pod) = workload.pod(&evaluation.after, &object.name)?
+        {
+            let json = workload::in_namespace(&pod, namespace)?;
+            let subject = Subject::new(&json, Resource::Pods, Verb::Create, namespace).facts(facts);
+            self.ask(&mut evaluation, &subject, workload.template)?;
+        }
+        Ok(evaluation)
+    }
+
+    fn ask<T: Answer>(
+        &self,
+        evaluation: &mut Evaluation<'_, T>,
+        subject: &Subject<'_>,
+        prefix: &'static str,
+    ) -> anyhow::Result<()> {
+        let mut json = subject.object.to_owned();
+        for (turn, rules) in self.sets.iter().cycle().enumerate().take(2 * self.sets.len()) {
+            let asked_before = turn >= self.sets.len();
+            if rules.rules().is_empty() {
+                continue;
+            }
+            let answer = T::ask(rules, &subject.object(&json))?;
+            let changes = &answer.decision().changes;
+            let operations: Vec<Operation> = changes.iter().map(|change| change.operation.clone()).collect();
+            let silent = operations.is_empty() && answer.decision().denial().is_none();
+            if asked_before && silent {
+                break;
+            }
+            let after = workload::applied(&operations, &json)?;
+            let operations = workload::graft(&operations, prefix, &evaluation.after)?;
+            evaluation.after = workload::applied(&operations, &evaluation.after)?;
+            evaluation.operations.extend(operations);
+            evaluation.steps.push(Step { prefix, json: std::mem::replace(&mut json, after), answer });
+            if evaluation.is_denied() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<T: Answer> Evaluation<'_, T> {
+    /// Whether some rule is for the object, whatever there was left to do.
+    pub(crate) fn is_matched(&self) -> bool {
+        let mut verdicts = self.steps.iter().flat_map(|step| &step.answer.decision().verdicts);
+        verdicts.any(|verdict| matches!(verdict.outcome, Outcome::Applied | Outcome::Unchanged))
+    }
+
+    /// Which of several objects a line on stderr is about.
+    pub(crate) fn whose(&self) -> String {
+        format!("{} ({}): ", self.object.title(self.namespace), self.object.place())
+    }
+
+    /// Each once.
+    pub(crate) fn warnings(&self) -> Vec<&str> {
+        let mut warnings: Vec<&str> = Vec::new();
+        for warning in self.steps.iter().flat_map(|step| &step.answer.decision().warnings) {
+            if !warnings.contains(&warning.as_str()) {
+                warnings.push(warning);
+            }
+        }
+        warnings
+    }
+
+    pub(crate) fn denial(&self) -> Option<String> {
+        self.steps.iter().find_map(|step| step.answer.decision().denial())
+    }
+
+    pub(crate) fn is_denied(&self) -> bool {
+        self.denial().is_some()
+    }
+
+    pub(crate) fn changed(&self) -> Changed<'_> {
+        let Self { object, namespace, after, operations, .. } = self;
+        Changed { object, namespace, after, operations }
+    }
+}
+
+impl Facts {
+    /// From `labels`, which hold for every namespace; else from the namespaces among `objects`.
+    pub(crate) fn new<'o>(labels: Option<&Labels>, objects: impl Iterator<Item = &'o Object>) -> Self {
+        let everywhere = labels.map(|labels| NamespaceFacts {
+            labels: labels.0.iter().cloned().collect(),
+            ..NamespaceFacts::default()
+        });
+        let named = objects.filter_map(|object| Some((object.name.clone(), object.facts()?))).collect();
+        Self { everywhere, named }
+    }
+
+    /// Whether something is known about `namespace`.
+    pub(crate) fn of(&self, namespace: &str) -> Option<&NamespaceFacts> {
+        self.everywhere.as_ref().or_else(|| self.named.get(namespace))
+    }
+}

@@ -1,0 +1,153 @@
+//! `inject`: objects in, the same objects with what rules add out.
+
+mod documents;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, ValueEnum};
+use vestibule::command::CommandError;
+use vestibule_injector::StartError;
+use vestibule_rules::{Decision, Resource, RuleSet, Verb};
+
+use crate::evaluation::{Engine, Evaluation, Facts};
+use crate::objects::{self, Object, Source};
+use crate::rules::{self, Labels, RulesPath};
+use crate::workload::Workload;
+use crate::{Failure, print, render, say};
+
+/// Adds to pods, and to the templates of workloads, what the rules ask for, and prints all objects.
+///
+/// Comments, order, quotes and blank lines of a file stay: the difference is what was added. Where a part that changes is in
+/// flow style (`{a: b}`) or behind anchors, its document is written anew, and stderr says so. Objects of other kinds, and
+/// those that no rule is for, are printed as they are.
+///
+/// The exit code is 0 also where no rule is for any object, unless `--require`; 1 where a rule denies one, and nothing is
+/// printed then; 2 for what cannot be read.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  vestibule inject -f deployment.yaml --rules examples/rules/env-target.yaml
+  vestibule inject -f manifests/ --rules rules/ --namespace-labels injection=enabled --require | kubectl apply -f -
+  kubectl kustomize overlay | vestibule inject -f - --rules rules/ -o patch")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    given: Given,
+    /// What to print.
+    #[arg(long, short, value_enum, default_value = "yaml", value_name = "FORMAT")]
+    output: Format,
+    /// Ends with 1, and prints nothing, where no rule is for any of the objects.
+    #[arg(long)]
+    require: bool,
+}
+
+/// Objects, rules, and what the objects do not say themselves.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Given {
+    /// A file of objects, a folder of them (*.yaml, *.yml, *.json), or `-` for stdin; may be given several times.
+    #[arg(long = "filename", short = 'f', value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    rules: RulesPath,
+    /// Labels of the objects' namespaces, for rules that ask: `injection=enabled,...`. Those of Namespaces among the objects
+    /// are known.
+    #[arg(long, value_name = "K=V,...", value_parser = Labels::parse)]
+    namespace_labels: Option<Labels>,
+    /// The namespace of objects that name none.
+    #[arg(long, short, default_value = "default", value_name = "NS", value_parser = NonEmptyStringValueParser::new())]
+    namespace: String,
+}
+
+/// What to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// The files, with what was added in its place.
+    Yaml,
+    /// The objects; several as a `v1` List.
+    Json,
+    /// The JSON Patch (RFC 6902); for several objects, a line `{object, patch}` each.
+    Patch,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let Given { files, rules, namespace_labels, namespace } = &arguments.given;
+    let rules = rules::load(&rules.rules)?;
+    rules.warnings().iter().for_each(say);
+    let sources = objects::read(files)?;
+    let objects = || sources.iter().flat_map(|source| &source.objects);
+    let facts = Facts::new(namespace_labels.as_ref(), objects());
+    known(&rules, &facts, objects(), namespace)?;
+    let engine = Engine::new(rules);
+    let mut evaluations = Vec::new();
+    for object in objects() {
+        evaluations.push(evaluate(&engine, object, namespace, &facts)?);
+    }
+    let several = evaluations.len() > 1;
+    for evaluation in &evaluations {
+        let whose = if several { evaluation.whose() } else { String::new() };
+        evaluation.warnings().iter().for_each(|warning| say(format_args!("{whose}Warning: {warning}")));
+        if let Some(denial) = evaluation.denial() {
+            say(format_args!("{whose}denied: {denial}"));
+        }
+    }
+    if evaluations.iter().any(Evaluation::is_denied) {
+        return Ok(ExitCode::from(1));
+    }
+    if arguments.require && !evaluations.iter().any(Evaluation::is_matched) {
+        say("no rule is for any of these objects; `vestibule explain`, with the same flags, says why");
+        return Ok(ExitCode::from(1));
+    }
+    let data = match arguments.output {
+        Format::Yaml => yaml(&sources, &evaluations),
+        Format::Json => render::json_of(&changed(&evaluations), several),
+        Format::Patch => render::patch_of(&changed(&evaluations), several),
+    };
+    print(&data.map_err(|error| CommandError::running(format_args!("{error:#}")))?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether all is known that rules ask about the namespaces of `objects`.
+pub(crate) fn known<'o>(
+    rules: &RuleSet,
+    facts: &Facts,
+    mut objects: impl Iterator<Item = &'o Object>,
+    default_namespace: &str,
+) -> Result<(), CommandError> {
+    let unknown = |object: &Object| {
+        let namespace = object.namespace.as_deref().unwrap_or(default_namespace);
+        let concerned =
+            Workload::of(object).is_some() || Resource::of_kind(&object.api_version, &object.kind).is_some();
+        concerned && facts.of(namespace).is_none()
+    };
+    if !rules.needs_namespace_facts() || !objects.any(unknown) {
+        return Ok(());
+    }
+    let asking = rules.rules().iter().filter(|rule| rule.needs_namespace_facts());
+    let rules = asking.map(|rule| rule.name().to_owned()).collect();
+    Err(CommandError::input(StartError::NamespacesUnknown { rules }))
+}
+
+fn evaluate<'o>(
+    engine: &Engine,
+    object: &'o Object,
+    namespace: &'o str,
+    facts: &Facts,
+) -> Result<Evaluation<'o, Decision>, CommandError> {
+    engine.evaluate(object, Verb::Create, namespace, facts).map_err(|error| {
+        CommandError::running(format_args!("{} ({}): {error:#}", object.title(namespace), object.place()))
+    })
+}
+
+fn changed<'e>(evaluations: &'e [Evaluation<'_, Decision>]) -> Vec<render::Changed<'e>> {
+    evaluations.iter().map(Evaluation::changed).collect()
+}
+
+fn yaml(sources: &[Source], evaluations: &[Evaluation<'_, Decision>]) -> anyhow::Result<String> {
+    let mut evaluations = evaluations.iter();
+    let mut text = String::new();
+    for source in sources {
+        let own: Vec<_> = evaluations.by_ref().take(source.objects.len()).collect();
+        documents::append(&mut text, &documents::patched(source, &own)?);
+    }
+    Ok(text)
+}

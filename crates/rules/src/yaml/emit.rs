@@ -1,0 +1,301 @@
+//! JSON as YAML, laid out as kubectl does: lists as far in as the key above them, members in the order they came in,
+//! numbers as they were written.
+
+use vestibule_patch::{Document, DocumentError, Kind, View};
+
+use super::scalar;
+
+/// The JSON text `json` as YAML.
+///
+/// Whoever reads it, by YAML 1.1 or 1.2, reads the same: text that could be taken for something else is quoted.
+///
+/// # Errors
+/// The text is no JSON, or nested too deeply.
+///
+/// ```
+/// let yaml = vestibule_rules::yaml::from_json(r#"{"args":["on","a"],"ratio":1.0}"#).unwrap();
+/// assert_eq!(yaml, "args:\n- \"on\"\n- a\nratio: 1.0\n");
+/// ```
+pub fn from_json(json: &str) -> Result<String, DocumentError> {
+    let document = Document::parse(json)?;
+    let mut lines = Vec::new();
+    Layout::default().root(document.view(), &mut lines);
+    Ok(lines.join("\n") + "\n")
+}
+
+/// How to lay out.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Layout {
+    /// Whether lists stand further in than the key above them.
+    pub(super) lists_indented: bool,
+}
+
+// Recursion is bounded: a document nests no deeper than `vestibule_patch::MAX_DEPTH`.
+impl Layout {
+    /// `value` behind a key that stands at `column`: what stands on the key's line, and the lines below it.
+    pub(super) fn member(self, value: View<'_>, column: usize) -> (String, Vec<String>) {
+        let mut lines = Vec::new();
+        match shape(value) {
+            Shape::Map => self.map(value, column + 2, &mut lines),
+            Shape::List if self.lists_indented => self.list(value, column + 2, &mut lines),
+            Shape::List => self.list(value, column, &mut lines),
+            Shape::Scalar => {
+                let head = scalar_lines(value, column + 2, &mut lines);
+                return (format!(" {head}"), lines);
+            }
+        }
+        (String::new(), lines)
+    }
+
+    /// An item of a list whose dash stands at `column`.
+    pub(super) fn item(self, value: View<'_>, column: usize, lines: &mut Vec<String>) {
+        let mut own = Vec::new();
+        match shape(value) {
+            Shape::Map => self.map(value, column + 2, &mut own),
+            Shape::List => self.list(value, column + 2, &mut own),
+            Shape::Scalar => {
+                let mut text = Vec::new();
+                own.push(scalar_lines(value, column + 2, &mut text));
+                own.append(&mut text);
+            }
+        }
+        if let Some(first) = own.first_mut() {
+            *first = format!("{:column$}- {}", "", first.trim_start_matches(' '));
+        }
+        lines.append(&mut own);
+    }
+
+    /// A member of a map whose keys stand at `column`.
+    pub(super) fn entry(self, key: &str, value: View<'_>, column: usize, lines: &mut Vec<String>) {
+        let (head, below) = self.member(value, column);
+        lines.push(format!("{:column$}{}:{head}", "", inline(key)));
+        lines.extend(below);
+    }
+
+    fn root(self, value: View<'_>, lines: &mut Vec<String>) {
+        match shape(value) {
+            Shape::Map => self.map(value, 0, lines),
+            Shape::List => self.list(value, 0, lines),
+            Shape::Scalar => {
+                let mut text = Vec::new();
+                lines.push(scalar_lines(value, 2, &mut text));
+                lines.append(&mut text);
+            }
+        }
+    }
+
+    fn map(self, map: View<'_>, column: usize, lines: &mut Vec<String>) {
+        map.entries().into_iter().for_each(|(key, value)| self.entry(&key, value, column, lines));
+    }
+
+    fn list(self, list: View<'_>, column: usize, lines: &mut Vec<String>) {
+        list.items().into_iter().for_each(|item| self.item(item, column, lines));
+    }
+}
+
+enum Shape {
+    /// With members.
+    Map,
+    /// With items.
+    List,
+    /// Or an empty list or map.
+    Scalar,
+}
+
+fn shape(value: View<'_>) -> Shape {
+    match value.kind() {
+        Kind::Object if !value.entries().is_empty() => Shape::Map,
+        Kind::Array if !value.items().is_empty() => Shape::List,
+        _ => Shape::Scalar,
+    }
+}
+
+/// A scalar's first line; the others, of a text that has them, go to `lines`, at `column`.
+fn scalar_lines(value: View<'_>, column: usize, lines: &mut Vec<String>) -> String {
+    match value.kind() {
+        Kind::Object => "{}".to_owned(),
+        Kind::Array => "[]".to_owned(),
+        Kind::String => {
+            let text = value.as_str().unwrap_or_default();
+            let Some(header) = literal(&text) else { return inline(&text) };
+            let indented = |line: &str| match line {
+                "" => String::new(),
+                line => format!("{:column$}{line}", ""),
+            };
+            lines.extend(text.strip_suffix('\n').unwrap_or(&text).split('\n').map(indented));
+            header.to_owned()
+        }
+        Kind::Null | Kind::Bool | Kind::Number => value.to_json().into_owned(),
+    }
+}
+
+/// How a text of several lines begins as a block, where it can be one.
+fn literal(text: &str) -> Option<&'static str> {
+    let content = text.strip_suffix('\n').unwrap_or(text);
+    // The first line says how far the block stands in, the last ones whether the text ends with a line break.
+    let plain = !content.starts_with([' ', '\n']) && !content.ends_with('\n') && content.contains('\n');
+    let printable = |character: char| matches!(character, '\n' | '\t') || is_printable(character);
+    let blank = |line: &str| !line.is_empty() && line.trim().is_empty();
+    if !plain || !content.chars().all(printable) || content.split('\n').any(blank) {
+        return None;
+    }
+    Some(if text.ends_with('\n') { "|" } else { "|-" })
+}
+
+/// A text on one line.
+fn inline(text: &str) -> String {
+    if is_plain(text) {
+        return text.to_owned();
+    }
+    // JSON in a value is read more easily without escapes.
+    if text.contains(['"', '\\']) && text.chars().all(is_printable) {
+        return format!("'{}'", text.replace('\'', "''"));
+    }
+    let mut quoted = String::from('"');
+    for character in text.chars() {
+        match character {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            '\t' => quoted.push_str("\\t"),
+            '\r' => quoted.push_str("\\r"),
+            character if is_printable(character) => quoted.push(character),
+            character => quoted.push_str(&escape(character)),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+fn escape(character: char) -> String {
+    match u32::from(character) {
+        code @ ..=0xff => format!("\\x{code:02x}"),
+        code @ ..=0xffff => format!("\\u{code:04x}"),
+        code => format!("\\U{code:08x}"),
+    }
+}
+
+/// Whether nobody could take the text for anything but this text.
+fn is_plain(text: &str) -> bool {
+    let starts = |character: char| character.is_alphanumeric() || "/_.$+(^;-".contains(character);
+    let first = text.chars().next().is_some_and(starts);
+    let dash = text == "-" || text.starts_with("- ") || text.starts_with("---") || text.starts_with("...");
+    let ends = text.ends_with([' ', ':']) || text.contains(": ") || text.contains(" #");
+    // `12:30:00` is a number to YAML 1.1, and so are digits with underscores; `=` is a value of its own.
+    let digits = text.trim_start_matches(['-', '+']).starts_with(|first: char| first.is_ascii_digit());
+    let number = digits && !text.contains(|character: char| character.is_ascii_alphabetic());
+    first
+        && !dash
+        && !ends
+        && !text.contains(", ")
+        && text.chars().all(is_printable)
+        && !scalar::is_special(text)
+        && !(number && text.contains([':', '_', '-', ' ']))
+}
+
+/// YAML's printable characters, less those that end lines.
+fn is_printable(character: char) -> bool {
+    matches!(character, ' '..='~' | '\u{a0}'..='\u{2027}' | '\u{202a}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}'
+        | '\u{ff00}'..='\u{fffd}' | '\u{10000}'..='\u{10ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_types_and_digits_stay() {
+        let json = r#"{"kind":"Pod","apiVersion":"v1","a":["on","1",1.0,1.10,1e400,null,{"b":{},"c":[]},["x",["y"]]],"big":12345678901234567890}"#;
+        let expected = "kind: Pod\napiVersion: v1\na:\n- \"on\"\n- \"1\"\n- 1.0\n- 1.10\n- 1e400\n- null\n- b: {}\n  c: []\n- - x\n  - - \"y\"\nbig: 12345678901234567890\n";
+        assert_eq!(from_json(json).unwrap(), expected);
+    }
+
+    #[test]
+    fn texts_of_several_lines_are_blocks() {
+        let json = r#"{"a":"one\ntwo\n","b":["x\n\ny"],"c":" x\ny"}"#;
+        let expected = "a: |\n  one\n  two\nb:\n- |-\n  x\n\n  y\nc: \" x\\ny\"\n";
+        assert_eq!(from_json(json).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let texts = [
+            "",
+            " a",
+            "a ",
+            "a: b",
+            "a:",
+            ":a",
+            "# a",
+            "a #b",
+            "a#b",
+            "- a",
+            "-a",
+            "-",
+            "--- a",
+            "~",
+            "0x1f",
+            "1e3",
+            "y",
+            "no",
+            "Off",
+            "é\u{2028}\u{7f}\u{85}",
+            "a\n b\n",
+            "\n\na\n\n",
+            "a\n\n",
+            "a\nb",
+            "a\n \nb",
+            "a\r\nb",
+            "'\"",
+            "it's",
+            "a\tb",
+            "%a",
+            "{a",
+            "[",
+            "&a",
+            "*a",
+            "!a",
+            "|",
+            ">",
+            "@a",
+            "`",
+            "\"",
+            "'",
+            "1_000",
+            "12:30",
+            "2001-01-01",
+            "=",
+            "<<",
+            "null",
+            ".inf",
+            "0644",
+            "a, b",
+            "$(X)",
+            "?",
+            "? a",
+            "{\"a\": 1}",
+            "\u{feff}a",
+            "\u{1f600}",
+            "+",
+            "...",
+            "a\t",
+            "\ta\nb",
+        ];
+        for text in texts {
+            let json =
+                serde_json::json!({"a": [text, {"b": text}, [text]], text: 1, "c": {"d": text}}).to_string();
+            let yaml = from_json(&json).unwrap();
+            let documents = super::super::read("test", &yaml).unwrap();
+            let read = documents[0].to_json();
+            let value: serde_json::Value = serde_json::from_str(&read).unwrap();
+            assert_eq!(value, serde_json::from_str::<serde_json::Value>(&json).unwrap(), "{yaml}");
+            assert_eq!(documents[0].to_kubectl_json(), read, "{yaml}");
+        }
+    }
+
+    #[test]
+    fn long_strings_stay_on_their_line() {
+        let json = serde_json::json!({"a": "word ".repeat(60).trim()}).to_string();
+        assert_eq!(from_json(&json).unwrap().lines().count(), 1);
+    }
+}

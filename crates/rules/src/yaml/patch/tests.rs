@@ -1,0 +1,159 @@
+use super::*;
+
+const POD: &str = "\
+# A pod of ours.
+apiVersion: v1
+kind: Pod
+metadata: # names
+  name: web   # short
+  labels: {}   # none yet
+  annotations:
+
+spec:
+  # The only one.
+  containers:
+    # app first
+    - name: 'app'
+      image: \"nginx:1\" # pinned
+      args: [a, b]
+      command:
+        - sh
+
+        - -c
+        - |
+          echo hi
+
+    # the other
+    - name: other
+  volumes:   # two
+    - name: a
+    - name: b
+  dnsPolicy: Default
+# The end.
+";
+
+fn patched(text: &str, operations: &str) -> Patched {
+    patch(text, &serde_json::from_str::<Vec<Operation>>(operations).unwrap()).unwrap()
+}
+
+/// The lines that are there before and not after one operation, and the other way round, in the order of the texts.
+fn lines(operation: &str) -> Vec<String> {
+    let Patched { text, rewritten } = patched(POD, &format!("[{operation}]"));
+    assert_eq!(rewritten, None, "{operation}");
+    let only = |one: &str, other: &str, sign| {
+        let mut rest: Vec<String> = other.lines().map(str::to_owned).collect();
+        let mut only = Vec::new();
+        for line in one.lines() {
+            match rest.iter().position(|other| other == line) {
+                Some(index) => drop(rest.remove(index)),
+                None => only.push(format!("{sign}{line}")),
+            }
+        }
+        only
+    };
+    let mut lines = only(POD, &text, '-');
+    lines.extend(only(&text, POD, '+'));
+    lines
+}
+
+#[test]
+fn only_what_is_added_changes() {
+    for (operation, expected) in [
+        (
+            r#"{"op":"add","path":"/metadata/labels/app","value":"web"}"#,
+            &["-  labels: {}   # none yet", "+  labels:   # none yet", "+    app: web"][..],
+        ),
+        (
+            r#"{"op":"add","path":"/metadata/labels","value":{"app":"web"}}"#,
+            &["-  labels: {}   # none yet", "+  labels:   # none yet", "+    app: web"],
+        ),
+        (r#"{"op":"add","path":"/metadata/annotations","value":{"a":"on"}}"#, &["+    a: \"on\""]),
+        (r#"{"op":"add","path":"/metadata/namespace","value":"shop"}"#, &["+  namespace: shop"]),
+        (
+            r#"{"op":"add","path":"/spec/containers/0/env","value":[{"name":"A","value":"1"}]}"#,
+            &["+      env:", "+        - name: A", "+          value: \"1\""],
+        ),
+        (r#"{"op":"add","path":"/spec/containers/0","value":{"name":"x"}}"#, &["+    - name: x"]),
+        (
+            r#"{"op":"add","path":"/spec/containers/1","value":{"name":"x","args":["y"]}}"#,
+            &["+    - name: x", "+      args:", "+        - \"y\""],
+        ),
+        (
+            r#"{"op":"add","path":"/spec/volumes/-","value":{"name":"c","emptyDir":{}}}"#,
+            &["+    - name: c", "+      emptyDir: {}"],
+        ),
+        (
+            r#"{"op":"add","path":"/spec/initContainers","value":[{"name":"i"}]}"#,
+            &["+  initContainers:", "+    - name: i"],
+        ),
+        (
+            r#"{"op":"replace","path":"/spec/containers/0/image","value":"nginx:2"}"#,
+            &["-      image: \"nginx:1\" # pinned", "+      image: nginx:2 # pinned"],
+        ),
+        (
+            r#"{"op":"replace","path":"/spec/containers/0/args","value":["c"]}"#,
+            &["-      args: [a, b]", "+      args:", "+        - c"],
+        ),
+        (
+            r#"{"op":"replace","path":"/spec/containers/0/command/1","value":"-x"}"#,
+            &["-        - -c", "+        - -x"],
+        ),
+        (r#"{"op":"remove","path":"/spec/volumes/0"}"#, &["-    - name: a"]),
+        (r#"{"op":"remove","path":"/spec/dnsPolicy"}"#, &["-  dnsPolicy: Default"]),
+        (
+            r#"{"op":"remove","path":"/spec/containers/0/name"}"#,
+            &[
+                "-    - name: 'app'",
+                "-      image: \"nginx:1\" # pinned",
+                "+    - image: \"nginx:1\" # pinned",
+            ],
+        ),
+        (r#"{"op":"remove","path":"/spec/volumes/0/name"}"#, &["-    - name: a", "+    - {}"]),
+        (r#"{"op":"move","from":"/spec/volumes/1","path":"/spec/volumes/0"}"#, &[]),
+    ] {
+        assert_eq!(lines(operation), expected, "{operation}");
+    }
+}
+
+#[test]
+fn where_it_cannot_be_done_the_document_is_written_anew() {
+    let add = r#"[{"op":"add","path":"/spec/a/b","value":1}]"#;
+    for (text, why, line) in [
+        ("spec:\n  a: {c: 2} # lost\n", "flow style", 2),
+        ("{\"spec\": {\"a\": {}}}", "flow style", 1),
+        ("x: &x 1\nspec:\n  a:\n    c: *x\n", "an anchor", 1),
+    ] {
+        let Patched { text, rewritten } = patched(text, add);
+        assert_eq!(rewritten, Some(Rewritten { line: Some(line), why }), "{text}");
+        assert!(text.contains("    b: 1\n"), "{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_applied_is_an_error() {
+    let operations: Vec<Operation> = serde_json::from_str(r#"[{"op":"remove","path":"/b"}]"#).unwrap();
+    for text in ["a: 1\n", "a: [", "a: 1\n---\nb: 1\n"] {
+        assert!(patch(text, &operations).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn ends_of_lines_stay_what_they_are() {
+    let add = r#"[{"op":"add","path":"/a/b","value":{"c":[1]}},{"op":"add","path":"/d","value":"e"}]"#;
+    assert_eq!(
+        patched("a:\r\n  x: y\r\n", add).text,
+        "a:\r\n  x: y\r\n  b:\r\n    c:\r\n    - 1\r\nd: e\r\n"
+    );
+    assert_eq!(patched("a:\n  x: y", add).text, "a:\n  x: y\n  b:\n    c:\n    - 1\nd: e");
+    assert_eq!(
+        patched("---\na:\n  x: y\n...\n", add).text,
+        "---\na:\n  x: y\n  b:\n    c:\n    - 1\nd: e\n...\n"
+    );
+}
+
+#[test]
+fn plain_words_mean_what_they_mean_to_kubectl() {
+    let add = r#"[{"op":"add","path":"/b","value":"yes"}]"#;
+    assert_eq!(patched("a: yes\n", add).text, "a: yes\nb: \"yes\"\n");
+    assert_eq!(patched("{a: yes}\n", add).text, "a: true\nb: \"yes\"\n");
+}

@@ -1,0 +1,312 @@
+//! One operation on a text.
+
+use std::ops::Range;
+
+use vestibule_patch::{Pointer, View};
+
+use super::super::emit::Layout;
+use super::Rewritten;
+use super::tree::{self, Content, Entry, Node};
+
+/// A text that is to be changed once.
+pub(super) struct Editor<'t> {
+    text: &'t str,
+    root: Node,
+    layout: Layout,
+    newline: &'static str,
+}
+
+/// A value in the tree and what stands in front of it.
+struct Found<'n> {
+    node: &'n Node,
+    holder: Holder<'n>,
+}
+
+#[derive(Clone, Copy)]
+enum Holder<'n> {
+    Root,
+    Key(&'n Entry),
+    Dash,
+}
+
+impl<'t> Editor<'t> {
+    pub(super) fn new(text: &'t str) -> Result<Self, Rewritten> {
+        let root = tree::read(text)?;
+        let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+        let mut editor = Self { text, root, layout: Layout::default(), newline };
+        editor.layout.lists_indented = editor.lists_are_indented(&editor.root).unwrap_or_default();
+        Ok(editor)
+    }
+
+    pub(super) fn add(&self, path: &Pointer, value: View<'_>) -> Result<String, Rewritten> {
+        let (parent, token) = path.split_last().ok_or(Rewritten::shape(None))?;
+        let found = self.find(&parent)?;
+        if found.node.is_empty_flow() {
+            return self.fill(&found, &token, value);
+        }
+        self.refuse_flow(found.node)?;
+        match &found.node.content {
+            Content::Map { entries, .. } => match entries.iter().find(|entry| entry.key == token) {
+                Some(entry) => self.put(&Found { node: &entry.value, holder: Holder::Key(entry) }, value),
+                None => {
+                    let first = entries.first().ok_or(self.odd(found.node))?;
+                    let mut lines = Vec::new();
+                    self.layout.entry(&token, value, self.column(first.span.start)?, &mut lines);
+                    Ok(self.insert(found.node.span.end, &lines))
+                }
+            },
+            Content::List { items, .. } => {
+                let index = if token == "-" { items.len() } else { position(&token)? };
+                self.add_item(&found, items, index, value)
+            }
+            Content::Scalar => Err(self.odd(found.node)),
+        }
+    }
+
+    pub(super) fn replace(&self, path: &Pointer, value: View<'_>) -> Result<String, Rewritten> {
+        let found = self.find(path)?;
+        self.put(&found, value)
+    }
+
+    pub(super) fn remove(&self, path: &Pointer) -> Result<String, Rewritten> {
+        let (parent, token) = path.split_last().ok_or(Rewritten::shape(None))?;
+        let found = self.find(&parent)?;
+        self.refuse_flow(found.node)?;
+        match &found.node.content {
+            Content::Map { entries, .. } => {
+                let index = entries.iter().position(|entry| entry.key == token);
+                let index = index.ok_or(self.odd(found.node))?;
+                let entry = entries.get(index).ok_or(self.odd(found.node))?;
+                let next = entries.get(index + 1).map(|entry| entry.span.start);
+                if entries.len() == 1 {
+                    return self.put_words(&found, "{}");
+                }
+                self.cut(entry.span.start, entry.value.span.end.max(entry.span.end), next)
+            }
+            Content::List { items, .. } => {
+                let item = items.get(position(&token)?).ok_or(self.odd(found.node))?;
+                if items.len() == 1 {
+                    return self.put_words(&found, "[]");
+                }
+                self.cut(self.dash(item)?, item.span.end, None)
+            }
+            Content::Scalar => Err(self.odd(found.node)),
+        }
+    }
+
+    /// What stands at `path`, where nothing on the way is in flow style.
+    fn find<'n>(&'n self, path: &Pointer) -> Result<Found<'n>, Rewritten> {
+        let mut found = Found { node: &self.root, holder: Holder::Root };
+        for token in path.tokens() {
+            let node = found.node;
+            self.refuse_flow(node)?;
+            found = match &node.content {
+                Content::Map { entries, .. } => {
+                    let entry = entries.iter().find(|entry| entry.key == token).ok_or(self.odd(node))?;
+                    Found { node: &entry.value, holder: Holder::Key(entry) }
+                }
+                Content::List { items, .. } => {
+                    let item = items.get(position(&token)?).ok_or(self.odd(node))?;
+                    Found { node: item, holder: Holder::Dash }
+                }
+                Content::Scalar => return Err(self.odd(node)),
+            };
+        }
+        Ok(found)
+    }
+
+    /// A first member or item for an empty map or list.
+    fn fill(&self, found: &Found<'_>, token: &str, value: View<'_>) -> Result<String, Rewritten> {
+        let Holder::Key(entry) = found.holder else { return Err(Rewritten::flow(self.line(found.node))) };
+        let column = self.column(entry.span.start)?;
+        let mut lines = Vec::new();
+        match found.node.content {
+            Content::Map { .. } => self.layout.entry(token, value, column + 2, &mut lines),
+            _ => {
+                let column = if self.layout.lists_indented { column + 2 } else { column };
+                self.layout.item(value, column, &mut lines);
+            }
+        }
+        let (text, at) = self.without_value(entry);
+        Ok(self.insert_into(&text, at, &lines))
+    }
+
+    fn add_item(
+        &self,
+        found: &Found<'_>,
+        items: &[Node],
+        index: usize,
+        value: View<'_>,
+    ) -> Result<String, Rewritten> {
+        let first = items.first().ok_or(self.odd(found.node))?;
+        let dash = self.dash(first)?;
+        let mut lines = Vec::new();
+        self.layout.item(value, self.column(dash)?, &mut lines);
+        let before = index.checked_sub(1).and_then(|index| items.get(index));
+        match (before, found.holder) {
+            (Some(item), _) => Ok(self.insert(item.span.end.max(self.dash(item)? + 1), &lines)),
+            // Comments above the first item stay with it.
+            (None, Holder::Key(entry)) if self.starts_line(dash) => Ok(self.insert(entry.span.end, &lines)),
+            (None, _) => Err(self.odd(found.node)),
+        }
+    }
+
+    /// Puts `value` in the place of what was found.
+    fn put(&self, found: &Found<'_>, value: View<'_>) -> Result<String, Rewritten> {
+        match found.holder {
+            Holder::Root => Err(self.odd(found.node)),
+            Holder::Key(entry) => {
+                let (head, lines) = self.layout.member(value, self.column(entry.span.start)?);
+                if lines.is_empty() {
+                    return self.put_words(found, head.trim_start());
+                }
+                let (text, at) = self.without_value(entry);
+                let mut text = text;
+                text.insert_str(at, &head);
+                Ok(self.insert_into(&text, at + head.len(), &lines))
+            }
+            Holder::Dash => {
+                let dash = self.dash(found.node)?;
+                let mut lines = Vec::new();
+                self.layout.item(value, self.column(dash)?, &mut lines);
+                let lines = lines.join(self.newline);
+                Ok(self.replaced(dash..found.node.span.end.max(dash + 1), lines.trim_start_matches(' ')))
+            }
+        }
+    }
+
+    /// Puts `words`, which take one line, in the place of what was found.
+    fn put_words(&self, found: &Found<'_>, words: &str) -> Result<String, Rewritten> {
+        match found.holder {
+            Holder::Root => Err(self.odd(found.node)),
+            Holder::Key(entry) => Ok(self.replaced(self.behind(entry), &format!(" {words}"))),
+            Holder::Dash => {
+                let dash = self.dash(found.node)?;
+                Ok(self.replaced(dash..found.node.span.end.max(dash + 1), &format!("- {words}")))
+            }
+        }
+    }
+
+    /// The text less the value of `entry`, and where its colon ends.
+    fn without_value(&self, entry: &Entry) -> (String, usize) {
+        let behind = self.behind(entry);
+        (self.replaced(behind.clone(), ""), behind.start)
+    }
+
+    /// From behind the colon to the end of the value.
+    fn behind(&self, entry: &Entry) -> Range<usize> {
+        let rest = self.text.get(entry.span.end..).unwrap_or_default();
+        let colon = entry.span.end + rest.find(':').map_or(0, |distance| distance + 1);
+        colon..entry.value.span.end.max(colon)
+    }
+
+    /// Takes away `start..end` with its line, or up to `next` where something else starts the line.
+    fn cut(&self, start: usize, end: usize, next: Option<usize>) -> Result<String, Rewritten> {
+        if !self.starts_line(start) {
+            let next = next.ok_or(Rewritten::shape(None))?;
+            return Ok(self.replaced(start..next, ""));
+        }
+        let (start, end) = (self.line_start(start), self.line_end(end));
+        let rest = self.text.get(end..).unwrap_or_default();
+        let newline = if rest.starts_with("\r\n") { 2 } else { usize::from(rest.starts_with('\n')) };
+        match (newline, start) {
+            // The last line has no end of its own: the one before gives it up.
+            (0, 1..) => {
+                let before = self.text.get(..start).unwrap_or_default();
+                let before = before.strip_suffix('\n').unwrap_or(before);
+                Ok(before.strip_suffix('\r').unwrap_or(before).to_owned())
+            }
+            _ => Ok(self.replaced(start..end + newline, "")),
+        }
+    }
+
+    /// Inserts `lines` below the line of `at`.
+    fn insert(&self, at: usize, lines: &[String]) -> String {
+        self.insert_into(self.text, at, lines)
+    }
+
+    fn insert_into(&self, text: &str, at: usize, lines: &[String]) -> String {
+        let at = line_end(text, at);
+        let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
+        let lines: String = lines.iter().map(|line| format!("{}{line}", self.newline)).collect();
+        format!("{before}{lines}{after}")
+    }
+
+    fn replaced(&self, range: Range<usize>, words: &str) -> String {
+        let before = self.text.get(..range.start).unwrap_or_default();
+        let after = self.text.get(range.end..).unwrap_or_default();
+        format!("{before}{words}{after}")
+    }
+
+    /// The dash of an item of a block list: it stands in front of it, on its line or above.
+    fn dash(&self, item: &Node) -> Result<usize, Rewritten> {
+        let before = self.text.get(..item.span.start).unwrap_or_default().trim_end();
+        // An item that is left out starts behind its dash.
+        before.ends_with('-').then(|| before.len() - 1).ok_or_else(|| self.odd(item))
+    }
+
+    /// How far in `at` stands. Tabs are as wide as somebody likes.
+    fn column(&self, at: usize) -> Result<usize, Rewritten> {
+        let before = self.text.get(self.line_start(at)..at).unwrap_or_default();
+        if before.contains('\t') {
+            return Err(Rewritten::tab(self.line_of(at)));
+        }
+        Ok(before.chars().filter(|character| *character != '\u{feff}').count())
+    }
+
+    fn starts_line(&self, at: usize) -> bool {
+        self.text.get(self.line_start(at)..at).unwrap_or_default().trim().is_empty()
+    }
+
+    fn line_start(&self, at: usize) -> usize {
+        self.text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1)
+    }
+
+    fn line_end(&self, at: usize) -> usize {
+        line_end(self.text, at)
+    }
+
+    fn line_of(&self, at: usize) -> usize {
+        1 + self.text.get(..at).unwrap_or_default().matches('\n').count()
+    }
+
+    fn line(&self, node: &Node) -> usize {
+        self.line_of(node.span.start)
+    }
+
+    fn refuse_flow(&self, node: &Node) -> Result<(), Rewritten> {
+        if node.is_flow() { Err(Rewritten::flow(self.line(node))) } else { Ok(()) }
+    }
+
+    fn odd(&self, node: &Node) -> Rewritten {
+        Rewritten::shape(Some(self.line(node)))
+    }
+
+    /// As the first list below a key has it.
+    fn lists_are_indented(&self, node: &Node) -> Option<bool> {
+        match &node.content {
+            Content::Map { entries, .. } => entries.iter().find_map(|entry| match &entry.value.content {
+                Content::List { flow: false, items } => {
+                    let dash = self.dash(items.first()?).ok()?;
+                    Some(self.column(dash).ok()? > self.column(entry.span.start).ok()?)
+                }
+                _ => self.lists_are_indented(&entry.value),
+            }),
+            Content::List { items, .. } => items.iter().find_map(|item| self.lists_are_indented(item)),
+            Content::Scalar => None,
+        }
+    }
+}
+
+fn line_end(text: &str, at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    let end = at + rest.find('\n').unwrap_or(rest.len());
+    match text.get(..end) {
+        Some(line) if line.ends_with('\r') => end - 1,
+        _ => end,
+    }
+}
+
+fn position(token: &str) -> Result<usize, Rewritten> {
+    token.parse().map_err(|_| Rewritten::shape(None))
+}
