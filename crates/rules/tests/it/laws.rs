@@ -1,9 +1,18 @@
-//! What holds for every pod and every set of rules.
+//! What holds for every pod and every set of rules. `VESTIBULE_CASES` says how many of them each law is tried on.
+
+pub(crate) mod generated;
+mod whole;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::kit::{applied, creation, evaluate, rule, rules};
+
+/// As many cases as the environment wants, else `usual`.
+fn cases(usual: u32) -> ProptestConfig {
+    let wanted = std::env::var("VESTIBULE_CASES").ok().and_then(|cases| cases.parse().ok());
+    ProptestConfig { cases: wanted.unwrap_or(usual), failure_persistence: None, ..ProptestConfig::default() }
+}
 
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
@@ -159,7 +168,7 @@ fn marks(json: &str) -> usize {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(1_000))]
 
     /// Twice is once, an independent implementation agrees (both in `applied`), and unknown fields survive.
     #[test]

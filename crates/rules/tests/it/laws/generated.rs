@@ -1,0 +1,198 @@
+//! Pods that an API server takes, and rules that fit them now and then.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const CONTAINERS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
+const VOLUMES: [&str; 4] = ["v", "w", "x", "y"];
+const VARIABLES: [&str; 5] = ["A", "B", "C", "D", "E"];
+const PATHS: [&str; 4] = ["/p", "/p/", "/q", "/r/s"];
+
+/// A pod labelled `app: web` with one to five containers of all kinds.
+pub(crate) fn pod() -> impl Strategy<Value = Value> {
+    let names = Just(CONTAINERS.to_vec()).prop_shuffle();
+    let volumes = prop::sample::subsequence(&VOLUMES[..], 0..=3);
+    (names, 1..4_usize, 0..3_usize, volumes).prop_flat_map(|(names, plain, init, volumes)| {
+        let (plain, rest) = names.split_at(plain);
+        let init =
+            rest[..init].iter().map(|name| (container(name, &volumes), any::<bool>()).prop_map(native));
+        let plain: Vec<_> = plain.iter().map(|name| container(name, &volumes)).collect();
+        let sources: Vec<_> = volumes.iter().map(|name| volume(name)).collect();
+        (plain, init.collect::<Vec<_>>(), sources, annotations(), environment()).prop_map(
+            |(containers, init, volumes, annotations, environment)| {
+                let mut spec = json!({"containers": containers, "initContainers": init, "volumes": volumes});
+                for (field, value) in environment {
+                    spec[field] = value;
+                }
+                json!({
+                    "apiVersion": "v1", "kind": "Pod",
+                    "metadata": {"name": "web", "labels": {"app": "web"}, "annotations": annotations},
+                    "spec": spec,
+                })
+            },
+        )
+    })
+}
+
+/// The lines of the specs of one to three rules for such pods.
+pub(crate) fn specs() -> impl Strategy<Value = Vec<String>> {
+    prop::collection::vec(spec(), 1..4)
+}
+
+fn native((mut container, native): (Value, bool)) -> Value {
+    if native {
+        container["restartPolicy"] = json!("Always");
+    }
+    container
+}
+
+fn annotations() -> impl Strategy<Value = Option<Value>> {
+    let some = prop::sample::subsequence(&["l/m", "n~o", "p"][..], 0..3);
+    prop::option::of(
+        some.prop_map(|keys| keys.into_iter().map(|key| (key.replace('~', "."), json!("x"))).collect()),
+    )
+}
+
+fn environment() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
+    prop::sample::select(vec![
+        vec![],
+        vec![("restartPolicy", json!("Never"))],
+        vec![("hostNetwork", json!(true))],
+        vec![("imagePullSecrets", json!([{"name": "theirs"}]))],
+        vec![("os", json!({"name": "linux"})), ("tolerations", json!([{"key": "k", "operator": "Exists"}]))],
+    ])
+}
+
+fn container(name: &str, volumes: &[&'static str]) -> impl Strategy<Value = Value> + use<> {
+    let name = name.to_owned();
+    let image = prop::sample::select(&["img", "img:1", "reg.example.com:5000/x/img"][..]);
+    let mounts: Vec<&'static str> = volumes.to_vec();
+    let mounts = prop::collection::vec((0..3_usize, 0..PATHS.len()), 0..3).prop_map(move |pairs| {
+        let mount = |(volume, path): (usize, usize)| {
+            mounts.get(volume).map(|volume| json!({"name": volume, "mountPath": PATHS[path]}))
+        };
+        unique(pairs.into_iter().filter_map(mount).collect(), "mountPath")
+    });
+    let env = prop::option::of(prop::collection::vec(variable(), 0..4));
+    let ports = prop::sample::subsequence(ports(), 0..2);
+    (image, env, mounts, ports).prop_map(move |(image, env, mounts, ports)| {
+        let mut container = json!({"name": name, "image": image, "volumeMounts": mounts, "ports": ports});
+        if let Some(env) = env {
+            container["env"] = json!(env);
+        }
+        container
+    })
+}
+
+fn ports() -> Vec<Value> {
+    vec![
+        json!({"containerPort": 80}),
+        json!({"containerPort": 80, "protocol": "UDP"}),
+        json!({"containerPort": 81, "name": "web"}),
+    ]
+}
+
+fn variable() -> impl Strategy<Value = Value> {
+    let value = prop::sample::select(&["x", "y", "$(A)-$(B)", "$$(C)", ""][..]);
+    (prop::sample::select(&VARIABLES[..]), value)
+        .prop_map(|(name, value)| json!({"name": name, "value": value}))
+}
+
+fn volume(name: &str) -> impl Strategy<Value = Value> + use<> {
+    let name = name.to_owned();
+    let sources = vec![
+        ("emptyDir", json!({})),
+        ("emptyDir", json!({"sizeLimit": "1Gi"})),
+        ("configMap", json!({"name": "m"})),
+        ("secret", json!({"secretName": "s", "defaultMode": 256})),
+    ];
+    prop::sample::select(sources).prop_map(move |(source, value)| json!({"name": name, source: value}))
+}
+
+fn policy() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(&["keep", "override", "skipRule", "deny"][..])
+}
+
+fn spec() -> impl Strategy<Value = String> {
+    let volumes = prop::sample::subsequence(&VOLUMES[..], 0..=2)
+        .prop_flat_map(|names| names.into_iter().map(volume).collect::<Vec<_>>());
+    let labels =
+        prop::sample::select(vec![json!({}), json!({"l": "m"}), json!({"l": "n", "example.com/o": "p"})]);
+    (prop::collection::vec(injected(), 0..3), prop::collection::vec(block(), 0..3), volumes, labels, policy(), -1..2_i32)
+        .prop_map(|(injected, blocks, volumes, labels, policy, order)| {
+            let mut injected = unique(injected, "name");
+            // Two containers of one rule that want the same port are an error of the rule.
+            injected.iter_mut().skip(1).for_each(|one| drop(one.as_object_mut().unwrap().remove("ports")));
+            let (sidecars, plain): (Vec<_>, Vec<_>) =
+                injected.into_iter().partition(|one| !one["mode"].is_null());
+            let marker = json!({"marker": order.to_string()});
+            format!(
+                "order: {order}\nonConflict: {policy}\nsidecars: {}\ninitContainers: {}\ncontainers: {}\nvolumes: {}\npod: {}",
+                json!(sidecars),
+                json!(plain),
+                json!(blocks),
+                json!(volumes),
+                json!({"labels": labels, "annotations": marker}),
+            )
+        })
+}
+
+/// A sidecar, or without a mode an init container.
+fn injected() -> impl Strategy<Value = Value> {
+    let mode = prop::sample::select(&[None, Some("native"), Some("regular"), Some("auto")][..]);
+    let place = prop::sample::select(vec![
+        json!("first"),
+        json!("last"),
+        json!({"before": "a"}),
+        json!({"after": "b"}),
+    ]);
+    let named = prop::sample::select(&CONTAINERS[..]).prop_flat_map(|name| container(name, &VOLUMES[..2]));
+    (named, mode, prop::option::of(place)).prop_map(|(mut container, mode, place)| {
+        container["mode"] = json!(mode);
+        let fields = container.as_object_mut().unwrap();
+        fields.retain(|_, value| !value.is_null());
+        if let Some(env) = fields.get_mut("env") {
+            *env = json!(unique(env.as_array().unwrap().clone(), "name"));
+        }
+        if let Some(place) = place {
+            container["position"] = json!({"containers": place.clone(), "initContainers": place});
+        }
+        container
+    })
+}
+
+fn block() -> impl Strategy<Value = Value> {
+    let select = prop::sample::select(vec![
+        json!({"all": true}),
+        json!({"all": true, "init": true}),
+        json!({"all": true, "exclude": ["a"]}),
+        json!({"index": 0}),
+        json!({"names": ["a", "b"]}),
+        json!({"images": ["img"]}),
+    ]);
+    let env = prop::collection::vec(variable(), 0..4).prop_map(|env| unique(env, "name"));
+    let mounts = prop::collection::vec((0..VOLUMES.len(), 0..PATHS.len()), 0..2).prop_map(|pairs| {
+        let mounts = pairs.into_iter();
+        let mounts = mounts.map(|(volume, path)| json!({"name": VOLUMES[volume], "mountPath": PATHS[path]}));
+        unique(mounts.collect(), "mountPath")
+    });
+    (select, env, mounts, policy(), any::<bool>()).prop_map(|(select, env, mounts, policy, resources)| {
+        let mut block = json!({"select": select, "env": env, "volumeMounts": mounts, "onConflict": policy});
+        if resources {
+            block["resources"] = json!({"requests": {"cpu": "100m"}});
+        }
+        block
+    })
+}
+
+/// The first of each `key`; paths are one with and without a slash at their end.
+fn unique(mut items: Vec<Value>, key: &str) -> Vec<Value> {
+    let mut seen = Vec::new();
+    items.retain(|item| {
+        let key = item[key].as_str().unwrap().trim_end_matches('/').to_owned();
+        let new = !seen.contains(&key);
+        seen.push(key);
+        new
+    });
+    items
+}

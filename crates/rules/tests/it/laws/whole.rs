@@ -1,0 +1,109 @@
+//! Wholly or not at all, twice is once, and nothing of others' is lost.
+
+use proptest::prelude::*;
+use serde_json::Value;
+use vestibule_rules::{Decision, Outcome, RuleSet};
+
+use super::cases;
+use super::generated::{pod, specs};
+use crate::kit::{applied, creation, evaluate, rule, rules, steps};
+
+const NAMES: [&str; 3] = ["one", "two", "three"];
+
+fn loaded(specs: &[String], kept: impl Fn(&str) -> bool) -> RuleSet {
+    let named = specs.iter().zip(NAMES).filter(|(_, name)| kept(name));
+    rules(&named.map(|(spec, name)| rule(name, spec)).collect::<String>())
+}
+
+/// The rules that left the object alone.
+fn left_out(decision: &Decision) -> Vec<&str> {
+    let out = decision.verdicts.iter().filter(|one| matches!(one.outcome, Outcome::Skipped { .. }));
+    out.map(|one| &*one.rule).collect()
+}
+
+proptest! {
+    #![proptest_config(cases(400))]
+
+    /// Twice is once, and an independent implementation of RFC 6902 agrees: both stand in `applied`.
+    #[test]
+    fn twice_is_once(pod in pod(), specs in specs()) {
+        applied(&loaded(&specs, |_| true), &creation(&pod.to_string()));
+    }
+
+    /// A rule that was left out leaves no trace: all is as if it had never been there. Where one denies, nothing is sent.
+    #[test]
+    fn all_or_nothing(pod in pod(), specs in specs()) {
+        let pod = pod.to_string();
+        let decision = evaluate(&loaded(&specs, |_| true), &creation(&pod));
+        if decision.denial().is_some() {
+            prop_assert!(decision.changes.is_empty());
+            return Ok(());
+        }
+        let out = left_out(&decision);
+        for change in &decision.changes {
+            prop_assert!(!out.contains(&&*change.origin.rule), "{} left {}", change.origin, pod);
+        }
+        let without = evaluate(&loaded(&specs, |name| !out.contains(&name)), &creation(&pod));
+        prop_assert_eq!(steps(&decision), steps(&without));
+        prop_assert!(left_out(&without).is_empty());
+    }
+
+    /// Fields that nobody knows survive byte by byte, wherever they stand.
+    #[test]
+    fn nothing_is_lost(
+        pod in pod(),
+        specs in specs(),
+        places in prop::collection::vec((any::<prop::sample::Index>(), unknown()), 1..8),
+    ) {
+        let mut pod = pod;
+        for (number, (place, _)) in places.iter().enumerate() {
+            let objects = objects_of(&pod);
+            let object = pod.pointer_mut(&objects[place.index(objects.len())]).unwrap();
+            object[format!("unknown-{number}")] = format!("@{number}@").into();
+        }
+        let mut text = pod.to_string();
+        for (number, (_, json)) in places.iter().enumerate() {
+            text = text.replace(&format!("\"@{number}@\""), json);
+        }
+        let result = applied(&loaded(&specs, |_| true), &creation(&text));
+        for (number, (_, json)) in places.iter().enumerate() {
+            let field = format!("\"unknown-{number}\":{json}");
+            prop_assert!(result.contains(&field), "{field} is lost: {result}");
+        }
+    }
+}
+
+/// JSON as no serializer would write it back.
+fn unknown() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(
+        &[
+            "1.0",
+            "1E40",
+            "123456789012345678901234567890",
+            "[ 1 ,{}]",
+            r#"{"a":1,"a":2}"#,
+            r#""\u0041\/""#,
+            "null",
+            "[[]]",
+        ][..],
+    )
+}
+
+/// Where fields may stand that nobody knows: in the pod, and in the items of its lists and of theirs.
+fn objects_of(pod: &Value) -> Vec<String> {
+    let mut found: Vec<String> = ["", "/metadata", "/spec"].map(str::to_owned).into();
+    for list in ["containers", "initContainers", "volumes"] {
+        for container in items(pod, &format!("/spec/{list}")) {
+            for inner in ["env", "volumeMounts", "ports"] {
+                found.extend(items(pod, &format!("{container}/{inner}")));
+            }
+            found.push(container);
+        }
+    }
+    found
+}
+
+fn items(pod: &Value, list: &str) -> Vec<String> {
+    let items = pod.pointer(list).and_then(Value::as_array);
+    (0..items.map_or(0, Vec::len)).map(|index| format!("{list}/{index}")).collect()
+}
