@@ -172,7 +172,7 @@ impl RuleSet {
         let outs: Vec<(&Rule, Option<Out>)> = self.rules.iter().map(|rule| (rule, out(rule))).collect();
         let selected: Vec<&Rule> =
             outs.iter().filter(|(_, out)| out.is_none()).map(|(rule, _)| *rule).collect();
-        let (draft, failures) = lay_all(&selected, &layout, self.pod, Draft::new(document.clone()));
+        let (draft, failures) = lay_all(&selected, &layout, self.pod, &Draft::new(document.clone()));
         let laid = selected.iter().copied().filter(|rule| !failures.contains_key(rule.name()));
         warnings.extend(merge::violated(&laid.collect::<Vec<_>>(), &layout, self.pod, &draft));
         let changes = draft.into_changes();
@@ -190,9 +190,33 @@ impl RuleSet {
     }
 }
 
+/// Lays in the rules. A rule that cannot keep what an earlier turn wrote for it is out for good, and all starts anew without
+/// it: of a rule that is left out nothing may stay.
+fn lay_all<'d, 'r>(
+    rules: &[&'r Rule],
+    layout: &Layout,
+    pod: Schema<'static>,
+    draft: &Draft<'d>,
+) -> (Draft<'d>, HashMap<&'r str, Failure>) {
+    let mut broken = HashMap::new();
+    loop {
+        let acting = rules.iter().copied().filter(|rule| !broken.contains_key(rule.name()));
+        let (laid, failures) = lay_in_turns(&acting.collect::<Vec<_>>(), layout, pod, draft.clone());
+        let left = |rule: &str| laid.changes().iter().any(|change| &*change.origin.rule == rule);
+        let before = broken.len();
+        let (gone, failures): (HashMap<_, _>, HashMap<_, _>) =
+            failures.into_iter().partition(|(rule, _)| left(rule));
+        broken.extend(gone);
+        if broken.len() == before {
+            broken.extend(failures);
+            return (laid, broken);
+        }
+    }
+}
+
 /// Lays in the rules. Those that failed get another turn when others have changed the object: the volume that one mounts
 /// may be there now, and a second evaluation would find it.
-fn lay_all<'d, 'r>(
+fn lay_in_turns<'d, 'r>(
     rules: &[&'r Rule],
     layout: &Layout,
     pod: Schema<'static>,

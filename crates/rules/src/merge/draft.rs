@@ -73,6 +73,10 @@ impl<'d> Draft<'d> {
         self.changes.len()
     }
 
+    pub(crate) fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
     pub(crate) fn into_changes(self) -> Vec<Change> {
         self.changes
     }

@@ -44,6 +44,19 @@ fn a_rule_that_needs_a_later_ones_volume_gets_it() {
     result(&both, &web);
 }
 
+/// The first needs the second's volume, and then takes the label that the second must have: neither can be had.
+#[test]
+fn a_rule_that_another_undoes_leaves_nothing() {
+    let first = "onConflict: override\ninitContainers: [{name: i, image: i, volumeMounts: [{name: v, mountPath: /v}]}]\npod: {labels: {l: one}}";
+    let second = "onConflict: skipRule\nvolumes: [{name: v, emptyDir: {}}]\npod: {labels: {l: two}}";
+    let both = rules(&(rule("a", first) + &rule("b", second) + &rule("c", "pod: {labels: {n: m}}")));
+    let web = pod(r#"{"containers":[{"name":"app"}]}"#);
+    assert_eq!(words(&decide(&both, &web)), ["error", "conflict", "applied"]);
+    let result = result(&both, &web);
+    assert_eq!(result["metadata"]["labels"], json!({"app": "web", "n": "m"}));
+    assert!(result["spec"].get("volumes").is_none() && result["spec"].get("initContainers").is_none());
+}
+
 #[test]
 fn words_of_the_format_are_not_swallowed_where_they_do_nothing() {
     assert_eq!(codes("volumes: [{name: v, emptyDir: {}, mode: native, position: {x: 1}}]"), ["VST0110"; 2]);

@@ -117,6 +117,9 @@ fn d09_lists_are_made_where_they_are_missing() {
         assert_eq!(result["spec"]["volumes"].as_array().unwrap().len(), 1);
         assert_eq!(result["spec"]["containers"][0]["volumeMounts"].as_array().unwrap().len(), 2);
     }
+    // A field that is absent is added; to replace it would fail.
+    let host = rules(&rule("r", "pod: {spec: {hostNetwork: true}}"));
+    assert_eq!(steps(&decide(&host, &pod("{}")))[0], "add /spec/hostNetwork true");
 }
 
 /// The whole of `/spec/containers` was replaced, by something else at each call.
@@ -158,9 +161,13 @@ fn d15_a_volume_has_one_source() {
     assert_eq!(doubled.err().unwrap()[0].code().id, "VST0113");
 }
 
-/// Ports that differ by their protocol were taken for one.
+/// Secrets for images were replaced, and ports that differ by their protocol were taken for one.
 #[test]
-fn d18_ports_are_not_collapsed() {
+fn d18_pull_secrets_stay_and_ports_are_not_collapsed() {
+    let secrets = rules(&rule("r", "imagePullSecrets: [{name: ours}]"));
+    let theirs = result(&secrets, &pod(r#"{"imagePullSecrets":[{"name":"theirs"}]}"#));
+    assert_eq!(names(&theirs["spec"]["imagePullSecrets"]), ["theirs", "ours"]);
+
     let spec = "sidecars: [{name: s, image: s, ports: [{containerPort: 8301}, {containerPort: 8301, protocol: UDP}]}]";
     let rules = rules(&rule("r", spec));
     let made = applied(&rules, &creation(&pod(r#"{"containers":[{"name":"app"}]}"#)));

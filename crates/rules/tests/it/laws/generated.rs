@@ -118,8 +118,9 @@ fn spec() -> impl Strategy<Value = String> {
         .prop_flat_map(|names| names.into_iter().map(volume).collect::<Vec<_>>());
     let labels =
         prop::sample::select(vec![json!({}), json!({"l": "m"}), json!({"l": "n", "example.com/o": "p"})]);
-    (prop::collection::vec(injected(), 0..3), prop::collection::vec(block(), 0..3), volumes, labels, policy(), -1..2_i32)
-        .prop_map(|(injected, blocks, volumes, labels, policy, order)| {
+    let laid = (prop::collection::vec(injected(), 0..3), prop::collection::vec(block(), 0..3), volumes);
+    (laid, labels, pod_spec(), pull_secrets(), policy(), -1..2_i32)
+        .prop_map(|((injected, blocks, volumes), labels, pod_spec, secrets, policy, order)| {
             let mut injected = unique(injected, "name");
             // Two containers of one rule that want the same port are an error of the rule.
             injected.iter_mut().skip(1).for_each(|one| drop(one.as_object_mut().unwrap().remove("ports")));
@@ -127,14 +128,36 @@ fn spec() -> impl Strategy<Value = String> {
                 injected.into_iter().partition(|one| !one["mode"].is_null());
             let marker = json!({"marker": order.to_string()});
             format!(
-                "order: {order}\nonConflict: {policy}\nsidecars: {}\ninitContainers: {}\ncontainers: {}\nvolumes: {}\npod: {}",
+                "order: {order}\nonConflict: {policy}\nsidecars: {}\ninitContainers: {}\ncontainers: {}\nvolumes: {}\npod: {}\nimagePullSecrets: {secrets}",
                 json!(sidecars),
                 json!(plain),
                 json!(blocks),
                 json!(volumes),
-                json!({"labels": labels, "annotations": marker}),
+                json!({"labels": labels, "annotations": marker, "spec": pod_spec}),
             )
         })
+}
+
+fn pod_spec() -> impl Strategy<Value = Value> {
+    let policies = prop::option::of(policy());
+    let fields = prop::sample::select(vec![
+        json!({}),
+        json!({"terminationGracePeriodSeconds": 30}),
+        json!({"tolerations": [{"key": "ours", "operator": "Exists"}], "priority": 0}),
+        json!({"securityContext": {"runAsNonRoot": true, "supplementalGroups": [7]}}),
+        json!({"nodeSelector": {"disk": "fast"}, "dnsPolicy": "Default"}),
+        json!({"hostAliases": [{"ip": "10.0.0.1", "hostnames": ["one"]}]}),
+    ]);
+    (fields, policies).prop_map(|(mut fields, policy)| {
+        if let Some(policy) = policy {
+            fields["onConflict"] = json!(policy);
+        }
+        fields
+    })
+}
+
+fn pull_secrets() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(&["[]", "[{name: theirs}]", "[{name: ours}, {name: theirs}]"][..])
 }
 
 /// A sidecar, or without a mode an init container.
@@ -180,6 +203,10 @@ fn block() -> impl Strategy<Value = Value> {
         let mut block = json!({"select": select, "env": env, "volumeMounts": mounts, "onConflict": policy});
         if resources {
             block["resources"] = json!({"requests": {"cpu": "100m"}});
+            block["securityContext"] =
+                json!({"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}});
+            block["args"] = json!(["one"]);
+            block["replace"] = json!(["args"]);
         }
         block
     })

@@ -22,7 +22,7 @@ fn left_out(decision: &Decision) -> Vec<&str> {
 }
 
 proptest! {
-    #![proptest_config(cases(400))]
+    #![proptest_config(cases(250))]
 
     /// Twice is once, and an independent implementation of RFC 6902 agrees: both stand in `applied`.
     #[test]
