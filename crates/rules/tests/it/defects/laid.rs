@@ -118,7 +118,7 @@ fn d09_lists_are_made_where_they_are_missing() {
         assert_eq!(result["spec"]["containers"][0]["volumeMounts"].as_array().unwrap().len(), 2);
     }
     // A field that is absent is added; to replace it would fail.
-    let host = rules(&rule("r", "pod: {spec: {hostNetwork: true}}"));
+    let host = crate::kit::rules(&rule("r", "pod: {spec: {hostNetwork: true}}"));
     assert_eq!(steps(&decide(&host, &pod("{}")))[0], "add /spec/hostNetwork true");
 }
 
