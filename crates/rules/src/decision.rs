@@ -1,9 +1,13 @@
 //! What came of it: for every rule, and why.
 
+mod reason;
+
 use std::fmt;
 use std::sync::Arc;
 
 use vestibule_patch::Operation;
+
+pub use reason::Reason;
 
 /// What all rules together make of one object.
 pub struct Decision {
@@ -17,6 +21,7 @@ pub struct Decision {
 }
 
 /// What one rule makes of one object.
+#[derive(Clone)]
 pub struct Verdict {
     /// The rule's name.
     pub rule: Arc<str>,
@@ -29,6 +34,7 @@ pub struct Verdict {
 }
 
 /// How a rule came out.
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum Outcome {
     /// The rule changes the object, by the changes that name it.
@@ -44,6 +50,8 @@ pub enum Outcome {
     },
     /// The object must not pass.
     Denied {
+        /// Why, for machines.
+        reason: Reason,
         /// Why, for the user who sent it.
         message: String,
     },
@@ -71,52 +79,6 @@ pub struct Origin {
     pub line: usize,
 }
 
-/// Why a rule left an object alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Reason {
-    /// Namespaces of the cluster itself.
-    ExcludedSystemNamespace,
-    /// The injector's own namespace.
-    ExcludedOwnNamespace,
-    /// The injector's own pods.
-    ExcludedOwnPod,
-    /// Static pods, which the kubelet owns.
-    ExcludedMirrorPod,
-    /// A subresource.
-    ExcludedSubresource,
-    /// An operation under which the resource cannot be changed.
-    ExcludedOperation,
-    /// An object on its way out.
-    ExcludedDeletion,
-    /// A ReplicaSet whose template is that of its Deployment.
-    ExcludedControlled,
-    /// The rule is for another resource.
-    OtherResource,
-    /// `match.namespaces`.
-    NamespaceNotMatched,
-    /// The rule asks for facts about the namespace that nobody knows.
-    NamespaceUnknown,
-    /// `match.objects`.
-    LabelsNotMatched,
-    /// Nobody asked for the rule.
-    NotOptedIn,
-    /// Somebody declined the rule.
-    OptedOut,
-    /// An opt-in key holds a value that cannot be read.
-    InvalidValue,
-    /// Containers of another operating system.
-    OsMismatch,
-    /// The pod uses the network of its node.
-    HostNetwork,
-    /// A regular sidecar would keep a Job from ending.
-    JobWithoutNativeSidecar,
-    /// Something else stands where the rule would put its own.
-    Conflict,
-    /// The rule's result would be no valid pod.
-    Error,
-}
-
 impl Decision {
     /// The JSON Patch.
     pub fn operations(&self) -> Vec<Operation> {
@@ -126,45 +88,11 @@ impl Decision {
     /// What to tell the user whose object must not pass: the messages of all rules that deny.
     pub fn denial(&self) -> Option<String> {
         let messages = self.verdicts.iter().filter_map(|verdict| match &verdict.outcome {
-            Outcome::Denied { message } => Some(message.as_str()),
+            Outcome::Denied { message, .. } => Some(message.as_str()),
             Outcome::Applied | Outcome::Unchanged | Outcome::Skipped { .. } => None,
         });
         let messages: Vec<&str> = messages.collect();
         (!messages.is_empty()).then(|| messages.join("; "))
-    }
-}
-
-impl Reason {
-    /// The word for metrics and audit annotations: `not_opted_in`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ExcludedSystemNamespace => "excluded_system_namespace",
-            Self::ExcludedOwnNamespace => "excluded_own_namespace",
-            Self::ExcludedOwnPod => "excluded_own_pod",
-            Self::ExcludedMirrorPod => "excluded_mirror_pod",
-            Self::ExcludedSubresource => "excluded_subresource",
-            Self::ExcludedOperation => "excluded_operation",
-            Self::ExcludedDeletion => "excluded_deletion",
-            Self::ExcludedControlled => "excluded_controlled",
-            Self::OtherResource => "other_resource",
-            Self::NamespaceNotMatched => "namespace_not_matched",
-            Self::NamespaceUnknown => "namespace_unknown",
-            Self::LabelsNotMatched => "labels_not_matched",
-            Self::NotOptedIn => "not_opted_in",
-            Self::OptedOut => "opted_out",
-            Self::InvalidValue => "invalid_value",
-            Self::OsMismatch => "os_mismatch",
-            Self::HostNetwork => "host_network",
-            Self::JobWithoutNativeSidecar => "job_without_native_sidecar",
-            Self::Conflict => "conflict",
-            Self::Error => "error",
-        }
-    }
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.as_str())
     }
 }
 

@@ -1,16 +1,17 @@
 //! All rules over one object.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use vestibule_patch::{Document, DocumentError, Schema};
 
 use crate::decision::{Decision, Outcome, Reason, Verdict};
 use crate::diagnostic::{Diagnostic, Position};
+use crate::explanation::{Explanation, Record, Trace};
 use crate::load;
 use crate::merge::{self, Draft, Failure, Scene};
 use crate::rule::{OnError, Policy, Resource, Rule, Verb};
-use crate::select::{self, Out};
+use crate::select::{self, Inquiry, Known, Out};
 use crate::settings::Settings;
 use crate::subject::{Layout, Received, Subject};
 use crate::yaml::Text;
@@ -147,9 +148,9 @@ impl RuleSet {
         targets
     }
 
-    /// Whether some rule cannot decide without the labels and annotations of namespaces.
+    /// Whether some rule, or an exemption, cannot decide without the labels and annotations of namespaces.
     pub fn needs_namespace_facts(&self) -> bool {
-        self.rules.iter().any(Rule::needs_namespace_facts)
+        self.rules.iter().any(Rule::needs_namespace_facts) || self.settings.need_namespace_facts()
     }
 
     /// What the rules make of `subject`. The same input gives the same answer; what they made, they leave alone.
@@ -157,18 +158,50 @@ impl RuleSet {
     /// # Errors
     /// The object is no JSON, or nested too deeply.
     pub fn evaluate(&self, subject: &Subject<'_>) -> Result<Decision, DocumentError> {
+        self.decide(subject, &mut ())
+    }
+
+    /// The same, with every gate on the way of every rule, and what became of each of its parts.
+    ///
+    /// # Errors
+    /// The object is no JSON, or nested too deeply.
+    ///
+    /// ```
+    /// # use vestibule_rules::{Passage, Resource, RuleSet, Subject, Verb};
+    /// # let text = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: team}\nspec:\n  optIn: pod\n  pod: {labels: {team: blue}}\n";
+    /// let rules = RuleSet::load([("rules.yaml", text)], vestibule_patch::Schema::unknown()).unwrap();
+    /// let explanation = rules
+    ///     .explain(&Subject::new(r#"{"spec":{"containers":[]}}"#, Resource::Pods, Verb::Create, "blue"))
+    ///     .unwrap();
+    /// let failed = explanation.rules[0].gates.iter().find(|gate| gate.passage == Passage::Failed).unwrap();
+    /// assert_eq!((failed.name.as_str(), failed.line), ("opt.8", Some(5)));
+    /// assert_eq!(failed.sentence, "the object does not ask for the rule");
+    /// ```
+    pub fn explain(&self, subject: &Subject<'_>) -> Result<Explanation, DocumentError> {
+        let mut record = Record::default();
+        let decision = self.decide(subject, &mut record)?;
+        Ok(record.explain(&self.rules, decision, select::gates))
+    }
+
+    fn decide(&self, subject: &Subject<'_>, trace: &mut impl Trace) -> Result<Decision, DocumentError> {
         let document = Document::parse(subject.object)?;
         let layout = Layout::of(subject.resource);
-        let received = Received::new(document.view(), &layout);
-        let excluded = select::exclusion(subject, &received, self.own_namespace.as_deref());
-        if let Some(out) = excluded {
+        let received = Received::new(document.view(), subject, &layout);
+        let inquiry = Inquiry {
+            subject,
+            received: &received,
+            rules: &self.rules,
+            siblings: &self.siblings,
+            settings: &self.settings,
+            own_namespace: self.own_namespace.as_deref(),
+            known: Known::default(),
+        };
+        if let Some(out) = inquiry.out_for_everybody(trace) {
             let verdicts = self.rules.iter().map(|rule| skipped(rule, &out)).collect();
             return Ok(Decision { verdicts, changes: Vec::new(), warnings: Vec::new() });
         }
-        let siblings = self.siblings.iter().map(|name| &**name);
-        let names: HashSet<&str> = self.rules.iter().map(Rule::name).chain(siblings).collect();
-        let mut warnings = Vec::new();
-        let mut out = |rule| select::out(rule, subject, &received, &names, &mut warnings);
+        let mut warnings = inquiry.mistyped();
+        let mut out = |rule| inquiry.out(rule, &mut warnings, trace);
         let outs: Vec<(&Rule, Option<Out>)> = self.rules.iter().map(|rule| (rule, out(rule))).collect();
         let selected: Vec<&Rule> =
             outs.iter().filter(|(_, out)| out.is_none()).map(|(rule, _)| *rule).collect();
@@ -265,7 +298,11 @@ fn skipped(rule: &Rule, out: &Out) -> Verdict {
     let at = out.at.unwrap_or(rule.at);
     let sentence = out.sentence.clone();
     if out.failure && rule.required {
-        return verdict(rule, at, Outcome::Denied { message: denial(rule, at, &sentence) });
+        return verdict(
+            rule,
+            at,
+            Outcome::Denied { reason: out.reason, message: denial(rule, at, &sentence) },
+        );
     }
     verdict(rule, at, Outcome::Skipped { reason: out.reason, sentence })
 }
@@ -277,7 +314,11 @@ fn failed(rule: &Rule, failure: &Failure, warnings: &mut Vec<String>) -> Verdict
         None => (Reason::Error, rule.on_error == OnError::Deny),
     };
     if denied {
-        return verdict(rule, clause.at, Outcome::Denied { message: denial(rule, clause.at, sentence) });
+        return verdict(
+            rule,
+            clause.at,
+            Outcome::Denied { reason, message: denial(rule, clause.at, sentence) },
+        );
     }
     warnings.push(format!("rule {} was left out: {sentence}", rule.name));
     verdict(rule, clause.at, Outcome::Skipped { reason, sentence: sentence.clone() })

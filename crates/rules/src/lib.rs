@@ -12,6 +12,7 @@ mod decision;
 pub mod diagnostic;
 mod digest;
 mod evaluate;
+mod explanation;
 #[expect(dead_code, reason = "the schema for editors is made of what the reader leaves unread")]
 mod format;
 mod key;
@@ -30,6 +31,7 @@ pub mod yaml;
 pub use decision::{Change, Decision, Origin, Outcome, Reason, Verdict};
 pub use diagnostic::{CODES, Code, Diagnostic, Position, Severity};
 pub use evaluate::{RuleSet, Target};
+pub use explanation::{ClauseExplanation, Effect, Explanation, Gate, Passage, RuleExplanation};
 pub use rule::{Resource, Rule, Verb};
 pub use select::OWN_POD_LABEL;
 pub use settings::{Exemption, Mode, Settings};

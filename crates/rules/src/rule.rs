@@ -12,6 +12,8 @@ pub use resource::{Resource, Verb};
 #[derive(Clone)]
 pub struct Rule {
     pub(crate) name: Arc<str>,
+    /// The label or annotation that speaks about this rule alone.
+    pub(crate) key: String,
     pub(crate) source: Arc<str>,
     pub(crate) hash: Arc<str>,
     pub(crate) at: Position,
@@ -23,6 +25,7 @@ pub struct Rule {
     pub(crate) opt_in: OptIn,
     pub(crate) opt_in_at: Position,
     pub(crate) compat: Vec<CompatAnnotation>,
+    pub(crate) rollout: Option<Rollout>,
     pub(crate) metadata: Vec<Part>,
     /// Of the pod's specification, `imagePullSecrets` among them.
     pub(crate) spec: Vec<Part>,
@@ -78,6 +81,18 @@ impl Rule {
         self.matching.labels.pairs()
     }
 
+    /// The parts that add something, in the order of the format.
+    pub(crate) fn clauses<'r>(&'r self) -> Vec<&'r Clause> {
+        let parts = |parts: &'r [Part]| parts.iter().map(|part| &part.item);
+        let injected = self.injected.iter().map(|one| &one.item);
+        let blocks = self.blocks.iter().flat_map(|block| {
+            let lists = block.lists.iter().flat_map(|list| &list.items);
+            lists.chain(parts(&block.parts))
+        });
+        let pod = parts(&self.metadata).chain(parts(&self.spec)).chain(&self.volumes);
+        pod.chain(injected).chain(blocks).map(|item| &item.clause).collect()
+    }
+
     /// Whether it cannot decide without the namespace's labels and annotations.
     pub fn needs_namespace_facts(&self) -> bool {
         !self.matching.namespace_labels.pairs.is_empty()
@@ -97,6 +112,16 @@ pub(crate) struct Match {
     pub(crate) os: Option<&'static str>,
     pub(crate) os_at: Position,
     pub(crate) skip_host_network: Option<Position>,
+    /// Empty is any.
+    pub(crate) owner_kinds: Vec<String>,
+    pub(crate) owner_kinds_at: Position,
+}
+
+/// `rollout`.
+#[derive(Clone, Copy)]
+pub(crate) struct Rollout {
+    pub(crate) percent: u8,
+    pub(crate) at: Position,
 }
 
 /// Labels that must be there.

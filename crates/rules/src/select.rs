@@ -1,20 +1,27 @@
-//! Whether a rule is for an object: exclusions, `match`, the opt table, the pod's environment. All of it reads the
-//! object as received, so that what earlier rules write changes nobody's mind.
+//! Whether a rule is for an object: exclusions, exemptions, `match`, the opt table, the pod's environment, the rollout.
+//! All of it reads the object as received, so that what earlier rules write changes nobody's mind.
 
+mod environment;
+mod everybody;
+mod matching;
+mod mistyped;
 mod opt;
+mod rollout;
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::decision::Reason;
-use crate::diagnostic::{Position, shown};
-use crate::rule::{Labels, Resource, Rule};
+use crate::diagnostic::Position;
+use crate::explanation::{Gate, Passage, Trace};
+use crate::rule::Rule;
+use crate::settings::Settings;
 use crate::subject::{Received, Subject};
 
-const SYSTEM_NAMESPACES: &[&str] = &["kube-node-lease", "kube-public", "kube-system"];
-pub(crate) const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
-
-/// The label by which the injector's own pods are left alone.
-pub const OWN_POD_LABEL: &str = "vestibule.dev/injector";
+pub(crate) use everybody::MIRROR_ANNOTATION;
+pub use everybody::OWN_POD_LABEL;
+pub(crate) use matching::NO_OWNER;
 
 /// Why a rule is out.
 pub(crate) struct Out {
@@ -27,120 +34,136 @@ pub(crate) struct Out {
 }
 
 impl Out {
-    fn new(reason: Reason, at: Option<Position>, sentence: impl Into<String>) -> Self {
+    pub(crate) fn new(reason: Reason, at: Option<Position>, sentence: impl Into<String>) -> Self {
         Self { reason, sentence: sentence.into(), at, failure: false }
     }
 
-    fn failure(reason: Reason, at: Position, sentence: impl Into<String>) -> Self {
+    pub(crate) fn failure(reason: Reason, at: Position, sentence: impl Into<String>) -> Self {
         Self { failure: true, ..Self::new(reason, Some(at), sentence) }
     }
 }
 
-/// What is true for every rule.
-pub(crate) fn exclusion(
-    subject: &Subject<'_>,
-    received: &Received<'_>,
-    own_namespace: Option<&str>,
-) -> Option<Out> {
-    let out = |reason, sentence: String| Some(Out::new(reason, None, sentence));
-    let Subject { namespace, resource, subresource, .. } = *subject;
-    if SYSTEM_NAMESPACES.contains(&namespace) {
-        return out(Reason::ExcludedSystemNamespace, format!("{namespace} belongs to the cluster itself"));
-    }
-    if own_namespace == Some(namespace) {
-        return out(Reason::ExcludedOwnNamespace, format!("{namespace} is the injector's own namespace"));
-    }
-    if !subresource.is_empty() {
-        return out(
-            Reason::ExcludedSubresource,
-            format!("rules leave the subresource {} alone", shown(subresource)),
-        );
-    }
-    if !resource.verbs().contains(&subject.verb) {
-        let sentence = format!("rules do not change {} under this operation", resource.as_str());
-        return out(Reason::ExcludedOperation, sentence);
-    }
-    if received.annotation(MIRROR_ANNOTATION).is_some() {
-        return out(Reason::ExcludedMirrorPod, "a static pod belongs to its kubelet".to_owned());
-    }
-    if received.label(OWN_POD_LABEL).as_deref() == Some("true") {
-        return out(Reason::ExcludedOwnPod, "the injector does not wait for itself".to_owned());
-    }
-    let metadata = received.object.get("metadata");
-    if metadata.and_then(|metadata| metadata.get("deletionTimestamp")).is_some_and(|time| !time.is_null()) {
-        return out(Reason::ExcludedDeletion, "the object is being deleted".to_owned());
-    }
-    if resource == Resource::ReplicaSets && received.is_controlled() {
-        // Its Deployment knows it by the template: one that differs is not its own, and it makes another one, for ever.
-        let sentence = "its template has to stay that of its controller".to_owned();
-        return out(Reason::ExcludedControlled, sentence);
-    }
-    None
+/// What rules are asked about.
+pub(crate) struct Inquiry<'i> {
+    pub(crate) subject: &'i Subject<'i>,
+    pub(crate) received: &'i Received<'i>,
+    pub(crate) rules: &'i [Rule],
+    /// The names of the rules that are not among `rules`.
+    pub(crate) siblings: &'i [Arc<str>],
+    pub(crate) settings: &'i Settings,
+    pub(crate) own_namespace: Option<&'i str>,
+    pub(crate) known: Known<'i>,
 }
 
-/// Whether `rule` is out. Adds to `warnings` what the user should know either way.
-pub(crate) fn out(
-    rule: &Rule,
-    subject: &Subject<'_>,
-    received: &Received<'_>,
-    names: &HashSet<&str>,
-    warnings: &mut Vec<String>,
-) -> Option<Out> {
-    if !rule.targets.contains(&subject.resource) {
-        let sentence = format!("the rule is not for {}", subject.resource.as_str());
-        return Some(Out::new(Reason::OtherResource, None, sentence));
-    }
-    not_matched(rule, subject, received)
-        .or_else(|| opt::out(rule, subject, received, names, warnings))
-        .or_else(|| environment(rule, received))
+/// What is found out at most once, however many rules ask.
+#[derive(Default)]
+pub(crate) struct Known<'i> {
+    names: OnceCell<HashSet<&'i str>>,
+    list_of_object: OnceCell<opt::List<'i>>,
+    list_of_namespace: OnceCell<opt::List<'i>>,
 }
 
-fn not_matched(rule: &Rule, subject: &Subject<'_>, received: &Received<'_>) -> Option<Out> {
-    let matching = &rule.matching;
-    let namespace = subject.namespace;
-    let named = matching.namespaces.is_empty() || matching.namespaces.iter().any(|name| name == namespace);
-    if !named || matching.excluded.iter().any(|name| name == namespace) {
-        let sentence = format!("the rule is not for namespace {namespace}");
-        return Some(Out::new(Reason::NamespaceNotMatched, Some(matching.at), sentence));
-    }
-    if let Some(facts) = subject.facts
-        && let Some(label) = missing(&matching.namespace_labels, |key| facts.labels.get(key).cloned())
-    {
-        let sentence = format!("namespace {namespace} has no label {label}");
-        return Some(Out::new(Reason::NamespaceNotMatched, Some(matching.namespace_labels.at), sentence));
-    }
-    if let Some(label) = missing(&matching.labels, |key| received.label(key)) {
-        let sentence = format!("the object has no label {label}");
-        return Some(Out::new(Reason::LabelsNotMatched, Some(matching.labels.at), sentence));
-    }
-    (rule.needs_namespace_facts() && subject.facts.is_none()).then(|| {
-        let sentence = format!("nothing is known about the labels of namespace {namespace}");
-        Out::failure(Reason::NamespaceUnknown, matching.at, sentence)
-    })
+/// What a rule has to pass.
+struct Question {
+    /// See [`Gate::name`].
+    name: &'static str,
+    /// Where the rule says so.
+    at: fn(&Rule) -> Option<Position>,
+    ask: fn(&Inquiry<'_>, &Rule, &mut Vec<String>) -> Answer,
 }
 
-/// The first label that is not as wanted.
-fn missing(wanted: &Labels, found: impl Fn(&str) -> Option<String>) -> Option<String> {
-    let missing = wanted.pairs.iter().find(|(key, value)| found(key).as_ref() != Some(value));
-    missing.map(|(key, value)| format!("{key}={value}"))
+enum Answer {
+    Passed(Words),
+    /// Passed, and the rest of the opt table is not asked.
+    Settled(Words),
+    /// This rule does not ask.
+    NotAsked(Words),
+    Out(Out),
 }
 
-fn environment(rule: &Rule, received: &Received<'_>) -> Option<Out> {
-    let matching = &rule.matching;
-    if let (Some(wanted), Some(found)) = (matching.os, received.os())
-        && wanted != found
-    {
-        let sentence = format!("the pod is for {}, the rule for {wanted}", shown(&found));
-        return Some(Out::new(Reason::OsMismatch, Some(matching.os_at), sentence));
+/// Why, made up only for those who listen.
+type Words = fn(&Inquiry<'_>, &Rule) -> String;
+
+/// In the order in which they are asked, beside [`opt::ROWS`] that stand between [`matching::QUESTIONS`] and
+/// [`environment::QUESTIONS`].
+fn questions() -> impl Iterator<Item = &'static Question> {
+    matching::QUESTIONS.iter().chain(opt::ROWS).chain(environment::QUESTIONS)
+}
+
+const EXCLUSIONS: &str = "exclusions";
+const EXEMPTIONS: &str = "exemptions";
+
+impl<'i> Inquiry<'i> {
+    /// Why no rule is for the object.
+    pub(crate) fn out_for_everybody(&self, trace: &mut impl Trace) -> Option<Out> {
+        let mut asked = |name: &str, passed: &str, out: Option<Out>| {
+            let passage = if out.is_some() { Passage::Failed } else { Passage::Passed };
+            for rule in self.rules {
+                trace.gate(rule, || {
+                    let sentence = out.as_ref().map_or(passed, |out| &out.sentence).to_owned();
+                    Gate { name: name.to_owned(), line: None, passage, sentence }
+                });
+            }
+            out
+        };
+        asked(EXCLUSIONS, "nothing keeps rules away from it", self.exclusion())
+            .or_else(|| asked(EXEMPTIONS, "no administrator exempts it", self.exemption()))
     }
-    if let Some(at) = matching.skip_host_network
-        && received.host_network()
-    {
-        return Some(Out::new(Reason::HostNetwork, Some(at), "the pod uses the network of its node"));
+
+    /// Why `rule` is out. Adds to `warnings` what the user should know either way.
+    pub(crate) fn out(&self, rule: &Rule, warnings: &mut Vec<String>, trace: &mut impl Trace) -> Option<Out> {
+        let ask = |question: &Question, trace: &mut _, warnings: &mut _| {
+            let answer = (question.ask)(self, rule, warnings);
+            Trace::gate(trace, rule, || self.told(question, rule, &answer));
+            answer
+        };
+        for question in matching::QUESTIONS {
+            if let Answer::Out(out) = ask(question, trace, warnings) {
+                return Some(out);
+            }
+        }
+        for row in opt::ROWS {
+            match ask(row, trace, warnings) {
+                Answer::Settled(_) => break,
+                Answer::Out(out) => return Some(out),
+                Answer::Passed(_) | Answer::NotAsked(_) => {}
+            }
+        }
+        environment::QUESTIONS.iter().find_map(|question| match ask(question, trace, warnings) {
+            Answer::Out(out) => Some(out),
+            _ => None,
+        })
     }
-    let regular = rule.injected.iter().find(|injected| injected.regular)?;
-    received.is_job().then(|| {
-        let sentence = format!("`{}` in `mode: regular` would keep the Job from ending", regular.item.key);
-        Out::failure(Reason::JobWithoutNativeSidecar, regular.item.clause.at, sentence)
-    })
+
+    /// The names of all rules there are.
+    fn names(&self) -> &HashSet<&'i str> {
+        let siblings = self.siblings.iter().map(|name| &**name);
+        self.known.names.get_or_init(|| self.rules.iter().map(Rule::name).chain(siblings).collect())
+    }
+
+    fn told(&self, question: &Question, rule: &Rule, answer: &Answer) -> Gate {
+        let (passage, sentence) = match answer {
+            Answer::Passed(words) | Answer::Settled(words) => (Passage::Passed, words(self, rule)),
+            Answer::NotAsked(words) => (Passage::NotReached, words(self, rule)),
+            Answer::Out(out) => (Passage::Failed, out.sentence.clone()),
+        };
+        Gate { passage, sentence, ..question.gate(rule) }
+    }
+}
+
+impl Question {
+    /// The gate before anybody came to it.
+    fn gate(&self, rule: &Rule) -> Gate {
+        Gate::not_reached(self.name, (self.at)(rule))
+    }
+}
+
+/// All gates of `rule` that stand before its parameters, unasked.
+pub(crate) fn gates(rule: &Rule) -> Vec<Gate> {
+    let everybody = [EXCLUSIONS, EXEMPTIONS].into_iter().map(|name| Gate::not_reached(name, None));
+    everybody.chain(questions().map(|question| question.gate(rule))).collect()
+}
+
+fn passed_or(out: Option<Out>, words: Words) -> Answer {
+    out.map_or(Answer::Passed(words), Answer::Out)
 }

@@ -95,6 +95,13 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// Whether an exemption asks for labels of the namespace.
+    pub(crate) fn need_namespace_facts(&self) -> bool {
+        self.exemptions.iter().any(|exemption| exemption.namespace_labels().next().is_some())
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {

@@ -1,10 +1,13 @@
 //! What rules look at.
 
+mod received;
+
 use std::collections::BTreeMap;
 
 use vestibule_patch::{Pointer, View};
 
 use crate::rule::{Resource, Verb};
+pub(crate) use received::Received;
 
 /// An object on its way into the cluster, and what is known about the request. No `Debug`: it may hold secrets.
 ///
@@ -146,64 +149,6 @@ impl Layout {
             | Resource::Jobs => (spec.child("template"), Some(spec.child("selector"))),
         };
         Self { spec: pod.child("spec"), pod, selector }
-    }
-}
-
-/// The object as received, opened where rules decide.
-pub(crate) struct Received<'d> {
-    pub(crate) object: View<'d>,
-    pub(crate) labels: Option<View<'d>>,
-    pub(crate) annotations: Option<View<'d>>,
-    pub(crate) spec: Option<View<'d>>,
-}
-
-impl<'d> Received<'d> {
-    pub(crate) fn new(object: View<'d>, layout: &Layout) -> Self {
-        let metadata = object.get("metadata");
-        Self {
-            object,
-            labels: metadata.and_then(|metadata| metadata.get("labels")),
-            annotations: metadata.and_then(|metadata| metadata.get("annotations")),
-            spec: object.pointer(&layout.spec),
-        }
-    }
-
-    pub(crate) fn label(&self, key: &str) -> Option<String> {
-        text(self.labels, key)
-    }
-
-    pub(crate) fn annotation(&self, key: &str) -> Option<String> {
-        text(self.annotations, key)
-    }
-
-    /// The operating system its containers are for, where the pod says so.
-    pub(crate) fn os(&self) -> Option<String> {
-        let spec = self.spec?;
-        let selector = spec.get("nodeSelector");
-        text(spec.get("os"), "name")
-            .or_else(|| text(selector, "kubernetes.io/os"))
-            .or_else(|| text(selector, "beta.kubernetes.io/os"))
-    }
-
-    pub(crate) fn host_network(&self) -> bool {
-        let flag = self.spec.and_then(|spec| spec.get("hostNetwork"));
-        flag.and_then(View::as_bool).unwrap_or_default()
-    }
-
-    /// Whether a controller keeps it as it wants it.
-    pub(crate) fn is_controlled(&self) -> bool {
-        let owners = self.object.get("metadata").and_then(|metadata| metadata.get("ownerReferences"));
-        let owners = owners.map(View::items).unwrap_or_default();
-        owners.into_iter().any(|owner| owner.get("controller").and_then(View::as_bool) == Some(true))
-    }
-
-    /// Whether somebody waits for all of its containers to end.
-    pub(crate) fn is_job(&self) -> bool {
-        let policy = text(self.spec, "restartPolicy");
-        let owners = self.object.get("metadata").and_then(|metadata| metadata.get("ownerReferences"));
-        let owners = owners.map(View::items).unwrap_or_default();
-        policy.is_some_and(|policy| policy != "Always")
-            || owners.into_iter().any(|owner| text(Some(owner), "kind").as_deref() == Some("Job"))
     }
 }
 

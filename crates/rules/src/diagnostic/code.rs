@@ -161,4 +161,8 @@ codes! {
          everything. Name `namespaces`, `namespaceLabels`, `objectLabels` or `users`; to switch the injector off, set \
          `mode: off`.",
         Text "apiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {name: settings}\nspec:\n  exemptions: [{reason: none}]\n";
+    UNSEEN_OWNER = "VST0167", "an owner that pods never name",
+        "`match.ownerKinds` compares the kind of the controller that a pod names. A pod of a CronJob names the Job, which \
+         alone names the CronJob: such a rule would match nothing.",
+        Spec "match: {ownerKinds: [CronJob]}\npod: {labels: {a: b}}\n";
 }

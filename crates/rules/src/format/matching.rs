@@ -11,7 +11,11 @@ pub(crate) static MATCH: Table = Table {
             .default("linux"),
         Field::new("hostNetwork", Kind::Word(&HOST_NETWORK), "What happens to pods in their node's network.")
             .default("inject"),
-        Field::refused("ownerKinds", ""),
+        Field::new(
+            "ownerKinds",
+            Kind::List(&Kind::Text),
+            "Only objects whose controller is of one of these kinds; `Deployment` stands for its ReplicaSets, `none` for objects without one.",
+        ),
         Field::refused("resources", "`targets` names what the rule changes"),
     ],
 };

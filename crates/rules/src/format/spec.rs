@@ -73,7 +73,7 @@ pub(crate) static SPEC: Table = Table {
         Field::refused("parameters", ""),
         Field::refused("remove", ""),
         Field::refused("replace", "`replace` stands beside the fields that it is about"),
-        Field::refused("rollout", ""),
+        Field::new("rollout", Kind::Map(&ROLLOUT), "How many of the workloads the rule has reached."),
         Field::refused("securityProfile", ""),
         Field::refused("variables", ""),
         Field::refused("when", ""),
@@ -89,6 +89,16 @@ pub(crate) static RESOURCES: Choice<Resource, 7> = [
     ("jobs", Resource::Jobs),
     ("cronjobs", Resource::CronJobs),
 ];
+
+pub(crate) static ROLLOUT: Table = Table {
+    what: "`rollout`",
+    fields: &[Field::new(
+        "percent",
+        Kind::Integer,
+        "The share of workloads, 0 to 100; a higher share never leaves out a workload that a lower one had.",
+    )
+    .required()],
+};
 
 pub(crate) static OPT_IN: Choice<OptIn, 4> = [
     ("namespace", OptIn::Namespace),

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use vestibule_patch::Schema;
 
 use super::check;
-use super::matching::{match_of, opt_in};
+use super::matching::{match_of, opt_in, rollout};
 use super::reader::Reader;
-use crate::API_VERSION;
 use crate::diagnostic::{self, Position};
-use crate::format;
 use crate::rule::{CompatAnnotation, OnError, Policy, Resource, Rule};
 use crate::yaml::Node;
+use crate::{API_VERSION, RULE_KEY_PREFIX, format};
 
 const KINDS_OF_THE_FORMAT: &[&str] = &["Defaulting", "Guard"];
 
@@ -52,6 +51,7 @@ fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<
     let pod_spec = pod.field("spec");
     Rule {
         name: name.into(),
+        key: format!("{RULE_KEY_PREFIX}{name}"),
         source: Arc::clone(&reader.source.name),
         hash: Arc::default(),
         at,
@@ -63,6 +63,7 @@ fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<
         opt_in,
         opt_in_at,
         compat: compat_annotations(reader, spec),
+        rollout: rollout(reader, spec),
         metadata: reader.pod_metadata(spec, on_conflict),
         spec: reader.pod_spec(spec, pod_spec, required, on_conflict),
         volumes: reader.volumes(spec, pod_spec, required, on_conflict),

@@ -4,7 +4,8 @@ use super::check;
 use super::reader::Reader;
 use crate::diagnostic::{self, Position};
 use crate::format;
-use crate::rule::{Labels, Match, OptIn};
+use crate::rule::{Labels, Match, OptIn, Rollout};
+use crate::select::NO_OWNER;
 use crate::yaml::Node;
 
 pub(super) fn match_of(reader: &mut Reader, spec: &Node) -> Match {
@@ -38,7 +39,54 @@ pub(super) fn match_of(reader: &mut Reader, spec: &Node) -> Match {
             let skip = reader.word(node, "hostNetwork", &format::HOST_NETWORK)?;
             skip.then(|| node.at())
         }),
+        owner_kinds: part("ownerKinds").map(|node| owner_kinds(reader, spec, node)).unwrap_or_default(),
+        owner_kinds_at: part("ownerKinds").map_or(at, Node::at),
     }
+}
+
+/// `rollout`.
+pub(super) fn rollout(reader: &mut Reader, spec: &Node) -> Option<Rollout> {
+    let node = spec.get("rollout")?;
+    reader.fields(node, &format::ROLLOUT);
+    let percent = node.get("percent")?;
+    let at = percent.at();
+    let found = reader.integer::<i64>(percent, "percent")?;
+    let share = u8::try_from(found).ok().filter(|share| *share <= 100);
+    if share.is_none() {
+        let message = format!("`percent` cannot be {found}");
+        reader.error_with_help(&diagnostic::WRONG_VALUE, at, message, "0 to 100");
+    }
+    share.map(|percent| Rollout { percent, at })
+}
+
+fn owner_kinds(reader: &mut Reader, spec: &Node, node: &Node) -> Vec<String> {
+    let kinds = reader.texts(node, "ownerKinds");
+    if kinds.is_empty() && node.as_list().is_some() {
+        reader.error(&diagnostic::WRONG_VALUE, node.at(), "`ownerKinds` names nothing");
+    }
+    let targets = spec.get("targets").and_then(Node::as_list).unwrap_or_default();
+    let only_pods = targets.iter().all(|target| target.as_text() == Some("pods"));
+    for kind in &kinds {
+        let starts = kind.chars().next().is_some_and(|first| first.is_ascii_uppercase());
+        let fine = starts && kind.len() <= 63 && kind.chars().all(|letter| letter.is_ascii_alphanumeric());
+        match kind.as_str() {
+            NO_OWNER => {}
+            "CronJob" if only_pods => reader.error_with_help(
+                &diagnostic::UNSEEN_OWNER,
+                node.at(),
+                "a pod never names a CronJob as its owner",
+                "`Job` is what a CronJob makes; to change the CronJob itself, set `targets: [cronjobs]`",
+            ),
+            _ if fine => {}
+            _ => {
+                let message = format!("`ownerKinds` cannot be `{kind}`");
+                let help =
+                    "a kind such as `Deployment`, `Job` or `Workflow`, or `none` for pods without an owner";
+                reader.error_with_help(&diagnostic::WRONG_VALUE, node.at(), message, help);
+            }
+        }
+    }
+    kinds
 }
 
 /// `optIn`, and where it stands.

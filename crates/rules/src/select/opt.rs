@@ -2,147 +2,221 @@
 
 use std::collections::HashSet;
 
-use super::Out;
+use super::{Answer, Inquiry, Out, Question};
+use crate::INJECT_KEY;
 use crate::decision::Reason;
 use crate::diagnostic::shown;
 use crate::load::check;
 use crate::rule::{OptIn, Rule};
-use crate::subject::{Received, Subject};
-use crate::{INJECT_KEY, RULE_KEY_PREFIX};
+
+/// By the numbers of the table; rows 1 to 3 are nobody's, or every rule's.
+pub(super) static ROWS: &[Question] = &[
+    Question { name: "opt.4", at: |rule| Some(rule.opt_in_at), ask: own_key_of_object },
+    Question { name: "opt.5", at: |rule| Some(rule.opt_in_at), ask: common_key_of_object },
+    Question { name: "opt.6", at: |rule| Some(rule.opt_in_at), ask: own_key_of_namespace },
+    Question { name: "opt.7", at: |rule| Some(rule.opt_in_at), ask: common_key_of_namespace },
+    Question { name: "opt.8", at: |rule| Some(rule.opt_in_at), ask: default },
+];
 
 /// What a row says.
 enum Say {
     Nothing,
     In,
-    /// Declined under this key.
-    Out(String),
-    /// Cannot be read: key and value.
-    Invalid(String, String),
+    Out,
+    /// A value that cannot be read.
+    Invalid(String),
 }
 
-/// Whether the table leaves `rule` out.
-pub(super) fn out(
-    rule: &Rule,
-    subject: &Subject<'_>,
-    received: &Received<'_>,
-    names: &HashSet<&str>,
-    warnings: &mut Vec<String>,
-) -> Option<Out> {
-    let mut table = Table { rule, names, warnings };
-    let pod = table.level("the object", |key| (received.label(key), received.annotation(key)), true);
-    let pod_asks = matches!(rule.opt_in, OptIn::Pod | OptIn::Either | OptIn::Always);
-    let pod_says = match pod {
-        Say::In if !pod_asks => Say::Nothing,
-        other => other,
-    };
-    let says = match (pod_says, subject.facts) {
-        (Say::Nothing, Some(facts)) if rule.opt_in != OptIn::Pod => {
-            let find = |key: &str| (facts.labels.get(key).cloned(), facts.annotations.get(key).cloned());
-            table.level("the namespace", find, false)
+/// What stands under the common key.
+pub(super) enum List<'i> {
+    /// `true` or `false`.
+    Everything(bool),
+    Names(HashSet<&'i str>),
+    Invalid,
+}
+
+/// Of the names in one list; a hostile list is long.
+const MOST_WARNINGS: usize = 4;
+
+/// At which level a row stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Object,
+    Namespace,
+}
+
+fn own_key_of_object(inquiry: &Inquiry<'_>, rule: &Rule, warnings: &mut Vec<String>) -> Answer {
+    if let Some(value) = inquiry.value(Level::Object, &rule.key, warnings) {
+        return settle(rule, Level::Object, &rule.key, truth(value), warnings);
+    }
+    for compat in &rule.compat {
+        if let Some(value) = inquiry.received.annotation(&compat.key) {
+            let accepted = compat.accepted.iter().any(|accepted| accepted == value);
+            let say = if accepted { Say::In } else { truth(value) };
+            return settle(rule, Level::Object, &compat.key, say, warnings);
         }
-        (pod, _) => pod,
-    };
-    verdict(rule, says, warnings)
+    }
+    Answer::Passed(|_, rule| format!("the object has no {}", rule.key))
 }
 
-fn verdict(rule: &Rule, says: Say, warnings: &mut Vec<String>) -> Option<Out> {
-    let at = Some(rule.opt_in_at);
-    match says {
-        Say::In => None,
-        Say::Out(key) => Some(Out::new(Reason::OptedOut, at, format!("{key} declines the rule"))),
-        Say::Invalid(key, value) => {
+fn common_key_of_object(inquiry: &Inquiry<'_>, rule: &Rule, warnings: &mut Vec<String>) -> Answer {
+    // Its yes was no answer for a rule that does not ask pods, but it speaks about this rule and counts more than a
+    // no to all of them.
+    let spoken = |key: &str| inquiry.value(Level::Object, key, &mut Vec::new()).is_some();
+    let compat = |key: &str| inquiry.received.annotation(key).is_some();
+    if spoken(&rule.key) || rule.compat.iter().any(|one| compat(&one.key)) {
+        return Answer::NotAsked(|_, _| "the object speaks about this rule itself".to_owned());
+    }
+    match inquiry.value(Level::Object, INJECT_KEY, warnings) {
+        Some(value) => {
+            let say = inquiry.listed(rule, Level::Object, value, warnings);
+            settle(rule, Level::Object, INJECT_KEY, say, warnings)
+        }
+        None => Answer::Passed(|_, _| format!("the object has no {INJECT_KEY}")),
+    }
+}
+
+fn own_key_of_namespace(inquiry: &Inquiry<'_>, rule: &Rule, warnings: &mut Vec<String>) -> Answer {
+    if let Some(answer) = namespace_not_asked(inquiry, rule) {
+        return answer;
+    }
+    match inquiry.value(Level::Namespace, &rule.key, warnings) {
+        Some(value) => settle(rule, Level::Namespace, &rule.key, truth(value), warnings),
+        None => Answer::Passed(|_, rule| format!("the namespace has no {}", rule.key)),
+    }
+}
+
+fn common_key_of_namespace(inquiry: &Inquiry<'_>, rule: &Rule, warnings: &mut Vec<String>) -> Answer {
+    if let Some(answer) = namespace_not_asked(inquiry, rule) {
+        return answer;
+    }
+    match inquiry.value(Level::Namespace, INJECT_KEY, warnings) {
+        Some(value) => {
+            let say = inquiry.listed(rule, Level::Namespace, value, warnings);
+            settle(rule, Level::Namespace, INJECT_KEY, say, warnings)
+        }
+        None => Answer::Passed(|_, _| format!("the namespace has no {INJECT_KEY}")),
+    }
+}
+
+fn default(_: &Inquiry<'_>, rule: &Rule, _: &mut Vec<String>) -> Answer {
+    let sentence = match rule.opt_in {
+        OptIn::Always => return Answer::Passed(|_, _| "the rule waits for nobody's yes".to_owned()),
+        OptIn::Namespace => "the namespace does not ask for the rule",
+        OptIn::Pod => "the object does not ask for the rule",
+        OptIn::Either => "neither the object nor its namespace asks for the rule",
+    };
+    Answer::Out(Out::new(Reason::NotOptedIn, Some(rule.opt_in_at), sentence))
+}
+
+fn namespace_not_asked(inquiry: &Inquiry<'_>, rule: &Rule) -> Option<Answer> {
+    if rule.opt_in == OptIn::Pod {
+        return Some(Answer::NotAsked(|_, _| "with `optIn: pod` the namespace is not asked".to_owned()));
+    }
+    let unknown = inquiry.subject.facts.is_none();
+    unknown.then_some(Answer::NotAsked(|_, _| "nobody knows the keys of the namespace".to_owned()))
+}
+
+fn settle(rule: &Rule, level: Level, key: &str, say: Say, warnings: &mut Vec<String>) -> Answer {
+    let at = rule.opt_in_at;
+    match say {
+        Say::Nothing => Answer::Passed(|_, _| "what it says is about other rules".to_owned()),
+        Say::In if level == Level::Object && rule.opt_in == OptIn::Namespace => {
+            Answer::Passed(|_, _| "with `optIn: namespace` the yes of an object is none".to_owned())
+        }
+        Say::In => Answer::Settled(|_, _| "it asks for the rule".to_owned()),
+        Say::Out => Answer::Out(Out::new(
+            Reason::OptedOut,
+            Some(at),
+            format!("{key} of {} declines the rule", level.whose()),
+        )),
+        Say::Invalid(value) => {
             let value = shown(&value);
             let sentence =
                 format!("`{value}` at {key} is none of the values that rule `{}` reads", rule.name);
-            warnings.push(sentence.clone());
-            Some(Out::failure(Reason::InvalidValue, rule.opt_in_at, sentence))
+            warn(warnings, sentence.clone());
+            Answer::Out(Out::failure(Reason::InvalidValue, at, sentence))
         }
-        Say::Nothing => match rule.opt_in {
-            OptIn::Always => None,
-            OptIn::Namespace => {
-                Some(Out::new(Reason::NotOptedIn, at, "the namespace does not ask for the rule"))
-            }
-            OptIn::Pod => Some(Out::new(Reason::NotOptedIn, at, "the object does not ask for the rule")),
-            OptIn::Either => {
-                let sentence = "neither the object nor its namespace asks for the rule";
-                Some(Out::new(Reason::NotOptedIn, at, sentence))
-            }
-        },
     }
 }
 
-struct Table<'t> {
-    rule: &'t Rule,
-    names: &'t HashSet<&'t str>,
-    warnings: &'t mut Vec<String>,
-}
-
-impl Table<'_> {
-    /// The rows of one level: the rule's own key, the keys of other injectors (of objects only), the common key.
-    fn level(
-        &mut self,
-        who: &str,
-        find: impl Fn(&str) -> (Option<String>, Option<String>),
-        object: bool,
-    ) -> Say {
-        let own = format!("{RULE_KEY_PREFIX}{}", self.rule.name);
-        if let Some(value) = self.value(who, &own, find(&own)) {
-            return truth(&own, value, &[]);
-        }
-        for compat in self.rule.compat.iter().filter(|_| object) {
-            if let (_, Some(value)) = find(&compat.key) {
-                return truth(&compat.key, value, &compat.accepted);
-            }
-        }
-        match self.value(who, INJECT_KEY, find(INJECT_KEY)) {
-            Some(value) => self.list(value),
-            None => Say::Nothing,
-        }
-    }
-
+impl<'i> Inquiry<'i> {
     /// Label beats annotation.
-    fn value(&mut self, who: &str, key: &str, found: (Option<String>, Option<String>)) -> Option<String> {
-        if let (Some(label), Some(annotation)) = &found
+    fn value(&self, level: Level, key: &str, warnings: &mut Vec<String>) -> Option<&'i str> {
+        let (label, annotation) = match level {
+            Level::Object => (self.received.label(key), self.received.annotation(key)),
+            Level::Namespace => {
+                let facts = self.subject.facts?;
+                (facts.labels.get(key).map(String::as_str), facts.annotations.get(key).map(String::as_str))
+            }
+        };
+        if let (Some(label), Some(annotation)) = (label, annotation)
             && label != annotation
         {
-            self.warn(format!("label and annotation {key} of {who} disagree; the label counts"));
+            let whose = level.whose();
+            warn(warnings, format!("label and annotation {key} of {whose} disagree; the label counts"));
         }
-        found.0.or(found.1)
+        label.or(annotation)
     }
 
-    /// Once, however many rules notice it.
-    fn warn(&mut self, warning: String) {
-        if !self.warnings.contains(&warning) {
-            self.warnings.push(warning);
+    /// What the common key of a level says about `rule`.
+    fn listed(&self, rule: &Rule, level: Level, value: &'i str, warnings: &mut Vec<String>) -> Say {
+        let list = match level {
+            Level::Object => &self.known.list_of_object,
+            Level::Namespace => &self.known.list_of_namespace,
+        };
+        // A list speaks about rules that its level is asked about; to the others it says nothing.
+        let asks = match level {
+            Level::Object => matches!(rule.opt_in, OptIn::Pod | OptIn::Either),
+            Level::Namespace => matches!(rule.opt_in, OptIn::Namespace | OptIn::Either),
+        };
+        match list.get_or_init(|| self.read(value, warnings)) {
+            List::Everything(true) => Say::In,
+            List::Everything(false) => Say::Out,
+            List::Invalid => Say::Invalid(value.to_owned()),
+            List::Names(_) if !asks => Say::Nothing,
+            List::Names(names) if names.contains(rule.name()) => Say::In,
+            List::Names(_) => Say::Out,
         }
     }
 
-    /// `true`, `false`, or the names of rules: whatever could be such names is a list of them, even if it names none.
-    fn list(&mut self, value: String) -> Say {
-        if matches!(value.as_str(), "true" | "false") {
-            return truth(INJECT_KEY, value, &[]);
+    /// Whatever could be names of rules is a list of them, even if it names none.
+    fn read(&self, value: &'i str, warnings: &mut Vec<String>) -> List<'i> {
+        if let Ok(everything) = value.parse() {
+            return List::Everything(everything);
         }
-        let listed: Vec<&str> = value.split(',').map(str::trim).collect();
-        if listed.iter().any(|name| check::name(name).is_err()) {
-            return Say::Invalid(INJECT_KEY.to_owned(), value);
+        let names: Vec<&str> = value.split(',').map(str::trim).collect();
+        if names.iter().any(|name| check::name(name).is_err()) {
+            return List::Invalid;
         }
-        for name in listed.iter().filter(|name| !self.names.contains(**name)) {
-            self.warn(format!("{INJECT_KEY} names `{}`, which is no rule", shown(name)));
+        let unknown = names.iter().filter(|name| !self.names().contains(**name)).take(MOST_WARNINGS);
+        for name in unknown {
+            warn(warnings, format!("{INJECT_KEY} names `{}`, which is no rule", shown(name)));
         }
-        // A list speaks about rules that pods ask for; to the others it says nothing.
-        match self.rule.opt_in {
-            OptIn::Always | OptIn::Namespace => Say::Nothing,
-            OptIn::Pod | OptIn::Either if listed.contains(&self.rule.name()) => Say::In,
-            OptIn::Pod | OptIn::Either => Say::Out(INJECT_KEY.to_owned()),
+        List::Names(names.into_iter().collect())
+    }
+}
+
+impl Level {
+    fn whose(self) -> &'static str {
+        match self {
+            Self::Object => "the object",
+            Self::Namespace => "the namespace",
         }
     }
 }
 
-fn truth(key: &str, value: String, accepted: &[String]) -> Say {
-    match value.as_str() {
+fn truth(value: &str) -> Say {
+    match value {
         "true" => Say::In,
-        "false" => Say::Out(key.to_owned()),
-        _ if accepted.contains(&value) => Say::In,
-        _ => Say::Invalid(key.to_owned(), value),
+        "false" => Say::Out,
+        _ => Say::Invalid(value.to_owned()),
+    }
+}
+
+/// Once, however many rules notice it.
+fn warn(warnings: &mut Vec<String>, warning: String) {
+    if !warnings.contains(&warning) {
+        warnings.push(warning);
     }
 }

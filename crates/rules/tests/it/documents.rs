@@ -75,7 +75,7 @@ fn what_is_wrong_and_where() {
         ("pod: {labels: {a: b}}\nwhen: [\"true\"]", "VST0114 8:3 "),
         ("pod: {labels: {a: b}}\nparameters: []", "VST0114 8:3 "),
         ("pod: {labels: {a: b}}\nsecurityProfile: restricted", "VST0114 8:3 "),
-        ("pod: {labels: {a: b}}\nrollout: {percent: 1}", "VST0114 8:3 "),
+        ("pod: {labels: {a: b}}\nrollout: {percent: 101}", "VST0113 8:22 0 to 100"),
         ("imagePullSecrets: [{name: a}, {name: a}]", "VST0116 7:33 "),
         ("imagePullSecrets: [a]", "VST0111 7:22 "),
         ("pod: {spec: {hostNetwrk: true}}", "VST0110 7:16 did you mean `hostNetwork`?"),

@@ -101,9 +101,15 @@ fn a_default_that_is_left_out_is_no_conflict() {
 #[test]
 fn lists_that_are_none_are_the_rules_error() {
     let spec = "volumes: [{name: v, emptyDir: {}}]\ncontainers:\n- select: {all: true}\n  env: [{name: X, value: y}]";
-    for odd in [r#"{"volumes":{}}"#, r#"{"containers":[{"name":"app","env":{}}]}"#, r#"{"volumes":"x"}"#] {
+    for (odd, expected) in [
+        (r#"{"containers":{"name":"app"}}"#, "invalid_object"),
+        (r#"{"volumes":{}}"#, "invalid_object"),
+        (r#"{"volumes":"x"}"#, "invalid_object"),
+        ("[]", "invalid_object"),
+        (r#"{"containers":[{"name":"app","env":{}}]}"#, "error"),
+    ] {
         let decision = decide(&rules(&rule("r", spec)), &pod(odd));
-        assert_eq!((word(&decision), steps(&decision).len()), ("error", 0), "{odd}");
+        assert_eq!((word(&decision), steps(&decision).len()), (expected, 0), "{odd}");
     }
 }
 

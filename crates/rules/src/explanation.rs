@@ -1,0 +1,175 @@
+//! A decision told step by step.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::decision::{Change, Decision, Outcome};
+use crate::diagnostic::Position;
+use crate::rule::Rule;
+
+/// What all rules together make of one object, and on which way.
+pub struct Explanation {
+    /// One for every rule, in the order they act in.
+    pub rules: Vec<RuleExplanation>,
+    /// What [`evaluate`](crate::RuleSet::evaluate) answers.
+    pub decision: Decision,
+}
+
+/// The way of one rule.
+pub struct RuleExplanation {
+    /// The rule's name.
+    pub rule: Arc<str>,
+    /// The name of its source.
+    pub source: Arc<str>,
+    /// The line of its name.
+    pub line: usize,
+    /// Every gate before the rule acts, in the order in which they are asked.
+    pub gates: Vec<Gate>,
+    /// Every part of the rule that adds something, in the order of the rule.
+    pub clauses: Vec<ClauseExplanation>,
+    /// How it came out.
+    pub outcome: Outcome,
+}
+
+/// One question on the way, and its answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// What is asked: `match.namespaces`, `opt.4` (a row of the opt-in table), `when[0]`.
+    pub name: String,
+    /// The line of the rule where it says so; none where no line of it does.
+    pub line: Option<usize>,
+    /// The answer.
+    pub passage: Passage,
+    /// The answer for people; holds names, and of values only those of opt-in keys.
+    pub sentence: String,
+}
+
+impl Gate {
+    pub(crate) fn not_reached(name: &str, at: Option<Position>) -> Self {
+        let sentence = "it was decided before".to_owned();
+        Self { name: name.to_owned(), line: at.map(|at| at.line), passage: Passage::NotReached, sentence }
+    }
+}
+
+/// Whether a gate lets a rule through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Passage {
+    /// It does.
+    Passed,
+    /// It does not: the rule is out.
+    Failed,
+    /// Nobody had to ask.
+    NotReached,
+}
+
+/// What came of a part of a rule.
+pub struct ClauseExplanation {
+    /// `sidecars[0]`, as in [`Origin::clause`](crate::Origin).
+    pub text: String,
+    /// Its line.
+    pub line: usize,
+    /// What came of it.
+    pub effect: Effect,
+    /// The changes of the decision that it made, by their index: one for each container, perhaps, and one that it
+    /// shares with its neighbours where a whole list was added.
+    pub changes: Vec<usize>,
+    /// The same for people.
+    pub sentence: String,
+}
+
+/// What came of a part of a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Effect {
+    /// It changes the object.
+    Added,
+    /// The object holds it already, or something in whose favour it yields.
+    NotNeeded,
+    /// It is why the rule fails.
+    Failed,
+    /// The rule is out, as a whole.
+    NotReached,
+}
+
+/// Who hears of gates while rules are asked: nobody, at no cost, or an explanation.
+pub(crate) trait Trace {
+    /// `rule` stands before a gate. Of several answers to one question the last counts.
+    fn gate(&mut self, rule: &Rule, gate: impl FnOnce() -> Gate);
+}
+
+impl Trace for () {
+    fn gate(&mut self, _: &Rule, _: impl FnOnce() -> Gate) {}
+}
+
+/// Gates by the name of their rule.
+#[derive(Default)]
+pub(crate) struct Record(HashMap<Arc<str>, Vec<Gate>>);
+
+impl Trace for Record {
+    fn gate(&mut self, rule: &Rule, gate: impl FnOnce() -> Gate) {
+        let gates = self.0.entry(Arc::clone(&rule.name)).or_default();
+        let gate = gate();
+        match gates.iter_mut().find(|known| known.name == gate.name) {
+            Some(known) => *known = gate,
+            None => gates.push(gate),
+        }
+    }
+}
+
+impl Record {
+    /// The explanation of a `decision` about `rules`, whose gates stand in `all`.
+    pub(crate) fn explain(
+        mut self,
+        rules: &[Rule],
+        decision: Decision,
+        all: impl Fn(&Rule) -> Vec<Gate>,
+    ) -> Explanation {
+        let told = rules.iter().zip(&decision.verdicts).map(|(rule, verdict)| {
+            let mut reached = self.0.remove(&rule.name).unwrap_or_default();
+            let gates = all(rule).into_iter().map(|gate| {
+                let found = reached.iter().position(|one| one.name == gate.name);
+                found.map_or(gate, |index| reached.swap_remove(index))
+            });
+            RuleExplanation {
+                rule: Arc::clone(&rule.name),
+                source: Arc::clone(&rule.source),
+                line: rule.at.line,
+                gates: gates.collect(),
+                clauses: clauses(rule, &verdict.outcome, verdict.line, &decision.changes),
+                outcome: verdict.outcome.clone(),
+            }
+        });
+        Explanation { rules: told.collect(), decision }
+    }
+}
+
+/// Whether `clause` is `outer`, or a part of it: one operation may add a whole list.
+fn covers(outer: &str, clause: &str) -> bool {
+    clause.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
+fn clauses(rule: &Rule, outcome: &Outcome, decided: usize, changes: &[Change]) -> Vec<ClauseExplanation> {
+    let told = rule.clauses().into_iter().map(|clause| {
+        let made =
+            |change: &Change| change.origin.rule == rule.name && covers(&change.origin.clause, &clause.text);
+        let made = changes.iter().enumerate().filter(|(_, change)| made(change));
+        let made: Vec<usize> = made.map(|(index, _)| index).collect();
+        let (effect, sentence) = match outcome {
+            Outcome::Applied | Outcome::Unchanged if made.is_empty() => (
+                Effect::NotNeeded,
+                "the object holds it already, or something that the rule yields to".to_owned(),
+            ),
+            Outcome::Applied | Outcome::Unchanged => (Effect::Added, "added".to_owned()),
+            Outcome::Skipped { sentence, .. } | Outcome::Denied { message: sentence, .. }
+                if clause.at.line == decided =>
+            {
+                (Effect::Failed, sentence.clone())
+            }
+            Outcome::Skipped { .. } | Outcome::Denied { .. } => {
+                (Effect::NotReached, "the rule is left out as a whole".to_owned())
+            }
+        };
+        ClauseExplanation { text: clause.text.clone(), line: clause.at.line, effect, changes: made, sentence }
+    });
+    told.collect()
+}

@@ -1,0 +1,171 @@
+//! The object as received, opened where rules decide: once, however many rules ask.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+
+use vestibule_patch::{Kind, View};
+
+use super::{Layout, Subject, text};
+use crate::rule::Resource;
+
+/// The object as received.
+pub(crate) struct Received<'d> {
+    resource: Resource,
+    metadata: Members<'d>,
+    /// Where the pod's specification stands.
+    spec: Option<View<'d>>,
+    spec_members: OnceCell<Members<'d>>,
+    labels: Texts<'d>,
+    annotations: Texts<'d>,
+    owner: OnceCell<Option<Owner>>,
+    workload: OnceCell<Option<Owner>>,
+    /// What the request calls it.
+    name: &'d str,
+}
+
+/// Who makes the object, or keeps it as it is.
+#[derive(Clone)]
+pub(crate) struct Owner {
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    pub(crate) uid: String,
+}
+
+type Members<'d> = Vec<(Cow<'d, str>, View<'d>)>;
+
+/// A map of texts, sorted by key.
+#[derive(Default)]
+pub(crate) struct Texts<'d>(Vec<(Cow<'d, str>, Cow<'d, str>)>);
+
+impl<'d> Received<'d> {
+    pub(crate) fn new(object: View<'d>, subject: &Subject<'d>, layout: &Layout) -> Self {
+        let metadata = object.get("metadata").map(View::entries).unwrap_or_default();
+        Self {
+            labels: Texts::of(member(&metadata, "labels")),
+            annotations: Texts::of(member(&metadata, "annotations")),
+            metadata,
+            spec: object.pointer(&layout.spec),
+            spec_members: OnceCell::new(),
+            owner: OnceCell::new(),
+            workload: OnceCell::new(),
+            resource: subject.resource,
+            name: subject.name,
+        }
+    }
+
+    pub(crate) fn label(&self, key: &str) -> Option<&str> {
+        self.labels.get(key)
+    }
+
+    pub(crate) fn annotation(&self, key: &str) -> Option<&str> {
+        self.annotations.get(key)
+    }
+
+    /// The keys of its labels and annotations.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.labels.keys().chain(self.annotations.keys())
+    }
+
+    pub(crate) fn is_leaving(&self) -> bool {
+        member(&self.metadata, "deletionTimestamp").is_some_and(|time| !time.is_null())
+    }
+
+    /// What has another shape than in any pod, so that nothing can be put into it.
+    pub(crate) fn misshapen(&self) -> Option<&'static str> {
+        if self.spec.is_some_and(|spec| !matches!(spec.kind(), Kind::Object | Kind::Null)) {
+            return Some("`spec` is no map");
+        }
+        let other = |name: &str| {
+            self.of_spec(name).is_some_and(|list| !matches!(list.kind(), Kind::Array | Kind::Null))
+        };
+        let lists = [
+            ("containers", "`spec.containers` is no list"),
+            ("initContainers", "`spec.initContainers` is no list"),
+            ("volumes", "`spec.volumes` is no list"),
+        ];
+        lists.into_iter().find(|(name, _)| other(name)).map(|(_, sentence)| sentence)
+    }
+
+    /// The operating system its containers are for, where the pod says so.
+    pub(crate) fn os(&self) -> Option<String> {
+        let selector = self.of_spec("nodeSelector");
+        text(self.of_spec("os"), "name")
+            .or_else(|| text(selector, "kubernetes.io/os"))
+            .or_else(|| text(selector, "beta.kubernetes.io/os"))
+    }
+
+    pub(crate) fn host_network(&self) -> bool {
+        self.of_spec("hostNetwork").and_then(View::as_bool).unwrap_or_default()
+    }
+
+    /// Whether somebody waits for all of its containers to end.
+    pub(crate) fn is_job(&self) -> bool {
+        let policy = self.of_spec("restartPolicy").and_then(View::as_str);
+        policy.is_some_and(|policy| policy != "Always")
+            || self.owners().any(|owner| text(Some(owner), "kind").as_deref() == Some("Job"))
+    }
+
+    /// The owner that controls it; there is one at most.
+    pub(crate) fn owner(&self) -> Option<&Owner> {
+        let find = || {
+            let controls = |owner: &View<'_>| owner.get("controller").and_then(View::as_bool) == Some(true);
+            let owner = Some(self.owners().find(controls)?);
+            let part = |name| text(owner, name).unwrap_or_default();
+            Some(Owner { kind: part("kind"), name: part("name"), uid: part("uid") })
+        };
+        self.owner.get_or_init(find).as_ref()
+    }
+
+    /// What people know it by: the owner, or the Deployment behind a ReplicaSet; a workload that nobody controls itself.
+    pub(crate) fn workload(&self) -> Option<&Owner> {
+        let find = || match self.owner() {
+            Some(owner) => Some(self.deployment(owner).unwrap_or_else(|| owner.clone())),
+            None if self.resource == Resource::Pods => None,
+            None => {
+                let named = || member(&self.metadata, "name").and_then(View::as_str);
+                let name = if self.name.is_empty() { named()?.into_owned() } else { self.name.to_owned() };
+                Some(Owner { kind: self.resource.kind().to_owned(), name, uid: String::new() })
+            }
+        };
+        self.workload.get_or_init(find).as_ref()
+    }
+
+    /// The Deployment that made the ReplicaSet `owner`: it calls it by its own name and the hash that its pods carry.
+    fn deployment(&self, owner: &Owner) -> Option<Owner> {
+        let hash = self.label("pod-template-hash").filter(|hash| !hash.is_empty())?;
+        let name = owner.name.strip_suffix(hash)?.strip_suffix('-').filter(|name| !name.is_empty())?;
+        let kind = "Deployment".to_owned();
+        (owner.kind == "ReplicaSet").then(|| Owner { kind, name: name.to_owned(), uid: owner.uid.clone() })
+    }
+
+    fn owners(&self) -> impl Iterator<Item = View<'d>> + use<'d> {
+        member(&self.metadata, "ownerReferences").map(View::items).unwrap_or_default().into_iter()
+    }
+
+    fn of_spec(&self, name: &str) -> Option<View<'d>> {
+        let members = self.spec_members.get_or_init(|| self.spec.map(View::entries).unwrap_or_default());
+        member(members, name)
+    }
+}
+
+impl<'d> Texts<'d> {
+    fn of(map: Option<View<'d>>) -> Self {
+        let entries = map.map(View::entries).unwrap_or_default().into_iter();
+        let mut texts: Vec<_> = entries.filter_map(|(key, value)| Some((key, value.as_str()?))).collect();
+        texts.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        Self(texts)
+    }
+
+    fn get(&self, key: &str) -> Option<&str> {
+        let index = self.0.binary_search_by(|(name, _)| (**name).cmp(key)).ok()?;
+        self.0.get(index).map(|(_, value)| &**value)
+    }
+
+    fn keys(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(key, _)| &**key)
+    }
+}
+
+fn member<'d>(members: &[(Cow<'d, str>, View<'d>)], name: &str) -> Option<View<'d>> {
+    members.iter().find(|(key, _)| key == name).map(|(_, value)| *value)
+}
