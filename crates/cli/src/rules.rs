@@ -53,10 +53,15 @@ impl Labels {
 
 /// Reads rules; what is wrong with them is the user's to mend.
 pub(crate) fn load(path: &Path) -> Result<RuleSet, Failure> {
-    vestibule_injector::load(path).map_err(|error| match error {
+    vestibule_injector::load(path).map_err(unusable)
+}
+
+/// Rules that cannot be used.
+pub(crate) fn unusable(error: LoadError) -> Failure {
+    match error {
         LoadError::Rules(findings) => Failure::Findings(findings),
         other => Failure::Command(CommandError::input(other)),
-    })
+    }
 }
 
 #[cfg(test)]

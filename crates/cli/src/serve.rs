@@ -1,24 +1,28 @@
 //! `serve`: the injector over HTTPS.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use vestibule::command::{CommandError, ServeArguments, init_logs};
-use vestibule_injector::Namespaces;
+use vestibule::identity::own_namespace;
+use vestibule_injector::{Configuration, Namespaces, connect};
 
 use crate::Failure;
-use crate::rules::{self, Labels, RulesPath};
+use crate::rules::{Labels, unusable};
 
 /// Serves rules to an API server over HTTPS, until SIGTERM has drained it or Ctrl-C ends it.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example:
   vestibule serve --rules examples/rules/env-target.yaml --listen 127.0.0.1:10250 --identity local:identity
-  vestibule serve --rules /rules --identity self --service webhooks/injector
+  vestibule serve --identity self --service webhooks/injector
 
 The first line of the log says where it listens, which names its certificate is for, and which hooks it serves.")]
 pub(crate) struct Arguments {
-    #[command(flatten)]
-    rules: RulesPath,
+    /// A file of rules, or a folder of them (*.yaml, *.yml, *.json), followed as they change. Unless given, the rules are
+    /// those of the ConfigMaps labelled vestibule.dev/config=true in the own namespace.
+    #[arg(long, env = "VESTIBULE_RULES", value_name = "PATH")]
+    rules: Option<PathBuf>,
     /// Labels of every namespace, for rules that ask: `injection=enabled,...`. For laptops; no cluster is asked then.
     #[arg(long, value_name = "K=V,...", value_parser = Labels::parse)]
     namespace_labels: Option<Labels>,
@@ -27,24 +31,52 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let mut rules = rules::load(&arguments.rules.rules)?;
-    if let Some(own) = arguments.serve.namespace() {
-        rules = rules.with_own_namespace(own);
-    }
-    init_logs();
-    for warning in rules.warnings() {
-        tracing::warn!("{}", warning.headline());
-    }
     let runtime = tokio::runtime::Runtime::new().map_err(CommandError::running)?;
     runtime.block_on(async {
-        let namespaces = arguments.namespaces(rules.needs_namespace_facts()).await?;
-        let app = vestibule_injector::app(rules, namespaces).map_err(CommandError::input)?;
+        let (configuration, namespaces) = match &arguments.rules {
+            Some(path) => arguments.of_path(path).await?,
+            None => arguments.of_config_maps().await?,
+        };
+        let app = vestibule_injector::app(configuration, namespaces).map_err(CommandError::input)?;
         arguments.serve.serve(app).await?;
         Ok(ExitCode::SUCCESS)
     })
 }
 
 impl Arguments {
+    async fn of_path(&self, path: &Path) -> Result<(Configuration, Namespaces), Failure> {
+        // Before there is a log: what is wrong now is said to whoever typed this.
+        let configuration = Configuration::from_path(path, self.serve.namespace()).map_err(unusable)?;
+        init_logs();
+        let snapshot = configuration.current();
+        for finding in snapshot.findings() {
+            tracing::warn!("{}", finding.headline());
+        }
+        let namespaces = self.namespaces(snapshot.rules().needs_namespace_facts()).await?;
+        Ok((configuration, namespaces))
+    }
+
+    async fn of_config_maps(&self) -> Result<(Configuration, Namespaces), Failure> {
+        let kubeconfig = self.serve.kubeconfig();
+        let client = connect(kubeconfig).await.map_err(|error| {
+            CommandError::input(format_args!(
+                "where are the rules? name a file or folder with --rules PATH; ConfigMaps labelled \
+                 vestibule.dev/config=true are read from a cluster, and: {error}"
+            ))
+        })?;
+        let namespace = match self.serve.namespace() {
+            Some(namespace) => namespace.to_owned(),
+            None => own_namespace::find(None, kubeconfig).map_err(CommandError::input)?,
+        };
+        init_logs();
+        let namespaces = match &self.namespace_labels {
+            Some(labels) => Namespaces::labelled(labels.0.clone()),
+            // Rules may ask, one day.
+            None => Namespaces::watched(client.clone()),
+        };
+        Ok((Configuration::from_config_maps(client, &namespace), namespaces))
+    }
+
     async fn namespaces(&self, needed: bool) -> Result<Namespaces, CommandError> {
         if let Some(labels) = &self.namespace_labels {
             return Ok(Namespaces::labelled(labels.0.clone()));

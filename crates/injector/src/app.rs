@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use k8s_openapi::api::rbac::v1::PolicyRule;
 use vestibule::{App, On, Operation, Raw, Rule, on_raw};
 use vestibule_rules::{OWN_POD_LABEL, RuleSet, Target, Verb};
 
+use crate::configuration::{CONFIG_LABEL, LAST_GOOD};
 use crate::handler::{Injection, Part};
+use crate::judge::Judge;
 use crate::{Configuration, Namespaces, Observer};
 
 /// Why rules cannot be served.
@@ -22,6 +25,15 @@ pub enum StartError {
         /// The rules that ask.
         rules: Vec<String>,
     },
+}
+
+impl StartError {
+    /// That rules ask for labels of namespaces, if any does.
+    pub(crate) fn of_asking(rules: &RuleSet) -> Option<Self> {
+        let asking = rules.rules().iter().filter(|rule| rule.needs_namespace_facts());
+        let rules: Vec<String> = asking.map(|rule| rule.name().to_owned()).collect();
+        (!rules.is_empty()).then_some(Self::NamespacesUnknown { rules })
+    }
 }
 
 /// A webhook that injects by the rules in force, in two hooks: `required`, which fails closed, and `best-effort`, which
@@ -44,24 +56,56 @@ pub fn observed_app(
 ) -> Result<App, StartError> {
     let configuration = configuration.into();
     let snapshot = configuration.current();
-    let asking = snapshot.rules().rules().iter().filter(|rule| rule.needs_namespace_facts());
-    let asking: Vec<String> = asking.map(|rule| rule.name().to_owned()).collect();
-    if !asking.is_empty() && !namespaces.are_known() {
-        return Err(StartError::NamespacesUnknown { rules: asking });
-    }
+    let asking = StartError::of_asking(snapshot.rules());
+    configuration.set_knows_namespaces(namespaces.are_known());
     let mut app = App::new("injector");
-    if !asking.is_empty() {
-        app = app.reads_namespaces();
+    match asking {
+        Some(error) if !namespaces.are_known() => return Err(error),
+        None if configuration.config_maps().is_none() => {}
+        // Or they may ask, one day.
+        _ => app = app.reads_namespaces(),
     }
+    let readiness = configuration.clone();
+    app = app.ready_when("configuration", move || readiness.ready());
     if let Some(ready) = namespaces.ready() {
         app = app.ready_when("namespaces", ready);
     }
+    let judge = configuration.judge();
     let required =
         Injection::new(configuration.clone(), Part::Required, namespaces.clone(), Arc::clone(&observer));
     let best_effort = Injection::new(configuration, Part::BestEffort, namespaces, observer);
     // In this order: the API server calls the hooks of one configuration in theirs.
     let app = app.mutate_raw("required", on(snapshot.required()).fail_closed(), required);
-    Ok(app.mutate_raw("best-effort", on(snapshot.best_effort()).fail_open(), best_effort))
+    let app = app.mutate_raw("best-effort", on(snapshot.best_effort()).fail_open(), best_effort);
+    Ok(match judge {
+        Some(judge) => judging(app, judge),
+        None => app,
+    })
+}
+
+/// The hook that judges ConfigMaps with rules, and the right to follow them and to keep what was good.
+fn judging(app: App, judge: Judge) -> App {
+    let home = format!("kubernetes.io/metadata.name={}", judge.namespace);
+    let on = on_raw([Rule::new("v1", "configmaps", [Operation::Create, Operation::Update])])
+        .namespaces(&home)
+        .system_namespaces()
+        .objects(&format!("{CONFIG_LABEL}=true"))
+        // While nobody answers, a mistake is said in the log, and the last good rules stay in force.
+        .fail_open();
+    let right = |verbs: &[&str], name: Option<&str>| PolicyRule {
+        api_groups: Some(vec![String::new()]),
+        resources: Some(vec!["configmaps".to_owned()]),
+        resource_names: name.map(|name| vec![name.to_owned()]),
+        verbs: verbs.iter().map(|verb| (*verb).to_owned()).collect(),
+        ..PolicyRule::default()
+    };
+    let rights = [
+        right(&["list", "watch"], None),
+        right(&["get", "update"], Some(LAST_GOOD)),
+        // The name is not known yet when a creation is judged.
+        right(&["create"], None),
+    ];
+    app.rights_in(&judge.namespace.clone(), rights).validate_raw("config", on, judge)
 }
 
 /// Everything the rules may change, except the injector's own pods: they must come up while it is down.

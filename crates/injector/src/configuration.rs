@@ -1,17 +1,45 @@
 //! The rules that are in force, whoever brings them.
 
+mod compiler;
+mod config_maps;
+mod finding;
+mod folder;
+mod keeper;
+mod last_good;
+mod settle;
 mod snapshot;
 
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use kube::{Api, Client};
 use tokio::sync::watch;
+use tokio::task::AbortHandle;
 use vestibule_rules::RuleSet;
 
-pub use snapshot::Snapshot;
+pub use config_maps::CONFIG_LABEL;
+pub use finding::Finding;
+pub use snapshot::{Snapshot, State};
+
+use crate::LoadError;
+use crate::judge::Judge;
+use crate::sources::read;
+pub(crate) use compiler::Compiler;
+pub(crate) use config_maps::{prefix, sources};
+pub(crate) use keeper::{Judgement, Keeper};
+use last_good::LastGood;
+pub(crate) use settle::Source;
+
+/// The ConfigMap of what was good last; without the label of those with rules.
+pub(crate) const LAST_GOOD: &str = "injector-last-good";
 
 /// The rules that are in force now: one [`Snapshot`] after another, each whole and never changed.
 ///
-/// Cheap to clone; clones see the same snapshots.
+/// Where texts change, a document that is broken keeps its own last good version, and the others advance. Documents that
+/// contradict each other change nothing at all. What is gone is gone at once.
+///
+/// Cheap to clone; clones see the same snapshots, and the last one ends what follows the texts.
 ///
 /// ```
 /// use vestibule_injector::{Configuration, compile};
@@ -24,13 +52,78 @@ pub use snapshot::Snapshot;
 #[derive(Clone)]
 pub struct Configuration {
     snapshots: watch::Receiver<Arc<Snapshot>>,
+    origin: Origin,
+    knows_namespaces: Arc<AtomicBool>,
+    _following: Option<Arc<Following>>,
+}
+
+/// Who brings the rules.
+#[derive(Clone)]
+enum Origin {
+    Fixed,
+    Path,
+    ConfigMaps { namespace: String, keeper: Option<Arc<Keeper<Compiler>>> },
+}
+
+/// A task that ends with whoever needs it.
+struct Following(AbortHandle);
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 impl Configuration {
     /// Rules that stay as they are.
     pub fn fixed(rules: RuleSet) -> Self {
-        let (_, snapshots) = watch::channel(Arc::new(Snapshot::new(rules)));
-        Self { snapshots }
+        Self::unfollowed(rules, Origin::Fixed)
+    }
+
+    /// Rules as they would be in ConfigMaps of `namespace`, and no cluster: for what is printed about an injector that
+    /// reads them there.
+    pub fn installed(rules: RuleSet, namespace: &str) -> Self {
+        let origin = Origin::ConfigMaps { namespace: namespace.to_owned(), keeper: None };
+        Self::unfollowed(rules, origin)
+    }
+
+    /// The rules of a file or folder, followed by content. Objects in `own_namespace` are left alone unless the rules'
+    /// settings say otherwise. Needs a Tokio runtime.
+    ///
+    /// # Errors
+    /// Files that cannot be read; everything that is wrong with any of the documents.
+    pub fn from_path(path: &Path, own_namespace: Option<&str>) -> Result<Self, LoadError> {
+        let found = read(path)?;
+        let knows_namespaces = Arc::new(AtomicBool::new(true));
+        let compiler = Compiler::new(own_namespace, &knows_namespaces);
+        let (keeper, snapshots) = Keeper::new(compiler, "the first rules");
+        keeper.advance(found);
+        let first = Arc::clone(&snapshots.borrow());
+        if first.state() == State::Waiting {
+            return Err(LoadError::of(first.findings()));
+        }
+        if first.rules().rules().is_empty() {
+            return Err(LoadError::Empty(path.to_owned()));
+        }
+        let following = tokio::spawn(folder::follow(path.to_owned(), keeper));
+        let following = Some(Arc::new(Following(following.abort_handle())));
+        Ok(Self { snapshots, origin: Origin::Path, knows_namespaces, _following: following })
+    }
+
+    /// The rules of the ConfigMaps in `namespace`, the injector's own, that are labelled [`CONFIG_LABEL`]`=true`, followed
+    /// by a watch. What was good last is kept in the ConfigMap `injector-last-good`, for a restart while something is
+    /// wrong. Needs a Tokio runtime.
+    pub fn from_config_maps(client: Client, namespace: &str) -> Self {
+        let knows_namespaces = Arc::new(AtomicBool::new(true));
+        let compiler = Compiler::new(Some(namespace), &knows_namespaces);
+        let (keeper, snapshots) = Keeper::new(compiler, "the ConfigMaps with rules are being read");
+        let config_maps = Api::namespaced(client, namespace);
+        let last_good = LastGood { config_maps: config_maps.clone(), name: LAST_GOOD.to_owned() };
+        let following =
+            config_maps::follow(config_maps, namespace.to_owned(), last_good, Arc::clone(&keeper));
+        let following = Some(Arc::new(Following(tokio::spawn(following).abort_handle())));
+        let origin = Origin::ConfigMaps { namespace: namespace.to_owned(), keeper: Some(keeper) };
+        Self { snapshots, origin, knows_namespaces, _following: following }
     }
 
     /// What is in force now. Whoever decides reads it once and decides by that alone.
@@ -44,6 +137,50 @@ impl Configuration {
             Ok(()) => Arc::clone(&self.snapshots.borrow_and_update()),
             Err(_) => std::future::pending().await,
         }
+    }
+
+    /// Whether there is something to decide by.
+    ///
+    /// # Errors
+    /// Nothing good has been read yet; what is missing, or wrong.
+    pub fn ready(&self) -> Result<(), String> {
+        const MOST: usize = 5;
+        let snapshot = self.snapshots.borrow();
+        if snapshot.state() != State::Waiting {
+            return Ok(());
+        }
+        let mut words: Vec<_> = snapshot.findings().iter().take(MOST).map(Finding::headline).collect();
+        let more = snapshot.findings().len().saturating_sub(MOST);
+        words.extend((more > 0).then(|| format!("and {more} more")));
+        Err(words.join("; "))
+    }
+
+    /// The namespace whose ConfigMaps the rules come from, if they do.
+    pub fn config_maps(&self) -> Option<&str> {
+        match &self.origin {
+            Origin::ConfigMaps { namespace, .. } => Some(namespace),
+            Origin::Fixed | Origin::Path => None,
+        }
+    }
+
+    /// What judges ConfigMaps with rules, where rules come from those.
+    pub(crate) fn judge(&self) -> Option<Judge> {
+        match &self.origin {
+            Origin::ConfigMaps { namespace, keeper } => {
+                Some(Judge { namespace: namespace.clone(), keeper: keeper.clone() })
+            }
+            Origin::Fixed | Origin::Path => None,
+        }
+    }
+
+    /// From now on, whether rules may ask for labels of namespaces.
+    pub(crate) fn set_knows_namespaces(&self, known: bool) {
+        self.knows_namespaces.store(known, Ordering::Relaxed);
+    }
+
+    fn unfollowed(rules: RuleSet, origin: Origin) -> Self {
+        let (_, snapshots) = watch::channel(Arc::new(Snapshot::new(rules)));
+        Self { snapshots, origin, knows_namespaces: Arc::default(), _following: None }
     }
 }
 

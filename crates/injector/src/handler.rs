@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use vestibule::{Denial, Fault, FaultKind, Handler, HandlerFuture, Operation, Request, Verdict};
-use vestibule_rules::{Decision, NamespaceFacts, Outcome, Reason, Resource, RuleSet, Subject, Verb};
+use vestibule_rules::{Decision, Mode, NamespaceFacts, Outcome, Reason, Resource, RuleSet, Subject, Verb};
 
 use crate::namespaces::NotReady;
 use crate::{Configuration, Namespaces, Observer, Snapshot};
@@ -43,6 +43,9 @@ impl Handler for Injection {
             // Once: what is decided by one snapshot is decided by it alone.
             let snapshot = self.configuration.current();
             let rules = self.part.of(&snapshot);
+            if rules.settings().mode() == Mode::Off {
+                return Verdict::allowed();
+            }
             let namespace = request.namespace.as_deref().unwrap_or_default();
             match self.namespaces.facts(namespace, budget).await {
                 Ok(facts) => self.decide(rules, request, facts.as_deref()),
@@ -85,11 +88,22 @@ impl Injection {
             Ok(decision) => {
                 log(&request.uid, &decision);
                 self.observer.decided(&decision);
-                verdict(&decision)
+                match rules.settings().mode() {
+                    Mode::Observe => observed(verdict(&decision)),
+                    _ => verdict(&decision),
+                }
             }
             Err(error) => Fault::new(FaultKind::Undecodable, error).into(),
         }
     }
+}
+
+/// What would have been done goes to those who run the cluster, and nothing to its users.
+fn observed(verdict: Verdict) -> Verdict {
+    let mut observed = Verdict::allowed();
+    observed.audit = verdict.audit;
+    observed.audit.insert("mode", "observe");
+    observed
 }
 
 fn verdict(decision: &Decision) -> Verdict {

@@ -23,12 +23,13 @@
 mod app;
 mod configuration;
 mod handler;
+mod judge;
 mod namespaces;
 mod observer;
 mod sources;
 
 pub use app::{StartError, app, observed_app};
-pub use configuration::{Configuration, Snapshot};
-pub use namespaces::{ConnectError, Namespaces};
+pub use configuration::{CONFIG_LABEL, Configuration, Finding, Snapshot, State};
+pub use namespaces::{ConnectError, Namespaces, connect};
 pub use observer::Observer;
 pub use sources::{LoadError, compile, load};

@@ -44,6 +44,22 @@ pub enum ConnectError {
     Client(#[source] kube::Error),
 }
 
+/// A client of the cluster that `kubeconfig` names, or of the cluster around this pod. Nobody is called yet.
+///
+/// # Errors
+/// The kubeconfig cannot be used, or there is none and this is no pod.
+pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> {
+    let config = match kubeconfig {
+        Some(path) => {
+            let failed = |source| ConnectError::Kubeconfig { path: path.display().to_string(), source };
+            let file = Kubeconfig::read_from(path).map_err(failed)?;
+            Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.map_err(failed)?
+        }
+        None => Config::incluster().map_err(ConnectError::NotInCluster)?,
+    };
+    Client::try_from(config).map_err(ConnectError::Client)
+}
+
 /// Not now: the namespaces are still being read, or one cannot be.
 pub(crate) struct NotReady(pub(crate) String);
 
@@ -71,15 +87,7 @@ impl Namespaces {
     /// # Errors
     /// The kubeconfig cannot be used, or there is none and this is no pod.
     pub async fn connect(kubeconfig: Option<&Path>) -> Result<Self, ConnectError> {
-        let config = match kubeconfig {
-            Some(path) => {
-                let failed = |source| ConnectError::Kubeconfig { path: path.display().to_string(), source };
-                let file = Kubeconfig::read_from(path).map_err(failed)?;
-                Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.map_err(failed)?
-            }
-            None => Config::incluster().map_err(ConnectError::NotInCluster)?,
-        };
-        Ok(Self::watched(Client::try_from(config).map_err(ConnectError::Client)?))
+        Ok(Self::watched(connect(kubeconfig).await?))
     }
 
     pub(crate) fn are_known(&self) -> bool {

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use vestibule::keys;
 use vestibule_rules::{Diagnostic, RuleSet};
 
+use crate::Finding;
+use crate::configuration::Source;
+
 /// What a rules folder is searched for.
 const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 
@@ -24,6 +27,9 @@ pub enum LoadError {
     /// A folder without rules would serve nothing and say nothing.
     #[error("{} holds no rules: put `*.yaml`, `*.yml` or `*.json` there", .0.display())]
     Empty(PathBuf),
+    /// The rules, each in order, cannot be served together.
+    #[error("{0}")]
+    Unusable(String),
     /// The documents are wrong; all of it, warnings among it.
     #[error("{}", listed(.0))]
     Rules(Vec<Diagnostic>),
@@ -34,12 +40,12 @@ pub enum LoadError {
 /// # Errors
 /// Files that cannot be read; everything that is wrong with any of the documents.
 pub fn load(path: &Path) -> Result<RuleSet, LoadError> {
-    let mut sources = Vec::new();
+    let mut texts = Vec::new();
     for file in files(path)? {
         let text = std::fs::read_to_string(&file).map_err(failed(&file))?;
-        sources.push((file.display().to_string(), text));
+        texts.push((file.display().to_string(), text));
     }
-    let rules = compile(sources.iter().map(|(name, text)| (&**name, &**text))).map_err(LoadError::Rules)?;
+    let rules = compile(texts.iter().map(|(name, text)| (&**name, &**text))).map_err(LoadError::Rules)?;
     if rules.rules().is_empty() { Err(LoadError::Empty(path.to_owned())) } else { Ok(rules) }
 }
 
@@ -51,6 +57,26 @@ pub fn compile<'s>(
     sources: impl IntoIterator<Item = (&'s str, &'s str)>,
 ) -> Result<RuleSet, Vec<Diagnostic>> {
     RuleSet::load(sources, keys::schema("", "v1", "Pod"))
+}
+
+/// The texts at `path`, read or not.
+pub(crate) fn read(path: &Path) -> Result<Vec<Source>, LoadError> {
+    let source = |file: PathBuf| {
+        let text = std::fs::read_to_string(&file).map_err(|error| format!("it cannot be read: {error}"));
+        Source { name: file.display().to_string(), text }
+    };
+    Ok(files(path)?.into_iter().map(source).collect())
+}
+
+impl LoadError {
+    /// Of findings about files.
+    pub(crate) fn of(findings: &[Finding]) -> Self {
+        let diagnostics = findings.iter().filter_map(Finding::diagnostic).cloned().collect::<Vec<_>>();
+        match findings.iter().find(|finding| finding.diagnostic().is_none()) {
+            Some(other) if diagnostics.is_empty() => Self::Unusable(other.headline()),
+            _ => Self::Rules(diagnostics),
+        }
+    }
 }
 
 fn files(path: &Path) -> Result<Vec<PathBuf>, LoadError> {

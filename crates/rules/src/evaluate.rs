@@ -73,6 +73,21 @@ impl Target {
     }
 }
 
+/// No rules.
+impl Default for RuleSet {
+    fn default() -> Self {
+        Self {
+            rules: Vec::new(),
+            settings: Settings::default(),
+            warnings: Vec::new(),
+            pod: Schema::unknown(),
+            hash: Arc::from(""),
+            own_namespace: None,
+            siblings: Vec::new(),
+        }
+    }
+}
+
 impl RuleSet {
     /// Reads the rules of all texts, such as `(name, text)`; `pod` stands on the type of pods.
     ///

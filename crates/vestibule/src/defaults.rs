@@ -16,7 +16,8 @@ pub(crate) struct Defaults {
     pub(crate) host_network: bool,
     pub(crate) image: Option<String>,
     pub(crate) replicas: Option<u16>,
-    pub(crate) rights: Vec<PolicyRule>,
+    /// With the namespace that they are for, where they are not for all.
+    pub(crate) rights: Vec<(Option<String>, PolicyRule)>,
 }
 
 /// The HTTPS port: one that managed control planes may reach; on the host's network, where it is the kubelet's, another.
@@ -90,7 +91,25 @@ impl App {
     /// let app = vestibule::App::new("labeller").rights([events]);
     /// ```
     pub fn rights(mut self, rights: impl IntoIterator<Item = PolicyRule>) -> Self {
-        self.defaults.rights.extend(rights);
+        self.defaults.rights.extend(rights.into_iter().map(|right| (None, right)));
+        self
+    }
+
+    /// The same, in one namespace only.
+    ///
+    /// ```
+    /// use k8s_openapi::api::rbac::v1::PolicyRule;
+    /// let settings = PolicyRule {
+    ///     api_groups: Some(vec![String::new()]),
+    ///     resources: Some(vec!["configmaps".to_owned()]),
+    ///     resource_names: Some(vec!["settings".to_owned()]),
+    ///     verbs: vec!["get".to_owned()],
+    ///     ..PolicyRule::default()
+    /// };
+    /// let app = vestibule::App::new("labeller").rights_in("shop", [settings]);
+    /// ```
+    pub fn rights_in(mut self, namespace: &str, rights: impl IntoIterator<Item = PolicyRule>) -> Self {
+        self.defaults.rights.extend(rights.into_iter().map(|right| (Some(namespace.to_owned()), right)));
         self
     }
 }
@@ -116,7 +135,7 @@ impl Defaults {
             let lists = [&rule.api_groups, &rule.resources, &rule.non_resource_urls];
             lists.into_iter().flatten().flatten().chain(&rule.verbs).any(|word| word.contains('*'))
         };
-        if self.rights.iter().find(wildcard).is_some() {
+        if self.rights.iter().map(|(_, rule)| rule).find(wildcard).is_some() {
             problems.push("`.rights(..)`: name what is needed instead of `*`: whoever holds the ServiceAccount's token \
                            holds the rights"
                 .to_owned());

@@ -80,7 +80,12 @@ impl App {
         // With a folder of a laptop's, it is the laptop that speaks to the cluster.
         if matches!(installation.identity, Source::SelfManaged | Source::Mounted(_)) {
             rights.extend(self.rights_to_read());
-            rights.extend(self.defaults.rights.iter().map(Right::of_the_author));
+            rights.extend(
+                self.defaults
+                    .rights
+                    .iter()
+                    .map(|(namespace, rule)| Right::of_the_author(namespace.as_deref(), rule)),
+            );
         }
         if rights.is_empty() {
             return Ok(Vec::new());

@@ -1,33 +1,88 @@
 //! What is in force at one moment.
 
+use std::sync::Arc;
+use std::time::SystemTime;
+
 use vestibule_rules::RuleSet;
 
+use super::Finding;
+
 /// All rules as they are in force together: every call is decided by one of these, from its first byte to its last.
+#[derive(Clone)]
 pub struct Snapshot {
-    rules: RuleSet,
+    rules: Arc<Rules>,
+    state: State,
+    findings: Arc<[Finding]>,
+    since: Option<SystemTime>,
+}
+
+struct Rules {
+    whole: RuleSet,
     required: RuleSet,
     best_effort: RuleSet,
 }
 
+/// How the rules in force stand to the newest texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum State {
+    /// Nothing good has been read yet: there are no rules, and nobody should be answered by them.
+    Waiting,
+    /// The rules are those of the newest texts.
+    Current,
+    /// Something in the newest texts is wrong, and what was good before is in force in its place.
+    LastGood,
+}
+
 impl Snapshot {
-    /// A snapshot of `rules`.
+    /// A snapshot of `rules` with which all is well.
     pub fn new(rules: RuleSet) -> Self {
         let (required, best_effort) = rules.clone().split_required();
-        Self { rules, required, best_effort }
+        let findings = rules.warnings().iter().cloned().map(Finding::from).collect();
+        let rules = Arc::new(Rules { whole: rules, required, best_effort });
+        Self { rules, state: State::Current, findings, since: None }
     }
 
     /// All rules.
     pub fn rules(&self) -> &RuleSet {
-        &self.rules
+        &self.rules.whole
     }
 
     /// The required ones, of the hook that fails closed.
     pub fn required(&self) -> &RuleSet {
-        &self.required
+        &self.rules.required
     }
 
     /// The others, of the hook that fails open.
     pub fn best_effort(&self) -> &RuleSet {
-        &self.best_effort
+        &self.rules.best_effort
+    }
+
+    /// How the rules stand to the newest texts.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// What was found in the newest texts, warnings among it.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// When the newest texts were last all good; nothing for rules that never change.
+    pub fn since(&self) -> Option<SystemTime> {
+        self.since
+    }
+
+    pub(super) fn waiting(findings: Vec<Finding>) -> Self {
+        Self { state: State::Waiting, findings: findings.into(), ..Self::new(RuleSet::default()) }
+    }
+
+    /// The same rules, which are in force although `findings` say what is wrong with the newest texts.
+    pub(super) fn instead_of(self, findings: Vec<Finding>, since: Option<SystemTime>) -> Self {
+        Self { state: State::LastGood, findings: findings.into(), since, ..self }
+    }
+
+    pub(super) fn at(self, now: SystemTime) -> Self {
+        Self { since: Some(now), ..self }
     }
 }

@@ -24,8 +24,8 @@ impl Right {
     }
 
     /// What the author of the app asks for.
-    pub(super) fn of_the_author(rule: &PolicyRule) -> Self {
-        Self { namespace: None, rule: json!(rule) }
+    pub(super) fn of_the_author(namespace: Option<&str>, rule: &PolicyRule) -> Self {
+        Self { namespace: namespace.map(str::to_owned), rule: json!(rule) }
     }
 
     /// For the objects of these names alone. The name is not known yet when a creation is judged.

@@ -1,0 +1,55 @@
+//! From texts to rules that can be served.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use vestibule::keys;
+use vestibule_rules::yaml::Text;
+use vestibule_rules::{Diagnostic, RuleSet};
+
+use super::settle::Compile;
+use super::{Finding, Snapshot};
+use crate::StartError;
+
+/// What rules must fit besides each other.
+pub(crate) struct Compiler {
+    own_namespace: Option<String>,
+    /// Whether rules may ask for labels of namespaces.
+    knows_namespaces: Arc<AtomicBool>,
+}
+
+impl Compile for Compiler {
+    fn check(&self, text: Text<'_>) -> Result<(), Vec<Finding>> {
+        self.proved(&[text]).map(drop)
+    }
+
+    fn compile(&self, texts: &[Text<'_>]) -> Result<Snapshot, Vec<Finding>> {
+        let snapshot = Snapshot::new(self.proved(texts)?);
+        let refused = |problem: String| vec![Finding::Whole(problem)];
+        if !self.knows_namespaces.load(Ordering::Relaxed)
+            && let Some(error) = StartError::of_asking(snapshot.rules())
+        {
+            return Err(refused(error.to_string()));
+        }
+        Ok(snapshot)
+    }
+}
+
+impl Compiler {
+    pub(crate) fn new(own_namespace: Option<&str>, knows_namespaces: &Arc<AtomicBool>) -> Self {
+        Self {
+            own_namespace: own_namespace.map(str::to_owned),
+            knows_namespaces: Arc::clone(knows_namespaces),
+        }
+    }
+
+    fn proved(&self, texts: &[Text<'_>]) -> Result<RuleSet, Vec<Finding>> {
+        let findings = |found: Vec<Diagnostic>| found.into_iter().map(Finding::from).collect::<Vec<_>>();
+        let rules = RuleSet::load(texts.iter().copied(), keys::schema("", "v1", "Pod")).map_err(findings)?;
+        let rules = match &self.own_namespace {
+            Some(namespace) => rules.with_own_namespace(namespace),
+            None => rules,
+        };
+        Ok(rules)
+    }
+}

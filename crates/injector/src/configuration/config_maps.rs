@@ -1,0 +1,141 @@
+//! Rules in ConfigMaps: those with our label, in our own namespace.
+
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::Api;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event, watcher};
+use tokio::time::{Instant, sleep_until};
+
+use super::compiler::Compiler;
+use super::keeper::Keeper;
+use super::last_good::{LastGood, StoreError};
+use super::settle::{Document, Source};
+
+/// The label of ConfigMaps with rules; its value is `true`.
+pub const CONFIG_LABEL: &str = "vestibule.dev/config";
+
+/// How long changes are collected: whoever applies a folder applies one ConfigMap after another.
+const DEBOUNCE: Duration = Duration::from_millis(200);
+/// Between attempts at what the API server refuses.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// The texts of a ConfigMap, each under the name that people see.
+pub(crate) fn sources(namespace: &str, name: &str, config_map: &ConfigMap) -> Vec<Source> {
+    let called = |key: &str| format!("{}{key}", prefix(namespace, name));
+    let texts = config_map.data.iter().flatten();
+    let texts = texts.map(|(key, text)| Source::new(called(key), text));
+    let binary = config_map.binary_data.iter().flatten().map(|(key, _)| Source {
+        name: called(key),
+        text: Err("it is no text: UTF-8 goes into `data`".to_owned()),
+    });
+    texts.chain(binary).collect()
+}
+
+/// What the names of a ConfigMap's texts begin with.
+pub(crate) fn prefix(namespace: &str, name: &str) -> String {
+    format!("ConfigMap {namespace}/{name}, key ")
+}
+
+/// Follows the ConfigMaps until it is dropped.
+pub(crate) async fn follow(
+    config_maps: Api<ConfigMap>,
+    namespace: String,
+    last_good: LastGood,
+    keeper: Arc<Keeper<Compiler>>,
+) {
+    restore(&last_good, &keeper).await;
+    let labelled = watcher::Config::default().labels(&format!("{CONFIG_LABEL}=true"));
+    let mut events = pin!(watcher(config_maps, labelled).default_backoff());
+    let mut seen = Seen { namespace, is_listed: false, sources: BTreeMap::new() };
+    // When to take what was seen, and when to store what was good.
+    let (mut due, mut unstored, mut store_at) = (None, None, Instant::now());
+    loop {
+        tokio::select! {
+            event = events.next() => match event {
+                Some(Ok(event)) => if seen.heard(event) {
+                    due.get_or_insert_with(|| Instant::now() + DEBOUNCE);
+                },
+                Some(Err(error)) => tracing::warn!(%error, "the ConfigMaps with rules cannot be watched; trying again"),
+                None => return,
+            },
+            () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
+                due = None;
+                if let Some(good) = advanced(&keeper, seen.sources()).await {
+                    (unstored, store_at) = (Some(good), Instant::now());
+                }
+            }
+            () = sleep_until(store_at), if unstored.is_some() => {
+                unstored = store(&last_good, unstored).await;
+                store_at = Instant::now() + PAUSE;
+            }
+        }
+    }
+}
+
+/// What was good before a restart comes first: without it, broken rules would leave nothing.
+async fn restore(last_good: &LastGood, keeper: &Keeper<Compiler>) {
+    loop {
+        match last_good.read().await {
+            Ok(Some(documents)) => return keeper.restore(documents),
+            Ok(None) => return,
+            Err(error) => {
+                let name = &last_good.name;
+                tracing::warn!(%error, "the ConfigMap {name} cannot be read; trying again");
+            }
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Compiling and proving take their time, and calls are answered meanwhile.
+async fn advanced(keeper: &Arc<Keeper<Compiler>>, sources: Vec<Source>) -> Option<Vec<Document>> {
+    let keeper = Arc::clone(keeper);
+    tokio::task::spawn_blocking(move || keeper.advance(sources)).await.ok().flatten()
+}
+
+/// What has to be tried again.
+async fn store(last_good: &LastGood, documents: Option<Vec<Document>>) -> Option<Vec<Document>> {
+    let documents = documents?;
+    let error = last_good.write(&documents).await.err()?;
+    tracing::warn!(%error, "the good rules are not stored in the ConfigMap {}", last_good.name);
+    (!matches!(error, StoreError::TooLarge { .. })).then_some(documents)
+}
+
+/// The ConfigMaps as far as they were seen.
+struct Seen {
+    namespace: String,
+    is_listed: bool,
+    sources: BTreeMap<String, Vec<Source>>,
+}
+
+impl Seen {
+    /// Whether there is something to take now.
+    fn heard(&mut self, event: Event<ConfigMap>) -> bool {
+        match event {
+            Event::Init => {
+                self.is_listed = false;
+                self.sources.clear();
+            }
+            Event::InitApply(config_map) | Event::Apply(config_map) => {
+                let name = config_map.metadata.name.clone().unwrap_or_default();
+                let sources = sources(&self.namespace, &name, &config_map);
+                self.sources.insert(name, sources);
+            }
+            Event::Delete(config_map) => {
+                self.sources.remove(&config_map.metadata.name.unwrap_or_default());
+            }
+            Event::InitDone => self.is_listed = true,
+        }
+        self.is_listed
+    }
+
+    fn sources(&self) -> Vec<Source> {
+        self.sources.values().flatten().cloned().collect()
+    }
+}

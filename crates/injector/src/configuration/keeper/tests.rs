@@ -1,0 +1,207 @@
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::*;
+use crate::configuration::Compiler;
+
+/// A rule that labels pods.
+fn rule(name: &str, version: u32) -> String {
+    format!(
+        "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: {name}}}\n\
+         spec: {{optIn: pod, pod: {{labels: {{{name}.example.com/version: \"v{version}\"}}}}}}\n"
+    )
+}
+
+fn broken(name: &str) -> String {
+    rule(name, 1).replace("labels", "lables")
+}
+
+struct Bench {
+    keeper: Arc<Keeper<Compiler>>,
+    snapshots: watch::Receiver<Arc<Snapshot>>,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let compiler = Compiler::new(Some("injector"), &Arc::new(AtomicBool::new(false)));
+        let (keeper, snapshots) = Keeper::new(compiler, "the first rules");
+        Self { keeper, snapshots }
+    }
+
+    fn advance(&self, sources: &[(&str, &str)]) -> Option<Vec<Document>> {
+        self.keeper.advance(sources.iter().map(|(name, text)| Source::new(*name, *text)).collect())
+    }
+
+    /// The rules in force, with the versions of what they write, as an operation shows it.
+    fn in_force(&self) -> Vec<String> {
+        use vestibule_rules::{Resource, Subject, Verb};
+        let snapshot = self.snapshots.borrow().clone();
+        let rules = snapshot.rules().rules();
+        let opted = rules.iter().map(|rule| format!("\"inject.vestibule.dev/{}\":\"true\"", rule.name()));
+        let pod = format!(
+            r#"{{"metadata":{{"name":"web","labels":{{}},"annotations":{{{}}}}},"spec":{{"containers":[{{"name":"app"}}]}}}}"#,
+            opted.collect::<Vec<_>>().join(",")
+        );
+        let decision =
+            snapshot.rules().evaluate(&Subject::new(&pod, Resource::Pods, Verb::Create, "shop")).unwrap();
+        let labels = decision.changes.iter().filter_map(|change| {
+            let path = change.operation.path();
+            let rule = path.as_str().strip_prefix("/metadata/labels/")?.split('.').next()?.to_owned();
+            Some(format!("{rule} {}", change.operation.value()?.to_string().trim_matches('"')))
+        });
+        labels.collect()
+    }
+
+    fn state(&self) -> State {
+        self.snapshots.borrow().state()
+    }
+
+    fn codes(&self) -> Vec<String> {
+        self.snapshots.borrow().findings().iter().map(|finding| finding.code().to_owned()).collect()
+    }
+}
+
+#[test]
+fn row_36_each_document_for_itself() {
+    let bench = Bench::new();
+    assert_eq!(bench.state(), State::Waiting);
+    bench.advance(&[("one", &rule("a", 1)), ("two", &rule("b", 1)), ("three", &rule("c", 1))]);
+    assert_eq!(
+        (bench.in_force(), bench.state()),
+        (vec!["a v1".into(), "b v1".into(), "c v1".into()], State::Current)
+    );
+    // The first is broken, the second advances, the third is deleted.
+    bench.advance(&[("one", &broken("a")), ("two", &rule("b", 2))]);
+    assert_eq!((bench.in_force(), bench.state()), (vec!["a v1".into(), "b v2".into()], State::LastGood));
+    assert_eq!(bench.codes(), ["VST0110"]);
+    // Deleted while it was broken.
+    bench.advance(&[("two", &rule("b", 3))]);
+    assert_eq!((bench.in_force(), bench.state()), (vec!["b v3".into()], State::Current));
+    assert!(bench.codes().is_empty());
+}
+
+#[test]
+fn documents_of_one_source_keep_their_last_good_versions_apart() {
+    let bench = Bench::new();
+    let both = |a: &str, b: &str| format!("{a}---\n{b}");
+    bench.advance(&[("one", &both(&rule("a", 1), &rule("b", 1)))]);
+    bench.advance(&[("one", &both(&broken("a"), &rule("b", 2)))]);
+    assert_eq!(bench.in_force(), ["a v1", "b v2"]);
+    // What cannot be told by its name may be any that is missed, and what is there is not missed.
+    bench.advance(&[("one", &both("kind: [\n", &rule("b", 3)))]);
+    assert_eq!(bench.in_force(), ["a v1", "b v3"]);
+    bench.advance(&[("one", &rule("b", 4))]);
+    assert_eq!(bench.in_force(), ["b v4"]);
+}
+
+#[test]
+fn documents_that_contradict_each_other_change_nothing() {
+    let bench = Bench::new();
+    bench.advance(&[("one", &rule("a", 1)), ("two", &rule("b", 1))]);
+    bench.advance(&[("one", &rule("a", 2)), ("two", &rule("a", 3))]);
+    assert_eq!((bench.in_force(), bench.state()), (vec!["a v1".into(), "b v1".into()], State::LastGood));
+    assert_eq!(bench.codes(), ["VST0116"]);
+    bench.advance(&[("one", &rule("a", 2)), ("two", &rule("b", 1))]);
+    assert_eq!((bench.in_force(), bench.state()), (vec!["a v2".into(), "b v1".into()], State::Current));
+}
+
+#[test]
+fn without_anything_good_it_waits() {
+    let bench = Bench::new();
+    bench.advance(&[("one", &broken("a")), ("two", &rule("b", 1))]);
+    assert_eq!(bench.state(), State::Waiting);
+    assert_eq!(
+        bench.advance(&[("one", &rule("a", 1)), ("two", &rule("b", 1))]).map(|good| good.len()),
+        Some(2)
+    );
+    assert_eq!(bench.in_force(), ["a v1", "b v1"]);
+    let bench = Bench::new();
+    bench.advance(&[]);
+    assert_eq!(bench.state(), State::Current);
+}
+
+#[test]
+fn what_was_good_before_a_restart_still_serves() {
+    let before = Bench::new();
+    let good = before.advance(&[("one", &rule("a", 1)), ("two", &rule("b", 1))]).unwrap();
+    // As it is stored and read back.
+    let good: Vec<Document> = serde_json::from_str(&serde_json::to_string(&good).unwrap()).unwrap();
+
+    let after = Bench::new();
+    after.keeper.restore(good.clone());
+    after.advance(&[("one", &broken("a")), ("two", &rule("b", 2)), ("three", &broken("c"))]);
+    assert_eq!((after.in_force(), after.state()), (vec!["a v1".into(), "b v2".into()], State::LastGood));
+
+    // Gone in between is gone; texts that contradict each other bring back all.
+    let after = Bench::new();
+    after.keeper.restore(good.clone());
+    after.advance(&[("two", &rule("b", 1))]);
+    assert_eq!(after.in_force(), ["b v1"]);
+    let after = Bench::new();
+    after.keeper.restore(good);
+    after.advance(&[("one", &rule("a", 2)), ("two", &rule("a", 3))]);
+    assert_eq!((after.in_force(), after.state()), (vec!["a v1".into(), "b v1".into()], State::LastGood));
+}
+
+#[test]
+fn only_what_changed_is_stored() {
+    let bench = Bench::new();
+    assert!(bench.advance(&[("one", &rule("a", 1))]).is_some());
+    assert!(bench.advance(&[("one", &rule("a", 1))]).is_none());
+    assert!(bench.advance(&[("one", &broken("a"))]).is_none());
+    assert!(bench.advance(&[("one", &rule("a", 1))]).is_none());
+    assert!(bench.advance(&[("one", &rule("a", 2))]).is_some());
+}
+
+#[test]
+fn a_source_that_cannot_be_read_keeps_all_that_it_held() {
+    let bench = Bench::new();
+    bench.advance(&[("one", &rule("a", 1)), ("two", &rule("b", 1))]);
+    let unreadable = Source { name: "one".into(), text: Err("it is no text".into()) };
+    bench.keeper.advance(vec![unreadable, Source::new("two", rule("b", 2))]);
+    assert_eq!(
+        (bench.in_force(), bench.codes()),
+        (vec!["a v1".into(), "b v2".into()], vec!["unreadable".into()])
+    );
+}
+
+#[test]
+fn rules_that_nobody_can_answer_are_refused_together() {
+    let bench = Bench::new();
+    bench.advance(&[("one", &rule("a", 1))]);
+    let asking = rule("b", 1).replace("optIn: pod", "match: {namespaces: {matchLabels: {team: blue}}}");
+    bench.advance(&[("one", &rule("a", 2)), ("two", &asking)]);
+    assert_eq!((bench.in_force(), bench.codes()), (vec!["a v1".into()], vec!["refused".into()]));
+}
+
+fn judged(bench: &Bench, name: &str, text: &str) -> Vec<String> {
+    let judgement = bench.keeper.judge(|source| source == name, &[Source::new(name, text)]);
+    judgement.errors.iter().map(Finding::headline).collect()
+}
+
+#[test]
+fn a_text_is_judged_together_with_all_others() {
+    let bench = Bench::new();
+    bench.advance(&[("one", &rule("a", 1)), ("two", &rule("b", 1))]);
+    assert!(judged(&bench, "two", &rule("b", 2)).is_empty());
+    assert_eq!(
+        judged(&bench, "two", &broken("b")),
+        ["two:4:26: error[VST0110]: unknown field `lables` in `pod`"]
+    );
+    let twice = judged(&bench, "three", &rule("a", 1));
+    assert_eq!(twice, ["three:3:18: error[VST0116]: rule `a` exists already, at one:3:18"]);
+    // It takes over a name that the text it replaces had.
+    assert!(judged(&bench, "one", &rule("c", 1)).is_empty());
+    // Nothing was brought into force by any of it.
+    assert_eq!(bench.in_force(), ["a v1", "b v1"]);
+}
+
+#[test]
+fn nobody_answers_for_the_mistakes_of_others() {
+    let bench = Bench::new();
+    bench.advance(&[("one", &rule("a", 1)), ("two", &rule("b", 1))]);
+    bench.advance(&[("one", &broken("a")), ("two", &rule("b", 1))]);
+    assert!(judged(&bench, "two", &rule("b", 2)).is_empty());
+    assert_eq!(judged(&bench, "one", &broken("a")).len(), 1);
+    assert!(judged(&bench, "one", &rule("a", 2)).is_empty());
+}

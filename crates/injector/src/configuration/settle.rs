@@ -1,0 +1,141 @@
+//! Which documents are in force: of each the newest that is good.
+
+use serde::{Deserialize, Serialize};
+use vestibule_rules::yaml::{self, Text};
+
+use super::{Finding, Snapshot};
+
+/// A text that holds documents, as it is now; why not, where it cannot be read.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Source {
+    pub(crate) name: String,
+    pub(crate) text: Result<String, String>,
+}
+
+/// A good document, and where it came from. It may hold secrets, so it has no `Debug`.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Document {
+    source: String,
+    /// Its kind and name, by which it is known again.
+    #[serde(rename = "document")]
+    key: Option<String>,
+    /// How many lines of the source stand before it.
+    #[serde(rename = "linesBefore")]
+    lines_before: usize,
+    text: String,
+}
+
+/// What the newest texts come to.
+pub(crate) struct Settled {
+    /// What is to be in force, and the documents it is made of; nothing where documents contradict each other.
+    pub(crate) settled: Option<(Snapshot, Vec<Document>)>,
+    /// The errors.
+    pub(crate) errors: Vec<Finding>,
+}
+
+/// Makes rules of texts, as they are needed here.
+pub(crate) trait Compile {
+    /// Whether a document is good by itself.
+    fn check(&self, text: Text<'_>) -> Result<(), Vec<Finding>>;
+    /// All documents together.
+    fn compile(&self, texts: &[Text<'_>]) -> Result<Snapshot, Vec<Finding>>;
+}
+
+/// Takes every document that is good, and in the place of a broken one what was `good` of it before. Whatever is gone from
+/// `sources` is gone.
+pub(crate) fn settle(sources: &[Source], good: &[Document], compiler: &impl Compile) -> Settled {
+    let whole: Option<Vec<Text<'_>>> = sources.iter().map(Source::whole).collect();
+    let together = whole.map(|texts| compiler.compile(&texts));
+    let together = match together {
+        Some(Ok(snapshot)) => {
+            let documents = sources.iter().flat_map(Source::documents).collect();
+            return Settled { settled: Some((snapshot, documents)), errors: Vec::new() };
+        }
+        Some(Err(findings)) => findings,
+        None => Vec::new(),
+    };
+    let mut errors = Vec::new();
+    let mut documents = Vec::new();
+    for source in sources {
+        let former = good.iter().filter(|document| document.source == source.name);
+        documents.extend(source.settle(former, compiler, &mut errors));
+    }
+    if errors.is_empty() {
+        // Each by itself is good.
+        return Settled { settled: None, errors: errors_of(together) };
+    }
+    let texts: Vec<_> = documents.iter().map(Document::text).collect();
+    match compiler.compile(&texts) {
+        Ok(snapshot) => Settled { settled: Some((snapshot, documents)), errors },
+        Err(findings) => {
+            errors.extend(errors_of(findings));
+            Settled { settled: None, errors }
+        }
+    }
+}
+
+/// What is wrong, without what is merely noticed.
+fn errors_of(findings: Vec<Finding>) -> Vec<Finding> {
+    findings.into_iter().filter(Finding::is_error).collect()
+}
+
+impl Source {
+    pub(crate) fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { name: name.into(), text: Ok(text.into()) }
+    }
+
+    fn whole(&self) -> Option<Text<'_>> {
+        let text = self.text.as_ref().ok()?;
+        Some(Text::from((&*self.name, &**text)))
+    }
+
+    fn documents(&self) -> Vec<Document> {
+        let Ok(text) = &self.text else { return Vec::new() };
+        let document = |part: yaml::Part<'_>| Document {
+            source: self.name.clone(),
+            key: part.kind.zip(part.name).map(|(kind, name)| format!("{kind}/{name}")),
+            lines_before: part.text.lines_before,
+            text: part.text.text.to_owned(),
+        };
+        yaml::parts(&self.name, text).into_iter().map(document).collect()
+    }
+
+    /// The documents of this source that are to be in force; what is wrong with the others goes to `errors`.
+    fn settle<'g>(
+        &self,
+        former: impl Iterator<Item = &'g Document> + Clone,
+        compiler: &impl Compile,
+        errors: &mut Vec<Finding>,
+    ) -> Vec<Document> {
+        if let Err(problem) = &self.text {
+            errors.push(Finding::Source { name: self.name.clone(), problem: problem.clone() });
+            return former.cloned().collect();
+        }
+        let mut documents = Vec::new();
+        let mut broken = Vec::new();
+        for document in self.documents() {
+            match compiler.check(document.text()) {
+                Ok(()) => documents.push(document),
+                Err(findings) => {
+                    errors.extend(errors_of(findings));
+                    broken.push(document.key);
+                }
+            }
+        }
+        // One that cannot be told by its name may be any of those that are missed.
+        let nameless = broken.contains(&None);
+        let missed = |former: &&Document| {
+            let known = documents.iter().any(|document| document.key == former.key);
+            !known && (nameless || broken.contains(&former.key))
+        };
+        let missed: Vec<_> = former.filter(missed).cloned().collect();
+        documents.extend(missed);
+        documents
+    }
+}
+
+impl Document {
+    pub(crate) fn text(&self) -> Text<'_> {
+        Text { name: &self.source, text: &self.text, lines_before: self.lines_before }
+    }
+}
