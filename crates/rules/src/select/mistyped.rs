@@ -5,8 +5,9 @@ use crate::diagnostic::shown;
 use crate::near::nearest;
 use crate::{INJECT_KEY, RULE_KEY_PREFIX};
 
-/// How many of them are told, so that a hostile object costs no more than a careless one.
-const MOST: usize = 4;
+/// How many are looked at closely and how many are told, so that a hostile object costs no more than a careless one.
+const MOST_LOOKED_AT: usize = 16;
+const MOST_TOLD: usize = 4;
 
 /// No key is longer: what is cannot be a slip.
 const LONGEST: usize = 63;
@@ -25,7 +26,7 @@ impl Inquiry<'_> {
         let facts = self.subject.facts.into_iter();
         let namespace = facts.flat_map(|facts| facts.labels.keys().chain(facts.annotations.keys()));
         let keys = object.chain(namespace.map(|key| ("the namespace", key.as_str())));
-        let suspicious = keys.filter(|(_, key)| is_suspicious(key, self)).take(MOST);
+        let suspicious = keys.filter(|(_, key)| is_suspicious(key, self)).take(MOST_LOOKED_AT);
         // In order, so that of two names that are as near it is always the same.
         let mut names: Vec<&str> = Vec::new();
         let told = suspicious.filter_map(|(whose, key)| {
@@ -40,7 +41,7 @@ impl Inquiry<'_> {
                 None => format!("nobody reads {key} of {whose}: there is no such rule"),
             })
         });
-        told.collect()
+        told.take(MOST_TOLD).collect()
     }
 }
 

@@ -1,0 +1,122 @@
+//! Why a rule acts or not, gate by gate and part by part.
+
+use vestibule_rules::{Effect, Explanation, Gate, NamespaceFacts, Passage, RuleSet, Subject};
+
+use crate::kit::{creation, facts, pod, rule, rules};
+
+fn explain(rules: &RuleSet, subject: &Subject<'_>) -> Explanation {
+    rules.explain(subject).unwrap()
+}
+
+fn passages(explanation: &Explanation) -> Vec<(&str, Passage)> {
+    explanation.rules[0].gates.iter().map(|gate| (gate.name.as_str(), gate.passage)).collect()
+}
+
+fn gate<'e>(explanation: &'e Explanation, name: &str) -> &'e Gate {
+    explanation.rules[0].gates.iter().find(|gate| gate.name == name).unwrap()
+}
+
+const GATES: [&str; 18] = [
+    "exclusions",
+    "exemptions",
+    "targets",
+    "match.namespaces",
+    "match.namespaces.matchLabels",
+    "match.objects.labels",
+    "match.ownerKinds",
+    "namespace",
+    "opt.4",
+    "opt.5",
+    "opt.6",
+    "opt.7",
+    "opt.8",
+    "object",
+    "match.os",
+    "match.hostNetwork",
+    "job",
+    "rollout",
+];
+
+/// What stands before a failed gate was passed or not asked, what stands behind it was not reached.
+#[test]
+fn every_gate_is_told_in_its_order() {
+    let text = rule("r", "optIn: either\npod: {labels: {x: y}}");
+    let rules = rules(&text);
+    let (object, facts) = (pod("{}"), facts(&[("vestibule.dev/inject", "false")]));
+    let explanation = explain(&rules, &creation(&object).facts(&facts));
+    let found = passages(&explanation);
+    assert_eq!(found.iter().map(|(name, _)| *name).collect::<Vec<_>>()[..18], GATES);
+    let failed = found.iter().position(|(_, passage)| *passage == Passage::Failed).unwrap();
+    assert_eq!(found[failed].0, "opt.7");
+    assert!(found[failed + 1..].iter().all(|(_, passage)| *passage == Passage::NotReached));
+    let passed = ["exclusions", "exemptions", "targets", "match.namespaces", "match.objects.labels", "opt.4"];
+    assert!(passed.iter().all(|name| gate(&explanation, name).passage == Passage::Passed));
+    assert_eq!(gate(&explanation, "opt.7").line, Some(7));
+    assert_eq!(
+        gate(&explanation, "opt.7").sentence,
+        "vestibule.dev/inject of the namespace declines the rule"
+    );
+    assert_eq!(gate(&explanation, "match.objects.labels").sentence, "the object has app=web");
+}
+
+#[test]
+fn the_row_that_decides_is_the_last_one_asked() {
+    let rules = rules(&rule("r", "optIn: either\npod: {labels: {x: y}}"));
+    let object = pod("{}").replace(r#""app":"web""#, r#""app":"web","inject.vestibule.dev/r":"true""#);
+    let explanation = explain(&rules, &creation(&object).facts(&NamespaceFacts::default()));
+    assert_eq!(gate(&explanation, "opt.4").passage, Passage::Passed);
+    for row in ["opt.5", "opt.6", "opt.7", "opt.8"] {
+        assert_eq!(gate(&explanation, row).passage, Passage::NotReached, "{row}");
+    }
+    assert_eq!(gate(&explanation, "rollout").passage, Passage::NotReached);
+    assert_eq!(gate(&explanation, "match.os").passage, Passage::Passed);
+}
+
+#[test]
+fn an_excluded_object_reaches_nothing() {
+    let rules = rules(&rule("r", "pod: {labels: {x: y}}"));
+    let object = pod("{}");
+    let explanation = explain(&rules, &creation(&object).namespace("kube-system"));
+    assert_eq!(gate(&explanation, "exclusions").sentence, "kube-system belongs to the cluster itself");
+    let reached = passages(&explanation).into_iter().filter(|(_, passage)| *passage != Passage::NotReached);
+    assert_eq!(reached.collect::<Vec<_>>(), [("exclusions", Passage::Failed)]);
+}
+
+/// What was added by whom, and what was not needed; `explain` and `evaluate` say the same.
+#[test]
+fn every_part_of_a_rule_is_told() {
+    let spec = "pod: {labels: {x: \"y\", tier: ours}}\nvolumes: [{name: v, emptyDir: {}}]\ncontainers:\n- select: {all: true}\n  env: [{name: A, value: b}]";
+    let rules = rules(&rule("r", spec));
+    let object = pod(r#"{"containers":[{"name":"one"},{"name":"two","env":[{"name":"A","value":"b"}]}]}"#)
+        .replace(r#""app":"web""#, r#""app":"web","tier":"theirs""#);
+    let explanation = explain(&rules, &creation(&object));
+    let clauses: Vec<_> = explanation.rules[0]
+        .clauses
+        .iter()
+        .map(|clause| (clause.text.as_str(), clause.line, clause.effect, clause.changes.clone()))
+        .collect();
+    let decision = rules.evaluate(&creation(&object)).unwrap();
+    let paths: Vec<_> = decision.changes.iter().map(|change| change.operation.path().as_str()).collect();
+    assert_eq!(paths, ["/metadata/labels/x", "/spec/volumes", "/spec/containers/0/env"]);
+    assert_eq!(
+        clauses,
+        [
+            ("pod.labels[x]", 7, Effect::Added, vec![0]),
+            ("pod.labels[tier]", 7, Effect::NotNeeded, vec![]),
+            ("volumes[0]", 8, Effect::Added, vec![1]),
+            ("containers[0].env[0]", 11, Effect::Added, vec![2]),
+        ]
+    );
+    let same = |one: &vestibule_rules::Change, other: &vestibule_rules::Change| one.origin == other.origin;
+    assert!(explanation.decision.changes.iter().zip(&decision.changes).all(|(one, other)| same(one, other)));
+}
+
+#[test]
+fn a_conflict_stands_at_its_part() {
+    let spec = "pod: {labels: {x: y}}\nvolumes: [{name: v, emptyDir: {}}]";
+    let object = pod(r#"{"volumes":[{"name":"v","hostPath":{"path":"/"}}]}"#);
+    let explanation = explain(&rules(&rule("r", spec)), &creation(&object));
+    let effects: Vec<_> = explanation.rules[0].clauses.iter().map(|clause| clause.effect).collect();
+    assert_eq!(effects, [Effect::NotReached, Effect::Failed]);
+    assert!(explanation.rules[0].clauses[1].sentence.contains("exists already"));
+}
