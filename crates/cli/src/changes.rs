@@ -37,6 +37,12 @@ pub(crate) fn explain(changes: &[Change], json: &str, prefix: &str) -> anyhow::R
     Ok(reasons)
 }
 
+/// `/spec/template` as the beginning of a place: `spec.template.`
+pub(crate) fn dotted(prefix: &str) -> String {
+    let words = prefix.trim_start_matches('/').replace('/', ".");
+    if words.is_empty() { words } else { format!("{words}.") }
+}
+
 /// `spec.containers[app].env[TARGET]`: items by their name where they have one.
 fn place(operation: &Operation, root: View<'_>) -> String {
     let mut place = String::new();

@@ -25,6 +25,17 @@ pub(crate) struct Facts {
     named: BTreeMap<String, NamespaceFacts>,
 }
 
+/// What an object is asked about with.
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'r> {
+    pub(crate) verb: Verb,
+    /// Of objects that name none.
+    pub(crate) default_namespace: &'r str,
+    pub(crate) facts: &'r Facts,
+    /// `userInfo`, JSON.
+    pub(crate) user: Option<&'r str>,
+}
+
 /// What became of one object.
 pub(crate) struct Evaluation<'o, T> {
     pub(crate) object: &'o Object,
@@ -71,9 +82,7 @@ impl Engine {
     pub(crate) fn evaluate<'o, T: Answer>(
         &self,
         object: &'o Object,
-        verb: Verb,
-        default_namespace: &'o str,
-        facts: &Facts,
+        Request { verb, default_namespace, facts, user }: Request<'o>,
     ) -> anyhow::Result<Evaluation<'o, T>> {
         let namespace = object.namespace.as_deref().unwrap_or(default_namespace);
         let after = object.json.clone();
@@ -91,7 +100,8 @@ impl Engine {
             && let Some(pod) = workload.pod(&evaluation.after, &object.name)?
         {
             let json = workload::in_namespace(&pod, namespace)?;
-            let subject = Subject::new(&json, Resource::Pods, Verb::Create, namespace).facts(facts);
+            let subject = Subject::new(&json, Resource::Pods, Verb::Create, namespace);
+            let subject = subject.facts(facts).user(user);
             self.ask(&mut evaluation, &subject, workload.template)?;
         }
         Ok(evaluation)
@@ -177,7 +187,12 @@ impl Facts {
         Self { everywhere, named }
     }
 
-    /// Whether something is known about `namespace`.
+    /// The same for every namespace.
+    pub(crate) fn everywhere(facts: NamespaceFacts) -> Self {
+        Self { everywhere: Some(facts), named: BTreeMap::new() }
+    }
+
+    /// What is known about `namespace`.
     pub(crate) fn of(&self, namespace: &str) -> Option<&NamespaceFacts> {
         self.everywhere.as_ref().or_else(|| self.named.get(namespace))
     }

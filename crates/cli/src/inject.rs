@@ -11,7 +11,7 @@ use vestibule::command::CommandError;
 use vestibule_injector::StartError;
 use vestibule_rules::{Decision, Resource, RuleSet, Verb};
 
-use crate::evaluation::{Engine, Evaluation, Facts};
+use crate::evaluation::{Engine, Evaluation, Facts, Request};
 use crate::objects::{self, Object, Source};
 use crate::rules::{self, Labels, RulesPath};
 use crate::workload::Workload;
@@ -80,7 +80,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let engine = Engine::new(rules);
     let mut evaluations = Vec::new();
     for object in objects() {
-        evaluations.push(evaluate(&engine, object, namespace, &facts)?);
+        let request = Request { verb: Verb::Create, default_namespace: namespace, facts: &facts, user: None };
+        let evaluation: Evaluation<'_, Decision> = engine.evaluate(object, request).map_err(|error| {
+            CommandError::running(format_args!("{} ({}): {error:#}", object.title(namespace), object.place()))
+        })?;
+        evaluations.push(evaluation);
     }
     let several = evaluations.len() > 1;
     for evaluation in &evaluations {
@@ -125,17 +129,6 @@ pub(crate) fn known<'o>(
     let asking = rules.rules().iter().filter(|rule| rule.needs_namespace_facts());
     let rules = asking.map(|rule| rule.name().to_owned()).collect();
     Err(CommandError::input(StartError::NamespacesUnknown { rules }))
-}
-
-fn evaluate<'o>(
-    engine: &Engine,
-    object: &'o Object,
-    namespace: &'o str,
-    facts: &Facts,
-) -> Result<Evaluation<'o, Decision>, CommandError> {
-    engine.evaluate(object, Verb::Create, namespace, facts).map_err(|error| {
-        CommandError::running(format_args!("{} ({}): {error:#}", object.title(namespace), object.place()))
-    })
 }
 
 fn changed<'e>(evaluations: &'e [Evaluation<'_, Decision>]) -> Vec<render::Changed<'e>> {

@@ -3,13 +3,17 @@
 mod certs;
 mod changes;
 mod evaluation;
+mod explain;
 mod files;
+mod golden;
 mod inject;
+mod lint;
 mod manifests;
 mod objects;
 mod render;
 mod rules;
 mod serve;
+mod shell;
 mod trial;
 mod workload;
 
@@ -17,7 +21,7 @@ use std::fmt;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use vestibule::command::{CertsArguments, CommandError};
 use vestibule_rules::Diagnostic;
 
@@ -33,9 +37,14 @@ struct Arguments {
 enum Command {
     Try(trial::Arguments),
     Inject(inject::Arguments),
+    Explain(explain::Arguments),
+    Lint(lint::Arguments),
+    Test(golden::Arguments),
     Serve(Box<serve::Arguments>),
     Manifests(Box<manifests::Arguments>),
     Certs(CertsArguments),
+    Completions(shell::CompletionsArguments),
+    Man(shell::ManArguments),
 }
 
 /// Why a command ended badly.
@@ -49,9 +58,14 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Try(arguments) => trial::run(&arguments),
         Command::Inject(arguments) => inject::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
+        Command::Lint(arguments) => lint::run(&arguments),
+        Command::Test(arguments) => golden::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Manifests(arguments) => manifests::run(&arguments),
         Command::Certs(arguments) => certs::run(&arguments),
+        Command::Completions(arguments) => shell::completions(&arguments, Arguments::command()),
+        Command::Man(arguments) => shell::man(&arguments, Arguments::command()),
     };
     done.unwrap_or_else(|failure| match failure {
         Failure::Command(error) => error.report(),

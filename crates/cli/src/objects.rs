@@ -15,6 +15,7 @@ use vestibule_rules::{Diagnostic, NamespaceFacts, Position};
 use crate::{Failure, files};
 
 /// An object as it was written, and where.
+#[derive(Clone)]
 pub(crate) struct Object {
     /// JSON, members in the order they came in.
     pub(crate) json: String,
@@ -81,6 +82,11 @@ impl Object {
     pub(crate) fn title(&self, default_namespace: &str) -> String {
         let namespace = self.namespace.as_deref().unwrap_or(default_namespace);
         format!("{} {namespace}/{}", self.kind, self.name)
+    }
+
+    /// The same object with other content.
+    pub(crate) fn with_json(&self, json: String) -> Self {
+        Self { json, ..self.clone() }
     }
 
     /// The name, unless the API server makes it.

@@ -104,9 +104,7 @@ impl Pass {
         if self.refusal.is_some() {
             return Ok(());
         }
-        let words = prefix.trim_start_matches('/').replace('/', ".");
-        let words = if words.is_empty() { words } else { format!("{words}.") };
-        self.reasons.extend(changes::explain(&passage.changes, &traveller.json, &words)?);
+        self.reasons.extend(changes::explain(&passage.changes, &traveller.json, &changes::dotted(prefix))?);
         let operations: Vec<Operation> = passage.changes.into_iter().map(|change| change.operation).collect();
         let operations = workload::graft(&operations, prefix, &self.after)?;
         self.after = workload::applied(&operations, &self.after)?;

@@ -1,0 +1,123 @@
+//! `test`: what rules do to objects, written down as cases.
+
+mod case;
+mod check;
+mod report;
+mod subset;
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use vestibule::command::{CommandError, colour};
+use vestibule_rules::{Diagnostic, yaml};
+
+use crate::evaluation::Engine;
+use crate::{Failure, files, print, rules};
+use case::Suite;
+
+/// Runs golden cases: objects, and what the rules must make of them.
+///
+/// A file of cases names its rules, relative to itself. `contains` is a part of the result: maps by key, lists as items that
+/// must be there in this order; `result` is all of it, inline or in a file, which `--update` writes. Every case is evaluated
+/// twice: the second time nothing may change. In a folder, files that hold no `cases` are left out.
+///
+/// The exit code is 1 where a case fails, and 2 where a file cannot be read.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  vestibule test examples/rules/tests
+  vestibule test cases.yaml --update
+
+A file of cases:
+  rules: ../nginx.yaml             # a file or a folder, relative to this file
+  cases:
+  - name: a pod that asks
+    namespace: {name: team-a, labels: {sidecar-injector: enabled}, annotations: {}}
+    object: {apiVersion: v1, kind: Pod, ...}      # or `file: pod.yaml`
+    operation: CREATE                             # the default
+    expect:
+      rules: {nginx: applied}      # applied, unchanged, denied, or a reason such as not_opted_in
+      contains: {spec: {...}}
+      result: nginx.golden.yaml
+      warnings: [part of a text]   # exactly as many as there are
+      denied: part of the message")]
+pub(crate) struct Arguments {
+    /// Files of cases, or folders of them.
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+    /// Writes what came out into the files that `result` names.
+    #[arg(long)]
+    update: bool,
+    /// What to print.
+    #[arg(long, short, value_enum, default_value = "text", value_name = "FORMAT")]
+    output: Format,
+    /// When to colour. `auto` minds NO_COLOR and CLICOLOR_FORCE.
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
+    color: colour::When,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// A list of cases, for scripts.
+    Json,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let suites = suites(&arguments.paths)?;
+    let mut engines = BTreeMap::new();
+    let mut outcomes = Vec::new();
+    for suite in &suites {
+        let engine = match engines.entry(suite.rules.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(Engine::new(rules::load(&suite.rules)?)),
+        };
+        for case in &suite.cases {
+            outcomes.push(check::check(engine, suite, case, arguments.update)?);
+        }
+    }
+    let report = report::Report { outcomes: &outcomes, palette: arguments.color.palette() };
+    print(&match arguments.output {
+        Format::Text => report.text(),
+        Format::Json => report.json(),
+    })?;
+    Ok(ExitCode::from(u8::from(outcomes.iter().any(|outcome| !outcome.failures.is_empty()))))
+}
+
+fn suites(paths: &[PathBuf]) -> Result<Vec<Suite>, Failure> {
+    let (mut suites, mut findings) = (Vec::new(), Vec::new());
+    for path in paths {
+        let unreadable = |path: &Path, error: &dyn std::fmt::Display| {
+            CommandError::input(format_args!("cannot read {}: {error}", path.display()))
+        };
+        for file in files::yaml(path).map_err(|error| unreadable(path, &error))? {
+            let text = std::fs::read_to_string(&file).map_err(|error| unreadable(&file, &error))?;
+            match read(&file, &text, !path.is_dir()) {
+                Ok(read) => suites.extend(read),
+                Err(found) => findings.extend(found),
+            }
+        }
+    }
+    if !findings.is_empty() {
+        return Err(Failure::Findings(findings));
+    }
+    match suites.iter().all(|suite| suite.cases.is_empty()) {
+        true => Err(CommandError::input("there is no case in the files given").into()),
+        false => Ok(suites),
+    }
+}
+
+fn read(file: &Path, text: &str, meant: bool) -> Result<Vec<Suite>, Vec<Diagnostic>> {
+    let documents = yaml::read(&file.display().to_string(), text)?;
+    let (mut suites, mut findings) = (Vec::new(), Vec::new());
+    for document in documents.iter().filter(|document| meant || document.root().get("cases").is_some()) {
+        match case::read(document, file) {
+            Ok(suite) => suites.push(suite),
+            Err(found) => findings.extend(found),
+        }
+    }
+    if findings.is_empty() { Ok(suites) } else { Err(findings) }
+}

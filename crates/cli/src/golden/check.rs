@@ -1,0 +1,237 @@
+//! One case against what the rules do.
+
+use std::path::Path;
+
+use serde_json::Value;
+use vestibule::command::{CommandError, colour, diff};
+use vestibule::patch::{Document, Operation};
+use vestibule_rules::{Decision, Outcome, Reason};
+
+use super::case::{Case, Expected, Suite};
+use super::subset;
+use crate::evaluation::{Engine, Evaluation, Facts, Request};
+use crate::{changes, render, workload};
+
+/// What became of a case.
+pub(super) struct Checked {
+    /// `tests/nginx.yaml`
+    pub(super) file: String,
+    pub(super) line: usize,
+    pub(super) name: String,
+    /// Empty where all is as expected.
+    pub(super) failures: Vec<String>,
+    /// What the rules did and why, where it is not.
+    pub(super) told: Vec<String>,
+    /// The file that was written.
+    pub(super) updated: Option<String>,
+}
+
+/// Whether `case` comes out as expected; with `update` the file of its result is written instead.
+pub(super) fn check(
+    engine: &Engine,
+    suite: &Suite,
+    case: &Case,
+    update: bool,
+) -> Result<Checked, CommandError> {
+    let running = |error: anyhow::Error| {
+        let file = suite.file.display();
+        CommandError::running(format_args!("{file}:{}: {}: {error:#}", case.line, case.name))
+    };
+    let facts = Facts::everywhere(case.facts.clone());
+    let request = Request {
+        verb: case.verb,
+        default_namespace: &case.namespace,
+        facts: &facts,
+        user: case.user.as_deref(),
+    };
+    let evaluation: Evaluation<'_, Decision> = engine.evaluate(&case.object, request).map_err(running)?;
+    let mut check = Check { case, evaluation: &evaluation, failures: Vec::new(), updated: None };
+    check.rules();
+    check.denial();
+    check.warnings();
+    if !evaluation.is_denied() {
+        let whole = without_status(&evaluation.after).map_err(running)?;
+        check.contains();
+        check.result(&whole, update).map_err(running)?;
+        check.fixpoint(engine, request).map_err(running)?;
+    }
+    let Check { failures, updated, .. } = check;
+    let told = if failures.is_empty() { Vec::new() } else { told(&evaluation).map_err(running)? };
+    let file = suite.file.display().to_string();
+    Ok(Checked { file, line: case.line, name: case.name.clone(), failures, told, updated })
+}
+
+struct Check<'c> {
+    case: &'c Case,
+    evaluation: &'c Evaluation<'c, Decision>,
+    failures: Vec<String>,
+    updated: Option<String>,
+}
+
+impl Check<'_> {
+    fn rules(&mut self) {
+        for (rule, wanted) in &self.case.expect.rules {
+            match outcome(self.evaluation, rule) {
+                None => self.failures.push(format!("rule {rule}: there is none of this name")),
+                Some(outcome) => {
+                    let (found, why) = words(outcome);
+                    if found != wanted {
+                        let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+                        self.failures.push(format!("rule {rule}: expected {wanted}, found {found}{why}"));
+                    }
+                }
+            }
+        }
+    }
+
+    fn denial(&mut self) {
+        match (&self.case.expect.denied, self.evaluation.denial()) {
+            (Some(wanted), Some(found)) if !found.contains(wanted.as_str()) => {
+                self.failures.push(format!("denied, but not with `{wanted}`: {found}"));
+            }
+            (Some(_), None) => self.failures.push("expected to be denied, and is not".to_owned()),
+            (None, Some(found)) if !self.case.expect.rules.iter().any(|(_, word)| word == "denied") => {
+                self.failures.push(format!("denied: {found}"));
+            }
+            _ => {}
+        }
+    }
+
+    fn warnings(&mut self) {
+        let Some(wanted) = &self.case.expect.warnings else { return };
+        let mut found = self.evaluation.warnings();
+        for wanted in wanted {
+            match found.iter().position(|found| found.contains(wanted.as_str())) {
+                Some(index) => drop(found.remove(index)),
+                None => self.failures.push(format!("no warning with `{wanted}`")),
+            }
+        }
+        self.failures.extend(found.iter().map(|found| format!("a warning too many: {found}")));
+    }
+
+    fn contains(&mut self) {
+        let Some(wanted) = &self.case.expect.contains else { return };
+        let found = serde_json::from_str(&self.evaluation.after).unwrap_or_default();
+        if let Some(why) = subset::missing(wanted, &found) {
+            self.failures.push(format!("contains: {why}"));
+        }
+    }
+
+    /// `whole` is the result, JSON.
+    fn result(&mut self, whole: &str, update: bool) -> anyhow::Result<()> {
+        let Some(expected) = &self.case.expect.result else { return Ok(()) };
+        let found: Value = serde_json::from_str(whole)?;
+        let wanted = match expected {
+            Expected::Inline(wanted) => Some(wanted.clone()),
+            Expected::File(file) => read(file)?,
+        };
+        let wanted = wanted.map(|wanted| without_status(&wanted.to_string())).transpose()?;
+        let wanted = wanted.map(|wanted| serde_json::from_str::<Value>(&wanted)).transpose()?;
+        match (wanted, expected) {
+            (Some(wanted), _) if wanted == found => {}
+            (_, Expected::File(file)) if update => {
+                std::fs::write(file, render::yaml(whole)?)
+                    .map_err(|error| anyhow::anyhow!("cannot write {}: {error}", file.display()))?;
+                self.updated = Some(file.display().to_string());
+            }
+            (None, Expected::File(file)) => {
+                let file = file.display();
+                self.failures
+                    .push(format!("result: there is no {file}; `vestibule test --update` writes it"));
+            }
+            (wanted, _) => {
+                let wanted = render::yaml(&wanted.unwrap_or_default().to_string())?;
+                let palette = colour::When::Never.palette();
+                let hunks = diff::unified(&wanted, &render::yaml(&found.to_string())?, palette);
+                self.failures.push(format!("result: expected (-), found (+)\n{}", hunks.trim_end()));
+            }
+        }
+        Ok(())
+    }
+
+    fn fixpoint(&mut self, engine: &Engine, request: Request<'_>) -> anyhow::Result<()> {
+        let again = self.case.object.with_json(self.evaluation.after.clone());
+        let second: Evaluation<'_, Decision> = engine.evaluate(&again, request)?;
+        let operations = second.operations.iter().map(|operation| operation.path().to_string());
+        let operations: Vec<String> = operations.collect();
+        if let Some(denial) = second.denial() {
+            self.failures.push(format!("evaluated again, it is denied: {denial}"));
+        } else if !operations.is_empty() {
+            self.failures.push(format!("evaluated again, it changes once more: {}", operations.join(", ")));
+        }
+        Ok(())
+    }
+}
+
+/// How `rule` came out: where an object and its pod were asked about, the answer that says more.
+fn outcome<'e>(evaluation: &'e Evaluation<'_, Decision>, rule: &str) -> Option<&'e Outcome> {
+    let verdicts = evaluation.steps.iter().flat_map(|step| &step.answer.verdicts);
+    let rank = |outcome: &Outcome| match outcome {
+        Outcome::Denied { .. } => 4,
+        Outcome::Applied => 3,
+        Outcome::Unchanged => 2,
+        Outcome::Skipped { reason: Reason::OtherResource, .. } => 0,
+        _ => 1,
+    };
+    let own = verdicts.filter(|verdict| &*verdict.rule == rule).map(|verdict| &verdict.outcome);
+    own.max_by_key(|outcome| rank(outcome))
+}
+
+/// The word for an outcome, and the sentence that goes with it.
+fn words(outcome: &Outcome) -> (&'static str, Option<&str>) {
+    match outcome {
+        Outcome::Applied => ("applied", None),
+        Outcome::Skipped { reason, sentence } => (reason.as_str(), Some(sentence)),
+        Outcome::Denied { message } => ("denied", Some(message)),
+        _ => ("unchanged", None),
+    }
+}
+
+/// What the rules did, line by line.
+fn told(evaluation: &Evaluation<'_, Decision>) -> anyhow::Result<Vec<String>> {
+    let mut lines = Vec::new();
+    for step in &evaluation.steps {
+        for why in changes::explain(&step.answer.changes, &step.json, &changes::dotted(step.prefix))? {
+            lines.push(format!("{}  rule {}, {}  {}", why.what, why.rule, why.clause, why.place));
+        }
+        for verdict in &step.answer.verdicts {
+            let (word, sentence) = words(&verdict.outcome);
+            if let Some(sentence) = sentence.filter(|_| word != Reason::OtherResource.as_str()) {
+                lines.push(format!(
+                    "rule {}, {word}: {sentence}  {}:{}",
+                    verdict.rule, verdict.source, verdict.line
+                ));
+            }
+        }
+    }
+    Ok(lines)
+}
+
+fn read(file: &Path) -> anyhow::Result<Option<Value>> {
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => anyhow::bail!("cannot read {}: {error}", file.display()),
+    };
+    let documents = vestibule_rules::yaml::read(&file.display().to_string(), &text);
+    match documents.as_deref() {
+        Ok([document]) => Ok(Some(serde_json::from_str(&document.to_kubectl_json())?)),
+        _ => anyhow::bail!("{} is not one document", file.display()),
+    }
+}
+
+/// The status annotation holds the hash of all rules: it would make every result a matter of every rule.
+fn without_status(json: &str) -> anyhow::Result<String> {
+    let document = Document::parse(json)?;
+    let annotations = document.at(&"/metadata/annotations".parse()?);
+    let Some(annotations) = annotations.filter(|annotations| annotations.get(STATUS).is_some()) else {
+        return Ok(json.to_owned());
+    };
+    let path = match annotations.entries().len() {
+        1 => "/metadata/annotations".to_owned(),
+        _ => format!("/metadata/annotations/{}", STATUS.replace('/', "~1")),
+    };
+    workload::applied(&[Operation::Remove { path: path.parse()? }], json)
+}
+
+const STATUS: &str = "vestibule.dev/injected";

@@ -1,0 +1,77 @@
+//! What `test` prints.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+use vestibule::command::colour::{Palette, Style};
+
+use super::check::Checked;
+
+pub(super) struct Report<'r> {
+    pub(super) outcomes: &'r [Checked],
+    pub(super) palette: Palette,
+}
+
+impl Report<'_> {
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        let mut file = "";
+        for checked in self.outcomes {
+            if file != checked.file {
+                file = &checked.file;
+                // Writing to a string cannot fail, here and below.
+                let _written = writeln!(text, "{}", self.palette.paint(Style::Heading, file));
+            }
+            self.case(&mut text, checked);
+        }
+        let failed = self.outcomes.iter().filter(|checked| !checked.failures.is_empty()).count();
+        let count = |number: usize| if number == 1 { "1 case".to_owned() } else { format!("{number} cases") };
+        let _written = match failed {
+            0 => writeln!(text, "{}: all as expected", count(self.outcomes.len())),
+            failed => writeln!(text, "{}: {failed} not as expected", count(self.outcomes.len())),
+        };
+        text
+    }
+
+    pub(super) fn json(&self) -> String {
+        let cases = self.outcomes.iter().map(|checked| {
+            json!({
+                "file": checked.file, "line": checked.line, "name": checked.name,
+                "ok": checked.failures.is_empty(), "failures": checked.failures, "explanation": checked.told,
+            })
+        });
+        let cases: Vec<_> = cases.collect();
+        format!("{:#}\n", json!(cases))
+    }
+
+    fn case(&self, text: &mut String, checked: &Checked) {
+        let (sign, style) = match (checked.failures.is_empty(), &checked.updated) {
+            (true, None) => ("ok     ", Style::Added),
+            (true, Some(_)) => ("written", Style::Place),
+            (false, _) => ("FAILED ", Style::Removed),
+        };
+        let place = self.palette.paint(Style::Faint, format_args!("{}:{}", checked.file, checked.line));
+        let _written = writeln!(text, "  {}  {}  {place}", self.palette.paint(style, sign), checked.name);
+        if let Some(file) = &checked.updated {
+            let _written = writeln!(text, "           {file}");
+        }
+        for failure in &checked.failures {
+            for (index, line) in failure.lines().enumerate() {
+                let line = match line.get(..1) {
+                    Some("+") if index > 0 => self.palette.paint(Style::Added, line),
+                    Some("-") if index > 0 => self.palette.paint(Style::Removed, line),
+                    Some("@") if index > 0 => self.palette.paint(Style::Place, line),
+                    _ => line.to_owned(),
+                };
+                let _written = writeln!(text, "           {line}");
+            }
+        }
+        if !checked.told.is_empty() {
+            let _written =
+                writeln!(text, "         {}", self.palette.paint(Style::Heading, "what the rules did"));
+            for line in &checked.told {
+                let _written = writeln!(text, "           {line}");
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Whether a value is part of another.
+
+use serde_json::Value;
+
+/// Where `part` is not part of `whole`, and how: maps are compared by key, lists as items that are there in this order.
+pub(super) fn missing(part: &Value, whole: &Value) -> Option<String> {
+    below(part, whole, "")
+}
+
+fn below(part: &Value, whole: &Value, path: &str) -> Option<String> {
+    match (part, whole) {
+        (Value::Object(wanted), Value::Object(found)) => wanted.iter().find_map(|(key, wanted)| {
+            let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            match found.get(key) {
+                Some(found) => below(wanted, found, &path),
+                None => Some(format!("{path} is not there")),
+            }
+        }),
+        (Value::Array(wanted), Value::Array(found)) => items(wanted, found, path),
+        (Value::Object(_), _) => Some(format!("{path} is no map")),
+        (Value::Array(_), _) => Some(format!("{path} is no list")),
+        (wanted, found) if equal(wanted, found) => None,
+        (wanted, found) => Some(format!("{path} is {}, not {wanted}", short(found))),
+    }
+}
+
+fn items(wanted: &[Value], found: &[Value], path: &str) -> Option<String> {
+    let mut rest = found.iter();
+    for (index, wanted) in wanted.iter().enumerate() {
+        if !rest.any(|found| below(wanted, found, path).is_none()) {
+            // The item of the same name is what somebody will look at first.
+            let name = wanted.get("name").filter(|name| name.is_string());
+            let near = name.and_then(|name| found.iter().find(|item| item.get("name") == Some(name)));
+            let path =
+                format!("{path}[{}]", name.and_then(Value::as_str).map_or(index.to_string(), str::to_owned));
+            let differs = near.and_then(|near| below(wanted, near, &path));
+            return Some(differs.unwrap_or_else(|| match near {
+                Some(_) => format!("{path} is there, but not in this place"),
+                None => format!("{path} is not there: {}", short(wanted)),
+            }));
+        }
+    }
+    None
+}
+
+/// `1.0` is `1`, as the API server has it.
+fn equal(one: &Value, other: &Value) -> bool {
+    match (one.as_f64(), other.as_f64()) {
+        (Some(one_number), Some(other_number)) => {
+            one == other || (one_number - other_number).abs() < f64::EPSILON
+        }
+        _ => one == other,
+    }
+}
+
+fn short(value: &Value) -> String {
+    match value {
+        Value::Object(_) => "a map".to_owned(),
+        Value::Array(_) => "a list".to_owned(),
+        scalar => scalar.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn parts_are_found() {
+        let whole = json!({"a": [{"name": "x", "n": 1}, {"name": "y", "l": [1, 2, 3]}], "b": "on"});
+        for part in [
+            json!({}),
+            json!({"b": "on"}),
+            json!({"a": [{"name": "y"}]}),
+            json!({"a": [{"n": 1.0}, {"l": [1, 3]}]}),
+        ] {
+            assert_eq!(missing(&part, &whole), None, "{part}");
+        }
+        for (part, why) in [
+            (json!({"c": 1}), "c is not there"),
+            (json!({"b": "off"}), r#"b is "on", not "off""#),
+            (json!({"a": [{"name": "x", "n": 2}]}), "a[x].n is 1, not 2"),
+            (json!({"a": [{"name": "y"}, {"name": "x"}]}), "a[x] is there, but not in this place"),
+            (json!({"a": [{"name": "z"}]}), "a[z] is not there: a map"),
+            (json!({"a": [{"l": [3, 1]}]}), "a[0] is not there: a map"),
+            (json!({"b": {"c": 1}}), "b is no map"),
+        ] {
+            assert_eq!(missing(&part, &whole).as_deref(), Some(why), "{part}");
+        }
+    }
+}

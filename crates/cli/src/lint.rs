@@ -1,0 +1,73 @@
+//! `lint`: what is wrong with rules, and what could be better.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use vestibule::command::CommandError;
+use vestibule_injector::LoadError;
+use vestibule_rules::{Diagnostic, Severity, diagnostic};
+
+use crate::{Failure, print};
+
+/// Checks rules: errors, warnings and hints, each with its place.
+///
+/// The exit code is 0 where there is nothing but hints, 1 where there are errors or warnings (with `--strict`, hints too),
+/// and 2 where a file cannot be read.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  vestibule lint examples/rules
+  vestibule lint rules/ -o sarif > rules.sarif
+  vestibule explain VST0121    # what a code means")]
+pub(crate) struct Arguments {
+    /// Files of rules, or folders of them (*.yaml, *.yml, *.json).
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+    /// What to print.
+    #[arg(long, short, value_enum, default_value = "text", value_name = "FORMAT")]
+    output: Format,
+    /// Ends with 1 for hints too.
+    #[arg(long)]
+    strict: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people, with the lines.
+    Text,
+    /// A list of findings.
+    Json,
+    /// SARIF 2.1.0, for code hosts and editors.
+    Sarif,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let mut findings = Vec::new();
+    for path in &arguments.paths {
+        match vestibule_injector::load(path) {
+            Ok(rules) => findings.extend(rules.warnings().iter().cloned()),
+            Err(LoadError::Rules(found)) => findings.extend(found),
+            Err(other) => return Err(CommandError::input(other).into()),
+        }
+    }
+    print(&match arguments.output {
+        Format::Text => text(&findings),
+        Format::Json => diagnostic::json(&findings),
+        Format::Sarif => diagnostic::sarif(&findings),
+    })?;
+    let counts = |finding: &Diagnostic| arguments.strict || finding.severity() != Severity::Hint;
+    Ok(ExitCode::from(u8::from(findings.iter().any(counts))))
+}
+
+fn text(findings: &[Diagnostic]) -> String {
+    let mut text: String = findings.iter().map(|finding| format!("{finding}\n\n")).collect();
+    let count = |severity: Severity| {
+        let number = findings.iter().filter(|finding| finding.severity() == severity).count();
+        let word = severity.as_str();
+        (number > 0).then(|| format!("{number} {word}{}", if number == 1 { "" } else { "s" }))
+    };
+    let counts = [Severity::Error, Severity::Warning, Severity::Hint].into_iter().filter_map(count);
+    let counts: Vec<_> = counts.collect();
+    text.push_str(if counts.is_empty() { "nothing found" } else { "" });
+    text + &counts.join(", ") + "\n"
+}

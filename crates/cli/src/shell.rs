@@ -1,0 +1,60 @@
+//! What belongs around a program: completions and manual pages, made from the command line itself.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Command};
+use clap_complete::Shell;
+use vestibule::command::CommandError;
+
+use crate::{Failure, print};
+
+/// Prints the completions of a shell.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  vestibule completions bash > /etc/bash_completion.d/vestibule
+  vestibule completions zsh > \"${fpath[1]}/_vestibule\"
+  vestibule completions fish > ~/.config/fish/completions/vestibule.fish")]
+pub(crate) struct CompletionsArguments {
+    /// The shell.
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+/// Writes the manual pages, one for each command.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example:
+  vestibule man --dir /usr/local/share/man/man1")]
+pub(crate) struct ManArguments {
+    /// The folder to write to; it is made where there is none.
+    #[arg(long, value_name = "DIR")]
+    dir: PathBuf,
+}
+
+pub(crate) fn completions(
+    arguments: &CompletionsArguments,
+    mut command: Command,
+) -> Result<ExitCode, Failure> {
+    let mut script = Vec::new();
+    let name = command.get_name().to_owned();
+    clap_complete::generate(arguments.shell, &mut command, name, &mut script);
+    print(&String::from_utf8_lossy(&script))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(crate) fn man(arguments: &ManArguments, command: Command) -> Result<ExitCode, Failure> {
+    let failed = |error| {
+        let dir = arguments.dir.display();
+        CommandError::running(format_args!("cannot write the manual pages to {dir}: {error}"))
+    };
+    std::fs::create_dir_all(&arguments.dir).map_err(failed)?;
+    let mut command = command.disable_help_subcommand(true);
+    command.build();
+    pages(&arguments.dir, &command).map_err(failed)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn pages(dir: &Path, command: &Command) -> std::io::Result<()> {
+    clap_mangen::Man::new(command.clone()).generate_to(dir)?;
+    command.get_subcommands().try_for_each(|below| pages(dir, below))
+}
