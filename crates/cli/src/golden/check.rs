@@ -182,7 +182,7 @@ fn words(outcome: &Outcome) -> (&'static str, Option<&str>) {
     match outcome {
         Outcome::Applied => ("applied", None),
         Outcome::Skipped { reason, sentence } => (reason.as_str(), Some(sentence)),
-        Outcome::Denied { message } => ("denied", Some(message)),
+        Outcome::Denied { message, .. } => ("denied", Some(message)),
         _ => ("unchanged", None),
     }
 }
