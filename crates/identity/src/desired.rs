@@ -1,6 +1,9 @@
 //! What a registered object is to hold besides our `caBundle`.
 
+use std::sync::Arc;
+
 use serde_json::Value;
+use tokio::sync::watch;
 use vestibule_pki::ring::Request;
 
 use crate::{RegistrationKind, RegistrationName};
@@ -28,6 +31,43 @@ pub struct Desired {
     registration: RegistrationName,
     entries: Vec<Value>,
     hash: String,
+}
+
+/// Says what registered objects are to hold from now on, while an identity works. Clones say the same.
+///
+/// ```
+/// use vestibule_identity::{Desired, DesiredUpdates, Settings};
+///
+/// let updates = DesiredUpdates::default();
+/// let mut settings = Settings::for_service("demo/hooks".parse()?);
+/// settings.registrations = vec!["mutating/hooks".parse()?];
+/// settings.updates = Some(updates.clone());
+/// // Then or later: nothing is to be called any more.
+/// updates.send(vec![Desired::new("mutating/hooks".parse()?, Vec::new())?]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct DesiredUpdates(Arc<watch::Sender<Option<Vec<Desired>>>>);
+
+impl DesiredUpdates {
+    /// From now on the objects are to hold this, as [`Settings::desired`](crate::Settings::desired) says it at the start.
+    /// Objects that the settings do not name are not looked at.
+    ///
+    /// The entries that this very process stood for are its own to change: they are written within a moment. Those of
+    /// another version of the program still change hands when nobody of it is left.
+    pub fn send(&self, desired: Vec<Desired>) {
+        self.0.send_replace(Some(desired));
+    }
+
+    /// What was said last; [`None`] before anything was.
+    #[must_use]
+    pub fn latest(&self) -> Option<Vec<Desired>> {
+        self.0.borrow().clone()
+    }
+
+    pub(crate) fn subscribe(&self) -> watch::Receiver<Option<Vec<Desired>>> {
+        self.0.subscribe()
+    }
 }
 
 /// Why an object cannot hold this.

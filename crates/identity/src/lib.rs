@@ -59,7 +59,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use desired::{Desired, DesiredError};
+pub use desired::{Desired, DesiredError, DesiredUpdates};
 pub use error::{IdentityError, SourceError};
 pub use inspect::{
     AuthorityReport, EntryReport, InspectError, InspectReport, Inspection, RegistrationReport, RingReport,

@@ -51,9 +51,13 @@ impl SelfManaged {
     ///
     /// # Errors
     /// Settings that name no Secret or no name for the certificate, or that would break an invariant; no runtime.
-    pub fn start(client: kube::Client, settings: Settings) -> Result<Arc<Self>, IdentityError> {
+    pub fn start(client: kube::Client, mut settings: Settings) -> Result<Arc<Self>, IdentityError> {
         let runtime = Handle::try_current().map_err(|_| unusable("it needs a tokio runtime"))?;
         let secret = settings.secret.clone().ok_or_else(|| unusable("no Secret is named for the CA ring"))?;
+        let mut updates = settings.updates.take().map(|updates| updates.subscribe());
+        if let Some(latest) = updates.as_mut().and_then(|updates| updates.borrow_and_update().clone()) {
+            settings.desired = latest;
+        }
         check(&settings)?;
 
         // Without room for one event more a watch waits; nothing is lost.
@@ -68,6 +72,9 @@ impl SelfManaged {
         tasks.spawn_on(watches::watch_ring(client.clone(), secret, news.clone()), &runtime);
         for place in watched.into_iter().enumerate() {
             tasks.spawn_on(watches::watch_configuration(client.clone(), place, news.clone()), &runtime);
+        }
+        if let Some(updates) = updates {
+            tasks.spawn_on(watches::follow(updates, news), &runtime);
         }
         tasks.spawn_on(record(client, events), &runtime);
         tasks.spawn_on(keeper.keep(), &runtime);

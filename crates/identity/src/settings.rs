@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use vestibule_pki::ring::{Algorithm, Policy};
 
-use crate::{Desired, MountedFiles, NamespacedName, Observer, RegistrationName};
+use crate::{Desired, DesiredUpdates, MountedFiles, NamespacedName, Observer, RegistrationName};
 
 /// What an identity is told when it starts. [`Settings::for_service`] and a few fields are enough for most.
 #[derive(Clone)]
@@ -26,6 +26,8 @@ pub struct Settings {
     /// An object that is not among the registrations is not waited for; with no entries at all for it, it loses those
     /// that an earlier version wrote.
     pub desired: Vec<Desired>,
+    /// Says otherwise later on. What was said before the start counts at the start.
+    pub updates: Option<DesiredUpdates>,
     /// How long after this replica began to [serve](crate::Identity::serving) the desired entries are written: so long
     /// a probe, the endpoints of the Service and the proxies in front of them take.
     pub settle: Duration,
@@ -50,6 +52,7 @@ impl Default for Settings {
             secret: None,
             registrations: Vec::new(),
             desired: Vec::new(),
+            updates: None,
             settle: Duration::from_secs(10),
             organisation: "vestibule".to_owned(),
             algorithm: Algorithm::default(),

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use vestibule::{App, On, Operation, Raw, Rule, on_raw};
-use vestibule_rules::{OWN_POD_LABEL, RuleSet, Target, Verb};
+use vestibule_rules::{Resource, RuleSet};
 
 use crate::configuration::{CONFIG_LABEL, LAST_GOOD};
 use crate::handler::{Injection, Part};
 use crate::judge::Judge;
+use crate::registration::{self, BEST_EFFORT, REQUIRED};
 use crate::{Configuration, Namespaces, Observer};
 
 /// Why rules cannot be served.
@@ -58,6 +59,7 @@ pub fn observed_app(
     let snapshot = configuration.current();
     let asking = StartError::of_asking(snapshot.rules());
     configuration.set_knows_namespaces(namespaces.are_known());
+    let entries = configuration.entries().clone();
     let mut app = App::new("injector");
     match asking {
         Some(error) if !namespaces.are_known() => return Err(error),
@@ -75,8 +77,8 @@ pub fn observed_app(
         Injection::new(configuration.clone(), Part::Required, namespaces.clone(), Arc::clone(&observer));
     let best_effort = Injection::new(configuration, Part::BestEffort, namespaces, observer);
     // In this order: the API server calls the hooks of one configuration in theirs.
-    let app = app.mutate_raw("required", on(snapshot.required()).fail_closed(), required);
-    let app = app.mutate_raw("best-effort", on(snapshot.best_effort()).fail_open(), best_effort);
+    let app = app.mutate_raw(REQUIRED, on().fail_closed(), required);
+    let app = app.mutate_raw(BEST_EFFORT, on().fail_open(), best_effort).entries(&entries);
     Ok(match judge {
         Some(judge) => judging(app, judge),
         None => app,
@@ -108,28 +110,7 @@ fn judging(app: App, judge: Judge) -> App {
     app.rights_in(&judge.namespace.clone(), rights).validate_raw("config", on, judge)
 }
 
-/// Everything the rules may change, except the injector's own pods: they must come up while it is down.
-fn on(rules: &RuleSet) -> On<Raw> {
-    let resources = rules.targets();
-    let on = if resources.is_empty() {
-        // There is a path, for rules to come, and no call yet.
-        on_raw([Rule::new("v1", "pods", [Operation::Create])]).unregistered()
-    } else {
-        on_raw(resources.into_iter().map(rule))
-    };
-    on.objects(&format!("{OWN_POD_LABEL}!=true"))
-}
-
-fn rule(target: Target) -> Rule {
-    let verbs = target.verbs().iter().copied().map(operation);
-    Rule::new(target.resource.api_version(), target.resource.as_str(), verbs)
-}
-
-fn operation(verb: Verb) -> Operation {
-    match verb {
-        Verb::Create => Operation::Create,
-        Verb::Update => Operation::Update,
-        Verb::Delete => Operation::Delete,
-        Verb::Connect => Operation::Connect,
-    }
+/// A hook is served whatever the rules are: those to come may be for any of it. Its entries say what it is called for.
+fn on() -> On<Raw> {
+    on_raw(Resource::ALL.iter().copied().map(registration::resources))
 }

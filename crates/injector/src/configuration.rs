@@ -16,15 +16,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
+use vestibule::Entries;
 use vestibule_rules::RuleSet;
 
 pub use config_maps::CONFIG_LABEL;
 pub use finding::Finding;
 pub use snapshot::{Snapshot, State};
 
-use crate::LoadError;
 use crate::judge::Judge;
 use crate::sources::read;
+use crate::{LoadError, registration};
 pub(crate) use compiler::Compiler;
 pub(crate) use config_maps::{prefix, sources};
 pub(crate) use keeper::{Judgement, Keeper};
@@ -54,6 +55,8 @@ pub struct Configuration {
     snapshots: watch::Receiver<Arc<Snapshot>>,
     origin: Origin,
     knows_namespaces: Arc<AtomicBool>,
+    /// What the API server is told of the rules in force.
+    entries: Entries,
     _following: Option<Arc<Following>>,
 }
 
@@ -105,9 +108,8 @@ impl Configuration {
         if first.rules().rules().is_empty() {
             return Err(LoadError::Empty(path.to_owned()));
         }
-        let following = tokio::spawn(folder::follow(path.to_owned(), keeper));
-        let following = Some(Arc::new(Following(following.abort_handle())));
-        Ok(Self { snapshots, origin: Origin::Path, knows_namespaces, _following: following })
+        let following = folder::follow(path.to_owned(), keeper);
+        Ok(Self::following(following, snapshots, Origin::Path, knows_namespaces))
     }
 
     /// The rules of the ConfigMaps in `namespace`, the injector's own, that are labelled [`CONFIG_LABEL`]`=true`, followed
@@ -121,9 +123,8 @@ impl Configuration {
         let last_good = LastGood { config_maps: config_maps.clone(), name: LAST_GOOD.to_owned() };
         let following =
             config_maps::follow(config_maps, namespace.to_owned(), last_good, Arc::clone(&keeper));
-        let following = Some(Arc::new(Following(tokio::spawn(following).abort_handle())));
         let origin = Origin::ConfigMaps { namespace: namespace.to_owned(), keeper: Some(keeper) };
-        Self { snapshots, origin, knows_namespaces, _following: following }
+        Self::following(following, snapshots, origin, knows_namespaces)
     }
 
     /// What is in force now. Whoever decides reads it once and decides by that alone.
@@ -178,9 +179,31 @@ impl Configuration {
         self.knows_namespaces.store(known, Ordering::Relaxed);
     }
 
+    /// What the API server is told of the rules in force; set after the snapshot that they are of.
+    pub(crate) fn entries(&self) -> &Entries {
+        &self.entries
+    }
+
     fn unfollowed(rules: RuleSet, origin: Origin) -> Self {
-        let (_, snapshots) = watch::channel(Arc::new(Snapshot::new(rules)));
-        Self { snapshots, origin, knows_namespaces: Arc::default(), _following: None }
+        let snapshot = Arc::new(Snapshot::new(rules));
+        let entries = registration::of_hooks();
+        registration::announce(&snapshot, &entries);
+        let (_, snapshots) = watch::channel(snapshot);
+        Self { snapshots, origin, knows_namespaces: Arc::default(), entries, _following: None }
+    }
+
+    fn following(
+        sources: impl Future<Output = ()> + Send + 'static,
+        snapshots: watch::Receiver<Arc<Snapshot>>,
+        origin: Origin,
+        knows_namespaces: Arc<AtomicBool>,
+    ) -> Self {
+        let entries = registration::of_hooks();
+        registration::announce(&snapshots.borrow(), &entries);
+        let registering = registration::follow(snapshots.clone(), entries.clone());
+        let tasks = tokio::spawn(async move { tokio::join!(sources, registering) });
+        let following = Some(Arc::new(Following(tasks.abort_handle())));
+        Self { snapshots, origin, knows_namespaces, entries, _following: following }
     }
 }
 

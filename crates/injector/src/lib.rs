@@ -26,6 +26,7 @@ mod handler;
 mod judge;
 mod namespaces;
 mod observer;
+pub mod registration;
 mod sources;
 
 pub use app::{StartError, app, observed_app};

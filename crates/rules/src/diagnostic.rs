@@ -106,8 +106,9 @@ impl Diagnostic {
         )
     }
 
+    /// The same, with what to do about it.
     #[must_use]
-    pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }

@@ -142,6 +142,11 @@ impl RuleSet {
         &self.hash
     }
 
+    /// The injector's own namespace, where it is known.
+    pub fn own_namespace(&self) -> Option<&str> {
+        self.own_namespace.as_deref()
+    }
+
     /// What was noticed while reading, and is no error.
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings

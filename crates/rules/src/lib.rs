@@ -33,7 +33,7 @@ pub use diagnostic::{CODES, Code, Diagnostic, Position, Severity};
 pub use evaluate::{RuleSet, Target};
 pub use explanation::{ClauseExplanation, Effect, Explanation, Gate, Passage, RuleExplanation};
 pub use rule::{Resource, Rule, Verb};
-pub use select::OWN_POD_LABEL;
+pub use select::{MIRROR_ANNOTATION, OWN_POD_LABEL};
 pub use settings::{Exemption, Mode, Settings};
 pub use subject::{NamespaceFacts, Subject};
 

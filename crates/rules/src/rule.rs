@@ -4,7 +4,7 @@ mod resource;
 
 use std::sync::Arc;
 
-use crate::Position;
+use crate::diagnostic::{Code, Diagnostic, Position, Source};
 use crate::overlay::Overlay;
 pub use resource::{Resource, Verb};
 
@@ -16,6 +16,8 @@ pub struct Rule {
     pub(crate) key: String,
     pub(crate) source: Arc<str>,
     pub(crate) hash: Arc<str>,
+    /// For findings about it later on.
+    pub(crate) text: Arc<Source>,
     pub(crate) at: Position,
     pub(crate) targets: Vec<Resource>,
     pub(crate) order: i64,
@@ -91,6 +93,31 @@ impl Rule {
         });
         let pod = parts(&self.metadata).chain(parts(&self.spec)).chain(&self.volumes);
         pod.chain(injected).chain(blocks).map(|item| &item.clause).collect()
+    }
+
+    /// The namespaces that it is for by name; any where there are none.
+    pub fn namespaces(&self) -> &[String] {
+        &self.matching.namespaces
+    }
+
+    /// The namespaces that it is not for.
+    pub fn excluded_namespaces(&self) -> &[String] {
+        &self.matching.excluded
+    }
+
+    /// Whether it leaves alone what does not ask for it by itself (`optIn: pod`), whatever the namespace says.
+    pub fn must_be_asked_for(&self) -> bool {
+        self.opt_in == OptIn::Pod
+    }
+
+    /// The keys of other injectors' annotations that it listens to, in their order.
+    pub fn compat_annotations(&self) -> impl Iterator<Item = &str> {
+        self.compat.iter().map(|compat| compat.key.as_str())
+    }
+
+    /// A finding about whom it is for, with the line of its `match`.
+    pub fn finding(&self, code: &'static Code, message: impl Into<String>) -> Diagnostic {
+        self.text.error(code, self.matching.at, message)
     }
 
     /// Whether it cannot decide without the namespace's labels and annotations.

@@ -19,8 +19,7 @@ use crate::rule::Rule;
 use crate::settings::Settings;
 use crate::subject::{Received, Subject};
 
-pub(crate) use everybody::MIRROR_ANNOTATION;
-pub use everybody::OWN_POD_LABEL;
+pub use everybody::{MIRROR_ANNOTATION, OWN_POD_LABEL};
 pub(crate) use matching::NO_OWNER;
 
 /// Why a rule is out.

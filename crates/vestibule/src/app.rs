@@ -8,6 +8,8 @@ mod paths;
 #[cfg(feature = "test")]
 mod rehearsed;
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use vestibule_admission::HookKind;
 use vestibule_identity::{NamespacedName, RegistrationKind, RegistrationName, Settings};
@@ -17,7 +19,7 @@ use crate::defaults::Defaults;
 use crate::lookup::{Declared, Objects};
 use crate::state::States;
 use crate::work::MakeWork;
-use crate::{Conversion, Holds, Registration, Target};
+use crate::{Conversion, Entries, Entry, Holds, Registration, Target};
 
 pub use check::AppError;
 pub(crate) use hooks::Registered;
@@ -55,6 +57,9 @@ pub struct App {
     definitions: Vec<CustomResourceDefinition>,
     pub(crate) works: Vec<MakeWork>,
     problems: Vec<String>,
+    /// Of the hooks in `governed`.
+    pub(crate) entries: Option<Entries>,
+    pub(crate) governed: BTreeSet<String>,
     pub(crate) defaults: Defaults,
 }
 
@@ -87,6 +92,8 @@ impl App {
             definitions: Vec::new(),
             works: Vec::new(),
             problems: Vec::new(),
+            entries: None,
+            governed: BTreeSet::new(),
             defaults: Defaults::default(),
         }
     }
@@ -162,15 +169,24 @@ impl App {
     /// # Errors
     /// The app is not in order; every problem is named.
     pub fn registration(&self, target: &Target, ca_bundle: &str) -> Result<Registration, AppError> {
+        let given = self.entries.as_ref().map(Entries::current).unwrap_or_default();
+        self.registration_with(&given, target, ca_bundle)
+    }
+
+    /// The same, with the entries `given` in the place of those of the moment.
+    pub(crate) fn registration_with(
+        &self,
+        given: &[Entry],
+        target: &Target,
+        ca_bundle: &str,
+    ) -> Result<Registration, AppError> {
         self.check()?;
-        let of = |kind: HookKind| {
-            let entries = self.hooks.iter().map(|registered| &registered.entry);
-            entries.filter(move |entry| entry.kind == kind && entry.registered)
-        };
+        let has = |kind: HookKind| self.hooks.iter().any(|registered| registered.entry.kind == kind);
+        let of = |kind: HookKind| has(kind).then(|| self.entries_of(kind, given));
         let mut registration = Registration::new(
             &self.name,
-            of(HookKind::Mutating),
-            of(HookKind::Validating),
+            of(HookKind::Mutating).as_deref(),
+            of(HookKind::Validating).as_deref(),
             target,
             ca_bundle,
         );

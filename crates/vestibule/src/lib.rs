@@ -42,6 +42,7 @@ mod condition;
 mod context;
 mod conversion;
 mod defaults;
+mod entries;
 mod environment;
 #[cfg(test)]
 mod fixture;
@@ -78,6 +79,7 @@ pub use change::Change;
 pub use condition::Holds;
 pub use context::{Context, User};
 pub use conversion::{Conversion, Hub, Version};
+pub use entries::{Entries, EntriesError, Entry};
 pub use handler::{Mutate, Validate};
 pub use lookup::{LookedUp, Lookup, LookupError, Objects, Watch};
 pub use manifests::{Files, Installation};

@@ -47,8 +47,8 @@ pub struct On<T> {
     pub(crate) path: Option<String>,
     pub(crate) qualified_name: Option<String>,
     pub(crate) system_namespaces: bool,
+    pub(crate) own_namespace: bool,
     pub(crate) guard_finalizers: bool,
-    pub(crate) registered: bool,
     pub(crate) errors: Vec<String>,
     of: PhantomData<fn(T)>,
 }
@@ -114,8 +114,8 @@ impl<T> On<T> {
             path: None,
             qualified_name: None,
             system_namespaces: false,
+            own_namespace: false,
             guard_finalizers: true,
-            registered: true,
             errors: Vec::new(),
             of: PhantomData,
         }
@@ -201,17 +201,17 @@ impl<T> On<T> {
         self
     }
 
+    /// Also in the webhook's own namespace. Its own pods must be kept out by a label then: closed, such a hook could keep
+    /// them from ever coming up.
+    pub fn own_namespace(mut self) -> Self {
+        self.own_namespace = true;
+        self
+    }
+
     /// Whether an UPDATE passes unasked that only changes finalizers, owners or managed fields of an object that is being
     /// deleted. It does unless said otherwise: a handler that refuses it keeps the object forever.
     pub fn guard_finalizers(mut self, guard: bool) -> Self {
         self.guard_finalizers = guard;
-        self
-    }
-
-    /// The hook has its path and is answered there; the configurations do not name it. For hooks that somebody else
-    /// registers, or nobody yet.
-    pub fn unregistered(mut self) -> Self {
-        self.registered = false;
         self
     }
 

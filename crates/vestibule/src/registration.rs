@@ -53,29 +53,30 @@ pub(crate) struct Entry {
     pub(crate) side_effects: SideEffects,
     pub(crate) review_versions: Vec<ReviewVersion>,
     pub(crate) system_namespaces: bool,
-    pub(crate) registered: bool,
+    pub(crate) own_namespace: bool,
 }
 
 impl Registration {
-    pub(crate) fn new<'e>(
+    /// With a configuration of each kind that there are hooks of, whether they have entries or not.
+    pub(crate) fn new(
         name: &str,
-        mutating: impl Iterator<Item = &'e Entry>,
-        validating: impl Iterator<Item = &'e Entry>,
+        mutating: Option<&[Entry]>,
+        validating: Option<&[Entry]>,
         target: &Target,
         ca_bundle: &str,
     ) -> Self {
-        let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
-        let mutating: Vec<_> = mutating.map(|entry| entry.mutating(name, target, ca_bundle)).collect();
-        let validating: Vec<_> = validating.map(|entry| entry.validating(name, target, ca_bundle)).collect();
-        let mutating = Some(mutating).filter(|webhooks| !webhooks.is_empty());
-        let validating = Some(validating).filter(|webhooks| !webhooks.is_empty());
+        let metadata = || ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
         Self {
-            mutating: mutating.map(|webhooks| MutatingWebhookConfiguration {
-                metadata: metadata.clone(),
-                webhooks: Some(webhooks),
+            mutating: mutating.map(|entries| MutatingWebhookConfiguration {
+                metadata: metadata(),
+                webhooks: Some(entries.iter().map(|entry| entry.mutating(name, target, ca_bundle)).collect()),
             }),
-            validating: validating
-                .map(|webhooks| ValidatingWebhookConfiguration { metadata, webhooks: Some(webhooks) }),
+            validating: validating.map(|entries| ValidatingWebhookConfiguration {
+                metadata: metadata(),
+                webhooks: Some(
+                    entries.iter().map(|entry| entry.validating(name, target, ca_bundle)).collect(),
+                ),
+            }),
             definitions: Vec::new(),
             conversions: BTreeMap::new(),
         }
@@ -135,7 +136,7 @@ impl Entry {
             side_effects: on.side_effects,
             review_versions: on.review_versions,
             system_namespaces: on.system_namespaces,
-            registered: on.registered,
+            own_namespace: on.own_namespace,
         }
     }
 
@@ -190,7 +191,7 @@ impl Entry {
             return self.namespaces.clone();
         }
         let mut excluded: Vec<String> = SYSTEM_NAMESPACES.map(str::to_owned).into();
-        excluded.extend(target.own_namespace().map(str::to_owned));
+        excluded.extend(target.own_namespace().filter(|_| !self.own_namespace).map(str::to_owned));
         excluded.sort();
         excluded.dedup();
         let mut selector = self.namespaces.clone();

@@ -4,9 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde_json::{Value, json};
-use vestibule_identity::{Desired, RegistrationKind, RegistrationName, Settings, Source};
+use vestibule_identity::{Desired, DesiredUpdates, RegistrationKind, RegistrationName, Settings, Source};
 
-use crate::{App, AppError, Registration, Target};
+use crate::{App, AppError, Entries, Entry, Registration, Target};
 
 /// Who writes the entries of webhook configurations.
 ///
@@ -81,18 +81,14 @@ impl App {
     /// The app is not in order; the settings are for another target, or name no configuration, or several, where one is
     /// needed.
     pub fn managed(&self, mut settings: Settings, target: &Target) -> Result<Settings, AppError> {
-        let registration = self.registration(target, "")?;
         let mut problems = Vec::new();
         if !is_for(&settings, target) {
             problems.push(format!("the certificate is not for {target}, where the hooks are to be called"));
         }
-        let names = settings.registrations.iter().cloned().chain(self.left_over(&settings.registrations));
-        for name in names.collect::<Vec<_>>() {
-            let Some(entries) = registration.entries(&name) else { continue };
-            match Desired::new(name, entries) {
-                Ok(desired) => settings.desired.push(desired),
-                Err(error) => problems.push(error.to_string()),
-            }
+        let given = self.entries.as_ref().map(Entries::current).unwrap_or_default();
+        match self.desired(&settings.registrations, target, &given) {
+            Ok(desired) => settings.desired.extend(desired),
+            Err(error) => problems.extend(error.problems),
         }
         let kinds = self.registration_names(self.name()).into_iter().map(|name| name.kind);
         for kind in kinds.filter(|kind| *kind != RegistrationKind::CustomResource) {
@@ -104,11 +100,39 @@ impl App {
                 ));
             }
         }
-        if problems.is_empty() {
-            Ok(settings)
-        } else {
-            Err(AppError { name: self.name().to_owned(), problems })
+        if !problems.is_empty() {
+            return Err(AppError { name: self.name().to_owned(), problems });
         }
+        if let Some(entries) = &self.entries {
+            let updates = DesiredUpdates::default();
+            // Without the entries themselves, which would otherwise keep each other alive.
+            let (mut app, target) = (self.clone(), target.clone());
+            app.entries = None;
+            let registrations = settings.registrations.clone();
+            entries.follow(updates.clone(), move |given| app.desired(&registrations, &target, given));
+            settings.updates = Some(updates);
+        }
+        Ok(settings)
+    }
+
+    /// What registered objects are to hold, with the entries `given`.
+    fn desired(
+        &self,
+        registrations: &[RegistrationName],
+        target: &Target,
+        given: &[Entry],
+    ) -> Result<Vec<Desired>, AppError> {
+        let registration = self.registration_with(given, target, "")?;
+        let names = registrations.iter().cloned().chain(self.left_over(registrations));
+        let desired = names.filter_map(|name| Some(Desired::new(name.clone(), registration.entries(&name)?)));
+        let (mut all, mut problems) = (Vec::new(), Vec::new());
+        for one in desired {
+            match one {
+                Ok(desired) => all.push(desired),
+                Err(error) => problems.push(error.to_string()),
+            }
+        }
+        if problems.is_empty() { Ok(all) } else { Err(AppError { name: self.name().to_owned(), problems }) }
     }
 
     /// Of the kinds that no hook is of: what an earlier version may have registered, beside these.
@@ -235,6 +259,46 @@ mod tests {
         behind_a_url.names = vec!["127.0.0.1".to_owned()];
         behind_a_url.registrations = settings().registrations;
         assert!(app().managed(behind_a_url, &Target::url("https://127.0.0.1:9443").unwrap()).is_ok());
+    }
+
+    #[test]
+    fn entries_that_change_stand_in_the_place_of_their_hooks() {
+        let on = |labels: &str| {
+            crate::on_raw([crate::Rule::new("v1", "pods", [Create])]).fail_closed().namespaces(labels)
+        };
+        let entries = Entries::of(["label"]);
+        let app = app().entries(&entries);
+        let names = || {
+            let registration = app.registration(&target(), "PEM").unwrap();
+            let webhooks = registration.mutating.unwrap().webhooks.unwrap();
+            let path = |client: &k8s_openapi::api::admissionregistration::v1::WebhookClientConfig| {
+                client.service.as_ref().and_then(|service| service.path.clone()).unwrap()
+            };
+            webhooks.iter().map(|it| format!("{} {}", it.name, path(&it.client_config))).collect::<Vec<_>>()
+        };
+        assert_eq!(names(), ["stamp.demo.vestibule.dev /mutate/stamp"]);
+        let managed = app.managed(settings(), &target()).unwrap();
+        let updates = managed.updates.unwrap();
+        let two = || vec![Entry::new("label", "label", on("a=b")), Entry::new("label", "label-2", on("c=d"))];
+        entries.set(two()).unwrap();
+        let label = ["label.demo.vestibule.dev /mutate/label", "label-2.demo.vestibule.dev /mutate/label"];
+        assert_eq!(names(), [&label[..], &["stamp.demo.vestibule.dev /mutate/stamp"]].concat());
+        let told = updates.latest().unwrap();
+        assert_eq!(told[0].names().count(), 3);
+
+        // What is not in order changes nothing.
+        let error = entries.set([two(), two()].concat()).unwrap_err().to_string();
+        assert!(error.contains("`label-2`: the name is taken"), "{error}");
+        let error = entries.set(vec![Entry::new("stamp", "x", on("in ("))]).unwrap_err().to_string();
+        assert!(
+            error.contains("`x`: `.namespaces") && error.contains("`stamp` is none of the hooks"),
+            "{error}"
+        );
+        assert_eq!(updates.latest(), Some(told));
+        assert_eq!(names().len(), 3);
+
+        entries.set(Vec::new()).unwrap();
+        assert_eq!(updates.latest().unwrap()[0].names().collect::<Vec<_>>(), ["stamp.demo.vestibule.dev"]);
     }
 
     #[test]

@@ -87,21 +87,31 @@ impl Held {
             return vec![json!({ "op": "add", "path": "/webhooks", "value": entries })];
         }
         let mut operations = Vec::new();
-        let mut missing = Vec::new();
-        for entry in desired.entries().iter().map(entry) {
-            match name_of(&entry).and_then(|name| self.find(name)) {
-                Some((index, present)) if !is_owner => {
-                    operations.extend(self.change(index, present, &entry));
-                }
-                Some(_) => {}
-                None => missing.push(json!({ "op": "add", "path": "/webhooks/-", "value": entry })),
+        for entry in desired.entries().iter().map(entry).filter(|_| !is_owner) {
+            if let Some((index, present)) = name_of(&entry).and_then(|name| self.find(name)) {
+                operations.extend(self.change(index, present, &entry));
             }
         }
+        let list = self.value.iter().filter_map(Value::as_array).flatten();
+        let mut names: Vec<_> = list.map(name_of).collect();
         // From the last one on, so that places stay what they are.
         for index in self.left_over(desired).into_iter().rev().filter(|_| !is_owner) {
             operations.push(json!({ "op": "remove", "path": format!("/webhooks/{index}") }));
+            names.remove(index);
         }
-        operations.extend(missing);
+        // The API server calls them in their order: each stands before those that are to come after it.
+        for (position, missing) in desired.entries().iter().enumerate() {
+            let name = name_of(missing);
+            if names.contains(&name) {
+                continue;
+            }
+            let mut after = desired.names().skip(position + 1);
+            let place = after.find_map(|next| names.iter().position(|name| *name == Some(next)));
+            let end = place.map_or("-".to_owned(), |index| index.to_string());
+            let path = format!("/webhooks/{end}");
+            operations.push(json!({ "op": "add", "path": path, "value": entry(missing) }));
+            names.insert(place.unwrap_or(names.len()), name);
+        }
         operations
     }
 

@@ -1,5 +1,6 @@
 //! A registered configuration, and what was seen of it so far.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use kube::api::DynamicObject;
@@ -15,6 +16,8 @@ pub(super) struct Watched {
     pub(super) path: String,
     /// What it is to hold besides our bundle.
     pub(super) desired: Option<Desired>,
+    /// The hashes of what it was to hold until now, as far as nobody else wrote entries since.
+    inherited: BTreeSet<String>,
     /// [`None`] before the first look, and while there is no such object.
     pub(super) sight: Option<Sight>,
     /// The newest version that was seen; also of an object that is gone since.
@@ -53,6 +56,7 @@ impl Watched {
             name,
             path,
             desired,
+            inherited: BTreeSet::new(),
             sight: None,
             newest: None,
             marked: None,
@@ -90,11 +94,37 @@ impl Watched {
         if jumped || self.claim.as_ref().map(|(claim, _)| claim) != sight.held.claim.as_ref() {
             self.claim = sight.held.claim.clone().map(|claim| (claim, now));
         }
+        if let Some(owner) = &sight.held.owner
+            && (!self.inherits(&owner.hash) || self.is_wanted(&owner.hash))
+        {
+            // Written over what was inherited, by whomever: from now on others of it are others'.
+            self.inherited.clear();
+        }
         if let Some(mark) = sight.mark {
             self.hold(sight.uid.clone(), mark);
         }
         (self.sight, self.outdated) = (Some(sight), false);
         Some(jumped)
+    }
+
+    /// What it is to hold from now on.
+    pub(super) fn want(&mut self, desired: Option<Desired>) {
+        if desired == self.desired {
+            return;
+        }
+        if let Some(before) = std::mem::replace(&mut self.desired, desired) {
+            self.inherited.insert(before.hash().to_owned());
+        }
+    }
+
+    /// Whether the entries with this hash are those that this process stood for until it was told otherwise. Their other
+    /// replicas are told the same, so nobody has to be waited for.
+    pub(super) fn inherits(&self, hash: &str) -> bool {
+        self.inherited.contains(hash)
+    }
+
+    fn is_wanted(&self, hash: &str) -> bool {
+        self.desired.as_ref().is_some_and(|desired| desired.hash() == hash)
     }
 
     /// There is no such object. Says whether that is news.

@@ -7,10 +7,10 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::api::{DynamicObject, PartialObjectMeta};
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client, ResourceExt};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::backoff::{Backoff, fraction};
-use crate::{NamespacedName, RegistrationName};
+use crate::{Desired, NamespacedName, RegistrationName};
 
 /// What a watch tells.
 pub(super) enum News {
@@ -23,6 +23,8 @@ pub(super) enum News {
         listed: bool,
         object: Change,
     },
+    /// What configurations are to hold from now on.
+    Desired(Vec<Desired>),
     /// A configuration may not be watched, and why.
     Unwatched { position: usize, why: String },
 }
@@ -99,6 +101,18 @@ pub(super) async fn watch_configuration(
         };
         backoff.clear();
         if inbox.send(News::Configuration { position, listed: is_listed, object }).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Reports the latest of what configurations are to hold, until nobody says any more.
+pub(super) async fn follow(mut updates: watch::Receiver<Option<Vec<Desired>>>, inbox: mpsc::Sender<News>) {
+    while updates.changed().await.is_ok() {
+        let latest = updates.borrow_and_update().clone();
+        if let Some(desired) = latest
+            && inbox.send(News::Desired(desired)).await.is_err()
+        {
             return;
         }
     }

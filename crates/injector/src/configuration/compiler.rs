@@ -9,7 +9,7 @@ use vestibule_rules::{Diagnostic, RuleSet};
 
 use super::settle::Compile;
 use super::{Finding, Snapshot};
-use crate::StartError;
+use crate::{StartError, registration};
 
 /// What rules must fit besides each other.
 pub(crate) struct Compiler {
@@ -31,6 +31,7 @@ impl Compile for Compiler {
         {
             return Err(refused(error.to_string()));
         }
+        registration::entries(snapshot.rules()).map_err(findings)?;
         Ok(snapshot)
     }
 }
@@ -44,7 +45,6 @@ impl Compiler {
     }
 
     fn proved(&self, texts: &[Text<'_>]) -> Result<RuleSet, Vec<Finding>> {
-        let findings = |found: Vec<Diagnostic>| found.into_iter().map(Finding::from).collect::<Vec<_>>();
         let rules = RuleSet::load(texts.iter().copied(), keys::schema("", "v1", "Pod")).map_err(findings)?;
         let rules = match &self.own_namespace {
             Some(namespace) => rules.with_own_namespace(namespace),
@@ -52,4 +52,8 @@ impl Compiler {
         };
         Ok(rules)
     }
+}
+
+fn findings(found: Vec<Diagnostic>) -> Vec<Finding> {
+    found.into_iter().map(Finding::from).collect()
 }

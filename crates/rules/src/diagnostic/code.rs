@@ -165,4 +165,15 @@ codes! {
         "`match.ownerKinds` compares the kind of the controller that a pod names. A pod of a CronJob names the Job, which \
          alone names the CronJob: such a rule would match nothing.",
         Spec "match: {ownerKinds: [CronJob]}\npod: {labels: {a: b}}\n";
+
+    REQUIRED_EVERYWHERE = "VST0190", "a required rule without a restriction to namespaces",
+        "While the injector is down, the API server refuses what a required rule is for. Without a restriction to namespaces \
+         that is everything that starts anywhere: clusters have stood still that way. Name the namespaces by \
+         `match.namespaces.names` or `match.namespaces.matchLabels`; leaving a few out by `exclude`, or `optIn`, is no \
+         restriction that the API server knows. Who means it all the same writes `requiredEverywhere: allow` into the \
+         InjectorSettings. `serve` and `manifests` say so; on a laptop the rule can be tried.";
+    REQUIRED_AT_HOME = "VST0191", "a required rule that may be for the injector's own namespace",
+        "With `ownNamespace: inject` in the InjectorSettings, rules reach pods in the injector's own namespace. A required \
+         rule would keep them from starting while the injector is down, and with them whatever the injector itself needs \
+         there to come up. Exclude the namespace from the rule, or do without `required`.";
 }

@@ -54,6 +54,7 @@ fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<
         key: format!("{RULE_KEY_PREFIX}{name}"),
         source: Arc::clone(&reader.source.name),
         hash: Arc::default(),
+        text: Arc::clone(&reader.source),
         at,
         targets: targets(reader, spec),
         order: spec.get("order").and_then(|node| reader.integer(node, "order")).unwrap_or_default(),

@@ -10,7 +10,8 @@ use crate::settings::Exemption;
 use crate::subject::{Subject, text};
 
 const SYSTEM_NAMESPACES: &[&str] = &["kube-node-lease", "kube-public", "kube-system"];
-pub(crate) const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
+/// The annotation of static pods, which their kubelet owns.
+pub const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 
 /// The label by which the injector's own pods are left alone.
 pub const OWN_POD_LABEL: &str = "vestibule.dev/injector";

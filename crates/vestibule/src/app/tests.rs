@@ -222,17 +222,6 @@ fn the_registration_is_safe_by_default() {
 }
 
 #[test]
-fn a_hook_may_be_for_others_to_register() {
-    let open = || on::<Pod>([Create]).fail_open();
-    let app = App::new("demo").mutate("a", open(), same).mutate("b", open().unregistered(), same);
-    let registration = app.registration(&Target::service("shop/hook").unwrap(), "").unwrap();
-    let names: Vec<_> =
-        registration.mutating.unwrap().webhooks.unwrap().into_iter().map(|it| it.name).collect();
-    assert_eq!(names, ["a.demo.vestibule.dev"]);
-    assert_eq!(app.hooks().len(), 2);
-}
-
-#[test]
 fn a_url_has_no_namespace_of_its_own() {
     let app = App::new("demo").mutate("label", on::<Pod>([Create]).fail_open(), same);
     let registration = app.registration(&Target::url("https://127.0.0.1:8443").unwrap(), "PEM").unwrap();

@@ -104,3 +104,19 @@ fn a_conversion_is_written_where_there_is_none() {
     assert!(!present.lacks(&version));
     assert_eq!(present.write(&version, "pem").len(), 1, "the annotation alone");
 }
+
+#[test]
+fn entries_stand_in_the_order_they_are_called_in() {
+    let old = desired(&[entry("b", 1), entry("d", 1)]);
+    let new = desired(&[entry("a", 1), entry("b", 1), entry("c", 1), entry("e", 1)]);
+    let list = json!([entry("foreign", 1), trusting(entry("b", 1)), trusting(entry("d", 1))]);
+    let mut operations = held(owned_by(&old, &list)).write(&new, "pem");
+    operations.pop();
+    let expected = json!([
+        { "op": "remove", "path": "/webhooks/2" },
+        { "op": "add", "path": "/webhooks/1", "value": trusting(entry("a", 1)) },
+        { "op": "add", "path": "/webhooks/-", "value": trusting(entry("c", 1)) },
+        { "op": "add", "path": "/webhooks/-", "value": trusting(entry("e", 1)) },
+    ]);
+    assert_eq!(Value::from(operations), expected);
+}

@@ -82,6 +82,7 @@ impl Watched {
                 let lacks = held.lacks(desired).then_some(Move::Write { is_repair: true });
                 lacks.or(held.claim.is_some().then_some(Move::Object))
             }
+            Some(owner) if self.inherits(&owner.hash) => Some(Move::Write { is_repair: false }),
             Some(_) => match held.claim.as_deref() {
                 claim if claim == own => {
                     (self.claim_stood(now) > hold).then_some(Move::Write { is_repair: false })

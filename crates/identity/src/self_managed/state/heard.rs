@@ -25,6 +25,12 @@ impl State {
                     self.writing.stirred();
                 }
             }
+            News::Desired(desired) => {
+                for watched in &mut self.registrations {
+                    let desired = desired.iter().find(|desired| *desired.registration() == watched.name);
+                    watched.want(desired.cloned());
+                }
+            }
             News::Unwatched { position, why } => {
                 let Some(watched) = self.registrations.get_mut(position) else { return };
                 // Without a watch it is read whenever the watch is refused again.

@@ -163,8 +163,9 @@ impl Bench {
             let (parent, key) = (object.pointer_mut(parent).unwrap(), key.replace("~1", "/"));
             match (operation["op"].as_str().unwrap(), parent) {
                 ("add", Value::Array(list)) => {
-                    assert_eq!(key, "-");
-                    list.push(operation["value"].clone());
+                    let end = list.len();
+                    let place = if key == "-" { end } else { key.parse().unwrap() };
+                    list.insert(place, operation["value"].clone());
                 }
                 ("add", parent) => parent[key] = operation["value"].clone(),
                 ("remove", Value::Array(list)) => drop(list.remove(key.parse().unwrap())),

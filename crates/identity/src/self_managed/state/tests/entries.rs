@@ -113,8 +113,8 @@ fn entries_that_vanish_come_back_and_what_others_make_of_them_stays() {
         object["webhooks"][0]["timeoutSeconds"] = json!(3);
     });
     bench.run();
-    assert_eq!(hooks(&bench), ["b", "a"]);
-    assert_eq!(bench.configuration.as_ref().unwrap()["webhooks"][0]["timeoutSeconds"], 3);
+    assert_eq!(hooks(&bench), ["a", "b"], "where it stood");
+    assert_eq!(bench.configuration.as_ref().unwrap()["webhooks"][1]["timeoutSeconds"], 3);
     // As `kubectl replace` of the manifest does: the mark is gone as well.
     edit(&mut bench, |object| {
         object.as_object_mut().unwrap().remove("webhooks");
@@ -224,4 +224,83 @@ fn a_kind_without_hooks_is_not_waited_for_and_loses_what_an_earlier_version_wrot
     bench.pass(Duration::from_secs(31));
     bench.run();
     assert!(hooks(&bench).is_empty());
+}
+
+/// What is desired changes, for this replica.
+fn tell(bench: &mut Bench, hooks: &[&str]) {
+    bench.state.heard(News::Desired(vec![desired(hooks)]), bench.now);
+}
+
+#[test]
+fn a_replica_that_is_told_otherwise_changes_its_own_entries_at_once() {
+    let mut bench = ready(&["a"]);
+    tell(&mut bench, &["a", "b"]);
+    bench.run();
+    assert!(hooks(&bench).is_empty(), "nobody serves");
+    serve(&mut bench);
+    assert_eq!(hooks(&bench), ["a", "b"]);
+    for wanted in [&["b"][..], &[], &["a", "c"], &["a"]] {
+        tell(&mut bench, wanted);
+        bench.run();
+        assert_eq!(hooks(&bench), wanted);
+        let version = bench.version;
+        tell(&mut bench, wanted);
+        bench.run();
+        assert_eq!(bench.version, version, "the same again is no news");
+    }
+    assert_eq!(annotation(&bench, CLAIM), None);
+    // What vanishes of the new ones comes back, of the old ones nothing.
+    edit(&mut bench, |object| object["webhooks"] = json!([]));
+    bench.run();
+    assert_eq!(hooks(&bench), ["a"]);
+}
+
+#[test]
+fn a_replica_that_learns_of_it_later_takes_nothing_back() {
+    let mut bench = ready(&["a"]);
+    serve(&mut bench);
+    let mut late = replica(&["a"]);
+    with(&mut bench, &mut late, begin);
+    tell(&mut bench, &["b"]);
+    bench.run();
+    with(&mut bench, &mut late, |bench| drop(bench.run()));
+    assert_eq!(hooks(&bench), ["b"]);
+    bench.run();
+    assert_eq!(annotation(&bench, CLAIM), None, "whoever is ahead objects");
+    with(&mut bench, &mut late, |bench| {
+        tell(bench, &["b"]);
+        bench.run();
+    });
+    let version = bench.version;
+    bench.pass(Duration::from_secs(61));
+    bench.run();
+    assert_eq!((hooks(&bench), bench.version), (vec!["b".to_owned()], version));
+
+    // It misses a change and the way back: its own step there is no licence to undo the latter.
+    tell(&mut bench, &["a"]);
+    bench.run();
+    tell(&mut bench, &["b"]);
+    bench.run();
+    with(&mut bench, &mut late, |bench| {
+        tell(bench, &["c"]);
+        tell(bench, &["b"]);
+        bench.run();
+    });
+    assert_eq!((hooks(&bench), annotation(&bench, CLAIM)), (vec!["b".to_owned()], None));
+}
+
+#[test]
+fn entries_of_another_version_are_not_a_replicas_to_change_whatever_it_is_told() {
+    let mut bench = ready(&["a"]);
+    serve(&mut bench);
+    bench.state = replica(&["b"]);
+    begin(&mut bench);
+    tell(&mut bench, &["c"]);
+    bench.run();
+    assert_eq!(hooks(&bench), ["a"], "somebody may be left who does not answer the new one");
+    for _ in 0..20 {
+        bench.pass(Duration::from_secs(10));
+        bench.run();
+    }
+    assert_eq!(hooks(&bench), ["c"]);
 }

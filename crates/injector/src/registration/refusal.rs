@@ -1,0 +1,43 @@
+//! Required rules that fail closed where nobody can mean it.
+
+use vestibule_rules::diagnostic::code::{REQUIRED_AT_HOME, REQUIRED_EVERYWHERE};
+use vestibule_rules::{Diagnostic, Rule, RuleSet};
+
+/// Why the required ones among `rules` cannot be registered.
+pub(super) fn findings(rules: &RuleSet) -> Vec<Diagnostic> {
+    let settings = rules.settings();
+    let own = rules.own_namespace().filter(|_| settings.injects_own_namespace());
+    let mut findings = Vec::new();
+    for rule in rules.rules().iter().filter(|rule| rule.required()) {
+        if !settings.allows_required_everywhere() && !is_restricted(rule) {
+            let message = format!(
+                "rule `{}` is required in every namespace: while the injector is down, nothing would start there",
+                rule.name()
+            );
+            let help = "name namespaces or their labels under `match.namespaces`, or set `requiredEverywhere: allow` in the \
+                        InjectorSettings";
+            findings.push(rule.finding(&REQUIRED_EVERYWHERE, message).with_help(help));
+        }
+        if let Some(own) = own.filter(|own| may_reach(rule, own)) {
+            let message = format!(
+                "rule `{}` is required, and may be for {own}, the injector's own namespace, which `ownNamespace: inject` \
+                 opens to rules",
+                rule.name()
+            );
+            let help = format!("write `exclude: [{own}]` under `match.namespaces`, or take `required` away");
+            findings.push(rule.finding(&REQUIRED_AT_HOME, message).with_help(help));
+        }
+    }
+    findings
+}
+
+fn is_restricted(rule: &Rule) -> bool {
+    !rule.namespaces().is_empty() || rule.namespace_labels().next().is_some()
+}
+
+/// Nobody knows which labels a namespace will have: names alone keep a rule out.
+fn may_reach(rule: &Rule, namespace: &str) -> bool {
+    let is_it = |name: &String| name == namespace;
+    (rule.namespaces().is_empty() || rule.namespaces().iter().any(is_it))
+        && !rule.excluded_namespaces().iter().any(is_it)
+}
