@@ -26,6 +26,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let rules = rules::load(&arguments.rules.rules)?;
     rules.warnings().iter().for_each(say);
+    vestibule_injector::registration::entries(&rules).map_err(Failure::Findings)?;
     // Who knows the namespaces' labels matters to `serve`; the registration is the same whoever it is.
     let anybody = Namespaces::labelled::<String, String>([]);
     let app = vestibule_injector::app(rules, anybody).map_err(CommandError::input)?;

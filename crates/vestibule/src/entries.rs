@@ -80,8 +80,10 @@ struct State {
 /// What an identity is told when entries change.
 struct Follower {
     updates: DesiredUpdates,
-    desired: Box<dyn Fn(&[Entry]) -> Result<Vec<Desired>, AppError> + Send>,
+    desired: Box<ToDesired>,
 }
+
+type ToDesired = dyn Fn(&[Entry]) -> Result<Vec<Desired>, AppError> + Send;
 
 /// Why entries cannot be registered; the former ones stay.
 #[derive(Clone, Debug, PartialEq, Eq)]

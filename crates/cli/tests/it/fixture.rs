@@ -19,6 +19,11 @@ spec:
     env: [{name: TARGET, value: hall}]
 ";
 
+/// For required rules without a restriction to namespaces, such as [`REQUIRED`].
+pub(crate) const EVERYWHERE: &str = "\
+{apiVersion: vestibule.dev/v1alpha1, kind: InjectorSettings, metadata: {name: injector}, spec: {requiredEverywhere: allow}}
+";
+
 /// A required volume; a pod that has another of this name is refused.
 pub(crate) const REQUIRED: &str = "\
 apiVersion: vestibule.dev/v1alpha1

@@ -14,7 +14,7 @@ use kube::client::Body;
 use serde_json::{Value, json};
 use vestibule_testenv::{Options, start_or_skip};
 
-use crate::fixture::{Folder, REQUIRED, TARGET};
+use crate::fixture::{EVERYWHERE, Folder, REQUIRED, TARGET};
 
 const APPLY: &str = "application/apply-patch+yaml";
 const MERGE: &str = "application/merge-patch+json";
@@ -27,7 +27,7 @@ async fn the_printed_manifests_are_all_it_takes() {
     let home = environment.namespace(&[]).await.unwrap().name().to_owned();
     let shop = environment.namespace(&[]).await.unwrap().name().to_owned();
     let service = environment.service(&home, "injector").await.unwrap();
-    let rules = format!("{TARGET}---\n{REQUIRED}---\n{}", asking(&shop));
+    let rules = format!("{EVERYWHERE}---\n{TARGET}---\n{REQUIRED}---\n{}", asking(&shop));
     let folder = Folder::with(&[("rules.yaml", &rules)]);
     let manifests = manifests(&folder, &format!("{home}/injector:{}", service.port()));
 

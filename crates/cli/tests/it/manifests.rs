@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Folder, REQUIRED, TARGET};
+use crate::fixture::{EVERYWHERE, Folder, REQUIRED, TARGET};
 
 fn registration(folder: &Folder, arguments: &str) -> Value {
     let command =
@@ -58,7 +58,18 @@ fn the_key_is_its_owners_alone() {
 #[test]
 fn required_rules_fail_closed_and_come_first() {
     let deployments = TARGET.replace("spec:\n", "spec:\n  targets: [pods, deployments]\n");
-    let folder = Folder::with(&[("rules.yaml", &format!("{deployments}---\n{REQUIRED}"))]);
+    let rules = format!("{deployments}---\n{REQUIRED}");
+    let refused = Folder::with(&[("rules.yaml", &rules)]).run("manifests --rules rules.yaml --namespace a");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        refused.err.contains("error[VST0190]: rule `data` is required in every namespace"),
+        "{}",
+        refused.err
+    );
+    assert!(
+        refused.err.contains("--> rules.yaml:18:10") && refused.err.contains("requiredEverywhere: allow")
+    );
+    let folder = Folder::with(&[("rules.yaml", &format!("{EVERYWHERE}---\n{rules}"))]);
     let registered = registration(&folder, "--url https://127.0.0.1:10250");
     let [required, best_effort] = registered["webhooks"].as_array().unwrap().as_slice() else {
         panic!("two hooks")
@@ -79,8 +90,11 @@ fn required_rules_fail_closed_and_come_first() {
             {"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["deployments"]},
         ])
     );
-    let own = json!([{"key": "vestibule.dev/injector", "operator": "NotIn", "values": ["true"]}]);
-    assert_eq!(required["objectSelector"]["matchExpressions"], own);
+    let out = json!([
+        {"key": "vestibule.dev/injector", "operator": "NotIn", "values": ["true"]},
+        {"key": "inject.vestibule.dev/data", "operator": "NotIn", "values": ["false"]},
+    ]);
+    assert_eq!(required["objectSelector"], json!({"matchLabels": {"app": "web"}, "matchExpressions": out}));
 }
 
 #[test]

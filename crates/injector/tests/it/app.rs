@@ -27,7 +27,11 @@ fn hooks(rules: RuleSet) -> Vec<Value> {
 fn required_rules_have_a_hook_of_their_own_and_come_first() {
     let hooks = hooks(rules(&[
         ("a", "{order: -1, optIn: pod, volumes: [{name: a, emptyDir: {}}]}"),
-        ("b", "{required: true, targets: [deployments], optIn: pod, volumes: [{name: b, emptyDir: {}}]}"),
+        (
+            "b",
+            "{required: true, match: {namespaces: {names: [shop]}}, targets: [deployments], optIn: pod, \
+             volumes: [{name: b, emptyDir: {}}]}",
+        ),
     ]));
     let told: Vec<_> =
         hooks.iter().map(|hook| (&hook["name"], &hook["failurePolicy"], &hook["rules"])).collect();
@@ -45,7 +49,9 @@ fn required_rules_have_a_hook_of_their_own_and_come_first() {
 #[test]
 fn without_rules_of_a_kind_there_is_no_hook_for_it() {
     let names = |required: &str| {
-        let spec = format!("{{required: {required}, optIn: pod, volumes: [{{name: a, emptyDir: {{}}}}]}}");
+        let spec = format!(
+            "{{required: {required}, match: {{namespaces: {{names: [team]}}}}, volumes: [{{name: a, emptyDir: {{}}}}]}}"
+        );
         hooks(rules(&[("a", &spec)])).iter().map(|hook| hook["name"].clone()).collect::<Vec<_>>()
     };
     assert_eq!(names("true"), ["required.injector.vestibule.dev"]);
@@ -55,8 +61,8 @@ fn without_rules_of_a_kind_there_is_no_hook_for_it() {
 #[test]
 fn the_injectors_own_pods_and_namespace_are_out() {
     let hooks = hooks(rules(&[("a", "{optIn: pod, volumes: [{name: a, emptyDir: {}}]}")]));
-    let own = json!([{"key": "vestibule.dev/injector", "operator": "NotIn", "values": ["true"]}]);
-    assert_eq!(hooks[0]["objectSelector"]["matchExpressions"], own);
+    let own = json!({"key": "vestibule.dev/injector", "operator": "NotIn", "values": ["true"]});
+    assert_eq!(hooks[0]["objectSelector"]["matchExpressions"][0], own);
     let namespaces = &hooks[0]["namespaceSelector"]["matchExpressions"][0]["values"];
     assert_eq!(*namespaces, json!(["kube-node-lease", "kube-public", "kube-system", "shop"]));
 }
