@@ -69,6 +69,11 @@ pub fn observed_app(
     }
     let readiness = configuration.clone();
     app = app.ready_when("configuration", move || readiness.ready());
+    for metric in configuration.metrics() {
+        app = app.metric(metric);
+    }
+    let shown = configuration.clone();
+    app = app.reports("configuration", move || shown.current().to_string());
     if let Some(ready) = namespaces.ready() {
         app = app.ready_when("namespaces", ready);
     }

@@ -6,6 +6,7 @@ mod finding;
 mod folder;
 mod keeper;
 mod last_good;
+mod metrics;
 mod settle;
 mod snapshot;
 

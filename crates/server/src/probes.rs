@@ -45,6 +45,8 @@ pub(crate) struct Probes {
     pub(crate) readiness: Readiness,
     /// What holds `/readyz` back, and no hook.
     pub(crate) probed: Conditions,
+    /// The lines of `/readyz?verbose`.
+    pub(crate) report: Conditions,
     pub(crate) metrics: Option<Metrics>,
     pub(crate) phases: Phases,
 }
@@ -56,7 +58,7 @@ impl Respond for Probes {
         }
         match (request.uri().path(), &self.metrics) {
             ("/livez", _) => text(StatusCode::OK, "ok"),
-            ("/readyz", _) => self.ready(),
+            ("/readyz", _) => self.ready(request.uri().query().is_some_and(is_verbose)),
             ("/metrics", Some(metrics)) => {
                 let mut response = Response::new(Full::new(Bytes::from((metrics.write)())));
                 response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(metrics.content_type));
@@ -68,16 +70,24 @@ impl Respond for Probes {
 }
 
 impl Probes {
-    fn ready(&self) -> Response<Full<Bytes>> {
+    fn ready(&self, verbose: bool) -> Response<Full<Bytes>> {
         let mut missing = self.readiness.missing();
         missing.extend((self.probed)());
         if self.phases.is_draining() {
             missing.push("draining".to_owned());
         }
-        if missing.is_empty() {
-            text(StatusCode::OK, "ok")
+        let (status, answer) = if missing.is_empty() {
+            (StatusCode::OK, "ok".to_owned())
         } else {
-            text(StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {}", missing.join(", ")))
-        }
+            (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {}", missing.join(", ")))
+        };
+        let report = if verbose { (self.report)() } else { Vec::new() };
+        let lines: Vec<_> = std::iter::once(answer).chain(report).collect();
+        text(status, lines.join("\n"))
     }
+}
+
+/// As kube-apiserver's own `/readyz?verbose`.
+fn is_verbose(query: &str) -> bool {
+    query.split('&').any(|part| part == "verbose" || part.starts_with("verbose="))
 }

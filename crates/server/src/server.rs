@@ -42,6 +42,7 @@ pub struct Server {
     twice: Option<String>,
     conditions: Conditions,
     probed: Conditions,
+    report: Conditions,
     metrics: Option<Metrics>,
     observer: Arc<dyn Observer>,
 }
@@ -68,6 +69,7 @@ impl Server {
             twice: None,
             conditions: Arc::new(Vec::new),
             probed: Arc::new(Vec::new),
+            report: Arc::new(Vec::new),
             metrics: None,
             observer: Arc::new(Silent),
         }
@@ -105,6 +107,13 @@ impl Server {
         self
     }
 
+    /// What `/readyz?verbose` says below its answer, a line each; for people.
+    #[must_use]
+    pub fn report(mut self, lines: impl Fn() -> Vec<String> + Send + Sync + 'static) -> Self {
+        self.report = Arc::new(lines);
+        self
+    }
+
     /// Serves what `write` writes at `/metrics`, as `content_type`.
     #[must_use]
     pub fn metrics(
@@ -128,7 +137,8 @@ impl Server {
     /// # Errors
     /// An address that cannot be taken, a path that is used twice or is none.
     pub async fn bind(self) -> Result<Bound, BindError> {
-        let Self { settings, certificate, routes, twice, conditions, probed, metrics, observer } = self;
+        let Self { settings, certificate, routes, twice, conditions, probed, report, metrics, observer } =
+            self;
         if let Some(path) = twice {
             return Err(BindError::Path { path });
         }
@@ -140,7 +150,8 @@ impl Server {
         let readiness = Readiness { certificate, conditions };
         let (listener, address) = listen(settings.listen).await?;
         let phases = shutdown.phases();
-        let answers = Probes { readiness: readiness.clone(), probed: Arc::clone(&probed), metrics, phases };
+        let answers =
+            Probes { readiness: readiness.clone(), probed: Arc::clone(&probed), report, metrics, phases };
         let over_https = settings.probes_over_https.then(|| Probes { metrics: None, ..answers.clone() });
         let probes = match settings.probes {
             Some(address) => {

@@ -9,17 +9,18 @@ mod paths;
 mod rehearsed;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use vestibule_admission::HookKind;
 use vestibule_identity::{NamespacedName, RegistrationKind, RegistrationName, Settings};
 
-use crate::condition::Condition;
+use crate::condition::{Condition, Line};
 use crate::defaults::Defaults;
 use crate::lookup::{Declared, Objects};
 use crate::state::States;
 use crate::work::MakeWork;
-use crate::{Conversion, Entries, Entry, Holds, Registration, Target};
+use crate::{Conversion, Entries, Entry, Holds, Metric, Registration, Target};
 
 pub use check::AppError;
 pub(crate) use hooks::Registered;
@@ -49,6 +50,8 @@ pub struct App {
     hooks: Vec<Registered>,
     conversions: Vec<Converted>,
     conditions: Vec<Condition>,
+    pub(crate) lines: Vec<Line>,
+    pub(crate) metrics: Vec<Metric>,
     states: States,
     lookups: Vec<Declared>,
     /// In the place of a cluster's.
@@ -85,6 +88,8 @@ impl App {
             hooks: Vec::new(),
             conversions: Vec::new(),
             conditions: Vec::new(),
+            lines: Vec::new(),
+            metrics: Vec::new(),
             states: States::default(),
             lookups: Vec::new(),
             objects: None,
@@ -153,6 +158,17 @@ impl App {
     /// ```
     pub fn ready_when<H: Holds>(mut self, name: &str, holds: impl Fn() -> H + Send + Sync + 'static) -> Self {
         self.conditions.push(Condition::new(name, holds));
+        self
+    }
+
+    /// Has `/readyz?verbose` say `NAME: ` and what `line` says; for people.
+    ///
+    /// ```
+    /// let app = vestibule::App::new("demo").reports("price list", || "of today, 3 prices".to_owned());
+    /// ```
+    pub fn reports(mut self, name: &str, line: impl Fn() -> String + Send + Sync + 'static) -> Self {
+        let name = name.to_owned();
+        self.lines.push(Arc::new(move || format!("{name}: {}", line())));
         self
     }
 

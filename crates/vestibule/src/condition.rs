@@ -3,6 +3,9 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
+/// Writes a line of `/readyz?verbose`.
+pub(crate) type Line = Arc<dyn Fn() -> String + Send + Sync>;
+
 /// What a condition of [`App::ready_when`](crate::App::ready_when) says: a `bool`, or a `Result` whose error tells in a few
 /// words what is missing.
 pub trait Holds {

@@ -134,11 +134,14 @@ impl App {
         let works = self.works(client.as_ref())?;
         let environment = self.environment(client)?;
         let lookups = environment.lookups().clone();
-        let telemetry = Telemetry::new(Arc::clone(&identity), &certificates, lookups.clone(), observer);
+        let own = self.metrics.clone();
+        let telemetry = Telemetry::new(Arc::clone(&identity), &certificates, lookups.clone(), own, observer);
         let conditions = self.conditions().to_vec();
+        let lines = self.lines.clone();
         let metrics = telemetry.clone();
         let mut server = Server::new(settings, Arc::new(presented))
             .ready_when(move || conditions.iter().filter_map(Condition::missing).collect())
+            .report(move || lines.iter().map(|line| line()).collect())
             .probes_ready_when(move || lookups.missing())
             .metrics(CONTENT_TYPE, move || metrics.metrics())
             .observer(telemetry);

@@ -1,6 +1,7 @@
 //! What the server tells: one line of log for each decision, and the only metrics registry.
 
 mod certificates;
+mod own;
 mod stores;
 
 use std::net::SocketAddr;
@@ -18,6 +19,8 @@ use vestibule_server::{Converted, Decided, Observer, Refusal};
 
 pub use certificates::CertificateCounters;
 use certificates::CertificateGauges;
+use own::OwnMetrics;
+pub use own::{Metric, Sample};
 use stores::StoreGauges;
 
 use crate::lookup::Lookups;
@@ -67,6 +70,7 @@ impl Telemetry {
         identity: Arc<dyn Identity>,
         certificates: &CertificateCounters,
         lookups: Lookups,
+        own: Vec<Metric>,
         also: Option<Arc<dyn Observer>>,
     ) -> Self {
         let mut registry = Registry::with_prefix("vestibule");
@@ -91,6 +95,7 @@ impl Telemetry {
         certificates.register(&mut registry);
         registry.register_collector(Box::new(CertificateGauges(identity)));
         registry.register_collector(Box::new(StoreGauges(lookups)));
+        registry.register_collector(Box::new(OwnMetrics(own)));
         let registry = Arc::new(registry);
         Self { registry, requests, duration, refused, abandoned, handshakes_failed, also }
     }

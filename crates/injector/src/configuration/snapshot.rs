@@ -1,5 +1,6 @@
 //! What is in force at one moment.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -84,5 +85,21 @@ impl Snapshot {
 
     pub(super) fn at(self, now: SystemTime) -> Self {
         Self { since: Some(now), ..self }
+    }
+}
+
+/// `3 rules, hash 3f2a91c07b1e; 2 errors in the newest texts (VST0110, VST0116)`.
+impl fmt::Display for Snapshot {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (rules, hash) = (self.rules().rules().len(), self.rules().hash());
+        match self.state {
+            State::Waiting => formatter.write_str("no rules yet")?,
+            State::Current | State::LastGood => write!(formatter, "{rules} rules, hash {hash}")?,
+        }
+        let errors: Vec<_> = self.findings.iter().filter(|it| it.is_error()).map(Finding::code).collect();
+        match (self.state, errors.len()) {
+            (State::Current, _) | (_, 0) => Ok(()),
+            (_, number) => write!(formatter, "; {number} errors in the newest texts ({})", errors.join(", ")),
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use vestibule::Operation::Create;
-use vestibule::{App, Change, Context, Reject, deny, on};
+use vestibule::{App, Change, Context, Metric, Reject, Sample, deny, on};
 use vestibule_caller::{Admission, FailurePolicy, Hook, Outcome};
 
 use crate::served::{Served, changed, review};
@@ -93,11 +93,22 @@ async fn a_condition_holds_readiness_back_and_the_caller_comes_again() {
     let condition = Arc::clone(&synced);
     let app = App::new("demo")
         .mutate("label", on::<Pod>([Create]).fail_closed(), label)
-        .ready_when("the cache is filled", move || condition.load(Ordering::Relaxed));
+        .ready_when("the cache is filled", move || condition.load(Ordering::Relaxed))
+        .reports("the cache", || "3 objects".to_owned())
+        .metric(Metric::gauge("cached", "Objects", || vec![Sample::new(3.0).label("kind", "Pod")]))
+        .metric(Metric::counter("lookups", "Asked", || vec![Sample::new(7.0)]))
+        .metric(Metric::gauge("nothing", "Not yet", Vec::new));
     let served = Served::start(app).await;
     let (status, body) = served.probe("/readyz").await;
     assert_eq!(status, "HTTP/1.1 503 Service Unavailable");
-    assert!(body.contains("the cache is filled"), "{body}");
+    assert_eq!(body, "not ready: the cache is filled");
+    let (_, verbose) = served.probe("/readyz?verbose").await;
+    assert_eq!(verbose, "not ready: the cache is filled\nthe cache: 3 objects");
+    let (_, metrics) = served.probe("/metrics").await;
+    for line in ["vestibule_cached{kind=\"Pod\"} 3.0\n", "vestibule_lookups_total 7.0\n"] {
+        assert!(metrics.contains(line), "{line} in {metrics}");
+    }
+    assert!(!metrics.contains("vestibule_nothing"));
     assert_eq!(served.probe("/livez").await.0, "HTTP/1.1 200 OK");
 
     let review = review();
