@@ -190,6 +190,13 @@ impl Source {
         Diagnostic { severity, code, message, source: Arc::clone(self), position, help: None }
     }
 
+    /// Where the first word of a line stands.
+    pub(crate) fn start_of(&self, line: usize) -> Position {
+        let text = self.line(line);
+        let indent = text.chars().take_while(|character| character.is_whitespace()).count();
+        Position { line, column: indent + 1 }
+    }
+
     /// Looked up only for what is printed: a hostile text has a hundred thousand findings.
     pub(crate) fn line(&self, number: usize) -> &str {
         let index = number.saturating_sub(self.lines_before + 1);

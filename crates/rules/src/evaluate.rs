@@ -131,6 +131,19 @@ impl RuleSet {
         (required, others)
     }
 
+    /// Only `rules`, as if there were no others.
+    pub(crate) fn with_rules(&self, rules: Vec<Rule>) -> Self {
+        Self {
+            rules,
+            settings: Settings::default(),
+            warnings: Vec::new(),
+            pod: self.pod,
+            own_namespace: None,
+            siblings: Vec::new(),
+            hash: Arc::clone(&self.hash),
+        }
+    }
+
     /// What holds for all rules.
     pub fn settings(&self) -> &Settings {
         &self.settings

@@ -21,6 +21,7 @@ mod merge;
 mod near;
 mod overlay;
 mod pod;
+mod proof;
 mod quantity;
 mod rule;
 mod select;

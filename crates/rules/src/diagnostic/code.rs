@@ -166,6 +166,11 @@ codes! {
          alone names the CronJob: such a rule would match nothing.",
         Spec "match: {ownerKinds: [CronJob]}\npod: {labels: {a: b}}\n";
 
+    UNSTABLE = "VST0175", "a rule that never comes to rest",
+        "The API server calls the injector again when others have changed the object, so a rule must leave alone what it made. \
+         This one changes its own result, or that of another rule: on a pod of the built-in corpus, the second evaluation was \
+         not empty. It happens where an expression counts or copies what the rules add.";
+
     REQUIRED_EVERYWHERE = "VST0190", "a required rule without a restriction to namespaces",
         "While the injector is down, the API server refuses what a required rule is for. Without a restriction to namespaces \
          that is everything that starts anywhere: clusters have stood still that way. Name the namespaces by \

@@ -11,6 +11,7 @@ mod laws;
 mod machine;
 mod opt;
 mod parts;
+mod proof;
 mod regressions;
 mod samples;
 mod section6;
