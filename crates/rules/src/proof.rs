@@ -130,6 +130,8 @@ struct Scene {
     namespace: String,
     facts: NamespaceFacts,
     labels: BTreeMap<String, String>,
+    /// The kind of what makes the pods, where a rule asks for one.
+    owner: Option<String>,
 }
 
 impl Scene {
@@ -140,13 +142,16 @@ impl Scene {
             map.get(key).is_none_or(|there| there == value)
         };
         let own_key = format!("{RULE_KEY_PREFIX}{}", rule.name());
+        let owners = &rule.matching.owner_kinds;
         let fits = rule.namespace_labels().all(|(key, value)| agrees(&self.facts.labels, key, value))
-            && rule.object_labels().all(|(key, value)| agrees(&self.labels, key, value));
+            && rule.object_labels().all(|(key, value)| agrees(&self.labels, key, value))
+            && (owners.is_empty() || self.owner.as_ref().is_none_or(|owner| owners.contains(owner)));
         if fits {
             let owned = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
             self.namespace = namespace;
             self.facts.labels.extend(rule.namespace_labels().map(owned));
             self.labels.extend(rule.object_labels().map(owned));
+            self.owner = self.owner.take().or_else(|| owners.first().cloned());
             for labels in [&mut self.labels, &mut self.facts.labels] {
                 labels.entry(own_key.clone()).or_insert_with(|| "true".to_owned());
             }
@@ -180,7 +185,7 @@ impl Scene {
                     Resource::Pods => specimen.name.to_owned(),
                     other => format!("{} in the template of {}", specimen.name, other.as_str()),
                 };
-                (name, (*resource, specimen.object(*resource, &self.labels)))
+                (name, (*resource, specimen.object(*resource, &self.labels, self.owner.as_deref())))
             })
         })
     }

@@ -145,13 +145,16 @@ codes! {
     CLOSED_LIST = "VST0150", "a list that is one value",
         "The API server takes this list for one value, such as the arguments of a program: an item added to the user's list \
          would change what the others mean. The rule can only replace all of it: name the field in `replace`, beside it. \
-         Inside of what a rule adds as a whole, such as a sidecar, every list is free.";
+         Inside of what a rule adds as a whole, such as a sidecar, every list is free.",
+        Spec "containers:\n- select: {all: true}\n  args: [--verbose]";
     NOTHING_TO_REPLACE = "VST0151", "nothing to replace",
         "`replace` names fields that stand beside it in the same map and may take the place of the user's. This one does not \
-         stand there.";
+         stand there.",
+        Spec "containers:\n- select: {all: true}\n  replace: [args]\n  env: [{name: TARGET, value: you}]";
     ELSEWHERE = "VST0152", "a field that has a place of its own",
         "`pod.spec` takes the fields of a pod's specification, but containers, volumes and the secrets for images have their \
-         own places in a rule, because they are added item by item.";
+         own places in a rule, because they are added item by item.",
+        Spec "pod:\n  spec:\n    volumes: [{name: certs, emptyDir: {}}]";
     DOUBLED_SETTINGS = "VST0165", "settings twice",
         "One document of kind `InjectorSettings` speaks for the whole injector. Of two of them nobody could say which counts: \
          put everything into one.",
