@@ -4,6 +4,7 @@
 mod certs;
 mod certs_cluster;
 mod certs_flags;
+mod cluster;
 mod fixture;
 mod golden;
 mod identity_self;

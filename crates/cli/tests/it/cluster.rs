@@ -1,0 +1,216 @@
+//! The example rules on a real API server, as a cluster has them: the printed manifests, a ring of its own, and the real
+//! controllers that make pods of Deployments and Jobs.
+
+mod articles;
+mod others;
+mod pods;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use http::{Method, Request, StatusCode};
+use kube::Client;
+use kube::client::Body;
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+use vestibule_testenv::{Child, Options, Service, Session, start_or_skip};
+
+use crate::fixture::Folder;
+
+const APPLY: &str = "application/apply-patch+yaml";
+const MERGE: &str = "application/merge-patch+json";
+const JSON: &str = "application/json";
+
+/// The API server with the injector, which all of these tests share; it ends with the process.
+struct Hall {
+    environment: Session,
+    _service: Service,
+    _server: Child,
+}
+
+/// One test's view of it.
+struct Cluster {
+    hall: &'static Hall,
+    client: Client,
+}
+
+/// An answer of the API server.
+struct Reply {
+    status: StatusCode,
+    warnings: Vec<String>,
+    body: Value,
+}
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rules").canonicalize().unwrap()
+}
+
+impl Hall {
+    async fn open() -> Option<Self> {
+        let options = Options::default().audit().controller_manager();
+        let environment = start_or_skip(&options).await?;
+        let client = environment.admin().unwrap();
+        let home = environment.namespace(&[]).await.unwrap().name().to_owned();
+        let service = environment.service(&home, "injector").await.unwrap();
+        let target = format!("{home}/injector:{}", service.port());
+        let folder = Folder::with(&[]);
+        let rules = examples().display().to_string();
+
+        let printed = folder.run(&format!("manifests --rules {rules} --identity self --service {target}"));
+        let manifests: Vec<Value> = vestibule_rules::yaml::read("stdout", &printed.stdout())
+            .unwrap()
+            .iter()
+            .map(|document| serde_json::from_str(&document.to_json()).unwrap())
+            .collect();
+        for manifest in &manifests {
+            let reply = apply(&client, manifest).await;
+            assert!(reply.status.is_success(), "{manifest}: {}", reply.body);
+        }
+        environment.wait_until_granted(&home, "injector", &manifests).await.unwrap();
+        let kubeconfig = environment.service_account_kubeconfig(&home, "injector").await.unwrap();
+        let mut command = folder.command(&format!(
+            "serve --rules {rules} --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --identity self --service {target} \
+             --hold-cold 10s --hold 10s"
+        ));
+        command.arg("--kubeconfig").arg(kubeconfig).current_dir("/");
+        let server = environment.spawn("injector", &command).unwrap();
+        let addresses = server.wait_for_line(|line| {
+            let line: Value = serde_json::from_str(line).ok()?;
+            let address = |which: &str| line[which].as_str()?.parse::<SocketAddr>().ok();
+            (line["message"] == "serving").then(|| Some((address("address")?, address("probes")?)))?
+        });
+        let (address, probes) = addresses.await.unwrap();
+        service.add_replica(address, Some(probes)).unwrap();
+        service.wait_for_replicas(1).await.unwrap();
+        let cluster = Self { environment, _service: service, _server: server };
+        cluster.wait_until_called(&client).await;
+        Some(cluster)
+    }
+
+    /// The configuration and its bundle are heard of by a watch.
+    async fn wait_until_called(&self, client: &Client) {
+        let namespace = self.environment.namespace(&[("injection", "enabled")]).await.unwrap();
+        let uri = format!("/api/v1/namespaces/{}/pods?dryRun=All", namespace.name());
+        let end = Instant::now() + Duration::from_secs(60);
+        while send(client, Method::POST, &uri, JSON, &pod("probe")).await.body["spec"]["initContainers"]
+            .is_null()
+        {
+            assert!(Instant::now() < end, "nothing is injected: {}", self._server.log());
+        }
+    }
+}
+
+impl Cluster {
+    /// `None` where there is no API server to be had: the test is skipped, and says so.
+    async fn shared() -> Option<Self> {
+        static HALL: OnceCell<Option<Hall>> = OnceCell::const_new();
+        let hall = HALL.get_or_init(Hall::open).await.as_ref()?;
+        Some(Self { hall, client: hall.environment.admin().unwrap() })
+    }
+
+    async fn namespace(&self, labels: &[(&str, &str)]) -> String {
+        self.hall.environment.namespace(labels).await.unwrap().name().to_owned()
+    }
+
+    async fn create(&self, namespace: &str, object: &Value) -> Reply {
+        send(&self.client, Method::POST, &collection(namespace, object), JSON, object).await
+    }
+
+    async fn create_dry_run(&self, namespace: &str, object: &Value) -> Reply {
+        let uri = format!("{}?dryRun=All", collection(namespace, object));
+        send(&self.client, Method::POST, &uri, JSON, object).await
+    }
+
+    async fn read(&self, namespace: &str, object: &Value) -> Value {
+        let uri =
+            format!("{}/{}", collection(namespace, object), object["metadata"]["name"].as_str().unwrap());
+        send(&self.client, Method::GET, &uri, JSON, &Value::Null).await.object()
+    }
+
+    async fn delete(&self, namespace: &str, object: &Value) {
+        let name = object["metadata"]["name"].as_str().unwrap();
+        let uri = format!("{}/{name}?gracePeriodSeconds=0", collection(namespace, object));
+        send(&self.client, Method::DELETE, &uri, JSON, &Value::Null).await.object();
+    }
+
+    async fn label(&self, namespace: &str, key: &str, value: &str) {
+        let labels = json!({"metadata": {"labels": {key: value}}});
+        send(&self.client, Method::PATCH, &format!("/api/v1/namespaces/{namespace}"), MERGE, &labels)
+            .await
+            .object();
+    }
+
+    /// Returns when the injector, which learns of namespaces by a watch, gives `object` what `there` looks for.
+    async fn wait_until_injected(&self, namespace: &str, object: &Value, there: impl Fn(&Value) -> bool) {
+        let end = Instant::now() + Duration::from_secs(30);
+        while !there(&self.create_dry_run(namespace, object).await.object()) {
+            assert!(Instant::now() < end, "the label was never heard of");
+        }
+    }
+
+    /// The pods of a workload, once its controller has made `count`.
+    async fn pods_made(&self, namespace: &str, count: usize) -> Vec<Value> {
+        let uri = format!("/api/v1/namespaces/{namespace}/pods");
+        let end = Instant::now() + Duration::from_secs(60);
+        loop {
+            let list = send(&self.client, Method::GET, &uri, JSON, &Value::Null).await.object();
+            let pods = list["items"].as_array().unwrap();
+            if pods.len() >= count {
+                return pods.clone();
+            }
+            assert!(Instant::now() < end, "{}", self.hall.environment.controller_manager_log());
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+impl Reply {
+    /// The object, where there is one.
+    #[track_caller]
+    fn object(self) -> Value {
+        assert!(self.status.is_success(), "{}", self.body);
+        self.body
+    }
+}
+
+/// A bare pod of one container, `app`.
+fn pod(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [{"name": "app", "image": "app"}]}})
+}
+
+/// The names in a list, in order; none where there is no list.
+fn names(list: &Value) -> Vec<&str> {
+    list.as_array().into_iter().flatten().map(|item| item["name"].as_str().unwrap()).collect()
+}
+
+fn collection(namespace: &str, object: &Value) -> String {
+    let version = object["apiVersion"].as_str().unwrap();
+    let root = if version.contains('/') { "apis" } else { "api" };
+    format!("/{root}/{version}/namespaces/{namespace}/{}s", object["kind"].as_str().unwrap().to_lowercase())
+}
+
+/// As `kubectl apply --server-side` does it, and strictly.
+async fn apply(client: &Client, manifest: &Value) -> Reply {
+    let text = |pointer: &str| manifest.pointer(pointer).and_then(Value::as_str);
+    let namespace = text("/metadata/namespace").map(|name| format!("/namespaces/{name}")).unwrap_or_default();
+    let (version, kind) = (text("/apiVersion").unwrap(), text("/kind").unwrap().to_lowercase());
+    let root = if version.contains('/') { "apis" } else { "api" };
+    // `NetworkPolicy` is the one whose plural is not regular.
+    let plural = kind.strip_suffix('y').map_or(format!("{kind}s"), |stem| format!("{stem}ies"));
+    let name = text("/metadata/name").unwrap();
+    let uri =
+        format!("/{root}/{version}{namespace}/{plural}/{name}?fieldManager=kubectl&fieldValidation=Strict");
+    send(client, Method::PATCH, &uri, APPLY, manifest).await
+}
+
+async fn send(client: &Client, method: Method, uri: &str, kind: &str, body: &Value) -> Reply {
+    let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
+    let request = Request::builder().method(method).uri(uri).header("content-type", kind);
+    let answer = client.send(request.body(Body::from(body)).unwrap()).await.unwrap();
+    let status = answer.status();
+    let warnings = answer.headers().get_all("warning").iter();
+    let warnings = warnings.map(|warning| warning.to_str().unwrap().to_owned()).collect();
+    let body = answer.into_body().collect_bytes().await.unwrap();
+    Reply { status, warnings, body: serde_json::from_slice(&body).unwrap_or_default() }
+}

@@ -1,0 +1,73 @@
+//! Two articles about injectors, replayed.
+
+use serde_json::{Value, json};
+
+use super::{Cluster, names, pod};
+
+const NGINX_KEY: &str = "sidecar-injector-webhook.morven.me/inject";
+
+fn annotated(name: &str) -> Value {
+    let mut pod = pod(name);
+    pod["metadata"]["annotations"] = json!({NGINX_KEY: "true"});
+    pod
+}
+
+/// The tutorial of IBM Cloud: a namespace that allows it, and pods that ask.
+#[tokio::test]
+async fn the_sidecar_of_nginx() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let namespace = cluster.namespace(&[]).await;
+    let with_nginx = |pod: &Value| names(&pod["spec"]["containers"]) == ["app", "sidecar-nginx"];
+
+    let old = annotated("sleep");
+    assert!(!with_nginx(&cluster.create(&namespace, &old).await.object()), "the namespace has no label");
+
+    cluster.label(&namespace, "sidecar-injector", "enabled").await;
+    cluster.wait_until_injected(&namespace, &annotated("probe"), with_nginx).await;
+    assert!(!with_nginx(&cluster.read(&namespace, &old).await), "what is there stays as it is");
+    cluster.delete(&namespace, &old).await;
+    let made = cluster.create(&namespace, &old).await.object();
+    assert!(with_nginx(&made), "{made}");
+    let nginx = &made["spec"]["containers"][1];
+    assert_eq!((&nginx["image"], &nginx["ports"][0]["containerPort"]), (&json!("nginx:1.12.2"), &json!(80)));
+    let mounts = nginx["volumeMounts"].as_array().unwrap();
+    assert!(mounts.contains(&json!({"name": "nginx-conf", "mountPath": "/etc/nginx"})), "{mounts:?}");
+    let volumes = made["spec"]["volumes"].as_array().unwrap();
+    assert!(
+        volumes
+            .iter()
+            .any(|one| one["name"] == "nginx-conf" && one["configMap"]["name"] == "nginx-configmap")
+    );
+
+    assert!(!with_nginx(&cluster.create(&namespace, &pod("silent")).await.object()), "the pod does not ask");
+    assert!(with_nginx(&cluster.create(&namespace, &annotated("asking")).await.object()));
+}
+
+/// The article about Envoy beside hashicorp/http-echo: a namespace that asks for all of its pods.
+#[tokio::test]
+async fn envoy_beside_http_echo() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let namespace = cluster.namespace(&[]).await;
+    let with_envoy = |pod: &Value| names(&pod["spec"]["initContainers"]) == ["envoy"];
+    let echo = |name: &str| {
+        let mut pod = pod(name);
+        pod["spec"]["containers"][0] = json!({"name": "http-echo", "image": "hashicorp/http-echo"});
+        pod
+    };
+
+    let old = echo("http-echo");
+    assert!(!with_envoy(&cluster.create(&namespace, &old).await.object()), "the namespace has no label");
+
+    cluster.label(&namespace, "injection", "enabled").await;
+    cluster.wait_until_injected(&namespace, &echo("probe"), with_envoy).await;
+    assert!(!with_envoy(&cluster.read(&namespace, &old).await), "what is there stays as it is");
+    cluster.delete(&namespace, &old).await;
+    let made = cluster.create(&namespace, &old).await.object();
+    assert!(with_envoy(&made), "{made}");
+    assert_eq!(names(&made["spec"]["containers"]), ["http-echo"]);
+    let envoy = &made["spec"]["initContainers"][0];
+    assert_eq!(
+        (&envoy["image"], &envoy["restartPolicy"]),
+        (&json!("envoyproxy/envoy:v1.20.3"), &json!("Always"))
+    );
+}

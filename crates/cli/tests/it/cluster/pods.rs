@@ -1,0 +1,127 @@
+//! Where pods come from, and which are left alone.
+
+use serde_json::{Value, json};
+
+use super::{Cluster, names, pod};
+
+const ALL: [(&str, &str); 6] = [
+    ("agent", "required"),
+    ("injection", "enabled"),
+    ("inject.vestibule.dev/image-pull-secrets", "true"),
+    ("inject.vestibule.dev/log-forwarder", "true"),
+    ("inject.vestibule.dev/timezone-and-ca", "true"),
+    ("sidecar-injector", "enabled"),
+];
+
+#[tokio::test]
+async fn all_eight_examples_at_once() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let namespace = cluster.namespace(&[&ALL[..], &[("mesh", "enabled")]].concat()).await;
+    let mut hello = pod("hello");
+    hello["metadata"]["labels"] = json!({"app": "helloworld-go", "inject.vestibule.dev/nginx": "true"});
+
+    let reply = cluster.create(&namespace, &hello).await;
+    assert_eq!(reply.warnings, Vec::<String>::new());
+    let made = reply.object();
+    let spec = &made["spec"];
+    // Required rules are asked first, by a hook of their own; `first` is first in each hook's turn.
+    let init = ["envoy", "log-forwarder", "proxy-init", "proxy", "agent"];
+    assert_eq!(names(&spec["initContainers"]), init);
+    assert_eq!(names(&spec["containers"]), ["app", "sidecar-nginx"]);
+    let app = &spec["containers"][0];
+    let env = names(&app["env"]);
+    for variable in ["TARGET", "TZ", "SSL_CERT_FILE", "LOG_DIR"] {
+        assert!(env.contains(&variable), "{variable} is not among {env:?}");
+    }
+    let volumes = names(&spec["volumes"]);
+    for volume in ["nginx-conf", "app-logs", "agent-credentials", "company-ca"] {
+        assert!(volumes.contains(&volume), "{volume} is not among {volumes:?}");
+    }
+    assert_eq!(names(&spec["imagePullSecrets"]), ["company-registry"]);
+}
+
+#[tokio::test]
+async fn a_deployment_makes_a_replica_set_and_that_pods_with_a_sidecar() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let namespace = cluster.namespace(&[("injection", "enabled")]).await;
+    let template = json!({"metadata": {"labels": {"app": "web"}}, "spec": pod("unused")["spec"]});
+    let deployment = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
+        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template},
+    });
+    let made = cluster.create(&namespace, &deployment).await.object();
+    assert!(made["spec"]["template"]["spec"]["initContainers"].is_null(), "pods are changed, no template");
+
+    for pod in cluster.pods_made(&namespace, 2).await {
+        assert_eq!(pod["metadata"]["ownerReferences"][0]["kind"], "ReplicaSet");
+        assert_eq!(names(&pod["spec"]["initContainers"]), ["envoy"]);
+        assert_eq!(pod["spec"]["initContainers"][0]["restartPolicy"], "Always");
+    }
+}
+
+#[tokio::test]
+async fn a_job_makes_a_pod_with_a_sidecar_that_lets_it_end() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let namespace = cluster.namespace(&[("injection", "enabled")]).await;
+    let mut template = json!({"spec": pod("unused")["spec"]});
+    template["spec"]["restartPolicy"] = json!("Never");
+    let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "once"}, "spec": {"template": template}});
+    cluster.create(&namespace, &job).await.object();
+
+    let pods = cluster.pods_made(&namespace, 1).await;
+    assert_eq!(pods[0]["metadata"]["ownerReferences"][0]["kind"], "Job");
+    assert_eq!(names(&pods[0]["spec"]["containers"]), ["app"]);
+    assert_eq!(names(&pods[0]["spec"]["initContainers"]), ["envoy"]);
+    assert_eq!(pods[0]["spec"]["initContainers"][0]["restartPolicy"], "Always");
+}
+
+#[tokio::test]
+async fn bare_pods_and_pods_whose_name_is_made() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let namespace = cluster.namespace(&[("injection", "enabled")]).await;
+    let mut unnamed = pod("unused");
+    unnamed["metadata"] = json!({"generateName": "web-"});
+    for object in [pod("web"), unnamed] {
+        let made = cluster.create(&namespace, &object).await.object();
+        assert_eq!(names(&made["spec"]["initContainers"]), ["envoy"], "{}", made["metadata"]["name"]);
+    }
+}
+
+#[tokio::test]
+async fn pods_of_system_namespaces_and_mirror_pods_are_left_alone() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    // Admission of pods asks for it.
+    drop(cluster.hall.environment.service_account("kube-system", "default").await.unwrap());
+    for (key, value) in ALL {
+        cluster.label("kube-system", key, value).await;
+    }
+    let made = cluster.create("kube-system", &pod("web")).await.object();
+    assert_bare(&made);
+
+    let namespace = cluster.namespace(&[("injection", "enabled")]).await;
+    let mut mirror = pod("static-node-1");
+    mirror["metadata"]["annotations"] = json!({"kubernetes.io/config.mirror": "0123"});
+    mirror["spec"]["nodeName"] = json!("node-1");
+    mirror["spec"]["automountServiceAccountToken"] = json!(false);
+    assert_bare(&cluster.create(&namespace, &mirror).await.object());
+}
+
+#[tokio::test]
+async fn a_required_agent_that_cannot_be_had_refuses_the_pod() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let namespace = cluster.namespace(&[("agent", "required")]).await;
+    let mut clash = pod("web");
+    clash["spec"]["containers"][0]["name"] = json!("agent");
+    let reply = cluster.create(&namespace, &clash).await;
+    let message = reply.body["message"].as_str().unwrap();
+    assert_eq!(reply.status, 403);
+    assert!(
+        message.contains("rule agent") && message.contains("container `agent` exists already"),
+        "{message}"
+    );
+}
+
+fn assert_bare(pod: &Value) {
+    assert!(pod["spec"]["initContainers"].is_null() && pod["spec"]["imagePullSecrets"].is_null(), "{pod}");
+    assert_eq!(names(&pod["spec"]["containers"]), ["app"]);
+}
