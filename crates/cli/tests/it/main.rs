@@ -5,6 +5,7 @@ mod certs;
 mod certs_cluster;
 mod certs_flags;
 mod cluster;
+mod examples;
 mod fixture;
 mod golden;
 mod identity_self;

@@ -1,0 +1,35 @@
+//! The example rules, as their users try them.
+
+use std::path::{Path, PathBuf};
+
+use crate::fixture::Folder;
+
+fn rules() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rules").canonicalize().unwrap()
+}
+
+/// The names of the YAML files in a folder, without their ending.
+fn names(folder: &Path) -> Vec<String> {
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let files = files.filter(|file| file.extension().is_some_and(|ends| ends == "yaml"));
+    let mut names: Vec<String> =
+        files.map(|file| file.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn each_has_cases_and_all_of_them_hold() {
+    let mut with_cases = names(&rules().join("tests"));
+    with_cases.retain(|name| name != "together");
+    assert_eq!(names(&rules()), with_cases);
+    assert_eq!(with_cases.len(), 8);
+    let done = Folder::with(&[]).run(&format!("test {}", rules().join("tests").display()));
+    assert_eq!(done.code(), 0, "{}{}", done.out, done.err);
+}
+
+#[test]
+fn nothing_is_to_be_said_against_them() {
+    let done = Folder::with(&[]).run(&format!("lint {}", rules().display()));
+    assert_eq!(done.code(), 0, "{}{}", done.out, done.err);
+}
