@@ -13,6 +13,7 @@ pub mod diagnostic;
 mod digest;
 mod evaluate;
 mod explanation;
+mod expression;
 #[expect(dead_code, reason = "the schema for editors is made of what the reader leaves unread")]
 mod format;
 mod key;

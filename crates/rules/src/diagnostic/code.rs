@@ -142,6 +142,39 @@ codes! {
          same pod comes out differently from the first, and the API server does evaluate twice. Use another key.",
         Spec "pod: {labels: {vestibule.dev/inject: 'true'}}";
 
+
+    EXPRESSION_SYNTAX = "VST0130", "an expression that cannot be read",
+        "Expressions are written in the Common Expression Language, as in policies of Kubernetes. The caret stands where the \
+         reader gave up. Inside YAML's plain style `: ` and ` #` end the text: put the expression into quotes.",
+        Spec "when: ['1 +']\npod: {labels: {a: b}}";
+    UNKNOWN_NAME = "VST0131", "a name that expressions do not know",
+        "Expressions see object, oldObject, request, namespaceObject, owner, the rule's parameters as params.NAME and its \
+         variables as variables.NAME, each variable those before it.",
+        Spec "when: [has(objct.spec)]\npod: {labels: {a: b}}";
+    UNKNOWN_FUNCTION = "VST0132", "a function that is not there, or is called otherwise",
+        "Functions have the names that the API server gives them, and some stand behind a dot while others do not: \
+         `size(x)` and `x.size()`, but only `quantity(x)` and `x.startsWith(y)`. There are none that know the time.",
+        Spec "when: [request.name.startWith('a')]\npod: {labels: {a: b}}";
+    EXPRESSION_SIZE = "VST0133", "an expression that is too long",
+        "An expression has at most 8 KiB, 400 operators, dots and brackets, and 32 brackets inside each other, so that \
+         reading it needs little of the stack. Give parts of it names under `variables`.",
+        Spec "when: ['(((((((((((((((((((((((((((((((((true)))))))))))))))))))))))))))))))))']\npod: {labels: {a: b}}";
+    UNKNOWN_KEYWORD = "VST0134", "an unknown word that starts with `$`",
+        "A map whose only key is `$cel` is an expression; no other key starts with `$`, and none stands beside it.",
+        Spec "pod: {labels: {a: {$sel: owner.name}}}";
+    EXPRESSION_PLACE = "VST0135", "an expression where none can stand",
+        "Expressions give values: single ones, lists of them and maps of text. What tells the items of a list apart (name, \
+         mountPath, containerPort and so on) is known before, and so are lists and maps with a structure of their own.",
+        Spec "volumes: [{name: {$cel: owner.name}, emptyDir: {}}]";
+    BAD_PARAMETER = "VST0136", "a parameter that cannot be used",
+        "A parameter has a name, a type, and an annotation or a default or both. Its bounds and its default must fit the type: \
+         min and max for numbers, quantities, durations and the length of texts, pattern for texts, values for an enum.",
+        Spec "parameters: [{name: cpu, type: quantity, default: much}]\npod: {labels: {a: b}}";
+    BAD_PATTERN = "VST0137", "a pattern that cannot be used",
+        "The pattern is no regular expression, or grows too large when it is compiled. Back references and looking around \
+         are not supported, as in the API server.",
+        Spec "when: [\"request.name.matches('(')\"]\npod: {labels: {a: b}}";
+
     CLOSED_LIST = "VST0150", "a list that is one value",
         "The API server takes this list for one value, such as the arguments of a program: an item added to the user's list \
          would change what the others mean. The rule can only replace all of it: name the field in `replace`, beside it. \

@@ -13,7 +13,7 @@ pub(crate) fn name(text: &str) -> Result<(), &'static str> {
 }
 
 /// Keys of labels and annotations: an optional DNS prefix, `/`, and a name.
-pub(super) fn key(text: &str) -> Result<(), &'static str> {
+pub(crate) fn key(text: &str) -> Result<(), &'static str> {
     let (prefix, name) = text.split_once('/').map_or((None, text), |(prefix, name)| (Some(prefix), name));
     let dns = |prefix: &str| {
         prefix.len() <= 253
@@ -30,7 +30,7 @@ pub(super) fn key(text: &str) -> Result<(), &'static str> {
 }
 
 /// Values of labels.
-pub(super) fn label(text: &str) -> Result<(), &'static str> {
+pub(crate) fn label(text: &str) -> Result<(), &'static str> {
     let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     let fine = text.len() <= 63
         && text.bytes().all(inner)
@@ -41,13 +41,13 @@ pub(super) fn label(text: &str) -> Result<(), &'static str> {
 }
 
 /// Names of environment variables.
-pub(super) fn variable(text: &str) -> Result<(), &'static str> {
+pub(crate) fn variable(text: &str) -> Result<(), &'static str> {
     let fine = !text.is_empty() && text.bytes().all(|byte| (b' '..=b'~').contains(&byte) && byte != b'=');
     fine.then_some(()).ok_or("printable ASCII without `=`")
 }
 
 /// Names of ports (RFC 6335 service names).
-pub(super) fn port(text: &str) -> Result<(), &'static str> {
+pub(crate) fn port(text: &str) -> Result<(), &'static str> {
     let fine = text.len() <= 15
         && name(text).is_ok()
         && !text.contains("--")
@@ -57,7 +57,7 @@ pub(super) fn port(text: &str) -> Result<(), &'static str> {
 }
 
 /// Amounts.
-pub(super) fn quantity(text: &str) -> Result<(), &'static str> {
+pub(crate) fn quantity(text: &str) -> Result<(), &'static str> {
     nanos(text).map(|_| ()).ok_or("a quantity such as `100m`, `0.5` or `64Mi`")
 }
 

@@ -1,0 +1,174 @@
+//! Expressions of the Common Expression Language: compiled when rules are read, evaluated for an object.
+//!
+//! The grammar and most functions are the library's; evaluation is ours (docs/adr/0027).
+
+mod budget;
+mod functions;
+mod interpret;
+mod lint;
+mod locate;
+mod quantity;
+mod scan;
+mod scope;
+mod values;
+
+use std::fmt;
+
+use kube_cel::cel::Value;
+use kube_cel::cel::common::ast::IdedExpr;
+use kube_cel::cel::parser::Parser;
+
+use crate::diagnostic::{self, Diagnostic, Position, Source};
+use crate::overlay::Overlay;
+use crate::yaml::Node;
+pub(crate) use functions::pattern;
+use interpret::Interpreter;
+pub(crate) use lint::Declared;
+use lint::Lint;
+pub(crate) use scope::{Scope, Surroundings};
+
+/// The longest expression, in bytes.
+const MAX_LENGTH: usize = 8 * 1024;
+
+/// The most operators, dots and brackets of an expression: nothing descends deeper than there are of them.
+const MAX_LINKS: usize = 400;
+
+/// How deep brackets may stand in each other, every `:` among them.
+const MAX_NESTING: usize = 32;
+
+/// What the parser's stack may take: it needs a hundred kilobytes for a bracket.
+const STACK: usize = 64 * 1024 * 1024;
+
+/// A compiled expression. It may hold a secret of the rule's author, so there is no `Debug`.
+pub(crate) struct Expression {
+    tree: IdedExpr,
+    pub(crate) at: Position,
+    /// The field that gets its value.
+    field: String,
+    /// Whether the object as it is becoming decides about its value.
+    pub(crate) reads_object: bool,
+    /// Whether it asks for the labels and annotations of the namespace.
+    pub(crate) reads_namespace: bool,
+}
+
+/// A named expression of a rule.
+pub(crate) struct Variable {
+    pub(crate) name: String,
+    pub(crate) expression: Expression,
+}
+
+/// Why an expression has no value. Its words name parts of the expression, never values.
+pub(crate) enum Trouble {
+    Failed(String),
+    /// It would cost too much.
+    Exhausted,
+}
+
+impl Expression {
+    /// Compiles the text in `node` for the field `field`, whose rule declares the names `declared`.
+    pub(crate) fn compile(
+        source: &std::sync::Arc<Source>,
+        node: &Node,
+        field: &str,
+        declared: Declared<'_>,
+    ) -> Result<Self, Vec<Diagnostic>> {
+        let text = node.as_text().unwrap_or_default();
+        let at = |offset: usize| locate::locate(&source.text, node.at(), text, offset);
+        let scan = scan::scan(text);
+        if text.len() > MAX_LENGTH || scan.links > MAX_LINKS || scan.nesting > MAX_NESTING {
+            let message = format!(
+                "an expression has at most {MAX_LENGTH} bytes, {MAX_LINKS} operators and {MAX_NESTING} levels of brackets"
+            );
+            let finding = source.error(&diagnostic::EXPRESSION_SIZE, node.at(), message);
+            return Err(vec![finding.with_help("name parts of it under `variables`")]);
+        }
+        let tree = parse(text).map_err(|(place, message)| {
+            vec![source.error(&diagnostic::EXPRESSION_SYNTAX, at(offset(text, place)), message)]
+        })?;
+        let mut lint = Lint::new(declared);
+        lint.visit(&tree);
+        let Lint { findings, reads_object, reads_namespace, .. } = lint;
+        if findings.is_empty() {
+            let field = field.to_owned();
+            return Ok(Self { tree, at: node.at(), field, reads_object, reads_namespace });
+        }
+        let told = findings.into_iter().map(|finding| {
+            let word = scan.words.iter().find(|word| word.text == finding.word);
+            let place = at(word.map_or(0, |word| word.offset));
+            let told = source.error(finding.code, place, finding.message);
+            if finding.help.is_empty() { told } else { told.with_help(finding.help) }
+        });
+        Err(told.collect())
+    }
+
+    /// Whether it holds.
+    pub(crate) fn holds(&self, scope: &Scope<'_>) -> Result<bool, Trouble> {
+        match Interpreter::new(scope).value(&self.tree)? {
+            Value::Bool(truth) => Ok(truth),
+            other => {
+                let found = values::kind(&other);
+                Err(Trouble::failed(format!("a condition is true or false, and this is {found}")))
+            }
+        }
+    }
+
+    /// What its field gets; `None` leaves the field out.
+    pub(crate) fn overlay(&self, scope: &Scope<'_>) -> Result<Option<Overlay>, Trouble> {
+        let value = Interpreter::new(scope).value(&self.tree)?;
+        scope.budget.read(&value)?;
+        values::overlay(&value, &self.field)
+    }
+}
+
+impl Trouble {
+    fn failed(sentence: impl Into<String>) -> Self {
+        Self::Failed(sentence.into())
+    }
+
+    fn within(self, variable: &str) -> Self {
+        match self {
+            Self::Failed(sentence) => Self::Failed(format!("variable `{variable}`: {sentence}")),
+            Self::Exhausted => Self::Exhausted,
+        }
+    }
+
+    pub(crate) fn sentence(&self) -> String {
+        match self {
+            Self::Failed(sentence) => sentence.clone(),
+            Self::Exhausted => format!("the expressions of the rule need more than {} ticks", budget::TICKS),
+        }
+    }
+}
+
+impl fmt::Debug for Trouble {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.sentence())
+    }
+}
+
+/// The syntax tree, or what is wrong first and where.
+fn parse(text: &str) -> Result<IdedExpr, ((isize, isize), String)> {
+    let parse = || Parser::new().enable_optional_syntax(true).parse(text);
+    let parsed = std::thread::scope(|scope| {
+        let parser = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, parse).ok()?;
+        parser.join().ok()
+    });
+    let failed = || ((1, 1), "the expression cannot be read".to_owned());
+    parsed.ok_or_else(failed)?.map_err(|errors| {
+        let first = errors.errors.into_iter().next();
+        first.map_or_else(failed, |error| {
+            (error.pos, error.msg.trim_start_matches("Syntax error: ").to_owned())
+        })
+    })
+}
+
+/// The byte of `text` at a line and column as the parser counts them: both from 1, columns in characters.
+fn offset(text: &str, (line, column): (isize, isize)) -> usize {
+    let count = |number: isize| usize::try_from(number - 1).unwrap_or_default();
+    let before: usize = text.split_inclusive('\n').take(count(line)).map(str::len).sum();
+    let rest = text.get(before..).unwrap_or_default();
+    before + rest.char_indices().nth(count(column)).map_or(rest.len(), |(at, _)| at)
+}
+
+#[cfg(test)]
+mod tests;

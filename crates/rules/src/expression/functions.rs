@@ -1,0 +1,175 @@
+//! The functions of expressions: the API server's by its names and with its results, and a few of ours.
+
+mod bridge;
+mod table;
+mod texts;
+
+use std::sync::Arc;
+
+use kube_cel::cel::Value;
+use kube_cel::cel::objects::Key;
+
+use super::budget::Budget;
+use super::values::{as_optional, kind, list, optional, text};
+use super::{Trouble, quantity};
+pub(super) use table::{Form, MACROS, TABLE, find};
+pub(crate) use texts::pattern;
+
+/// Calls the function `name`, which is in the table; `this` is what a method is called on.
+pub(super) fn call(
+    name: &str,
+    this: Option<Value>,
+    arguments: Vec<Value>,
+    budget: &Budget,
+) -> Result<Value, Trouble> {
+    budget.spend(4)?;
+    if let Some(receiver) = &this
+        && let Some(result) = quantity::call(name, receiver, &arguments)
+    {
+        return result;
+    }
+    // What can be called either way gets its receiver first.
+    let form = find(name).map(|function| function.form);
+    let namespace = form == Some(Form::Function);
+    let mut all = arguments;
+    if let Some(this) = this
+        && !namespace
+    {
+        all.insert(0, this);
+    }
+    if let Some(result) = texts::call(name, &all, budget) {
+        return result;
+    }
+    match (name, all.as_slice()) {
+        ("size", [value]) => size(value),
+        ("int" | "uint" | "double" | "bool", [value]) => number(name, value),
+        ("string", [value]) => string(value, budget),
+        ("dyn", [value]) => Ok(value.clone()),
+        ("quantity", [Value::String(text)]) => quantity::parse(text),
+        ("isQuantity", [Value::String(text)]) => Ok(Value::Bool(quantity::parse(text).is_ok())),
+        ("sum", [Value::List(items)]) => {
+            budget.spend(items.len())?;
+            sum(items)
+        }
+        ("sort", [Value::List(items)]) => sort(items, budget),
+        ("lists.range", [Value::Int(end)]) => {
+            let end = usize::try_from(*end).map_err(|_| mistyped(name, "a number that is not negative"))?;
+            budget.spend(end)?;
+            Ok(list((0..).map(Value::Int).take(end).collect()))
+        }
+        ("optional.none", []) => Ok(optional(None)),
+        ("optional.of", [value]) => Ok(optional(Some(value.clone()))),
+        ("optional.ofNonZeroValue", [value]) => {
+            Ok(optional(Some(value.clone()).filter(|value| !value.is_zero())))
+        }
+        ("hasValue", [value]) => Ok(Value::Bool(inner(name, value)?.is_some())),
+        ("value", [value]) => {
+            let inner = inner(name, value)?.cloned();
+            inner.ok_or_else(|| Trouble::failed("`value()` of an optional that holds none"))
+        }
+        _ => bridge::call(name, form, all, budget),
+    }
+}
+
+/// The trouble of a function that got something else than it wants.
+pub(super) fn mistyped(function: &str, wanted: &str) -> Trouble {
+    Trouble::failed(format!("`{function}` wants {wanted}"))
+}
+
+/// What an optional holds.
+fn inner<'v>(function: &str, value: &'v Value) -> Result<Option<&'v Value>, Trouble> {
+    as_optional(value).ok_or_else(|| mistyped(function, "an optional"))
+}
+
+fn size(value: &Value) -> Result<Value, Trouble> {
+    let size = match value {
+        Value::String(text) => text.chars().count(),
+        Value::Bytes(bytes) => bytes.len(),
+        Value::List(items) => items.len(),
+        Value::Map(map) => map.map.len(),
+        _ => return Err(mistyped("size", "text, a list or a map")),
+    };
+    Ok(Value::Int(i64::try_from(size).unwrap_or(i64::MAX)))
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "checked beside it, or asked for"
+)]
+fn number(function: &str, value: &Value) -> Result<Value, Trouble> {
+    const EDGE: f64 = 9_223_372_036_854_775_808.0;
+    let made = match (function, value) {
+        ("int", Value::Int(_))
+        | ("uint", Value::UInt(_))
+        | ("double", Value::Float(_))
+        | ("bool", Value::Bool(_)) => Some(value.clone()),
+        ("int", Value::UInt(number)) => i64::try_from(*number).ok().map(Value::Int),
+        ("int", Value::Float(number)) => (number.abs() < EDGE).then_some(Value::Int(*number as i64)),
+        ("int", Value::String(text)) => text.parse().ok().map(Value::Int),
+        ("uint", Value::Int(number)) => u64::try_from(*number).ok().map(Value::UInt),
+        ("uint", Value::String(text)) => text.parse().ok().map(Value::UInt),
+        ("double", Value::Int(number)) => Some(Value::Float(*number as f64)),
+        ("double", Value::UInt(number)) => Some(Value::Float(*number as f64)),
+        ("double", Value::String(text)) => text.parse().ok().map(Value::Float),
+        ("bool", Value::String(text)) => match text.as_str() {
+            "1" | "t" | "true" | "TRUE" | "True" => Some(Value::Bool(true)),
+            "0" | "f" | "false" | "FALSE" | "False" => Some(Value::Bool(false)),
+            _ => None,
+        },
+        _ => None,
+    };
+    made.ok_or_else(|| mistyped(function, &format!("a value that is one; {} is none", kind(value))))
+}
+
+fn string(value: &Value, budget: &Budget) -> Result<Value, Trouble> {
+    match value {
+        Value::String(_) => Ok(value.clone()),
+        Value::Bool(truth) => Ok(text(if *truth { "true" } else { "false" })),
+        Value::Int(number) => Ok(text(&number.to_string())),
+        Value::UInt(number) => Ok(text(&number.to_string())),
+        Value::Float(number) => Ok(text(&number.to_string())),
+        Value::Duration(_) | Value::Opaque(_)
+            if as_optional(value).is_none() && !quantity::is_quantity(value) =>
+        {
+            bridge::call("string", Some(Form::Either), vec![value.clone()], budget)
+        }
+        other => Err(mistyped("string", &format!("a single value; this is {}", kind(other)))),
+    }
+}
+
+fn sum(items: &[Value]) -> Result<Value, Trouble> {
+    let wrong = || mistyped("sum", "numbers of one kind, or quantities");
+    let Some((first, rest)) = items.split_first() else { return Ok(Value::Int(0)) };
+    let mut sum = first.clone();
+    for item in rest {
+        sum = match (&sum, item) {
+            (Value::Int(one), Value::Int(other)) => one.checked_add(*other).map(Value::Int),
+            (Value::UInt(one), Value::UInt(other)) => one.checked_add(*other).map(Value::UInt),
+            (Value::Float(one), Value::Float(other)) => Some(Value::Float(one + other)),
+            (one, other) => quantity::call("add", one, std::slice::from_ref(other)).transpose()?,
+        }
+        .ok_or_else(wrong)?;
+    }
+    let fits = matches!(sum, Value::Int(_) | Value::UInt(_) | Value::Float(_)) || quantity::is_quantity(&sum);
+    if fits { Ok(sum) } else { Err(wrong()) }
+}
+
+/// The library's would panic where an order contradicts itself.
+fn sort(items: &Arc<Vec<Value>>, budget: &Budget) -> Result<Value, Trouble> {
+    budget.spend(items.len() * usize::try_from(items.len().max(2).ilog2()).unwrap_or_default())?;
+    let mut sorted = items.as_ref().clone();
+    let same = |of: fn(&Value) -> bool| items.iter().all(of);
+    if same(|item| matches!(item, Value::String(_))) || same(|item| matches!(item, Value::Int(_))) {
+        sorted.sort_by(|one, other| one.partial_cmp(other).unwrap_or(std::cmp::Ordering::Equal));
+        return Ok(list(sorted));
+    }
+    Err(mistyped("sort", "a list of texts or of whole numbers"))
+}
+
+/// The entries of a map in the order of its keys: a map has none of its own.
+pub(super) fn keys(map: &kube_cel::cel::objects::Map) -> Vec<Value> {
+    let mut keys: Vec<&Key> = map.map.keys().collect();
+    keys.sort_unstable();
+    keys.into_iter().map(Value::from).collect()
+}

@@ -1,0 +1,85 @@
+//! Functions as the library has them.
+
+use std::sync::LazyLock;
+
+use kube_cel::KubeCelExt;
+use kube_cel::cel::common::ast::{CallExpr, Expr, IdedExpr};
+use kube_cel::cel::{Context, Value};
+
+use super::super::Trouble;
+use super::super::budget::Budget;
+use super::super::values::as_optional;
+use super::Form;
+
+static LIBRARY: LazyLock<Context<'static>> = LazyLock::new(|| Context::default().with_all());
+
+const NAMES: [&str; 9] = ["a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8"];
+
+/// Calls the library's function `name`. Its arguments are copied for it, which is counted before.
+pub(super) fn call(
+    name: &str,
+    form: Option<Form>,
+    arguments: Vec<Value>,
+    budget: &Budget,
+) -> Result<Value, Trouble> {
+    let mut sizes = Vec::new();
+    for argument in &arguments {
+        sizes.push(budget.read(argument)?);
+    }
+    // Some compare every item with every other.
+    if matches!(
+        name,
+        "distinct" | "sets.contains" | "sets.equivalent" | "sets.intersects" | "indexOf" | "lastIndexOf"
+    ) {
+        let least = sizes.get(1).or(sizes.first()).copied().unwrap_or_default();
+        budget.spend(sizes.first().copied().unwrap_or_default().saturating_mul(least))?;
+    }
+    if name == "format" {
+        formattable(&arguments)?;
+    }
+    let mut names = NAMES.into_iter().map(|name| IdedExpr { id: 0, expr: Expr::Ident(name.to_owned()) });
+    let mut context = LIBRARY.new_inner_scope();
+    for (name, argument) in NAMES.into_iter().zip(&arguments) {
+        context.add_variable_from_value(name, argument.clone());
+    }
+    let (target, function) = match (form, name.split_once('.')) {
+        (_, Some((space, function))) => {
+            (Some(IdedExpr { id: 0, expr: Expr::Ident(space.to_owned()) }), function)
+        }
+        (Some(Form::Method | Form::Either), None) => (names.next(), name),
+        _ => (None, name),
+    };
+    let rest = arguments.len() - usize::from(target.is_some() && !name.contains('.'));
+    let arguments = names.take(rest).collect();
+    let call = CallExpr { func_name: function.to_owned(), target: target.map(Box::new), args: arguments };
+    let result = Value::resolve(&IdedExpr { id: 0, expr: Expr::Call(call) }, &context);
+    // The library's words quote values, which may be secrets.
+    let result = result.map_err(|_| Trouble::failed(format!("`{name}` cannot take what it is given")))?;
+    budget.read(&result)?;
+    Ok(result)
+}
+
+/// A map has no order, a precision no bound, and other values no form.
+fn formattable(arguments: &[Value]) -> Result<(), Trouble> {
+    let [Value::String(form), Value::List(values)] = arguments else {
+        return Err(super::mistyped("format", "text, and a list"));
+    };
+    let digits = |rest: &str| rest.bytes().take_while(u8::is_ascii_digit).count();
+    if form.split("%.").skip(1).any(|rest| digits(rest) > 2) {
+        return Err(Trouble::failed("`format` gives 99 digits at most"));
+    }
+    if values.iter().all(plain) {
+        Ok(())
+    } else {
+        Err(super::mistyped("format", "single values and lists of them"))
+    }
+}
+
+// Recursion is bounded: the value was read before.
+fn plain(value: &Value) -> bool {
+    match value {
+        Value::List(items) => items.iter().all(plain),
+        Value::Map(_) | Value::Opaque(_) | Value::Function(..) => false,
+        other => as_optional(other).is_none(),
+    }
+}

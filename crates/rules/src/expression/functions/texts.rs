@@ -1,0 +1,162 @@
+//! Functions of texts whose cost the library does not bound.
+
+use kube_cel::cel::Value;
+use regex::{Regex, RegexBuilder};
+
+use super::super::Trouble;
+use super::super::budget::Budget;
+use super::super::values::{list, text};
+use super::mistyped;
+
+/// What a compiled pattern may take, in bytes.
+const MAX_PATTERN: usize = 256 * 1024;
+
+/// What compiling a pattern costs.
+const COMPILING: usize = 16_000;
+
+/// The longest value of a label.
+const LABEL: usize = 63;
+
+/// A pattern, unless it cannot be read or grows too large.
+pub(crate) fn pattern(text: &str) -> Result<Regex, Trouble> {
+    let built = RegexBuilder::new(text).size_limit(MAX_PATTERN).dfa_size_limit(MAX_PATTERN).build();
+    built.map_err(|error| match error {
+        regex::Error::CompiledTooBig(_) => Trouble::failed("the pattern grows too large"),
+        _ => Trouble::failed("the pattern is no regular expression"),
+    })
+}
+
+/// Calls `name` with what it is called on before the arguments; `None` where it is none of these functions.
+pub(super) fn call(name: &str, arguments: &[Value], budget: &Budget) -> Option<Result<Value, Trouble>> {
+    Some(match (name, arguments) {
+        ("contains", [Value::String(this), Value::String(part)]) => {
+            budget.text(this.len() + part.len()).map(|()| Value::Bool(this.contains(part.as_str())))
+        }
+        ("startsWith", [Value::String(this), Value::String(part)]) => {
+            Ok(Value::Bool(this.starts_with(part.as_str())))
+        }
+        ("endsWith", [Value::String(this), Value::String(part)]) => {
+            Ok(Value::Bool(this.ends_with(part.as_str())))
+        }
+        ("lowerAscii", [Value::String(this)]) => made(budget, this.len(), || this.to_ascii_lowercase()),
+        ("upperAscii", [Value::String(this)]) => made(budget, this.len(), || this.to_ascii_uppercase()),
+        ("trim", [Value::String(this)]) => made(budget, this.len(), || this.trim().to_owned()),
+        ("labelValue", [Value::String(this)]) => made(budget, this.len(), || label_value(this)),
+        ("replace", [Value::String(this), Value::String(from), Value::String(to), rest @ ..]) => {
+            replace(this, from, to, rest, budget)
+        }
+        ("split", [Value::String(this), Value::String(separator), rest @ ..]) => {
+            split(this, separator, rest, budget)
+        }
+        ("join", [Value::List(items), rest @ ..]) => join(items, rest, budget),
+        ("matches" | "find" | "findAll", [Value::String(this), Value::String(pattern), rest @ ..]) => {
+            regular(name, this, pattern, rest, budget)
+        }
+        ("contains" | "startsWith" | "endsWith" | "lowerAscii" | "upperAscii" | "trim", _)
+        | ("labelValue" | "replace" | "split" | "matches" | "find" | "findAll", _) => {
+            Err(mistyped(name, "text"))
+        }
+        ("join", _) => Err(mistyped(name, "a list of texts")),
+        _ => return None,
+    })
+}
+
+fn made(budget: &Budget, bytes: usize, make: impl FnOnce() -> String) -> Result<Value, Trouble> {
+    budget.text(bytes)?;
+    Ok(text(&make()))
+}
+
+fn replace(this: &str, from: &str, to: &str, rest: &[Value], budget: &Budget) -> Result<Value, Trouble> {
+    budget.text(this.len())?;
+    let limit = match rest {
+        [Value::Int(limit)] => usize::try_from(*limit).unwrap_or(usize::MAX),
+        _ => usize::MAX,
+    };
+    let count = this.matches(from).count().min(limit);
+    let grown = count.saturating_mul(to.len()).saturating_add(this.len());
+    made(budget, grown, || this.replacen(from, to, limit))
+}
+
+fn split(this: &str, separator: &str, rest: &[Value], budget: &Budget) -> Result<Value, Trouble> {
+    budget.text(this.len())?;
+    // The API server's way with nothing between: one piece for each character, none before and after.
+    let pieces: Vec<&str> = match (separator, rest) {
+        (_, [Value::Int(0)]) => Vec::new(),
+        (_, [Value::Int(limit @ 1..)]) => {
+            this.splitn(usize::try_from(*limit).unwrap_or(usize::MAX), separator).collect()
+        }
+        ("", _) => {
+            budget.spend(this.len())?;
+            this.split("").filter(|piece| !piece.is_empty()).collect()
+        }
+        _ => this.split(separator).collect(),
+    };
+    budget.spend(pieces.len())?;
+    Ok(list(pieces.into_iter().map(text).collect()))
+}
+
+fn join(items: &[Value], rest: &[Value], budget: &Budget) -> Result<Value, Trouble> {
+    let separator = if let [Value::String(separator)] = rest { separator.as_str() } else { "" };
+    let mut parts = Vec::with_capacity(items.len());
+    let mut bytes = 0_usize;
+    for item in items {
+        let Value::String(part) = item else { return Err(mistyped("join", "a list of texts")) };
+        bytes = bytes.saturating_add(part.len()).saturating_add(separator.len());
+        parts.push(part.as_str());
+    }
+    budget.spend(items.len())?;
+    made(budget, bytes, || parts.join(separator))
+}
+
+fn regular(name: &str, this: &str, source: &str, rest: &[Value], budget: &Budget) -> Result<Value, Trouble> {
+    // A search may look at every byte once for every state of the pattern.
+    budget.spend(COMPILING + source.len() + 8 * this.len())?;
+    let pattern = pattern(source)?;
+    if name == "matches" {
+        return Ok(Value::Bool(pattern.is_match(this)));
+    }
+    if name == "find" {
+        return Ok(text(pattern.find(this).map(|found| found.as_str()).unwrap_or_default()));
+    }
+    let limit = match rest {
+        [Value::Int(limit)] => usize::try_from(*limit).unwrap_or(usize::MAX),
+        _ => usize::MAX,
+    };
+    let found: Vec<Value> = pattern.find_iter(this).take(limit).map(|found| text(found.as_str())).collect();
+    budget.spend(found.len())?;
+    Ok(list(found))
+}
+
+/// A value for a label: what labels cannot hold becomes `-`, and what is too long ends in a hash of the whole.
+fn label_value(whole: &str) -> String {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let edge = ['-', '_', '.'];
+    let value: String = whole.chars().map(|c| if allowed(c) { c } else { '-' }).collect();
+    let value = value.trim_matches(edge);
+    if value.len() <= LABEL {
+        return value.to_owned();
+    }
+    let cut = value.get(..LABEL - 9).unwrap_or(value).trim_end_matches(edge);
+    format!("{cut}-{:08x}", fnv(whole))
+}
+
+/// FNV-1a: the same on every machine and in every version.
+fn fnv(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::label_value;
+
+    #[test]
+    fn values_of_labels() {
+        assert_eq!(label_value("team.a"), "team.a");
+        assert_eq!(label_value("-a b/c."), "a-b-c");
+        assert_eq!(label_value("..."), "");
+        let long = label_value(&format!("{}..{}", "a".repeat(53), "b".repeat(30)));
+        assert_eq!(long, format!("{}-a22b5558", "a".repeat(53)));
+        assert!(label_value(&"é".repeat(80)).is_empty());
+        assert_eq!(label_value(&"x".repeat(80)).len(), 63);
+    }
+}

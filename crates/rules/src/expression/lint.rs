@@ -1,0 +1,232 @@
+//! What an expression says that cannot be meant: names and functions that are not there.
+
+use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, LiteralValue, SelectExpr};
+
+use super::functions::{self, Form, MACROS, TABLE};
+use super::scope::{MEMBERS_ONLY, VARIABLES};
+use crate::diagnostic::{self, Code};
+use crate::near::nearest;
+
+/// Something that is wrong with a part of an expression.
+pub(super) struct Finding {
+    pub(super) code: &'static Code,
+    /// The word it is about, by which its place is found.
+    pub(super) word: String,
+    pub(super) message: String,
+    pub(super) help: String,
+}
+
+/// The names that a rule declares.
+#[derive(Clone, Copy)]
+pub(crate) struct Declared<'d> {
+    pub(crate) parameters: &'d [String],
+    /// Those that come before.
+    pub(crate) variables: &'d [super::Variable],
+}
+
+/// Looks through an expression.
+pub(super) struct Lint<'l> {
+    pub(super) declared: Declared<'l>,
+    pub(super) findings: Vec<Finding>,
+    /// Whether the object as it is becoming decides about the value.
+    pub(super) reads_object: bool,
+    pub(super) reads_namespace: bool,
+    locals: Vec<&'l str>,
+}
+
+impl<'l> Lint<'l> {
+    pub(super) fn new(declared: Declared<'l>) -> Self {
+        Self {
+            declared,
+            findings: Vec::new(),
+            reads_object: false,
+            reads_namespace: false,
+            locals: Vec::new(),
+        }
+    }
+
+    // Recursion is bounded by the links that an expression may have.
+    pub(super) fn visit(&mut self, expression: &'l IdedExpr) {
+        match &expression.expr {
+            Expr::Literal(_) => {}
+            Expr::Ident(name) => self.variable(name),
+            Expr::Select(select) => self.select(select),
+            Expr::Call(call) => self.call(call),
+            Expr::List(list) => list.elements.iter().for_each(|element| self.visit(element)),
+            Expr::Map(map) => {
+                for entry in &map.entries {
+                    if let EntryExpr::MapEntry(entry) = &entry.expr {
+                        self.visit(&entry.key);
+                        self.visit(&entry.value);
+                    }
+                }
+            }
+            Expr::Comprehension(written) => {
+                self.visit(&written.iter_range);
+                self.visit(&written.accu_init);
+                self.locals.extend([written.accu_var.as_str(), written.iter_var.as_str()]);
+                self.locals.extend(written.iter_var2.as_deref());
+                for part in [&written.loop_cond, &written.loop_step, &written.result] {
+                    self.visit(part);
+                }
+                self.locals.truncate(self.locals.len() - 2 - usize::from(written.iter_var2.is_some()));
+            }
+            Expr::Struct(written) => {
+                let message = format!("`{}{{}}` makes a message, and there are none", written.type_name);
+                let help = "a map is written {'key': value}";
+                self.report(&diagnostic::EXPRESSION_SYNTAX, &written.type_name, message, help);
+            }
+            Expr::Unspecified => {
+                self.report(&diagnostic::EXPRESSION_SYNTAX, "", "a part of the expression is missing", "");
+            }
+        }
+    }
+
+    fn variable(&mut self, name: &str) {
+        if self.locals.contains(&name) {
+            return;
+        }
+        self.reads_object |= name == "object";
+        self.reads_namespace |= name == "namespaceObject";
+        if MEMBERS_ONLY.contains(&name) {
+            let help = format!("name a member of it: `{name}.NAME`");
+            let message = format!("`{name}` is no value of its own");
+            return self.report(&diagnostic::UNKNOWN_NAME, name, message, help);
+        }
+        if !VARIABLES.iter().any(|(known, _)| *known == name) {
+            let known = VARIABLES.iter().map(|(known, _)| *known);
+            let help = match nearest(name, known.clone().chain(self.locals.iter().copied())) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None if self.declared.parameters.iter().any(|parameter| parameter == name) => {
+                    format!("a parameter is `params.{name}`")
+                }
+                None if self.declared.variables.iter().any(|variable| variable.name == name) => {
+                    format!("a variable is `variables.{name}`")
+                }
+                None => format!("known here: {}", known.collect::<Vec<_>>().join(", ")),
+            };
+            self.report(&diagnostic::UNKNOWN_NAME, name, format!("`{name}` is not known"), help);
+        }
+    }
+
+    fn select(&mut self, select: &'l SelectExpr) {
+        let Expr::Ident(name) = &select.operand.expr else { return self.visit(&select.operand) };
+        let field = select.field.as_str();
+        if self.locals.contains(&name.as_str()) {
+            return;
+        }
+        let known: Vec<&str> = match name.as_str() {
+            "params" => self.declared.parameters.iter().map(String::as_str).collect(),
+            "variables" => self.declared.variables.iter().map(|variable| variable.name.as_str()).collect(),
+            _ => match VARIABLES.iter().find(|(variable, _)| variable == name) {
+                Some((_, members)) if !members.is_empty() => members.to_vec(),
+                _ => return self.visit(&select.operand),
+            },
+        };
+        self.reads_object |= name == "request" && field == "object";
+        self.reads_namespace |= name == "namespaceObject";
+        if let Some(variable) = self.declared.variables.iter().find(|variable| variable.name == field)
+            && name == "variables"
+        {
+            self.reads_object |= variable.expression.reads_object;
+            self.reads_namespace |= variable.expression.reads_namespace;
+        }
+        if !known.contains(&field) {
+            let help = match nearest(field, known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None if known.is_empty() => format!("the rule declares no `{name}` before this"),
+                None => format!("known here: {}", known.join(", ")),
+            };
+            let message = format!("`{name}` has no `{field}`");
+            self.report(&diagnostic::UNKNOWN_NAME, field, message, help);
+        }
+    }
+
+    fn call(&mut self, call: &'l CallExpr) {
+        let name = call.func_name.as_str();
+        if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            // An operator; the parser knows no others than we do.
+            return call.args.iter().for_each(|argument| self.visit(argument));
+        }
+        let space = match call.target.as_deref() {
+            Some(IdedExpr { expr: Expr::Ident(space), .. }) if !self.locals.contains(&space.as_str()) => {
+                Some(space)
+            }
+            _ => None,
+        };
+        let qualified = space.map(|space| format!("{space}.{name}"));
+        let qualified = qualified.as_deref().filter(|name| functions::find(name).is_some());
+        if qualified.is_none()
+            && let Some(target) = &call.target
+        {
+            let is_space = |space: &&String| {
+                TABLE.iter().any(|function| function.name.starts_with(&format!("{space}.")))
+            };
+            match space.filter(is_space).filter(|space| !VARIABLES.iter().any(|(name, _)| name == space)) {
+                Some(space) => return self.unknown_function(&format!("{space}.{name}"), name),
+                None => self.visit(target),
+            }
+        }
+        if matches!(name, "optMap" | "optFlatMap")
+            && let [IdedExpr { expr: Expr::Ident(variable), .. }, body] = call.args.as_slice()
+        {
+            self.locals.push(variable);
+            self.visit(body);
+            self.locals.pop();
+            return;
+        }
+        call.args.iter().for_each(|argument| self.visit(argument));
+        let method = call.target.is_some() && qualified.is_none();
+        self.signature(qualified.unwrap_or(name), name, method, call);
+    }
+
+    fn signature(&mut self, whole: &str, word: &str, method: bool, call: &CallExpr) {
+        let Some(function) = functions::find(whole) else { return self.unknown_function(whole, word) };
+        let counted = match (function.form, method) {
+            (Form::Function, false) | (Form::Method | Form::Either, true) => call.args.len(),
+            (Form::Either, false) if !call.args.is_empty() => call.args.len() - 1,
+            (Form::Function | Form::Method | Form::Either, _) => {
+                let help = match function.form {
+                    Form::Function => format!("write `{whole}(value)`"),
+                    Form::Method | Form::Either => format!("write `value.{whole}()`"),
+                };
+                let message = format!("`{whole}` is not called this way");
+                return self.report(&diagnostic::UNKNOWN_FUNCTION, word, message, help);
+            }
+        };
+        if !function.arguments.contains(&counted) {
+            let (least, most) = (function.arguments.start(), function.arguments.end());
+            let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
+            let message = format!("`{whole}` takes {wanted} argument(s) here, and these are {counted}");
+            return self.report(&diagnostic::UNKNOWN_FUNCTION, word, message, "");
+        }
+        if matches!(whole, "matches" | "find" | "findAll")
+            && let Some(Expr::Literal(LiteralValue::String(pattern))) =
+                call.args.get(call.args.len() - counted).map(|pattern| &pattern.expr)
+            && let Err(trouble) = functions::pattern(pattern.inner())
+        {
+            self.report(&diagnostic::BAD_PATTERN, word, trouble.sentence(), "");
+        }
+    }
+
+    fn unknown_function(&mut self, whole: &str, word: &str) {
+        let known = TABLE.iter().map(|function| function.name).chain(MACROS.iter().copied());
+        let help = match nearest(whole, known) {
+            Some(near) if near == whole => format!("`{near}` takes other arguments"),
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "the reference lists all functions".to_owned(),
+        };
+        self.report(&diagnostic::UNKNOWN_FUNCTION, word, format!("there is no function `{whole}`"), help);
+    }
+
+    fn report(
+        &mut self,
+        code: &'static Code,
+        word: &str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let (word, message, help) = (word.to_owned(), message.into(), help.into());
+        self.findings.push(Finding { code, word, message, help });
+    }
+}

@@ -1,0 +1,198 @@
+//! What expressions can name: made into values when an expression asks, and not before.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeMap, HashMap};
+
+use kube_cel::cel::Value;
+use vestibule_patch::{Document, View};
+
+use super::budget::Budget;
+use super::interpret::Interpreter;
+use super::values::{map, text, value};
+use super::{Trouble, Variable};
+use crate::rule::{Resource, Verb};
+use crate::subject::{Subject, text as text_of};
+
+/// The variables, each with its members where they are fixed; they are then asked for one by one.
+pub(super) const VARIABLES: &[(&str, &[&str])] = &[
+    ("namespaceObject", &["metadata"]),
+    ("object", &[]),
+    ("oldObject", &[]),
+    ("owner", &["kind", "name"]),
+    ("params", &[]),
+    (
+        "request",
+        &[
+            "dryRun",
+            "name",
+            "namespace",
+            "object",
+            "oldObject",
+            "operation",
+            "resource",
+            "subResource",
+            "userInfo",
+        ],
+    ),
+    ("variables", &[]),
+];
+
+/// The variables of which only members can be named.
+pub(super) const MEMBERS_ONLY: &[&str] = &["params", "request", "variables"];
+
+/// What is the same for all rules that are asked in turn about an object that is not changed between them.
+pub(crate) struct Surroundings<'s> {
+    pub(crate) subject: &'s Subject<'s>,
+    /// The object as received.
+    pub(crate) received: View<'s>,
+    received_value: OnceCell<Value>,
+    old: OnceCell<Value>,
+}
+
+impl<'s> Surroundings<'s> {
+    pub(crate) fn new(subject: &'s Subject<'s>, received: View<'s>) -> Self {
+        Self { subject, received, received_value: OnceCell::new(), old: OnceCell::new() }
+    }
+}
+
+/// What the expressions of one rule see.
+pub(crate) struct Scope<'e> {
+    surroundings: &'e Surroundings<'e>,
+    /// The object with what earlier rules did.
+    current: View<'e>,
+    object: &'e OnceCell<Value>,
+    parameters: &'e BTreeMap<String, Value>,
+    variables: &'e [Variable],
+    known: RefCell<HashMap<usize, Value>>,
+    pub(super) budget: Budget,
+}
+
+impl<'e> Scope<'e> {
+    /// `object` keeps what `current` becomes as a value, for the next rule as well.
+    pub(crate) fn new(
+        surroundings: &'e Surroundings<'e>,
+        current: View<'e>,
+        object: &'e OnceCell<Value>,
+        parameters: &'e BTreeMap<String, Value>,
+        variables: &'e [Variable],
+    ) -> Self {
+        let known = RefCell::default();
+        Self { surroundings, current, object, parameters, variables, known, budget: Budget::new() }
+    }
+
+    pub(super) fn variable(&self, name: &str) -> Result<Value, Trouble> {
+        let Surroundings { subject, old, .. } = self.surroundings;
+        Ok(match name {
+            "object" => self.object.get_or_init(|| value(self.current)).clone(),
+            "oldObject" => old.get_or_init(|| subject.old_object.map_or(Value::Null, parsed)).clone(),
+            "namespaceObject" => map([("metadata".to_owned(), self.namespace())]),
+            "owner" => {
+                let (kind, name) = owner(subject, self.surroundings.received);
+                map([("kind".to_owned(), text(&kind)), ("name".to_owned(), text(&name))])
+            }
+            _ => return Err(Trouble::failed(format!("`{name}` is not known"))),
+        })
+    }
+
+    /// The member `field` of the variable `name`, where its members are made one by one.
+    pub(super) fn member(&self, name: &str, field: &str) -> Result<Option<Value>, Trouble> {
+        let missing = || Trouble::failed(format!("`{name}` has no `{field}`"));
+        match name {
+            "params" => self.parameters.get(field).cloned().ok_or_else(missing).map(Some),
+            "variables" => self.computed(field).map(Some),
+            "request" => self.request(field).ok_or_else(missing).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn computed(&self, name: &str) -> Result<Value, Trouble> {
+        let Some((index, variable)) =
+            self.variables.iter().enumerate().find(|(_, variable)| variable.name == name)
+        else {
+            return Err(Trouble::failed(format!("there is no variable `{name}`")));
+        };
+        if let Some(value) = self.known.borrow().get(&index) {
+            return Ok(value.clone());
+        }
+        // A variable names earlier ones only, so this ends.
+        let value = Interpreter::new(self)
+            .value(&variable.expression.tree)
+            .map_err(|trouble| trouble.within(name))?;
+        self.budget.read(&value)?;
+        self.known.borrow_mut().insert(index, value.clone());
+        Ok(value)
+    }
+
+    fn request(&self, field: &str) -> Option<Value> {
+        let Surroundings { subject, received, received_value, .. } = self.surroundings;
+        Some(match field {
+            "operation" => text(match subject.verb {
+                Verb::Create => "CREATE",
+                Verb::Update => "UPDATE",
+                Verb::Delete => "DELETE",
+                Verb::Connect => "CONNECT",
+            }),
+            "namespace" => text(subject.namespace),
+            "name" => text(subject.name),
+            "dryRun" => Value::Bool(subject.dry_run),
+            "subResource" => text(subject.subresource),
+            "resource" => {
+                let group = if subject.resource == Resource::Pods { "" } else { "apps" };
+                let members = [("group", group), ("version", "v1"), ("resource", subject.resource.as_str())];
+                map(members.map(|(name, member)| (name.to_owned(), text(member))))
+            }
+            "userInfo" => subject.user.map_or_else(|| map([]), parsed),
+            "object" => received_value.get_or_init(|| value(*received)).clone(),
+            "oldObject" => self.variable("oldObject").ok()?,
+            _ => return None,
+        })
+    }
+
+    fn namespace(&self) -> Value {
+        let Subject { namespace, facts, .. } = *self.surroundings.subject;
+        let texts =
+            |of: &BTreeMap<String, String>| map(of.iter().map(|(key, value)| (key.clone(), text(value))));
+        let mut members = vec![("name".to_owned(), text(namespace))];
+        if let Some(facts) = facts {
+            members.push(("labels".to_owned(), texts(&facts.labels)));
+            members.push(("annotations".to_owned(), texts(&facts.annotations)));
+        }
+        map(members)
+    }
+
+    /// What people call the object: the name that is to be made up ends in stars.
+    pub(super) fn display_name(&self) -> Value {
+        let metadata = self.surroundings.received.get("metadata");
+        let given = |name: &str| text_of(metadata, name).filter(|text| !text.is_empty());
+        let made_up = || given("generateName").map(|start| format!("{start}*****"));
+        text(&given("name").or_else(made_up).unwrap_or_else(|| self.surroundings.subject.name.to_owned()))
+    }
+}
+
+/// JSON that came with the request, or null where it is none.
+fn parsed(json: &str) -> Value {
+    Document::parse(json).map_or(Value::Null, |document| value(document.view()))
+}
+
+/// Kind and name of what keeps the object: of a pod the workload its ReplicaSet belongs to, of others their controller,
+/// of what nobody keeps the object itself.
+fn owner(subject: &Subject<'_>, received: View<'_>) -> (String, String) {
+    let metadata = received.get("metadata");
+    let owners =
+        metadata.and_then(|metadata| metadata.get("ownerReferences")).map(View::items).unwrap_or_default();
+    let controls = |owner: &&View<'_>| owner.get("controller").and_then(View::as_bool).unwrap_or_default();
+    let Some(owner) = owners.iter().find(controls).copied() else {
+        let kind = if subject.resource == Resource::Pods { "Pod" } else { "Deployment" };
+        let given = |name: &str| text_of(metadata, name).filter(|text| !text.is_empty());
+        let made_up = || given("generateName").map(|start| start.trim_end_matches('-').to_owned());
+        return (kind.to_owned(), given("name").or_else(made_up).unwrap_or_else(|| subject.name.to_owned()));
+    };
+    let kind = text_of(Some(owner), "kind").unwrap_or_default();
+    let name = text_of(Some(owner), "name").unwrap_or_default();
+    let hash = text_of(metadata.and_then(|metadata| metadata.get("labels")), "pod-template-hash");
+    let deployment = hash.and_then(|hash| Some(name.strip_suffix(&hash)?.strip_suffix('-')?.to_owned()));
+    match deployment {
+        Some(deployment) if kind == "ReplicaSet" => ("Deployment".to_owned(), deployment),
+        _ => (kind, name),
+    }
+}

@@ -1,0 +1,274 @@
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use kube_cel::cel::Value;
+use vestibule_patch::Document;
+
+use super::{Declared, Expression, Scope, Surroundings, Trouble, values};
+use crate::diagnostic::Source;
+use crate::rule::{Resource, Verb};
+use crate::subject::Subject;
+
+const POD: &str = r#"{"metadata":{"generateName":"web-","labels":{"app":"web","pod-template-hash":"77f"},
+    "ownerReferences":[{"kind":"ReplicaSet","name":"web-77f","controller":true}]},
+    "spec":{"containers":[{"name":"a","image":"x","n":null},{"name":"b","ports":[{"containerPort":80}]}]}}"#;
+
+fn compile(text: &str) -> Result<Expression, Vec<crate::Diagnostic>> {
+    let yaml = serde_json::Value::from(text).to_string();
+    let documents = crate::yaml::read("a.yaml", &yaml).unwrap();
+    let source = Arc::new(Source { name: "a.yaml".into(), text: yaml.clone() });
+    let declared = Declared { parameters: &["size".to_owned()], variables: &[] };
+    Expression::compile(&source, documents[0].root(), "any", declared)
+}
+
+fn evaluate(text: &str) -> Result<Value, Trouble> {
+    let expression = compile(text).unwrap_or_else(|findings| panic!("{text}: {findings:?}"));
+    let subject = Subject::new(POD, Resource::Pods, Verb::Create, "team-a");
+    let document = Document::parse(POD).unwrap();
+    let object = OnceCell::new();
+    let parameters = BTreeMap::from([("size".to_owned(), values::text("100m"))]);
+    let surroundings = Surroundings::new(&subject, document.view());
+    let scope = Scope::new(&surroundings, document.view(), &object, &parameters, &[]);
+    super::Interpreter::new(&scope).value(&expression.tree)
+}
+
+#[track_caller]
+fn holds(text: &str) {
+    match evaluate(text) {
+        Ok(Value::Bool(true)) => {}
+        other => panic!("{text}: {:?}", other.map(|value| format!("{value:?}"))),
+    }
+}
+
+#[track_caller]
+fn fails(text: &str, wanted: &str) {
+    let told = evaluate(text).map(|value| format!("{value:?}")).unwrap_err().sentence();
+    assert!(told.contains(wanted), "{text}: {told}");
+}
+
+#[track_caller]
+fn refused(text: &str, wanted: &str) {
+    let findings = compile(text).err().unwrap_or_else(|| panic!("{text} is accepted"));
+    let told: Vec<String> =
+        findings.iter().map(|finding| format!("{} {:?}", finding.headline(), finding.help())).collect();
+    assert!(told.iter().any(|told| told.contains(wanted)), "{text}: {told:?}");
+}
+
+#[test]
+fn the_language() {
+    for text in [
+        "1 + 2 * 3 == 7 && 7 / 2 == 3 && 7 % 2 == 1 && -1 < 0",
+        "1.5 + 1.0 == 2.5 && 1u + 2u == 3u && 'a' + 'b' == 'ab' && [1] + [2] == [1, 2]",
+        "true || object.nothing.there",
+        "object.nothing == 1 || true",
+        "!(false && object.nothing == 1)",
+        "has(object.metadata) && !has(object.metadata.name)",
+        "object.spec.containers.size() == 2 && size(object.spec.containers) == 2",
+        "object.spec.containers.map(c, c.name) == ['a', 'b']",
+        "object.spec.containers.map(c, c.name == 'a', c.image) == ['x']",
+        "object.spec.containers.filter(c, has(c.ports))[0].name == 'b'",
+        "object.spec.containers.exists(c, c.image == 'x')",
+        "object.spec.containers.all(c, c.name in ['a', 'b'])",
+        "object.spec.containers.exists_one(c, c.name == 'a')",
+        "object.metadata.labels.map(k, k) == ['app', 'pod-template-hash']",
+        "'app' in object.metadata.labels && object.metadata.labels['app'] == 'web'",
+        "object.?metadata.?labels[?'none'].orValue('no') == 'no'",
+        "object.?spec.?containers[?7].?name.hasValue() == false",
+        "object.metadata[?'labels'].app.value() == 'web'",
+        "optional.of(1).or(optional.of(2)).value() == 1 && optional.none().or(optional.of(2)).value() == 2",
+        "optional.of(2).optMap(x, x * 2).value() == 4 && !optional.none().optMap(x, x).hasValue()",
+        "optional.of(2).optFlatMap(x, optional.of(x + 1)).value() == 3",
+        "[1, ?optional.none(), ?optional.of(2)] == [1, 2] && {'a': 1, ?'b': optional.none()} == {'a': 1}",
+        "params.size == '100m' && request.namespace == 'team-a' && request.operation == 'CREATE'",
+        "!request.dryRun && request.object.metadata.generateName == 'web-' && request.resource.resource == 'pods'",
+        "owner.kind == 'Deployment' && owner.name == 'web'",
+        "pod.displayName() == 'web-*****' && oldObject == null",
+        "namespaceObject.metadata.name == 'team-a'",
+        "!has(object.spec.containers[0].n)",
+        "(object.spec.containers.size() > 1 ? 'many' : 'one') == 'many'",
+        "duration('90s') > duration('1m') && duration('1h') - duration('1h') == duration('0s')",
+    ] {
+        holds(text);
+    }
+}
+
+/// The results that the API server documents for its libraries.
+#[test]
+fn the_functions_of_the_api_server() {
+    for text in [
+        "isQuantity('1.3Gi') && isQuantity('200K') == false && !isQuantity('1.3GiB') && !isQuantity('x')",
+        "quantity('50k').isInteger() && !quantity('50000000m').sub(quantity('1m')).isInteger()",
+        "quantity('50000000G').asInteger() == 50000000000000000 && quantity('1Ki').asInteger() == 1024",
+        "quantity('50.703k').asApproximateFloat() == 50703.0 && quantity('10k').sign() == 1 && quantity('-1').sign() == -1",
+        "quantity('200M').compareTo(quantity('0.2G')) == 0 && quantity('200M') == quantity('0.2G')",
+        "quantity('50M').compareTo(quantity('50Mi')) == -1 && quantity('150Mi').isGreaterThan(quantity('100Mi'))",
+        "quantity('50M').isLessThan(quantity('100M')) && quantity('50k').add(quantity('20')) == quantity('50020')",
+        "quantity('50k').add(20) == quantity('50020') && quantity('50k').sub(20000) == quantity('30k')",
+        "[1, 2, 3].sum() == 6 && [].sum() == 0 && sum([quantity('1Gi'), quantity('2Gi')]).asInteger() == 3221225472",
+        "[1, 3].max() == 3 && [2, 1].min() == 1 && [1, 2].isSorted() && ![2, 1].isSorted()",
+        "[1, 2, 2].indexOf(2) == 1 && [1, 2, 2].lastIndexOf(2) == 2 && ['b', 'a'].sort() == ['a', 'b']",
+        "[[1], [2, [3]]].flatten() == [1, 2, [3]] && [1, 1, 2].distinct() == [1, 2] && [1, 2, 3].slice(1, 3) == [2, 3]",
+        "[1, 2].reverse() == [2, 1] && [1, 2].first().value() == 1 && [1, 2].last().value() == 2",
+        "lists.range(3) == [0, 1, 2]",
+        "sets.contains([1, 2], [1]) && sets.intersects([1], [1, 2]) && sets.equivalent([1, 1], [1])",
+        "'abc 123'.find('[0-9]+') == '123' && '1 2 3'.findAll('[0-9]', 2) == ['1', '2'] && 'x'.find('y') == ''",
+        "'abc'.matches('^a') && matches('abc', 'c$') && !'abc'.matches('^b')",
+        "url('https://example.com:80/a?k=v').getHost() == 'example.com:80' && !isURL('a b')",
+        "url('https://[::1]:80/a').getHostname() == '::1' && url('https://x.y/').getPort() == ''",
+        "url('https://x.y/a%20b?k=v').getEscapedPath() == '/a%20b' && url('https://x.y/?k=v').getQuery()['k'] == ['v']",
+        "url('https://x.y/').getScheme() == 'https'",
+        "ip('127.0.0.1').family() == 4 && ip('::1').isLoopback() && isIP('10.0.0.1') && !isIP('x')",
+        "ip.isCanonical('127.0.0.1') && ip('0.0.0.0').isUnspecified() && ip('8.8.8.8').isGlobalUnicast()",
+        "ip('224.0.0.1').isLinkLocalMulticast() && ip('169.254.1.1').isLinkLocalUnicast()",
+        "cidr('10.0.0.0/8').containsIP('10.1.2.3') && cidr('10.0.0.0/8').containsCIDR('10.1.0.0/16')",
+        "cidr('10.1.2.3/8').masked() == cidr('10.0.0.0/8') && cidr('10.0.0.0/8').prefixLength() == 8 && isCIDR('10.0.0.0/8')",
+        "string(cidr('10.0.0.0/8').ip()) == '10.0.0.0'",
+        "semver('1.2.3').isLessThan(semver('1.3.0')) && isSemver('1.2.3') && !isSemver('1.2') && isSemver('v1.2', true)",
+        "semver('1.2.3').major() == 1 && semver('1.2.3').minor() == 2 && semver('1.2.3').patch() == 3",
+        "'hello'.charAt(1) == 'e' && 'a,b'.split(',') == ['a', 'b'] && ['a', 'b'].join('-') == 'a-b'",
+        "'ab'.split('') == ['a', 'b'] && 'abc'.substring(1) == 'bc' && 'abc'.substring(1, 2) == 'b'",
+        "'hello'.replace('l', 'L') == 'heLLo' && 'hello'.replace('l', 'L', 1) == 'heLlo'",
+        "' a '.trim() == 'a' && 'Ab'.lowerAscii() == 'ab' && 'Ab'.upperAscii() == 'AB' && 'ab'.reverse() == 'ba'",
+        "'%s is %d'.format(['a', 1]) == 'a is 1' && '%.2f'.format([1.0]) == '1.00'",
+        "'abc'.contains('b') && 'abc'.startsWith('a') && 'abc'.endsWith('c') && 'abc'.indexOf('c') == 2",
+        "math.greatest(1, 2) == 2 && math.least([1, 2]) == 1 && math.abs(-1) == 1 && math.ceil(1.2) == 2.0",
+        "string(1) == '1' && int('2') == 2 && double('1.5') == 1.5 && bool('true') && uint(1) == 1u && string(true) == 'true'",
+        "size('äb') == 2 && dyn(1) == 1 && strings.quote('a\"') == '\"a\\\\\"\"'",
+        "labelValue('a/b') == 'a-b' && 'a.'.labelValue() == 'a'",
+    ] {
+        holds(text);
+    }
+}
+
+#[test]
+fn what_fails_says_so_without_values() {
+    fails("object.spec.nothing", "there is no field `nothing`; `.?nothing`");
+    fails("object.metadata.labels['secret']", "nothing under this key");
+    fails("object.metadata.generateName.x", "text has no field `x`");
+    fails("1 + 'a'", "a whole number and text cannot be added");
+    fails("1 / 0 == 1", "division by zero");
+    fails("9223372036854775807 + 1", "too large");
+    fails("quantity('much')", "`quantity` wants");
+    fails("semver('secret')", "`semver` cannot take");
+    fails("[1, 'a'].sort()", "`sort` wants");
+    fails("optional.none().value()", "holds none");
+    fails("'%s'.format([{'a': 1}])", "`format` wants");
+    fails("1 ? 2 : 3", "a condition is true or false");
+    fails(
+        "quantity('1e20').add(quantity('1n')).isInteger() || quantity('9e20').asInteger() == 1",
+        "fits 64 bits",
+    );
+    fails("quantity('1e99')", "`quantity` wants");
+}
+
+#[test]
+fn what_is_refused_when_rules_are_read() {
+    refused(
+        "objct.metadata",
+        "a.yaml:1:2: error[VST0131]: `objct` is not known Some(\"did you mean `object`?\")",
+    );
+    refused("1 + size", "VST0131");
+    refused(
+        "params.sise",
+        "a.yaml:1:9: error[VST0131]: `params` has no `sise` Some(\"did you mean `size`?\")",
+    );
+    refused("size", "a parameter is `params.size`");
+    refused("request", "name a member of it");
+    refused("request.user == 'a'", "`request` has no `user`");
+    refused("variables.x", "declares no `variables` before this");
+    refused(
+        "object.a.startWith('x')",
+        "a.yaml:1:11: error[VST0132]: there is no function `startWith` Some(\"did you mean `startsWith`?\")",
+    );
+    refused("now()", "there is no function `now`");
+    refused("timestamp('2020-01-01T00:00:00Z')", "there is no function `timestamp`");
+    refused("math.random()", "there is no function `math.random`");
+    refused("'a'.quantity()", "write `quantity(value)`");
+    refused("startsWith('a', 'b')", "write `value.startsWith()`");
+    refused("quantity('a', 'b')", "takes 1 argument(s) here, and these are 2");
+    refused("[1].map(x)", "`map` takes other arguments");
+    refused("Pod{name: 'a'}", "VST0130");
+    refused("1 +", "VST0130");
+    refused("object.\nmetadata +", "a.yaml:1:");
+    refused("'a'.matches('(')", "VST0137");
+    refused("'a'.matches('((x{1000}){1000}){1000}')", "VST0137");
+    refused(&"1+".repeat(401), "VST0133");
+    refused(&format!("'{}'", "x".repeat(9000)), "VST0133");
+}
+
+/// What may be written is read and evaluated on a thread's ordinary stack.
+#[test]
+fn the_longest_expressions() {
+    for text in [
+        format!("{}1", "1+".repeat(399)),
+        format!("{}true", "!".repeat(399)),
+        format!("{}1{}", "(".repeat(32), ")".repeat(32)),
+        format!("{}1{}", "[".repeat(32), "]".repeat(32)),
+        format!("{}1{}", "[1].map(x, ".repeat(16), ")".repeat(16)),
+        format!("{}1", "true ? 1 : ".repeat(32)),
+        format!("{}true", "true || ".repeat(199)),
+        format!("'a'{}", ".trim()".repeat(199)),
+        format!("optional.of(1){}", ".?a".repeat(190)),
+    ] {
+        if let Err(findings) = compile(&text) {
+            panic!("{text}: {findings:?}");
+        }
+        drop(evaluate(&text));
+    }
+    for text in ["(".repeat(33), "[".repeat(33), "{".repeat(400), format!("{}1", "true ? 1 : ".repeat(33))] {
+        refused(&text, "VST0133");
+    }
+    for text in ["(".repeat(32), "[".repeat(32), "{".repeat(32), "!".repeat(400)] {
+        refused(&text, "VST0130");
+    }
+}
+
+#[test]
+fn the_object_becomes_a_value_only_for_who_asks() {
+    let subject = Subject::new(POD, Resource::Pods, Verb::Create, "team-a");
+    let document = Document::parse(POD).unwrap();
+    let (object, parameters) = (OnceCell::new(), BTreeMap::new());
+    let surroundings = Surroundings::new(&subject, document.view());
+    let scope = Scope::new(&surroundings, document.view(), &object, &parameters, &[]);
+    for text in [
+        "request.namespace == 'team-a' || size(object.spec) == 1",
+        "owner.name == 'web'",
+        "pod.displayName() != ''",
+    ] {
+        assert!(compile(text).unwrap().holds(&scope).unwrap());
+        assert!(object.get().is_none(), "{text}");
+    }
+    assert!(compile("has(object.spec)").unwrap().holds(&scope).unwrap());
+    assert!(object.get().is_some());
+}
+
+#[test]
+fn nothing_costs_more_than_its_budget() {
+    let two_hundred = "lists.range(200)";
+    for text in [
+        format!("{two_hundred}.all(a, {two_hundred}.all(b, {two_hundred}.all(c, a + b + c >= 0)))"),
+        format!("{two_hundred}.map(a, {two_hundred}.map(b, {two_hundred}.map(c, [a, b, c])))"),
+        format!(
+            "{two_hundred}.exists(a, {two_hundred}.exists(b, {two_hundred}.exists(c, a + b + c < 0))) || true"
+        ),
+        "lists.range(1000000000)".to_owned(),
+        format!("lists.range(30000).distinct().size() == {}", 1),
+        "lists.range(100000).map(x, lists.range(100000))".to_owned(),
+        "lists.range(10000).map(x, 'abcdefghijklmnopqrstuvwxyz'.matches('(a|b|c)*' + string(x)))".to_owned(),
+    ] {
+        let started = std::time::Instant::now();
+        let told = evaluate(&text).map(|_| ()).unwrap_err().sentence();
+        assert!(told.contains("100000 ticks"), "{text}: {told}");
+        assert!(started.elapsed().as_secs() < 20, "{text}: {:?}", started.elapsed());
+    }
+    let mut doubled = "'xxxxxxxxxxxxxxxx'".to_owned();
+    for _ in 0..6 {
+        doubled = format!("[{doubled}, {doubled}].join('')");
+    }
+    fails(
+        &format!("[{doubled}].map(t, t.replace('x', t)).map(t, t.replace('x', t)).map(t, t.replace('x', t))"),
+        "more than 1048576 bytes",
+    );
+    fails("'%.99999999f'.format([1.0])", "99 digits");
+}

@@ -1,0 +1,146 @@
+//! JSON into values, and values into what a rule adds.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use kube_cel::cel::Value;
+use kube_cel::cel::objects::{Key, Map, OptionalValue};
+use vestibule_patch::{Kind, View};
+
+use super::Trouble;
+use crate::load::check;
+use crate::overlay::Overlay;
+use crate::pod;
+
+/// The longest text that an expression may give; the API server's own limit for all annotations of an object.
+const MAX_TEXT: usize = 256 * 1024;
+
+/// The most items of a list, and entries of a map.
+const MAX_ITEMS: usize = 1_000;
+
+/// What JSON is to expressions. Members that are null are absent, as they are to the API server.
+// Recursion is bounded: a document lets nothing too deep through.
+pub(super) fn value(view: View<'_>) -> Value {
+    match view.kind() {
+        Kind::Null => Value::Null,
+        Kind::Bool => Value::Bool(view.as_bool().unwrap_or_default()),
+        Kind::String => text(&view.as_str().unwrap_or_default()),
+        Kind::Array => list(view.items().into_iter().map(value).collect()),
+        Kind::Object => {
+            let members = view.entries().into_iter().filter(|(_, member)| !member.is_null());
+            map(members.map(|(name, member)| (name.into_owned(), value(member))))
+        }
+        Kind::Number => {
+            let json = view.to_json();
+            let whole = json.parse().map(Value::Int).or_else(|_| json.parse().map(Value::UInt));
+            whole.unwrap_or_else(|_| Value::Float(json.parse().unwrap_or(f64::NAN)))
+        }
+    }
+}
+
+pub(super) fn text(text: &str) -> Value {
+    Value::String(Arc::new(text.to_owned()))
+}
+
+pub(super) fn list(items: Vec<Value>) -> Value {
+    Value::List(Arc::new(items))
+}
+
+pub(super) fn map(members: impl IntoIterator<Item = (String, Value)>) -> Value {
+    let members = members.into_iter().map(|(name, value)| (Key::from(name), value));
+    Value::Map(Map { map: Arc::new(members.collect::<HashMap<_, _>>()) })
+}
+
+pub(super) fn optional(value: Option<Value>) -> Value {
+    Value::Opaque(Arc::new(value.map_or_else(OptionalValue::none, OptionalValue::of)))
+}
+
+/// What `value` may hold, if it is optional.
+pub(super) fn as_optional(value: &Value) -> Option<Option<&Value>> {
+    <&OptionalValue>::try_from(value).ok().map(OptionalValue::value)
+}
+
+/// What the field `name` gets: single values, lists of them, and maps of text where the field is one. `None` leaves the
+/// field out.
+pub(super) fn overlay(result: &Value, name: &str) -> Result<Option<Overlay>, Trouble> {
+    match (as_optional(result), result) {
+        (Some(inner), _) => inner.map_or(Ok(None), |inner| overlay(inner, name)),
+        (None, Value::List(items)) => {
+            few(items.len(), name)?;
+            let items = items.iter().map(|item| single(item, name)).collect::<Result<Vec<_>, _>>()?;
+            Ok(Some(Overlay::List(items)))
+        }
+        (None, Value::Map(map)) if pod::is_text_map(name) => {
+            few(map.map.len(), name)?;
+            let mut entries: Vec<_> = map.map.iter().collect();
+            entries.sort_unstable_by_key(|(key, _)| *key);
+            let members = entries.into_iter().map(|(key, value)| {
+                let key = key.to_string();
+                check::key(&key)
+                    .map_err(|wanted| Trouble::failed(format!("a key of `{name}` is not {wanted}")))?;
+                Ok((key, single(value, name)?))
+            });
+            Ok(Some(Overlay::map(members.collect::<Result<Vec<_>, _>>()?)))
+        }
+        (None, other) => single(other, name).map(Some),
+    }
+}
+
+fn few(count: usize, name: &str) -> Result<(), Trouble> {
+    if count > MAX_ITEMS {
+        return Err(Trouble::failed(format!("`{name}` would get more than {MAX_ITEMS} items")));
+    }
+    Ok(())
+}
+
+fn single(value: &Value, name: &str) -> Result<Overlay, Trouble> {
+    let textual = pod::is_text(name) || pod::is_text_map(name) && !pod::is_quantity(name);
+    match value {
+        Value::String(text) if text.len() > MAX_TEXT => {
+            Err(Trouble::failed(format!("`{name}` would get a text of more than {MAX_TEXT} bytes")))
+        }
+        Value::String(text) => {
+            let checked = if pod::is_quantity(name) {
+                check::quantity(text)
+            } else if matches!(name, "labels" | "matchLabels" | "nodeSelector") {
+                check::label(text)
+            } else {
+                Ok(())
+            };
+            checked.map_err(|wanted| Trouble::failed(format!("`{name}` wants {wanted}")))?;
+            Ok(Overlay::Text(text.to_string()))
+        }
+        Value::Int(_) | Value::UInt(_) | Value::Float(_) | Value::Bool(_) if textual => {
+            let message =
+                format!("`{name}` wants text, and this is {}; `string()` makes it text", kind(value));
+            Err(Trouble::failed(message))
+        }
+        Value::Int(number) if pod::is_quantity(name) => Ok(Overlay::Text(number.to_string())),
+        Value::Int(number) => Ok(Overlay::Literal(number.to_string())),
+        Value::UInt(number) => Ok(Overlay::Literal(number.to_string())),
+        Value::Float(number) if number.is_finite() => Ok(Overlay::Literal(number.to_string())),
+        Value::Bool(truth) => Ok(Overlay::Literal(truth.to_string())),
+        other => Err(Trouble::failed(format!(
+            "an expression gives single values, lists of them and maps of text, and this is {}",
+            kind(other)
+        ))),
+    }
+}
+
+/// What a value is, for people.
+pub(super) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::List(_) => "a list",
+        Value::Map(_) => "a map",
+        Value::Int(_) | Value::UInt(_) => "a whole number",
+        Value::Float(_) => "a number",
+        Value::String(_) => "text",
+        Value::Bytes(_) => "bytes",
+        Value::Bool(_) => "a truth value",
+        Value::Duration(_) => "a duration",
+        Value::Timestamp(_) => "a time",
+        Value::Null => "null",
+        Value::Opaque(_) if as_optional(value).is_some() => "optional",
+        Value::Opaque(_) | Value::Function(..) => "a value of its own kind",
+    }
+}
