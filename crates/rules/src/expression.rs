@@ -26,6 +26,7 @@ use interpret::Interpreter;
 pub(crate) use lint::Declared;
 use lint::Lint;
 pub(crate) use scope::{Scope, Surroundings};
+pub(crate) use values::text;
 
 /// The longest expression, in bytes.
 const MAX_LENGTH: usize = 8 * 1024;

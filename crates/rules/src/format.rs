@@ -2,12 +2,14 @@
 //! of the same tables.
 
 mod container;
+mod logic;
 mod matching;
 mod pod;
 mod settings;
 mod spec;
 
 pub(crate) use container::*;
+pub(crate) use logic::*;
 pub(crate) use matching::*;
 pub(crate) use pod::*;
 pub(crate) use settings::*;

@@ -10,7 +10,7 @@ use crate::overlay::Overlay;
 pub(crate) fn of_overlay(item: &Overlay, keys: &[Key]) -> String {
     let written = |name: &str| match item.get(name) {
         Some(Overlay::Text(text) | Overlay::Literal(text)) => Some(Cow::Borrowed(text.as_str())),
-        Some(Overlay::List(_) | Overlay::Map(_)) | None => None,
+        Some(Overlay::List(_) | Overlay::Map(_) | Overlay::Expression(_)) | None => None,
     };
     joined(keys, written).into_owned()
 }

@@ -2,11 +2,13 @@
 
 mod blocks;
 pub(crate) mod check;
+mod expressions;
 mod feedback;
 mod fragment;
 mod injection;
 mod items;
 mod matching;
+mod parameters;
 mod parts;
 mod reader;
 mod settings;
@@ -24,6 +26,7 @@ use crate::settings::Settings;
 use crate::yaml::{self, Text};
 use injection::{injection, is_settings};
 use reader::Reader;
+pub(crate) use typed::refusal;
 
 /// A rule, and the text it came from for what is found out later.
 struct Loaded {
@@ -67,7 +70,7 @@ pub(crate) fn documents<'s>(
         for document in documents.iter().filter(|document| !is_settings(document.root())) {
             let source = Arc::clone(document.source_text());
             let native_sidecars = settings.native_sidecars;
-            let mut reader = Reader { source, findings: Vec::new(), native_sidecars };
+            let mut reader = Reader::new(source, native_sidecars);
             let rule = injection(&mut reader, document.root(), pod);
             findings.append(&mut reader.findings);
             let source = reader.source;
@@ -109,7 +112,7 @@ fn settings_of<'d>(documents: impl Iterator<Item = &'d yaml::Document>) -> (Sett
     let mut first: Option<(Settings, String)> = None;
     for document in documents {
         let source = Arc::clone(document.source_text());
-        let mut reader = Reader { source, findings: Vec::new(), native_sidecars: true };
+        let mut reader = Reader::new(source, true);
         let settings = settings::settings(&mut reader, document.root());
         let at = document.root().at();
         if let Some((_, place)) = &first {

@@ -1,5 +1,8 @@
 //! What a rule wants to be there: a fragment of a pod, typed.
 
+use std::sync::Arc;
+
+use crate::expression::Expression;
 use crate::yaml::quote;
 
 /// A value that a rule brings. It may be a secret, so there is no `Debug`.
@@ -9,6 +12,8 @@ pub(crate) enum Overlay {
     /// A number or truth value, as JSON.
     Literal(String),
     List(Vec<Overlay>),
+    /// A value yet to be computed: none is left when a rule is laid in.
+    Expression(Arc<Expression>),
     Map(Vec<Member>),
 }
 
@@ -34,21 +39,21 @@ impl Overlay {
     pub(crate) fn members(&self) -> &[Member] {
         match self {
             Self::Map(members) => members,
-            Self::Text(_) | Self::Literal(_) | Self::List(_) => &[],
+            Self::Text(_) | Self::Literal(_) | Self::List(_) | Self::Expression(_) => &[],
         }
     }
 
     pub(crate) fn items(&self) -> &[Overlay] {
         match self {
             Self::List(items) => items,
-            Self::Text(_) | Self::Literal(_) | Self::Map(_) => &[],
+            Self::Text(_) | Self::Literal(_) | Self::Map(_) | Self::Expression(_) => &[],
         }
     }
 
     pub(crate) fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
-            Self::Literal(_) | Self::List(_) | Self::Map(_) => None,
+            Self::Literal(_) | Self::List(_) | Self::Map(_) | Self::Expression(_) => None,
         }
     }
 
@@ -57,6 +62,17 @@ impl Overlay {
         self.get(name).and_then(Self::as_text)
     }
 
+    /// Whether part of it is yet to be computed.
+    pub(crate) fn is_dynamic(&self) -> bool {
+        match self {
+            Self::Expression(_) => true,
+            Self::List(items) => items.iter().any(Self::is_dynamic),
+            Self::Map(members) => members.iter().any(|member| member.value.is_dynamic()),
+            Self::Text(_) | Self::Literal(_) => false,
+        }
+    }
+
+    /// Without what is yet to be computed.
     pub(crate) fn to_json(&self) -> String {
         let mut json = String::new();
         self.write_json(&mut json);
@@ -67,9 +83,11 @@ impl Overlay {
         match self {
             Self::Text(text) => json.push_str(&quote(text)),
             Self::Literal(literal) => json.push_str(literal),
+            Self::Expression(_) => json.push_str("null"),
             Self::List(items) => {
                 json.push('[');
-                for (index, item) in items.iter().enumerate() {
+                let items = items.iter().filter(|item| !matches!(item, Self::Expression(_)));
+                for (index, item) in items.enumerate() {
                     json.push_str(if index > 0 { "," } else { "" });
                     item.write_json(json);
                 }
@@ -77,7 +95,8 @@ impl Overlay {
             }
             Self::Map(members) => {
                 json.push('{');
-                for (index, member) in members.iter().enumerate() {
+                let members = members.iter().filter(|member| !matches!(member.value, Self::Expression(_)));
+                for (index, member) in members.enumerate() {
                     json.push_str(if index > 0 { "," } else { "" });
                     json.push_str(&quote(&member.name));
                     json.push(':');

@@ -5,6 +5,7 @@ mod resource;
 use std::sync::Arc;
 
 use crate::diagnostic::{Code, Diagnostic, Position, Source};
+use crate::logic::Logic;
 use crate::overlay::Overlay;
 pub use resource::{Resource, Verb};
 
@@ -34,6 +35,7 @@ pub struct Rule {
     pub(crate) volumes: Vec<Item>,
     pub(crate) injected: Vec<Injected>,
     pub(crate) blocks: Vec<Block>,
+    pub(crate) logic: Arc<Logic>,
 }
 
 impl Labels {
@@ -124,6 +126,7 @@ impl Rule {
     pub fn needs_namespace_facts(&self) -> bool {
         !self.matching.namespace_labels.pairs.is_empty()
             || matches!(self.opt_in, OptIn::Namespace | OptIn::Either)
+            || self.logic.reads_namespace
     }
 }
 

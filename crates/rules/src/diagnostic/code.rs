@@ -163,8 +163,8 @@ codes! {
         "A map whose only key is `$cel` is an expression; no other key starts with `$`, and none stands beside it.",
         Spec "pod: {labels: {a: {$sel: owner.name}}}";
     EXPRESSION_PLACE = "VST0135", "an expression where none can stand",
-        "Expressions give values: single ones, lists of them and maps of text. What tells the items of a list apart (name, \
-         mountPath, containerPort and so on) is known before, and so are lists and maps with a structure of their own.",
+        "Expressions give single values and lists of them. What tells the items of a list apart (name, \
+         mountPath, containerPort and so on) is known before, and so are maps, and lists with a structure of their own.",
         Spec "volumes: [{name: {$cel: owner.name}, emptyDir: {}}]";
     BAD_PARAMETER = "VST0136", "a parameter that cannot be used",
         "A parameter has a name, a type, and an annotation or a default or both. Its bounds and its default must fit the type: \

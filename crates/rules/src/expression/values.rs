@@ -15,7 +15,7 @@ use crate::pod;
 /// The longest text that an expression may give; the API server's own limit for all annotations of an object.
 const MAX_TEXT: usize = 256 * 1024;
 
-/// The most items of a list, and entries of a map.
+/// The most items of a list.
 const MAX_ITEMS: usize = 1_000;
 
 /// What JSON is to expressions. Members that are null are absent, as they are to the API server.
@@ -38,7 +38,8 @@ pub(super) fn value(view: View<'_>) -> Value {
     }
 }
 
-pub(super) fn text(text: &str) -> Value {
+/// A text, as expressions see it.
+pub(crate) fn text(text: &str) -> Value {
     Value::String(Arc::new(text.to_owned()))
 }
 
@@ -60,37 +61,19 @@ pub(super) fn as_optional(value: &Value) -> Option<Option<&Value>> {
     <&OptionalValue>::try_from(value).ok().map(OptionalValue::value)
 }
 
-/// What the field `name` gets: single values, lists of them, and maps of text where the field is one. `None` leaves the
-/// field out.
+/// What the field `name` gets: a single value or a list of them. `None` leaves the field out.
 pub(super) fn overlay(result: &Value, name: &str) -> Result<Option<Overlay>, Trouble> {
     match (as_optional(result), result) {
         (Some(inner), _) => inner.map_or(Ok(None), |inner| overlay(inner, name)),
         (None, Value::List(items)) => {
-            few(items.len(), name)?;
+            if items.len() > MAX_ITEMS {
+                return Err(Trouble::failed(format!("`{name}` would get more than {MAX_ITEMS} items")));
+            }
             let items = items.iter().map(|item| single(item, name)).collect::<Result<Vec<_>, _>>()?;
             Ok(Some(Overlay::List(items)))
         }
-        (None, Value::Map(map)) if pod::is_text_map(name) => {
-            few(map.map.len(), name)?;
-            let mut entries: Vec<_> = map.map.iter().collect();
-            entries.sort_unstable_by_key(|(key, _)| *key);
-            let members = entries.into_iter().map(|(key, value)| {
-                let key = key.to_string();
-                check::key(&key)
-                    .map_err(|wanted| Trouble::failed(format!("a key of `{name}` is not {wanted}")))?;
-                Ok((key, single(value, name)?))
-            });
-            Ok(Some(Overlay::map(members.collect::<Result<Vec<_>, _>>()?)))
-        }
         (None, other) => single(other, name).map(Some),
     }
-}
-
-fn few(count: usize, name: &str) -> Result<(), Trouble> {
-    if count > MAX_ITEMS {
-        return Err(Trouble::failed(format!("`{name}` would get more than {MAX_ITEMS} items")));
-    }
-    Ok(())
 }
 
 fn single(value: &Value, name: &str) -> Result<Overlay, Trouble> {
@@ -121,7 +104,7 @@ fn single(value: &Value, name: &str) -> Result<Overlay, Trouble> {
         Value::Float(number) if number.is_finite() => Ok(Overlay::Literal(number.to_string())),
         Value::Bool(truth) => Ok(Overlay::Literal(truth.to_string())),
         other => Err(Trouble::failed(format!(
-            "an expression gives single values, lists of them and maps of text, and this is {}",
+            "an expression gives single values and lists of them, and this is {}",
             kind(other)
         ))),
     }

@@ -1,6 +1,6 @@
 //! The document, and the `spec` of a rule.
 
-use super::{BLOCK, CONTAINER, Choice, Field, INIT_CONTAINER, ITEM, Kind, MATCH, POD, Table};
+use super::{BLOCK, CONTAINER, Choice, Field, INIT_CONTAINER, ITEM, Kind, MATCH, POD, Table, PARAMETER, VARIABLE};
 use crate::rule::{OnError, OptIn, Policy, Resource};
 
 pub(crate) static INJECTION: Table = Table {
@@ -70,13 +70,21 @@ pub(crate) static SPEC: Table = Table {
             "Secrets that images are pulled with.",
         ),
         Field::refused("lookups", "an own handler can look things up: see the how-to on lookups"),
-        Field::refused("parameters", ""),
+        Field::new(
+            "parameters",
+            Kind::List(&Kind::Map(&PARAMETER)),
+            "What users may set by annotations: `params.NAME` in expressions.",
+        ),
         Field::refused("remove", ""),
         Field::refused("replace", "`replace` stands beside the fields that it is about"),
         Field::new("rollout", Kind::Map(&ROLLOUT), "How many of the workloads the rule has reached."),
         Field::refused("securityProfile", ""),
-        Field::refused("variables", ""),
-        Field::refused("when", ""),
+        Field::new(
+            "variables",
+            Kind::List(&Kind::Map(&VARIABLE)),
+            "Named expressions: `variables.NAME` in those that come after.",
+        ),
+        Field::new("when", Kind::List(&Kind::Text), "Expressions that must all hold for the rule to act."),
     ],
 };
 

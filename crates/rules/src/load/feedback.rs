@@ -31,6 +31,7 @@ fn reads(rule: &Rule, map: &str, key: &str) -> bool {
         || key.strip_prefix(RULE_KEY_PREFIX) == Some(rule.name())
         || map == "labels" && rule.matching.labels.pairs.iter().any(|(label, _)| label == key)
         || map == "annotations" && rule.compat.iter().any(|compat| compat.key == key)
+        || map == "annotations" && rule.logic.parameters.iter().any(|parameter| parameter.reads(key))
 }
 
 fn exempts(settings: &Settings, label: &str) -> bool {

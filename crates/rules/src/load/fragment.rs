@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use vestibule_patch::{List, Schema};
 
 use super::check;
+use super::expressions::is_expression;
 use super::reader::Reader;
 use crate::diagnostic;
 use crate::format::{self, Table};
@@ -48,7 +49,8 @@ impl Reader {
 
     pub(super) fn member(&mut self, entry: &Entry, what: &str, schema: Schema<'_>) -> Option<Member> {
         let name = entry.key.as_str();
-        if self.expression(std::slice::from_ref(entry)) {
+        if name.starts_with('$') {
+            self.unknown_keyword(entry);
             return None;
         }
         let fields = schema.fields();
@@ -77,25 +79,17 @@ impl Reader {
         let single = below.fields().is_empty() && below.list() == List::Unknown && !fields.is_empty();
         let before = self.findings.len();
         let value = self.fragment(&entry.value, name, below)?;
-        if known && single && pod::is_text(name) && self.findings.len() == before {
+        if known && single && pod::is_text(name) && self.findings.len() == before && !value.is_dynamic() {
             self.text(&entry.value, name)?;
         }
         Some(Member { name: name.to_owned(), value, known })
     }
 
-    /// Reports the keys that make a map an expression; answers whether there are any.
-    fn expression(&mut self, entries: &[Entry]) -> bool {
-        let keys = entries.iter().filter(|entry| entry.key.starts_with('$'));
-        let before = self.findings.len();
-        for Entry { key, at, .. } in keys {
-            let message = format!("`{key}`: expressions are not supported yet");
-            self.error(&diagnostic::NOT_SUPPORTED, *at, message);
-        }
-        self.findings.len() > before
-    }
-
     /// The value of the field `name`; `None` where it says nothing (empty lists and maps of text), or is wrong.
     pub(super) fn fragment(&mut self, node: &Node, name: &str, schema: Schema<'_>) -> Option<Overlay> {
+        if is_expression(node) {
+            return self.expression(node, name, schema);
+        }
         let is_list = matches!(node.value(), Value::List(_));
         if node.is_null() {
             self.null(node, name);
@@ -130,24 +124,27 @@ impl Reader {
                 }
                 Some(Overlay::List(overlays)).filter(|list| !list.items().is_empty())
             }
-            // What an expression comes to has a type of its own, so no more is said about it.
-            Value::Map(entries) if self.expression(entries) => None,
             Value::Map(_) if pod::is_text_map(name) => self.text_members(node, name),
             Value::Map(_) => self.object(node, name, schema, None),
         }
     }
 
     fn text_members(&mut self, node: &Node, name: &str) -> Option<Overlay> {
-        let mut pairs = self.text_map(node, name);
+        let mut pairs = self.texts_or_expressions(node, name);
         if pod::is_quantity(name) {
-            pairs.retain(|(key, value, at)| self.checked(check::quantity(value), key, *at));
+            pairs.retain(|(key, value, at)| {
+                value.as_text().is_none_or(|value| self.checked(check::quantity(value), key, *at))
+            });
         }
-        let map = Overlay::map(pairs.into_iter().map(|(key, value, _)| (key, Overlay::Text(value))));
+        let map = Overlay::map(pairs.into_iter().map(|(key, value, _)| (key, value)));
         Some(map).filter(|map| !map.members().is_empty())
     }
 
     /// Reports names within an item of the list `name` that the API server would refuse.
     pub(super) fn item_values(&mut self, name: &str, item: &Overlay, at: crate::Position) {
+        if item.get("name").is_some_and(Overlay::is_dynamic) {
+            return;
+        }
         match (name, item.text("name")) {
             ("env", None) => self.error(&diagnostic::MISSING_FIELD, at, "a variable has no `name`"),
             ("env", Some(text)) => drop(self.checked(check::variable(text), "name", at)),
@@ -177,6 +174,7 @@ impl Reader {
     /// Reports items of a keyed list that the API server would take for the same.
     pub(super) fn unique(&mut self, items: &[Node], name: &str, list: List) {
         let List::Map(keys) = list else { return };
+        self.fixed_keys(items, name, keys);
         let mut seen: HashMap<String, crate::Position> = HashMap::new();
         for item in items {
             let text = |key: &vestibule_patch::Key| {

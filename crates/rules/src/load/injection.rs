@@ -49,7 +49,8 @@ fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<
     let matching = match_of(reader, spec);
     let (opt_in, opt_in_at) = opt_in(reader, spec, &matching);
     let pod_spec = pod.field("spec");
-    Rule {
+    reader.declarations(spec);
+    let mut rule = Rule {
         name: name.into(),
         key: format!("{RULE_KEY_PREFIX}{name}"),
         source: Arc::clone(&reader.source.name),
@@ -70,7 +71,11 @@ fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<
         volumes: reader.volumes(spec, pod_spec, required, on_conflict),
         injected: reader.injected(spec, pod_spec, required, on_conflict),
         blocks: reader.blocks(spec, pod_spec, required, on_conflict),
-    }
+        logic: Arc::default(),
+    };
+    // Complete only when all fragments with their expressions were read.
+    rule.logic = Arc::new(std::mem::take(&mut reader.logic));
+    rule
 }
 
 fn is_injection(reader: &mut Reader, root: &Node) -> bool {

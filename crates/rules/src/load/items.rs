@@ -22,14 +22,16 @@ impl Reader {
         let mut items = Vec::new();
         for map in ["labels", "annotations"] {
             let Some(node) = pod.get(map) else { continue };
-            for (key, value, at) in self.text_map(node, map) {
+            for (key, overlay, at) in self.texts_or_expressions(node, map) {
                 self.checked(check::key(&key), &key, at);
-                if map == "labels" {
-                    self.checked(check::label(&value), &key, at);
+                if map == "labels"
+                    && let Some(value) = overlay.as_text()
+                {
+                    self.checked(check::label(value), &key, at);
                 }
                 let clause = Clause { text: format!("pod.{map}[{key}]"), at };
                 let policy = on_conflict.unwrap_or(Policy::Keep);
-                let item = Item { clause, key, overlay: Overlay::Text(value), policy };
+                let item = Item { clause, key, overlay, policy };
                 items.push(Part { path: vec![map.to_owned()], listed: false, item });
             }
         }

@@ -179,7 +179,8 @@ impl Reader {
                 }
             }
             overlay => {
-                if matches!(overlay, Overlay::List(_)) && !replaces {
+                let computed = matches!(overlay, Overlay::Expression(_)) && schema.list() != List::Unknown;
+                if (computed || matches!(overlay, Overlay::List(_))) && !replaces {
                     let message =
                         format!("`{name}` is one value to the API server, which nothing can be added to");
                     let help = "name the field in `replace`, beside it, if the user's value may go";

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::{self, Code, Diagnostic, Position, Source};
 use crate::format::{Field, Table};
+use crate::logic::Logic;
 use crate::near::nearest;
 use crate::yaml::{Entry, Node, Value};
 
@@ -11,11 +12,17 @@ use crate::yaml::{Entry, Node, Value};
 pub(super) struct Reader {
     pub(super) source: Arc<Source>,
     pub(super) findings: Vec<Diagnostic>,
+    /// What the rule computes, as far as it was read.
+    pub(super) logic: Logic,
     /// What `mode: auto` makes of a sidecar.
     pub(super) native_sidecars: bool,
 }
 
 impl Reader {
+    pub(super) fn new(source: Arc<Source>, native_sidecars: bool) -> Self {
+        Self { source, findings: Vec::new(), logic: Logic::default(), native_sidecars }
+    }
+
     pub(super) fn error(&mut self, code: &'static Code, at: Position, message: impl Into<String>) {
         self.findings.push(self.source.error(code, at, message));
     }

@@ -23,42 +23,54 @@ impl Reader {
     /// Reports the first value in an item of the list `field` whose type the API server would refuse. `item` is what
     /// came of `node`, the words of the rule format taken out. Fields that this version of Kubernetes does not know pass.
     pub(super) fn typed(&mut self, node: &Node, field: &str, item: &Overlay) {
-        let json = item.to_json();
-        let mismatch = match field {
-            "env" => mismatch::<EnvVar>(&json),
-            "envFrom" => mismatch::<EnvFromSource>(&json),
-            "ports" => mismatch::<ContainerPort>(&json),
-            "containers" | "sidecars" | "initContainers" => mismatch::<Container>(&json),
-            "imagePullSecrets" => mismatch::<LocalObjectReference>(&json),
-            "pod.spec" => mismatch::<PodSpec>(&json),
-            "volumeDevices" => mismatch::<VolumeDevice>(&json),
-            "volumeMounts" => mismatch::<VolumeMount>(&json),
-            "volumes" => mismatch::<Volume>(&json),
-            _ => None,
-        };
-        if let Some(Mismatch { path, expected }) = mismatch {
+        if let Some(Mismatch { path, expected }) = decoded(field, item) {
             self.mismatched(node, field, item, &path, expected.as_deref());
         }
     }
 
-    /// Names the field and the kinds, never the value: it may be a secret.
     fn mismatched(&mut self, node: &Node, field: &str, item: &Overlay, path: &Path, expected: Option<&str>) {
         let (at, value) = (node_at(node, path).at(), overlay_at(item, path));
-        let mut keys = path.iter().filter_map(|segment| match segment {
-            Segment::Map { key } => Some(key.as_str()),
-            Segment::Seq { .. } | Segment::Enum { .. } | Segment::Unknown => None,
-        });
-        let name = keys.next_back().unwrap_or(field);
-        let Some(expected) = expected else {
-            let message = format!("the API server refuses this value of `{name}`");
-            return self.error(&diagnostic::WRONG_VALUE, at, message);
-        };
-        let wanted = wanted(expected);
-        let message = format!("`{name}` wants {wanted}, and this is {}", found(value));
+        let message = said(field, path, expected, value);
+        let Some(expected) = expected else { return self.error(&diagnostic::WRONG_VALUE, at, message) };
         match help(expected, value) {
             Some(help) => self.error_with_help(&diagnostic::WRONG_TYPE, at, message, help),
             None => self.error(&diagnostic::WRONG_TYPE, at, message),
         }
+    }
+}
+
+/// What the API server would have against an item of the list `field`.
+pub(crate) fn refusal(field: &str, item: &Overlay) -> Option<String> {
+    let Mismatch { path, expected } = decoded(field, item)?;
+    Some(said(field, &path, expected.as_deref(), overlay_at(item, &path)))
+}
+
+fn decoded(field: &str, item: &Overlay) -> Option<Mismatch> {
+    let json = item.to_json();
+    match field {
+        "env" => mismatch::<EnvVar>(&json),
+        "envFrom" => mismatch::<EnvFromSource>(&json),
+        "ports" => mismatch::<ContainerPort>(&json),
+        "containers" | "sidecars" | "initContainers" => mismatch::<Container>(&json),
+        "imagePullSecrets" => mismatch::<LocalObjectReference>(&json),
+        "pod.spec" => mismatch::<PodSpec>(&json),
+        "volumeDevices" => mismatch::<VolumeDevice>(&json),
+        "volumeMounts" => mismatch::<VolumeMount>(&json),
+        "volumes" => mismatch::<Volume>(&json),
+        _ => None,
+    }
+}
+
+/// Names the field and the kinds, never the value: it may be a secret.
+fn said(field: &str, path: &Path, expected: Option<&str>, value: Option<&Overlay>) -> String {
+    let mut keys = path.iter().filter_map(|segment| match segment {
+        Segment::Map { key } => Some(key.as_str()),
+        Segment::Seq { .. } | Segment::Enum { .. } | Segment::Unknown => None,
+    });
+    let name = keys.next_back().unwrap_or(field);
+    match expected {
+        Some(expected) => format!("`{name}` wants {}, and this is {}", wanted(expected), found(value)),
+        None => format!("the API server refuses this value of `{name}`"),
     }
 }
 
@@ -116,6 +128,7 @@ fn found(value: Option<&Overlay>) -> &'static str {
         Some(Overlay::Literal(_)) => "another number",
         Some(Overlay::List(_)) => "a list",
         Some(Overlay::Map(_)) => "a map",
+        Some(Overlay::Expression(_)) => "an expression",
         None => "something else",
     }
 }

@@ -1,0 +1,40 @@
+//! What a rule computes.
+
+use super::{Choice, Field, Kind, Table};
+use crate::parameter::{From, Type};
+
+const ANY: Kind = Kind::Either(&[Kind::Text, Kind::Integer, Kind::Boolean]);
+
+pub(crate) static PARAMETER: Table = Table {
+    what: "a parameter",
+    fields: &[
+        Field::new("name", Kind::Text, "The name in expressions: letters, digits and `_`.").required(),
+        Field::new("type", Kind::Word(&TYPES), "What its values are.").required(),
+        Field::new("annotation", Kind::Text, "The annotation by which its value is given."),
+        Field::new("from", Kind::Word(&FROM), "Whose annotation that is.").default("pod"),
+        Field::new("default", ANY, "The value where there is no annotation. Without it that is an error."),
+        Field::new("min", ANY, "The least number, quantity or duration, or the fewest characters."),
+        Field::new("max", ANY, "The greatest number, quantity or duration, or the most characters."),
+        Field::new("pattern", Kind::Text, "The regular expression that all of a text must fit."),
+        Field::new("values", Kind::List(&ANY), "The possible values of an `enum`."),
+    ],
+};
+
+pub(crate) static VARIABLE: Table = Table {
+    what: "a variable",
+    fields: &[
+        Field::new("name", Kind::Text, "The name in expressions: letters, digits and `_`.").required(),
+        Field::new("expr", Kind::Text, "What it stands for; it is computed where it is asked for.").required(),
+    ],
+};
+
+pub(crate) static TYPES: Choice<Type, 6> = [
+    ("bool", Type::Bool),
+    ("duration", Type::Duration),
+    ("enum", Type::Enum),
+    ("int", Type::Int),
+    ("quantity", Type::Quantity),
+    ("string", Type::Text),
+];
+
+pub(crate) static FROM: Choice<From, 2> = [("pod", From::Pod), ("namespace", From::Namespace)];

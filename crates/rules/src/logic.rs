@@ -1,0 +1,171 @@
+//! What a rule computes: its parameters, variables and conditions, and itself once expressions have values.
+
+use std::borrow::Cow;
+
+use crate::diagnostic::Position;
+use crate::expression::{Expression, Scope, Trouble, Variable};
+use crate::load::{check, refusal};
+use crate::merge::Failure;
+use crate::overlay::{Member, Overlay};
+use crate::parameter::Parameter;
+use crate::rule::{Clause, Item, Part, Rule};
+
+/// What is computed for every object.
+#[derive(Default)]
+pub(crate) struct Logic {
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) variables: Vec<Variable>,
+    /// Each must hold.
+    pub(crate) when: Vec<Expression>,
+    /// Whether values of the rule are expressions.
+    pub(crate) dynamic: bool,
+    /// Whether the object as it is becoming decides about any of it.
+    pub(crate) reads_object: bool,
+    /// Whether the annotations or labels of the namespace do.
+    pub(crate) reads_namespace: bool,
+}
+
+impl Logic {
+    /// Whether there is nothing to compute for an object.
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.when.is_empty() && !self.dynamic
+    }
+
+    /// The first condition that does not hold.
+    pub(crate) fn declined(&self, scope: &Scope<'_>) -> Result<Option<Clause>, Failure> {
+        for (index, condition) in self.when.iter().enumerate() {
+            let clause = Clause { text: format!("when[{index}]"), at: condition.at };
+            match condition.holds(scope) {
+                Ok(true) => {}
+                Ok(false) => return Ok(Some(clause)),
+                Err(trouble) => return Err(failure(clause, &trouble)),
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// `rule` with values for its expressions, checked as the reader checks those that are written out.
+pub(crate) fn instantiate<'r>(rule: &'r Rule, scope: &Scope<'_>) -> Result<Cow<'r, Rule>, Failure> {
+    if !rule.logic.dynamic {
+        return Ok(Cow::Borrowed(rule));
+    }
+    let mut rule = rule.clone();
+    parts(&mut rule.metadata, "", scope)?;
+    parts(&mut rule.spec, "pod.spec", scope)?;
+    items(&mut rule.volumes, |item| item, "volumes", scope)?;
+    items(&mut rule.injected, |one| &mut one.item, "sidecars", scope)?;
+    for block in &mut rule.blocks {
+        for list in &mut block.lists {
+            items(&mut list.items, |item| item, list.member, scope)?;
+        }
+        parts(&mut block.parts, "containers", scope)?;
+    }
+    Ok(Cow::Owned(rule))
+}
+
+fn parts(parts: &mut Vec<Part>, field: &str, scope: &Scope<'_>) -> Result<(), Failure> {
+    retain(parts, |part| {
+        let before = part.item.overlay.to_json();
+        let Some(overlay) = computed(&part.item, scope)? else { return Ok(false) };
+        let whole = part.path.iter().rev().fold(
+            if part.listed {
+                Overlay::List(vec![overlay.clone()])
+            } else {
+                Overlay::map([(part.item.key.clone(), overlay.clone())])
+            },
+            |below, name| Overlay::map([(name.clone(), below)]),
+        );
+        // The innermost map of a listed part is the list's own member.
+        checked(&part.item, field, &whole)?;
+        if part.listed && part.item.key == before {
+            part.item.key = overlay.to_json();
+        }
+        part.item.overlay = overlay;
+        Ok(true)
+    })
+}
+
+fn items<T>(
+    all: &mut Vec<T>,
+    item: impl Fn(&mut T) -> &mut Item,
+    field: &str,
+    scope: &Scope<'_>,
+) -> Result<(), Failure> {
+    retain(all, |one| {
+        let item = item(one);
+        let Some(overlay) = computed(item, scope)? else { return Ok(false) };
+        checked(item, field, &overlay)?;
+        item.overlay = overlay;
+        Ok(true)
+    })
+}
+
+/// Keeps what `keep` keeps, up to the first failure.
+fn retain<T>(all: &mut Vec<T>, mut keep: impl FnMut(&mut T) -> Result<bool, Failure>) -> Result<(), Failure> {
+    let mut failed = Ok(());
+    all.retain_mut(|one| {
+        failed.is_err()
+            || keep(one).unwrap_or_else(|failure| {
+                failed = Err(failure);
+                true
+            })
+    });
+    failed
+}
+
+fn computed(item: &Item, scope: &Scope<'_>) -> Result<Option<Overlay>, Failure> {
+    resolved(&item.overlay, scope).map_err(|(trouble, at)| {
+        let clause = Clause { text: item.clause.text.clone(), at };
+        failure(clause, &trouble)
+    })
+}
+
+/// `overlay` with values for its expressions; `None` where it is left out.
+// Recursion is bounded by the depth of the rule's document.
+fn resolved(overlay: &Overlay, scope: &Scope<'_>) -> Result<Option<Overlay>, (Trouble, Position)> {
+    match overlay {
+        Overlay::Expression(expression) => {
+            let value = expression.overlay(scope).map_err(|trouble| (trouble, expression.at))?;
+            Ok(value.filter(|value| !matches!(value, Overlay::List(items) if items.is_empty())))
+        }
+        Overlay::List(items) => {
+            let mut kept = Vec::with_capacity(items.len());
+            for item in items {
+                kept.extend(resolved(item, scope)?);
+            }
+            Ok(Some(Overlay::List(kept)).filter(|list| !list.items().is_empty()))
+        }
+        Overlay::Map(members) => {
+            let mut kept = Vec::with_capacity(members.len());
+            for Member { name, value, known } in members {
+                let value = resolved(value, scope)?;
+                kept.extend(value.map(|value| Member { name: name.clone(), value, known: *known }));
+            }
+            Ok(Some(Overlay::Map(kept)))
+        }
+        Overlay::Text(_) | Overlay::Literal(_) => Ok(Some(overlay.clone())),
+    }
+}
+
+fn checked(item: &Item, field: &str, overlay: &Overlay) -> Result<(), Failure> {
+    if !item.overlay.is_dynamic() {
+        return Ok(());
+    }
+    let ports = if field == "ports" { std::slice::from_ref(overlay) } else { ports(overlay) };
+    let named = ports.iter().filter_map(|port| port.text("name")).try_for_each(check::port);
+    let refused = named.err().map(|wanted| format!("the name of a port wants {wanted}"));
+    match refused.or_else(|| refusal(field, overlay)) {
+        Some(sentence) => Err(Failure { clause: item.clause.clone(), sentence, conflict: None }),
+        None => Ok(()),
+    }
+}
+
+fn ports(overlay: &Overlay) -> &[Overlay] {
+    overlay.get("ports").map(Overlay::items).unwrap_or_default()
+}
+
+fn failure(clause: Clause, trouble: &Trouble) -> Failure {
+    let sentence = format!("`{}`: {}", clause.text, trouble.sentence());
+    Failure { clause, sentence, conflict: None }
+}

@@ -1,0 +1,216 @@
+//! Typed, bounded parameters: what users may say by annotations, and nothing else.
+
+use std::collections::BTreeMap;
+
+use kube_cel::cel::Value;
+use regex::Regex;
+
+use crate::diagnostic::Position;
+use crate::expression::{self, Trouble};
+use crate::quantity::nanos;
+use crate::rule::{Clause, Rule};
+use crate::subject::{Received, Subject};
+
+/// The longest text without a `max` of its own, in characters.
+const MAX_LENGTH: i128 = 1024;
+
+/// One of `parameters`.
+#[derive(Clone)]
+pub(crate) struct Parameter {
+    pub(crate) name: String,
+    pub(crate) at: Position,
+    pub(crate) bounds: Bounds,
+    pub(crate) default: Option<String>,
+    pub(crate) annotation: Option<String>,
+    pub(crate) from: From,
+}
+
+/// Whose annotation it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum From {
+    Pod,
+    Namespace,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Type {
+    Bool,
+    Duration,
+    Enum,
+    Int,
+    Quantity,
+    Text,
+}
+
+/// Which values a parameter takes.
+#[derive(Clone)]
+pub(crate) struct Bounds {
+    pub(crate) of: Type,
+    /// As written, and as a number.
+    pub(crate) least: Option<(String, i128)>,
+    pub(crate) most: Option<(String, i128)>,
+    /// All of the value must fit.
+    pub(crate) pattern: Option<Regex>,
+    pub(crate) values: Vec<String>,
+}
+
+/// Why a parameter has no value.
+pub(crate) struct Invalid {
+    pub(crate) clause: Clause,
+    pub(crate) sentence: String,
+}
+
+/// The values of all parameters of `rule`. What is read is the object as received.
+pub(crate) fn values(
+    rule: &Rule,
+    subject: &Subject<'_>,
+    received: &Received<'_>,
+) -> Result<BTreeMap<String, Value>, Invalid> {
+    let mut values = BTreeMap::new();
+    for parameter in &rule.logic.parameters {
+        let value = parameter.value(subject, received).map_err(|sentence| {
+            let text = format!("parameters[{}]", parameter.name);
+            Invalid { clause: Clause { text, at: parameter.at }, sentence }
+        })?;
+        values.insert(parameter.name.clone(), value);
+    }
+    Ok(values)
+}
+
+impl Parameter {
+    /// Whether it is what the pod's annotation `key` says.
+    pub(crate) fn reads(&self, key: &str) -> bool {
+        self.from == From::Pod && self.annotation.as_deref() == Some(key)
+    }
+
+    fn value(&self, subject: &Subject<'_>, received: &Received<'_>) -> Result<Value, String> {
+        let of = |key: &str| match self.from {
+            From::Pod => received.annotation(key),
+            From::Namespace => subject.facts?.annotations.get(key).cloned(),
+        };
+        let said = self.annotation.as_deref().and_then(|key| Some((key, of(key)?)));
+        if let Some((key, text)) = said {
+            return self.bounds.value(&text).map_err(|wanted| {
+                let whose = if self.from == From::Pod { "pod" } else { "namespace" };
+                format!("annotation `{key}` of the {whose} wants {wanted}")
+            });
+        }
+        let Some(default) = &self.default else {
+            let key = self.annotation.as_deref().unwrap_or_default();
+            return Err(format!("parameter `{}` has no default, and there is no annotation `{key}`", self.name));
+        };
+        self.bounds.value(default).map_err(|wanted| format!("parameter `{}` wants {wanted}", self.name))
+    }
+}
+
+impl Bounds {
+    /// The value that `text` stands for, or what is wanted instead.
+    pub(crate) fn value(&self, text: &str) -> Result<Value, String> {
+        self.accepted(text).ok_or_else(|| self.wanted())
+    }
+
+    /// `text` as a number that bounds can be compared with: the length of what is no number.
+    pub(crate) fn number(of: Type, text: &str) -> Option<i128> {
+        match of {
+            Type::Int => text.parse::<i64>().ok().map(i128::from),
+            Type::Quantity => nanos(text),
+            Type::Duration => nanoseconds(text),
+            Type::Text => i128::try_from(text.chars().count()).ok(),
+            Type::Bool | Type::Enum => Some(0),
+        }
+    }
+
+    fn accepted(&self, text: &str) -> Option<Value> {
+        let number = Self::number(self.of, text)?;
+        let most = self.most.as_ref().map(|(_, most)| *most);
+        let most = most.or((self.of == Type::Text).then_some(MAX_LENGTH));
+        let within = self.least.as_ref().is_none_or(|(_, least)| number >= *least)
+            && most.is_none_or(|most| number <= most);
+        let fits = within && match (self.of, &self.pattern) {
+            (Type::Text, Some(pattern)) => pattern.is_match(text),
+            // The kubelet replaces `$(X)`, and a line break begins a new line of whatever reads the value.
+            (Type::Text, None) => !text.contains("$(") && !text.chars().any(char::is_control),
+            (Type::Enum, _) => self.values.iter().any(|value| value == text),
+            _ => true,
+        };
+        if !fits {
+            return None;
+        }
+        match self.of {
+            Type::Int => text.parse().ok().map(Value::Int),
+            Type::Bool => text.parse().ok().map(Value::Bool),
+            Type::Duration | Type::Enum | Type::Quantity | Type::Text => Some(expression::text(text)),
+        }
+    }
+
+    fn wanted(&self) -> String {
+        let what = match self.of {
+            Type::Bool => return "`true` or `false`".to_owned(),
+            Type::Enum => {
+                let values: Vec<String> = self.values.iter().map(|value| format!("`{value}`")).collect();
+                return format!("one of {}", values.join(", "));
+            }
+            Type::Duration => "a duration such as `1m30s`",
+            Type::Int => "a whole number",
+            Type::Quantity => "a quantity such as `100m`",
+            Type::Text if self.pattern.is_some() => "text that fits the rule's pattern",
+            Type::Text => "text without control characters and `$(`",
+        };
+        let unit = if self.of == Type::Text { " characters" } else { "" };
+        let default = (self.of == Type::Text).then(|| MAX_LENGTH.to_string());
+        let most = self.most.as_ref().map(|(most, _)| most.clone()).or(default);
+        match (self.least.as_ref().map(|(least, _)| least), most) {
+            (Some(least), Some(most)) => format!("{what}, from {least} to {most}{unit}"),
+            (Some(least), None) => format!("{what}, at least {least}{unit}"),
+            (None, Some(most)) => format!("{what}, at most {most}{unit}"),
+            (None, None) => what.to_owned(),
+        }
+    }
+}
+
+/// The pattern that all of a value has to fit.
+pub(crate) fn whole(pattern: &str) -> Result<Regex, Trouble> {
+    expression::pattern(pattern)?;
+    expression::pattern(&format!(r"\A(?:{pattern})\z"))
+}
+
+/// A duration as Go writes them: `1h30m`, `1.5s`.
+fn nanoseconds(text: &str) -> Option<i128> {
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let mut rest = unsigned;
+    let mut sum = 0_i128;
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let (number, after) = rest.split_at(end);
+        let end = after.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(after.len());
+        let (unit, next) = after.split_at(end);
+        let scale = match unit {
+            "ns" => 1,
+            "us" | "µs" => 1_000,
+            "ms" => 1_000_000,
+            "s" => 1_000_000_000,
+            "m" => 60_000_000_000,
+            "h" => 3_600_000_000_000,
+            _ => return None,
+        };
+        // A number without suffix, in billionths.
+        sum = sum.checked_add(nanos(number)?.checked_mul(scale)? / 1_000_000_000)?;
+        rest = next;
+    }
+    let known = !unsigned.is_empty() && i64::try_from(sum).is_ok();
+    known.then_some(if text.starts_with('-') { -sum } else { sum })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nanoseconds;
+
+    #[test]
+    fn durations() {
+        assert_eq!(nanoseconds("1m30s"), Some(90_000_000_000));
+        assert_eq!(nanoseconds("-1.5ms"), Some(-1_500_000));
+        for text in ["", "1", "s", "1x", "1s2", "1 s", "9999999999h", "-", "1.2.3s"] {
+            assert_eq!(nanoseconds(text), None, "{text}");
+        }
+    }
+}
