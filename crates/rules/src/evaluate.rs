@@ -1,6 +1,7 @@
 //! All rules over one object.
 
-use std::collections::HashMap;
+mod turns;
+
 use std::sync::Arc;
 
 use vestibule_patch::{Document, DocumentError, Schema};
@@ -9,12 +10,14 @@ use crate::decision::{Decision, Outcome, Reason, Verdict};
 use crate::diagnostic::{Diagnostic, Position};
 use crate::explanation::{Explanation, Record, Trace};
 use crate::load;
-use crate::merge::{self, Draft, Failure, Scene};
+use crate::merge::{self, Draft, Failure};
+use crate::parameter::Invalid;
 use crate::rule::{OnError, Policy, Resource, Rule, Verb};
 use crate::select::{self, Inquiry, Known, Out};
 use crate::settings::Settings;
 use crate::subject::{Layout, Received, Subject};
 use crate::yaml::Text;
+use turns::{Laid, Missed, Turns};
 
 /// Rules that were checked and can be used.
 ///
@@ -213,7 +216,8 @@ impl RuleSet {
     pub fn explain(&self, subject: &Subject<'_>) -> Result<Explanation, DocumentError> {
         let mut record = Record::default();
         let decision = self.decide(subject, &mut record)?;
-        Ok(record.explain(&self.rules, decision, select::gates))
+        let gates = |rule: &Rule| [select::gates(rule), turns::gates(rule, None)].concat();
+        Ok(record.explain(&self.rules, decision, gates))
     }
 
     fn decide(&self, subject: &Subject<'_>, trace: &mut impl Trace) -> Result<Decision, DocumentError> {
@@ -238,13 +242,19 @@ impl RuleSet {
         let outs: Vec<(&Rule, Option<Out>)> = self.rules.iter().map(|rule| (rule, out(rule))).collect();
         let selected: Vec<&Rule> =
             outs.iter().filter(|(_, out)| out.is_none()).map(|(rule, _)| *rule).collect();
-        let (draft, failures) = lay_all(&selected, &layout, self.pod, &Draft::new(document.clone()));
-        let laid = selected.iter().copied().filter(|rule| !failures.contains_key(rule.name()));
+        let turns = Turns { subject, received: &received, layout: &layout, pod: self.pod };
+        let Laid { draft, missed } = turns.lay_all(&selected, &Draft::new(document.clone()));
+        for rule in selected.iter().filter(|rule| !rule.logic.is_empty()) {
+            for gate in turns::gates(rule, Some(missed.get(rule.name()))) {
+                trace.gate(rule, || gate);
+            }
+        }
+        let laid = selected.iter().copied().filter(|rule| !missed.contains_key(rule.name()));
         warnings.extend(merge::violated(&laid.collect::<Vec<_>>(), &layout, self.pod, &draft));
         let changes = draft.into_changes();
-        let verdicts = outs.iter().map(|(rule, out)| match (out, failures.get(rule.name())) {
+        let verdicts = outs.iter().map(|(rule, out)| match (out, missed.get(rule.name())) {
             (Some(out), _) => skipped(rule, out),
-            (None, Some(failure)) => failed(rule, failure, &mut warnings),
+            (None, Some(missed)) => left_out(rule, missed, &mut warnings),
             (None, None) if changes.iter().any(|change| change.origin.rule == rule.name) => {
                 verdict(rule, rule.at, Outcome::Applied)
             }
@@ -253,77 +263,6 @@ impl RuleSet {
         let verdicts: Vec<Verdict> = verdicts.collect();
         let denied = verdicts.iter().any(|verdict| matches!(verdict.outcome, Outcome::Denied { .. }));
         Ok(Decision { verdicts, changes: if denied { Vec::new() } else { changes }, warnings })
-    }
-}
-
-/// Lays in the rules. A rule that cannot keep what an earlier turn wrote for it is out for good, and all starts anew without
-/// it: of a rule that is left out nothing may stay.
-fn lay_all<'d, 'r>(
-    rules: &[&'r Rule],
-    layout: &Layout,
-    pod: Schema<'static>,
-    draft: &Draft<'d>,
-) -> (Draft<'d>, HashMap<&'r str, Failure>) {
-    let mut broken = HashMap::new();
-    loop {
-        let acting = rules.iter().copied().filter(|rule| !broken.contains_key(rule.name()));
-        let (laid, failures) = lay_in_turns(&acting.collect::<Vec<_>>(), layout, pod, draft.clone());
-        let left = |rule: &str| laid.changes().iter().any(|change| &*change.origin.rule == rule);
-        let before = broken.len();
-        let (gone, failures): (HashMap<_, _>, HashMap<_, _>) =
-            failures.into_iter().partition(|(rule, _)| left(rule));
-        broken.extend(gone);
-        if broken.len() == before {
-            broken.extend(failures);
-            return (laid, broken);
-        }
-    }
-}
-
-/// Lays in the rules. Those that failed get another turn when others have changed the object: the volume that one mounts
-/// may be there now, and a second evaluation would find it.
-fn lay_in_turns<'d, 'r>(
-    rules: &[&'r Rule],
-    layout: &Layout,
-    pod: Schema<'static>,
-    mut draft: Draft<'d>,
-) -> (Draft<'d>, HashMap<&'r str, Failure>) {
-    let mut turns = rules.len();
-    loop {
-        let before = draft.count();
-        let failures;
-        (draft, failures) = lay_most(rules, layout, pod, &draft);
-        if failures.is_empty() || draft.count() == before || turns == 0 {
-            return (draft, failures);
-        }
-        turns -= 1;
-    }
-}
-
-/// Lays in what can be laid in. With every rule that fails all starts anew without it: what is left out leaves no trace,
-/// and nobody yields to it.
-fn lay_most<'d, 'r>(
-    rules: &[&'r Rule],
-    layout: &Layout,
-    pod: Schema<'static>,
-    start: &Draft<'d>,
-) -> (Draft<'d>, HashMap<&'r str, Failure>) {
-    let mut failures = HashMap::new();
-    loop {
-        let acting = |rule: &Rule| !failures.contains_key(rule.name());
-        let acting: Vec<&Rule> = rules.iter().copied().filter(|rule| acting(rule)).collect();
-        let scene = Scene::new(&acting, start.at(&layout.spec), layout, pod);
-        let mut draft = start.clone();
-        for (rank, rule) in acting.iter().enumerate() {
-            let mut attempt = draft.clone();
-            match merge::lay(&acting, rank, &scene, &mut attempt) {
-                Ok(()) => draft = attempt,
-                Err(failure) => drop(failures.insert(rule.name(), failure)),
-            }
-        }
-        if acting.len() + failures.len() == rules.len() {
-            return (draft, failures);
-        }
     }
 }
 
@@ -340,11 +279,22 @@ fn skipped(rule: &Rule, out: &Out) -> Verdict {
     verdict(rule, at, Outcome::Skipped { reason: out.reason, sentence })
 }
 
-fn failed(rule: &Rule, failure: &Failure, warnings: &mut Vec<String>) -> Verdict {
-    let Failure { clause, sentence, conflict } = failure;
-    let (reason, denied) = match conflict {
-        Some(policy) => (Reason::Conflict, rule.required || *policy == Policy::Deny),
-        None => (Reason::Error, rule.on_error == OnError::Deny),
+fn left_out(rule: &Rule, missed: &Missed, warnings: &mut Vec<String>) -> Verdict {
+    let by_error = rule.on_error == OnError::Deny;
+    let (clause, sentence, reason, denied) = match missed {
+        Missed::Declined(clause) => {
+            let sentence = format!("`{}` does not hold", clause.text);
+            return verdict(rule, clause.at, Outcome::Skipped { reason: Reason::WhenFalse, sentence });
+        }
+        Missed::Invalid(Invalid { clause, sentence }) => {
+            (clause, sentence, Reason::InvalidParameter, by_error)
+        }
+        Missed::Failed(Failure { clause, sentence, conflict: Some(policy) }) => {
+            (clause, sentence, Reason::Conflict, rule.required || *policy == Policy::Deny)
+        }
+        Missed::Failed(Failure { clause, sentence, conflict: None }) => {
+            (clause, sentence, Reason::Error, by_error)
+        }
     };
     if denied {
         return verdict(

@@ -74,7 +74,11 @@ impl Expression {
         declared: Declared<'_>,
     ) -> Result<Self, Vec<Diagnostic>> {
         let text = node.as_text().unwrap_or_default();
-        let at = |offset: usize| locate::locate(&source.text, node.at(), text, offset);
+        let at = |offset: usize| {
+            let start = Position { line: node.at().line.saturating_sub(source.lines_before), ..node.at() };
+            let place = locate::locate(&source.text, start, text, offset);
+            Position { line: place.line + source.lines_before, ..place }
+        };
         let scan = scan::scan(text);
         if text.len() > MAX_LENGTH || scan.links > MAX_LINKS || scan.nesting > MAX_NESTING {
             let message = format!(
@@ -94,7 +98,8 @@ impl Expression {
             return Ok(Self { tree, at: node.at(), field, reads_object, reads_namespace });
         }
         let told = findings.into_iter().map(|finding| {
-            let word = scan.words.iter().find(|word| word.text == finding.word);
+            let fits = |word: &&scan::Word<'_>| word.text == finding.word && finding.role.fits(word);
+            let word = scan.words.iter().find(fits);
             let place = at(word.map_or(0, |word| word.offset));
             let told = source.error(finding.code, place, finding.message);
             if finding.help.is_empty() { told } else { told.with_help(finding.help) }

@@ -26,6 +26,11 @@ pub(crate) struct Logic {
 }
 
 impl Logic {
+    /// Whether nothing can keep the rule from acting.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.when.is_empty() && self.parameters.is_empty()
+    }
+
     /// Whether there is nothing to compute for an object.
     pub(crate) fn is_fixed(&self) -> bool {
         self.when.is_empty() && !self.dynamic

@@ -65,14 +65,16 @@ impl<'s> Scene<'s> {
     }
 }
 
-/// Lays the `rank`th of `rules` into `draft`. After a failure the draft has to be thrown away.
+/// Lays `rule`, the `rank`th of `rules` with values for its expressions, into `draft`. After a failure the draft has to be
+/// thrown away.
 pub(crate) fn lay(
+    rule: &Rule,
     rules: &[&Rule],
     rank: usize,
     scene: &Scene<'_>,
     draft: &mut Draft<'_>,
 ) -> Result<(), Failure> {
-    let (Some(rule), Some(earlier)) = (rules.get(rank), rules.get(..rank)) else { return Ok(()) };
+    let Some(earlier) = rules.get(..rank) else { return Ok(()) };
     let first = |one: &&Injected| one.place == Place::First;
     let firsts = earlier.iter().flat_map(|rule| &rule.injected).filter(first);
     let mut firsts: HashSet<&str> = firsts.map(|one| one.item.key.as_str()).collect();

@@ -97,7 +97,10 @@ impl Parameter {
         }
         let Some(default) = &self.default else {
             let key = self.annotation.as_deref().unwrap_or_default();
-            return Err(format!("parameter `{}` has no default, and there is no annotation `{key}`", self.name));
+            return Err(format!(
+                "parameter `{}` has no default, and there is no annotation `{key}`",
+                self.name
+            ));
         };
         self.bounds.value(default).map_err(|wanted| format!("parameter `{}` wants {wanted}", self.name))
     }
@@ -126,13 +129,14 @@ impl Bounds {
         let most = most.or((self.of == Type::Text).then_some(MAX_LENGTH));
         let within = self.least.as_ref().is_none_or(|(_, least)| number >= *least)
             && most.is_none_or(|most| number <= most);
-        let fits = within && match (self.of, &self.pattern) {
-            (Type::Text, Some(pattern)) => pattern.is_match(text),
-            // The kubelet replaces `$(X)`, and a line break begins a new line of whatever reads the value.
-            (Type::Text, None) => !text.contains("$(") && !text.chars().any(char::is_control),
-            (Type::Enum, _) => self.values.iter().any(|value| value == text),
-            _ => true,
-        };
+        let fits = within
+            && match (self.of, &self.pattern) {
+                (Type::Text, Some(pattern)) => pattern.is_match(text),
+                // The kubelet replaces `$(X)`, and a line break begins a new line of whatever reads the value.
+                (Type::Text, None) => !text.contains("$(") && !text.chars().any(char::is_control),
+                (Type::Enum, _) => self.values.iter().any(|value| value == text),
+                _ => true,
+            };
         if !fits {
             return None;
         }

@@ -70,6 +70,10 @@ reasons! {
     JobWithoutNativeSidecar = "job_without_native_sidecar",
     /// The rule has not reached this workload yet, by `rollout.percent`.
     NotRolledOut = "not_rolled_out",
+    /// A parameter has no value, or one that the rule does not take.
+    InvalidParameter = "invalid_parameter",
+    /// A condition of the rule does not hold.
+    WhenFalse = "when_false",
     /// Something else stands where the rule would put its own.
     Conflict = "conflict",
     /// The rule's result would be no valid pod.

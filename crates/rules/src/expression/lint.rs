@@ -3,6 +3,7 @@
 use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, LiteralValue, SelectExpr};
 
 use super::functions::{self, Form, MACROS, TABLE};
+use super::scan::Word;
 use super::scope::{MEMBERS_ONLY, VARIABLES};
 use crate::diagnostic::{self, Code};
 use crate::near::nearest;
@@ -12,8 +13,28 @@ pub(super) struct Finding {
     pub(super) code: &'static Code,
     /// The word it is about, by which its place is found.
     pub(super) word: String,
+    /// Whether it stands behind a dot, and whether it is called: of functions only the latter counts.
+    pub(super) role: Role,
     pub(super) message: String,
     pub(super) help: String,
+}
+
+/// What a word is in an expression.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Variable,
+    Member,
+    Function,
+}
+
+impl Role {
+    pub(super) fn fits(self, word: &Word<'_>) -> bool {
+        match self {
+            Self::Variable => !word.member && !word.called,
+            Self::Member => word.member && !word.called,
+            Self::Function => word.called,
+        }
+    }
 }
 
 /// The names that a rule declares.
@@ -74,10 +95,20 @@ impl<'l> Lint<'l> {
             Expr::Struct(written) => {
                 let message = format!("`{}{{}}` makes a message, and there are none", written.type_name);
                 let help = "a map is written {'key': value}";
-                self.report(&diagnostic::EXPRESSION_SYNTAX, &written.type_name, message, help);
+                self.report(
+                    &diagnostic::EXPRESSION_SYNTAX,
+                    (Role::Variable, &written.type_name),
+                    message,
+                    help,
+                );
             }
             Expr::Unspecified => {
-                self.report(&diagnostic::EXPRESSION_SYNTAX, "", "a part of the expression is missing", "");
+                self.report(
+                    &diagnostic::EXPRESSION_SYNTAX,
+                    (Role::Variable, ""),
+                    "a part of the expression is missing",
+                    "",
+                );
             }
         }
     }
@@ -91,7 +122,7 @@ impl<'l> Lint<'l> {
         if MEMBERS_ONLY.contains(&name) {
             let help = format!("name a member of it: `{name}.NAME`");
             let message = format!("`{name}` is no value of its own");
-            return self.report(&diagnostic::UNKNOWN_NAME, name, message, help);
+            return self.report(&diagnostic::UNKNOWN_NAME, (Role::Variable, name), message, help);
         }
         if !VARIABLES.iter().any(|(known, _)| *known == name) {
             let known = VARIABLES.iter().map(|(known, _)| *known);
@@ -105,7 +136,12 @@ impl<'l> Lint<'l> {
                 }
                 None => format!("known here: {}", known.collect::<Vec<_>>().join(", ")),
             };
-            self.report(&diagnostic::UNKNOWN_NAME, name, format!("`{name}` is not known"), help);
+            self.report(
+                &diagnostic::UNKNOWN_NAME,
+                (Role::Variable, name),
+                format!("`{name}` is not known"),
+                help,
+            );
         }
     }
 
@@ -138,7 +174,7 @@ impl<'l> Lint<'l> {
                 None => format!("known here: {}", known.join(", ")),
             };
             let message = format!("`{name}` has no `{field}`");
-            self.report(&diagnostic::UNKNOWN_NAME, field, message, help);
+            self.report(&diagnostic::UNKNOWN_NAME, (Role::Member, field), message, help);
         }
     }
 
@@ -191,21 +227,21 @@ impl<'l> Lint<'l> {
                     Form::Method | Form::Either => format!("write `value.{whole}()`"),
                 };
                 let message = format!("`{whole}` is not called this way");
-                return self.report(&diagnostic::UNKNOWN_FUNCTION, word, message, help);
+                return self.report(&diagnostic::UNKNOWN_FUNCTION, (Role::Function, word), message, help);
             }
         };
         if !function.arguments.contains(&counted) {
             let (least, most) = (function.arguments.start(), function.arguments.end());
             let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
             let message = format!("`{whole}` takes {wanted} argument(s) here, and these are {counted}");
-            return self.report(&diagnostic::UNKNOWN_FUNCTION, word, message, "");
+            return self.report(&diagnostic::UNKNOWN_FUNCTION, (Role::Function, word), message, "");
         }
         if matches!(whole, "matches" | "find" | "findAll")
             && let Some(Expr::Literal(LiteralValue::String(pattern))) =
                 call.args.get(call.args.len() - counted).map(|pattern| &pattern.expr)
             && let Err(trouble) = functions::pattern(pattern.inner())
         {
-            self.report(&diagnostic::BAD_PATTERN, word, trouble.sentence(), "");
+            self.report(&diagnostic::BAD_PATTERN, (Role::Function, word), trouble.sentence(), "");
         }
     }
 
@@ -216,17 +252,22 @@ impl<'l> Lint<'l> {
             Some(near) => format!("did you mean `{near}`?"),
             None => "the reference lists all functions".to_owned(),
         };
-        self.report(&diagnostic::UNKNOWN_FUNCTION, word, format!("there is no function `{whole}`"), help);
+        self.report(
+            &diagnostic::UNKNOWN_FUNCTION,
+            (Role::Function, word),
+            format!("there is no function `{whole}`"),
+            help,
+        );
     }
 
     fn report(
         &mut self,
         code: &'static Code,
-        word: &str,
+        (role, word): (Role, &str),
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
         let (word, message, help) = (word.to_owned(), message.into(), help.into());
-        self.findings.push(Finding { code, word, message, help });
+        self.findings.push(Finding { code, word, role, message, help });
     }
 }

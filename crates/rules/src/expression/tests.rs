@@ -17,7 +17,7 @@ const POD: &str = r#"{"metadata":{"generateName":"web-","labels":{"app":"web","p
 fn compile(text: &str) -> Result<Expression, Vec<crate::Diagnostic>> {
     let yaml = serde_json::Value::from(text).to_string();
     let documents = crate::yaml::read("a.yaml", &yaml).unwrap();
-    let source = Arc::new(Source { name: "a.yaml".into(), text: yaml.clone() });
+    let source = Arc::new(Source { name: "a.yaml".into(), text: yaml.clone(), lines_before: 0 });
     let declared = Declared { parameters: &["size".to_owned()], variables: &[] };
     Expression::compile(&source, documents[0].root(), "any", declared)
 }

@@ -24,7 +24,8 @@ pub(crate) static VARIABLE: Table = Table {
     what: "a variable",
     fields: &[
         Field::new("name", Kind::Text, "The name in expressions: letters, digits and `_`.").required(),
-        Field::new("expr", Kind::Text, "What it stands for; it is computed where it is asked for.").required(),
+        Field::new("expr", Kind::Text, "What it stands for; it is computed where it is asked for.")
+            .required(),
     ],
 };
 

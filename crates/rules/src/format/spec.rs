@@ -1,6 +1,8 @@
 //! The document, and the `spec` of a rule.
 
-use super::{BLOCK, CONTAINER, Choice, Field, INIT_CONTAINER, ITEM, Kind, MATCH, POD, Table, PARAMETER, VARIABLE};
+use super::{
+    BLOCK, CONTAINER, Choice, Field, INIT_CONTAINER, ITEM, Kind, MATCH, PARAMETER, POD, Table, VARIABLE,
+};
 use crate::rule::{OnError, OptIn, Policy, Resource};
 
 pub(crate) static INJECTION: Table = Table {

@@ -81,7 +81,11 @@ impl Reader {
     }
 
     /// The members of a map of text, which may be expressions.
-    pub(super) fn texts_or_expressions(&mut self, node: &Node, what: &str) -> Vec<(String, Overlay, Position)> {
+    pub(super) fn texts_or_expressions(
+        &mut self,
+        node: &Node,
+        what: &str,
+    ) -> Vec<(String, Overlay, Position)> {
         let mut members = Vec::new();
         for entry in self.map(node, what) {
             let value = if entry.key.starts_with('$') {
@@ -114,9 +118,12 @@ impl Reader {
     /// Reports expressions in what tells the items of a list apart.
     pub(super) fn fixed_keys(&mut self, items: &[Node], list: &str, keys: &[Key]) {
         for item in items {
-            let computed = keys.iter().find_map(|key| item.get(key.name).filter(|node| is_expression(node)).zip(Some(key)));
+            let computed = keys
+                .iter()
+                .find_map(|key| item.get(key.name).filter(|node| is_expression(node)).zip(Some(key)));
             if let Some((node, key)) = computed {
-                let message = format!("`{}` tells the items of `{list}` apart, so it is no expression", key.name);
+                let message =
+                    format!("`{}` tells the items of `{list}` apart, so it is no expression", key.name);
                 self.error(&diagnostic::EXPRESSION_PLACE, node.at(), message);
             }
         }

@@ -150,7 +150,7 @@ impl Reader {
             ("env", Some(text)) => drop(self.checked(check::variable(text), "name", at)),
             ("ports", Some(text)) => drop(self.checked(check::port(text), "name", at)),
             ("volumeMounts", None) => self.error(&diagnostic::MISSING_FIELD, at, "a mount has no `name`"),
-            ("volumeMounts", Some(_)) if item.text("mountPath").is_none() => {
+            ("volumeMounts", Some(_)) if item.get("mountPath").is_none() => {
                 self.error(&diagnostic::MISSING_FIELD, at, "a mount has no `mountPath`");
             }
             _ => {}

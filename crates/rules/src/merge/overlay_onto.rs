@@ -17,7 +17,9 @@ pub(super) fn overlay_onto(
     origin: &Origin,
 ) -> Result<(), Misfit> {
     match overlay {
-        Overlay::Text(_) | Overlay::Literal(_) | Overlay::Expression(_) => draft.replace(path, overlay.to_json(), origin),
+        Overlay::Text(_) | Overlay::Literal(_) | Overlay::Expression(_) => {
+            draft.replace(path, overlay.to_json(), origin)
+        }
         Overlay::Map(members) => {
             for member in members {
                 remove_alternatives(draft, path, &member.name, origin)?;

@@ -71,7 +71,7 @@ fn what_is_wrong_and_where() {
     for (spec, expected) in [
         ("pod: {labels: {a: b}}\nsidcars: []", "VST0110 8:3 did you mean `sidecars`?"),
         ("pod: {label: {a: b}}", "VST0110 7:9 did you mean `labels`?"),
-        ("pod: {labels: {a: b}}\nwehn: []", "VST0110 8:3 did you mean `when`? It is not supported yet"),
+        ("pod: {labels: {a: b}}\nwehn: []", "VST0110 8:3 did you mean `when`?"),
         ("pod: {labels: {a: b}}\nwhen: [\"true\"]", "VST0114 8:3 "),
         ("pod: {labels: {a: b}}\nparameters: []", "VST0114 8:3 "),
         ("pod: {labels: {a: b}}\nsecurityProfile: restricted", "VST0114 8:3 "),

@@ -6,6 +6,7 @@ mod cases;
 mod defects;
 mod documents;
 mod explain;
+mod expressions;
 mod kit;
 mod laws;
 mod machine;

@@ -117,7 +117,7 @@ fn other_spellings_of_the_right_type_pass() {
 
 #[test]
 fn words_of_later_versions_are_never_kept() {
-    for word in ["when", "securityProfile", "remove", "parameters", "variables", "$cel"] {
+    for word in ["when", "securityProfile", "remove", "parameters", "variables"] {
         for spec in [
             sidecar(&format!("{word}: \"false\"")),
             sidecar(&format!("securityContext: {{{word}: \"false\"}}")),
@@ -136,7 +136,22 @@ fn words_of_later_versions_are_never_kept() {
 }
 
 #[test]
-fn expressions_in_maps_of_text_are_refused() {
-    let found = findings(&volume("csi: {driver: d, volumeAttributes: {$cel: x}}"));
-    assert!(found.len() == 1 && found[0].contains("VST0114"), "{found:?}");
+fn expressions_that_would_have_to_give_a_structure_are_refused() {
+    for (spec, code) in [
+        (volume("csi: {driver: d, volumeAttributes: {$cel: owner.name}}"), "VST0135"),
+        (volume("emptyDir: {$cel: owner.name}"), "VST0135"),
+        (sidecar("securityContext: {$cel: owner.name}"), "VST0135"),
+        (sidecar("env: {$cel: owner.name}"), "VST0135"),
+        (sidecar("env: [{$cel: owner.name}]"), "VST0135"),
+        (sidecar("env: [{name: {$cel: owner.name}, value: b}]"), "VST0135"),
+        (sidecar("volumeMounts: [{name: v, mountPath: {$cel: owner.name}}]"), "VST0135"),
+        (sidecar("ports: [{containerPort: {$cel: '80'}}]"), "VST0135"),
+        (sidecar("resources: {requests: {$cel: owner.name}}"), "VST0135"),
+        (block("env: [{name: A, value: b, $cel: owner.name}]"), "VST0134"),
+        (block("env: [{name: A, value: {$cel: owner.name, more: x}}]"), "VST0134"),
+        (block("env: [{name: A, value: {$cell: owner.name}}]"), "VST0134"),
+    ] {
+        let found = findings(&spec);
+        assert!(found.len() == 1 && found[0].contains(code), "{spec}: {found:?}");
+    }
 }

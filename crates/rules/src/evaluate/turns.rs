@@ -1,0 +1,277 @@
+//! Rules laid in one after the other, until another evaluation would change nothing.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashMap};
+
+use kube_cel::cel::Value;
+use vestibule_patch::{Pointer, Schema, View};
+
+use crate::explanation::{Gate, Passage};
+use crate::expression::{Scope, Surroundings};
+use crate::logic::instantiate;
+use crate::merge::{self, Draft, Failure, Scene};
+use crate::parameter::{self, Invalid};
+use crate::rule::{Clause, Rule};
+use crate::subject::{Layout, Received, Subject};
+
+/// What all turns have in common.
+pub(super) struct Turns<'t> {
+    pub(super) subject: &'t Subject<'t>,
+    pub(super) received: &'t Received<'t>,
+    pub(super) layout: &'t Layout,
+    pub(super) pod: Schema<'static>,
+}
+
+/// Why a selected rule is not laid in.
+pub(super) enum Missed {
+    /// A parameter has no value.
+    Invalid(Invalid),
+    /// A condition does not hold.
+    Declined(Clause),
+    Failed(Failure),
+}
+
+/// What came of the rules.
+pub(super) struct Laid<'d, 'r> {
+    pub(super) draft: Draft<'d>,
+    pub(super) missed: HashMap<&'r str, Missed>,
+}
+
+/// The values of the parameters of every rule that has any.
+type Parameters<'r> = HashMap<&'r str, BTreeMap<String, Value>>;
+
+/// How many evaluations in a row may change the object, beside one for each rule.
+const PASSES: usize = 4;
+
+impl Turns<'_> {
+    /// Lays in the rules, so that another evaluation of what comes out changes nothing.
+    pub(super) fn lay_all<'d, 'r>(&self, rules: &[&'r Rule], draft: &Draft<'d>) -> Laid<'d, 'r> {
+        let (mut parameters, mut out) = (HashMap::new(), HashMap::new());
+        for rule in rules.iter().filter(|rule| !rule.logic.parameters.is_empty()) {
+            match parameter::values(rule, self.subject, self.received) {
+                Ok(values) => drop(parameters.insert(rule.name(), values)),
+                Err(invalid) => drop(out.insert(rule.name(), Missed::Invalid(invalid))),
+            }
+        }
+        let acting = without(rules, &out);
+        let mut laid = if acting.iter().any(|rule| rule.logic.reads_object) {
+            self.lay_to_rest(&acting, &parameters, draft)
+        } else {
+            self.lay_once(&acting, &parameters, draft)
+        };
+        laid.missed.extend(out);
+        laid
+    }
+
+    /// Where expressions read the object, evaluates until that changes nothing more. A rule that fails over its own work, or
+    /// never comes to rest, is out and all starts anew; then it is asked once more, since others may have done by now what
+    /// its expressions read.
+    fn lay_to_rest<'d, 'r>(
+        &self,
+        rules: &[&'r Rule],
+        parameters: &Parameters<'r>,
+        draft: &Draft<'d>,
+    ) -> Laid<'d, 'r> {
+        let mut out = HashMap::new();
+        let mut laid = loop {
+            match self.pass_by_pass(&without(rules, &out), parameters, draft) {
+                Ok(laid) => break laid,
+                Err(rule) => drop(out.insert(rule.name(), Missed::Failed(restless(rule)))),
+            }
+        };
+        for rule in rules {
+            let Some(why) = out.remove(rule.name()) else { continue };
+            match self.pass_by_pass(&without(rules, &out), parameters, &laid.draft) {
+                Ok(again) if !again.missed.contains_key(rule.name()) => laid = again,
+                _ => drop(out.insert(rule.name(), why)),
+            }
+        }
+        laid.missed.extend(out);
+        laid
+    }
+
+    /// Evaluates until that changes nothing; otherwise the rule because of which it does not end.
+    fn pass_by_pass<'d, 'r>(
+        &self,
+        rules: &[&'r Rule],
+        parameters: &Parameters<'r>,
+        draft: &Draft<'d>,
+    ) -> Result<Laid<'d, 'r>, &'r Rule> {
+        let mut passes = rules.len() + PASSES;
+        let mut draft = draft.clone();
+        loop {
+            let before = draft.count();
+            let laid = self.lay_once(rules, parameters, &draft);
+            let broken =
+                |rule: &&&Rule| laid.missed.contains_key(rule.name()) && wrote(&laid.draft, rule.name());
+            if let Some(rule) = rules.iter().find(broken) {
+                return Err(rule);
+            }
+            if laid.draft.count() == before {
+                return Ok(laid);
+            }
+            if passes == 0 {
+                let last = laid.draft.changes().last().map(|change| &*change.origin.rule);
+                let restless = rules.iter().find(|rule| Some(rule.name()) == last);
+                return restless.map_or(Ok(laid), |rule| Err(rule));
+            }
+            passes -= 1;
+            draft = laid.draft;
+        }
+    }
+
+    /// Lays in the rules. A rule that cannot keep what an earlier turn wrote for it is out for good, and all starts anew
+    /// without it: of a rule that is left out nothing may stay.
+    fn lay_once<'d, 'r>(
+        &self,
+        rules: &[&'r Rule],
+        parameters: &Parameters<'r>,
+        draft: &Draft<'d>,
+    ) -> Laid<'d, 'r> {
+        let mut out = HashMap::new();
+        loop {
+            let acting = without(rules, &out);
+            let Laid { draft, missed } = self.lay_in_turns(&acting, parameters, draft.clone());
+            let before = out.len();
+            let (gone, missed): (HashMap<_, _>, HashMap<_, _>) =
+                missed.into_iter().partition(|(rule, _)| wrote(&draft, rule));
+            out.extend(gone);
+            if out.len() == before {
+                out.extend(missed);
+                return Laid { draft, missed: out };
+            }
+        }
+    }
+
+    /// Lays in the rules. Those that were missed get another turn when others have changed the object: the volume that one
+    /// mounts may be there now, and a second evaluation would find it.
+    fn lay_in_turns<'d, 'r>(
+        &self,
+        rules: &[&'r Rule],
+        parameters: &Parameters<'r>,
+        mut draft: Draft<'d>,
+    ) -> Laid<'d, 'r> {
+        let mut turns = rules.len();
+        loop {
+            let before = draft.count();
+            let turn = self.lay_most(rules, parameters, &draft);
+            let mut missed = turn.missed;
+            draft = turn.draft;
+            // A rule may be the end of its own condition.
+            missed.retain(|rule, missed| !(matches!(missed, Missed::Declined(_)) && wrote(&draft, rule)));
+            if missed.is_empty() || draft.count() == before || turns == 0 {
+                return Laid { draft, missed };
+            }
+            turns -= 1;
+        }
+    }
+
+    /// Lays in what can be laid in. With every rule that is missed all starts anew without it: what is left out leaves no
+    /// trace, and nobody yields to it.
+    fn lay_most<'d, 'r>(
+        &self,
+        rules: &[&'r Rule],
+        parameters: &Parameters<'r>,
+        start: &Draft<'d>,
+    ) -> Laid<'d, 'r> {
+        let Some(received) = start.at(&Pointer::root()) else {
+            return Laid { draft: start.clone(), missed: HashMap::new() };
+        };
+        let surroundings = Surroundings::new(self.subject, received);
+        let mut missed = HashMap::new();
+        loop {
+            let acting = |rule: &Rule| !missed.contains_key(rule.name());
+            let acting: Vec<&Rule> = rules.iter().copied().filter(|rule| acting(rule)).collect();
+            let scene = Scene::new(&acting, start.at(&self.layout.spec), self.layout, self.pod);
+            let mut draft = start.clone();
+            let mut object = OnceCell::new();
+            for (rank, rule) in acting.iter().enumerate() {
+                let mut attempt = draft.clone();
+                let computed = match draft.at(&Pointer::root()) {
+                    Some(current) if !rule.logic.is_fixed() => {
+                        computed(rule, &surroundings, current, &object, parameters)
+                    }
+                    _ => Ok(Cow::Borrowed(*rule)),
+                };
+                let laid = computed.and_then(|rule| {
+                    merge::lay(&rule, &acting, rank, &scene, &mut attempt).map_err(Missed::Failed)
+                });
+                match laid {
+                    Ok(()) => {
+                        if attempt.count() > draft.count() {
+                            object = OnceCell::new();
+                        }
+                        draft = attempt;
+                    }
+                    Err(why) => drop(missed.insert(rule.name(), why)),
+                }
+            }
+            if acting.len() + missed.len() == rules.len() {
+                return Laid { draft, missed };
+            }
+        }
+    }
+}
+
+/// `rule` for the object that is `current`; `object` is what expressions made of that.
+fn computed<'r>(
+    rule: &'r Rule,
+    surroundings: &Surroundings<'_>,
+    current: View<'_>,
+    object: &OnceCell<Value>,
+    parameters: &Parameters<'_>,
+) -> Result<Cow<'r, Rule>, Missed> {
+    let none = BTreeMap::new();
+    let parameters = parameters.get(rule.name()).unwrap_or(&none);
+    let scope = Scope::new(surroundings, current, object, parameters, &rule.logic.variables);
+    match rule.logic.declined(&scope) {
+        Ok(None) => instantiate(rule, &scope).map_err(Missed::Failed),
+        Ok(Some(clause)) => Err(Missed::Declined(clause)),
+        Err(failure) => Err(Missed::Failed(failure)),
+    }
+}
+
+/// The gates of parameters and conditions: unasked, or as they were passed.
+pub(super) fn gates(rule: &Rule, asked: Option<Option<&Missed>>) -> Vec<Gate> {
+    let unasked = |name: &str, at| Gate::not_reached(name, Some(at));
+    let mut gates: Vec<Gate> = Vec::new();
+    if let Some(first) = rule.logic.parameters.first() {
+        gates.push(unasked("parameters", first.at));
+    }
+    let conditions = rule.logic.when.iter().enumerate();
+    gates.extend(conditions.map(|(index, condition)| unasked(&format!("when[{index}]"), condition.at)));
+    let Some(missed) = asked else { return gates };
+    let stopped = missed.map(|missed| match missed {
+        Missed::Invalid(Invalid { sentence, .. }) => ("parameters", sentence.clone()),
+        Missed::Declined(clause) => (clause.text.as_str(), "it does not hold".to_owned()),
+        Missed::Failed(Failure { clause, sentence, .. }) => (clause.text.as_str(), sentence.clone()),
+    });
+    for gate in &mut gates {
+        if let Some((name, sentence)) = &stopped
+            && *name == gate.name
+        {
+            gate.passage = Passage::Failed;
+            gate.sentence.clone_from(sentence);
+            break;
+        }
+        gate.passage = Passage::Passed;
+        let passed = if gate.name == "parameters" { "all of them have values" } else { "it holds" };
+        passed.clone_into(&mut gate.sentence);
+    }
+    gates
+}
+
+fn without<'r>(rules: &[&'r Rule], out: &HashMap<&str, Missed>) -> Vec<&'r Rule> {
+    rules.iter().copied().filter(|rule| !out.contains_key(rule.name())).collect()
+}
+
+fn wrote(draft: &Draft<'_>, rule: &str) -> bool {
+    draft.changes().iter().any(|change| &*change.origin.rule == rule)
+}
+
+fn restless(rule: &Rule) -> Failure {
+    let clause = Clause { text: "spec".to_owned(), at: rule.at };
+    let sentence = "every evaluation would change the object again, since expressions read what rules write";
+    Failure { clause, sentence: sentence.to_owned(), conflict: None }
+}

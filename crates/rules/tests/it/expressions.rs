@@ -1,0 +1,413 @@
+//! Rules that compute: `when`, parameters, variables, values.
+
+mod hostile;
+
+use vestibule_rules::{Decision, NamespaceFacts, Reason, Resource, RuleSet, Subject, Verb};
+
+use crate::kit::{applied, creation, decide, evaluate, load, pod, rule, rules, steps, word};
+
+fn annotated(annotations: &str, spec: &str) -> String {
+    format!(
+        r#"{{"metadata":{{"name":"web","labels":{{"app":"web"}},"annotations":{annotations}}},"spec":{spec}}}"#
+    )
+}
+
+const APP: &str = r#"{"containers":[{"name":"app","image":"app"}]}"#;
+
+const CPU: &str = r#"
+parameters:
+- {name: cpu, type: quantity, default: 50m, max: "2", annotation: example.com/cpu}
+sidecars:
+- name: envoy
+  image: envoy
+  resources: {requests: {cpu: {$cel: params.cpu}, memory: 64Mi}}
+"#;
+
+fn told(decision: &Decision) -> Vec<&str> {
+    decision.warnings.iter().map(String::as_str).collect()
+}
+
+/// Row 31 of the table of cases.
+#[test]
+fn a_parameter_from_an_annotation() {
+    let rules = rules(&rule("r", CPU));
+    let pod = annotated(r#"{"example.com/cpu":"100m"}"#, APP);
+    assert!(applied(&rules, &creation(&pod)).contains(r#""requests":{"cpu":"100m","memory":"64Mi"}"#));
+    let pod = annotated("{}", APP);
+    assert!(applied(&rules, &creation(&pod)).contains(r#""requests":{"cpu":"50m","memory":"64Mi"}"#));
+}
+
+#[test]
+fn a_value_out_of_bounds_leaves_the_rule_out() {
+    let wanted = "rule r was left out: annotation `example.com/cpu` of the pod wants a quantity such as `100m`, at most 2";
+    let rules_ = rules(&rule("r", CPU));
+    for value in ["3", "much", ""] {
+        let pod = annotated(&format!(r#"{{"example.com/cpu":"{value}"}}"#), APP);
+        let decision = decide(&rules_, &pod);
+        assert_eq!((word(&decision), told(&decision)), ("invalid_parameter", vec![wanted]));
+        assert!(decision.changes.is_empty());
+    }
+    let required = rules(&rule("r", &format!("required: true\n{CPU}")));
+    let decision = decide(&required, &annotated(r#"{"example.com/cpu":"3"}"#, APP));
+    let denial = decision.denial().unwrap();
+    assert!(denial.contains("example.com/cpu") && denial.contains("rules.yaml:"), "{denial}");
+}
+
+#[test]
+fn a_parameter_without_annotation_and_default_is_an_error_of_the_rule() {
+    let rules = rules(&rule(
+        "r",
+        "parameters: [{name: team, type: string, annotation: example.com/team}]\npod: {labels: {team: {$cel: params.team}}}",
+    ));
+    let decision = decide(&rules, &annotated("{}", APP));
+    assert_eq!(word(&decision), "invalid_parameter");
+    assert!(told(&decision)[0].contains("no annotation `example.com/team`"));
+    let decision = decide(&rules, &annotated(r#"{"example.com/team":"blue"}"#, APP));
+    assert_eq!(steps(&decision), [r#"add /metadata/labels/team "blue""#]);
+}
+
+#[test]
+fn every_type_of_parameter() {
+    for (parameter, value, wanted) in [
+        ("type: int, min: 1, max: 5", "3", Ok("3")),
+        ("type: int, min: 1, max: 5", "6", Err("a whole number, from 1 to 5")),
+        ("type: int", "3.5", Err("a whole number")),
+        ("type: bool", "true", Ok("true")),
+        ("type: bool", "yes", Err("`true` or `false`")),
+        ("type: duration, max: 1h", "30m", Ok("30m")),
+        ("type: duration, max: 1h", "90m", Err("a duration such as `1m30s`, at most 1h")),
+        ("type: enum, values: [a, b]", "b", Ok("b")),
+        ("type: enum, values: [a, b]", "c", Err("one of `a`, `b`")),
+        ("type: quantity, min: 1Mi", "1024Ki", Ok("1024Ki")),
+        ("type: quantity, min: 1Mi", "1k", Err("a quantity such as `100m`, at least 1Mi")),
+        ("type: string", "a b", Ok("a b")),
+        ("type: string", "$(X)", Err("text without control characters and `$(`, at most 1024 characters")),
+        (
+            "type: string, max: 3",
+            "abcd",
+            Err("text without control characters and `$(`, at most 3 characters"),
+        ),
+        ("type: string, pattern: '[a-z]+|[$][(]X[)]'", "$(X)", Ok("$(X)")),
+        (
+            "type: string, pattern: '[a-z]+|b'",
+            "b9",
+            Err("text that fits the rule's pattern, at most 1024 characters"),
+        ),
+    ] {
+        let text = rule(
+            "r",
+            &format!(
+                "parameters: [{{name: p, {parameter}, annotation: example.com/p}}]\npod: {{annotations: {{got: {{$cel: string(params.p)}}}}}}"
+            ),
+        );
+        let rules = rules(&text);
+        let decision = decide(&rules, &annotated(&format!(r#"{{"example.com/p":"{value}"}}"#), APP));
+        match wanted {
+            Ok(wanted) => {
+                assert_eq!(steps(&decision), [format!(r#"add /metadata/annotations/got "{wanted}""#)])
+            }
+            Err(wanted) => {
+                let wanted =
+                    format!("rule r was left out: annotation `example.com/p` of the pod wants {wanted}");
+                assert_eq!(told(&decision), [wanted], "{parameter} {value}");
+            }
+        }
+    }
+}
+
+#[test]
+fn parameters_that_cannot_be_used_are_refused() {
+    for (parameter, code) in [
+        ("type: int", "VST0136"),
+        ("type: int, default: x", "VST0136"),
+        ("type: int, default: 5, max: 4", "VST0136"),
+        ("type: int, default: 5, min: 9, max: 4", "VST0136"),
+        ("type: int, default: 5, pattern: x", "VST0136"),
+        ("type: bool, default: true, max: 4", "VST0136"),
+        ("type: enum, default: a", "VST0136"),
+        ("type: string, default: 'a$(B)'", "VST0136"),
+        ("type: string, default: a, pattern: '('", "VST0137"),
+        ("type: string, default: a, pattern: 'a)|(b'", "VST0137"),
+        ("type: strnig, default: a", "VST0113"),
+        ("type: string, default: a, anotation: b", "VST0110"),
+        ("type: string, default: a, annotation: 'b c'", "VST0113"),
+    ] {
+        let spec = format!("parameters: [{{name: p, {parameter}}}]\npod: {{labels: {{a: b}}}}");
+        let findings = load(&rule("r", &spec)).err().unwrap_or_else(|| panic!("{parameter}"));
+        assert!(findings.iter().any(|finding| finding.code().id == code), "{parameter}: {findings:?}");
+    }
+}
+
+#[test]
+fn parameters_and_facts_of_the_namespace() {
+    let rules = rules(&rule(
+        "r",
+        "parameters: [{name: team, type: string, annotation: example.com/team, from: namespace, default: none}]\n\
+         pod: {labels: {team: {$cel: params.team}, tier: {$cel: \"namespaceObject.metadata.?labels[?'tier'].orValue('x')\"}}}",
+    ));
+    assert!(rules.needs_namespace_facts());
+    let pod = annotated("{}", APP);
+    let mut facts = NamespaceFacts::default();
+    facts.annotations.insert("example.com/team".to_owned(), "blue".to_owned());
+    facts.labels.insert("tier".to_owned(), "one".to_owned());
+    let decision = evaluate(&rules, &creation(&pod).facts(&facts));
+    assert_eq!(
+        steps(&decision),
+        [r#"add /metadata/labels/team "blue""#, r#"add /metadata/labels/tier "one""#]
+    );
+    assert_eq!(word(&evaluate(&rules, &creation(&pod))), Reason::NamespaceUnknown.as_str());
+}
+
+#[test]
+fn a_rule_acts_when_all_conditions_hold() {
+    let rules = rules(&rule(
+        "r",
+        "variables:\n- {name: count, expr: size(object.spec.containers)}\n- {name: many, expr: variables.count > 1}\n\
+         when: [request.namespace == 'team-a', '!variables.many']\npod: {labels: {a: b}}",
+    ));
+    let decision = decide(&rules, &pod(APP));
+    assert_eq!(word(&decision), "applied");
+    let decision = decide(&rules, &pod(r#"{"containers":[{"name":"a"},{"name":"b"}]}"#));
+    assert_eq!((word(&decision), told(&decision)), ("when_false", vec![]));
+    let line = decision.verdicts[0].line;
+    assert_eq!(line, 10);
+}
+
+#[test]
+fn a_condition_that_fails_is_the_error_of_the_rule() {
+    let text =
+        |more: &str| rule("r", &format!("{more}when: [object.spec.nothing == 1]\npod: {{labels: {{a: b}}}}"));
+    let decision = decide(&rules(&text("")), &pod(APP));
+    assert_eq!(word(&decision), "error");
+    assert!(told(&decision)[0].contains("`when[0]`: there is no field `nothing`"), "{:?}", decision.warnings);
+    let decision = decide(&rules(&text("onError: deny\n")), &pod(APP));
+    assert!(decision.denial().unwrap().contains("there is no field `nothing`"));
+    let decision = decide(&rules(&rule("r", "when: [request.name]\npod: {labels: {a: b}}")), &pod(APP));
+    assert!(told(&decision)[0].contains("a condition is true or false, and this is text"));
+}
+
+#[test]
+fn values_everywhere() {
+    let rules = rules(&rule(
+        "r",
+        r#"
+variables: [{name: all, expr: "object.spec.containers.map(c, c.name)"}]
+pod:
+  labels: {owner: {$cel: labelValue(owner.name)}}
+  annotations: {names: {$cel: "variables.all.join(',')"}}
+volumes: [{name: v, emptyDir: {sizeLimit: {$cel: "string(64) + 'Mi'"}}}]
+initContainers:
+- name: first
+  image: {$cel: "'registry/' + request.namespace"}
+  args: [a, {$cel: "variables.all[0]"}, {$cel: optional.none()}]
+  command: {$cel: "['x', owner.kind]"}
+  tty: {$cel: "true"}
+  workingDir: {$cel: optional.none()}
+  env: [{name: N, value: {$cel: pod.displayName()}}]
+  volumeMounts: [{name: {$cel: "'v'"}, mountPath: /v}]
+containers:
+- select: {all: true}
+  env: [{name: X, value: {$cel: string(size(variables.all))}}]
+  resources: {limits: {cpu: {$cel: "1 + 1"}}}
+"#,
+    ));
+    let result = applied(&rules, &creation(&pod(APP)));
+    for part in [
+        r#""owner":"web""#,
+        r#""names":"app""#,
+        r#""sizeLimit":"64Mi""#,
+        r#""image":"registry/team-a","args":["a","app"],"command":["x","Pod"],"tty":true,"env":[{"name":"N","value":"web"}]"#,
+        r#""env":[{"name":"X","value":"1"}]"#,
+        r#""limits":{"cpu":"2"}"#,
+    ] {
+        assert!(result.contains(part), "{part} in {result}");
+    }
+    assert!(!result.contains("workingDir"));
+}
+
+#[test]
+fn results_are_checked_as_written_values_are() {
+    for (spec, wanted) in [
+        ("pod: {labels: {a: {$cel: \"'b c'\"}}}", "`labels` wants at most 63"),
+        ("pod: {labels: {a: {$cel: '1'}}}", "`labels` wants text, and this is a whole number; `string()`"),
+        ("sidecars: [{name: s, image: {$cel: \"['a']\"}}]", "`image` wants text, and this is a list"),
+        ("sidecars: [{name: s, image: x, tty: {$cel: \"'yes'\"}}]", "`tty` wants `true` or `false`"),
+        (
+            "sidecars: [{name: s, image: x, resources: {limits: {cpu: {$cel: \"'much'\"}}}}]",
+            "`limits` wants a quantity",
+        ),
+        (
+            "sidecars: [{name: s, image: x, ports: [{containerPort: 80, name: {$cel: \"'A'\"}}]}]",
+            "name of a port wants",
+        ),
+        ("sidecars: [{name: s, image: x, fieldOfTomorrow: {$cel: \"{'a': 1}\"}}]", "and this is a map"),
+        ("pod: {labels: {a: {$cel: \"null\"}}}", "and this is null"),
+        (
+            "pod: {annotations: {a: {$cel: \"lists.range(100000).map(x, 'x').join('') + lists.range(100000).map(x, 'x').join('')\"}}}",
+            "ticks",
+        ),
+        (
+            "pod: {annotations: {a: {$cel: \"lists.range(3000).map(x, string(x)).join('').split('').map(c, 'abcdefghijklmnopqrstuvwxyz').join('')\"}}}",
+            "more than 262144 bytes",
+        ),
+    ] {
+        let decision = decide(&rules(&rule("r", spec)), &pod(APP));
+        assert_eq!(word(&decision), "error", "{spec}");
+        assert!(told(&decision)[0].contains(wanted), "{spec}: {:?}", decision.warnings);
+        assert!(decision.changes.is_empty());
+    }
+}
+
+/// Row 33 of the table of cases.
+#[test]
+fn a_label_from_the_name_of_the_owner() {
+    let rules = rules(&rule("r", "pod: {labels: {owner: {$cel: labelValue(owner.name)}}}"));
+    let name = format!("{}.{}", "a".repeat(62), "b".repeat(17));
+    let pod = format!(
+        r#"{{"metadata":{{"name":"web","labels":{{"app":"web"}},"ownerReferences":[{{"kind":"StatefulSet","name":"{name}"}},{{"kind":"StatefulSet","name":"{name}","controller":true}}]}},"spec":{APP}}}"#
+    );
+    let result = applied(&rules, &creation(&pod));
+    let label = result.split(r#""owner":""#).nth(1).unwrap().split('"').next().unwrap();
+    assert!(label.len() == 63 && label.starts_with(&"a".repeat(54)), "{label}");
+    assert!(label.ends_with(|c: char| c.is_ascii_alphanumeric()));
+}
+
+#[test]
+fn a_condition_sees_what_earlier_rules_did_and_leaves_no_trace() {
+    let text = rule("a", "sidecars: [{name: s, image: s, mode: regular}]")
+        + &rule(
+            "b",
+            "order: 1\nwhen: [\"object.spec.containers.exists(c, c.name == 's')\"]\npod: {labels: {saw: s}}",
+        )
+        + &rule(
+            "c",
+            "order: 1\nwhen: [\"request.object.spec.containers.exists(c, c.name == 's')\"]\npod: {labels: {never: s}}",
+        );
+    let rules = rules(&text);
+    let result = applied(&rules, &creation(&pod(APP)));
+    assert!(result.contains(r#""saw":"s""#), "{result}");
+    // A second evaluation receives the sidecar, so the third rule acts at once: nothing is left for later.
+    assert!(result.contains(r#""never":"s""#), "{result}");
+}
+
+/// The most natural condition of all: what it asks about is what the rule itself brings.
+#[test]
+fn a_rule_may_undo_its_own_condition() {
+    let rules = rules(&rule(
+        "r",
+        "when: [\"!object.spec.containers.exists(c, c.name == 's')\"]\nsidecars: [{name: s, image: s, mode: regular}]",
+    ));
+    let result = applied(&rules, &creation(&pod(APP)));
+    assert!(result.contains(r#""name":"s""#));
+    assert_eq!(word(&decide(&rules, &result)), "when_false");
+}
+
+/// What expressions read is what rules write: evaluated until nothing changes, or left out.
+#[test]
+fn what_never_comes_to_rest_is_left_out() {
+    for spec in [
+        "onConflict: override\npod: {labels: {n: {$cel: \"object.metadata.?labels[?'n'].orValue('a') == 'a' ? 'b' : 'a'\"}}}",
+        "onConflict: override\npod: {annotations: {n: {$cel: \"object.metadata.?annotations[?'n'].orValue('') + 'x'\"}}}",
+        "sidecars: [{name: s, image: s, mode: regular, args: [{$cel: string(size(object.spec.containers))}]}]",
+    ] {
+        let rules = rules(&rule("r", spec));
+        let decision = decide(&rules, &pod(APP));
+        assert_eq!(word(&decision), "error", "{spec}: {:?}", steps(&decision));
+        assert!(told(&decision)[0].contains("every evaluation would change the object again"), "{spec}");
+        assert!(decision.changes.is_empty());
+    }
+    for (spec, wanted) in [
+        (
+            "onConflict: override\npod: {labels: {n: {$cel: \"string(size(object.spec.containers))\"}}}\nsidecars: [{name: s, image: s, mode: regular}]",
+            r#""n":"2""#,
+        ),
+        (
+            "onConflict: override\ncontainers: [{select: {all: true}, env: [{name: N, value: {$cel: \"string(size(object.spec.containers[0].?env.orValue([])))\"}}]}]",
+            r#""value":"1""#,
+        ),
+    ] {
+        let result = applied(&rules(&rule("r", spec)), &creation(&pod(APP)));
+        assert!(result.contains(wanted), "{result}");
+    }
+}
+
+/// The first rule fails over what the second does later, and not where that is there from the start.
+#[test]
+fn what_another_rule_settles_is_laid_in_after_all() {
+    let text =
+        rule("a", "sidecars: [{name: s, image: s, args: [{$cel: string(size(object.spec.containers))}]}]")
+            + &rule("b", "order: 1\nsidecars: [{name: t, image: t, mode: regular}]");
+    let result = applied(&rules(&text), &creation(&pod(APP)));
+    assert!(result.contains(r#""args":["2"]"#), "{result}");
+}
+
+#[test]
+fn a_claim_lasts_no_longer_than_its_condition() {
+    let text = rule(
+        "a",
+        "onConflict: override\ncontainers: [{select: {all: true}, env: [{name: X, value: a}]}]",
+    ) + &rule(
+        "b",
+        "order: 1\nonConflict: override\nwhen: [\"!has(object.metadata.labels.done)\"]\ncontainers: [{select: {all: true}, env: [{name: X, value: b}]}]\npod: {labels: {done: 'yes'}}",
+    );
+    let rules = rules(&text);
+    // Fixpoint is what `applied` asserts.
+    applied(&rules, &creation(&pod(APP)));
+}
+
+#[test]
+fn a_rule_that_writes_what_a_parameter_reads_is_refused() {
+    let text = rule("a", "pod: {annotations: {example.com/cpu: '1'}}") + &rule("b", CPU);
+    let findings = load(&text).err().unwrap();
+    assert!(findings[0].code().id == "VST0123", "{findings:?}");
+}
+
+#[test]
+fn positions_are_those_of_the_document() {
+    let text = rule(
+        "r",
+        "when:\n- >-\n  request.name == ''\n  && has(objct.spec)\npod: {labels: {a: {$cel: \"'x' + nme\"}}}",
+    );
+    let findings = load(&text).err().unwrap();
+    let places: Vec<String> = findings.iter().map(|finding| finding.position().to_string()).collect();
+    assert_eq!(places, ["10:12", "11:35"], "{findings:?}");
+}
+
+#[test]
+fn what_is_known_about_the_request() {
+    let rules = rules(&rule(
+        "r",
+        "when: [\"request.userInfo.username == 'ann' && request.dryRun && request.name == 'web' && oldObject.metadata.name == 'old' && request.oldObject != null && request.operation == 'UPDATE' && request.resource.group == 'apps'\"]\ntargets: [deployments]\npod: {labels: {a: b}}",
+    ));
+    let object = r#"{"metadata":{"name":"web","labels":{"app":"web"}},"spec":{"template":{"spec":{"containers":[]}}}}"#;
+    let subject = Subject::new(object, Resource::Deployments, Verb::Update, "team-a")
+        .name("web")
+        .user(Some(r#"{"username":"ann"}"#))
+        .old_object(Some(r#"{"metadata":{"name":"old"}}"#))
+        .dry_run(true);
+    assert_eq!(word(&evaluate(&rules, &subject)), "applied");
+    assert_eq!(word(&evaluate(&rules, &subject.dry_run(false))), "when_false");
+}
+
+/// Three loops within each other over 200 items, as in the decision about the budget.
+#[test]
+fn a_budget_that_is_used_up_is_the_error_of_the_rule() {
+    let containers: Vec<String> = (0..200).map(|n| format!(r#"{{"name":"c{n}"}}"#)).collect();
+    let object = pod(&format!(r#"{{"containers":[{}]}}"#, containers.join(",")));
+    let cs = "object.spec.containers";
+    let text = rule(
+        "r",
+        &format!(
+            "when: [\"{cs}.all(a, {cs}.all(b, {cs}.all(c, a.name != b.name || c.name != '')))\"]\npod: {{labels: {{a: b}}}}"
+        ),
+    );
+    let rules: RuleSet = rules(&(text + &rule("s", "pod: {labels: {c: d}}")));
+    let started = std::time::Instant::now();
+    let decision = decide(&rules, &object);
+    assert!(started.elapsed().as_secs() < 10);
+    assert_eq!(
+        told(&decision),
+        ["rule r was left out: `when[0]`: the expressions of the rule need more than 100000 ticks"]
+    );
+    assert_eq!(steps(&decision), [r#"add /metadata/labels/c "d""#]);
+}

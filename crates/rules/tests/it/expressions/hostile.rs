@@ -1,0 +1,187 @@
+//! Whatever users write into annotations, and whatever stands in an expression.
+
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::{APP, CPU, annotated};
+use crate::kit::{creation, decide, load, rule, rules, word};
+
+const TEXT: &str = r#"
+parameters:
+- {name: any, type: string, pattern: '(?s).*', max: 2000000, annotation: example.com/any}
+pod: {annotations: {copy: {$cel: params.any}}}
+sidecars:
+- {name: s, image: s, args: [{$cel: params.any}], env: [{name: A, value: {$cel: params.any}}]}
+"#;
+
+/// The paths of all values, and the value of the annotation where it stands as a whole.
+fn shape(value: &Value, path: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => {
+            members.iter().for_each(|(name, member)| shape(member, &format!("{path}/{name}"), found));
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(index, item)| shape(item, &format!("{path}/{index}"), found));
+        }
+        _ => found.push(path.to_owned()),
+    }
+}
+
+fn shape_with(value: &str) -> Vec<String> {
+    let rules = rules(&rule("r", TEXT));
+    let object = annotated(&serde_json::json!({"example.com/any": value}).to_string(), APP);
+    let decision = decide(&rules, &object);
+    assert_eq!(word(&decision), "applied", "{:?}", decision.warnings);
+    let mut document = vestibule_patch::Document::parse(&object).unwrap();
+    document.apply_all(&decision.operations()).unwrap();
+    let result: Value = serde_json::from_str(&document.to_json()).unwrap();
+    assert_eq!(result["metadata"]["annotations"]["copy"], value);
+    let mut found = Vec::new();
+    shape(&result, "", &mut found);
+    found
+}
+
+/// A fix of Istio's (`sidecar-annotation-yaml-injection`) as a law: a value is a value.
+#[test]
+fn an_annotation_adds_no_field() {
+    let plain = shape_with("plain");
+    for value in [
+        "a\n  securityContext: {privileged: true}",
+        "\"}],\"hostNetwork\":true,\"x\":[{\"y\":\"",
+        "{$cel: object}",
+        "$(SECRET)",
+        "' + object.spec + '",
+        "--- !!python/object\n\u{0}\u{202e}",
+        "{{ .Values }}",
+    ] {
+        assert_eq!(shape_with(value), plain, "{value}");
+    }
+    let cut = "x".repeat(1_000_000);
+    let rules = rules(&rule("r", TEXT));
+    let object = annotated(&serde_json::json!({"example.com/any": cut}).to_string(), APP);
+    assert_eq!(word(&decide(&rules, &object)), "error", "too long for a result");
+}
+
+fn piece() -> impl Strategy<Value = String> {
+    let words = [
+        "object",
+        "request",
+        "params.p",
+        "variables.v",
+        "owner",
+        "spec",
+        "containers",
+        ".",
+        ".?",
+        "[",
+        "]",
+        "[?",
+        "(",
+        ")",
+        "{",
+        "}",
+        "'",
+        "\"",
+        "'''",
+        "r'",
+        "\\",
+        "+",
+        "-",
+        "*",
+        "/",
+        "%",
+        "!",
+        "&&",
+        "||",
+        "?",
+        ":",
+        ",",
+        "<",
+        "==",
+        "in",
+        "1",
+        "9223372036854775807",
+        "1u",
+        "1.5",
+        "-",
+        "null",
+        "true",
+        "'a'",
+        "map(x, x)",
+        ".filter(x, ",
+        ".join('')",
+        "size(",
+        "quantity('1')",
+        ".orValue(",
+        "lists.range(9)",
+        ".replace('', 'aa')",
+        "string(",
+        "é",
+        "\n",
+        "//",
+        "@",
+        "$",
+        "duration('1h')",
+        ".matches('(a*)*b')",
+        "has(",
+        ".sort()",
+        ".format([1])",
+        "'%s'",
+        "optional.of(",
+        ".optMap(y, ",
+        "b'x'",
+        "timestamp('x')",
+    ];
+    prop::collection::vec(prop::sample::select(words.to_vec()), 1..14).prop_map(|words| words.concat())
+}
+
+fn cases(count: u32) -> ProptestConfig {
+    let many = std::env::var_os("VESTIBULE_ALL_CASES").is_some();
+    ProptestConfig {
+        cases: if many { 10_000 } else { count },
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(64))]
+
+    /// A parameter takes what fits, and anything else leaves the pod alone.
+    #[test]
+    fn parameters_take_what_fits(value in "\\PC{0,40}|[0-9.]{1,8}(m|Ki|Mi|k|e3|)|(\\n|\\$\\(X\\)|'|\"|:|\\{){1,9}") {
+        let rules = rules(&rule("r", CPU));
+        let object = annotated(&serde_json::json!({"example.com/cpu": value}).to_string(), APP);
+        let decision = rules.evaluate(&creation(&object)).unwrap();
+        let applied = word(&decision) == "applied";
+        prop_assert!(applied || decision.changes.is_empty());
+        prop_assert!(applied || word(&decision) == "invalid_parameter");
+        if applied {
+            let mut document = vestibule_patch::Document::parse(&object).unwrap();
+            document.apply_all(&decision.operations()).unwrap();
+            let result: Value = serde_json::from_str(&document.to_json()).unwrap();
+            let cpu = &result["spec"]["initContainers"][0]["resources"]["requests"]["cpu"];
+            prop_assert_eq!(cpu, &Value::from(value));
+        } else {
+            prop_assert!(decision.warnings[0].contains("example.com/cpu"));
+        }
+    }
+
+    /// Whatever stands in an expression: it is refused with a place, or has a value, or is the rule's error.
+    #[test]
+    fn expressions_never_panic(condition in piece(), leaf in piece()) {
+        let quoted = |text: &str| Value::from(text).to_string();
+        let spec = format!(
+            "parameters: [{{name: p, type: string, default: x}}]\nvariables: [{{name: v, expr: 'object.spec'}}]\nwhen: [{}]\npod: {{annotations: {{a: {{$cel: {}}}}}}}",
+            quoted(&condition), quoted(&leaf),
+        );
+        match load(&rule("r", &spec)) {
+            Err(findings) => prop_assert!(findings.iter().all(|finding| finding.position().line >= 8)),
+            Ok(rules) => {
+                let object = annotated("{}", APP);
+                let one = word(&decide(&rules, &object));
+                prop_assert_eq!(one, word(&decide(&rules, &object)));
+            }
+        }
+    }
+}
