@@ -86,11 +86,11 @@ impl Parameter {
     fn value(&self, subject: &Subject<'_>, received: &Received<'_>) -> Result<Value, String> {
         let of = |key: &str| match self.from {
             From::Pod => received.annotation(key),
-            From::Namespace => subject.facts?.annotations.get(key).cloned(),
+            From::Namespace => subject.facts?.annotations.get(key).map(String::as_str),
         };
         let said = self.annotation.as_deref().and_then(|key| Some((key, of(key)?)));
         if let Some((key, text)) = said {
-            return self.bounds.value(&text).map_err(|wanted| {
+            return self.bounds.value(text).map_err(|wanted| {
                 let whose = if self.from == From::Pod { "pod" } else { "namespace" };
                 format!("annotation `{key}` of the {whose} wants {wanted}")
             });

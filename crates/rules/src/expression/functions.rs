@@ -67,7 +67,7 @@ pub(super) fn call(
             let inner = inner(name, value)?.cloned();
             inner.ok_or_else(|| Trouble::failed("`value()` of an optional that holds none"))
         }
-        _ => bridge::call(name, form, all, budget),
+        _ => bridge::call(name, form, &all, budget),
     }
 }
 
@@ -132,7 +132,7 @@ fn string(value: &Value, budget: &Budget) -> Result<Value, Trouble> {
         Value::Duration(_) | Value::Opaque(_)
             if as_optional(value).is_none() && !quantity::is_quantity(value) =>
         {
-            bridge::call("string", Some(Form::Either), vec![value.clone()], budget)
+            bridge::call("string", Some(Form::Either), std::slice::from_ref(value), budget)
         }
         other => Err(mistyped("string", &format!("a single value; this is {}", kind(other)))),
     }

@@ -117,7 +117,7 @@ impl<'e> Interpreter<'e> {
             let value = self.value(&entry.value)?;
             match as_optional(&value) {
                 Some(inner) if entry.optional => {
-                    members.extend(inner.cloned().map(|inner| (key.to_string(), inner)))
+                    members.extend(inner.cloned().map(|inner| (key.to_string(), inner)));
                 }
                 _ => members.push((key.to_string(), value)),
             }

@@ -56,7 +56,7 @@ pub(super) fn scan(text: &str) -> Scan<'_> {
             first.len_utf8()
         };
         // `.?name` and `[?name]`: the mark is part of the operator.
-        if !first.is_whitespace() && !(first == '?' && before == '.') {
+        if !(first.is_whitespace() || first == '?' && before == '.') {
             before = first;
         }
         rest = rest.get(length.max(1)..).unwrap_or_default();

@@ -72,8 +72,11 @@ fn what_is_wrong_and_where() {
         ("pod: {labels: {a: b}}\nsidcars: []", "VST0110 8:3 did you mean `sidecars`?"),
         ("pod: {label: {a: b}}", "VST0110 7:9 did you mean `labels`?"),
         ("pod: {labels: {a: b}}\nwehn: []", "VST0110 8:3 did you mean `when`?"),
-        ("pod: {labels: {a: b}}\nwhen: [\"true\"]", "VST0114 8:3 "),
-        ("pod: {labels: {a: b}}\nparameters: []", "VST0114 8:3 "),
+        (
+            "pod: {labels: {a: b}}\nwhen: [\"tru\"]",
+            "VST0131 8:11 known here: namespaceObject, object, oldObject, owner, params, request, variables",
+        ),
+        ("pod: {labels: {a: b}}\nparameters: [{name: p}]", "VST0112 8:16 What its values are."),
         ("pod: {labels: {a: b}}\nsecurityProfile: restricted", "VST0114 8:3 "),
         ("pod: {labels: {a: b}}\nrollout: {percent: 101}", "VST0113 8:22 0 to 100"),
         ("imagePullSecrets: [{name: a}, {name: a}]", "VST0116 7:33 "),

@@ -104,7 +104,7 @@ fn every_type_of_parameter() {
         let decision = decide(&rules, &annotated(&format!(r#"{{"example.com/p":"{value}"}}"#), APP));
         match wanted {
             Ok(wanted) => {
-                assert_eq!(steps(&decision), [format!(r#"add /metadata/annotations/got "{wanted}""#)])
+                assert_eq!(steps(&decision), [format!(r#"add /metadata/annotations/got "{wanted}""#)]);
             }
             Err(wanted) => {
                 let wanted =

@@ -19,11 +19,11 @@ const NAMES: [&str; 9] = ["a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8"];
 pub(super) fn call(
     name: &str,
     form: Option<Form>,
-    arguments: Vec<Value>,
+    arguments: &[Value],
     budget: &Budget,
 ) -> Result<Value, Trouble> {
     let mut sizes = Vec::new();
-    for argument in &arguments {
+    for argument in arguments {
         sizes.push(budget.read(argument)?);
     }
     // Some compare every item with every other.
@@ -35,11 +35,11 @@ pub(super) fn call(
         budget.spend(sizes.first().copied().unwrap_or_default().saturating_mul(least))?;
     }
     if name == "format" {
-        formattable(&arguments)?;
+        formattable(arguments)?;
     }
     let mut names = NAMES.into_iter().map(|name| IdedExpr { id: 0, expr: Expr::Ident(name.to_owned()) });
     let mut context = LIBRARY.new_inner_scope();
-    for (name, argument) in NAMES.into_iter().zip(&arguments) {
+    for (name, argument) in NAMES.into_iter().zip(arguments) {
         context.add_variable_from_value(name, argument.clone());
     }
     let (target, function) = match (form, name.split_once('.')) {
