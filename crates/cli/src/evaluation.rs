@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use vestibule::patch::Operation;
-use vestibule_rules::{Decision, NamespaceFacts, Outcome, Resource, RuleSet, Subject, Verb};
+use vestibule_rules::{Decision, Explanation, NamespaceFacts, Outcome, Resource, RuleSet, Subject, Verb};
 
 use crate::objects::Object;
 use crate::render::Changed;
@@ -51,6 +51,8 @@ pub(crate) struct Evaluation<'o, T> {
 pub(crate) struct Step<T> {
     /// Where the pod stands in the object.
     pub(crate) prefix: &'static str,
+    /// Whether these rules were asked before, and the other set has changed the object since.
+    pub(crate) again: bool,
     /// What the rules saw, JSON.
     pub(crate) json: String,
     pub(crate) answer: T,
@@ -69,6 +71,16 @@ impl Answer for Decision {
 
     fn decision(&self) -> &Decision {
         self
+    }
+}
+
+impl Answer for Explanation {
+    fn ask(rules: &RuleSet, subject: &Subject<'_>) -> anyhow::Result<Self> {
+        Ok(rules.explain(subject)?)
+    }
+
+    fn decision(&self) -> &Decision {
+        &self.decision
     }
 }
 
@@ -115,7 +127,7 @@ impl Engine {
     ) -> anyhow::Result<()> {
         let mut json = subject.object.to_owned();
         for (turn, rules) in self.sets.iter().cycle().enumerate().take(2 * self.sets.len()) {
-            let asked_before = turn >= self.sets.len();
+            let again = turn >= self.sets.len();
             if rules.rules().is_empty() {
                 continue;
             }
@@ -123,14 +135,15 @@ impl Engine {
             let changes = &answer.decision().changes;
             let operations: Vec<Operation> = changes.iter().map(|change| change.operation.clone()).collect();
             let silent = operations.is_empty() && answer.decision().denial().is_none();
-            if asked_before && silent {
+            if again && silent {
                 break;
             }
             let after = workload::applied(&operations, &json)?;
             let operations = workload::graft(&operations, prefix, &evaluation.after)?;
             evaluation.after = workload::applied(&operations, &evaluation.after)?;
             evaluation.operations.extend(operations);
-            evaluation.steps.push(Step { prefix, json: std::mem::replace(&mut json, after), answer });
+            let json = std::mem::replace(&mut json, after);
+            evaluation.steps.push(Step { prefix, again, json, answer });
             if evaluation.is_denied() {
                 break;
             }

@@ -1,24 +1,189 @@
 //! `explain`: what a code means, and why rules did what they did.
 
 mod code;
+mod listing;
+mod machine;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, ValueEnum};
+use vestibule::command::{CommandError, colour};
+use vestibule_injector::{Cluster, ClusterError, LoadError};
+use vestibule_rules::{Explanation, Mode, NamespaceFacts, RuleSet, Verb};
 
-use crate::{Failure, print};
+use crate::evaluation::{Engine, Evaluation, Facts, Request};
+use crate::objects::{self, Object};
+use crate::rules::{self, Labels};
+use crate::{Failure, print, say};
 
 /// Explains a code of a finding, or what rules make of an object and why.
+///
+/// Of an object: every question that each rule asks about it, with the answer and the line of the rule; every part of the
+/// rule, with what it adds; and why not. `pod/NAME` asks a cluster for the pod, for its namespace's labels and, unless
+/// `--rules` names them, for the rules in the injector's ConfigMaps. A pod that runs holds what was injected already.
+///
+/// The exit code is 2 for bad input, and 3 where the cluster does not answer.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
-  vestibule explain VST0121")]
+  vestibule explain VST0121
+  vestibule explain -f pod.yaml --rules examples/rules --namespace-labels injection=enabled
+  vestibule explain pod/web -n shop
+  vestibule explain pod/web -n shop --rules rules/ -o json")]
 pub(crate) struct Arguments {
-    /// A code, such as VST0121.
-    #[arg(value_name = "CODE")]
-    subject: String,
+    /// A code, such as VST0121, or a pod of the cluster.
+    #[arg(value_name = "CODE|pod/NAME", required_unless_present = "files", conflicts_with = "files")]
+    subject: Option<String>,
+    /// A file of objects, a folder of them (*.yaml, *.yml, *.json), or `-` for stdin; may be given several times.
+    #[arg(long = "filename", short = 'f', value_name = "FILE", requires = "rules")]
+    files: Vec<PathBuf>,
+    /// A file of rules, or a folder of them (*.yaml, *.yml, *.json). With `pod/NAME` those of the cluster unless given.
+    #[arg(long, env = "VESTIBULE_RULES", value_name = "PATH")]
+    rules: Option<PathBuf>,
+    /// Labels of the objects' namespaces, for rules that ask: `injection=enabled,...`. Those of Namespaces among the objects
+    /// are known.
+    #[arg(long, value_name = "K=V,...", value_parser = Labels::parse)]
+    namespace_labels: Option<Labels>,
+    /// The namespace of the pod, or of objects that name none [default: default; with `pod/NAME` the kubeconfig context's]
+    #[arg(long, short, value_name = "NS", value_parser = NonEmptyStringValueParser::new())]
+    namespace: Option<String>,
+    /// With `pod/NAME`: the cluster to ask, where that is not kubectl's.
+    #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// With `pod/NAME`: the namespace of the ConfigMaps with rules, where several namespaces have some.
+    #[arg(long, value_name = "NS")]
+    injector_namespace: Option<String>,
+    /// What to print.
+    #[arg(long, short, value_enum, default_value = "text", value_name = "FORMAT")]
+    output: Format,
+    /// When to colour. `auto` minds NO_COLOR and CLICOLOR_FORCE.
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
+    color: colour::When,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// A list of objects, for scripts.
+    Json,
+    /// The same as YAML.
+    Yaml,
+}
+
+/// What is to be explained.
+struct Case {
+    rules: RuleSet,
+    objects: Vec<Object>,
+    facts: Facts,
+    namespace: String,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    print(&code::explained(&arguments.subject)?)?;
+    let case = match &arguments.subject {
+        None => arguments.files()?,
+        Some(subject) => match subject.split_once('/') {
+            Some(("pod" | "pods" | "po", name)) if !name.is_empty() => arguments.pod(name)?,
+            Some(_) => return Err(CommandError::input(format_args!("`{subject}`: write pod/NAME")).into()),
+            None => {
+                print(&code::explained(subject)?)?;
+                return Ok(ExitCode::SUCCESS);
+            }
+        },
+    };
+    case.notes();
+    let Case { rules, objects, facts, namespace } = case;
+    let engine = Engine::new(rules);
+    let mut evaluations: Vec<Evaluation<'_, Explanation>> = Vec::new();
+    for object in &objects {
+        let request =
+            Request { verb: Verb::Create, default_namespace: &namespace, facts: &facts, user: None };
+        let evaluation = engine.evaluate(object, request).map_err(|error| {
+            CommandError::running(format_args!(
+                "{} ({}): {error:#}",
+                object.title(&namespace),
+                object.place()
+            ))
+        })?;
+        evaluations.push(evaluation);
+    }
+    let data = match arguments.output {
+        Format::Text => listing::Listing { palette: arguments.color.palette() }.of(&evaluations),
+        Format::Json => machine::json(&evaluations).map(|json| format!("{json:#}\n")),
+        Format::Yaml => machine::json(&evaluations).and_then(|json| crate::render::yaml(&json.to_string())),
+    };
+    print(&data.map_err(|error| CommandError::running(format_args!("{error:#}")))?)?;
     Ok(ExitCode::SUCCESS)
+}
+
+impl Arguments {
+    fn files(&self) -> Result<Case, Failure> {
+        let path = self.rules.as_deref().unwrap_or("rules".as_ref());
+        let rules = rules::load(path)?;
+        let objects: Vec<Object> =
+            objects::read(&self.files)?.into_iter().flat_map(|source| source.objects).collect();
+        let facts = Facts::new(self.namespace_labels.as_ref(), objects.iter());
+        Ok(Case { rules, objects, facts, namespace: self.namespace.clone().unwrap_or("default".to_owned()) })
+    }
+
+    fn pod(&self, name: &str) -> Result<Case, Failure> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.map_err(CommandError::running)?.block_on(async {
+            let cluster = Cluster::connect(self.kubeconfig.as_deref()).await.map_err(CommandError::input)?;
+            let namespace = self.namespace.clone().unwrap_or_else(|| cluster.default_namespace().to_owned());
+            let pod = cluster.pod(&namespace, name).await.map_err(failure)?;
+            let facts = match &self.namespace_labels {
+                Some(_) => Facts::new(self.namespace_labels.as_ref(), std::iter::empty()),
+                None => Facts::everywhere(self.facts(&cluster, &namespace).await?),
+            };
+            let rules = match &self.rules {
+                Some(path) => rules::load(path)?,
+                None => self.stored(&cluster).await?,
+            };
+            let objects = objects::parse("the cluster", &pod).map_err(Failure::Findings)?;
+            Ok(Case { rules, objects, facts, namespace })
+        })
+    }
+
+    async fn facts(&self, cluster: &Cluster, namespace: &str) -> Result<NamespaceFacts, CommandError> {
+        cluster.facts(namespace).await.map_err(failure)
+    }
+
+    async fn stored(&self, cluster: &Cluster) -> Result<RuleSet, Failure> {
+        let stored = cluster.rules(self.injector_namespace.as_deref()).await.map_err(failure)?;
+        stored.compile().map_err(|error| match error {
+            LoadError::Rules(findings) => Failure::Findings(findings),
+            other => CommandError::input(other).into(),
+        })
+    }
+}
+
+impl Case {
+    /// What the explanation cannot show by itself.
+    fn notes(&self) {
+        self.rules.warnings().iter().for_each(say);
+        let effect = match self.rules.settings().mode() {
+            Mode::On => None,
+            Mode::Off => Some("`mode: off` in InjectorSettings: an injector leaves everything alone"),
+            Mode::Observe => Some("`mode: observe` in InjectorSettings: an injector changes nothing"),
+        };
+        effect.iter().for_each(|effect| say(format_args!("note: {effect}")));
+        let mut namespaces =
+            self.objects.iter().map(|object| object.namespace.as_deref().unwrap_or(&self.namespace));
+        if self.rules.needs_namespace_facts()
+            && let Some(unknown) = namespaces.find(|namespace| self.facts.of(namespace).is_none())
+        {
+            say(format_args!(
+                "note: the labels of namespace {unknown} are not known: say them with --namespace-labels k=v,..."
+            ));
+        }
+    }
+}
+
+fn failure(error: ClusterError) -> CommandError {
+    match error {
+        ClusterError::Unreachable(_) => CommandError::unreachable(error),
+        other => CommandError::input(other),
+    }
 }

@@ -31,19 +31,6 @@ use crate::{Failure, print, render, say};
   vestibule inject -f manifests/ --rules rules/ --namespace-labels injection=enabled --require | kubectl apply -f -
   kubectl kustomize overlay | vestibule inject -f - --rules rules/ -o patch")]
 pub(crate) struct Arguments {
-    #[command(flatten)]
-    given: Given,
-    /// What to print.
-    #[arg(long, short, value_enum, default_value = "yaml", value_name = "FORMAT")]
-    output: Format,
-    /// Ends with 1, and prints nothing, where no rule is for any of the objects.
-    #[arg(long)]
-    require: bool,
-}
-
-/// Objects, rules, and what the objects do not say themselves.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Given {
     /// A file of objects, a folder of them (*.yaml, *.yml, *.json), or `-` for stdin; may be given several times.
     #[arg(long = "filename", short = 'f', value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
@@ -56,6 +43,12 @@ pub(crate) struct Given {
     /// The namespace of objects that name none.
     #[arg(long, short, default_value = "default", value_name = "NS", value_parser = NonEmptyStringValueParser::new())]
     namespace: String,
+    /// What to print.
+    #[arg(long, short, value_enum, default_value = "yaml", value_name = "FORMAT")]
+    output: Format,
+    /// Ends with 1, and prints nothing, where no rule is for any of the objects.
+    #[arg(long)]
+    require: bool,
 }
 
 /// What to print.
@@ -70,7 +63,7 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let Given { files, rules, namespace_labels, namespace } = &arguments.given;
+    let Arguments { files, rules, namespace_labels, namespace, .. } = arguments;
     let rules = rules::load(&rules.rules)?;
     rules.warnings().iter().for_each(say);
     let sources = objects::read(files)?;
@@ -111,7 +104,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 /// Whether all is known that rules ask about the namespaces of `objects`.
-pub(crate) fn known<'o>(
+fn known<'o>(
     rules: &RuleSet,
     facts: &Facts,
     mut objects: impl Iterator<Item = &'o Object>,

@@ -21,6 +21,7 @@
 //! ```
 
 mod app;
+mod cluster;
 mod configuration;
 mod handler;
 mod judge;
@@ -30,6 +31,7 @@ pub mod registration;
 mod sources;
 
 pub use app::{StartError, app, observed_app};
+pub use cluster::{Cluster, ClusterError, StoredRules};
 pub use configuration::{CONFIG_LABEL, Configuration, Finding, Snapshot, State};
 pub use namespaces::{ConnectError, Namespaces, connect};
 pub use observer::Observer;

@@ -27,7 +27,8 @@ pub use serve::ServeArguments;
 
 use crate::App;
 
-/// Why a command ended badly. Its exit codes are the project's: 1 for what went wrong while running, 2 for bad input.
+/// Why a command ended badly. Its exit codes are the project's: 1 for what went wrong while running, 2 for bad
+/// input, 3 for who does not answer.
 #[derive(Debug)]
 pub struct CommandError {
     message: String,
@@ -108,6 +109,11 @@ impl CommandError {
     /// Something went wrong while running: exit code 1.
     pub fn running(why: impl fmt::Display) -> Self {
         Self { message: why.to_string(), code: 1 }
+    }
+
+    /// A cluster or server that does not answer: exit code 3.
+    pub fn unreachable(why: impl fmt::Display) -> Self {
+        Self { message: why.to_string(), code: 3 }
     }
 
     /// Says it on stderr.

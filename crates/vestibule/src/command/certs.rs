@@ -65,7 +65,7 @@ fn object_name(text: &str, namespace: Option<&str>) -> Result<NamespacedName, Co
 
 /// Nobody answers: exit code 3.
 fn unreachable(why: impl fmt::Display) -> CommandError {
-    CommandError { message: why.to_string(), code: 3 }
+    CommandError::unreachable(why)
 }
 
 #[cfg(test)]

@@ -1,0 +1,222 @@
+//! An explanation for people, in 100 columns.
+
+use std::fmt::Write as _;
+
+use vestibule::command::colour::{Palette, Style};
+use vestibule_rules::{ClauseExplanation, Effect, Gate, Passage, RuleExplanation};
+use vestibule_rules::{Explanation, Outcome, Reason};
+
+use crate::changes::{self, Why};
+use crate::evaluation::{Evaluation, Step};
+
+const WIDTH: usize = 100;
+/// Where sentences start: behind the answer, the name and the line.
+const NAME: usize = 30;
+
+pub(super) struct Listing {
+    pub(super) palette: Palette,
+}
+
+impl Listing {
+    pub(super) fn of(&self, evaluations: &[Evaluation<'_, Explanation>]) -> anyhow::Result<String> {
+        let mut text = String::new();
+        for (index, evaluation) in evaluations.iter().enumerate() {
+            text.push_str(if index > 0 { "\n" } else { "" });
+            let title = evaluation.object.title(evaluation.namespace);
+            let painted = self.palette.paint(Style::Heading, &title);
+            self.aligned(&mut text, &painted, title.chars().count(), &evaluation.object.place());
+            self.object(&mut text, evaluation)?;
+        }
+        Ok(text)
+    }
+
+    fn object(&self, text: &mut String, evaluation: &Evaluation<'_, Explanation>) -> anyhow::Result<()> {
+        let told = told(evaluation);
+        if told.is_empty() {
+            writeln!(text, "\nno rule is for objects of this kind")?;
+        }
+        let workload = evaluation.steps.iter().any(|step| !step.prefix.is_empty());
+        for (step, rule) in told {
+            text.push('\n');
+            let whose = match step.prefix {
+                "" if workload => " of the object itself",
+                _ => "",
+            };
+            self.rule(text, step, rule, whose)?;
+        }
+        for warning in evaluation.warnings() {
+            writeln!(text, "\nWarning: {warning}")?;
+        }
+        Ok(())
+    }
+
+    fn rule(
+        &self,
+        text: &mut String,
+        step: &Step<Explanation>,
+        rule: &RuleExplanation,
+        whose: &str,
+    ) -> anyhow::Result<()> {
+        let (style, outcome) = match &rule.outcome {
+            Outcome::Applied => (Style::Added, format!("applied{whose}")),
+            Outcome::Skipped { reason, .. } => (Style::Removed, format!("left out: {reason}")),
+            Outcome::Denied { .. } => (Style::Removed, "denied".to_owned()),
+            _ => (Style::Added, "unchanged: everything it asks for is there".to_owned()),
+        };
+        let title = format!(
+            "rule {}  {}",
+            self.palette.paint(Style::Heading, &rule.rule),
+            self.palette.paint(style, &outcome)
+        );
+        let plain = format!("rule {}  {outcome}", rule.rule).chars().count();
+        let place = format!("{}:{}", rule.source, rule.line);
+        self.aligned(text, &title, plain, &place);
+        self.gates(text, &rule.gates)?;
+        let changes =
+            changes::explain(&step.answer.decision.changes, &step.json, &changes::dotted(step.prefix))?;
+        self.clauses(text, &rule.clauses, &changes)?;
+        if let Outcome::Denied { message, .. } = &rule.outcome {
+            self.line(text, "", Style::Removed, "", None, message)?;
+        }
+        Ok(())
+    }
+
+    fn gates(&self, text: &mut String, gates: &[Gate]) -> anyhow::Result<()> {
+        let idle = |gate: &Gate| gate.passage == Passage::NotReached;
+        for run in gates.chunk_by(|one, other| idle(one) && idle(other) && one.sentence == other.sentence) {
+            let Some(gate) = run.first() else { continue };
+            let (answer, style) = match gate.passage {
+                Passage::Passed => ("true", Style::Added),
+                Passage::Failed => ("false", Style::Removed),
+                Passage::NotReached if run.len() > 1 => {
+                    self.idle(text, run.iter().map(|gate| &*gate.name), &gate.sentence)?;
+                    continue;
+                }
+                Passage::NotReached => ("-", Style::Faint),
+            };
+            self.line(text, answer, style, &gate.name, gate.line, &gate.sentence)?;
+        }
+        Ok(())
+    }
+
+    fn clauses(
+        &self,
+        text: &mut String,
+        clauses: &[ClauseExplanation],
+        changes: &[Why],
+    ) -> anyhow::Result<()> {
+        let idle = |clause: &ClauseExplanation| clause.effect == Effect::NotReached;
+        for run in clauses.chunk_by(|one, other| idle(one) && idle(other)) {
+            match run {
+                [clause] => self.clause(text, clause, changes)?,
+                run => {
+                    let sentence = run.first().map_or("", |clause| &*clause.sentence);
+                    self.idle(text, run.iter().map(|clause| &*clause.text), sentence)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What nobody came to shares a line.
+    fn idle<'n>(
+        &self,
+        text: &mut String,
+        names: impl Iterator<Item = &'n str>,
+        sentence: &str,
+    ) -> anyhow::Result<()> {
+        let words = format!("{}: {sentence}", names.collect::<Vec<_>>().join(", "));
+        for (index, line) in wrapped(&words, WIDTH - 9).iter().enumerate() {
+            let sign = if index == 0 { "-" } else { "" };
+            writeln!(text, "{}", self.palette.paint(Style::Faint, format_args!("  {sign:5}  {line}")))?;
+        }
+        Ok(())
+    }
+
+    fn clause(&self, text: &mut String, clause: &ClauseExplanation, changes: &[Why]) -> anyhow::Result<()> {
+        let (answer, style) = match clause.effect {
+            Effect::Added => ("added", Style::Added),
+            Effect::Failed => ("false", Style::Removed),
+            Effect::NotNeeded => ("there", Style::Place),
+            _ => ("-", Style::Faint),
+        };
+        let made: Vec<&str> =
+            clause.changes.iter().filter_map(|index| Some(changes.get(*index)?.what.as_str())).collect();
+        match made.as_slice() {
+            [] => self.line(text, answer, style, &clause.text, Some(clause.line), &clause.sentence),
+            made => made.iter().enumerate().try_for_each(|(index, what)| match index {
+                0 => self.line(text, answer, style, &clause.text, Some(clause.line), what),
+                _ => self.line(text, "", style, "", None, what),
+            }),
+        }
+    }
+
+    /// `  false  opt.8                   11  the object does not ask for the rule`
+    fn line(
+        &self,
+        text: &mut String,
+        answer: &str,
+        style: Style,
+        name: &str,
+        line: Option<usize>,
+        sentence: &str,
+    ) -> anyhow::Result<()> {
+        let number = line.map(|line| line.to_string()).unwrap_or_default();
+        let room = WIDTH - NAME - 16;
+        let lines = wrapped(sentence, room);
+        let name =
+            if name.chars().count() > NAME { format!("{name}\n{:33}", "") } else { format!("{name:NAME$}") };
+        let head = lines.first().map_or("", String::as_str);
+        let answer = self.palette.paint(style, format_args!("{answer:5}"));
+        let number = self.palette.paint(Style::Faint, format_args!("{number:>4}"));
+        writeln!(text, "{}", format!("  {answer}  {name} {number}  {head}").trim_end())?;
+        for rest in lines.iter().skip(1) {
+            writeln!(text, "{:1$}{rest}", "", WIDTH - room)?;
+        }
+        Ok(())
+    }
+
+    /// What is painted, `plain` characters wide, at the left end, and a place at the right.
+    fn aligned(&self, text: &mut String, painted: &str, plain: usize, place: &str) {
+        let gap = WIDTH.saturating_sub(plain + place.chars().count()).max(2);
+        text.push_str(&format!("{painted}{:gap$}{}\n", "", self.palette.paint(Style::Faint, place)));
+    }
+}
+
+/// Every rule once for each thing it was asked about, less the answers that say nothing: that a rule for pods is none for
+/// Deployments.
+fn told<'e>(
+    evaluation: &'e Evaluation<'_, Explanation>,
+) -> Vec<(&'e Step<Explanation>, &'e RuleExplanation)> {
+    let steps = evaluation.steps.iter();
+    let all: Vec<_> = steps.flat_map(|step| step.answer.rules.iter().map(move |rule| (step, rule))).collect();
+    let elsewhere = |rule: &RuleExplanation| {
+        matches!(rule.outcome, Outcome::Skipped { reason: Reason::OtherResource, .. })
+    };
+    let spoke = |name: &str| all.iter().any(|(_, rule)| &*rule.rule == name && !elsewhere(rule));
+    let mut shown: Vec<(&Step<Explanation>, &RuleExplanation)> = Vec::new();
+    for (step, rule) in &all {
+        let said_before = shown.iter().any(|(_, before)| before.rule == rule.rule);
+        let silent = elsewhere(rule) && (spoke(&rule.rule) || said_before);
+        let again = step.again && !matches!(rule.outcome, Outcome::Applied | Outcome::Denied { .. });
+        if !silent && !again {
+            shown.push((step, rule));
+        }
+    }
+    shown
+}
+
+/// Lines of at most `room` characters; a longer word has a line of its own.
+pub(super) fn wrapped(text: &str, room: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}

@@ -1,0 +1,65 @@
+//! An explanation for scripts.
+
+use serde_json::{Value, json};
+use vestibule_rules::{Effect, Passage, RuleExplanation};
+use vestibule_rules::{Explanation, Outcome};
+
+use crate::changes;
+use crate::evaluation::{Evaluation, Step};
+
+/// A list with an entry for each object. It holds names, and no values of the object.
+pub(super) fn json(evaluations: &[Evaluation<'_, Explanation>]) -> anyhow::Result<Value> {
+    let objects = evaluations.iter().map(|evaluation| {
+        let rules =
+            evaluation.steps.iter().flat_map(|step| step.answer.rules.iter().map(move |rule| (step, rule)));
+        let rules = rules.map(|(step, rule)| told(step, rule)).collect::<anyhow::Result<Vec<_>>>()?;
+        let object = evaluation.object;
+        Ok(json!({
+            "object": {
+                "apiVersion": object.api_version, "kind": object.kind,
+                "namespace": evaluation.namespace, "name": object.name, "place": object.place(),
+            },
+            "rules": rules,
+            "warnings": evaluation.warnings(),
+            "denied": evaluation.denial(),
+        }))
+    });
+    Ok(Value::Array(objects.collect::<anyhow::Result<Vec<_>>>()?))
+}
+
+fn told(step: &Step<Explanation>, rule: &RuleExplanation) -> anyhow::Result<Value> {
+    let (outcome, reason, sentence) = match &rule.outcome {
+        Outcome::Applied => ("applied", None, None),
+        Outcome::Skipped { reason, sentence } => ("skipped", Some(reason.as_str()), Some(sentence)),
+        Outcome::Denied { message, .. } => ("denied", None, Some(message)),
+        _ => ("unchanged", None, None),
+    };
+    let gates = rule.gates.iter().map(|gate| {
+        let passed = match gate.passage {
+            Passage::Passed => json!(true),
+            Passage::Failed => json!(false),
+            Passage::NotReached => Value::Null,
+        };
+        json!({"name": gate.name, "line": gate.line, "passed": passed, "sentence": gate.sentence})
+    });
+    let changes = changes::explain(&step.answer.decision.changes, &step.json, &changes::dotted(step.prefix))?;
+    let clauses = rule.clauses.iter().map(|clause| {
+        let effect = match clause.effect {
+            Effect::Added => "added",
+            Effect::NotNeeded => "not_needed",
+            Effect::Failed => "failed",
+            _ => "not_reached",
+        };
+        let made = clause.changes.iter().filter_map(|index| Some(changes.get(*index)?.what.as_str()));
+        json!({
+            "clause": clause.text, "line": clause.line, "effect": effect,
+            "sentence": clause.sentence, "changes": made.collect::<Vec<_>>(),
+        })
+    });
+    Ok(json!({
+        "rule": &*rule.rule, "source": &*rule.source, "line": rule.line,
+        "at": if step.prefix.is_empty() { "/" } else { step.prefix },
+        "outcome": outcome, "reason": reason, "sentence": sentence,
+        "gates": gates.collect::<Vec<_>>(), "clauses": clauses.collect::<Vec<_>>(),
+    }))
+}

@@ -1,0 +1,172 @@
+//! A cluster, asked once: for explanations.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use kube::api::{Api, GetParams, ListParams, Request};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use vestibule_rules::NamespaceFacts;
+
+use crate::configuration::{CONFIG_LABEL, sources};
+use crate::{ConnectError, LoadError};
+
+/// How long a cluster may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A cluster to ask for pods, namespaces and rules. Nothing is watched, and nothing is written.
+pub struct Cluster {
+    client: Client,
+    namespace: String,
+}
+
+/// Rules as they lie in ConfigMaps.
+pub struct StoredRules {
+    /// The namespace of the ConfigMaps, which is the injector's.
+    pub namespace: String,
+    /// Every text with its name.
+    pub texts: Vec<(String, String)>,
+}
+
+/// Why a cluster does not answer a question.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClusterError {
+    /// Nobody answers.
+    #[error("the cluster does not answer: {0}")]
+    Unreachable(String),
+    /// The API server answers that it will not.
+    #[error("{what}: {message}")]
+    Refused {
+        /// What was asked for.
+        what: String,
+        /// The API server's words.
+        message: String,
+    },
+    /// There are no labelled ConfigMaps.
+    #[error("no ConfigMap labelled {CONFIG_LABEL}=true in {0}; name the rules with --rules PATH")]
+    NoRules(String),
+    /// Labelled ConfigMaps in more than one namespace: which injector is meant?
+    #[error("ConfigMaps labelled {CONFIG_LABEL}=true lie in {}; say with --injector-namespace which are meant", .0.join(", "))]
+    SeveralInjectors(Vec<String>),
+}
+
+impl Cluster {
+    /// The cluster that `kubeconfig` names; else the one of `KUBECONFIG`, of `~/.kube/config`, or around this pod. Nobody is
+    /// called yet.
+    ///
+    /// # Errors
+    /// The kubeconfig cannot be used.
+    pub async fn connect(kubeconfig: Option<&Path>) -> Result<Self, ConnectError> {
+        let named = kubeconfig.map_or("of kubectl".to_owned(), |path| path.display().to_string());
+        let failed = |source| ConnectError::Kubeconfig { path: named.clone(), source };
+        let mut config = match kubeconfig {
+            Some(path) => {
+                let file = Kubeconfig::read_from(path).map_err(failed)?;
+                Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.map_err(failed)?
+            }
+            None => match Config::from_kubeconfig(&KubeConfigOptions::default()).await {
+                Ok(config) => config,
+                Err(why) => Config::incluster().map_err(|_| failed(why))?,
+            },
+        };
+        config.connect_timeout = Some(PATIENCE);
+        config.read_timeout = Some(PATIENCE);
+        let namespace = config.default_namespace.clone();
+        Ok(Self { client: Client::try_from(config).map_err(ConnectError::Client)?, namespace })
+    }
+
+    /// The namespace of the kubeconfig's context.
+    pub fn default_namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// A pod as the API server writes it, JSON: a type of ours would lose fields.
+    ///
+    /// # Errors
+    /// There is none, or the cluster does not answer.
+    pub async fn pod(&self, namespace: &str, name: &str) -> Result<String, ClusterError> {
+        let what = || format!("pod {namespace}/{name}");
+        let pods = Request::new(format!("/api/v1/namespaces/{namespace}/pods"));
+        let refused = |message: String| ClusterError::Refused { what: what(), message };
+        let request = pods.get(name, &GetParams::default()).map_err(|error| refused(error.to_string()))?;
+        self.client.request_text(request).await.map_err(|error| failed(what(), error))
+    }
+
+    /// Labels and annotations of a namespace.
+    ///
+    /// # Errors
+    /// There is none, or the cluster does not answer.
+    pub async fn facts(&self, namespace: &str) -> Result<NamespaceFacts, ClusterError> {
+        let namespaces = Api::<Namespace>::all(self.client.clone());
+        let found = namespaces.get_metadata(namespace).await;
+        let metadata = found.map_err(|error| failed(format!("namespace {namespace}"), error))?.metadata;
+        Ok(NamespaceFacts {
+            labels: metadata.labels.unwrap_or_default(),
+            annotations: metadata.annotations.unwrap_or_default(),
+        })
+    }
+
+    /// The rules in labelled ConfigMaps of `namespace`, or of the one namespace that has any.
+    ///
+    /// # Errors
+    /// There are none, or more than one namespace has some, or the cluster does not answer.
+    pub async fn rules(&self, namespace: Option<&str>) -> Result<StoredRules, ClusterError> {
+        let config_maps: Api<ConfigMap> = match namespace {
+            Some(namespace) => Api::namespaced(self.client.clone(), namespace),
+            None => Api::all(self.client.clone()),
+        };
+        let labelled = ListParams::default().labels(&format!("{CONFIG_LABEL}=true"));
+        let found = config_maps.list(&labelled).await;
+        let found = found.map_err(|error| failed("ConfigMaps with rules".to_owned(), error))?.items;
+        let namespace_of = |config_map: &ConfigMap| config_map.metadata.namespace.clone().unwrap_or_default();
+        let namespaces: BTreeSet<String> = found.iter().map(namespace_of).collect();
+        let mut namespaces: Vec<String> = namespaces.into_iter().collect();
+        let Some(own) = namespaces.pop() else {
+            let place = namespace.map_or("any namespace".to_owned(), |own| format!("namespace {own}"));
+            return Err(ClusterError::NoRules(place));
+        };
+        if !namespaces.is_empty() {
+            namespaces.push(own);
+            return Err(ClusterError::SeveralInjectors(namespaces));
+        }
+        let of_one = |config_map: &ConfigMap| {
+            sources(&own, config_map.metadata.name.as_deref().unwrap_or_default(), config_map)
+        };
+        let texts = found.iter().flat_map(of_one).filter_map(|source| Some((source.name, source.text.ok()?)));
+        Ok(StoredRules { texts: texts.collect(), namespace: own })
+    }
+}
+
+impl StoredRules {
+    /// The rules, read.
+    ///
+    /// # Errors
+    /// Everything that is wrong with them.
+    pub fn compile(&self) -> Result<vestibule_rules::RuleSet, LoadError> {
+        let texts = self.texts.iter().map(|(name, text)| (&**name, &**text));
+        let rules = crate::compile(texts).map_err(LoadError::Rules)?;
+        Ok(rules.with_own_namespace(&self.namespace))
+    }
+}
+
+fn failed(what: String, error: kube::Error) -> ClusterError {
+    match error {
+        kube::Error::Api(status) => ClusterError::Refused { what, message: status.message },
+        other => ClusterError::Unreachable(chain(&other)),
+    }
+}
+
+/// What an error says, its causes among it: "connection refused" is the last of three.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let mut words: Vec<String> = Vec::new();
+    for cause in causes.map(ToString::to_string) {
+        if !words.iter().any(|said| said.contains(&cause)) {
+            words.push(cause);
+        }
+    }
+    words.join(": ")
+}
