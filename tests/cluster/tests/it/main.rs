@@ -15,6 +15,7 @@ mod fidelity;
 mod lookups;
 mod managed;
 mod manifests;
+mod reload;
 mod rollout;
 mod rules;
 mod samples;

@@ -1,0 +1,173 @@
+//! Rules in ConfigMaps: followed, judged at apply, and the last good ones kept, under the printed rights.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use serde_json::{Value, json};
+use vestibule::Target;
+use vestibule_injector::{Configuration, Namespaces, Snapshot, State, app, compile};
+
+use crate::cluster::{Cluster, Namespace};
+use crate::samples::pod;
+
+const HOW_TO: &str = include_str!("../../../../docs/how-to/change-rules.md");
+
+/// The rule of the page.
+fn nginx(version: &str) -> String {
+    block("rules.yaml").replace("nginx:1.27", version)
+}
+
+/// The first block of the page that begins with a comment naming `file`.
+fn block(file: &str) -> String {
+    let (_, rest) = HOW_TO.split_once(&format!("# {file}\n")).unwrap();
+    rest.split_once("```").unwrap().0.to_owned()
+}
+
+fn config_map(name: &str, text: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap",
+           "metadata": {"name": name, "labels": {"vestibule.dev/config": "true"}},
+           "data": {"rules.yaml": text}})
+}
+
+/// A client with the rights that the manifests of the injector print, and nothing more.
+async fn as_printed(cluster: &Cluster) -> Client {
+    let (home, environment) = (cluster.home.name(), &cluster.environment);
+    let installed = Configuration::installed(compile([]).ok().unwrap(), home);
+    let app = app(installed, Namespaces::unknown()).unwrap();
+    let mut installation = app.installation(Target::service(&format!("{home}/injector")).unwrap());
+    installation.name = format!("{home}-injector");
+    let mut objects = app.manifests(&installation).unwrap();
+    objects.retain(|object| object["kind"].as_str().is_some_and(|kind| kind.contains("Role")));
+    environment.apply(objects.clone()).await.unwrap();
+    let account = installation.service_account().unwrap();
+    environment.wait_until_granted(&account.namespace, &account.name, &objects).await.unwrap();
+    environment.service_account(&account.namespace, &account.name).await.unwrap()
+}
+
+/// Waits until the snapshot is as `expected` says.
+async fn becomes(configuration: &Configuration, expected: impl Fn(&Snapshot) -> bool) -> Arc<Snapshot> {
+    let mut configuration = configuration.clone();
+    let told = async {
+        let mut snapshot = configuration.current();
+        while !expected(&snapshot) {
+            snapshot = configuration.changed().await;
+        }
+        snapshot
+    };
+    tokio::time::timeout(Duration::from_secs(20), told).await.expect("the rules never became so")
+}
+
+/// The image of the sidecar that a pod gets now.
+async fn sidecar(namespace: &Namespace) -> Option<String> {
+    let created = namespace.create_dry_run(&pod("web", &[("app", "app:1")])).await.object();
+    let containers = created["spec"]["containers"].as_array().unwrap().clone();
+    let sidecar = containers.into_iter().find(|container| container["name"] == "nginx")?;
+    Some(sidecar["image"].as_str().unwrap().to_owned())
+}
+
+#[tokio::test]
+async fn rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_stay() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let (home, client) = (cluster.home.clone(), as_printed(&cluster).await);
+    let namespace = cluster.namespace(&[("nginx", "enabled")]).await;
+    let start = || Configuration::from_config_maps(client.clone(), home.name());
+    let version = |image: &str| {
+        let rules = compile([("rules.yaml", &*nginx(image))]);
+        rules.ok().unwrap().hash().to_owned()
+    };
+    let in_force = |image: &str, state: State| {
+        let hash = version(image);
+        move |snapshot: &Snapshot| snapshot.rules().hash() == hash && snapshot.state() == state
+    };
+
+    home.create(&config_map("nginx", &nginx("nginx:1.27"))).await.object();
+    let configuration = start();
+    becomes(&configuration, in_force("nginx:1.27", State::Current)).await;
+    let app = app(configuration.clone(), Namespaces::watched(client.clone())).unwrap();
+    let webhook = cluster.serve(app).await;
+    assert_eq!(sidecar(&namespace).await.as_deref(), Some("nginx:1.27"));
+
+    // A change is in force a moment later, in pods too.
+    home.replace(&config_map("nginx", &nginx("nginx:1.28"))).await.object();
+    becomes(&configuration, in_force("nginx:1.28", State::Current)).await;
+    assert_eq!(sidecar(&namespace).await.as_deref(), Some("nginx:1.28"));
+
+    refusals(&home).await;
+    assert_eq!(sidecar(&namespace).await.as_deref(), Some("nginx:1.28"));
+
+    // A second replica finds stored what it would store.
+    let stored = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "injector-last-good"}});
+    let stored_holds = async |image: &str| {
+        let image = format!("image: {image}");
+        let told = async {
+            loop {
+                let found = home.read(&stored).await;
+                if found.status == 200 && found.text.contains(&image) {
+                    return found.object()["metadata"]["resourceVersion"].clone();
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), told).await.expect("it is not stored")
+    };
+    let before = stored_holds("nginx:1.28").await;
+    let second = start();
+    becomes(&second, in_force("nginx:1.28", State::Current)).await;
+
+    // While nobody judges, a broken ConfigMap gets in: the last good rules stay, over restarts too.
+    drop(webhook);
+    let broken = nginx("nginx:1.29").replace("volumeMounts", "volumeMount");
+    home.replace(&config_map("nginx", &broken)).await.object();
+    for replica in [&configuration, &second] {
+        let snapshot = becomes(replica, in_force("nginx:1.28", State::LastGood)).await;
+        assert_eq!(snapshot.findings()[0].code(), "VST0110");
+    }
+    assert_eq!(stored_holds("nginx:1.28").await, before);
+    drop((configuration, second));
+    let restarted = start();
+    becomes(&restarted, in_force("nginx:1.28", State::LastGood)).await;
+    assert_eq!(restarted.ready(), Ok(()));
+
+    // What is deleted is gone, whatever is stored.
+    home.delete(&config_map("nginx", "")).await.object();
+    let gone = becomes(&restarted, |snapshot| snapshot.rules().rules().is_empty()).await;
+    assert_eq!(gone.state(), State::Current);
+    drop(restarted);
+
+    // Without anything good, it is not ready, and says why.
+    home.create(&config_map("nginx", &broken)).await.object();
+    home.delete(&stored).await;
+    let first = start();
+    let waiting = becomes(&first, |snapshot| snapshot.findings()[0].code() == "VST0110").await;
+    assert_eq!(waiting.state(), State::Waiting);
+    let why = first.ready().unwrap_err();
+    assert!(why.contains("key rules.yaml:") && why.contains("VST0110"), "{why}");
+}
+
+/// What is refused at apply, and what must not be.
+async fn refusals(home: &Namespace) {
+    // Row 35 of the table of cases: line and column inside the value, and what was meant.
+    let typo = nginx("nginx:1.28").replace("volumeMounts", "volumeMount");
+    let refused = home.replace(&config_map("nginx", &typo)).await;
+    let message = refused.refusal(403).replace(home.name(), "webhooks");
+    let (_, quoted) = HOW_TO.split_once("Error from server (Forbidden): ").unwrap();
+    let quoted = quoted.split_once("```").unwrap().0.trim_end();
+    assert!(quoted.ends_with(&message), "{message}");
+    let cause = &refused.json()["details"]["causes"][0];
+    assert_eq!(cause["field"], "data[rules.yaml]");
+    assert!(cause["message"].as_str().unwrap().contains("VST0110"), "{cause}");
+
+    // Together with all the others.
+    let twice = home.create(&config_map("another", &nginx("nginx:1.28"))).await.refusal(403);
+    assert!(twice.contains("error[VST0116]") && twice.contains("another, key rules.yaml:"), "{twice}");
+
+    // Neither what leaves the rules as they are, nor what takes them away.
+    let plain = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "draft"},
+                       "data": {"rules.yaml": typo}});
+    home.create(&plain).await.object();
+    let labelled = json!({"metadata": {"labels": {"vestibule.dev/config": "true"}}});
+    assert!(home.merge(&plain, &labelled).await.refusal(403).contains("VST0110"));
+    home.delete(&plain).await.object();
+    let note = json!({"metadata": {"annotations": {"note": "mine"}}});
+    home.merge(&config_map("nginx", ""), &note).await.object();
+}
