@@ -12,6 +12,7 @@ mod decisions;
 mod env_injector;
 mod failure;
 mod fidelity;
+mod generated;
 mod lookups;
 mod managed;
 mod manifests;

@@ -1,0 +1,54 @@
+//! What rules make of pods that the API server takes, it takes too: tried on generated pods and rules.
+
+#[path = "../../../../crates/rules/tests/it/laws/generated.rs"]
+mod strategies;
+
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
+use serde_json::Value;
+use vestibule_injector::compile;
+use vestibule_rules::{Resource, Subject, Verb};
+
+use crate::cluster::Cluster;
+
+/// The object as rules of these specs leave it; `None` where they change nothing, or deny it.
+fn injected(pod: &Value, specs: &[String]) -> Option<Value> {
+    let head = |name: usize| {
+        format!(
+            "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: rule-{name}}}\nspec:\n  match: \
+             {{objects: {{labels: {{app: web}}}}}}\n"
+        )
+    };
+    let body = |spec: &String| spec.lines().map(|line| format!("  {line}\n")).collect::<String>();
+    let documents: Vec<String> =
+        specs.iter().enumerate().map(|(name, spec)| head(name) + &body(spec)).collect();
+    let rules = compile([("rules.yaml", &*documents.join("---\n"))]).unwrap_or_else(|all| panic!("{all:?}"));
+    let object = pod.to_string();
+    let decision = rules.evaluate(&Subject::new(&object, Resource::Pods, Verb::Create, "team-a")).unwrap();
+    let mut document = vestibule_patch::Document::parse(&object).unwrap();
+    document.apply_all(&decision.operations()).unwrap();
+    (!decision.changes.is_empty()).then(|| serde_json::from_str(&document.to_json()).unwrap())
+}
+
+#[tokio::test]
+async fn two_hundred_generated_results_are_pods_to_the_api_server() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let namespace = cluster.namespace(&[]).await;
+    let mut runner = TestRunner::deterministic();
+    let (mut taken, mut refused) = (0, 0);
+    while taken < 200 {
+        let pod = strategies::pod().new_tree(&mut runner).unwrap().current();
+        let specs = strategies::specs().new_tree(&mut runner).unwrap().current();
+        let Some(result) = injected(&pod, &specs) else { continue };
+        let reply = namespace.create_dry_run(&result).await;
+        if reply.status < 300 {
+            taken += 1;
+            continue;
+        }
+        // Not every pod that is generated is one.
+        let before = namespace.create_dry_run(&pod).await;
+        assert!(before.status >= 300, "{}\n{pod}\n{specs:#?}\n{result}", reply.json()["message"]);
+        refused += 1;
+        assert!(refused < 200, "the generator makes no pods: {}", before.json()["message"]);
+    }
+}
