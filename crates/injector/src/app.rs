@@ -7,9 +7,11 @@ use vestibule::{App, On, Operation, Raw, Rule, on_raw};
 use vestibule_rules::{Resource, RuleSet};
 
 use crate::configuration::{CONFIG_LABEL, LAST_GOOD};
+use crate::events::Events;
 use crate::handler::{Injection, Part};
 use crate::judge::Judge;
 use crate::registration::{self, BEST_EFFORT, REQUIRED};
+use crate::tally::Tally;
 use crate::{Configuration, Namespaces, Observer};
 
 /// Why rules cannot be served.
@@ -32,8 +34,11 @@ impl StartError {
     /// That rules ask for labels of namespaces, if any does.
     pub(crate) fn of_asking(rules: &RuleSet) -> Option<Self> {
         let asking = rules.rules().iter().filter(|rule| rule.needs_namespace_facts());
-        let rules: Vec<String> = asking.map(|rule| rule.name().to_owned()).collect();
-        (!rules.is_empty()).then_some(Self::NamespacesUnknown { rules })
+        let mut asking: Vec<String> = asking.map(|rule| rule.name().to_owned()).collect();
+        if asking.is_empty() {
+            asking.push("the exemptions of InjectorSettings".to_owned());
+        }
+        (rules.needs_namespace_facts()).then_some(Self::NamespacesUnknown { rules: asking })
     }
 }
 
@@ -69,7 +74,8 @@ pub fn observed_app(
     }
     let readiness = configuration.clone();
     app = app.ready_when("configuration", move || readiness.ready());
-    for metric in configuration.metrics() {
+    let tally = Tally::default();
+    for metric in configuration.metrics().into_iter().chain([tally.metric(&configuration)]) {
         app = app.metric(metric);
     }
     let shown = configuration.clone();
@@ -78,14 +84,20 @@ pub fn observed_app(
         app = app.ready_when("namespaces", ready);
     }
     let judge = configuration.judge();
+    let mut observers: Vec<Arc<dyn Observer>> = vec![Arc::new(tally), observer];
+    if let Some(client) = configuration.client().or_else(|| namespaces.client()) {
+        observers.push(Arc::new(Events::to(client)));
+    }
+    let observers: Arc<[_]> = observers.into();
     let required =
-        Injection::new(configuration.clone(), Part::Required, namespaces.clone(), Arc::clone(&observer));
-    let best_effort = Injection::new(configuration, Part::BestEffort, namespaces, observer);
+        Injection::new(configuration.clone(), Part::Required, namespaces.clone(), Arc::clone(&observers));
+    let best_effort = Injection::new(configuration, Part::BestEffort, namespaces, observers);
     // In this order: the API server calls the hooks of one configuration in theirs.
     let app = app.mutate_raw(REQUIRED, on().fail_closed(), required);
     let app = app.mutate_raw(BEST_EFFORT, on().fail_open(), best_effort).entries(&entries);
     Ok(match judge {
-        Some(judge) => judging(app, judge),
+        // Who follows ConfigMaps is on a cluster, and its owners of pods are told there.
+        Some(judge) => judging(app, judge).rights([Events::right()]),
         None => app,
     })
 }

@@ -66,7 +66,7 @@ pub struct Configuration {
 enum Origin {
     Fixed,
     Path,
-    ConfigMaps { namespace: String, keeper: Option<Arc<Keeper<Compiler>>> },
+    ConfigMaps { namespace: String, keeper: Option<Arc<Keeper<Compiler>>>, client: Option<Client> },
 }
 
 /// A task that ends with whoever needs it.
@@ -87,7 +87,7 @@ impl Configuration {
     /// Rules as they would be in ConfigMaps of `namespace`, and no cluster: for what is printed about an injector that
     /// reads them there.
     pub fn installed(rules: RuleSet, namespace: &str) -> Self {
-        let origin = Origin::ConfigMaps { namespace: namespace.to_owned(), keeper: None };
+        let origin = Origin::ConfigMaps { namespace: namespace.to_owned(), keeper: None, client: None };
         Self::unfollowed(rules, origin)
     }
 
@@ -120,11 +120,15 @@ impl Configuration {
         let knows_namespaces = Arc::new(AtomicBool::new(true));
         let compiler = Compiler::new(Some(namespace), &knows_namespaces);
         let (keeper, snapshots) = Keeper::new(compiler, "the ConfigMaps with rules are being read");
-        let config_maps = Api::namespaced(client, namespace);
+        let config_maps = Api::namespaced(client.clone(), namespace);
         let last_good = LastGood { config_maps: config_maps.clone(), name: LAST_GOOD.to_owned() };
         let following =
             config_maps::follow(config_maps, namespace.to_owned(), last_good, Arc::clone(&keeper));
-        let origin = Origin::ConfigMaps { namespace: namespace.to_owned(), keeper: Some(keeper) };
+        let origin = Origin::ConfigMaps {
+            namespace: namespace.to_owned(),
+            keeper: Some(keeper),
+            client: Some(client),
+        };
         Self::following(following, snapshots, origin, knows_namespaces)
     }
 
@@ -165,10 +169,18 @@ impl Configuration {
         }
     }
 
+    /// The way to the cluster whose ConfigMaps these are.
+    pub(crate) fn client(&self) -> Option<Client> {
+        match &self.origin {
+            Origin::ConfigMaps { client, .. } => client.clone(),
+            Origin::Fixed | Origin::Path => None,
+        }
+    }
+
     /// What judges ConfigMaps with rules, where rules come from those.
     pub(crate) fn judge(&self) -> Option<Judge> {
         match &self.origin {
-            Origin::ConfigMaps { namespace, keeper } => {
+            Origin::ConfigMaps { namespace, keeper, .. } => {
                 Some(Judge { namespace: namespace.clone(), keeper: keeper.clone() })
             }
             Origin::Fixed | Origin::Path => None,

@@ -5,18 +5,20 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use vestibule::{Denial, Fault, FaultKind, Handler, HandlerFuture, Operation, Request, Verdict};
-use vestibule_rules::{Decision, Mode, NamespaceFacts, Outcome, Reason, Resource, RuleSet, Subject, Verb};
+use vestibule::{Fault, FaultKind, Handler, HandlerFuture, Operation, Request, Verdict};
+use vestibule_rules::{Decision, Mode, NamespaceFacts, Resource, RuleSet, Subject, Verb};
 
 use crate::namespaces::NotReady;
-use crate::{Configuration, Namespaces, Observer, Snapshot};
+use crate::result::Words;
+use crate::verdict::verdict;
+use crate::{Asked, Configuration, Namespaces, Observer, Snapshot};
 
 /// Rules as a handler of the framework.
 pub(crate) struct Injection {
     configuration: Configuration,
     part: Part,
     namespaces: Namespaces,
-    observer: Arc<dyn Observer>,
+    observers: Arc<[Arc<dyn Observer>]>,
     /// Whether it was told that nobody knows the namespaces.
     told: Once,
 }
@@ -60,9 +62,9 @@ impl Injection {
         configuration: Configuration,
         part: Part,
         namespaces: Namespaces,
-        observer: Arc<dyn Observer>,
+        observers: Arc<[Arc<dyn Observer>]>,
     ) -> Self {
-        Self { configuration, part, namespaces, observer, told: Once::new() }
+        Self { configuration, part, namespaces, observers, told: Once::new() }
     }
 
     fn decide(&self, rules: &RuleSet, request: &Request<'_>, facts: Option<&NamespaceFacts>) -> Verdict {
@@ -86,64 +88,26 @@ impl Injection {
             .dry_run(request.dry_run);
         match rules.evaluate(&subject) {
             Ok(decision) => {
-                log(&request.uid, &decision);
-                self.observer.decided(&decision);
-                match rules.settings().mode() {
-                    Mode::Observe => observed(verdict(&decision)),
-                    _ => verdict(&decision),
-                }
+                let asked = Asked::new(request, resource, rules.settings());
+                log(request, &decision, rules.settings().mode());
+                self.observers.iter().for_each(|observer| observer.decided(&decision, &asked));
+                verdict(&decision, rules)
             }
             Err(error) => Fault::new(FaultKind::Undecodable, error).into(),
         }
     }
 }
 
-/// What would have been done goes to those who run the cluster, and nothing to its users.
-fn observed(verdict: Verdict) -> Verdict {
-    let mut observed = Verdict::allowed();
-    observed.audit = verdict.audit;
-    observed.audit.insert("mode", "observe");
-    observed
-}
-
-fn verdict(decision: &Decision) -> Verdict {
-    let mut verdict = match decision.denial() {
-        Some(message) => Denial::new(message).into(),
-        None => Verdict::mutated(decision.operations()),
-    };
-    for warning in &decision.warnings {
-        verdict.warnings.push(warning);
-    }
-    let applied = decision.verdicts.iter().filter(|one| matches!(one.outcome, Outcome::Applied));
-    note(&mut verdict, "rules", applied.map(|one| one.rule.to_string()));
-    let skipped = decision.verdicts.iter().filter_map(|one| match &one.outcome {
-        // No pod ever is a deployment: nobody wonders about such a rule.
-        Outcome::Skipped { reason: Reason::OtherResource, .. } => None,
-        Outcome::Skipped { reason, .. } => Some(format!("{}={reason}", one.rule)),
-        _ => None,
-    });
-    note(&mut verdict, "skipped", skipped);
-    verdict
-}
-
-fn note(verdict: &mut Verdict, key: &str, values: impl Iterator<Item = String>) {
-    let values = values.collect::<Vec<_>>().join(",");
-    if !values.is_empty() {
-        verdict.audit.insert(key, values);
-    }
-}
-
 /// Why a pod was left alone is the question asked most; the answer holds names only.
-fn log(uid: &str, decision: &Decision) {
+fn log(request: &Request<'_>, decision: &Decision, mode: Mode) {
+    if !tracing::enabled!(tracing::Level::DEBUG) {
+        return;
+    }
+    let name = request.display_name();
     for verdict in &decision.verdicts {
-        let (result, reason) = match &verdict.outcome {
-            Outcome::Applied => ("applied", ""),
-            Outcome::Unchanged => ("unchanged", ""),
-            Outcome::Skipped { reason, .. } => ("skipped", reason.as_str()),
-            Outcome::Denied { .. } => ("denied", ""),
-            _ => ("other", ""),
-        };
-        tracing::debug!(uid, rule = &*verdict.rule, result, reason, "a rule has decided");
+        let Words { result, reason } = Words::of(verdict, mode);
+        let (uid, name, rule) = (&*request.uid, name.as_deref(), &*verdict.rule);
+        tracing::debug!(uid, name, rule, result, reason, "a rule has decided");
     }
 }
 

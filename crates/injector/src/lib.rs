@@ -23,16 +23,20 @@
 mod app;
 mod cluster;
 mod configuration;
+mod events;
 mod handler;
 mod judge;
 mod namespaces;
 mod observer;
 pub mod registration;
+mod result;
 mod sources;
+mod tally;
+mod verdict;
 
 pub use app::{StartError, app, observed_app};
 pub use cluster::{Cluster, ClusterError, StoredRules};
 pub use configuration::{CONFIG_LABEL, Configuration, Finding, Snapshot, State};
 pub use namespaces::{ConnectError, Namespaces, connect};
-pub use observer::Observer;
+pub use observer::{Asked, Observer, Owner};
 pub use sources::{LoadError, compile, load};

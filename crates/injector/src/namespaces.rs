@@ -90,6 +90,14 @@ impl Namespaces {
         Ok(Self::watched(connect(kubeconfig).await?))
     }
 
+    /// The way to the cluster that they come from.
+    pub(crate) fn client(&self) -> Option<Client> {
+        match &self.0 {
+            Source::Unknown | Source::Fixed(_) => None,
+            Source::Watched(watched) => Some(watched.client()),
+        }
+    }
+
     pub(crate) fn are_known(&self) -> bool {
         !matches!(self.0, Source::Unknown)
     }

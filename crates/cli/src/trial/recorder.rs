@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use vestibule_injector::Observer;
+use vestibule_injector::{Asked, Observer};
 use vestibule_rules::{Change, Decision, Outcome, Reason};
 
 /// What the rules made of one review, or of several.
@@ -40,7 +40,7 @@ impl Recorder {
 }
 
 impl Observer for Recorder {
-    fn decided(&self, decision: &Decision) {
+    fn decided(&self, decision: &Decision, _: &Asked<'_>) {
         let idle = decision.verdicts.iter().filter_map(|verdict| {
             let because = match &verdict.outcome {
                 Outcome::Applied => return None,

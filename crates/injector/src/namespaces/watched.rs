@@ -49,6 +49,10 @@ impl Watched {
         Self { namespaces, seen, ready, watch: watch.abort_handle() }
     }
 
+    pub(super) fn client(&self) -> Client {
+        self.namespaces.clone().into_client()
+    }
+
     pub(super) fn is_ready(&self) -> bool {
         self.ready.load(Ordering::Acquire)
     }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use vestibule_caller::{Outcome, Review};
-use vestibule_injector::{Namespaces, Observer, app, compile, observed_app};
+use vestibule_injector::{Asked, Namespaces, Observer, app, compile, observed_app};
 use vestibule_rules::{Decision, RuleSet};
 
 use crate::road::{Road, pod};
@@ -90,7 +90,8 @@ async fn the_audit_log_hears_which_rules_acted_and_which_did_not() {
     let review = Review::create(pod("shop")).build().unwrap();
     let Outcome::Allowed(allowed) = road.judged("best-effort", &review).await else { panic!("allowed") };
     let kept: Vec<_> = allowed.audit_annotations.kept.into_iter().collect();
-    let expected = [("rules", "target"), ("skipped", "asked=not_opted_in")];
+    let hash = rules().hash().to_owned();
+    let expected = [("config", hash.as_str()), ("rules", "target"), ("skipped", "asked=not_opted_in")];
     let expected = expected.map(|(key, value)| (format!("best-effort/{key}"), value.to_owned()));
     assert_eq!(kept, expected);
     assert!(allowed.audit_annotations.dropped.is_empty());
@@ -145,7 +146,7 @@ async fn deployments_are_changed_also_when_they_are_updated() {
 struct Heard(Mutex<Vec<String>>);
 
 impl Observer for Heard {
-    fn decided(&self, decision: &Decision) {
+    fn decided(&self, decision: &Decision, _: &Asked<'_>) {
         let origins = decision.changes.iter().map(|change| change.origin.to_string());
         self.0.lock().unwrap().extend(origins);
     }

@@ -80,6 +80,21 @@ reasons! {
     Error = "error",
 }
 
+impl Reason {
+    /// Whether somebody wanted the rule and did not get it, and should know: the others are how it was meant to be.
+    pub fn is_mishap(self) -> bool {
+        matches!(
+            self,
+            Self::NamespaceUnknown
+                | Self::InvalidValue
+                | Self::InvalidObject
+                | Self::JobWithoutNativeSidecar
+                | Self::Conflict
+                | Self::Error
+        )
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.as_str())
