@@ -2,6 +2,7 @@
 
 mod turns;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use vestibule_patch::{Document, DocumentError, Schema};
@@ -243,21 +244,27 @@ impl RuleSet {
         let selected: Vec<&Rule> =
             outs.iter().filter(|(_, out)| out.is_none()).map(|(rule, _)| *rule).collect();
         let turns = Turns { subject, received: &received, layout: &layout, pod: self.pod };
-        let Laid { draft, missed } = turns.lay_all(&selected, &Draft::new(document.clone()));
+        let Laid { mut draft, missed, rules } = turns.lay_all(&selected, &Draft::new(document.clone()));
         for rule in selected.iter().filter(|rule| !rule.logic.is_empty()) {
             for gate in turns::gates(rule, Some(missed.get(rule.name()))) {
                 trace.gate(rule, || gate);
             }
         }
-        let laid = selected.iter().copied().filter(|rule| !missed.contains_key(rule.name()));
-        warnings.extend(merge::violated(&laid.collect::<Vec<_>>(), &layout, self.pod, &draft));
+        let computed: HashMap<&str, &Rule> = rules.iter().map(|rule| (rule.name(), &**rule)).collect();
+        // A rule that was the end of its own condition was laid in before, and is taken as it was written.
+        let laid = selected.iter().filter(|rule| !missed.contains_key(rule.name()));
+        let laid: Vec<&Rule> = laid.map(|rule| computed.get(rule.name()).copied().unwrap_or(rule)).collect();
+        merge::straighten(&laid, &layout, self.pod, &mut draft);
+        warnings.extend(merge::violated(&laid, &layout, self.pod, &draft));
+        let applied = draft.authors();
+        if !applied.is_empty() {
+            merge::record(&laid, &layout, self.pod, &self.hash, &mut draft);
+        }
         let changes = draft.into_changes();
         let verdicts = outs.iter().map(|(rule, out)| match (out, missed.get(rule.name())) {
             (Some(out), _) => skipped(rule, out),
             (None, Some(missed)) => left_out(rule, missed, &mut warnings),
-            (None, None) if changes.iter().any(|change| change.origin.rule == rule.name) => {
-                verdict(rule, rule.at, Outcome::Applied)
-            }
+            (None, None) if applied.contains(&rule.name) => verdict(rule, rule.at, Outcome::Applied),
             (None, None) => verdict(rule, rule.at, Outcome::Unchanged),
         });
         let verdicts: Vec<Verdict> = verdicts.collect();

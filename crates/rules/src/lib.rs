@@ -49,3 +49,6 @@ pub const INJECT_KEY: &str = "vestibule.dev/inject";
 
 /// The same for one rule: its name follows.
 pub const RULE_KEY_PREFIX: &str = "inject.vestibule.dev/";
+
+/// The annotation that says what rules have added to a pod. Nothing here reads it.
+pub const STATUS_ANNOTATION: &str = "vestibule.dev/injected";

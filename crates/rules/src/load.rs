@@ -1,15 +1,18 @@
 //! Documents into rules: every problem of every document at once, or a set that can be used.
 
+mod anchors;
 mod blocks;
 pub(crate) mod check;
 mod expressions;
 mod feedback;
 mod fragment;
+mod injected;
 mod injection;
 mod items;
 mod matching;
 mod parameters;
 mod parts;
+mod profile;
 mod reader;
 mod settings;
 mod typed;
@@ -83,6 +86,7 @@ pub(crate) fn documents<'s>(
     findings.extend(about_settings);
     findings.extend(doubled(&loaded));
     findings.extend(feedback::findings(&loaded, &settings));
+    findings.extend(anchors::findings(&loaded));
     sort(&mut findings, &names);
     if findings.iter().any(|finding| finding.severity() == Severity::Error) {
         return Err(findings);

@@ -10,19 +10,21 @@ mod injected;
 mod overlay_onto;
 mod parts;
 mod place;
+mod status;
 mod verify;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use vestibule_patch::{Pointer, Schema, View};
 
-pub(crate) use anchors::violated;
+pub(crate) use anchors::{straighten, violated};
 use claims::Claims;
 pub(crate) use contains::{contains, find, is_open, present};
 pub(crate) use draft::{Draft, Misfit};
 use existing::Existing;
 use place::Insertions;
+pub(crate) use status::record;
 
 use crate::decision::Origin;
 use crate::diagnostic::shown;
@@ -49,6 +51,8 @@ pub(crate) struct Scene<'s> {
     /// The names of containers that rules bring: blocks are for the others. By name alone, because a second evaluation
     /// cannot tell who brought a container.
     owned: HashSet<&'s str>,
+    /// Where the containers that rules bring are to stand.
+    places: HashMap<&'s str, &'s Place>,
 }
 
 impl<'s> Scene<'s> {
@@ -59,9 +63,10 @@ impl<'s> Scene<'s> {
         layout: &'s Layout,
         pod: Schema<'static>,
     ) -> Self {
-        let injected = rules.iter().flat_map(|rule| &rule.injected);
-        let owned = injected.map(|one| one.item.key.as_str()).collect();
-        Self { layout, pod, claims: Claims::of(rules, spec, &owned), owned }
+        let injected = || rules.iter().flat_map(|rule| &rule.injected);
+        let owned = injected().map(|one| one.item.key.as_str()).collect();
+        let places = injected().map(|one| (one.item.key.as_str(), &one.place)).collect();
+        Self { layout, pod, claims: Claims::of(rules, spec, &owned), owned, places }
     }
 }
 
@@ -148,7 +153,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         }
         let existing = self.existing(list);
         sorted.length = existing.len();
-        let existing = Existing::new(existing, schema);
+        let existing = Existing::new(existing, schema, items.iter().copied());
         for item in items {
             match existing.find(item, name, schema) {
                 None => sorted.new.push(item),

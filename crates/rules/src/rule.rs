@@ -244,8 +244,10 @@ pub(crate) struct Injected {
     pub(crate) item: Item,
     pub(crate) list: &'static str,
     pub(crate) place: Place,
-    /// Whether the rule says so; the place is the default otherwise, and no promise.
-    pub(crate) positioned: bool,
+    /// Where the rule says so; the place is the default otherwise, and no promise.
+    pub(crate) positioned: Option<Position>,
+    /// Whether it goes back there when others have come between.
+    pub(crate) strict: bool,
     /// A sidecar that a Job would wait for.
     pub(crate) regular: bool,
 }

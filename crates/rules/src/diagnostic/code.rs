@@ -188,6 +188,18 @@ codes! {
         "`pod.spec` takes the fields of a pod's specification, but containers, volumes and the secrets for images have their \
          own places in a rule, because they are added item by item.",
         Spec "pod:\n  spec:\n    volumes: [{name: certs, emptyDir: {}}]";
+    RESERVED = "VST0153", "the injector's own annotation",
+        "`vestibule.dev/injected` says what rules have added to a pod. The injector writes it with every change of a pod, so \
+         that what a rule writes there would be lost. Use another key.",
+        Spec "pod: {annotations: {vestibule.dev/injected: mine}}";
+    ANCHOR_CYCLE = "VST0154", "positions that contradict each other",
+        "Each of these containers is to stand before the next, and the last before the first. No order is like that. Take \
+         one of the positions away.",
+        Spec "sidecars:\n- {name: one, image: one, position: {initContainers: {before: two}}}\n- {name: two, image: two, position: {initContainers: {before: one}}}";
+    PROFILE = "VST0155", "a security profile for Windows",
+        "The fields that `securityProfile: restricted` fills are those of Linux; the API server refuses them in pods for \
+         Windows. Leave `match.os` at `linux`, or write the `securityContext` yourself.",
+        Spec "match: {os: any, namespaces: {names: [blue]}}\nsecurityProfile: restricted\nsidecars: [{name: agent, image: agent}]";
     DOUBLED_SETTINGS = "VST0165", "settings twice",
         "One document of kind `InjectorSettings` speaks for the whole injector. Of two of them nobody could say which counts: \
          put everything into one.",

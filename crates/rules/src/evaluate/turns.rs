@@ -36,6 +36,8 @@ pub(super) enum Missed {
 pub(super) struct Laid<'d, 'r> {
     pub(super) draft: Draft<'d>,
     pub(super) missed: HashMap<&'r str, Missed>,
+    /// The rules as they were laid in at last, with values for their expressions.
+    pub(super) rules: Vec<Cow<'r, Rule>>,
 }
 
 /// The values of the parameters of every rule that has any.
@@ -132,14 +134,14 @@ impl Turns<'_> {
         let mut out = HashMap::new();
         loop {
             let acting = without(rules, &out);
-            let Laid { draft, missed } = self.lay_in_turns(&acting, parameters, draft.clone());
+            let Laid { draft, missed, rules } = self.lay_in_turns(&acting, parameters, draft.clone());
             let before = out.len();
             let (gone, missed): (HashMap<_, _>, HashMap<_, _>) =
                 missed.into_iter().partition(|(rule, _)| wrote(&draft, rule));
             out.extend(gone);
             if out.len() == before {
                 out.extend(missed);
-                return Laid { draft, missed: out };
+                return Laid { draft, missed: out, rules };
             }
         }
     }
@@ -161,7 +163,7 @@ impl Turns<'_> {
             // A rule may be the end of its own condition.
             missed.retain(|rule, missed| !(matches!(missed, Missed::Declined(_)) && wrote(&draft, rule)));
             if missed.is_empty() || draft.count() == before || turns == 0 {
-                return Laid { draft, missed };
+                return Laid { draft, missed, rules: turn.rules };
             }
             turns -= 1;
         }
@@ -176,7 +178,7 @@ impl Turns<'_> {
         start: &Draft<'d>,
     ) -> Laid<'d, 'r> {
         let Some(received) = start.at(&Pointer::root()) else {
-            return Laid { draft: start.clone(), missed: HashMap::new() };
+            return Laid { draft: start.clone(), missed: HashMap::new(), rules: Vec::new() };
         };
         let surroundings = Surroundings::new(self.subject, received);
         let mut missed = HashMap::new();
@@ -186,6 +188,7 @@ impl Turns<'_> {
             let scene = Scene::new(&acting, start.at(&self.layout.spec), self.layout, self.pod);
             let mut draft = start.clone();
             let mut object = OnceCell::new();
+            let mut rules_laid = Vec::new();
             for (rank, rule) in acting.iter().enumerate() {
                 let mut attempt = draft.clone();
                 let computed = match draft.at(&Pointer::root()) {
@@ -195,10 +198,12 @@ impl Turns<'_> {
                     _ => Ok(Cow::Borrowed(*rule)),
                 };
                 let laid = computed.and_then(|rule| {
-                    merge::lay(&rule, &acting, rank, &scene, &mut attempt).map_err(Missed::Failed)
+                    merge::lay(&rule, &acting, rank, &scene, &mut attempt).map_err(Missed::Failed)?;
+                    Ok(rule)
                 });
                 match laid {
-                    Ok(()) => {
+                    Ok(rule) => {
+                        rules_laid.push(rule);
                         if attempt.count() > draft.count() {
                             object = OnceCell::new();
                         }
@@ -208,7 +213,7 @@ impl Turns<'_> {
                 }
             }
             if acting.len() + missed.len() == rules.len() {
-                return Laid { draft, missed };
+                return Laid { draft, missed, rules: rules_laid };
             }
         }
     }

@@ -63,7 +63,12 @@ pub(crate) static POSITION: Table = Table {
     fields: &[
         Field::new("containers", ANCHORED, "The place among the containers."),
         Field::new("initContainers", ANCHORED, "The place among the init containers."),
-        Field::refused("strict", ""),
+        Field::new(
+            "strict",
+            Kind::Boolean,
+            "Whether it goes back there when other webhooks put theirs between.",
+        )
+        .default("false"),
     ],
 };
 

@@ -80,7 +80,12 @@ pub(crate) static SPEC: Table = Table {
         Field::refused("remove", ""),
         Field::refused("replace", "`replace` stands beside the fields that it is about"),
         Field::new("rollout", Kind::Map(&ROLLOUT), "How many of the workloads the rule has reached."),
-        Field::refused("securityProfile", ""),
+        Field::new(
+            "securityProfile",
+            Kind::Word(&SECURITY_PROFILES),
+            "Fills the `securityContext` of sidecars and init containers where the rule says nothing, so that namespaces \
+             under this Pod Security Standard take them.",
+        ),
         Field::new(
             "variables",
             Kind::List(&Kind::Map(&VARIABLE)),
@@ -123,5 +128,7 @@ pub(crate) static POLICIES: Choice<Policy, 4> = [
     ("skipRule", Policy::SkipRule),
     ("deny", Policy::Deny),
 ];
+
+pub(crate) static SECURITY_PROFILES: Choice<(), 1> = [("restricted", ())];
 
 pub(crate) static ON_ERROR: Choice<OnError, 2> = [("skip", OnError::Skip), ("deny", OnError::Deny)];

@@ -5,10 +5,18 @@ use crate::diagnostic::{self, Diagnostic};
 use crate::rule::{Resource, Rule};
 use crate::select::{MIRROR_ANNOTATION, OWN_POD_LABEL};
 use crate::settings::Settings;
-use crate::{INJECT_KEY, RULE_KEY_PREFIX};
+use crate::{INJECT_KEY, RULE_KEY_PREFIX, STATUS_ANNOTATION};
 
 pub(super) fn findings(loaded: &[Loaded], settings: &Settings) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
+    for Loaded { source, writes, .. } in loaded {
+        for (_, _, at) in
+            writes.iter().filter(|(map, key, _)| map == "annotations" && key == STATUS_ANNOTATION)
+        {
+            let message = format!("the injector itself writes `{STATUS_ANNOTATION}`");
+            findings.push(source.error(&diagnostic::RESERVED, *at, message));
+        }
+    }
     // Only pods have their own labels written; of a Deployment the template's are, which no match reads.
     let pods = || loaded.iter().filter(|loaded| loaded.rule.targets.contains(&Resource::Pods));
     for writer in pods() {

@@ -49,6 +49,7 @@ fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<
     let matching = match_of(reader, spec);
     let (opt_in, opt_in_at) = opt_in(reader, spec, &matching);
     let pod_spec = pod.field("spec");
+    reader.security_profile(spec, &matching);
     reader.declarations(spec);
     let mut rule = Rule {
         name: name.into(),

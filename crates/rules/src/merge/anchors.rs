@@ -1,51 +1,152 @@
 //! Whether the containers of rules stand where `position` wants them: other webhooks insert theirs between the calls.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
 use vestibule_patch::{Schema, View};
 
 use super::{Draft, contains};
+use crate::decision::Origin;
 use crate::diagnostic::shown;
 use crate::rule::{Injected, Place, Rule};
 use crate::subject::{Layout, text};
 
-/// Warnings about containers of `rules` that others have come before or behind. Nothing is moved: to move our own is
-/// what `strict` is kept for, and the others' are not ours.
+/// Warnings about containers of `rules` that others have come before or behind.
 pub(crate) fn violated(
     rules: &[&Rule],
     layout: &Layout,
     pod: Schema<'static>,
     draft: &Draft<'_>,
 ) -> Vec<String> {
-    let brought = |name: &str| rules.iter().flat_map(|rule| &rule.injected).any(|one| one.item.key == name);
-    let container = pod.field("spec").field("containers").item();
+    let anchored = Anchored::new(rules, layout, pod, draft);
     let mut warnings = Vec::new();
     for rule in rules {
-        for Injected { item, list, place, .. } in rule.injected.iter().filter(|one| one.positioned) {
-            let existing = draft.at(&layout.spec.child(list)).map(View::items).unwrap_or_default();
-            let names: Vec<String> =
-                existing.iter().map(|one| text(Some(*one), "name").unwrap_or_default()).collect();
-            let Some(index) = names.iter().position(|name| *name == item.key) else { continue };
-            // One that was kept is somebody else's, wherever it stands.
-            if !existing.get(index).is_some_and(|found| contains(*found, &item.overlay, list, container)) {
-                continue;
-            }
-            let (mut before, mut after) = (names.iter().take(index), names.iter().skip(index + 1));
-            let foreign = |name: &&String| !brought(name);
-            let (other, side) = match place {
-                Place::First => (before.find(foreign), "before"),
-                Place::Last => (after.find(foreign), "behind"),
-                Place::Before(anchor) => (before.find(|name| *name == anchor), "before"),
-                Place::After(anchor) => (after.find(|name| *name == anchor), "behind"),
-            };
-            if let Some(other) = other {
+        for one in rule.injected.iter().filter(|one| one.positioned.is_some()) {
+            if let Some((other, side)) = anchored.violation(one) {
                 warnings.push(format!(
-                    "anchor_violated: `{}` stands {side} container `{}` in `{list}`, against the position that rule {} \
+                    "anchor_violated: `{}` stands {side} container `{}` in `{}`, against the position that rule {} \
                      gives it; nothing was moved",
                     shown(other),
-                    item.key,
+                    one.item.key,
+                    one.list,
                     rule.name,
                 ));
             }
         }
     }
     warnings
+}
+
+/// Moves the containers of `rules` back whose position is `strict`; nobody else's.
+pub(crate) fn straighten(rules: &[&Rule], layout: &Layout, pod: Schema<'static>, draft: &mut Draft<'_>) {
+    if !rules.iter().flat_map(|rule| &rule.injected).any(|one| one.strict) {
+        return;
+    }
+    let mut anchored = Anchored::new(rules, layout, pod, draft);
+    for (rule, one) in anchored.strict() {
+        let Some((from, to)) = anchored.put_back(one) else { continue };
+        let origin = Origin {
+            rule: Arc::clone(&rule.name),
+            clause: format!("{}.position", one.item.clause.text),
+            source: Arc::clone(&rule.source),
+            line: one.positioned.unwrap_or(one.item.clause.at).line,
+        };
+        // Both places are there, so nothing can go wrong.
+        let _ = draft.shift(&layout.spec.child(one.list), from, to, &origin);
+    }
+}
+
+struct Anchored<'a> {
+    rules: &'a [&'a Rule],
+    /// The names of all containers that rules bring.
+    brought: HashSet<&'a str>,
+    /// Those that stand where they were brought to. One that was kept is somebody else's.
+    ours: HashSet<(&'static str, &'a str)>,
+    /// The names of the containers in each list.
+    names: HashMap<&'static str, Vec<String>>,
+}
+
+impl<'a> Anchored<'a> {
+    fn new(rules: &'a [&'a Rule], layout: &Layout, pod: Schema<'static>, draft: &Draft<'_>) -> Self {
+        let injected = || rules.iter().flat_map(|rule| &rule.injected);
+        let brought = injected().map(|one| one.item.key.as_str()).collect();
+        let container = pod.field("spec").field("containers").item();
+        let (mut ours, mut names) = (HashSet::new(), HashMap::new());
+        for list in ["initContainers", "containers"] {
+            let existing = draft.at(&layout.spec.child(list)).map(View::items).unwrap_or_default();
+            let named: Vec<String> =
+                existing.iter().map(|one| text(Some(*one), "name").unwrap_or_default()).collect();
+            let by_name: HashMap<&str, View<'_>> =
+                named.iter().map(String::as_str).zip(existing.iter().copied()).collect();
+            for one in injected().filter(|one| one.list == list && one.positioned.is_some()) {
+                let found = by_name.get(one.item.key.as_str());
+                if found.is_some_and(|found| contains(*found, &one.item.overlay, list, container)) {
+                    ours.insert((list, one.item.key.as_str()));
+                }
+            }
+            names.insert(list, named);
+        }
+        Self { rules, brought, ours, names }
+    }
+
+    /// The container that stands on the wrong side of `one`, and on which.
+    fn violation(&self, one: &Injected) -> Option<(&str, &'static str)> {
+        self.ours.contains(&(one.list, one.item.key.as_str())).then_some(())?;
+        let names = self.names.get(one.list)?;
+        let index = names.iter().position(|name| *name == one.item.key)?;
+        let (mut before, mut after) = (names.iter().take(index), names.iter().skip(index + 1));
+        let foreign = |name: &&String| !self.brought.contains(name.as_str());
+        let (other, side) = match &one.place {
+            Place::First => (before.find(foreign), "before"),
+            Place::Last => (after.find(foreign), "behind"),
+            Place::Before(anchor) => (before.find(|name| *name == anchor), "before"),
+            Place::After(anchor) => (after.find(|name| *name == anchor), "behind"),
+        };
+        other.map(|other| (other.as_str(), side))
+    }
+
+    /// Puts `one` where it belongs, if it is not there; from which place to which.
+    fn put_back(&mut self, one: &Injected) -> Option<(usize, usize)> {
+        self.violation(one)?;
+        let names = self.names.get_mut(one.list)?;
+        let from = names.iter().position(|name| *name == one.item.key)?;
+        let name = names.remove(from);
+        let at = |anchor: &String| names.iter().position(|name| name == anchor);
+        let foreign = |name: &String| !self.brought.contains(name.as_str());
+        let to = match &one.place {
+            Place::First => names.iter().position(foreign),
+            Place::Last => names.iter().rposition(foreign).map(|last| last + 1),
+            Place::Before(anchor) => at(anchor),
+            Place::After(anchor) => at(anchor).map(|index| index + 1),
+        };
+        let to = to.unwrap_or(from);
+        names.insert(to, name);
+        Some((from, to))
+    }
+
+    /// The containers whose position is strict, each behind the one it is anchored to. Of several rules that bring one
+    /// container the last counts.
+    fn strict(&self) -> Vec<(&'a Rule, &'a Injected)> {
+        let all = self.rules.iter().flat_map(|rule| rule.injected.iter().map(|one| (*rule, one)));
+        let strict: Vec<_> = all.filter(|(_, one)| one.strict).collect();
+        let by_name: HashMap<&str, _> =
+            strict.iter().map(|(rule, one)| (one.item.key.as_str(), (*rule, *one))).collect();
+        let mut seen = HashSet::new();
+        let mut sorted = Vec::new();
+        for (_, one) in strict {
+            let mut chain = Vec::new();
+            let mut name = Some(one.item.key.as_str());
+            while let Some(next) = name.and_then(|name| by_name.get(name))
+                && seen.insert(next.1.item.key.as_str())
+            {
+                chain.push(*next);
+                name = match &next.1.place {
+                    Place::Before(anchor) | Place::After(anchor) => Some(anchor),
+                    Place::First | Place::Last => None,
+                };
+            }
+            sorted.extend(chain.into_iter().rev());
+        }
+        sorted
+    }
 }

@@ -1,5 +1,8 @@
 //! The object as it is becoming, and the operations that lead there.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use serde_json::value::RawValue;
 use vestibule_patch::{Document, Kind, Operation, Pointer, View};
 
@@ -69,12 +72,28 @@ impl<'d> Draft<'d> {
         self.apply(Operation::Remove { path: path.clone() }, origin)
     }
 
+    /// Moves an item of the list at `pointer`; `to` is its place when all is done.
+    pub(crate) fn shift(
+        &mut self,
+        list: &Pointer,
+        from: usize,
+        to: usize,
+        origin: &Origin,
+    ) -> Result<(), Misfit> {
+        self.apply(Operation::Move { from: list.item(from), path: list.item(to) }, origin)
+    }
+
     pub(crate) fn count(&self) -> usize {
         self.changes.len()
     }
 
     pub(crate) fn changes(&self) -> &[Change] {
         &self.changes
+    }
+
+    /// The names of the rules that have changed something.
+    pub(crate) fn authors(&self) -> HashSet<Arc<str>> {
+        self.changes.iter().map(|change| Arc::clone(&change.origin.rule)).collect()
     }
 
     pub(crate) fn into_changes(self) -> Vec<Change> {

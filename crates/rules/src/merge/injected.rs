@@ -9,7 +9,7 @@ use crate::subject::text;
 use crate::yaml::quote;
 
 /// The annotation that tells `kubectl logs` and `kubectl exec` which container is meant.
-const DEFAULT_CONTAINER: &str = "kubectl.kubernetes.io/default-container";
+pub(super) const DEFAULT_CONTAINER: &str = "kubectl.kubernetes.io/default-container";
 
 impl<'r> Merge<'_, 'r, '_, '_> {
     pub(super) fn injected(
@@ -35,7 +35,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let name = |container| text(Some(container), "name").unwrap_or_default();
         let names: Vec<String> = self.existing(&pointer).into_iter().map(name).collect();
         let user = names.first().cloned();
-        let insertions = place::containers(names, &mine, &new, firsts);
+        let insertions = place::containers(names, &mine, &new, firsts, &self.scene.places);
         let leading = insertions.iter().find(|(index, _)| *index == 0).map(|(_, item)| *item);
         self.insert(&pointer, sorted.length, insertions)?;
         match (leading, user) {

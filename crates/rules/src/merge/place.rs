@@ -1,6 +1,6 @@
 //! Where new items go in a list.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use vestibule_patch::View;
 
@@ -66,12 +66,13 @@ fn references(value: &str) -> Vec<&str> {
 }
 
 /// Containers go where their `position` says, as far as they are `new`. `first` stands behind what the rules before
-/// put first, whose names are `firsts`.
+/// put first, whose names are `firsts`; and none comes between what has its place by it already, as `places` tell.
 pub(crate) fn containers<'r>(
     existing: Vec<String>,
     containers: &[&'r Injected],
     new: &HashSet<&str>,
     firsts: &mut HashSet<&'r str>,
+    places: &HashMap<&str, &Place>,
 ) -> Insertions<'r> {
     let mut names = existing;
     let mut insertions = Vec::new();
@@ -85,6 +86,7 @@ pub(crate) fn containers<'r>(
                 Place::Before(anchor) => index_of(anchor).unwrap_or_default(),
                 Place::After(anchor) => index_of(anchor).map_or(names.len(), |index| index + 1),
             };
+            let index = between(&names, &item.key, index, places);
             names.insert(index, item.key.clone());
             insertions.push((index, item));
         }
@@ -93,6 +95,16 @@ pub(crate) fn containers<'r>(
         }
     }
     insertions
+}
+
+/// The place nearest to `index` that is right for those who are to stand before or after `name`.
+fn between(names: &[String], name: &str, index: usize, places: &HashMap<&str, &Place>) -> usize {
+    let place = |other: &String| places.get(other.as_str()).copied();
+    let before = |other: &String| matches!(place(other), Some(Place::Before(anchor)) if anchor == name);
+    let after = |other: &String| matches!(place(other), Some(Place::After(anchor)) if anchor == name);
+    let least = names.iter().rposition(before).map_or(0, |last| last + 1);
+    let most = names.iter().position(after).unwrap_or(names.len());
+    if least <= most { index.clamp(least, most) } else { index }
 }
 
 #[cfg(test)]

@@ -211,8 +211,9 @@ fn native_sidecars_before_plain_init_containers_behind() {
         + &rule("wait", "initContainers: [{name: c, image: c}]");
     let pod = pod(r#"{"containers":[{"name":"app"}],"initContainers":[{"name":"a"},{"name":"b"}]}"#);
     let rules = rules(&both);
-    let paths: Vec<String> =
-        decide(&rules, &pod).changes.iter().map(|change| change.operation.path().to_string()).collect();
+    let paths: Vec<String> = crate::kit::changes(&decide(&rules, &pod))
+        .map(|change| change.operation.path().to_string())
+        .collect();
     assert_eq!(paths, ["/spec/initContainers/0", "/spec/initContainers/-"]);
     assert_eq!(names(&result(&rules, &pod)["spec"]["initContainers"]), ["sidecar", "a", "b", "c"]);
 }

@@ -77,7 +77,6 @@ fn what_is_wrong_and_where() {
             "VST0131 8:11 known here: namespaceObject, object, oldObject, owner, params, request, variables",
         ),
         ("pod: {labels: {a: b}}\nparameters: [{name: p}]", "VST0112 8:16 What its values are."),
-        ("pod: {labels: {a: b}}\nsecurityProfile: restricted", "VST0114 8:3 "),
         ("pod: {labels: {a: b}}\nrollout: {percent: 101}", "VST0113 8:22 0 to 100"),
         ("imagePullSecrets: [{name: a}, {name: a}]", "VST0116 7:33 "),
         ("imagePullSecrets: [a]", "VST0111 7:22 "),
@@ -231,7 +230,7 @@ fn json_documents() {
     assert_eq!(word(&decide(&rules(text), &pod("{}"))), "not_opted_in");
     let long = text.replace("\"pod\",", &format!("\"pod\",{}\"odd\":1,", " ".repeat(3000)));
     let shown = load(&long).err().unwrap()[0].to_string();
-    assert!(shown.lines().all(|line| line.len() < 300), "{shown}");
+    assert!(shown.lines().all(|line| line.len() < 400), "{shown}");
 }
 
 #[test]

@@ -96,7 +96,8 @@ fn every_part_of_a_rule_is_told() {
         .map(|clause| (clause.text.as_str(), clause.line, clause.effect, clause.changes.clone()))
         .collect();
     let decision = rules.evaluate(&creation(&object)).unwrap();
-    let paths: Vec<_> = decision.changes.iter().map(|change| change.operation.path().as_str()).collect();
+    let paths: Vec<_> =
+        crate::kit::changes(&decision).map(|change| change.operation.path().as_str()).collect();
     assert_eq!(paths, ["/metadata/labels/x", "/spec/volumes", "/spec/containers/0/env"]);
     assert_eq!(
         clauses,

@@ -105,11 +105,19 @@ fn injected() -> impl Strategy<Value = Value> {
         prop::sample::select(&["native", "regular"][..]),
         prop::sample::select(places.to_vec()),
         prop::option::of(name()),
+        any::<bool>(),
     )
-        .prop_map(|(mut container, mode, place, anchor)| {
-            let place = anchor.map_or(json!(place), |anchor| json!({"before": anchor}));
+        .prop_map(|(mut container, mode, place, anchor, strict)| {
+            let name = container["name"].as_str().unwrap().to_owned();
+            // Anchors lead up the alphabet, because circles of them are refused.
+            let place = match anchor {
+                Some(anchor) if anchor > name.as_str() => json!({"before": anchor}),
+                Some(anchor) if anchor < name.as_str() => json!({"after": anchor}),
+                _ => json!(place),
+            };
             container["mode"] = json!(mode);
-            container["position"] = json!({"containers": place.clone(), "initContainers": place});
+            container["position"] =
+                json!({"containers": place.clone(), "initContainers": place, "strict": strict});
             for field in ["restartPolicy", "mark"] {
                 container.as_object_mut().unwrap().remove(field);
             }
@@ -149,14 +157,16 @@ fn spec() -> impl Strategy<Value = String> {
         prop::collection::hash_map(name(), prop::sample::select(&["x", "y"][..]), 1..3),
         policy(),
         -1..2_i32,
+        any::<bool>(),
     )
-        .prop_map(|(sidecars, blocks, volumes, labels, policy, order)| {
+        .prop_map(|(sidecars, blocks, volumes, labels, policy, order, hardened)| {
             [
                 format!("sidecars: {}", json!(unique(sidecars, "name"))),
                 format!("containers: {}", json!(blocks)),
                 format!("volumes: {}", json!(unique(volumes, "name"))),
                 format!("pod: {}", json!({"labels": labels, "annotations": labels})),
                 format!("onConflict: {policy}\norder: {order}"),
+                ["", "securityProfile: restricted"][usize::from(hardened)].to_owned(),
             ]
             .join("\n")
         })

@@ -170,15 +170,18 @@ fn injected() -> impl Strategy<Value = Value> {
         json!({"after": "b"}),
     ]);
     let named = prop::sample::select(&CONTAINERS[..]).prop_flat_map(|name| container(name, &VOLUMES[..2]));
-    (named, mode, prop::option::of(place)).prop_map(|(mut container, mode, place)| {
+    (named, mode, prop::option::of(place), any::<bool>()).prop_map(|(mut container, mode, place, strict)| {
         container["mode"] = json!(mode);
         let fields = container.as_object_mut().unwrap();
         fields.retain(|_, value| !value.is_null());
         if let Some(env) = fields.get_mut("env") {
             *env = json!(unique(env.as_array().unwrap().clone(), "name"));
         }
-        if let Some(place) = place {
-            container["position"] = json!({"containers": place.clone(), "initContainers": place});
+        // A container that is anchored to itself is refused.
+        let itself = |place: &Value| [&place["before"], &place["after"]].contains(&&container["name"]);
+        if let Some(place) = place.filter(|place| !itself(place)) {
+            container["position"] =
+                json!({"containers": place.clone(), "initContainers": place, "strict": strict});
         }
         container
     })

@@ -1,0 +1,84 @@
+//! `before` and `after`, over all rules: no order of containers follows a circle of them.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Loaded;
+use crate::diagnostic::{self, Diagnostic};
+use crate::rule::{Injected, Place};
+
+/// One container that is to stand before another, because `by` says so.
+struct Step<'l> {
+    from: &'l str,
+    to: &'l str,
+    loaded: &'l Loaded,
+    by: &'l Injected,
+}
+
+pub(super) fn findings(loaded: &[Loaded]) -> Vec<Diagnostic> {
+    ["initContainers", "containers"].into_iter().flat_map(|list| circles(&steps(loaded, list))).collect()
+}
+
+/// What the rules say about the order of the containers they bring into `list`.
+fn steps<'l>(loaded: &'l [Loaded], list: &str) -> Vec<Step<'l>> {
+    let all = loaded.iter().flat_map(|loaded| loaded.rule.injected.iter().map(move |by| (loaded, by)));
+    let here = all.filter(|(_, by)| by.list == list);
+    let step = |(loaded, by): (&'l Loaded, &'l Injected)| {
+        let (from, to) = match &by.place {
+            Place::Before(anchor) => (by.item.key.as_str(), anchor.as_str()),
+            Place::After(anchor) => (anchor.as_str(), by.item.key.as_str()),
+            Place::First | Place::Last => return None,
+        };
+        Some(Step { from, to, loaded, by })
+    };
+    here.filter_map(step).collect()
+}
+
+/// Walks along the steps from everywhere; one that leads back to the way walked closes a circle.
+fn circles<'l>(steps: &'l [Step<'l>]) -> Vec<Diagnostic> {
+    let mut from: HashMap<&str, Vec<&Step<'_>>> = HashMap::new();
+    for step in steps {
+        from.entry(step.from).or_default().push(step);
+    }
+    let mut findings = Vec::new();
+    let mut done: HashSet<&str> = HashSet::new();
+    for start in steps {
+        let mut way: Vec<&Step<'_>> = Vec::new();
+        let mut depths: HashMap<&str, usize> = HashMap::from([(start.from, 0)]);
+        let mut here = start.from;
+        loop {
+            match from.get_mut(here).and_then(Vec::pop) {
+                Some(step) if done.contains(step.to) => {}
+                Some(step) => {
+                    way.push(step);
+                    if let Some(begin) = depths.get(step.to) {
+                        findings.extend(finding(way.get(*begin..).unwrap_or_default()));
+                        way.pop();
+                    } else {
+                        here = step.to;
+                        depths.insert(here, way.len());
+                    }
+                }
+                None => {
+                    done.insert(here);
+                    depths.remove(here);
+                    let Some(step) = way.pop() else { break };
+                    here = step.from;
+                }
+            }
+        }
+    }
+    findings
+}
+
+fn finding(circle: &[&Step<'_>]) -> Option<Diagnostic> {
+    let said = |step: &&Step<'_>| {
+        let Step { from, to, loaded: Loaded { rule, .. }, by } = step;
+        let line = by.positioned.unwrap_or(by.item.clause.at).line;
+        format!("`{from}` before `{to}` (rule `{}`, {}:{line})", rule.name, rule.source)
+    };
+    let said: Vec<String> = circle.iter().map(said).collect();
+    let Step { loaded, by, .. } = circle.first()?;
+    let at = by.positioned.unwrap_or(by.item.clause.at);
+    let message = format!("no order of containers is {}", said.join(" and "));
+    Some(loaded.source.error(&diagnostic::ANCHOR_CYCLE, at, message))
+}

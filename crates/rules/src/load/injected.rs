@@ -1,0 +1,144 @@
+//! Sidecars and init containers of a rule.
+
+use std::collections::HashMap;
+
+use vestibule_patch::Schema;
+
+use super::profile;
+use super::reader::Reader;
+use crate::diagnostic;
+use crate::format::{self, Mode};
+use crate::overlay::{Member, Overlay};
+use crate::rule::{Injected, Item, Place, Policy};
+use crate::yaml::Node;
+
+const ONLY_NATIVE: &[&str] = &["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"];
+
+impl Reader {
+    pub(super) fn injected(
+        &mut self,
+        spec: &Node,
+        pod_spec: Schema<'_>,
+        required: bool,
+        on_conflict: Option<Policy>,
+    ) -> Vec<Injected> {
+        let hardened = spec.get("securityProfile").is_some();
+        let mut injected = Vec::new();
+        for field in ["sidecars", "initContainers"] {
+            let Some(node) = spec.get(field) else { continue };
+            let default = on_conflict.unwrap_or(Policy::SkipRule);
+            let items = self.named_items(node, field, pod_spec.field("containers"), required, default);
+            for (node, item) in node.as_list().unwrap_or_default().iter().zip(items) {
+                let mut one = self.injected_container(node, item, field == "sidecars");
+                if hardened {
+                    profile::harden(&mut one.item.overlay);
+                }
+                injected.push(one);
+            }
+        }
+        let mut lists: HashMap<&str, String> = HashMap::new();
+        for one in &injected {
+            let list = one.item.clause.list().text;
+            // Twice in one list was found with the list.
+            if lists.entry(&one.item.key).or_insert_with(|| list.clone()) != &list {
+                let message = format!("container `{}` stands twice in this rule", one.item.key);
+                self.error(&diagnostic::DOUBLED_NAME, one.item.clause.at, message);
+            }
+        }
+        self.unique_ports(&injected);
+        injected
+    }
+
+    /// Containers of a pod share one network. An init container that ends has left its ports before the others start.
+    fn unique_ports(&mut self, injected: &[Injected]) {
+        let lasting = |one: &&Injected| one.regular || one.item.overlay.text("restartPolicy").is_some();
+        let mut taken: HashMap<String, &str> = HashMap::new();
+        for Item { clause, key, overlay, policy } in injected.iter().filter(lasting).map(|one| &one.item) {
+            for port in overlay.get("ports").map(Overlay::items).unwrap_or_default() {
+                let Some(Overlay::Literal(number)) = port.get("containerPort") else { continue };
+                let port = format!("{number}/{}", port.text("protocol").unwrap_or("TCP"));
+                let message = match taken.get(&port) {
+                    Some(other) if other != key => format!("port {port} of `{key}` is that of `{other}`"),
+                    _ => {
+                        taken.insert(port, key);
+                        continue;
+                    }
+                };
+                if *policy != Policy::Override {
+                    self.error(&diagnostic::DOUBLED_NAME, clause.at, message);
+                }
+            }
+        }
+    }
+
+    fn injected_container(&mut self, node: &Node, mut item: Item, sidecar: bool) -> Injected {
+        let mode = node.get("mode").and_then(|mode| self.word(mode, "mode", &format::MODES));
+        let auto = if self.native_sidecars { Mode::Native } else { Mode::Regular };
+        let mode = mode.flatten().unwrap_or(auto);
+        let native = sidecar && mode == Mode::Native;
+        let regular = sidecar && mode == Mode::Regular;
+        let list = if regular { "containers" } else { "initContainers" };
+        if !sidecar && let Some(mode) = node.get("mode") {
+            self.error(&diagnostic::UNKNOWN_FIELD, mode.at(), "an init container has no `mode`");
+        }
+        if let Some(policy) = node.get("restartPolicy")
+            && !(native && policy.as_text() == Some("Always"))
+        {
+            let help = "a native sidecar gets `restartPolicy: Always` by itself";
+            let message = "`restartPolicy` cannot be set here";
+            self.error_with_help(&diagnostic::WRONG_VALUE, policy.at(), message, help);
+        }
+        if native && item.overlay.get("restartPolicy").is_none() {
+            let value = Overlay::Text("Always".to_owned());
+            let member = Member { name: "restartPolicy".to_owned(), value, known: true };
+            if let Overlay::Map(members) = &mut item.overlay {
+                members.push(member);
+            }
+        }
+        if !sidecar {
+            for field in ONLY_NATIVE {
+                if let Some(node) = node.get(field) {
+                    let message = format!("an init container that ends cannot have `{field}`");
+                    self.error(&diagnostic::WRONG_VALUE, node.at(), message);
+                }
+            }
+        }
+        let position = node.get("position");
+        let strict = position.and_then(|position| position.get("strict"));
+        let strict = strict.and_then(|strict| self.boolean(strict, "strict")).unwrap_or_default();
+        let place = position.and_then(|position| self.place(position, list));
+        let positioned = place.is_some().then(|| position.map_or(node.at(), Node::at));
+        let place = place.unwrap_or(if native { Place::First } else { Place::Last });
+        Injected { item, list, place, positioned, strict: strict && positioned.is_some(), regular }
+    }
+
+    /// The place in `list`; what is said about the other list is checked all the same.
+    fn place(&mut self, position: &Node, list: &str) -> Option<Place> {
+        let mut place = None;
+        let entries = self.fields(position, &format::POSITION);
+        for entry in entries.iter().filter(|entry| matches!(&*entry.key, "containers" | "initContainers")) {
+            let read = self.anchor(&entry.value);
+            if entry.key == list {
+                place = read;
+            }
+        }
+        place
+    }
+
+    fn anchor(&mut self, node: &Node) -> Option<Place> {
+        if node.as_map().is_none() {
+            let last = self.word(node, "position", &format::PLACES)?;
+            return Some(if last { Place::Last } else { Place::First });
+        }
+        self.fields(node, &format::ANCHOR);
+        match (node.get("before"), node.get("after")) {
+            (Some(name), None) => self.text(name, "before").map(|name| Place::Before(name.to_owned())),
+            (None, Some(name)) => self.text(name, "after").map(|name| Place::After(name.to_owned())),
+            _ => {
+                let message = "a position is either `before` or `after` one name";
+                self.error(&diagnostic::WRONG_VALUE, node.at(), message);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The annotation that says what rules have added.
+
+use serde_json::{Value, json};
+use vestibule_rules::{Resource, STATUS_ANNOTATION};
+
+use crate::kit::{applied, creation, decide, evaluate, load, pod, result, rule, rules, steps};
+
+const RULE: &str = "imagePullSecrets: [{name: pull}]\npod: {labels: {l: v}, annotations: {a: hunter2}, spec: {nodeSelector: {disk: ssd}, tolerations: [{key: t, operator: Exists}], priorityClassName: p}}\nvolumes: [{name: cfg, emptyDir: {}}]\nsidecars: [{name: s, image: i}, {name: r, image: i, mode: regular, position: {containers: first}}]\ncontainers:\n- select: {all: true}\n  env: [{name: A, value: hunter2}]\n  envFrom: [{secretRef: {name: keys}}]\n  volumeMounts: [{name: cfg, mountPath: /cfg/}]\n  ports: [{containerPort: 80}]\n  resources: {requests: {cpu: 1}}\n  securityContext: {capabilities: {drop: [ALL]}}\n  imagePullPolicy: Always";
+
+fn status(object: &Value) -> Value {
+    let text = object["metadata"]["annotations"][STATUS_ANNOTATION].as_str().unwrap();
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn names_of_all_that_was_added_and_no_values() {
+    let rules = rules(&rule("r", RULE));
+    let result = result(&rules, &pod(r#"{"containers":[{"name":"app"}]}"#));
+    let status = status(&result);
+    assert_eq!(status["v"], 1);
+    assert_eq!(status["cfg"], rules.hash());
+    assert_eq!(status["rules"], json!([format!("r@{}", &rules.rules()[0].hash()[..4])]));
+    let wanted = json!([
+        "label:l",
+        "annotation:a",
+        "spec:nodeSelector/disk",
+        "spec:tolerations/t",
+        "spec:priorityClassName",
+        "pullSecret:pull",
+        "vol:cfg",
+        "init:s",
+        "container:r",
+        "annotation:kubectl.kubernetes.io/default-container",
+        "env:app/A",
+        "envFrom:app/keys",
+        "port:app/80/TCP",
+        "mount:app//cfg",
+        "set:app/imagePullPolicy",
+        "set:app/resources/requests/cpu",
+        "set:app/securityContext/capabilities/drop/ALL",
+    ]);
+    let mut found: Vec<_> = status["add"].as_array().unwrap().clone();
+    found.sort_by_key(|one| wanted.as_array().unwrap().iter().position(|other| other == one));
+    assert_eq!(json!(found), wanted);
+    assert!(status.get("more").is_none());
+    assert!(!status.to_string().contains("hunter2"));
+}
+
+#[test]
+fn it_is_the_last_operation_and_never_the_only_one() {
+    let rules = rules(&rule("r", "pod: {labels: {l: v}}"));
+    let decision = decide(&rules, &pod("{}"));
+    let last = decision.changes.last().unwrap();
+    assert_eq!((decision.changes.len(), steps(&decision).len()), (2, 1));
+    assert_eq!((&*last.origin.rule, last.origin.clause.as_str()), ("injector", "status"));
+    // What is there already, or was written by somebody else, is no reason for anything.
+    let labelled = r#"{"metadata":{"labels":{"app":"web","l":"v"}},"spec":{}}"#;
+    assert!(decide(&rules, labelled).changes.is_empty());
+    let forged = pod("{}").replace(
+        "\"labels\"",
+        r#""annotations":{"vestibule.dev/injected":"{\"add\":[\"label:l\"]}"},"labels""#,
+    );
+    assert_eq!(status(&result(&rules, &forged))["add"], json!(["label:l"]));
+    assert_eq!(steps(&decide(&rules, &forged)).len(), 1);
+}
+
+#[test]
+fn what_the_pod_holds_by_now_is_listed_whoever_added_it_when() {
+    let both =
+        rules(&(rule("a", "pod: {labels: {l: v}}") + &rule("b", "initContainers: [{name: i, image: i}]")));
+    let first = result(&both, &pod("{}"));
+    let again = r#"{"metadata":{"labels":{"app":"web","l":"v"}},"spec":{}}"#;
+    assert_eq!(status(&result(&both, again))["add"], status(&first)["add"]);
+    // What was kept is the user's.
+    let theirs = r#"{"metadata":{"labels":{"app":"web","l":"theirs"}},"spec":{}}"#;
+    let status = status(&result(&both, theirs));
+    assert_eq!(status["add"], json!(["init:i"]));
+    assert_eq!(status["rules"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn it_has_an_end() {
+    let labels: String = (0..500).map(|number| format!("label-number-{number}: x, ")).collect();
+    let result = result(&rules(&rule("r", &format!("pod: {{labels: {{{labels}}}}}"))), &pod("{}"));
+    let text = result["metadata"]["annotations"][STATUS_ANNOTATION].as_str().unwrap();
+    assert!(text.len() <= 2048 && text.len() > 1900, "{}", text.len());
+    let status = status(&result);
+    let listed = status["add"].as_array().unwrap().len();
+    assert_eq!(status["more"], json!(500 - listed));
+}
+
+#[test]
+fn templates_get_none() {
+    let rules = rules(&rule("r", "targets: [deployments]\npod: {labels: {l: v}}"));
+    let object = r#"{"metadata":{"labels":{"app":"web"}},"spec":{"template":{"spec":{}}}}"#;
+    let subject = creation(object).resource(Resource::Deployments);
+    assert_eq!(evaluate(&rules, &subject).changes.len(), 1);
+    assert!(!applied(&rules, &subject).contains(STATUS_ANNOTATION));
+}
+
+#[test]
+fn rules_leave_it_alone() {
+    let findings = load(&rule("r", "pod: {annotations: {vestibule.dev/injected: x}}")).err().unwrap();
+    assert_eq!(findings[0].code().id, "VST0153");
+}
+
+#[test]
+fn values_that_were_computed_are_listed_too() {
+    let text = "when: [\"!has(object.metadata.annotations) || !('a' in object.metadata.annotations)\"]\npod: {annotations: {a: x}, labels: {l: {$cel: \"object.metadata.name\"}}}";
+    let made = result(&rules(&rule("r", text)), &pod("{}"));
+    // The rule is the end of its own condition; what it wrote by then counts.
+    assert!(status(&made)["add"].as_array().unwrap().contains(&json!("annotation:a")));
+    let text = "pod: {labels: {l: {$cel: \"object.metadata.name\"}}}";
+    let made = result(&rules(&rule("r", text)), &pod("{}"));
+    assert_eq!(status(&made)["add"], json!(["label:l"]));
+}
