@@ -71,8 +71,8 @@ fn misspelt(all: &RuleSet) -> String {
     let known = all.rules().iter().map(own_key).chain([quoted(INJECT_KEY), quoted(STATUS_KEY)]);
     let known = known.collect::<Vec<_>>().join(", ");
     format!(
-        "[object.metadata.?labels, object.metadata.?annotations].exists(keys, keys.orValue({{}}).exists(key, \
-         key.contains({}) && !(key in [{known}])))",
+        "[object.metadata.?labels.orValue({{}}), object.metadata.?annotations.orValue({{}})].exists(keys, \
+         keys.exists(key, key.contains({}) && !(key in [{known}])))",
         quoted(domain)
     )
 }

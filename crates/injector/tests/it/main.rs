@@ -5,5 +5,6 @@ mod app;
 mod cluster;
 mod handler;
 mod namespaces;
+mod registration;
 mod road;
 mod sources;

@@ -1,0 +1,334 @@
+//! Whom the API server asks us about: never too few, and nobody who declined.
+
+mod api_server;
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use vestibule::Target;
+use vestibule_injector::{Namespaces, app, compile, registration};
+use vestibule_rules::{NamespaceFacts, Outcome, Reason, Resource, RuleSet, Subject, Verb};
+
+use api_server::{ApiServer, Create};
+
+const COMMON: &str = "vestibule.dev/inject";
+const OTHERS: &str = "other.example.com/inject";
+
+/// A namespace and an object that is created there.
+#[derive(Clone, Debug)]
+struct Scene {
+    namespace: &'static str,
+    namespace_labels: BTreeMap<&'static str, &'static str>,
+    namespace_annotations: BTreeMap<&'static str, &'static str>,
+    resource: Resource,
+    labels: BTreeMap<&'static str, &'static str>,
+    annotations: BTreeMap<&'static str, &'static str>,
+    host_network: bool,
+}
+
+fn rules(specs: &[String], own_namespace: &str) -> RuleSet {
+    let document = |(index, spec): (usize, &String)| {
+        format!(
+            "---\n{{apiVersion: vestibule.dev/v1alpha1, kind: Injection, metadata: {{name: r{index}}}, spec: {spec}}}\n"
+        )
+    };
+    let settings = format!(
+        "{{apiVersion: vestibule.dev/v1alpha1, kind: InjectorSettings, metadata: {{name: s}}, spec: \
+         {{requiredEverywhere: allow, ownNamespace: {own_namespace}}}}}\n"
+    );
+    let text = settings + &specs.iter().enumerate().map(document).collect::<String>();
+    compile([("rules.yaml", &*text)])
+        .unwrap_or_else(|findings| panic!("{text}{findings:?}"))
+        .with_own_namespace("home")
+}
+
+fn api_server(rules: RuleSet) -> ApiServer {
+    let app = app(rules, Namespaces::labelled([("a", "b")])).unwrap_or_else(|error| panic!("{error}"));
+    let registration = app.registration(&Target::service("home/injector").unwrap(), "").unwrap();
+    let webhooks = json!(registration.mutating)["webhooks"].as_array().unwrap().clone();
+    ApiServer::new(&webhooks)
+}
+
+/// What comes before the opt table, or of it: what selectors and conditions may say as well.
+fn may_stay_unasked(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::ExcludedSystemNamespace
+            | Reason::ExcludedOwnNamespace
+            | Reason::ExcludedOwnPod
+            | Reason::ExcludedMirrorPod
+            | Reason::ExcludedOperation
+            | Reason::ExcludedDeletion
+            | Reason::OtherResource
+            | Reason::NamespaceNotMatched
+            | Reason::LabelsNotMatched
+            | Reason::NotOptedIn
+            | Reason::OptedOut
+    )
+}
+
+impl Scene {
+    fn object(&self) -> Value {
+        let mut metadata = json!({"name": "web", "labels": self.labels, "annotations": self.annotations});
+        // The API server leaves out what is empty.
+        metadata.as_object_mut().unwrap().retain(|_, value| *value != json!({}));
+        let spec = json!({"hostNetwork": self.host_network, "containers": [{"name": "app", "image": "app"}]});
+        match self.resource {
+            Resource::Pods => json!({"metadata": metadata, "spec": spec}),
+            _ => json!({"metadata": metadata, "spec": {"template": {"metadata": {}, "spec": spec}}}),
+        }
+    }
+
+    fn create<'a>(&'a self, object: &'a Value) -> Create<'a> {
+        let mut namespace_labels = self.namespace_labels.clone();
+        namespace_labels.insert("kubernetes.io/metadata.name", self.namespace);
+        Create { resource: self.resource.as_str(), namespace_labels, object }
+    }
+
+    fn facts(&self) -> NamespaceFacts {
+        let owned = |map: &BTreeMap<&str, &str>| {
+            map.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+        };
+        let mut labels: BTreeMap<String, String> = owned(&self.namespace_labels);
+        labels.insert("kubernetes.io/metadata.name".to_owned(), self.namespace.to_owned());
+        NamespaceFacts { labels, annotations: owned(&self.namespace_annotations) }
+    }
+
+    /// Whether a rule, by name, was declined on the object itself.
+    fn declines(&self, rule: &str, listens_to_others: bool) -> bool {
+        let said = |key: &str| self.labels.get(key).or(self.annotations.get(key)).copied();
+        let own = said(&format!("inject.vestibule.dev/{rule}"));
+        let others = self.annotations.get(OTHERS).copied().filter(|_| listens_to_others);
+        own.or(others).or(said(COMMON)) == Some("false")
+    }
+}
+
+fn spec(index: usize) -> impl Strategy<Value = String> {
+    let names = prop::sample::subsequence(vec!["blue", "green", "home", "No Namespace"], 0..3);
+    let excluded = prop::sample::subsequence(vec!["blue", "home"], 0..2);
+    let team = prop::option::of(prop::sample::select(vec!["a", "b"]));
+    let label = prop::option::of(prop::sample::select(vec!["web", "db"]));
+    let targets = prop::sample::select(vec!["[pods]", "[pods]", "[deployments]", "[pods, deployments]"]);
+    let opt_in = prop::sample::select(vec!["always", "namespace", "pod", "pod", "either"]);
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
+    (names, excluded, team, label, targets, opt_in, flags).prop_map(
+        move |(names, excluded, team, label, targets, opt_in, (required, compat, host))| {
+            let team = team.map(|team| format!(", matchLabels: {{team: {team}}}")).unwrap_or_default();
+            // A rule for everybody is no rule.
+            let addressed = opt_in != "always" || !names.is_empty() || !team.is_empty();
+            let label = label.or((!addressed).then_some("web"));
+            let objects = label.map(|app| format!(", objects: {{labels: {{app: {app}}}}}")).unwrap_or_default();
+            let compat = if compat { format!(", compatAnnotations: {{{OTHERS}: ['yes']}}") } else { String::new() };
+            let host = if host { ", hostNetwork: skip" } else { "" };
+            format!(
+                "{{required: {required}, targets: {targets}, optIn: {opt_in}{compat}, pod: {{labels: {{added-{index}: 'x'}}}}, \
+                 match: {{namespaces: {{names: {names:?}, exclude: {excluded:?}{team}}}{objects}{host}}}}}"
+            )
+        },
+    )
+}
+
+fn opt_keys() -> impl Strategy<Value = BTreeMap<&'static str, &'static str>> {
+    let keys = vec![
+        COMMON,
+        "inject.vestibule.dev/r0",
+        "inject.vestibule.dev/r1",
+        "inject.vestibule.dev/r2",
+        OTHERS,
+        "inject.vestibule.dev/r9",
+        "unrelated",
+    ];
+    let values =
+        prop::sample::select(vec!["true", "false", "false", "false", "r0", "r0, r1", "yes", "what?"]);
+    prop::collection::btree_map(prop::sample::select(keys), values, 0..4)
+}
+
+fn scene() -> impl Strategy<Value = Scene> {
+    let namespace = prop::sample::select(vec!["blue", "green", "home", "kube-system"]);
+    let team = prop::option::of(prop::sample::select(vec!["a", "b"]));
+    let resource = prop::sample::select(vec![Resource::Pods, Resource::Pods, Resource::Deployments]);
+    let app = prop::option::of(prop::sample::select(vec!["web", "db"]));
+    let rare = || prop::bool::weighted(0.1);
+    let opted = (opt_keys(), opt_keys(), opt_keys(), opt_keys());
+    (namespace, team, resource, app, opted, any::<bool>(), rare(), rare()).prop_map(
+        |(namespace, team, resource, app, opted, host_network, own, mirror)| {
+            let (mut namespace_labels, namespace_annotations, mut labels, mut annotations) = opted;
+            namespace_labels.extend(team.map(|team| ("team", team)));
+            labels.extend(app.map(|app| ("app", app)));
+            labels.extend(own.then_some(("vestibule.dev/injector", "true")));
+            annotations.extend(mirror.then_some(("kubernetes.io/config.mirror", "x")));
+            Scene {
+                namespace,
+                namespace_labels,
+                namespace_annotations,
+                resource,
+                labels,
+                annotations,
+                host_network,
+            }
+        },
+    )
+}
+
+fn cases() -> ProptestConfig {
+    let cases = std::env::var("VESTIBULE_CASES").ok().and_then(|cases| cases.parse().ok());
+    ProptestConfig::with_cases(cases.unwrap_or(150))
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn whatever_a_rule_has_to_say_something_about_is_asked_about(
+        specs in (spec(0), spec(1), spec(2)).prop_map(|(one, two, three)| vec![one, two, three]),
+        count in 1..4_usize,
+        own_namespace in prop::sample::select(vec!["skip", "inject"]),
+        scenes in prop::collection::vec(scene(), 8),
+    ) {
+        let all = rules(&specs[..count], own_namespace);
+        // Whether they may be registered is another question.
+        if registration::entries(&all).is_err() {
+            return Ok(());
+        }
+        let api_server = api_server(all.clone());
+        let (required, best_effort) = all.split_required();
+        for scene in scenes {
+            let (object, facts) = (scene.object(), scene.facts());
+            let text = object.to_string();
+            let subject = Subject::new(&text, scene.resource, Verb::Create, scene.namespace).facts(&facts);
+            for (rules, path) in [(&required, "/mutate/required"), (&best_effort, "/mutate/best-effort")] {
+                let asked = api_server.calls(path, &scene.create(&object));
+                for verdict in rules.evaluate(&subject).unwrap().verdicts {
+                    let is_out = match verdict.outcome {
+                        Outcome::Skipped { reason, .. } => may_stay_unasked(reason),
+                        _ => false,
+                    };
+                    prop_assert!(asked || is_out, "{path} is not asked about {} in {scene:?}", verdict.rule);
+                }
+                // Of a rule that is none: worth a warning.
+                let known: Vec<_> = (0..count).map(|index| format!("inject.vestibule.dev/r{index}")).collect();
+                let misspelt = |key: &str| key.starts_with("inject.") && known.iter().all(|known| known != key);
+                let misspelt = scene.labels.keys().chain(scene.annotations.keys()).any(|key| misspelt(key));
+                let declined = rules.rules().iter().all(|rule| {
+                    scene.declines(rule.name(), rule.compat_annotations().next().is_some())
+                });
+                prop_assert!(!asked || !declined || misspelt, "{path} is asked about {scene:?}");
+            }
+        }
+    }
+}
+
+fn one(spec: &str) -> ApiServer {
+    api_server(rules(&[spec.to_owned()], "skip"))
+}
+
+fn asked(api_server: &ApiServer, labels: &Value, annotations: &Value) -> bool {
+    let object = json!({"metadata": {"labels": labels, "annotations": annotations}});
+    let namespace_labels = BTreeMap::from([("kubernetes.io/metadata.name", "blue")]);
+    let create = Create { resource: "pods", namespace_labels, object: &object };
+    ["/mutate/required", "/mutate/best-effort"].iter().any(|path| api_server.calls(path, &create))
+}
+
+#[test]
+fn who_declines_by_label_or_annotation_is_left_alone() {
+    let agent =
+        one("{required: true, match: {namespaces: {names: [blue]}}, volumes: [{name: a, emptyDir: {}}]}");
+    let own = "inject.vestibule.dev/r0";
+    assert!(asked(&agent, &json!({}), &json!({})));
+    for key in [COMMON, own] {
+        assert!(!asked(&agent, &json!({key: "false"}), &json!({})), "label {key}");
+        assert!(!asked(&agent, &json!({}), &json!({key: "false"})), "annotation {key}");
+        assert!(asked(&agent, &json!({}), &json!({key: "no"})), "it is to be told that nobody reads this");
+    }
+    assert!(asked(&agent, &json!({COMMON: "false"}), &json!({own: "true"})), "the rule's own key is nearer");
+    assert!(!asked(&agent, &json!({own: "false"}), &json!({own: "true"})), "the label counts");
+}
+
+#[test]
+fn who_asks_for_nothing_is_left_alone_by_rules_that_want_to_be_asked_for() {
+    let pod = |required: bool| {
+        one(&format!(
+            "{{required: {required}, optIn: pod, match: {{namespaces: {{names: [blue]}}}}, volumes: [{{name: a, emptyDir: {{}}}}]}}"
+        ))
+    };
+    for required in [true, false] {
+        let nginx = pod(required);
+        assert!(!asked(&nginx, &json!({"app": "web"}), &json!({})));
+        assert!(asked(&nginx, &json!({}), &json!({COMMON: "true"})));
+        assert!(asked(&nginx, &json!({}), &json!({COMMON: "r0,r1"})));
+        // A key that is almost ours is worth a warning, and no refusal while nobody answers.
+        assert_eq!(asked(&nginx, &json!({}), &json!({"inject.vestibule.dev/r00": "true"})), !required);
+    }
+}
+
+#[test]
+fn rules_that_would_stop_a_cluster_are_refused_with_the_remedy() {
+    let findings = |own: Option<&str>, settings: &str, matching: &str| {
+        let text = format!(
+            "{{apiVersion: vestibule.dev/v1alpha1, kind: InjectorSettings, metadata: {{name: s}}, spec: {{{settings}}}}}\n---\n\
+             apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: agent}}\nspec:\n  required: true\n  \
+             match: {matching}\n  volumes: [{{name: a, emptyDir: {{}}}}]\n"
+        );
+        let rules = compile([("rules.yaml", &*text)]).unwrap();
+        let rules = own.iter().fold(rules, |rules, own| rules.with_own_namespace(*own));
+        let findings = registration::entries(&rules).err().unwrap_or_default();
+        findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    };
+    let everywhere = findings(None, "mode: on", "{objects: {labels: {app: web}}}");
+    assert!(
+        everywhere.starts_with("error[VST0190]: rule `agent` is required in every namespace"),
+        "{everywhere}"
+    );
+    assert!(everywhere.contains("--> rules.yaml:8:10") && everywhere.contains("requiredEverywhere: allow"));
+    assert_eq!(findings(None, "requiredEverywhere: allow", "{objects: {labels: {app: web}}}"), "");
+    assert_eq!(findings(None, "mode: off", "{objects: {labels: {app: web}}}"), "", "nobody is called");
+
+    let team = "{namespaces: {matchLabels: {team: blue}}}";
+    let home = findings(Some("home"), "ownNamespace: inject", team);
+    assert!(home.starts_with("error[VST0191]: ") && home.contains("write `exclude: [home]`"), "{home}");
+    for fine in
+        ["{namespaces: {names: [blue]}}", "{namespaces: {matchLabels: {team: blue}, exclude: [home]}}"]
+    {
+        assert_eq!(findings(Some("home"), "ownNamespace: inject", fine), "");
+    }
+    assert_eq!(findings(Some("home"), "ownNamespace: skip", team), "");
+}
+
+#[test]
+fn required_rules_have_an_entry_for_each_restriction_and_the_others_one_together() {
+    let spec = |required: bool, namespaces: &str| {
+        format!(
+            "{{required: {required}, match: {{namespaces: {namespaces}}}, volumes: [{{name: a, emptyDir: {{}}}}]}}"
+        )
+    };
+    let specs = [
+        spec(true, "{matchLabels: {team: blue}}"),
+        spec(true, "{names: [shop]}"),
+        spec(true, "{names: [shop]}"),
+        spec(false, "{names: [a]}"),
+        spec(false, "{names: [b], exclude: [c]}"),
+    ];
+    let api_server = api_server(rules(&specs, "skip"));
+    let selected = |index: usize| {
+        let hook = &api_server.webhooks[index];
+        let selector = &hook["namespaceSelector"];
+        json!([
+            hook["name"],
+            hook["failurePolicy"],
+            hook["clientConfig"]["service"]["path"],
+            selector["matchLabels"],
+            selector["matchExpressions"][0]["values"]
+        ])
+    };
+    let system = json!(["home", "kube-node-lease", "kube-public", "kube-system"]);
+    let name = |first: &str| format!("{first}.injector.vestibule.dev");
+    let shop = json!({"kubernetes.io/metadata.name": "shop"});
+    assert_eq!(selected(0), json!([name("required"), "Fail", "/mutate/required", shop, system]));
+    assert_eq!(
+        selected(1),
+        json!([name("required-2"), "Fail", "/mutate/required", {"team": "blue"}, system])
+    );
+    assert_eq!(selected(2), json!([name("best-effort"), "Ignore", "/mutate/best-effort", null, ["a", "b"]]));
+    assert_eq!(api_server.webhooks.len(), 3);
+}

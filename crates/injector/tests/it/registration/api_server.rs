@@ -1,0 +1,87 @@
+//! What the API server makes of a configuration: a reading of its own, that knows nothing of rules.
+
+use std::collections::BTreeMap;
+
+use kube_cel::KubeCelExt;
+use kube_cel::cel::parser::Parser;
+use kube_cel::cel::{Context, Value as Cel, to_value};
+use serde_json::Value;
+
+/// Webhooks as they are registered, with their conditions parsed.
+pub(crate) struct ApiServer {
+    pub(crate) webhooks: Vec<Value>,
+    conditions: Vec<Vec<kube_cel::cel::common::ast::IdedExpr>>,
+}
+
+/// Something that is created.
+pub(crate) struct Create<'a> {
+    pub(crate) resource: &'a str,
+    pub(crate) namespace_labels: BTreeMap<&'a str, &'a str>,
+    pub(crate) object: &'a Value,
+}
+
+impl ApiServer {
+    pub(crate) fn new(webhooks: &[Value]) -> Self {
+        let parsed = |condition: &Value| {
+            // On maps both mean the same; cel 0.13 fails on the former where the key is absent.
+            let text = condition["expression"].as_str().unwrap();
+            let text = text.replace(".?labels", "[?'labels']").replace(".?annotations", "[?'annotations']");
+            let parser = Parser::default().enable_optional_syntax(true);
+            parser.parse(&text).unwrap_or_else(|error| panic!("{text}: {error}"))
+        };
+        let conditions = |webhook: &Value| list(&webhook["matchConditions"]).iter().map(parsed).collect();
+        Self { webhooks: webhooks.to_vec(), conditions: webhooks.iter().map(conditions).collect() }
+    }
+
+    /// Whether a webhook at this path is called.
+    pub(crate) fn calls(&self, path: &str, create: &Create<'_>) -> bool {
+        let webhooks = self.webhooks.iter().zip(&self.conditions);
+        webhooks.filter(|(webhook, _)| webhook["clientConfig"]["service"]["path"] == path).any(
+            |(webhook, conditions)| {
+                is_for(webhook, create) && conditions.iter().all(|one| holds(one, create))
+            },
+        )
+    }
+}
+
+fn is_for(webhook: &Value, create: &Create<'_>) -> bool {
+    let names = |rule: &Value, field: &str, name: &str| list(&rule[field]).iter().any(|value| value == name);
+    let asked =
+        |rule: &Value| names(rule, "resources", create.resource) && names(rule, "operations", "CREATE");
+    let labels = &create.object["metadata"]["labels"];
+    list(&webhook["rules"]).iter().any(asked)
+        && selects(&webhook["namespaceSelector"], |key| create.namespace_labels.get(key).copied())
+        && selects(&webhook["objectSelector"], |key| labels[key].as_str())
+}
+
+/// As apimachinery reads a LabelSelector.
+fn selects<'l>(selector: &Value, label: impl Fn(&str) -> Option<&'l str>) -> bool {
+    let labels = selector["matchLabels"].as_object().into_iter().flatten();
+    let mut labels = labels.map(|(key, value)| label(key) == value.as_str());
+    labels.all(|holds| holds)
+        && list(&selector["matchExpressions"]).iter().all(|requirement| {
+            let found = label(requirement["key"].as_str().unwrap());
+            let among = || list(&requirement["values"]).iter().any(|value| value.as_str() == found);
+            match requirement["operator"].as_str().unwrap() {
+                "In" => among(),
+                "NotIn" => found.is_none() || !among(),
+                "Exists" => found.is_some(),
+                "DoesNotExist" => found.is_none(),
+                other => panic!("{other}"),
+            }
+        })
+}
+
+/// A condition that fails would count as the failure policy says: none may.
+fn holds(condition: &kube_cel::cel::common::ast::IdedExpr, create: &Create<'_>) -> bool {
+    let mut context = Context::default().with_all();
+    context.add_variable_from_value("object", to_value(create.object).unwrap());
+    match Cel::resolve(condition, &context) {
+        Ok(Cel::Bool(holds)) => holds,
+        other => panic!("{other:?} for {}", create.object),
+    }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
