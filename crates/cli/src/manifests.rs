@@ -3,8 +3,11 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use serde_json::json;
+use vestibule::App;
 use vestibule::command::{CommandError, ManifestsArguments};
-use vestibule_injector::Namespaces;
+use vestibule_injector::{CONFIG_LABEL, Configuration, Namespaces, registration};
+use vestibule_rules::OWN_POD_LABEL;
 
 use crate::rules::{self, RulesPath};
 use crate::{Failure, say};
@@ -26,20 +29,31 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let rules = rules::load(&arguments.rules.rules)?;
     rules.warnings().iter().for_each(say);
-    vestibule_injector::registration::entries(&rules).map_err(Failure::Findings)?;
-    // Who knows the namespaces' labels matters to `serve`; the registration is the same whoever it is.
-    let anybody = Namespaces::labelled::<String, String>([]);
-    let app = vestibule_injector::app(rules, anybody).map_err(CommandError::input)?;
-    let files = arguments.rules.files().map_err(CommandError::input)?;
-    let mut path = files.folder.clone();
-    // A folder's rules are known by their files' endings; a file that is named is read whatever it is called.
-    if let (false, Some(name)) = (arguments.rules.rules.is_dir(), files.contents.keys().next()) {
-        path = format!("{path}/{name}");
-    }
+    let elsewhere = app(rules.clone())?;
+    let Some(namespace) = arguments.manifests.namespace(&elsewhere)? else {
+        registration::entries(&rules).map_err(Failure::Findings)?;
+        return Ok(arguments.manifests.run(&elsewhere)?);
+    };
+    // In a cluster, rules are read from ConfigMaps.
+    let rules = rules.with_own_namespace(&namespace);
+    registration::entries(&rules).map_err(Failure::Findings)?;
+    let app = app(Configuration::installed(rules, &namespace))?;
+    let texts = arguments.rules.texts().map_err(CommandError::input)?;
     Ok(arguments.manifests.run_with(&app, |installation| {
-        installation.arguments.insert(0, format!("--rules={path}"));
         // Rules never apply to the injector itself.
-        installation.pod_labels.insert("vestibule.dev/injector".to_owned(), "true".to_owned());
-        installation.files.push(files);
+        installation.pod_labels.insert(OWN_POD_LABEL.to_owned(), "true".to_owned());
+        let name = format!("{}-rules", installation.name);
+        installation.objects.push(json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": name, "namespace": namespace, "labels": {CONFIG_LABEL: "true"}},
+            "data": texts,
+        }));
     })?)
+}
+
+/// Who knows the namespaces' labels matters to `serve`; the registration is the same whoever it is.
+fn app(configuration: impl Into<Configuration>) -> Result<App, CommandError> {
+    let anybody = Namespaces::labelled::<String, String>([]);
+    vestibule_injector::app(configuration, anybody).map_err(CommandError::input)
 }

@@ -1,10 +1,10 @@
 //! Rules and namespace labels, as flags name them.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use vestibule::Files;
 use vestibule::command::CommandError;
 use vestibule_injector::LoadError;
 use vestibule_rules::RuleSet;
@@ -20,14 +20,14 @@ pub(crate) struct RulesPath {
 }
 
 impl RulesPath {
-    /// The texts of the rules, for pods to find in `/rules`.
-    pub(crate) fn files(&self) -> io::Result<Files> {
-        let mut files = Files::new("rules", "/rules");
+    /// The texts of the rules, by the names of their files.
+    pub(crate) fn texts(&self) -> io::Result<BTreeMap<String, String>> {
+        let mut texts = BTreeMap::new();
         for path in files::yaml(&self.rules)? {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-            files.contents.insert(name.unwrap_or_default(), std::fs::read_to_string(&path)?);
+            texts.insert(name.unwrap_or_default(), std::fs::read_to_string(&path)?);
         }
-        Ok(files)
+        Ok(texts)
     }
 }
 

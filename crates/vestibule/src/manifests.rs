@@ -44,6 +44,7 @@ impl App {
             objects.splice(..0, pods.service_account());
             objects.extend(network::objects(&pods));
             objects.extend(pods.files());
+            objects.extend(installation.objects.iter().cloned());
             objects.extend(pods.deployment());
         }
         objects.extend(self.configurations(installation)?);

@@ -29,18 +29,18 @@ async fn the_printed_manifests_are_all_it_takes() {
     let service = environment.service(&home, "injector").await.unwrap();
     let rules = format!("{EVERYWHERE}---\n{TARGET}---\n{REQUIRED}---\n{}", asking(&shop));
     let folder = Folder::with(&[("rules.yaml", &rules)]);
+    entries_of_the_samples_are_taken(&folder, &admin).await;
     let manifests = manifests(&folder, &format!("{home}/injector:{}", service.port()));
 
     for manifest in &manifests {
-        let (status, answer) = apply(&admin, manifest, "&dryRun=All").await;
+        let (status, answer) = apply(&admin, manifest, "&dryRun=All&force=true").await;
         assert!(status.is_success(), "{manifest}: {answer}");
     }
+    // The environment's Service leads to this machine.
+    let manifests: Vec<_> = manifests.into_iter().filter(|manifest| manifest["kind"] != "Service").collect();
     // From before anything is there until the hooks are called, nothing that they would match fails.
     let creates = tokio::spawn(create_until_injected(admin.clone(), shop.clone()));
-    for manifest in &manifests {
-        let (status, answer) = apply(&admin, manifest, "").await;
-        assert!(status.is_success(), "{manifest}: {answer}");
-    }
+    apply_all(&admin, &manifests).await;
 
     let kubeconfig = environment.service_account_kubeconfig(&home, "injector").await.unwrap();
     let server = Server::start(&folder, &kubeconfig, &format!("{home}/injector:{}", service.port()));
@@ -58,19 +58,141 @@ async fn the_printed_manifests_are_all_it_takes() {
     // Applied again, they change nothing: what is ours is not in them.
     let before = read(&admin, CONFIGURATION).await;
     assert!(before["webhooks"][0]["clientConfig"]["caBundle"].is_string(), "{before}");
-    for manifest in &manifests {
-        apply(&admin, manifest, "").await;
-    }
+    apply_all(&admin, &manifests).await;
     assert_eq!(read(&admin, CONFIGURATION).await, before);
 
     let log = server.log();
     assert!(!log.is_empty() && !log.iter().any(|line| line.contains("\"ERROR\"")), "{log:#?}");
 
+    let rules = Rules { admin: admin.clone(), home: home.clone(), text: rules };
+    entries_follow_the_rules(&rules, &shop).await;
+    switched_off_it_stays_off(&rules, &shop, &manifests, &server).await;
+
     rotate(&admin, &home).await;
     server.wait_until_shown(r#"vestibule_certificate_rotations_total{result="promoted"} 1"#);
     server.wait_until_shown(r#"vestibule_certificate_not_after_seconds{role="retired"} "#);
     assert_injected(&admin, &shop).await;
-    assert_ne!(read(&admin, CONFIGURATION).await["webhooks"], before["webhooks"]);
+    until(async || read(&admin, CONFIGURATION).await["webhooks"] != before["webhooks"]).await;
+
+    drop(server);
+    who_opted_out_starts_while_nobody_answers(&admin, &shop).await;
+}
+
+async fn entries_of_the_samples_are_taken(folder: &Folder, admin: &Client) {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rules");
+    let files = std::fs::read_dir(&samples).unwrap().map(|entry| entry.unwrap().path());
+    let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "yaml"));
+    for rules in files.chain([samples.clone()]) {
+        let command =
+            "manifests --only registration --registration-mode static --namespace shop -o json --rules";
+        let printed = folder.run(&format!("{command} {}", rules.display())).stdout();
+        let list: Value = serde_json::from_str(&printed).unwrap();
+        for configuration in list["items"].as_array().unwrap() {
+            let conditions = configuration.pointer("/webhooks/0/matchConditions");
+            assert!(conditions.is_some() || configuration["kind"] == "ValidatingWebhookConfiguration");
+            let (status, answer) = apply(admin, configuration, "&dryRun=All").await;
+            assert!(status.is_success(), "{configuration}: {answer}");
+        }
+    }
+}
+
+/// The ConfigMap of rules, as it was printed and as somebody edits it.
+struct Rules {
+    admin: Client,
+    home: String,
+    text: String,
+}
+
+impl Rules {
+    async fn write(&self, text: &str) -> (StatusCode, Value) {
+        let uri = format!("/api/v1/namespaces/{}/configmaps/injector-rules", self.home);
+        let data = json!({"data": {"rules.yaml": text}});
+        send(&self.admin, Method::PATCH, &uri, MERGE, &data).await
+    }
+
+    /// Writes it, and waits until these entries are registered.
+    async fn registered(&self, text: &str, entries: &[&str]) {
+        let (status, answer) = self.write(text).await;
+        assert!(status.is_success(), "{answer}");
+        until(async || names(&read(&self.admin, CONFIGURATION).await) == entries).await;
+    }
+}
+
+fn names(configuration: &Value) -> Vec<String> {
+    let entries = configuration["webhooks"].as_array().into_iter().flatten();
+    let name = |entry: &Value| entry["name"].as_str().unwrap().split('.').next().unwrap().to_owned();
+    entries.map(name).collect()
+}
+
+async fn until(holds: impl AsyncFn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !holds().await {
+        assert!(Instant::now() < end, "it never holds");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+async fn entries_follow_the_rules(rules: &Rules, shop: &str) {
+    let whole = rules.text.as_str();
+    let created = async || create(&rules.admin, shop).await.1["spec"]["volumes"].to_string();
+    rules.registered(&format!("{TARGET}---\n{}", asking(shop)), &["best-effort"]).await;
+    until(async || !created().await.contains(r#""name":"data""#)).await;
+
+    let more = REQUIRED
+        .replace("name: data", "name: more")
+        .replace("match: {", "match: {namespaces: {names: [x]}, ");
+    rules.registered(&format!("{whole}---\n{more}"), &["required", "required-2", "best-effort"]).await;
+
+    // What would stop a cluster is refused to whoever applies it.
+    let (status, refusal) = rules.write(&format!("{TARGET}---\n{REQUIRED}")).await;
+    assert_eq!(status, StatusCode::FORBIDDEN, "{refusal}");
+    let message = refusal["message"].as_str().unwrap();
+    assert!(message.contains("VST0190") && message.contains("requiredEverywhere: allow"), "{message}");
+
+    rules.registered(&whole.replace("allow}", "allow, mode: off}"), &[]).await;
+    until(async || !created().await.contains(r#""name":"data""#)).await;
+    rules.registered(whole, &["required", "best-effort"]).await;
+    until(async || created().await.contains(r#""name":"data""#)).await;
+}
+
+/// The one command of `docs/how-to/switch-off.md`, and the way back.
+async fn switched_off_it_stays_off(rules: &Rules, shop: &str, manifests: &[Value], server: &Server) {
+    let admin = &rules.admin;
+    let in_force = || server.log().iter().filter(|line| line.contains("the rules are in force")).count();
+    let before = in_force();
+    for kind in ["mutating", "validating"] {
+        let uri = CONFIGURATION.replace("mutating", kind);
+        let (status, answer) = send(admin, Method::DELETE, &uri, "application/json", &json!({})).await;
+        assert!(status.is_success(), "{answer}");
+    }
+    server.wait_until_shown(r#"vestibule_cabundle_in_sync{kind="mutating",name="injector"} 0"#);
+    let (status, answer) =
+        rules.write(&format!("{}---\n{}", rules.text, asking("other").replace("team", "other"))).await;
+    assert!(status.is_success(), "{answer}");
+    until(async || in_force() > before).await;
+    let (status, made) = create(admin, shop).await;
+    assert!(status.is_success() && made["spec"]["containers"][0].get("env").is_none(), "{made}");
+    let (status, _) = send(admin, Method::GET, CONFIGURATION, "application/json", &Value::Null).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+
+    apply_all(admin, manifests).await;
+    create_until_injected(admin.clone(), shop.to_owned()).await;
+}
+
+async fn who_opted_out_starts_while_nobody_answers(admin: &Client, shop: &str) {
+    let (status, refused) = create(admin, shop).await;
+    assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR, "{refused}");
+    let message = refused["message"].as_str().unwrap();
+    assert!(message.contains(r#"failed calling webhook "required.injector.vestibule.dev""#), "{message}");
+    for map in ["labels", "annotations"] {
+        for key in ["inject.vestibule.dev/data", "vestibule.dev/inject"] {
+            let (status, made) = create_with(admin, shop, &json!({map: {key: "false"}})).await;
+            assert!(status.is_success(), "{map} {key}: {made}");
+        }
+    }
+    let (status, _) =
+        create_with(admin, shop, &json!({"annotations": {"vestibule.dev/inject": "true"}})).await;
+    assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
 }
 
 /// A rule that asks for the labels of the namespace.
@@ -82,7 +204,7 @@ fn asking(namespace: &str) -> String {
 }
 
 fn manifests(folder: &Folder, service: &str) -> Vec<Value> {
-    let command = format!("manifests --rules rules.yaml --identity self --service {service}");
+    let command = format!("manifests --rules rules.yaml --identity self --service {service} --image a");
     let yaml = folder.run(&command).stdout();
     let documents = vestibule_rules::yaml::read("stdout", &yaml).unwrap();
     documents.iter().map(|document| serde_json::from_str(&document.to_json()).unwrap()).collect()
@@ -93,11 +215,21 @@ async fn apply(client: &Client, manifest: &Value, options: &str) -> (StatusCode,
     let text = |pointer: &str| manifest.pointer(pointer).and_then(Value::as_str);
     let namespace = text("/metadata/namespace").map(|name| format!("/namespaces/{name}")).unwrap_or_default();
     let (version, kind) = (text("/apiVersion").unwrap(), text("/kind").unwrap().to_lowercase());
+    // As OpenAPI would say it.
+    let kind = kind.strip_suffix('y').map(|stem| format!("{stem}ie")).unwrap_or(kind);
+    let root = if version == "v1" { "api" } else { "apis" };
     let name = text("/metadata/name").unwrap();
     let uri = format!(
-        "/apis/{version}{namespace}/{kind}s/{name}?fieldManager=kubectl&fieldValidation=Strict{options}"
+        "/{root}/{version}{namespace}/{kind}s/{name}?fieldManager=kubectl&fieldValidation=Strict{options}"
     );
     send(client, Method::PATCH, &uri, APPLY, manifest).await
+}
+
+async fn apply_all(client: &Client, manifests: &[Value]) {
+    for manifest in manifests {
+        let (status, answer) = apply(client, manifest, "&force=true").await;
+        assert!(status.is_success(), "{manifest}: {answer}");
+    }
 }
 
 async fn read(client: &Client, uri: &str) -> Value {
@@ -138,8 +270,17 @@ async fn assert_injected(client: &Client, namespace: &str) {
 }
 
 async fn create(client: &Client, namespace: &str) -> (StatusCode, Value) {
-    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "labels": {"app": "web"}},
-                     "spec": {"containers": [{"name": "app", "image": "nginx"}]}});
+    create_with(client, namespace, &json!({})).await
+}
+
+async fn create_with(client: &Client, namespace: &str, more: &Value) -> (StatusCode, Value) {
+    let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "labels": {"app": "web"}},
+                         "spec": {"containers": [{"name": "app", "image": "nginx"}]}});
+    for (map, pairs) in more.as_object().unwrap() {
+        for (key, value) in pairs.as_object().unwrap() {
+            pod["metadata"][map][key] = value.clone();
+        }
+    }
     let uri = format!("/api/v1/namespaces/{namespace}/pods?dryRun=All");
     send(client, Method::POST, &uri, "application/json", &pod).await
 }
@@ -163,7 +304,7 @@ struct Server {
 impl Server {
     fn start(folder: &Folder, kubeconfig: &Path, service: &str) -> Self {
         let mut command = folder.command(&format!(
-            "serve --rules rules.yaml --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --identity self \
+            "serve --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --identity self \
              --service {service} --hold-cold 10s --hold 10s"
         ));
         command.arg("--kubeconfig").arg(kubeconfig);

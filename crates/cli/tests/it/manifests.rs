@@ -110,8 +110,13 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
     let all = printed("");
     let kinds: Vec<_> = all.iter().map(|object| object["kind"].as_str().unwrap()).collect();
     let bound = ["Role", "RoleBinding", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"];
-    assert_eq!(kinds, [&bound[..], &["MutatingWebhookConfiguration"]].concat());
-    assert!(all[6].get("webhooks").is_none(), "the replicas write the entries");
+    assert_eq!(
+        kinds,
+        [&bound[..], &["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]].concat()
+    );
+    for configuration in &all[6..] {
+        assert!(configuration.get("webhooks").is_none(), "the replicas write the entries");
+    }
     let entry = &printed("--only registration --registration-mode static")[0]["webhooks"][0];
     assert!(entry["clientConfig"]["service"].is_object() && entry["clientConfig"].get("caBundle").is_none());
     assert_eq!(
@@ -121,6 +126,10 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
              "verbs": ["get", "list", "watch", "update", "patch"]},
             {"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]},
             {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]},
+            {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list", "watch"]},
+            {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["injector-last-good"],
+             "verbs": ["get", "update"]},
+            {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"]},
         ])
     );
     assert_eq!(all[2]["metadata"]["namespace"], "default");
@@ -132,6 +141,7 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
              "resourceNames": ["injector"], "verbs": ["get", "list", "watch", "patch"]},
             {"apiGroups": ["admissionregistration.k8s.io"], "resources": ["validatingwebhookconfigurations"],
              "resourceNames": ["injector"], "verbs": ["get", "list", "watch", "patch"]},
+            {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]},
         ])
     );
     let subject = json!([{"kind": "ServiceAccount", "name": "injector", "namespace": "shop"}]);
@@ -143,17 +153,17 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
     let flags =
         "--only rbac --service-account other/runner --secret other/ring --registration crd/a.b,injector";
     let elsewhere = printed(flags);
-    assert_eq!(elsewhere.len(), 6);
-    assert_eq!(elsewhere[0]["metadata"]["namespace"], "other");
-    assert_eq!(elsewhere[4]["rules"][2]["resources"], json!(["customresourcedefinitions"]));
-    assert_eq!(elsewhere[4]["rules"].as_array().unwrap().len(), 3);
-    assert_eq!(elsewhere[5]["subjects"][0]["name"], "runner");
+    let places: Vec<_> = elsewhere.iter().map(|object| object["metadata"]["namespace"].as_str()).collect();
+    let places_of_roles = [Some("other"), Some("default"), Some("shop"), None];
+    assert_eq!(places, places_of_roles.map(|place| [place; 2]).concat());
+    assert_eq!(elsewhere[6]["rules"][2]["resources"], json!(["customresourcedefinitions"]));
+    assert_eq!(elsewhere[6]["rules"].as_array().unwrap().len(), 4);
+    assert_eq!(elsewhere[7]["subjects"][0]["name"], "runner");
 }
 
 #[test]
-fn rules_that_ask_for_namespaces_come_with_the_right_to_read_them() {
-    let rules = TARGET.replace("objects: {labels: {app: web}}", "namespaces: {matchLabels: {team: blue}}");
-    let folder = Folder::with(&[("rules.yaml", &rules)]);
+fn with_any_certificate_the_rights_are_for_rules_to_come() {
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
     let printed = |identity: &str| {
         let command = format!("manifests --rules rules.yaml --service shop/injector --identity {identity}");
         let documents = vestibule_rules::yaml::read("stdout", &folder.run(&command).stdout()).unwrap();
@@ -161,14 +171,11 @@ fn rules_that_ask_for_namespaces_come_with_the_right_to_read_them() {
         values.collect::<Vec<Value>>()
     };
     let right = json!({"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]});
-    let with_a_ring = printed("self");
-    assert_eq!(with_a_ring[4]["kind"], "ClusterRole");
-    assert_eq!(with_a_ring[4]["rules"].as_array().unwrap().len(), 3);
-    assert_eq!(with_a_ring[4]["rules"][2], right);
     let mounted = printed("mounted:certs");
-    let kinds: Vec<_> = mounted.iter().map(|object| object["kind"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["ClusterRole", "ClusterRoleBinding", "MutatingWebhookConfiguration"]);
-    assert_eq!(mounted[0]["rules"], json!([right]));
+    let find = |kind: &str| mounted.iter().find(|object| object["kind"] == kind).unwrap();
+    assert!(find("ClusterRole")["rules"].as_array().unwrap().contains(&right));
+    assert_eq!(find("Role")["rules"][0]["resources"], json!(["configmaps"]));
+    assert_eq!(find("MutatingWebhookConfiguration")["webhooks"].as_array().unwrap().len(), 1);
     // A laptop has its kubeconfig's.
     assert_eq!(printed("local:identity").len(), 1);
 }
@@ -214,17 +221,19 @@ fn with_an_image_the_pods_find_their_rules_and_a_folder_is_held_against_them() {
     let objects: Vec<Value> =
         documents.iter().map(|document| serde_json::from_str(&document.to_json()).unwrap()).collect();
     let find = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
-    assert_eq!(find("ConfigMap")["data"], json!({"rules.yaml": TARGET}));
+    let rules = find("ConfigMap");
+    assert_eq!(rules["data"], json!({"rules.yaml": TARGET}));
+    assert_eq!(rules["metadata"]["labels"]["vestibule.dev/config"], "true");
     let template = &find("Deployment")["spec"]["template"];
     assert_eq!(template["metadata"]["labels"]["vestibule.dev/injector"], "true");
     let container = &template["spec"]["containers"][0];
-    assert_eq!(container["volumeMounts"][0]["mountPath"], "/rules");
+    assert!(container.get("volumeMounts").is_none(), "they follow the ConfigMap");
+    assert_eq!(container["resources"]["limits"]["memory"], "512Mi");
     let arguments = container["args"].as_array().unwrap();
-    for argument in
-        ["serve", "--identity=self", "--service=shop/injector", "--port=10250", "--rules=/rules/rules.yaml"]
-    {
+    for argument in ["serve", "--identity=self", "--service=shop/injector", "--port=10250"] {
         assert!(arguments.contains(&json!(argument)), "{arguments:?}");
     }
+    assert!(arguments.iter().all(|argument| !argument.as_str().unwrap().starts_with("--rules")));
 
     // In files as somebody else has cut them, one of them JSON.
     let deploy = folder.path().join("deploy");
@@ -279,14 +288,10 @@ fn pods_find_rules_whatever_their_file_is_called() {
     let folder = Folder::with(&[("rules.conf", TARGET)]);
     std::fs::create_dir(folder.path().join("more")).unwrap();
     std::fs::write(folder.path().join("more/a.yaml"), TARGET).unwrap();
-    for (rules, file, told) in
-        [("rules.conf", "rules.conf", "--rules=/rules/rules.conf"), ("more", "a.yaml", "--rules=/rules")]
-    {
+    for (rules, file) in [("rules.conf", "rules.conf"), ("more", "a.yaml")] {
         let printed = folder.run(&format!("manifests --rules {rules} --namespace shop --image a -o json"));
         let list: Value = serde_json::from_str(&printed.stdout()).unwrap();
         let find = |kind| list["items"].as_array().unwrap().iter().find(|object| object["kind"] == kind);
         assert_eq!(find("ConfigMap").unwrap()["data"], json!({ file: TARGET }));
-        let pod = &find("Deployment").unwrap()["spec"]["template"]["spec"];
-        assert!(pod["containers"][0]["args"].as_array().unwrap().contains(&json!(told)), "{told}");
     }
 }

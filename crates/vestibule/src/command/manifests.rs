@@ -121,6 +121,16 @@ impl ManifestsArguments {
         Ok(if drift.is_none() { ExitCode::SUCCESS } else { ExitCode::from(1) })
     }
 
+    /// The namespace of the pods: that of the Service in front of them. [`None`] where the webhook runs elsewhere.
+    ///
+    /// # Errors
+    /// Nobody says where the webhook is.
+    pub fn namespace(&self, app: &App) -> Result<Option<String>, CommandError> {
+        let elsewhere = matches!(self.identity, Source::Local(_) | Source::Off);
+        let service = namespaced_name(&self.target(app)?).filter(|_| !elsewhere);
+        Ok(service.map(|service| service.namespace))
+    }
+
     fn objects(&self, app: &App, installation: &Installation) -> Result<Vec<Value>, CommandError> {
         if self.identity != Source::SelfManaged {
             self.cluster.refuse_without_a_ring(&self.identity)?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde_json::Value;
 use vestibule_identity::{NamespacedName, RegistrationName, Settings, Source};
 
 use super::Files;
@@ -62,6 +63,8 @@ pub struct Installation {
     pub pod_labels: BTreeMap<String, String>,
     /// Files that the pods find in folders.
     pub files: Vec<Files>,
+    /// Further objects of the pods', such as a ConfigMap that they read by themselves.
+    pub objects: Vec<Value>,
     /// Variables of the container's, beside `POD_NAMESPACE`.
     pub env: Vec<(String, String)>,
     /// Further arguments of `serve`.
@@ -100,6 +103,7 @@ impl Installation {
             priority_class: Some("system-cluster-critical".to_owned()),
             pod_labels: BTreeMap::new(),
             files: Vec::new(),
+            objects: Vec::new(),
             env: Vec::new(),
             arguments: Vec::new(),
         }

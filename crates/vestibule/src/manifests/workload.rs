@@ -143,8 +143,9 @@ impl Pods<'_> {
             "readinessProbe": probe("/readyz", 2),
             "resources": {
                 "requests": {"cpu": "10m", "memory": "24Mi"},
-                // No limit of CPU: a webhook that is throttled holds up every write it is asked about.
-                "limits": {"memory": "128Mi"},
+                // No limit of CPU: a webhook that is throttled holds up every write it is asked about. As much memory as the
+                // bodies that are taken at once (`Settings::max_bodies`), and again as much to work on them.
+                "limits": {"memory": "512Mi"},
             },
             "securityContext": {
                 "allowPrivilegeEscalation": false,
