@@ -142,6 +142,7 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
             {"apiGroups": ["admissionregistration.k8s.io"], "resources": ["validatingwebhookconfigurations"],
              "resourceNames": ["injector"], "verbs": ["get", "list", "watch", "patch"]},
             {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]},
+            {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]},
         ])
     );
     let subject = json!([{"kind": "ServiceAccount", "name": "injector", "namespace": "shop"}]);
@@ -157,7 +158,7 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
     let places_of_roles = [Some("other"), Some("default"), Some("shop"), None];
     assert_eq!(places, places_of_roles.map(|place| [place; 2]).concat());
     assert_eq!(elsewhere[6]["rules"][2]["resources"], json!(["customresourcedefinitions"]));
-    assert_eq!(elsewhere[6]["rules"].as_array().unwrap().len(), 4);
+    assert_eq!(elsewhere[6]["rules"].as_array().unwrap().len(), 5);
     assert_eq!(elsewhere[7]["subjects"][0]["name"], "runner");
 }
 
