@@ -45,7 +45,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mut findings = Vec::new();
     for path in &arguments.paths {
         match vestibule_injector::load(path) {
-            Ok(rules) => findings.extend(rules.warnings().iter().cloned()),
+            Ok(rules) => {
+                findings.extend(rules.warnings().iter().cloned());
+                findings.extend(rules.prove().err().into_iter().flatten());
+            }
             Err(LoadError::Rules(found)) => findings.extend(found),
             Err(other) => return Err(CommandError::input(other).into()),
         }

@@ -38,3 +38,16 @@ fn unknown(id: &str) -> CommandError {
     let (first, last) = (id_of(CODES.first()), id_of(CODES.last()));
     CommandError::input(format_args!("there is no code {id}: they go from {first} to {last}, with gaps"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_explained() {
+        for code in CODES {
+            let text = explained(code.id).ok().unwrap();
+            assert!(text.starts_with(&format!("{}: {}\n\n", code.id, code.title)), "{text}");
+        }
+    }
+}

@@ -75,7 +75,9 @@ impl Listing {
         let changes =
             changes::explain(&step.answer.decision.changes, &step.json, &changes::dotted(step.prefix))?;
         self.clauses(text, &rule.clauses, &changes)?;
-        if let Outcome::Denied { message, .. } = &rule.outcome {
+        let said = rule.gates.iter().any(|gate| gate.passage == Passage::Failed)
+            || rule.clauses.iter().any(|clause| clause.effect == Effect::Failed);
+        if let (Outcome::Denied { message, .. }, false) = (&rule.outcome, said) {
             self.line(text, "", Style::Removed, "", None, message)?;
         }
         Ok(())
@@ -197,7 +199,7 @@ fn told<'e>(
     let mut shown: Vec<(&Step<Explanation>, &RuleExplanation)> = Vec::new();
     for (step, rule) in &all {
         let said_before = shown.iter().any(|(_, before)| before.rule == rule.rule);
-        let silent = elsewhere(rule) && (spoke(&rule.rule) || said_before);
+        let silent = elsewhere(rule) && (spoke(&rule.rule) || said_before || evaluation.is_denied());
         let again = step.again && !matches!(rule.outcome, Outcome::Applied | Outcome::Denied { .. });
         if !silent && !again {
             shown.push((step, rule));

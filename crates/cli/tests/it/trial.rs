@@ -195,7 +195,7 @@ fn required_rules_come_first_and_both_hooks_are_asked() {
 
 #[test]
 fn help_shows_examples() {
-    for command in ["try", "serve", "manifests"] {
+    for command in ["try", "inject", "explain", "lint", "test", "serve", "manifests", "completions", "man"] {
         let help = Folder::with(&[]).run(&format!("{command} --help")).stdout();
         assert!(help.contains(&format!("vestibule {command} ")) && help.contains("Example"), "{help}");
     }

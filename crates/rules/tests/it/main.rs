@@ -23,3 +23,4 @@ mod settings;
 mod status;
 mod targets;
 mod typed;
+mod yaml_patch;

@@ -1,0 +1,148 @@
+//! `vestibule explain` and `vestibule lint`: what is said about rules and what they do.
+
+use serde_json::Value;
+
+use crate::fixture::{Folder, POD, REQUIRED, TARGET};
+
+#[test]
+fn each_question_is_told_with_its_answer_and_line() {
+    let rules = TARGET.replace("spec:\n", "spec:\n  optIn: pod\n");
+    let folder = Folder::with(&[("rules.yaml", &rules), ("pod.yaml", POD)]);
+    let out = folder.run("explain -f pod.yaml --rules rules.yaml").stdout();
+    let head: Vec<&str> = out.lines().take(3).collect();
+    assert_eq!(head[0], format!("Pod default/web{:75}pod.yaml:1", ""));
+    assert_eq!(head[2], format!("rule target  left out: not_opted_in{:53}rules.yaml:4", ""));
+    for line in [
+        "  true   exclusions                           nothing keeps rules away from it",
+        "  true   match.objects.labels              7  the object has app=web",
+        "  true   opt.4                             6  the object has no inject.vestibule.dev/target",
+        "  false  opt.8                             6  the object does not ask for the rule",
+    ] {
+        assert!(out.lines().any(|shown| shown == line), "{line}\nin\n{out}");
+    }
+    assert!(out.lines().all(|line| line.chars().count() <= 100), "{out}");
+    assert!(!out.contains('\x1b'));
+
+    let asking = POD.replace("labels: {", "annotations: {vestibule.dev/inject: target}, labels: {");
+    let out = folder.run_with_stdin("explain -f - --rules rules.yaml --color always", &asking).stdout();
+    assert!(out.contains("\x1b[32mapplied\x1b[0m"), "{out}");
+    assert!(out.contains("+ spec.containers[app].env[TARGET]"), "{out}");
+}
+
+#[test]
+fn scripts_read_the_same() {
+    let folder = Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", POD)]);
+    let out = folder.run("explain -f pod.yaml --rules rules.yaml -o json").stdout();
+    let told: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(told[0]["object"]["place"], "pod.yaml:1");
+    let rule = &told[0]["rules"][0];
+    assert_eq!((&rule["outcome"], &rule["line"]), (&"applied".into(), &4.into()));
+    let labels =
+        rule["gates"].as_array().unwrap().iter().find(|gate| gate["name"] == "match.objects.labels").unwrap();
+    assert_eq!((&labels["passed"], &labels["line"]), (&true.into(), &6.into()));
+    assert_eq!(rule["clauses"][0]["changes"][0], "+ spec.containers[app].env[TARGET]");
+    assert!(!out.contains("hall"), "values are nobody's business: {out}");
+
+    let yaml = folder.run("explain -f pod.yaml --rules rules.yaml -o yaml").stdout();
+    let documents = vestibule_rules::yaml::read("test", &yaml).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&documents[0].to_json()).unwrap(), told);
+}
+
+#[test]
+fn workloads_are_explained_by_the_pods_they_make() {
+    let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  template:\n    metadata: {labels: {app: web}}\n    spec: {containers: [{name: app}], volumes: [{name: data, hostPath: {path: /}}]}\n";
+    let folder = Folder::with(&[("rules.yaml", &format!("{TARGET}---\n{REQUIRED}"))]);
+    let out = folder.run_with_stdin("explain -f - --rules rules.yaml", deployment).stdout();
+    assert!(out.contains("rule data  denied"), "{out}");
+    assert_eq!(out.matches("volume `data` exists").count(), 1, "{out}");
+    // The required rule is asked first, and its refusal ends it, as on a cluster.
+    assert!(!out.contains("rule target"), "{out}");
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n";
+    let out = folder.run_with_stdin("explain -f - --rules rules.yaml", service).stdout();
+    assert!(out.ends_with("\n\nno rule is for objects of this kind\n"), "{out}");
+}
+
+#[test]
+fn a_code_is_explained_offline() {
+    let folder = Folder::with(&[]);
+    let out = folder.run("explain vst0102").stdout();
+    let expected = "\
+VST0102: a key stands twice in one map
+
+YAML forbids a key that appears twice in one map, and readers disagree which of the two counts.
+Take one away.
+
+For example:
+
+  apiVersion: vestibule.dev/v1alpha1
+  kind: Injection
+  metadata: {name: example}
+  spec:
+    optIn: pod
+    order: 1
+    order: 2
+
+  error[VST0102]: `order` stands twice; first at 6:3
+";
+    assert!(out.starts_with(expected), "{out}");
+    let unknown = folder.run("explain VST0001");
+    assert_eq!(unknown.code(), 2);
+    assert!(unknown.err.contains("there is no code VST0001"), "{}", unknown.err);
+}
+
+#[test]
+fn a_cluster_that_does_not_answer_ends_with_three() {
+    let kubeconfig = "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: 'http://127.0.0.1:9'}}]\ncontexts: [{name: a, context: {cluster: a, user: a}}]\nusers: [{name: a, user: {}}]\ncurrent-context: a\n";
+    let folder = Folder::with(&[("kubeconfig", kubeconfig), ("rules.yaml", TARGET), ("pod.yaml", POD)]);
+    let done = folder.run("explain pod/web --kubeconfig kubeconfig");
+    assert_eq!((done.code(), &*done.out), (3, ""), "{}", done.err);
+    assert!(done.err.starts_with("error: the cluster does not answer: "), "{}", done.err);
+    for arguments in [
+        "explain pod/web --kubeconfig absent",
+        "explain service/web",
+        "explain",
+        "explain -f pod.yaml",
+        "explain VST0102 -f pod.yaml --rules rules.yaml",
+    ] {
+        assert_eq!(folder.run(arguments).code(), 2, "{arguments}");
+    }
+}
+
+#[test]
+fn lint_tells_people_and_machines() {
+    let bad = TARGET.replace("env:", "enf:");
+    let folder = Folder::with(&[("good.yaml", TARGET), ("bad.yaml", &bad)]);
+    let done = folder.run("lint bad.yaml");
+    assert_eq!(done.code(), 1);
+    assert!(
+        done.out.starts_with("error[VST0110]: ") && done.out.contains("--> bad.yaml:9:5"),
+        "{}",
+        done.out
+    );
+    assert!(done.out.contains("did you mean `env`?"), "{}", done.out);
+    assert!(done.out.ends_with("1 error\n"), "{}", done.out);
+    assert_eq!(folder.run("lint good.yaml").code(), 0);
+    assert_eq!(folder.run("lint absent.yaml").code(), 2);
+
+    let found: Value = serde_json::from_str(&folder.run("lint bad.yaml -o json").out).unwrap();
+    assert_eq!(found[0]["code"], "VST0110");
+    let sarif: Value = serde_json::from_str(&folder.run("lint bad.yaml good.yaml -o sarif").out).unwrap();
+    assert_eq!(sarif["version"], "2.1.0");
+    assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "VST0110");
+}
+
+#[test]
+fn completions_and_manual_pages_know_every_command() {
+    let folder = Folder::with(&[]);
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = folder.run(&format!("completions {shell}")).stdout();
+        assert!(script.contains("inject") && script.contains("namespace-labels"), "{shell}");
+    }
+    assert_eq!(folder.run("man --dir man").stdout(), "");
+    let page = std::fs::read_to_string(folder.path().join("man/vestibule-inject.1")).unwrap();
+    assert!(page.contains("\\-\\-require"), "{page}");
+    for command in ["try", "inject", "explain", "lint", "test", "serve", "manifests", "certs", "completions"]
+    {
+        assert!(folder.path().join(format!("man/vestibule-{command}.1")).exists(), "{command}");
+    }
+}

@@ -1,0 +1,254 @@
+//! `vestibule inject`: files in, the same files with what rules add out.
+
+use serde_json::{Value, json};
+
+use crate::fixture::{Folder, POD, REQUIRED, TARGET};
+
+const SHOP: &str = "\
+# The shop: what is written here stays.
+apiVersion: v1
+kind: Service
+metadata: {name: web}   # flow, and nobody's business
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  template:
+    metadata:
+      labels:
+        app: \"web\"      # who it is
+    spec:
+      containers:
+        # The application itself.
+        - name: app
+          image: 'nginx:1.27'
+
+          stdin: yes
+      restartPolicy: Always
+--- # of others
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: Pod
+  metadata:
+    name: one
+    labels: {app: web}
+  spec:
+    containers:
+    - name: app
+      env:
+      - name: A   # ours
+        value: b
+";
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+fn objects(yaml: &str) -> Vec<Value> {
+    let documents = vestibule_rules::yaml::read("test", yaml).unwrap();
+    documents.iter().map(|document| json(&document.to_kubectl_json())).collect()
+}
+
+#[test]
+fn the_difference_is_what_was_added() {
+    let folder = Folder::with(&[("rules.yaml", TARGET), ("shop.yaml", SHOP)]);
+    let done = folder.run("inject -f shop.yaml --rules rules.yaml");
+    assert_eq!((done.code(), &*done.err), (0, ""));
+    let deployment = "          env:\n            - name: TARGET\n              value: hall\n";
+    let listed = "      - name: TARGET\n        value: hall\n";
+    let expected = SHOP
+        .replace("      env:\n", &format!("      env:\n{listed}"))
+        .replace("          stdin: yes\n", &format!("          stdin: yes\n{deployment}"));
+    assert_eq!(done.out, expected);
+
+    // Twice is once, through stdin too.
+    let again = folder.run_with_stdin("inject -f - --rules rules.yaml", &done.out);
+    assert_eq!((again.out, &*again.err), (done.out, ""));
+}
+
+#[test]
+fn yaml_json_and_patch_lead_to_the_same() {
+    let folder = Folder::with(&[("rules.yaml", TARGET), ("shop.yaml", SHOP)]);
+    let run = |output| folder.run(&format!("inject -f shop.yaml --rules rules.yaml -o {output}")).stdout();
+    let [service, deployment, list] = &objects(&run("yaml"))[..] else { panic!("three documents") };
+    let pod = &list["items"][0];
+    assert_eq!(
+        json(&run("json")),
+        json!({"apiVersion": "v1", "kind": "List", "items": [service, deployment, pod]})
+    );
+    assert_eq!(deployment["spec"]["template"]["spec"]["containers"][0]["stdin"], true);
+
+    let patches: Vec<Value> = run("patch").lines().map(json).collect();
+    assert_eq!(patches[0]["patch"], json!([]));
+    let place = "/spec/template/spec/containers/0/env";
+    assert_eq!(
+        patches[1]["patch"],
+        json!([{"op": "add", "path": place, "value": [{"name": "TARGET", "value": "hall"}]}])
+    );
+    assert_eq!(patches[2]["object"]["name"], "one");
+    let one = folder.run_with_stdin("inject -f - --rules rules.yaml -o patch", POD).stdout();
+    assert!(one.starts_with(r#"[{"op":"add""#), "{one}");
+}
+
+#[test]
+fn every_builtin_workload_is_changed() {
+    for (api_version, kind, template) in [
+        ("v1", "Pod", ""),
+        ("v1", "PodTemplate", "/template"),
+        ("v1", "ReplicationController", "/spec/template"),
+        ("apps/v1", "Deployment", "/spec/template"),
+        ("apps/v1", "StatefulSet", "/spec/template"),
+        ("apps/v1", "DaemonSet", "/spec/template"),
+        ("apps/v1", "ReplicaSet", "/spec/template"),
+        ("batch/v1", "Job", "/spec/template"),
+        ("batch/v1", "CronJob", "/spec/jobTemplate/spec/template"),
+    ] {
+        let mut text = format!("apiVersion: {api_version}\nkind: {kind}\n");
+        let mut indent = String::new();
+        for part in template.split('/').skip(1) {
+            text += &format!("{indent}{part}:\n");
+            indent += "  ";
+        }
+        for line in ["metadata:", "  labels:", "    app: web", "spec:", "  containers:", "  - name: app"] {
+            text += &format!("{indent}{line}\n");
+        }
+        let folder = Folder::with(&[("rules.yaml", TARGET)]);
+        let done = folder.run_with_stdin("inject -f - --rules rules.yaml --require", &text);
+        let env = format!("{indent}    env:\n{indent}    - name: TARGET\n{indent}      value: hall\n");
+        assert_eq!(done.stdout(), format!("{text}{env}"), "{kind}");
+    }
+}
+
+#[test]
+fn rules_for_workloads_act_on_the_workload() {
+    let rules = TARGET.replace("spec:\n", "spec:\n  targets: [statefulsets]\n");
+    let set = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata:\n  name: db\n  labels:\n    app: web\nspec:\n  template:\n    spec:\n      containers:\n      - name: app\n";
+    let out = Folder::with(&[("rules.yaml", &rules)])
+        .run_with_stdin("inject -f - --rules rules.yaml", set)
+        .stdout();
+    assert_eq!(out, format!("{set}        env:\n        - name: TARGET\n          value: hall\n"));
+}
+
+#[test]
+fn what_cannot_be_changed_in_its_place_is_written_anew_and_said() {
+    let folder =
+        Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", &format!("# lost\n{POD}---\n# kept\na: 1\n"))]);
+    let service = "---\n# kept\napiVersion: v1\nkind: Service\n";
+    std::fs::write(folder.path().join("pod.yaml"), format!("# lost\n{POD}{service}")).unwrap();
+    let done = folder.run("inject -f pod.yaml --rules rules.yaml");
+    assert_eq!(
+        done.err,
+        "note: the document of pod.yaml:2 is written anew, for line 7: flow style; its comments are lost\n"
+    );
+    let out = done.stdout();
+    assert!(
+        out.starts_with("apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n") && out.ends_with(service),
+        "{out}"
+    );
+    assert!(out.contains("    ratio: 1.0\n    big: 12345678901234567890\n"), "{out}");
+
+    let anchors = POD
+        .replace("name: web,", "name: &name web,")
+        .replace("[{name: app, image: nginx}]", "\n  - name: *name");
+    let done = folder.run_with_stdin("inject -f - --rules rules.yaml", &anchors);
+    assert!(done.err.contains("is written anew, for line 3: an anchor"), "{}", done.err);
+    assert!(done.stdout().contains("- name: web\n    env:\n"));
+}
+
+#[test]
+fn folders_are_read_and_files_kept_apart() {
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
+    std::fs::create_dir(folder.path().join("all")).unwrap();
+    let pod =
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  labels:\n    app: web\nspec:\n  containers:\n  - name: a";
+    for (name, text) in [
+        ("b.yml", pod),
+        ("a.yaml", "apiVersion: v1\nkind: Service"),
+        ("c.json", r#"{"apiVersion":"v1","kind":"Secret"}"#),
+        ("d.txt", "a: ["),
+    ] {
+        std::fs::write(folder.path().join("all").join(name), text).unwrap();
+    }
+    let out = folder.run("inject -f all --rules rules.yaml").stdout();
+    let expected = format!(
+        "apiVersion: v1\nkind: Service\n---\n{pod}\n    env:\n    - name: TARGET\n      value: hall\n---\n{}",
+        r#"{"apiVersion":"v1","kind":"Secret"}"#
+    );
+    assert_eq!(out, expected);
+}
+
+#[test]
+fn nothing_matched_is_a_failure_only_where_it_is_required() {
+    let folder =
+        Folder::with(&[("rules.yaml", &TARGET.replace("app: web", "app: other")), ("pod.yaml", POD)]);
+    assert_eq!(folder.run("inject -f pod.yaml --rules rules.yaml").stdout(), POD);
+    let required = folder.run("inject -f pod.yaml --rules rules.yaml --require");
+    assert_eq!((required.code(), &*required.out), (1, ""));
+    assert!(
+        required.err.contains("no rule is for any of these objects; `vestibule explain`"),
+        "{}",
+        required.err
+    );
+}
+
+#[test]
+fn a_denial_prints_its_reason_and_nothing_else() {
+    let pod = POD.replace("spec:\n", "spec:\n  volumes: [{name: data, hostPath: {path: /data}}]\n");
+    let folder = Folder::with(&[("rules.yaml", REQUIRED), ("pods.yaml", &format!("{POD}---\n{pod}"))]);
+    for output in ["yaml", "json", "patch"] {
+        let done = folder.run(&format!("inject -f pods.yaml --rules rules.yaml -o {output}"));
+        assert_eq!((done.code(), &*done.out), (1, ""));
+        assert!(
+            done.err.starts_with("Pod default/web (pods.yaml:8): denied: rule data cannot be applied: "),
+            "{}",
+            done.err
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_read_ends_with_two() {
+    let folder = Folder::with(&[
+        ("rules.yaml", TARGET),
+        ("pod.yaml", POD),
+        ("bad.yaml", "a: ["),
+        ("none.yaml", "# nothing\n"),
+    ]);
+    for arguments in [
+        "inject -f bad.yaml --rules rules.yaml",
+        "inject -f none.yaml --rules rules.yaml",
+        "inject -f absent.yaml --rules rules.yaml",
+        "inject -f pod.yaml --rules absent.yaml",
+        "inject -f pod.yaml --rules bad.yaml",
+        "inject --rules rules.yaml",
+    ] {
+        let done = folder.run(arguments);
+        assert_eq!((done.code(), &*done.out), (2, ""), "{arguments}");
+        assert!(!done.err.is_empty());
+    }
+}
+
+#[test]
+fn labels_of_namespaces_come_from_the_flag_or_from_the_files() {
+    let rules = TARGET.replace("objects: {labels: {app: web}}", "namespaces: {matchLabels: {team: blue}}");
+    let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {team: blue}}\n";
+    let pod = POD.replace("{name: web,", "{name: web, namespace: shop,");
+    let folder = Folder::with(&[
+        ("rules.yaml", &rules),
+        ("pod.yaml", &pod),
+        ("all.yaml", &format!("{namespace}---\n{pod}")),
+    ]);
+    let unknown = folder.run("inject -f pod.yaml --rules rules.yaml");
+    assert_eq!(unknown.code(), 2);
+    assert!(unknown.err.contains("--namespace-labels k=v"), "{}", unknown.err);
+    for arguments in ["all.yaml", "pod.yaml --namespace-labels team=blue"] {
+        let out = folder.run(&format!("inject --rules rules.yaml --require -f {arguments}")).stdout();
+        assert!(out.contains("TARGET"), "{out}");
+    }
+    let red = folder.run("inject -f pod.yaml --rules rules.yaml --namespace-labels team=red --require");
+    assert_eq!(red.code(), 1);
+}
