@@ -169,7 +169,6 @@ impl Source {
         self.finding(Severity::Warning, code, position, &message.into())
     }
 
-    #[expect(dead_code, reason = "for hints to come")]
     pub(crate) fn hint(
         self: &Arc<Self>,
         code: &'static Code,

@@ -148,6 +148,11 @@ impl RuleSet {
         }
     }
 
+    /// What the API server says of pods, as far as it is known.
+    pub(crate) fn pod(&self) -> Schema<'static> {
+        self.pod
+    }
+
     /// What holds for all rules.
     pub fn settings(&self) -> &Settings {
         &self.settings

@@ -17,6 +17,7 @@ mod expression;
 #[expect(dead_code, reason = "the schema for editors is made of what the reader leaves unread")]
 mod format;
 mod key;
+mod lint;
 mod load;
 mod logic;
 mod merge;

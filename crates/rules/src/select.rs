@@ -19,6 +19,7 @@ use crate::rule::Rule;
 use crate::settings::Settings;
 use crate::subject::{Received, Subject};
 
+pub(crate) use everybody::SYSTEM_NAMESPACES;
 pub use everybody::{MIRROR_ANNOTATION, OWN_POD_LABEL};
 pub(crate) use matching::NO_OWNER;
 

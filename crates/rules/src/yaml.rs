@@ -56,6 +56,18 @@ pub(crate) fn read_all(text: Text<'_>) -> (Vec<Document>, Vec<Diagnostic>) {
     (documents.collect(), problems)
 }
 
+/// The documents of the part of `source` that holds the line.
+pub(crate) fn around(source: &Source, line: usize) -> Vec<Document> {
+    let pieces = split::split(&source.text);
+    let piece = pieces.iter().rfind(|piece| source.lines_before + piece.line < line);
+    let text = piece.map(|piece| Text {
+        name: &source.name,
+        text: piece.text,
+        lines_before: source.lines_before + piece.line,
+    });
+    text.map(|text| read_all(text).0).unwrap_or_default()
+}
+
 /// A text to read, and where it comes from. `(name, text)` is one, too.
 #[derive(Clone, Copy)]
 pub struct Text<'t> {

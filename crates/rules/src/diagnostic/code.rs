@@ -229,4 +229,51 @@ codes! {
         "With `ownNamespace: inject` in the InjectorSettings, rules reach pods in the injector's own namespace. A required \
          rule would keep them from starting while the injector is down, and with them whatever the injector itself needs \
          there to come up. Exclude the namespace from the rule, or do without `required`.";
+
+    NO_REQUESTS = "VST0200", "a container without requests",
+        "A container that the rule brings says nothing about the resources it needs. In a namespace with a quota or a \
+         LimitRange the whole pod may be refused for it, and the scheduler counts it as nothing.",
+        Spec "sidecars: [{name: proxy, image: 'proxy:1.8'}]";
+    NO_STARTUP_PROBE = "VST0201", "a native sidecar that nobody waits for",
+        "A native sidecar with a `startupProbe` holds back the application until the probe succeeds. Without one, the \
+         application starts as soon as the sidecar's process exists, and its first connections may fail.",
+        Spec "sidecars:\n- name: proxy\n  image: proxy:1.8\n  ports: [{containerPort: 15001}]\n  resources: {requests: {cpu: 10m}}";
+    UNRESOLVED = "VST0202", "a reference to no variable",
+        "The kubelet replaces `$(NAME)` by a variable of the same container that stands before it, and leaves the text as it \
+         is where there is none. In a container that the rule brings nobody else defines one.",
+        Spec "sidecars:\n- name: proxy\n  image: proxy:1.8\n  args: [--port, $(PORT)]\n  resources: {requests: {cpu: 10m}}";
+    FLOATING_IMAGE = "VST0203", "an image without a version",
+        "Without a tag, or with `latest`, two pods of one day may run different programs, and a restart may bring a new one. \
+         Name a version, or a digest.",
+        Spec "sidecars: [{name: proxy, image: proxy, resources: {requests: {cpu: 10m}}}]";
+    OVERRIDDEN_TWICE = "VST0204", "two rules override one key",
+        "Both rules may mean the same pod, and both override the same key with values of their own. The one that acts later \
+         (by `order`, then by name) wins, whatever the earlier one wanted.",
+        Text "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: one}\nspec:\n  optIn: pod\n  onConflict: override\n  pod: {labels: {team: blue}}\n---\napiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: two}\nspec:\n  optIn: pod\n  onConflict: override\n  pod: {labels: {team: red}}\n";
+    REMOVED_IN_USE = "VST0205", "something removed that is still needed",
+        "The rule removes what it refers to elsewhere. On most pods it will fail, because the result would be refused by the \
+         API server.";
+    REQUIRED_BROADLY = "VST0206", "a required rule for many",
+        "While the injector is down, the API server refuses whatever a required rule could mean. A rule that names no \
+         namespaces holds up pods everywhere. On a cluster such a rule is refused (VST0190) unless the InjectorSettings allow it.",
+        Spec "required: true\npod: {labels: {team: blue}}";
+    UNUSED = "VST0207", "a name that is never used",
+        "The rule declares a parameter or variable that none of its expressions reads. Perhaps one of them has another name \
+         in mind.";
+    WRITABLE_SECRET = "VST0208", "a secret that is not mounted read-only",
+        "The kubelet mounts secrets read-only in any case. `readOnly: true` says so, which scanners and readers look for.",
+        Spec "volumes: [{name: keys, secret: {secretName: keys}}]\ncontainers:\n- select: {all: true}\n  volumeMounts: [{name: keys, mountPath: /keys}]";
+    NODE_ACCESS = "VST0209", "a rule that opens the node",
+        "Files of the node, its network or its processes, or privileged containers, undo the isolation of every pod that \
+         the rule changes. Namespaces of the Pod Security levels `baseline` and `restricted` refuse such pods.",
+        Spec "volumes: [{name: logs, hostPath: {path: /var/log}}]";
+    FOR_NOBODY = "VST0210", "a rule for nobody",
+        "Every namespace that `match.namespaces.names` lists is excluded by the rule itself, or belongs to the cluster \
+         (kube-system, kube-public, kube-node-lease), where rules never act.",
+        Spec "match: {namespaces: {names: [kube-system]}}\npod: {labels: {team: blue}}";
+    FITS_POLICY = "VST0211", "a MutatingAdmissionPolicy could do it",
+        "The rule only sets labels, annotations, variables and the like on everything it matches. Since Kubernetes 1.36 a \
+         MutatingAdmissionPolicy does that inside the API server, without a webhook that could be down. It knows no opt-in, \
+         no `keep`, no arguments or sources of variables, and it neither explains nor reports what it did.",
+        Text "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: example}\nspec:\n  match: {objects: {labels: {app: web}}}\n  onConflict: override\n  pod: {annotations: {team: blue}}\n";
 }

@@ -9,7 +9,7 @@ use crate::rule::Resource;
 use crate::settings::Exemption;
 use crate::subject::{Subject, text};
 
-const SYSTEM_NAMESPACES: &[&str] = &["kube-node-lease", "kube-public", "kube-system"];
+pub(crate) const SYSTEM_NAMESPACES: &[&str] = &["kube-node-lease", "kube-public", "kube-system"];
 /// The annotation of static pods, which their kubelet owns.
 pub const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 

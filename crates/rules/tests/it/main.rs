@@ -9,6 +9,7 @@ mod explain;
 mod expressions;
 mod kit;
 mod laws;
+mod lint;
 mod machine;
 mod opt;
 mod parts;

@@ -1,0 +1,110 @@
+//! What could be better about rules that work.
+
+mod access;
+mod between;
+mod containers;
+mod names;
+mod policy;
+
+use std::sync::Arc;
+
+use crate::RuleSet;
+use crate::diagnostic::{Code, Diagnostic, Position};
+use crate::rule::Rule;
+use crate::yaml::{self, Node};
+
+/// A rule, and its `spec` as it was written.
+struct Page<'p> {
+    rule: &'p Rule,
+    spec: &'p Node,
+}
+
+impl RuleSet {
+    /// What could be better: hints about what is missing or unused, warnings about what is probably not meant. The
+    /// warnings that were noticed while reading ([`RuleSet::warnings`]) are not among it.
+    ///
+    /// ```
+    /// use vestibule_rules::{RuleSet, Severity};
+    ///
+    /// let rule = "\
+    /// apiVersion: vestibule.dev/v1alpha1
+    /// kind: Injection
+    /// metadata: {name: proxy}
+    /// spec:
+    ///   optIn: pod
+    ///   sidecars: [{name: proxy, image: proxy, resources: {requests: {cpu: 10m}}}]
+    /// ";
+    /// let rules = RuleSet::load([("rules.yaml", rule)], vestibule_patch::Schema::unknown()).unwrap();
+    /// let hints = rules.lint();
+    /// assert_eq!(hints[0].headline(), "rules.yaml:6:35: hint[VST0203]: `proxy` takes whatever `latest` is today");
+    /// ```
+    pub fn lint(&self) -> Vec<Diagnostic> {
+        let mut findings = Vec::new();
+        let mut read: Vec<(&Rule, yaml::Document)> = Vec::new();
+        for rule in self.rules() {
+            if let Some(document) = document_of(rule) {
+                read.push((rule, document));
+            }
+        }
+        for (rule, document) in &read {
+            let Some(spec) = document.root().get("spec") else { continue };
+            let page = Page { rule, spec };
+            containers::lint(&page, &mut findings);
+            access::lint(&page, &mut findings);
+            names::lint(&page, &mut findings);
+            policy::lint(&page, self.pod(), &mut findings);
+        }
+        between::lint(self, &mut findings);
+        findings.sort_by(|one, other| {
+            let key =
+                |finding: &Diagnostic| (finding.source().to_owned(), finding.position(), finding.code().id);
+            key(one).cmp(&key(other))
+        });
+        findings
+    }
+}
+
+/// The document of `rule`, read once more: a set of rules keeps no trees. Others in the same text are skipped unread.
+fn document_of(rule: &Rule) -> Option<yaml::Document> {
+    let name = |document: &yaml::Document| {
+        let name = document.root().get("metadata").and_then(|metadata| metadata.get("name"));
+        name.map(Node::at)
+    };
+    let documents = yaml::around(&rule.text, rule.at.line);
+    documents.into_iter().find(|document| name(document) == Some(rule.at))
+}
+
+impl Page<'_> {
+    fn hint(&self, code: &'static Code, at: Position, message: String, help: &str) -> Diagnostic {
+        Arc::clone(&self.rule.text).hint(code, at, message).with_help(help)
+    }
+
+    fn warning(&self, code: &'static Code, at: Position, message: String, help: &str) -> Diagnostic {
+        Arc::clone(&self.rule.text).warning(code, at, message).with_help(help)
+    }
+
+    fn list(&self, field: &str) -> &[Node] {
+        self.spec.get(field).and_then(Node::as_list).unwrap_or_default()
+    }
+
+    /// The containers that the rule brings, each with the field it stands in.
+    fn brought(&self) -> impl Iterator<Item = (&'static str, &Node)> {
+        ["sidecars", "initContainers"]
+            .into_iter()
+            .flat_map(|field| self.list(field).iter().map(move |node| (field, node)))
+    }
+
+    /// The same, and the blocks for containers that are there.
+    fn all_containers(&self) -> impl Iterator<Item = &Node> {
+        self.brought().map(|(_, node)| node).chain(self.list("containers"))
+    }
+}
+
+/// The text of the member `name`.
+fn text<'n>(node: &'n Node, name: &str) -> Option<&'n str> {
+    node.get(name).and_then(Node::as_text)
+}
+
+fn name_of(container: &Node) -> &str {
+    text(container, "name").unwrap_or("?")
+}

@@ -1,0 +1,122 @@
+//! Containers that rules bring.
+
+use std::collections::HashSet;
+
+use super::{Page, name_of, text};
+use crate::diagnostic::{self, Diagnostic, Position};
+use crate::yaml::{Node, Value};
+
+pub(super) fn lint(page: &Page<'_>, findings: &mut Vec<Diagnostic>) {
+    for (field, container) in page.brought() {
+        findings.extend(requests(page, container));
+        findings.extend(image(page, container));
+        if field == "sidecars" {
+            findings.extend(startup(page, container));
+        }
+        unresolved(page, container, findings);
+    }
+}
+
+fn requests(page: &Page<'_>, container: &Node) -> Option<Diagnostic> {
+    let resources = container.get("resources");
+    if resources
+        .is_some_and(|resources| ["requests", "limits"].iter().any(|group| resources.get(group).is_some()))
+    {
+        return None;
+    }
+    let message = format!("container `{}` requests no resources", name_of(container));
+    let help = "a quota of the namespace may refuse the pod for it; say `resources: {requests: {cpu: 10m, memory: 32Mi}}`";
+    Some(page.hint(&diagnostic::NO_REQUESTS, container.at(), message, help))
+}
+
+fn image(page: &Page<'_>, container: &Node) -> Option<Diagnostic> {
+    let node = container.get("image")?;
+    let image = node.as_text()?;
+    let last = image.rsplit('/').next().unwrap_or(image);
+    let pinned = last.contains('@') || last.split_once(':').is_some_and(|(_, tag)| tag != "latest");
+    let message = format!("`{image}` takes whatever `latest` is today");
+    let help = "name a version, or better a digest";
+    // What an expression or the kubelet puts together is not for us to read.
+    let literal = !image.contains('$');
+    (literal && !pinned).then(|| page.hint(&diagnostic::FLOATING_IMAGE, node.at(), message, help))
+}
+
+/// Only a container that listens is waited for.
+fn startup(page: &Page<'_>, container: &Node) -> Option<Diagnostic> {
+    let regular = text(container, "mode") == Some("regular");
+    let probed = container.get("startupProbe").is_some();
+    let listens = container.get("ports").and_then(Node::as_list).is_some_and(|ports| !ports.is_empty());
+    if regular || probed || !listens {
+        return None;
+    }
+    let message = format!("nobody waits until `{}` is ready", name_of(container));
+    let help = "with a `startupProbe`, the application starts after the sidecar answers, not just after its process began";
+    Some(page.hint(&diagnostic::NO_STARTUP_PROBE, container.at(), message, help))
+}
+
+/// `$(X)` in a container that the rule brings whole: nobody else will define X. Sources of variables may.
+fn unresolved(page: &Page<'_>, container: &Node, findings: &mut Vec<Diagnostic>) {
+    if container.get("envFrom").is_some() {
+        return;
+    }
+    let variables = container.get("env").and_then(Node::as_list).unwrap_or_default();
+    let mut known = HashSet::new();
+    for variable in variables {
+        if let Some(value) = variable.get("value") {
+            report(page, value, &known, findings);
+        }
+        known.extend(text(variable, "name"));
+    }
+    for field in ["command", "args"] {
+        for value in container.get(field).and_then(Node::as_list).unwrap_or_default() {
+            report(page, value, &known, findings);
+        }
+    }
+}
+
+fn report(page: &Page<'_>, value: &Node, known: &HashSet<&str>, findings: &mut Vec<Diagnostic>) {
+    let Value::Scalar(scalar) = value.value() else { return };
+    let unknown = references(scalar.text()).into_iter().filter(|name| !known.contains(name));
+    let at: Position = value.at();
+    let finding = |name: &str| {
+        let message = format!("`$({name})` stays as it is: no variable before it has this name");
+        page.warning(
+            &diagnostic::UNRESOLVED,
+            at,
+            message,
+            "define the variable above, or write `$$(` for the text itself",
+        )
+    };
+    findings.extend(unknown.map(finding));
+}
+
+/// The names in `$(NAME)`, as the kubelet reads them: `$$` is a dollar.
+fn references(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut rest = text;
+    while let Some((_, after)) = rest.split_once('$') {
+        rest = after;
+        if let Some(escaped) = after.strip_prefix('$') {
+            rest = escaped;
+        } else if let Some((name, after)) = after.strip_prefix('(').and_then(|inner| inner.split_once(')')) {
+            // A shell's `$(command)` has more in it than a name.
+            let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+            if !name.is_empty() && name.bytes().all(is_name) {
+                names.push(name);
+            }
+            rest = after;
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::references;
+
+    #[test]
+    fn reads_references_as_the_kubelet_does() {
+        assert_eq!(references("$(A) $$(B) $$$(C) $(D $(E)"), ["A", "C"]);
+        assert_eq!(references("x$(cat /etc/x)y$(F.g-1)$"), ["F.g-1"]);
+    }
+}
