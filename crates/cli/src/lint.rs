@@ -47,6 +47,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         match vestibule_injector::load(path) {
             Ok(rules) => {
                 findings.extend(rules.warnings().iter().cloned());
+                findings.extend(rules.lint());
                 findings.extend(rules.prove().err().into_iter().flatten());
             }
             Err(LoadError::Rules(found)) => findings.extend(found),

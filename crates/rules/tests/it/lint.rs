@@ -1,6 +1,6 @@
 //! Hints about rules that work.
 
-use vestibule_rules::{RuleSet, Severity};
+use vestibule_rules::{Diagnostic, RuleSet, Severity};
 
 use crate::kit::{rule, rules, schema};
 
@@ -71,7 +71,7 @@ fn whom_rules_are_for() {
     };
     let found = |head: &str| {
         let set = RuleSet::load([("rules.yaml", &*text(head))], schema()).unwrap();
-        set.lint().iter().map(|one| one.headline()).collect::<Vec<_>>()
+        set.lint().iter().map(Diagnostic::headline).collect::<Vec<_>>()
     };
     assert!(found("match: {namespaces: {names: [kube-system, a], exclude: [a]}}")[0].contains("VST0210"));
     assert!(found("match: {namespaces: {names: [kube-system, a]}}").is_empty());
@@ -110,7 +110,7 @@ fn the_examples_raise_no_false_alarm() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let rules = RuleSet::load([(&*name, &*text)], schema()).unwrap();
         assert!(rules.prove().is_ok(), "{name}");
-        let findings: Vec<_> = rules.lint().iter().map(|one| one.headline()).collect();
+        let findings: Vec<_> = rules.lint().iter().map(Diagnostic::headline).collect();
         // These are right: the tutorial's own container, and a rule that only sets a variable.
         let right = |one: &String| {
             name == "nginx.yaml" && one.contains("VST0200")
