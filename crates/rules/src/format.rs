@@ -5,6 +5,7 @@ mod container;
 mod logic;
 mod matching;
 mod pod;
+mod removal;
 mod settings;
 mod spec;
 
@@ -12,6 +13,7 @@ pub(crate) use container::*;
 pub(crate) use logic::*;
 pub(crate) use matching::*;
 pub(crate) use pod::*;
+pub(crate) use removal::*;
 pub(crate) use settings::*;
 pub(crate) use spec::*;
 

@@ -14,6 +14,7 @@ mod parameters;
 mod parts;
 mod profile;
 mod reader;
+mod removals;
 mod settings;
 mod typed;
 
@@ -87,6 +88,7 @@ pub(crate) fn documents<'s>(
     findings.extend(doubled(&loaded));
     findings.extend(feedback::findings(&loaded, &settings));
     findings.extend(anchors::findings(&loaded));
+    findings.extend(removals::findings(&loaded));
     sort(&mut findings, &names);
     if findings.iter().any(|finding| finding.severity() == Severity::Error) {
         return Err(findings);
@@ -130,10 +132,10 @@ fn settings_of<'d>(documents: impl Iterator<Item = &'d yaml::Document>) -> (Sett
 }
 
 fn writes(rule: &Rule) -> Vec<(String, String, Position)> {
-    rule.metadata
-        .iter()
-        .map(|part| (part.path.concat(), part.item.key.clone(), part.item.clause.at))
-        .collect()
+    let added = rule.metadata.iter().map(|part| (part.path.concat(), &part.item.key, &part.item.clause));
+    let maps = rule.removals.iter().filter(|one| matches!(one.list, "labels" | "annotations"));
+    let removed = maps.map(|one| (one.list.to_owned(), &one.key, &one.clause));
+    added.chain(removed).map(|(map, key, clause)| (map, key.clone(), clause.at)).collect()
 }
 
 fn doubled(loaded: &[Loaded]) -> Vec<Diagnostic> {

@@ -10,6 +10,7 @@ mod injected;
 mod overlay_onto;
 mod parts;
 mod place;
+mod removals;
 mod status;
 mod verify;
 
@@ -23,6 +24,7 @@ use claims::Claims;
 pub(crate) use contains::{contains, find, is_open, present};
 pub(crate) use draft::{Draft, Misfit};
 use existing::Existing;
+pub(crate) use injected::DEFAULT_CONTAINER;
 use place::Insertions;
 pub(crate) use status::record;
 
@@ -86,6 +88,7 @@ pub(crate) fn lay(
     let mut merge = Merge { rule, rank, scene, draft };
     // First of all, because a container that takes the first place writes an annotation unless there is one.
     let (metadata, spec) = (scene.layout.pod.child("metadata"), &scene.layout.spec);
+    merge.removals()?;
     merge.selected_upon()?;
     merge.parts(&metadata, "", 0, scene.pod.field("metadata"), &rule.metadata)?;
     merge.parts(spec, "", 0, scene.pod.field("spec"), &rule.spec)?;
@@ -96,7 +99,8 @@ pub(crate) fn lay(
     for (index, block) in rule.blocks.iter().enumerate() {
         merge.block(index, block)?;
     }
-    merge.verify()
+    merge.verify()?;
+    merge.verify_removed()
 }
 
 struct Merge<'m, 'r, 's, 'd> {

@@ -35,6 +35,7 @@ pub struct Rule {
     pub(crate) volumes: Vec<Item>,
     pub(crate) injected: Vec<Injected>,
     pub(crate) blocks: Vec<Block>,
+    pub(crate) removals: Vec<Removal>,
     pub(crate) logic: Arc<Logic>,
 }
 
@@ -250,6 +251,20 @@ pub(crate) struct Injected {
     pub(crate) strict: bool,
     /// A sidecar that a Job would wait for.
     pub(crate) regular: bool,
+}
+
+/// One item of `remove`.
+#[derive(Clone)]
+pub(crate) struct Removal {
+    pub(crate) clause: Clause,
+    /// The list or map that it is about.
+    pub(crate) list: &'static str,
+    /// Of which containers, where it is about containers.
+    pub(crate) select: Option<Select>,
+    /// The key of what goes; empty where items of the list have none.
+    pub(crate) key: String,
+    /// What an item has to hold.
+    pub(crate) wanted: Overlay,
 }
 
 /// Where an injected container goes.

@@ -200,6 +200,10 @@ codes! {
         "The fields that `securityProfile: restricted` fills are those of Linux; the API server refuses them in pods for \
          Windows. Leave `match.os` at `linux`, or write the `securityContext` yourself.",
         Spec "match: {os: any, namespaces: {names: [blue]}}\nsecurityProfile: restricted\nsidecars: [{name: agent, image: agent}]";
+    REMOVES_WRITTEN = "VST0156", "a rule removes what a rule writes",
+        "What one rule writes and another (or the same) removes would go to and fro with every evaluation of a pod. To have \
+         another value in its place, write it with `onConflict: override`.",
+        Spec "remove:\n- env: {containers: all, name: TARGET}\ncontainers:\n- select: {all: true}\n  env: [{name: TARGET, value: you}]";
     DOUBLED_SETTINGS = "VST0165", "settings twice",
         "One document of kind `InjectorSettings` speaks for the whole injector. Of two of them nobody could say which counts: \
          put everything into one.",

@@ -1,7 +1,8 @@
 //! The document, and the `spec` of a rule.
 
 use super::{
-    BLOCK, CONTAINER, Choice, Field, INIT_CONTAINER, ITEM, Kind, MATCH, PARAMETER, POD, Table, VARIABLE,
+    BLOCK, CONTAINER, Choice, Field, INIT_CONTAINER, ITEM, Kind, MATCH, PARAMETER, POD, REMOVAL, Table,
+    VARIABLE,
 };
 use crate::rule::{OnError, OptIn, Policy, Resource};
 
@@ -77,7 +78,11 @@ pub(crate) static SPEC: Table = Table {
             Kind::List(&Kind::Map(&PARAMETER)),
             "What users may set by annotations: `params.NAME` in expressions.",
         ),
-        Field::refused("remove", ""),
+        Field::new(
+            "remove",
+            Kind::List(&Kind::Map(&REMOVAL)),
+            "What the rule takes away, by names and keys.",
+        ),
         Field::refused("replace", "`replace` stands beside the fields that it is about"),
         Field::new("rollout", Kind::Map(&ROLLOUT), "How many of the workloads the rule has reached."),
         Field::new(

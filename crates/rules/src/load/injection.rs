@@ -34,6 +34,7 @@ pub(super) fn injection(reader: &mut Reader, root: &Node, pod: Schema<'_>) -> Op
     let rule = rule(reader, spec, &known, at, pod);
     let empty = rule.metadata.is_empty()
         && rule.spec.is_empty()
+        && rule.removals.is_empty()
         && rule.volumes.is_empty()
         && rule.injected.is_empty()
         && rule.blocks.is_empty();
@@ -72,6 +73,7 @@ fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<
         volumes: reader.volumes(spec, pod_spec, required, on_conflict),
         injected: reader.injected(spec, pod_spec, required, on_conflict),
         blocks: reader.blocks(spec, pod_spec, required, on_conflict),
+        removals: reader.removals(spec, pod_spec),
         logic: Arc::default(),
     };
     // Complete only when all fragments with their expressions were read.

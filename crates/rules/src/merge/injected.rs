@@ -9,7 +9,7 @@ use crate::subject::text;
 use crate::yaml::quote;
 
 /// The annotation that tells `kubectl logs` and `kubectl exec` which container is meant.
-pub(super) const DEFAULT_CONTAINER: &str = "kubectl.kubernetes.io/default-container";
+pub(crate) const DEFAULT_CONTAINER: &str = "kubectl.kubernetes.io/default-container";
 
 impl<'r> Merge<'_, 'r, '_, '_> {
     pub(super) fn injected(

@@ -45,26 +45,32 @@ impl<'r> Merge<'_, 'r, '_, '_> {
 
     /// A template whose labels no longer fit its workload's selector is refused by the API server.
     pub(super) fn selected_upon(&self) -> Result<(), Failure> {
-        let Some(selector) = &self.scene.layout.selector else { return Ok(()) };
-        let Some(selector) = self.draft.at(selector) else { return Ok(()) };
-        let expressions = present(selector, "matchExpressions").map(View::items).unwrap_or_default();
-        let read: Vec<_> = expressions.into_iter().filter_map(|one| text(Some(one), "key")).collect();
+        if self.scene.layout.selector.is_none() {
+            return Ok(());
+        }
         let written = self.draft.at(&self.scene.layout.pod.child("metadata").child("labels"));
         for Part { item, .. } in self.rule.metadata.iter().filter(|part| part.path == ["labels"]) {
-            let asked = present(selector, "matchLabels").and_then(|labels| present(labels, &item.key));
-            let asked = asked.is_some() || read.contains(&item.key);
             let stays = match written.and_then(|labels| present(labels, &item.key)) {
                 Some(found) => {
                     item.policy != Policy::Override || item.overlay.as_text() == found.as_str().as_deref()
                 }
                 None => false,
             };
-            if asked && !stays {
+            if !stays && self.selects(&item.key) {
                 let sentence = format!("the workload selects its pods by label `{}`", item.key);
                 return Err(invalid(&item.clause, sentence));
             }
         }
         Ok(())
+    }
+
+    /// Whether the workload finds its pods by the label `key`.
+    pub(super) fn selects(&self, key: &str) -> bool {
+        let selector = self.scene.layout.selector.as_ref().and_then(|selector| self.draft.at(selector));
+        let Some(selector) = selector else { return false };
+        let expressions = present(selector, "matchExpressions").map(View::items).unwrap_or_default();
+        present(selector, "matchLabels").is_some_and(|labels| present(labels, key).is_some())
+            || expressions.into_iter().any(|one| text(Some(one), "key").as_deref() == Some(key))
     }
 
     /// Containers of a pod share one network: what two of them listen to, or a name that two ports have.

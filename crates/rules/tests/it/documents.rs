@@ -93,7 +93,10 @@ fn what_is_wrong_and_where() {
         ),
         ("containers: [{select: {all: true}, replace: [args, command], command: [sh]}]", "VST0151 7:48 "),
         ("containers: [{select: {all: true}, securityContext: {runAsUser: root}}]", "VST0111 7:67 "),
-        ("sidecars: [{name: s, image: {$cel: x}}]", "VST0114 7:32 "),
+        (
+            "sidecars: [{name: s, image: {$cel: x}}]",
+            "VST0131 7:38 known here: namespaceObject, object, oldObject, owner, params, request, variables",
+        ),
         ("sidecars: {name: s}", "VST0111 7:13 "),
         ("sidecars: [s]", "VST0111 7:14 "),
         ("sidecars: [{image: s}]", "VST0112 7:14 "),

@@ -17,6 +17,7 @@ mod positions;
 mod profile;
 mod proof;
 mod regressions;
+mod removals;
 mod samples;
 mod section6;
 mod select;

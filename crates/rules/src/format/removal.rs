@@ -1,0 +1,86 @@
+//! `remove`: what a rule takes away.
+
+use super::{Field, Kind, Table};
+
+const WHICH: Kind = Kind::Either(&[Kind::Word(&EVERY), Kind::List(&Kind::Text)]);
+
+const CONTAINERS: Field =
+    Field::new("containers", WHICH, "`all`, or the names of containers; never those that rules bring.")
+        .required();
+
+const INIT: Field =
+    Field::new("init", Kind::Boolean, "Init containers and native sidecars as well.").default("false");
+
+const NAME: Field = Field::new("name", Kind::Text, "Its name.").required();
+
+const KEY: Field = Field::new("key", Kind::Text, "Its key.").required();
+
+pub(crate) static EVERY: super::Choice<(), 1> = [("all", ())];
+
+/// One item of `remove`: what kind of thing goes.
+pub(crate) static REMOVAL: Table = Table {
+    what: "an item of `remove`",
+    fields: &[
+        Field::new("annotations", Kind::Map(&ENTRY), "An annotation of the pod."),
+        Field::new("env", Kind::Map(&VARIABLE_GONE), "A variable."),
+        Field::new("envFrom", Kind::Map(&SOURCE_GONE), "A source of variables."),
+        Field::new("hostAliases", Kind::Map(&ALIAS_GONE), "The names of an address."),
+        Field::new("imagePullSecrets", Kind::Map(&NAMED), "A secret that images are pulled with."),
+        Field::new("labels", Kind::Map(&ENTRY), "A label of the pod."),
+        Field::new("nodeSelector", Kind::Map(&ENTRY), "A label that the pod asks of nodes."),
+        Field::new("ports", Kind::Map(&PORT_GONE), "A port."),
+        Field::new("tolerations", Kind::Map(&TOLERATION_GONE), "A toleration."),
+        Field::new("volumeDevices", Kind::Map(&DEVICE_GONE), "A block device."),
+        Field::new("volumeMounts", Kind::Map(&MOUNT_GONE), "A mount."),
+        Field::new("volumes", Kind::Map(&NAMED), "A volume that nothing mounts any more."),
+    ],
+};
+
+static NAMED: Table = Table { what: "a removal", fields: &[NAME] };
+
+static ENTRY: Table = Table { what: "a removal", fields: &[KEY] };
+
+static ALIAS_GONE: Table =
+    Table { what: "a removal", fields: &[Field::new("ip", Kind::Text, "Its address.").required()] };
+
+static TOLERATION_GONE: Table = Table {
+    what: "a removal",
+    fields: &[
+        KEY,
+        Field::new("effect", Kind::Text, "Its effect."),
+        Field::new("operator", Kind::Text, "Its operator."),
+        Field::new("value", Kind::Text, "Its value."),
+    ],
+};
+
+static VARIABLE_GONE: Table = Table { what: "a removal", fields: &[CONTAINERS, INIT, NAME] };
+
+static SOURCE_GONE: Table = Table {
+    what: "a removal",
+    fields: &[
+        CONTAINERS,
+        INIT,
+        Field::new("configMap", Kind::Text, "The name of the ConfigMap."),
+        Field::new("secret", Kind::Text, "The name of the Secret."),
+    ],
+};
+
+static PORT_GONE: Table = Table {
+    what: "a removal",
+    fields: &[
+        CONTAINERS,
+        INIT,
+        Field::new("containerPort", Kind::Integer, "Its number.").required(),
+        Field::new("protocol", Kind::Text, "Its protocol.").default("TCP"),
+    ],
+};
+
+static MOUNT_GONE: Table = Table {
+    what: "a removal",
+    fields: &[CONTAINERS, INIT, Field::new("mountPath", Kind::Text, "Where it is mounted.").required()],
+};
+
+static DEVICE_GONE: Table = Table {
+    what: "a removal",
+    fields: &[CONTAINERS, INIT, Field::new("devicePath", Kind::Text, "Where it is.").required()],
+};

@@ -1,0 +1,146 @@
+//! `remove`: what a rule takes away, by names and keys.
+
+use vestibule_patch::{List, Schema};
+
+use super::Loaded;
+use super::reader::Reader;
+use crate::diagnostic::{self, Diagnostic};
+use crate::format::{self, Kind};
+use crate::key;
+use crate::merge::DEFAULT_CONTAINER;
+use crate::overlay::Overlay;
+use crate::rule::{Clause, Item, Removal, Rule, Select, Which};
+use crate::yaml::{Entry, Node};
+
+impl Reader {
+    pub(super) fn removals(&mut self, spec: &Node, pod_spec: Schema<'_>) -> Vec<Removal> {
+        let Some(node) = spec.get("remove") else { return Vec::new() };
+        let mut removals = Vec::new();
+        for (index, node) in self.list(node, "remove").iter().enumerate() {
+            let entries = self.fields(node, &format::REMOVAL);
+            let [Entry { key, value, .. }] = entries else {
+                let message = "an item of `remove` names exactly one thing";
+                self.error(&diagnostic::WRONG_VALUE, node.at(), message);
+                continue;
+            };
+            let Some(field) = format::REMOVAL.field(key) else { continue };
+            let Kind::Map(table) = field.kind else { continue };
+            let before = self.findings.len();
+            let said = self.fields(value, table);
+            let in_containers = table.field("containers").is_some();
+            let schema = if in_containers { pod_spec.field("containers").item() } else { pod_spec };
+            let schema = schema.field(field.name);
+            let select = if in_containers { self.selected(value) } else { None };
+            let wanted = self.wanted(said);
+            if wanted.members().is_empty() && self.findings.len() == before {
+                self.error(&diagnostic::WRONG_VALUE, value.at(), "this names nothing that could go");
+            }
+            if in_containers && select.is_none() || wanted.members().is_empty() {
+                continue;
+            }
+            let key = match (wanted.text("key"), schema.list()) {
+                (_, List::Map(keys)) => key::of_overlay(&wanted, keys),
+                (Some(key), _) => key.to_owned(),
+                (None, _) => String::new(),
+            };
+            let clause = Clause { text: format!("remove[{index}]"), at: node.at() };
+            removals.push(Removal { clause, list: field.name, select, key, wanted });
+        }
+        removals
+    }
+
+    /// What the item has to hold.
+    fn wanted(&mut self, said: &[Entry]) -> Overlay {
+        let mut members = Vec::new();
+        for Entry { key, value, .. } in said {
+            let name = |text: String| Overlay::map([("name".to_owned(), Overlay::Text(text))]);
+            let text = |reader: &mut Self| reader.text(value, key).map(str::to_owned);
+            members.extend(match key.as_str() {
+                "containers" | "init" => None,
+                "configMap" => text(self).map(|text| ("configMapRef".to_owned(), name(text))),
+                "secret" => text(self).map(|text| ("secretRef".to_owned(), name(text))),
+                "containerPort" => self
+                    .integer::<u16>(value, key)
+                    .map(|number| (key.clone(), Overlay::Literal(number.to_string()))),
+                _ => text(self).map(|text| (key.clone(), Overlay::Text(text))),
+            });
+        }
+        Overlay::map(members)
+    }
+
+    fn selected(&mut self, node: &Node) -> Option<Select> {
+        let containers = node.get("containers")?;
+        let which = if containers.as_list().is_some() {
+            Which::Names(self.texts(containers, "containers"))
+        } else {
+            self.word(containers, "containers", &format::EVERY)?;
+            Which::All
+        };
+        let init = node.get("init").and_then(|init| self.boolean(init, "init")).unwrap_or_default();
+        Some(Select { which, exclude: Vec::new(), init })
+    }
+}
+
+/// Removals of what rules write: one evaluation would undo the other.
+pub(super) fn findings(loaded: &[Loaded]) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
+    for Loaded { rule, source, .. } in loaded {
+        for removal in &rule.removals {
+            let shares = |other: &&Loaded| other.rule.targets.iter().any(|one| rule.targets.contains(one));
+            let writer = loaded.iter().filter(shares).find(|other| writes(&other.rule, removal));
+            if let Some(Loaded { rule: writer, .. }) = writer {
+                let message = format!(
+                    "what is removed from `{}` here is written by rule `{}`",
+                    removal.list, writer.name
+                );
+                findings.push(source.error(&diagnostic::REMOVES_WRITTEN, removal.clause.at, message));
+            }
+        }
+    }
+    findings
+}
+
+fn writes(rule: &Rule, removal: &Removal) -> bool {
+    let same = |item: &Item| {
+        if removal.key.is_empty() || removal.list == "tolerations" {
+            covers(&item.overlay, &removal.wanted)
+        } else {
+            item.key == removal.key
+        }
+    };
+    match &removal.select {
+        None if removal.list == "volumes" => rule.volumes.iter().any(same),
+        None => {
+            let mut parts = rule.metadata.iter().chain(&rule.spec);
+            // A container that takes the first place writes this annotation.
+            let leads = (removal.list, &*removal.key) == ("annotations", DEFAULT_CONTAINER)
+                && rule.injected.iter().any(|one| one.list == "containers");
+            leads || parts.any(|part| part.path == [removal.list] && same(&part.item))
+        }
+        Some(select) => rule.blocks.iter().filter(|block| overlaps(select, &block.select)).any(|block| {
+            let lists = block.lists.iter().filter(|list| list.member == removal.list);
+            lists.flat_map(|list| &list.items).any(same)
+        }),
+    }
+}
+
+fn overlaps(one: &Select, other: &Select) -> bool {
+    match (&one.which, &other.which) {
+        (Which::Names(one), Which::Names(other)) => one.iter().any(|name| other.contains(name)),
+        _ => true,
+    }
+}
+
+/// Whether `whole` could hold `part`; what an expression comes to is not known yet.
+fn covers(whole: &Overlay, part: &Overlay) -> bool {
+    match (whole, part) {
+        (Overlay::Expression(_), _) => true,
+        (Overlay::Map(_), Overlay::Map(members)) => members
+            .iter()
+            .all(|member| whole.get(&member.name).is_some_and(|found| covers(found, &member.value))),
+        (Overlay::Text(one) | Overlay::Literal(one), Overlay::Text(other) | Overlay::Literal(other)) => {
+            one == other
+        }
+        _ => false,
+    }
+}

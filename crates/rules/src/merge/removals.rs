@@ -1,0 +1,93 @@
+//! `remove`: the only way in which rules take something away.
+
+use std::collections::HashSet;
+
+use vestibule_patch::{List, Pointer, Schema, View};
+
+use super::{Failure, Merge, contains, invalid, present};
+use crate::key;
+use crate::rule::Removal;
+use crate::subject::text;
+
+impl<'r> Merge<'_, 'r, '_, '_> {
+    pub(super) fn removals(&mut self) -> Result<(), Failure> {
+        for removal in &self.rule.removals {
+            let spec = self.scene.layout.spec.clone();
+            let schema = self.scene.pod.field("spec");
+            match (removal.list, &removal.select) {
+                ("labels" | "annotations", _) => {
+                    let map = self.scene.layout.pod.child("metadata").child(removal.list);
+                    if removal.list == "labels" && self.selects(&removal.key) {
+                        let sentence = format!("the workload selects its pods by label `{}`", removal.key);
+                        return Err(invalid(&removal.clause, sentence));
+                    }
+                    self.remove_entry(&map, removal)?;
+                }
+                ("nodeSelector", _) => self.remove_entry(&spec.child(removal.list), removal)?,
+                (list, None) => self.remove_items(&spec.child(list), removal, schema.field(list))?,
+                (list, Some(select)) => {
+                    let schema = schema.field("containers").item().field(list);
+                    for (container, _) in self.selected(select) {
+                        self.remove_items(&container.child(list), removal, schema)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn remove_entry(&mut self, map: &Pointer, removal: &'r Removal) -> Result<(), Failure> {
+        let place = map.child(&removal.key);
+        if self.draft.at(&place).is_none() {
+            return Ok(());
+        }
+        self.change(&removal.clause, |draft, origin| draft.remove(&place, origin))
+    }
+
+    /// Every item that is meant goes; a list that would be left empty goes with them.
+    fn remove_items(
+        &mut self,
+        list: &Pointer,
+        removal: &'r Removal,
+        schema: Schema<'_>,
+    ) -> Result<(), Failure> {
+        let existing = self.existing(list);
+        let meant = |item: &View<'_>| match schema.list() {
+            List::Map(keys) => key::of_view(*item, keys) == removal.key,
+            _ => contains(*item, &removal.wanted, removal.list, schema.item()),
+        };
+        let found: Vec<usize> =
+            existing.iter().enumerate().filter(|(_, item)| meant(item)).map(|(index, _)| index).collect();
+        if !found.is_empty() && found.len() == existing.len() {
+            return self.change(&removal.clause, |draft, origin| draft.remove(list, origin));
+        }
+        for index in found.into_iter().rev() {
+            let place = list.item(index);
+            self.change(&removal.clause, |draft, origin| draft.remove(&place, origin))?;
+        }
+        Ok(())
+    }
+
+    /// No container mounts a volume that the rule takes away.
+    pub(super) fn verify_removed(&self) -> Result<(), Failure> {
+        let removals: Vec<&Removal> = self.rule.removals.iter().filter(|one| one.list == "volumes").collect();
+        if removals.is_empty() {
+            return Ok(());
+        }
+        let mut used = HashSet::new();
+        for list in super::CONTAINER_LISTS {
+            for container in self.existing(&self.scene.layout.spec.child(list)) {
+                for member in ["volumeMounts", "volumeDevices"] {
+                    let mounts = present(container, member).map(View::items).unwrap_or_default();
+                    used.extend(mounts.into_iter().filter_map(|mount| text(Some(mount), "name")));
+                }
+            }
+        }
+        match removals.into_iter().find(|removal| used.contains(&removal.key)) {
+            Some(Removal { clause, key, .. }) => {
+                Err(invalid(clause, format!("volume `{key}` is mounted, and would be gone")))
+            }
+            None => Ok(()),
+        }
+    }
+}
