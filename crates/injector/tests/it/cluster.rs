@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Mutex, Semaphore};
@@ -16,6 +16,7 @@ pub(crate) struct FakeCluster {
     folder: TempDir,
     gate: Arc<Semaphore>,
     events: UnboundedSender<Value>,
+    posted: Mutex<UnboundedReceiver<(String, Value)>>,
 }
 
 /// What all connections share.
@@ -23,6 +24,7 @@ struct State {
     gate: Arc<Semaphore>,
     lists: AtomicUsize,
     events: Mutex<UnboundedReceiver<Value>>,
+    posted: UnboundedSender<(String, Value)>,
 }
 
 impl FakeCluster {
@@ -31,7 +33,9 @@ impl FakeCluster {
         let address = listener.local_addr().unwrap();
         let gate = Arc::new(Semaphore::new(0));
         let (events, told) = unbounded_channel();
-        let state = State { gate: Arc::clone(&gate), lists: AtomicUsize::new(0), events: Mutex::new(told) };
+        let (posting, posted) = unbounded_channel();
+        let lists = AtomicUsize::new(0);
+        let state = State { gate: Arc::clone(&gate), lists, events: Mutex::new(told), posted: posting };
         let state = Arc::new(state);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -44,7 +48,7 @@ impl FakeCluster {
             "users": [{"name": "fake", "user": {}}],
             "contexts": [{"name": "fake", "context": {"cluster": "fake", "user": "fake"}}]});
         std::fs::write(folder.path().join("config"), config.to_string()).unwrap();
-        Self { folder, gate, events }
+        Self { folder, gate, events, posted: Mutex::new(posted) }
     }
 
     pub(crate) fn kubeconfig(&self) -> std::path::PathBuf {
@@ -58,6 +62,11 @@ impl FakeCluster {
     /// Whoever watches learns that `namespace`, of `team`, was `ADDED`, `MODIFIED` or `DELETED`.
     pub(crate) fn tell(&self, what: &str, name: &str, team: &str) {
         self.events.send(json!({"type": what, "object": namespace(name, team)})).unwrap();
+    }
+
+    /// What is written next: the path and the object.
+    pub(crate) async fn posted(&self) -> (String, Value) {
+        self.posted.lock().await.recv().await.unwrap()
     }
 
     /// Whoever watches learns that too much has happened since, and has to list again.
@@ -76,6 +85,18 @@ async fn serve(stream: TcpStream, state: Arc<State>) {
             if stream.read_line(&mut head).await.unwrap_or_default() == 0 {
                 return;
             }
+        }
+        if head.starts_with("POST ") {
+            let length = head.to_ascii_lowercase();
+            let (_, length) = length.split_once("content-length: ").unwrap();
+            let mut body = vec![0; length.split_once("\r\n").unwrap().0.parse().unwrap()];
+            stream.read_exact(&mut body).await.unwrap();
+            let path = head.split(' ').nth(1).unwrap().split('?').next().unwrap().to_owned();
+            state.posted.send((path, serde_json::from_slice(&body).unwrap())).unwrap();
+            let head = "HTTP/1.1 201 -\r\ncontent-type: application/json\r\ncontent-length: ";
+            stream.write_all(format!("{head}{}\r\n\r\n", body.len()).as_bytes()).await.unwrap();
+            stream.write_all(&body).await.unwrap();
+            continue;
         }
         assert!(
             head.to_ascii_lowercase().contains("partialobjectmetadata"),

@@ -7,4 +7,5 @@ mod handler;
 mod namespaces;
 mod registration;
 mod road;
+mod seen;
 mod sources;

@@ -38,9 +38,14 @@ impl Road {
 
     /// What `/readyz` says.
     pub(crate) async fn readiness(&self) -> String {
+        self.page("/readyz").await
+    }
+
+    /// What a page of the probes says, with its head.
+    pub(crate) async fn page(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(self.probes).await.unwrap();
-        let question = b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-        stream.write_all(question).await.unwrap();
+        let question = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        stream.write_all(question.as_bytes()).await.unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
         answer

@@ -41,7 +41,19 @@ fn the_samples_can_be_used_together() {
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rules");
     let rules = load(&samples).unwrap_or_else(|error| panic!("{error}"));
     let names: Vec<&str> = rules.rules().iter().map(vestibule_rules::Rule::name).collect();
-    assert_eq!(names, ["agent", "env-target", "envoy", "log-forwarder", "nginx", "proxy", "timezone-and-ca"]);
+    assert_eq!(
+        names,
+        [
+            "agent",
+            "env-target",
+            "envoy",
+            "log-forwarder",
+            "nginx",
+            "proxy",
+            "timezone-and-ca",
+            "image-pull-secrets"
+        ]
+    );
     assert!(rules.warnings().is_empty(), "{:?}", rules.warnings());
 }
 

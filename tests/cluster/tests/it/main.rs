@@ -10,6 +10,7 @@ mod cluster;
 mod corpus;
 mod decisions;
 mod env_injector;
+mod events;
 mod failure;
 mod fidelity;
 mod generated;

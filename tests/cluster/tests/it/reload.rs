@@ -31,7 +31,7 @@ fn config_map(name: &str, text: &str) -> Value {
 }
 
 /// A client with the rights that the manifests of the injector print, and nothing more.
-async fn as_printed(cluster: &Cluster) -> Client {
+pub(crate) async fn as_printed(cluster: &Cluster) -> Client {
     let (home, environment) = (cluster.home.name(), &cluster.environment);
     let installed = Configuration::installed(compile([]).ok().unwrap(), home);
     let app = app(installed, Namespaces::unknown()).unwrap();

@@ -1,0 +1,73 @@
+//! Events on the owners of pods, under the printed rights.
+
+use std::time::Duration;
+
+use k8s_openapi::api::events::v1::Event;
+use kube::Api;
+use kube::api::ListParams;
+use serde_json::json;
+use vestibule_injector::{Namespaces, app, compile};
+
+use crate::cluster::Cluster;
+use crate::reload::as_printed;
+use crate::samples::pod;
+
+const RULES: &str = "\
+apiVersion: vestibule.dev/v1alpha1
+kind: Injection
+metadata: {name: data}
+spec:
+  match: {objects: {labels: {app: web}}}
+  volumes: [{name: data, emptyDir: {}}]
+";
+
+async fn told(events: &Api<Event>) -> Vec<Event> {
+    let told = async {
+        loop {
+            let found = events.list(&ListParams::default()).await.unwrap().items;
+            if !found.is_empty() {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), told).await.expect("nobody was told")
+}
+
+#[tokio::test]
+async fn the_owner_of_a_pod_without_its_sidecar_is_told() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let rules = compile([("rules.yaml", RULES)]).ok().unwrap();
+    let app = app(rules, Namespaces::watched(as_printed(&cluster).await)).unwrap();
+    let _webhook = cluster.serve(app).await;
+    let namespace = cluster.namespace(&[]).await;
+
+    let mut conflicting = pod("web-5d4f-x", &[("app", "app:1")]);
+    conflicting["metadata"]["labels"] = json!({"app": "web"});
+    conflicting["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet",
+        "name": "web-5d4f", "uid": "8d2b6f2e-8d4f-4c58-9d0e-5d4f00000001", "controller": true}]);
+    conflicting["spec"]["volumes"] = json!([{"name": "data", "hostPath": {"path": "/s3cret"}}]);
+    namespace.create_dry_run(&conflicting).await.object();
+    let created = namespace.create(&conflicting).await.object();
+    let is_bare = created["spec"]["volumes"].as_array().unwrap().iter().all(|one| one["emptyDir"].is_null());
+    assert!(is_bare, "{created}");
+
+    let events = Api::<Event>::namespaced(cluster.client(), namespace.name());
+    let told = told(&events).await;
+    assert_eq!(told.len(), 1);
+    let event = &told[0];
+    assert_eq!(
+        (event.type_.as_deref(), event.reason.as_deref()),
+        (Some("Warning"), Some("InjectionConflict"))
+    );
+    let regarding = event.regarding.as_ref().unwrap();
+    assert_eq!(
+        (regarding.kind.as_deref(), regarding.name.as_deref()),
+        (Some("ReplicaSet"), Some("web-5d4f"))
+    );
+    let note = event.note.as_deref().unwrap();
+    assert!(note.starts_with("rule data left Pod web-5d4f-x as it is: volume `data`"), "{note}");
+    assert!(!note.contains("s3cret"), "{note}");
+    // The second call of one creation and the dry run before it told nothing more.
+    assert!(event.series.is_none());
+}
