@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use vestibule_testenv::{Child, Options, Service, Session, start_or_skip};
 
-use crate::fixture::Folder;
+use crate::fixture::{Folder, finish};
 
 const APPLY: &str = "application/apply-patch+yaml";
 const MERGE: &str = "application/merge-patch+json";
@@ -139,6 +139,18 @@ impl Cluster {
         send(&self.client, Method::PATCH, &format!("/api/v1/namespaces/{namespace}"), MERGE, &labels)
             .await
             .object();
+    }
+
+    /// What `vestibule explain` says of a pod and one of the examples, spaces made single.
+    fn explain(&self, namespace: &str, pod: &str, example: &str) -> String {
+        let rules = examples().join(example);
+        let arguments = format!("explain pod/{pod} -n {namespace} --rules {}", rules.display());
+        let mut command = Folder::with(&[]).command(&arguments);
+        command.arg("--kubeconfig").arg(self.hall.environment.kubeconfig()).current_dir("/");
+        let done = finish(&mut command, "");
+        let lines = done.stdout();
+        let lines = lines.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+        lines.collect::<Vec<_>>().join("\n")
     }
 
     /// Returns when the injector, which learns of namespaces by a watch, gives `object` what `there` looks for.

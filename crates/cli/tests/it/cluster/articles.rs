@@ -12,6 +12,14 @@ fn annotated(name: &str) -> Value {
     pod
 }
 
+/// The explanation holds each of the lines, or parts of them.
+#[track_caller]
+fn quotes(explanation: &str, lines: &[&str]) {
+    for line in lines {
+        assert!(explanation.contains(line), "`{line}` is not in\n{explanation}");
+    }
+}
+
 /// The tutorial of IBM Cloud: a namespace that allows it, and pods that ask.
 #[tokio::test]
 async fn the_sidecar_of_nginx() {
@@ -20,14 +28,31 @@ async fn the_sidecar_of_nginx() {
     let with_nginx = |pod: &Value| names(&pod["spec"]["containers"]) == ["app", "sidecar-nginx"];
 
     let old = annotated("sleep");
-    assert!(!with_nginx(&cluster.create(&namespace, &old).await.object()), "the namespace has no label");
+    assert!(!with_nginx(&cluster.create(&namespace, &old).await.object()));
+    let explained = |pod: &str| cluster.explain(&namespace, pod, "nginx.yaml");
+    quotes(
+        &explained("sleep"),
+        &[
+            "rule nginx left out: namespace_not_matched",
+            &format!("false match.namespaces.matchLabels 14 namespace {namespace} has no label"),
+        ],
+    );
 
     cluster.label(&namespace, "sidecar-injector", "enabled").await;
     cluster.wait_until_injected(&namespace, &annotated("probe"), with_nginx).await;
     assert!(!with_nginx(&cluster.read(&namespace, &old).await), "what is there stays as it is");
+    let would_be = [
+        "rule nginx applied",
+        "true match.namespaces.matchLabels 14 the namespace has sidecar-injector=enabled",
+        "true opt.4 11 it asks for the rule",
+        "added volumes[0] 30 + spec.volumes[nginx-conf]",
+        "added sidecars[0] 19 + spec.containers[sidecar-nginx]",
+    ];
+    quotes(&explained("sleep"), &would_be);
     cluster.delete(&namespace, &old).await;
     let made = cluster.create(&namespace, &old).await.object();
     assert!(with_nginx(&made), "{made}");
+    quotes(&explained("sleep"), &["rule nginx unchanged"]);
     let nginx = &made["spec"]["containers"][1];
     assert_eq!((&nginx["image"], &nginx["ports"][0]["containerPort"]), (&json!("nginx:1.12.2"), &json!(80)));
     let mounts = nginx["volumeMounts"].as_array().unwrap();
@@ -39,7 +64,11 @@ async fn the_sidecar_of_nginx() {
             .any(|one| one["name"] == "nginx-conf" && one["configMap"]["name"] == "nginx-configmap")
     );
 
-    assert!(!with_nginx(&cluster.create(&namespace, &pod("silent")).await.object()), "the pod does not ask");
+    assert!(!with_nginx(&cluster.create(&namespace, &pod("silent")).await.object()));
+    quotes(
+        &explained("silent"),
+        &["rule nginx left out: not_opted_in", "the object does not ask for the rule"],
+    );
     assert!(with_nginx(&cluster.create(&namespace, &annotated("asking")).await.object()));
 }
 
@@ -56,14 +85,19 @@ async fn envoy_beside_http_echo() {
     };
 
     let old = echo("http-echo");
-    assert!(!with_envoy(&cluster.create(&namespace, &old).await.object()), "the namespace has no label");
+    assert!(!with_envoy(&cluster.create(&namespace, &old).await.object()));
+    let explained = |pod: &str| cluster.explain(&namespace, pod, "envoy.yaml");
+    let absent = format!("namespace {namespace} has no label");
+    quotes(&explained("http-echo"), &["rule envoy left out: namespace_not_matched", &absent]);
 
     cluster.label(&namespace, "injection", "enabled").await;
     cluster.wait_until_injected(&namespace, &echo("probe"), with_envoy).await;
     assert!(!with_envoy(&cluster.read(&namespace, &old).await), "what is there stays as it is");
+    quotes(&explained("http-echo"), &["rule envoy applied", "+ spec.initContainers[envoy]"]);
     cluster.delete(&namespace, &old).await;
     let made = cluster.create(&namespace, &old).await.object();
     assert!(with_envoy(&made), "{made}");
+    quotes(&explained("http-echo"), &["rule envoy unchanged"]);
     assert_eq!(names(&made["spec"]["containers"]), ["http-echo"]);
     let envoy = &made["spec"]["initContainers"][0];
     assert_eq!(

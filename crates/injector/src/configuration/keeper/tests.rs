@@ -80,6 +80,17 @@ fn row_36_each_document_for_itself() {
     assert!(bench.codes().is_empty());
 }
 
+/// Another injector merged what it read into what it had: a rule lived until the next restart.
+#[test]
+fn d08_a_rule_goes_with_its_source() {
+    let bench = Bench::new();
+    bench.advance(&[("one", &rule("a", 1)), ("two", &rule("b", 1))]);
+    bench.advance(&[("two", &rule("b", 1))]);
+    assert_eq!(bench.in_force(), ["b v1"]);
+    bench.advance(&[("two", &rule("b", 2))]);
+    assert_eq!(bench.in_force(), ["b v2"]);
+}
+
 #[test]
 fn documents_of_one_source_keep_their_last_good_versions_apart() {
     let bench = Bench::new();

@@ -1,8 +1,9 @@
 //! What was asked for, and what was assumed.
 
-use vestibule_rules::{Resource, Verb};
+use serde_json::Value;
+use vestibule_rules::{NamespaceFacts, Resource, Verb};
 
-use crate::kit::{creation, decide, evaluate, load, pod, rule, rules, steps, word};
+use crate::kit::{applied, creation, decide, evaluate, load, pod, rule, rules, steps, word};
 
 /// A change of an old pod's metadata became an attempt to add containers to it, which the API server refuses.
 #[test]
@@ -17,6 +18,26 @@ fn d03_pods_are_changed_when_they_are_created_and_never_after() {
     assert_eq!(Resource::Pods.verbs(), [Verb::Create]);
 }
 
+/// An annotation of the namespace was pasted into the patch: one with quotes in it made no JSON, one that knew how made more.
+#[test]
+fn d11_what_a_namespace_says_is_a_value_and_nothing_else() {
+    let spec = "parameters: [{name: more, type: string, annotation: example.com/more, from: namespace}]\ncontainers:\n- select: {all: true}\n  env: [{name: MORE, value: {$cel: params.more}}]";
+    let rules = rules(&rule("r", spec));
+    let web = pod(r#"{"containers":[{"name":"app"}]}"#);
+    for said in [r#"{"a":"b"}"#, r#"x"}],"securityContext":{"privileged":true}"#, "{{$value}}", r"\u0022\"] {
+        let mut facts = NamespaceFacts::default();
+        facts.annotations.insert("example.com/more".to_owned(), said.to_owned());
+        let made: Value = serde_json::from_str(&applied(&rules, &creation(&web).facts(&facts))).unwrap();
+        let app = &made["spec"]["containers"][0];
+        assert_eq!(app["env"], serde_json::json!([{"name": "MORE", "value": said}]));
+        assert!(app["securityContext"].is_null());
+    }
+    // A line break cannot even be a value.
+    let mut facts = NamespaceFacts::default();
+    facts.annotations.insert("example.com/more".to_owned(), "a\nprivileged: true".to_owned());
+    assert_eq!(word(&evaluate(&rules, &creation(&web).facts(&facts))), "invalid_parameter");
+}
+
 /// What could not be found out was silently taken for yes.
 #[test]
 fn d13_what_is_not_known_is_not_assumed() {
@@ -27,6 +48,18 @@ fn d13_what_is_not_known_is_not_assumed() {
     let required = text.replace("optIn:", "required: true\n  optIn:");
     let denial = decide(&rules(&required), &web).denial().unwrap();
     assert!(denial.contains("team-a"), "{denial}");
+    // Numbers that are none were logged and ignored.
+    let bounded = "parameters: [{name: port, type: int, default: 80, max: 90, annotation: example.com/port}]\npod: {labels: {port: {$cel: string(params.port)}}}";
+    for value in ["eighty", "99", ""] {
+        let web = format!(
+            r#"{{"metadata":{{"labels":{{"app":"web"}},"annotations":{{"example.com/port":"{value}"}}}},"spec":{{}}}}"#
+        );
+        let decision = decide(&rules(&rule("r", bounded)), &web);
+        assert_eq!(
+            (word(&decision), steps(&decision).len(), decision.warnings.len()),
+            ("invalid_parameter", 0, 1)
+        );
+    }
 }
 
 /// Labels came out longer than 63 characters, or ended in a dot.
