@@ -1,6 +1,7 @@
 //! What holds for every pod and every set of rules. `VESTIBULE_CASES` says how many of them each law is tried on.
 
 pub(crate) mod generated;
+mod status;
 mod whole;
 
 use proptest::prelude::*;

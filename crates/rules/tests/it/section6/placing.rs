@@ -7,14 +7,22 @@ const ENVOY: &str = include_str!("../../../../../examples/rules/envoy.yaml");
 
 /// Between our two calls another webhook put its init container in front of ours.
 #[test]
-fn row_19_an_anchor_that_others_violated_is_told() {
-    let rules = rules(&rule("r", "sidecars: [{name: s, image: x, position: {initContainers: first}}]"));
+fn row_19_an_anchor_that_others_violated_is_told_or_mended() {
+    let told = rules(&rule("r", "sidecars: [{name: s, image: x, position: {initContainers: first}}]"));
     let between = pod(
         r#"{"containers":[{"name":"app"}],"initContainers":[{"name":"theirs"},{"name":"s","image":"x","restartPolicy":"Always"}]}"#,
     );
-    let decision = decide(&rules, &between);
+    let decision = decide(&told, &between);
     assert_eq!((word(&decision), steps(&decision).len(), decision.warnings.len()), ("unchanged", 0, 1));
     assert!(decision.warnings[0].starts_with("anchor_violated: "), "{:?}", decision.warnings);
+
+    let strict =
+        rules(&rule("r", "sidecars: [{name: s, image: x, position: {initContainers: first, strict: true}}]"));
+    let decision = decide(&strict, &between);
+    assert_eq!((steps(&decision).len(), decision.warnings.len()), (1, 0), "{:?}", decision.warnings);
+    let step = &decision.changes[0].operation;
+    assert_eq!((step.name(), step.path().as_str()), ("move", "/spec/initContainers/0"));
+    assert_eq!(names(&result(&strict, &between)["spec"]["initContainers"]), ["s", "theirs"]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What a rule writes, and what it leaves as it was.
 
 use serde_json::json;
+use vestibule_rules::STATUS_ANNOTATION;
 
 use super::{AS_IT_IS, example, labelled};
 use crate::kit::{applied, creation, decide, evaluate, names, pod, result, rule, rules, steps, word};
@@ -24,6 +25,11 @@ fn row_01_a_variable_makes_its_list() {
         r#"add /spec/containers/0/env [{"name":"TARGET","value":"Sample Injector v1"}]"#
     );
     assert_eq!(decision.changes[0].origin.clause, "containers[0].env[0]");
+    // The status goes with it.
+    let [_, status] = &*decision.changes else { panic!("{:?}", steps(&decision)) };
+    assert_eq!(status.operation.path().as_str(), "/metadata/annotations");
+    let status = status.operation.value().unwrap().get();
+    assert!(status.contains(STATUS_ANNOTATION) && status.contains("env:user-container/TARGET"), "{status}");
     applied(&rules, &creation(HELLO));
 }
 
