@@ -7,7 +7,7 @@ use serde_json::json;
 use vestibule::App;
 use vestibule::command::{CommandError, ManifestsArguments};
 use vestibule_injector::{CONFIG_LABEL, Configuration, Namespaces, registration};
-use vestibule_rules::OWN_POD_LABEL;
+use vestibule_rules::{OWN_POD_LABEL, Rule, RuleSet};
 
 use crate::rules::{self, RulesPath};
 use crate::{Failure, say};
@@ -37,6 +37,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     // In a cluster, rules are read from ConfigMaps.
     let rules = rules.with_own_namespace(&namespace);
     registration::entries(&rules).map_err(Failure::Findings)?;
+    if is_left_alone(&rules, &namespace) {
+        say(format_args!(
+            "note: rules leave {namespace}, the injector's own namespace, alone; `ownNamespace: inject` in the \
+             InjectorSettings opens it to them"
+        ));
+    }
     let app = app(Configuration::installed(rules, &namespace))?;
     let texts = arguments.rules.texts().map_err(CommandError::input)?;
     Ok(arguments.manifests.run_with(&app, |installation| {
@@ -50,6 +56,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             "data": texts,
         }));
     })?)
+}
+
+/// Whether somebody may wonder why nothing is injected beside the injector: a rule names its namespace, or it is one where
+/// others are at home too.
+fn is_left_alone(rules: &RuleSet, own: &str) -> bool {
+    let named = |rule: &Rule| rule.namespaces().iter().any(|name| name == own);
+    !rules.settings().injects_own_namespace() && (own == "default" || rules.rules().iter().any(named))
 }
 
 /// Who knows the namespaces' labels matters to `serve`; the registration is the same whoever it is.

@@ -4,14 +4,15 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use http::{Method, Request, StatusCode};
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 use vestibule_testenv::{Options, start_or_skip};
 
 use crate::fixture::{EVERYWHERE, Folder, REQUIRED, TARGET};
@@ -65,8 +66,12 @@ async fn the_printed_manifests_are_all_it_takes() {
     assert!(!log.is_empty() && !log.iter().any(|line| line.contains("\"ERROR\"")), "{log:#?}");
 
     let rules = Rules { admin: admin.clone(), home: home.clone(), text: rules };
+    let (made, load) = create_all_the_while(admin.clone(), shop.clone());
     entries_follow_the_rules(&rules, &shop).await;
     switched_off_it_stays_off(&rules, &shop, &manifests, &server).await;
+    assert!(!load.is_finished(), "a create has failed");
+    load.abort();
+    assert!(made.load(Ordering::Relaxed) > 100, "{made:?}");
 
     rotate(&admin, &home).await;
     server.wait_until_shown(r#"vestibule_certificate_rotations_total{result="promoted"} 1"#);
@@ -259,6 +264,20 @@ async fn create_until_injected(client: Client, namespace: String) {
     }
 }
 
+/// Creates that never pause, until one fails.
+fn create_all_the_while(client: Client, namespace: String) -> (Arc<AtomicUsize>, JoinHandle<()>) {
+    let made = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&made);
+    let load = tokio::spawn(async move {
+        loop {
+            let (status, made) = create(&client, &namespace).await;
+            assert!(status.is_success(), "{made}");
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    (made, load)
+}
+
 /// A pod that both hooks change, the required one under `failurePolicy: Fail`.
 async fn assert_injected(client: &Client, namespace: &str) {
     let (status, made) = create(client, namespace).await;
@@ -298,7 +317,7 @@ struct Server {
     child: Child,
     start: Value,
     lines: Arc<Mutex<Vec<String>>>,
-    reader: Option<JoinHandle<()>>,
+    reader: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Server {
@@ -363,6 +382,6 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         let _ended = self.child.kill().and_then(|()| self.child.wait());
-        let _read = self.reader.take().map(JoinHandle::join);
+        let _read = self.reader.take().map(std::thread::JoinHandle::join);
     }
 }

@@ -296,3 +296,17 @@ fn pods_find_rules_whatever_their_file_is_called() {
         assert_eq!(find("ConfigMap").unwrap()["data"], json!({ file: TARGET }));
     }
 }
+
+#[test]
+fn whoever_installs_where_others_are_at_home_is_told_that_they_are_left_alone() {
+    let told = |rules: &str, namespace: &str| {
+        let folder = Folder::with(&[("rules.yaml", rules)]);
+        let done = folder.run(&format!("manifests --rules rules.yaml --namespace {namespace} --image a"));
+        done.err.contains("`ownNamespace: inject`")
+    };
+    let opened =
+        format!("{}---\n{TARGET}", EVERYWHERE.replace("requiredEverywhere: allow", "ownNamespace: inject"));
+    assert!(told(TARGET, "default") && !told(&opened, "default") && !told(TARGET, "webhooks"));
+    let named = TARGET.replace("match: {", "match: {namespaces: {names: [webhooks]}, ");
+    assert!(told(&named, "webhooks"));
+}
