@@ -50,6 +50,7 @@ impl Compiler {
             Some(namespace) => rules.with_own_namespace(namespace),
             None => rules,
         };
+        rules.prove().map_err(findings)?;
         Ok(rules)
     }
 }

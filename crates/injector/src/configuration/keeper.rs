@@ -80,8 +80,7 @@ impl<C: Compile> Keeper<C> {
             let known = self.known();
             (known.sources.clone().unwrap_or_default(), known.good.clone().unwrap_or_default())
         };
-        let before: Vec<_> =
-            settle(&sources, &good, &self.compiler).errors.iter().map(Finding::headline).collect();
+        let before: Vec<_> = self.snapshots.borrow().findings().iter().map(Finding::headline).collect();
         let theirs =
             |finding: &Finding| finding.source().is_some_and(|name| by.iter().any(|it| it.name == name));
         sources.retain(|source| !replaced(&source.name));

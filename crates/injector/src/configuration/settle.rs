@@ -1,5 +1,7 @@
 //! Which documents are in force: of each the newest that is good.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 use vestibule_rules::yaml::{self, Text};
 
@@ -54,11 +56,17 @@ pub(crate) fn settle(sources: &[Source], good: &[Document], compiler: &impl Comp
         Some(Err(findings)) => findings,
         None => Vec::new(),
     };
+    // What is in force has been checked.
+    let checked: HashSet<&str> = good.iter().map(|document| &*document.text).collect();
+    let check = |document: &Document| match checked.contains(&*document.text) {
+        true => Ok(()),
+        false => compiler.check(document.text()),
+    };
     let mut errors = Vec::new();
     let mut documents = Vec::new();
     for source in sources {
         let former = good.iter().filter(|document| document.source == source.name);
-        documents.extend(source.settle(former, compiler, &mut errors));
+        documents.extend(source.settle(former, check, &mut errors));
     }
     if errors.is_empty() {
         // Each by itself is good.
@@ -104,7 +112,7 @@ impl Source {
     fn settle<'g>(
         &self,
         former: impl Iterator<Item = &'g Document> + Clone,
-        compiler: &impl Compile,
+        check: impl Fn(&Document) -> Result<(), Vec<Finding>>,
         errors: &mut Vec<Finding>,
     ) -> Vec<Document> {
         if let Err(problem) = &self.text {
@@ -114,7 +122,7 @@ impl Source {
         let mut documents = Vec::new();
         let mut broken = Vec::new();
         for document in self.documents() {
-            match compiler.check(document.text()) {
+            match check(&document) {
                 Ok(()) => documents.push(document),
                 Err(findings) => {
                     errors.extend(errors_of(findings));
