@@ -100,9 +100,9 @@ impl Configuration {
         let found = read(path)?;
         let knows_namespaces = Arc::new(AtomicBool::new(true));
         let compiler = Compiler::new(own_namespace, &knows_namespaces);
-        let (keeper, snapshots) = Keeper::new(compiler, "the first rules");
+        let (keeper, mut snapshots) = Keeper::new(compiler, "the first rules");
         keeper.advance(found);
-        let first = Arc::clone(&snapshots.borrow());
+        let first = Arc::clone(&snapshots.borrow_and_update());
         if first.state() == State::Waiting {
             return Err(LoadError::of(first.findings()));
         }

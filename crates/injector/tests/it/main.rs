@@ -6,6 +6,7 @@ mod cluster;
 mod handler;
 mod namespaces;
 mod registration;
+mod reload;
 mod road;
 mod seen;
 mod sources;

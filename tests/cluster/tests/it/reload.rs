@@ -72,12 +72,12 @@ async fn rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_sta
     let (home, client) = (cluster.home.clone(), as_printed(&cluster).await);
     let namespace = cluster.namespace(&[("nginx", "enabled")]).await;
     let start = || Configuration::from_config_maps(client.clone(), home.name());
-    let version = |image: &str| {
-        let rules = compile([("rules.yaml", &*nginx(image))]);
+    let hash = |texts: &[&str]| {
+        let rules = compile(texts.iter().map(|text| ("rules.yaml", *text)));
         rules.ok().unwrap().hash().to_owned()
     };
     let in_force = |image: &str, state: State| {
-        let hash = version(image);
+        let hash = hash(&[&nginx(image)]);
         move |snapshot: &Snapshot| snapshot.rules().hash() == hash && snapshot.state() == state
     };
 
@@ -96,6 +96,22 @@ async fn rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_sta
     refusals(&home).await;
     assert_eq!(sidecar(&namespace).await.as_deref(), Some("nginx:1.28"));
 
+    // A switch, at once.
+    let settings = |mode: &str| {
+        format!(
+            "apiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {{name: all}}\nspec: {{mode: {mode}}}\n"
+        )
+    };
+    for mode in ["off", "observe"] {
+        let settings = settings(mode);
+        home.apply(&config_map("settings", &settings), "test").await.object();
+        let both = hash(&[&nginx("nginx:1.28"), &settings]);
+        becomes(&configuration, |snapshot| snapshot.rules().hash() == both).await;
+        assert_eq!(sidecar(&namespace).await, None);
+    }
+    home.delete(&config_map("settings", "")).await.object();
+    becomes(&configuration, in_force("nginx:1.28", State::Current)).await;
+
     // A second replica finds stored what it would store.
     let stored = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "injector-last-good"}});
     let stored_holds = async |image: &str| {
@@ -103,7 +119,8 @@ async fn rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_sta
         let told = async {
             loop {
                 let found = home.read(&stored).await;
-                if found.status == 200 && found.text.contains(&image) {
+                let holds = |text: &str| found.text.contains(text);
+                if found.status == 200 && holds(&image) && !holds("InjectorSettings") {
                     return found.object()["metadata"]["resourceVersion"].clone();
                 }
             }

@@ -1,0 +1,142 @@
+//! Rules in files that change, and what is shown of it.
+
+use std::path::Path;
+
+use serde_json::json;
+use vestibule_caller::{Outcome, Review};
+use vestibule_injector::{Configuration, LoadError, Namespaces, Snapshot, State, app, compile};
+
+use crate::road::{Road, pod};
+
+fn rule(name: &str, value: &str) -> String {
+    format!(
+        "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: {name}}}\n\
+         spec: {{match: {{objects: {{labels: {{app: web}}}}}}, pod: {{labels: {{{name}: {value}}}}}}}\n"
+    )
+}
+
+fn write(folder: &Path, name: &str, text: &str) {
+    std::fs::write(folder.join(name), text).unwrap();
+}
+
+fn names(snapshot: &Snapshot) -> Vec<&str> {
+    snapshot.rules().rules().iter().map(vestibule_rules::Rule::name).collect()
+}
+
+// The clock stands still: two looks at the folder take no time.
+#[tokio::test(start_paused = true)]
+async fn a_folder_is_followed_by_what_is_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "a.yaml", &rule("a", "one"));
+    write(folder.path(), "b.yaml", &rule("b", "one"));
+    let mut configuration = Configuration::from_path(folder.path(), None).unwrap();
+    let first = configuration.current();
+    assert_eq!((names(&first), first.state()), (vec!["a", "b"], State::Current));
+
+    write(folder.path(), "a.yaml", &rule("a", "two"));
+    let second = configuration.changed().await;
+    assert_ne!(second.rules().hash(), first.rules().hash());
+    assert!(second.since() >= first.since());
+
+    // The same content again, in a file that is a new one: no reload. The next one is told next.
+    std::fs::remove_file(folder.path().join("b.yaml")).unwrap();
+    write(folder.path(), "b.yaml", &rule("b", "one"));
+    write(folder.path(), "c.yaml", "kind: [\n");
+    let third = configuration.changed().await;
+    assert_eq!((names(&third), third.state()), (vec!["a", "b"], State::LastGood));
+    assert_eq!(third.rules().hash(), second.rules().hash());
+    assert!(third.to_string().ends_with("; 1 errors in the newest texts (VST0101)"), "{third}");
+
+    std::fs::remove_file(folder.path().join("c.yaml")).unwrap();
+    std::fs::remove_file(folder.path().join("b.yaml")).unwrap();
+    let fourth = configuration.changed().await;
+    assert_eq!((names(&fourth), fourth.state()), (vec!["a"], State::Current));
+}
+
+#[tokio::test]
+async fn a_first_start_with_broken_files_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "a.yaml", &rule("a", "one"));
+    write(folder.path(), "b.yaml", &rule("b", "one").replace("spec", "spek"));
+    let error = Configuration::from_path(folder.path(), None).err().unwrap();
+    assert!(
+        matches!(&error, LoadError::Rules(findings) if findings[0].source().ends_with("b.yaml")),
+        "{error}"
+    );
+    let absent = Configuration::from_path(&folder.path().join("absent"), None).err().unwrap();
+    assert!(matches!(absent, LoadError::File { .. }));
+}
+
+/// Of rules with these settings: the patch for a pod, and the audit note of the mode.
+async fn decided(settings: &str) -> (bool, Option<String>) {
+    let settings = format!(
+        "apiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {{name: s}}\nspec: {settings}\n"
+    );
+    let texts = [("rule.yaml", rule("a", "one")), ("settings.yaml", settings)];
+    let rules =
+        compile(texts.iter().map(|(name, text)| (*name, &**text))).unwrap_or_else(|it| panic!("{it:?}"));
+    let road = Road::to(app(rules, Namespaces::unknown()).unwrap_or_else(|error| panic!("{error}"))).await;
+    let review = Review::create(pod("shop")).build().unwrap();
+    let Outcome::Allowed(allowed) = road.judged("best-effort", &review).await else { panic!("allowed") };
+    let mode = allowed.audit_annotations.kept.into_iter().find(|(key, _)| key.ends_with("/mode"));
+    (allowed.patch.is_some(), mode.map(|(_, mode)| mode))
+}
+
+#[tokio::test]
+async fn the_mode_decides_whether_anything_is_changed() {
+    assert_eq!(decided("{mode: on}").await, (true, None));
+    assert!(!decided("{mode: observe}").await.0);
+    assert_eq!(decided("{mode: off}").await, (false, None));
+}
+
+#[tokio::test]
+async fn the_configuration_shows_itself() {
+    let rules = compile([("rule.yaml", &*rule("a", "one"))]).unwrap_or_else(|it| panic!("{it:?}"));
+    let hash = rules.hash().to_owned();
+    let road = Road::to(app(rules, Namespaces::unknown()).unwrap_or_else(|error| panic!("{error}"))).await;
+    let verbose = road.page("/readyz?verbose").await;
+    assert!(verbose.ends_with(&format!("\r\n\r\nok\nconfiguration: 1 rules, hash {hash}")), "{verbose}");
+    let metrics = road.page("/metrics").await;
+    for line in [
+        &*format!("vestibule_config_info{{hash=\"{hash}\"}} 1.0\n"),
+        "vestibule_config_last_reload_success 1.0\n",
+    ] {
+        assert!(metrics.contains(line), "{line} in {metrics}");
+    }
+}
+
+#[tokio::test]
+async fn what_an_injector_in_a_cluster_is_given_is_printed() {
+    let rules = compile([("rule.yaml", &*rule("a", "one"))]).unwrap_or_else(|it| panic!("{it:?}"));
+    let configuration = Configuration::installed(rules, "webhooks");
+    let app = app(configuration, Namespaces::unknown()).unwrap_or_else(|error| panic!("{error}"));
+    let target = vestibule::Target::service("webhooks/injector").unwrap();
+    let registration = app.registration(&target, "").unwrap();
+    let judge = json!(registration.validating.unwrap().webhooks.unwrap());
+    assert_eq!(
+        (&judge[0]["name"], &judge[0]["failurePolicy"]),
+        (&json!("config.injector.vestibule.dev"), &json!("Ignore"))
+    );
+    assert_eq!(
+        judge[0]["namespaceSelector"],
+        json!({"matchLabels": {"kubernetes.io/metadata.name": "webhooks"}})
+    );
+    assert_eq!(judge[0]["objectSelector"], json!({"matchLabels": {"vestibule.dev/config": "true"}}));
+    assert_eq!(judge[0]["rules"][0]["operations"], json!(["CREATE", "UPDATE"]));
+
+    let manifests = app.manifests(&app.installation(target)).unwrap();
+    let role = manifests
+        .iter()
+        .find(|it| it["kind"] == "Role" && it["metadata"]["namespace"] == "webhooks")
+        .unwrap();
+    let of_config_maps: Vec<_> = role["rules"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|rule| rule["resources"] == json!(["configmaps"]))
+        .collect();
+    let right = |verbs: &[&str]| json!({"apiGroups": [""], "resources": ["configmaps"], "verbs": verbs});
+    let mut named = right(&["get", "update"]);
+    named["resourceNames"] = json!(["injector-last-good"]);
+    assert_eq!(json!(of_config_maps), json!([right(&["list", "watch"]), named, right(&["create"])]));
+}
