@@ -13,7 +13,7 @@ use crate::explanation::{Explanation, Record, Trace};
 use crate::load;
 use crate::merge::{self, Draft, Failure};
 use crate::parameter::Invalid;
-use crate::rule::{OnError, Policy, Resource, Rule, Verb};
+use crate::rule::{Resource, Rule, Verb};
 use crate::select::{self, Inquiry, Known, Out};
 use crate::settings::Settings;
 use crate::subject::{Layout, Received, Subject};
@@ -292,23 +292,17 @@ fn skipped(rule: &Rule, out: &Out) -> Verdict {
 }
 
 fn left_out(rule: &Rule, missed: &Missed, warnings: &mut Vec<String>) -> Verdict {
-    let by_error = rule.on_error == OnError::Deny;
-    let (clause, sentence, reason, denied) = match missed {
+    let (clause, sentence, reason) = match missed {
         Missed::Declined(clause) => {
             let sentence = format!("`{}` does not hold", clause.text);
             return verdict(rule, clause.at, Outcome::Skipped { reason: Reason::WhenFalse, sentence });
         }
-        Missed::Invalid(Invalid { clause, sentence }) => {
-            (clause, sentence, Reason::InvalidParameter, by_error)
-        }
-        Missed::Failed(Failure { clause, sentence, conflict: Some(policy) }) => {
-            (clause, sentence, Reason::Conflict, rule.required || *policy == Policy::Deny)
-        }
-        Missed::Failed(Failure { clause, sentence, conflict: None }) => {
-            (clause, sentence, Reason::Error, by_error)
+        Missed::Invalid(Invalid { clause, sentence }) => (clause, sentence, Reason::InvalidParameter),
+        Missed::Failed(Failure { clause, sentence, conflict }) => {
+            (clause, sentence, conflict.map_or(Reason::Error, |_| Reason::Conflict))
         }
     };
-    if denied {
+    if missed.denies(rule) {
         return verdict(
             rule,
             clause.at,

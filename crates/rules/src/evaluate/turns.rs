@@ -5,14 +5,14 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 
 use kube_cel::cel::Value;
-use vestibule_patch::{Pointer, Schema, View};
+use vestibule_patch::{Schema, View};
 
 use crate::explanation::{Gate, Passage};
 use crate::expression::{Scope, Surroundings};
 use crate::logic::instantiate;
 use crate::merge::{self, Draft, Failure, Scene};
 use crate::parameter::{self, Invalid};
-use crate::rule::{Clause, Rule};
+use crate::rule::{Clause, OnError, Policy, Rule};
 use crate::subject::{Layout, Received, Subject};
 
 /// What all turns have in common.
@@ -30,6 +30,17 @@ pub(super) enum Missed {
     /// A condition does not hold.
     Declined(Clause),
     Failed(Failure),
+}
+
+impl Missed {
+    /// Whether the object must not pass because `rule` is missing.
+    pub(super) fn denies(&self, rule: &Rule) -> bool {
+        match self {
+            Self::Declined(_) => false,
+            Self::Failed(Failure { conflict: Some(policy), .. }) => rule.required || *policy == Policy::Deny,
+            Self::Failed(_) | Self::Invalid(_) => rule.on_error == OnError::Deny,
+        }
+    }
 }
 
 /// What came of the rules.
@@ -66,31 +77,55 @@ impl Turns<'_> {
         laid
     }
 
-    /// Where expressions read the object, evaluates until that changes nothing more. A rule that fails over its own work, or
-    /// never comes to rest, is out and all starts anew; then it is asked once more, since others may have done by now what
-    /// its expressions read.
+    /// Where expressions read the object, evaluates what comes out as if it had just been received, until that changes
+    /// nothing: the API server may well do the same. Rules that read it are out where there is no end to it.
     fn lay_to_rest<'d, 'r>(
         &self,
         rules: &[&'r Rule],
         parameters: &Parameters<'r>,
         draft: &Draft<'d>,
     ) -> Laid<'d, 'r> {
+        let mut whole = draft.clone();
+        let mut known = Vec::new();
+        for _ in 0..rules.len() + PASSES {
+            let laid = self.lay_steadily(rules, parameters, &whole.settled());
+            let Laid { draft, mut missed, rules: laid } = laid;
+            renew(&mut known, laid);
+            if draft.count() == 0 {
+                let settled = |rule: &&&Rule| {
+                    let why = missed.get(rule.name());
+                    wrote(&whole, rule.name()) && why.is_some_and(|why| !why.denies(rule))
+                };
+                let settled: Vec<&Rule> = rules.iter().filter(settled).copied().collect();
+                missed.retain(|name, _| !settled.iter().any(|rule| rule.name() == *name));
+                return Laid { draft: whole, missed, rules: known };
+            }
+            whole = whole.followed_by(draft);
+        }
+        let (readers, others): (Vec<&Rule>, Vec<&Rule>) =
+            rules.iter().partition(|rule| rule.logic.reads_object);
+        let mut laid = self.lay_once(&others, parameters, draft);
+        laid.missed.extend(readers.iter().map(|rule| (rule.name(), Missed::Failed(restless(rule)))));
+        laid
+    }
+
+    /// One evaluation. A rule that fails over its own work, or never comes to rest, is out and all starts anew.
+    fn lay_steadily<'d, 'r>(
+        &self,
+        rules: &[&'r Rule],
+        parameters: &Parameters<'r>,
+        draft: &Draft<'d>,
+    ) -> Laid<'d, 'r> {
         let mut out = HashMap::new();
-        let mut laid = loop {
+        loop {
             match self.pass_by_pass(&without(rules, &out), parameters, draft) {
-                Ok(laid) => break laid,
+                Ok(mut laid) => {
+                    laid.missed.extend(out);
+                    return laid;
+                }
                 Err(rule) => drop(out.insert(rule.name(), Missed::Failed(restless(rule)))),
             }
-        };
-        for rule in rules {
-            let Some(why) = out.remove(rule.name()) else { continue };
-            match self.pass_by_pass(&without(rules, &out), parameters, &laid.draft) {
-                Ok(again) if !again.missed.contains_key(rule.name()) => laid = again,
-                _ => drop(out.insert(rule.name(), why)),
-            }
         }
-        laid.missed.extend(out);
-        laid
     }
 
     /// Evaluates until that changes nothing; otherwise the rule because of which it does not end.
@@ -102,16 +137,18 @@ impl Turns<'_> {
     ) -> Result<Laid<'d, 'r>, &'r Rule> {
         let mut passes = rules.len() + PASSES;
         let mut draft = draft.clone();
+        let mut known = Vec::new();
         loop {
             let before = draft.count();
-            let laid = self.lay_once(rules, parameters, &draft);
+            let mut laid = self.lay_once(rules, parameters, &draft);
+            renew(&mut known, std::mem::take(&mut laid.rules));
             let broken =
                 |rule: &&&Rule| laid.missed.contains_key(rule.name()) && wrote(&laid.draft, rule.name());
             if let Some(rule) = rules.iter().find(broken) {
                 return Err(rule);
             }
             if laid.draft.count() == before {
-                return Ok(laid);
+                return Ok(Laid { rules: known, ..laid });
             }
             if passes == 0 {
                 let last = laid.draft.changes().last().map(|change| &*change.origin.rule);
@@ -155,15 +192,17 @@ impl Turns<'_> {
         mut draft: Draft<'d>,
     ) -> Laid<'d, 'r> {
         let mut turns = rules.len();
+        let mut known = Vec::new();
         loop {
             let before = draft.count();
             let turn = self.lay_most(rules, parameters, &draft);
+            renew(&mut known, turn.rules);
             let mut missed = turn.missed;
             draft = turn.draft;
             // A rule may be the end of its own condition.
             missed.retain(|rule, missed| !(matches!(missed, Missed::Declined(_)) && wrote(&draft, rule)));
             if missed.is_empty() || draft.count() == before || turns == 0 {
-                return Laid { draft, missed, rules: turn.rules };
+                return Laid { draft, missed, rules: known };
             }
             turns -= 1;
         }
@@ -177,10 +216,7 @@ impl Turns<'_> {
         parameters: &Parameters<'r>,
         start: &Draft<'d>,
     ) -> Laid<'d, 'r> {
-        let Some(received) = start.at(&Pointer::root()) else {
-            return Laid { draft: start.clone(), missed: HashMap::new(), rules: Vec::new() };
-        };
-        let surroundings = Surroundings::new(self.subject, received);
+        let surroundings = Surroundings::new(self.subject, start.whole());
         let mut missed = HashMap::new();
         loop {
             let acting = |rule: &Rule| !missed.contains_key(rule.name());
@@ -191,11 +227,10 @@ impl Turns<'_> {
             let mut rules_laid = Vec::new();
             for (rank, rule) in acting.iter().enumerate() {
                 let mut attempt = draft.clone();
-                let computed = match draft.at(&Pointer::root()) {
-                    Some(current) if !rule.logic.is_fixed() => {
-                        computed(rule, &surroundings, current, &object, parameters)
-                    }
-                    _ => Ok(Cow::Borrowed(*rule)),
+                let computed = if rule.logic.is_fixed() {
+                    Ok(Cow::Borrowed(*rule))
+                } else {
+                    computed(rule, &surroundings, draft.whole(), &object, parameters)
                 };
                 let laid = computed.and_then(|rule| {
                     merge::lay(&rule, &acting, rank, &scene, &mut attempt).map_err(Missed::Failed)?;
@@ -265,6 +300,12 @@ pub(super) fn gates(rule: &Rule, asked: Option<Option<&Missed>>) -> Vec<Gate> {
         passed.clone_into(&mut gate.sentence);
     }
     gates
+}
+
+/// Rules that were laid in once more take the place of what they were.
+fn renew<'r>(known: &mut Vec<Cow<'r, Rule>>, newer: Vec<Cow<'r, Rule>>) {
+    known.retain(|rule| !newer.iter().any(|other| other.name == rule.name));
+    known.extend(newer);
 }
 
 fn without<'r>(rules: &[&'r Rule], out: &HashMap<&str, Missed>) -> Vec<&'r Rule> {

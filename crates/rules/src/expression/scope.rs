@@ -10,6 +10,7 @@ use super::budget::Budget;
 use super::interpret::Interpreter;
 use super::values::{map, text, value};
 use super::{Trouble, Variable};
+use crate::STATUS_ANNOTATION;
 use crate::rule::{Resource, Verb};
 use crate::subject::{Subject, text as text_of};
 
@@ -83,7 +84,7 @@ impl<'e> Scope<'e> {
     pub(super) fn variable(&self, name: &str) -> Result<Value, Trouble> {
         let Surroundings { subject, old, .. } = self.surroundings;
         Ok(match name {
-            "object" => self.object.get_or_init(|| value(self.current)).clone(),
+            "object" => self.object.get_or_init(|| object(self.current)).clone(),
             "oldObject" => old.get_or_init(|| subject.old_object.map_or(Value::Null, parsed)).clone(),
             "namespaceObject" => map([("metadata".to_owned(), self.namespace())]),
             "owner" => {
@@ -142,7 +143,7 @@ impl<'e> Scope<'e> {
                 map(members.map(|(name, member)| (name.to_owned(), text(member))))
             }
             "userInfo" => subject.user.map_or_else(|| map([]), parsed),
-            "object" => received_value.get_or_init(|| value(*received)).clone(),
+            "object" => received_value.get_or_init(|| object(*received)).clone(),
             "oldObject" => self.variable("oldObject").ok()?,
             _ => return None,
         })
@@ -167,6 +168,27 @@ impl<'e> Scope<'e> {
         let made_up = || given("generateName").map(|start| format!("{start}*****"));
         text(&given("name").or_else(made_up).unwrap_or_else(|| self.surroundings.subject.name.to_owned()))
     }
+}
+
+/// An object without the annotation that tells what rules did, which decides nothing.
+fn object(view: View<'_>) -> Value {
+    let without_status = |annotations: View<'_>| {
+        let others = annotations.entries().into_iter().filter(|(key, _)| key != STATUS_ANNOTATION);
+        let others: Vec<_> = others.map(|(key, text)| (key.into_owned(), value(text))).collect();
+        (!others.is_empty()).then(|| map(others))
+    };
+    let metadata = |view: View<'_>| {
+        let members = view.entries().into_iter().filter(|(_, member)| !member.is_null());
+        map(members.filter_map(|(name, member)| match &*name {
+            "annotations" => Some((name.into_owned(), without_status(member)?)),
+            _ => Some((name.into_owned(), value(member))),
+        }))
+    };
+    let members = view.entries().into_iter().filter(|(_, member)| !member.is_null());
+    map(members.map(|(name, member)| match &*name {
+        "metadata" => (name.into_owned(), metadata(member)),
+        _ => (name.into_owned(), value(member)),
+    }))
 }
 
 /// JSON that came with the request, or null where it is none.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kube_cel::cel::Value;
 use vestibule_patch::Document;
 
-use super::{Declared, Expression, Scope, Surroundings, Trouble, values};
+use super::{Declared, Expression, Scope, Surroundings, Trouble, Variable, values};
 use crate::diagnostic::Source;
 use crate::rule::{Resource, Verb};
 use crate::subject::Subject;
@@ -18,8 +18,15 @@ fn compile(text: &str) -> Result<Expression, Vec<crate::Diagnostic>> {
     let yaml = serde_json::Value::from(text).to_string();
     let documents = crate::yaml::read("a.yaml", &yaml).unwrap();
     let source = Arc::new(Source { name: "a.yaml".into(), text: yaml.clone(), lines_before: 0 });
-    let declared = Declared { parameters: &["size".to_owned()], variables: &[] };
+    let variables = if text.contains("variables.names") { Vec::from(names()) } else { Vec::new() };
+    let declared = Declared { parameters: &["size".to_owned()], variables: &variables };
     Expression::compile(&source, documents[0].root(), "any", declared)
+}
+
+/// The variable of the reference.
+fn names() -> [Variable; 1] {
+    let expression = compile("object.spec.containers.map(c, c.name)").unwrap();
+    [Variable { name: "names".to_owned(), expression }]
 }
 
 fn evaluate(text: &str) -> Result<Value, Trouble> {
@@ -29,7 +36,8 @@ fn evaluate(text: &str) -> Result<Value, Trouble> {
     let object = OnceCell::new();
     let parameters = BTreeMap::from([("size".to_owned(), values::text("100m"))]);
     let surroundings = Surroundings::new(&subject, document.view());
-    let scope = Scope::new(&surroundings, document.view(), &object, &parameters, &[]);
+    let variables = names();
+    let scope = Scope::new(&surroundings, document.view(), &object, &parameters, &variables);
     super::Interpreter::new(&scope).value(&expression.tree)
 }
 
@@ -271,4 +279,37 @@ fn nothing_costs_more_than_its_budget() {
         "more than 1048576 bytes",
     );
     fails("'%.99999999f'.format([1.0])", "99 digits");
+}
+
+/// `docs/reference/expressions.md`: every example holds, and everything has one.
+#[test]
+fn the_reference() {
+    let page =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/expressions.md"));
+    let page = page.unwrap();
+    let page = page.split("## Parameters").next().unwrap();
+    let code = |cell: &str| cell.trim().strip_prefix('`')?.strip_suffix('`').map(str::to_owned);
+    let rows = page.lines().filter_map(|line| {
+        let cells = line.strip_prefix("| ")?.splitn(3, " | ").collect::<Vec<_>>();
+        Some((code(cells.first()?)?, code(cells.get(1)?)?))
+    });
+    let rows: Vec<(String, String)> = rows.collect();
+    for (name, example) in &rows {
+        holds(example);
+        let word = name.split('.').next_back().unwrap();
+        assert!(example.contains(word) || name.starts_with('['), "{name}: {example}");
+    }
+    let described = |name: &str| rows.iter().any(|(row, _)| row == name);
+    for function in super::functions::TABLE {
+        assert!(described(function.name), "{}", function.name);
+    }
+    for name in super::functions::MACROS {
+        assert!(described(name), "{name}");
+    }
+    for (name, members) in super::scope::VARIABLES {
+        assert!(!members.is_empty() || described(name), "{name}");
+        for member in *members {
+            assert!(described(&format!("{name}.{member}")), "{name}.{member}");
+        }
+    }
 }

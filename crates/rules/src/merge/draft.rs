@@ -25,6 +25,22 @@ impl<'d> Draft<'d> {
         Self { document, changes: Vec::new() }
     }
 
+    /// The object as somebody gets it who knows nothing of the changes.
+    pub(crate) fn settled(&self) -> Self {
+        Self::new(self.document.clone())
+    }
+
+    /// What came of a settled one, with the changes before it.
+    pub(crate) fn followed_by(mut self, next: Self) -> Self {
+        self.changes.extend(next.changes);
+        Self { document: next.document, changes: self.changes }
+    }
+
+    /// All of it.
+    pub(crate) fn whole(&self) -> View<'_> {
+        self.document.view()
+    }
+
     /// The value at `pointer`; a null is none.
     pub(crate) fn at(&self, pointer: &Pointer) -> Option<View<'_>> {
         self.document.at(pointer).filter(|value| !value.is_null())

@@ -97,6 +97,7 @@ fn what_is_wrong_and_where() {
             "sidecars: [{name: s, image: {$cel: x}}]",
             "VST0131 7:38 known here: namespaceObject, object, oldObject, owner, params, request, variables",
         ),
+        ("sidecars: [{name: s, image: {$cell: x}}]", "VST0134 7:32 did you mean `$cel`?"),
         ("sidecars: {name: s}", "VST0111 7:13 "),
         ("sidecars: [s]", "VST0111 7:14 "),
         ("sidecars: [{image: s}]", "VST0112 7:14 "),

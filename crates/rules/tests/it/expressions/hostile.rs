@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::{APP, CPU, annotated};
-use crate::kit::{creation, decide, load, rule, rules, word};
+use crate::kit::{applied, creation, decide, load, rule, rules, word};
 
 const TEXT: &str = r#"
 parameters:
@@ -135,6 +135,57 @@ fn piece() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(words.to_vec()), 1..14).prop_map(|words| words.concat())
 }
 
+/// Parts of rules that read what others, or they themselves, write.
+fn part() -> impl Strategy<Value = String> {
+    let count = "string(size(object.spec.containers))";
+    let conditions = [
+        "true",
+        "size(object.spec.containers) < 2",
+        "!object.spec.containers.exists(c, c.name == 's')",
+        "has(object.metadata.labels.a)",
+        "!has(object.metadata.labels.a)",
+        "object.metadata.?labels[?'a'].orValue('x') == 'x'",
+        "request.object.spec.containers.size() == 1",
+        "size(object.spec.?volumes.orValue([])) == 0",
+        "object.spec.containers[0].?env.orValue([]).exists(e, e.name == 'E')",
+    ];
+    let values = [
+        count,
+        "'x'",
+        "object.metadata.?labels[?'a'].orValue('none')",
+        "object.metadata.?labels[?'a'].orValue('x') == 'x' ? 'y' : 'x'",
+        "string(size(object.spec.containers[0].?env.orValue([])))",
+        "object.spec.containers.map(c, c.name).join('.')",
+        "optional.ofNonZeroValue(object.metadata.?labels[?'b'].orValue(''))",
+    ];
+    let forms = [
+        "pod: {labels: {a: {$cel: VALUE}}}",
+        "pod: {labels: {b: {$cel: VALUE}}}",
+        "pod: {annotations: {a: {$cel: VALUE}}}",
+        "sidecars: [{name: s, image: s, mode: regular, args: [{$cel: VALUE}]}]",
+        "sidecars: [{name: t, image: t, env: [{name: E, value: {$cel: VALUE}}]}]",
+        "containers: [{select: {all: true}, env: [{name: E, value: {$cel: VALUE}}]}]",
+        "containers: [{select: {index: 0}, env: [{name: F, value: {$cel: VALUE}}]}]",
+        "volumes: [{name: v, emptyDir: {medium: {$cel: VALUE}}}]",
+    ];
+    let policies = ["keep", "override", "skipRule", "deny"];
+    let chosen = (
+        prop::sample::select(conditions.to_vec()),
+        prop::sample::select(values.to_vec()),
+        prop::sample::select(forms.to_vec()),
+        prop::sample::select(policies.to_vec()),
+        0..3,
+    );
+    chosen.prop_map(|(condition, value, form, policy, order)| {
+        let value = Value::from(value).to_string();
+        let condition = Value::from(condition).to_string();
+        format!(
+            "order: {order}\nonConflict: {policy}\nwhen: [{condition}]\n{}",
+            form.replace("VALUE", &value)
+        )
+    })
+}
+
 fn cases(count: u32) -> ProptestConfig {
     let many = std::env::var_os("VESTIBULE_ALL_CASES").is_some();
     ProptestConfig {
@@ -165,6 +216,27 @@ proptest! {
         } else {
             prop_assert!(decision.warnings[0].contains("example.com/cpu"));
         }
+    }
+
+    /// Whatever rules read of each other's work: a second evaluation changes nothing, and who is out leaves no trace.
+    #[test]
+    fn evaluations_come_to_rest(parts in prop::collection::vec(part(), 1..5), labels in 0..3_usize) {
+        let text: String = parts.iter().enumerate().map(|(n, part)| rule(&format!("r{n}"), part)).collect();
+        let rules = rules(&text);
+        let label = ["", r#","a":"x""#, r#","b":"z""#][labels];
+        let object = format!(
+            r#"{{"metadata":{{"name":"web","labels":{{"app":"web"{label}}}}},"spec":{{"containers":[{{"name":"app","image":"app"}}]}}}}"#
+        );
+        let decision = decide(&rules, &object);
+        for verdict in &decision.verdicts {
+            let out = matches!(
+                verdict.outcome,
+                vestibule_rules::Outcome::Skipped { .. } | vestibule_rules::Outcome::Denied { .. }
+            );
+            let wrote = decision.changes.iter().any(|change| change.origin.rule == verdict.rule);
+            prop_assert!(!(out && wrote), "{} is out and wrote\n{text}", verdict.rule);
+        }
+        applied(&rules, &creation(&object));
     }
 
     /// Whatever stands in an expression: it is refused with a place, or has a value, or is the rule's error.
