@@ -11,6 +11,7 @@ mod overlay_onto;
 mod parts;
 mod place;
 mod removals;
+mod sound;
 mod status;
 mod verify;
 
@@ -26,6 +27,7 @@ pub(crate) use draft::{Draft, Misfit};
 use existing::Existing;
 pub(crate) use injected::DEFAULT_CONTAINER;
 use place::Insertions;
+pub(crate) use sound::ONLY_LASTING;
 pub(crate) use status::record;
 
 use crate::decision::Origin;
@@ -100,6 +102,7 @@ pub(crate) fn lay(
         merge.block(index, block)?;
     }
     merge.verify()?;
+    merge.verify_containers()?;
     merge.verify_removed()
 }
 

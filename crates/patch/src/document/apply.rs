@@ -172,7 +172,7 @@ impl<'a> Document<'a> {
     }
 
     /// The node at `path`; those above it are opened.
-    fn find(&mut self, path: &Pointer) -> Option<&mut Node<'a>> {
+    pub(super) fn find(&mut self, path: &Pointer) -> Option<&mut Node<'a>> {
         path.tokens().try_fold(&mut self.root, |node, token| {
             node.open();
             match node {

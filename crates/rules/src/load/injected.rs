@@ -8,11 +8,10 @@ use super::profile;
 use super::reader::Reader;
 use crate::diagnostic;
 use crate::format::{self, Mode};
+use crate::merge::ONLY_LASTING;
 use crate::overlay::{Member, Overlay};
 use crate::rule::{Injected, Item, Place, Policy};
 use crate::yaml::Node;
-
-const ONLY_NATIVE: &[&str] = &["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"];
 
 impl Reader {
     pub(super) fn injected(
@@ -96,7 +95,7 @@ impl Reader {
             }
         }
         if !sidecar {
-            for field in ONLY_NATIVE {
+            for field in ONLY_LASTING {
                 if let Some(node) = node.get(field) {
                     let message = format!("an init container that ends cannot have `{field}`");
                     self.error(&diagnostic::WRONG_VALUE, node.at(), message);

@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 
 use vestibule_patch::View;
 
-use crate::overlay::Overlay;
 use crate::rule::{Injected, Item, Place};
 
 /// New items with the index of each at the moment it is inserted, one after the other.
@@ -18,31 +17,37 @@ pub(crate) fn at<'r>(at: usize, items: Vec<&'r Item>) -> Insertions<'r> {
 /// Variables go before the user's, who may refer to them; except those that refer to a user's variable themselves,
 /// directly or through each other: the kubelet expands `$(X)` only if X stands before.
 pub(crate) fn variables<'r>(existing: &[View<'_>], items: Vec<&'r Item>) -> Insertions<'r> {
-    let placed: Vec<usize> = items.iter().map(|item| after(existing, &items, item)).collect();
-    let mut ordered: Vec<(usize, &Item)> = placed.into_iter().zip(items).collect();
+    let ours: HashMap<&str, &Item> = items.iter().map(|item| (item.key.as_str(), *item)).collect();
+    let needs: Vec<HashSet<&str>> = items.iter().map(|item| needs(item, &ours)).collect();
+    // Behind how many of the existing variables each of those stands that are needed; looked for once, for all.
+    let mut behind: HashMap<&str, usize> = needs.iter().flatten().map(|name| (*name, 0)).collect();
+    if !behind.is_empty() {
+        for (index, variable) in existing.iter().enumerate() {
+            let name = variable.get("name").and_then(View::as_str);
+            if let Some(place) = name.and_then(|name| behind.get_mut(&*name)) {
+                *place = index + 1;
+            }
+        }
+    }
+    let least = |needs: &HashSet<&str>| needs.iter().filter_map(|name| behind.get(name)).max().copied();
+    let placed = needs.iter().map(|needs| least(needs).unwrap_or_default());
+    let mut ordered: Vec<(usize, &Item)> = placed.zip(items).collect();
     ordered.sort_by_key(|(index, _)| *index);
     ordered.into_iter().enumerate().map(|(offset, (index, item))| (index + offset, item)).collect()
 }
 
-/// How many of the existing variables `item` has to stand behind.
-fn after(existing: &[View<'_>], items: &[&Item], item: &Item) -> usize {
-    let mut seen: HashSet<&str> = HashSet::from([item.key.as_str()]);
-    let mut open: Vec<&Overlay> = vec![&item.overlay];
-    let mut least = 0;
-    while let Some(overlay) = open.pop() {
-        for name in references(overlay.text("value").unwrap_or_default()) {
-            if !seen.insert(name) {
-                continue;
+/// The names that `item` refers to, directly or through others of `ours`.
+fn needs<'r>(item: &'r Item, ours: &HashMap<&str, &'r Item>) -> HashSet<&'r str> {
+    let mut needs = HashSet::new();
+    let mut open = vec![item];
+    while let Some(next) = open.pop() {
+        for name in references(next.overlay.text("value").unwrap_or_default()) {
+            if name != item.key && needs.insert(name) {
+                open.extend(ours.get(name));
             }
-            let named =
-                |variable: &View<'_>| variable.get("name").and_then(View::as_str).is_some_and(|n| n == name);
-            if let Some(index) = existing.iter().rposition(named) {
-                least = least.max(index + 1);
-            }
-            open.extend(items.iter().filter(|other| other.key == name).map(|other| &other.overlay));
         }
     }
-    least
+    needs
 }
 
 /// The names X of every `$(X)`; `$$(X)` is none.

@@ -10,6 +10,9 @@ use crate::overlay::Overlay;
 use crate::rule::{Clause, Part, Policy};
 use crate::subject::text;
 
+/// The lists of a container whose items name volumes.
+const MOUNTS: &[&str] = &["volumeDevices", "volumeMounts"];
+
 impl<'r> Merge<'_, 'r, '_, '_> {
     /// Every mount that the rule brings has a volume.
     pub(super) fn verify(&self) -> Result<(), Failure> {
@@ -32,11 +35,13 @@ impl<'r> Merge<'_, 'r, '_, '_> {
 
     fn mounts(&self) -> Vec<(&'r Clause, &'r Overlay)> {
         let in_containers = self.rule.injected.iter().flat_map(|one| {
-            let mounts = one.item.overlay.get("volumeMounts").map(Overlay::items).unwrap_or_default();
-            mounts.iter().map(|mount| (&one.item.clause, mount))
+            let mounts = MOUNTS
+                .iter()
+                .flat_map(|name| one.item.overlay.get(name).map(Overlay::items).unwrap_or_default());
+            mounts.map(|mount| (&one.item.clause, mount))
         });
         let in_blocks = self.rule.blocks.iter().flat_map(|block| {
-            let lists = block.lists.iter().filter(|list| list.member == "volumeMounts");
+            let lists = block.lists.iter().filter(|list| MOUNTS.contains(&list.member));
             // A block that is for none of the containers mounts nothing.
             lists.filter(|_| !self.selected(&block.select).is_empty()).flat_map(|list| &list.items)
         });

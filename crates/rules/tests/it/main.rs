@@ -22,6 +22,7 @@ mod samples;
 mod section6;
 mod select;
 mod settings;
+mod sound;
 mod status;
 mod targets;
 mod typed;
