@@ -29,6 +29,8 @@ pub struct Verdict {
     pub source: Arc<str>,
     /// The line that decided.
     pub line: usize,
+    /// The part of the rule that decided, as in [`Origin::clause`], where one did.
+    pub clause: Option<String>,
     /// What it decided.
     pub outcome: Outcome,
 }

@@ -13,7 +13,7 @@ use crate::explanation::{Explanation, Record, Trace};
 use crate::load;
 use crate::merge::{self, Draft, Failure};
 use crate::parameter::Invalid;
-use crate::rule::{Resource, Rule, Verb};
+use crate::rule::{Clause, Resource, Rule, Verb};
 use crate::select::{self, Inquiry, Known, Out};
 use crate::settings::Settings;
 use crate::subject::{Layout, Received, Subject};
@@ -251,7 +251,8 @@ impl RuleSet {
             outs.iter().filter(|(_, out)| out.is_none()).map(|(rule, _)| *rule).collect();
         let turns = Turns { subject, received: &received, layout: &layout, pod: self.pod };
         let Laid { mut draft, missed, rules } = turns.lay_all(&selected, &Draft::new(document.clone()));
-        for rule in selected.iter().filter(|rule| !rule.logic.is_empty()) {
+        let listens = trace.listens();
+        for rule in selected.iter().filter(|rule| listens && !rule.logic.is_empty()) {
             for gate in turns::gates(rule, Some(missed.get(rule.name()))) {
                 trace.gate(rule, || gate);
             }
@@ -296,7 +297,7 @@ fn left_out(rule: &Rule, missed: &Missed, warnings: &mut Vec<String>) -> Verdict
     let (clause, sentence, reason) = match missed {
         Missed::Declined(clause) => {
             let sentence = format!("`{}` does not hold", clause.text);
-            return verdict(rule, clause.at, Outcome::Skipped { reason: Reason::WhenFalse, sentence });
+            return verdict_at(rule, clause, Outcome::Skipped { reason: Reason::WhenFalse, sentence });
         }
         Missed::Invalid(Invalid { clause, sentence }) => (clause, sentence, Reason::InvalidParameter),
         Missed::Failed(Failure { clause, sentence, conflict }) => {
@@ -304,20 +305,25 @@ fn left_out(rule: &Rule, missed: &Missed, warnings: &mut Vec<String>) -> Verdict
         }
     };
     if missed.denies(rule) {
-        return verdict(
+        return verdict_at(
             rule,
-            clause.at,
+            clause,
             Outcome::Denied { reason, message: denial(rule, clause.at, sentence) },
         );
     }
     warnings.push(format!("rule {} was left out: {sentence}", rule.name));
-    verdict(rule, clause.at, Outcome::Skipped { reason, sentence: sentence.clone() })
+    verdict_at(rule, clause, Outcome::Skipped { reason, sentence: sentence.clone() })
 }
 
 fn denial(rule: &Rule, at: Position, sentence: &str) -> String {
     format!("rule {} cannot be applied: {sentence} ({}:{})", rule.name, rule.source, at.line)
 }
 
+fn verdict_at(rule: &Rule, clause: &Clause, outcome: Outcome) -> Verdict {
+    Verdict { clause: Some(clause.text.clone()), ..verdict(rule, clause.at, outcome) }
+}
+
 fn verdict(rule: &Rule, at: Position, outcome: Outcome) -> Verdict {
-    Verdict { rule: Arc::clone(&rule.name), source: Arc::clone(&rule.source), line: at.line, outcome }
+    let (rule, source) = (Arc::clone(&rule.name), Arc::clone(&rule.source));
+    Verdict { rule, source, line: at.line, clause: None, outcome }
 }

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::decision::{Change, Decision, Outcome};
+use crate::decision::{Change, Decision, Outcome, Verdict};
 use crate::diagnostic::Position;
-use crate::rule::Rule;
+use crate::rule::{Clause, Rule};
 
 /// What all rules together make of one object, and on which way.
 pub struct Explanation {
@@ -95,10 +95,17 @@ pub enum Effect {
 pub(crate) trait Trace {
     /// `rule` stands before a gate. Of several answers to one question the last counts.
     fn gate(&mut self, rule: &Rule, gate: impl FnOnce() -> Gate);
+
+    /// Whether it is worth while to find out what to tell.
+    fn listens(&self) -> bool;
 }
 
 impl Trace for () {
     fn gate(&mut self, _: &Rule, _: impl FnOnce() -> Gate) {}
+
+    fn listens(&self) -> bool {
+        false
+    }
 }
 
 /// Gates by the name of their rule.
@@ -113,6 +120,10 @@ impl Trace for Record {
             Some(known) => *known = gate,
             None => gates.push(gate),
         }
+    }
+
+    fn listens(&self) -> bool {
+        true
     }
 }
 
@@ -135,7 +146,7 @@ impl Record {
                 source: Arc::clone(&rule.source),
                 line: rule.at.line,
                 gates: gates.collect(),
-                clauses: clauses(rule, &verdict.outcome, verdict.line, &decision.changes),
+                clauses: clauses(rule, verdict, &decision),
                 outcome: verdict.outcome.clone(),
             }
         });
@@ -148,20 +159,28 @@ fn covers(outer: &str, clause: &str) -> bool {
     clause.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-fn clauses(rule: &Rule, outcome: &Outcome, decided: usize, changes: &[Change]) -> Vec<ClauseExplanation> {
+fn clauses(rule: &Rule, verdict: &Verdict, decision: &Decision) -> Vec<ClauseExplanation> {
+    let decided = |clause: &Clause| {
+        let decided = verdict.clause.as_ref();
+        decided.is_some_and(|decided| covers(decided, &clause.text) || covers(&clause.text, decided))
+    };
+    let is_denied = decision.denial().is_some();
     let told = rule.clauses().into_iter().map(|clause| {
         let made =
             |change: &Change| change.origin.rule == rule.name && covers(&change.origin.clause, &clause.text);
-        let made = changes.iter().enumerate().filter(|(_, change)| made(change));
+        let made = decision.changes.iter().enumerate().filter(|(_, change)| made(change));
         let made: Vec<usize> = made.map(|(index, _)| index).collect();
-        let (effect, sentence) = match outcome {
+        let (effect, sentence) = match &verdict.outcome {
+            Outcome::Applied if is_denied => {
+                (Effect::NotReached, "another rule denies the object".to_owned())
+            }
             Outcome::Applied | Outcome::Unchanged if made.is_empty() => (
                 Effect::NotNeeded,
                 "the object holds it already, or something that the rule yields to".to_owned(),
             ),
             Outcome::Applied | Outcome::Unchanged => (Effect::Added, "added".to_owned()),
             Outcome::Skipped { sentence, .. } | Outcome::Denied { message: sentence, .. }
-                if clause.at.line == decided =>
+                if decided(clause) =>
             {
                 (Effect::Failed, sentence.clone())
             }

@@ -128,7 +128,7 @@ fn what(verdict: &Verdict) -> Option<What> {
 /// Names and lines. Only what stands in the way is told in its own words, which are names as well; what expressions and
 /// opt-in keys hold may be anything.
 fn note(verdict: &Verdict, object: &str) -> String {
-    let Verdict { rule, source, line, outcome } = verdict;
+    let Verdict { rule, source, line, outcome, .. } = verdict;
     let note = match outcome {
         Outcome::Skipped { reason: Reason::Conflict | Reason::JobWithoutNativeSidecar, sentence } => {
             format!("rule {rule} left {object} as it is: {sentence} ({source}:{line})")

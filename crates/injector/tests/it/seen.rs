@@ -110,7 +110,7 @@ async fn the_owner_learns_once_of_what_was_left_out() {
 async fn success_is_told_only_to_those_who_asked_for_it() {
     let (road, cluster) = stage(&format!("{RULES}{SUCCESS}")).await;
     call(&road, conflicting("web-5d4f"), false).await;
-    let mut told = vec![cluster.posted().await.1, cluster.posted().await.1];
+    let mut told = [cluster.posted().await.1, cluster.posted().await.1];
     told.sort_by_key(|event| event["reason"].to_string());
     assert_eq!((&told[0]["type"], &told[0]["reason"]), (&json!("Normal"), &json!("Injected")));
     assert_eq!(told[0]["note"], "rule tool was applied to Pod web-*****");

@@ -88,6 +88,7 @@ impl Reason {
             Self::NamespaceUnknown
                 | Self::InvalidValue
                 | Self::InvalidObject
+                | Self::InvalidParameter
                 | Self::JobWithoutNativeSidecar
                 | Self::Conflict
                 | Self::Error

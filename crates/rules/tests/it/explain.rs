@@ -120,4 +120,12 @@ fn a_conflict_stands_at_its_part() {
     let effects: Vec<_> = explanation.rules[0].clauses.iter().map(|clause| clause.effect).collect();
     assert_eq!(effects, [Effect::NotReached, Effect::Failed]);
     assert!(explanation.rules[0].clauses[1].sentence.contains("exists already"));
+
+    // On one line with its neighbours, and beside a rule that would have acted.
+    let denying = rule("r", "required: true\nvolumes: [{name: u, emptyDir: {}}, {name: v, emptyDir: {}}]");
+    let acting = rule("s", "pod: {labels: {x: y}}");
+    let both = rules(&(denying + &acting));
+    let explanation = explain(&both, &creation(&object));
+    let effects = explanation.rules.iter().flat_map(|rule| &rule.clauses).map(|clause| clause.effect);
+    assert_eq!(effects.collect::<Vec<_>>(), [Effect::NotReached, Effect::Failed, Effect::NotReached]);
 }

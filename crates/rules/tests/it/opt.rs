@@ -1,6 +1,6 @@
 //! Who is excluded, who opts in, who opts out.
 
-use vestibule_rules::{NamespaceFacts, Verb};
+use vestibule_rules::{NamespaceFacts, Reason, Verb};
 
 use crate::kit::{creation, decide, evaluate, facts, rule, rules, steps, word, words};
 
@@ -138,4 +138,26 @@ fn rules_that_need_no_facts_do_without() {
     let asks = rules(&rule("r", &format!("optIn: either\nrequired: true\n{CHANGE}")));
     assert!(asks.needs_namespace_facts());
     assert_eq!(word(&decide(&asks, &pod("", ""))), "denied");
+}
+
+/// The reference has a row for every reason, and none that does not exist.
+#[test]
+fn the_page_names_every_reason() {
+    let page = include_str!("../../../../docs/reference/opt-in.md");
+    let rows = page.lines().filter(|line| line.starts_with('|') && !line.starts_with("| Gate | Where"));
+    let last = rows.filter_map(|row| row.trim_end_matches('|').rsplit('|').next());
+    let words = last.filter_map(|cell| cell.trim().strip_prefix('`')?.split('`').next());
+    let mut told: Vec<&str> = words.collect();
+    let mut known: Vec<&str> = Reason::ALL.iter().map(|reason| reason.as_str()).collect();
+    told.sort_unstable();
+    known.sort_unstable();
+    assert_eq!(told, known);
+    for gate in ["exclusions", "exemptions", "targets", "namespace", "opt.8", "object", "job", "rollout"] {
+        assert!(page.contains(&format!("| `{gate}`")), "{gate}");
+    }
+    let starred: Vec<&str> =
+        Reason::ALL.iter().filter(|one| one.is_mishap()).map(|one| one.as_str()).collect();
+    for reason in starred {
+        assert!(page.contains(&format!("`{reason}` (*")), "{reason}");
+    }
 }
