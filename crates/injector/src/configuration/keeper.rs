@@ -88,7 +88,10 @@ impl<C: Compile> Keeper<C> {
         sources.extend(by.iter().cloned());
         let Settled { settled, mut errors } = settle(&sources, &good, &self.compiler);
         errors.retain(|finding| theirs(finding) || !before.contains(&finding.headline()));
-        let mut remarks = settled.map_or_else(Vec::new, |(snapshot, _)| snapshot.findings().to_vec());
+        let mut remarks = settled.map_or_else(Vec::new, |(snapshot, _)| {
+            let hints = snapshot.rules().lint().into_iter().map(Finding::from);
+            snapshot.findings().iter().cloned().chain(hints).collect()
+        });
         remarks.retain(|finding| !finding.is_error() && theirs(finding));
         Judgement { errors, remarks }
     }

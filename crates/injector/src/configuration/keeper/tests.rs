@@ -216,3 +216,15 @@ fn nobody_answers_for_the_mistakes_of_others() {
     assert_eq!(judged(&bench, "one", &broken("a")).len(), 1);
     assert!(judged(&bench, "one", &rule("a", 2)).is_empty());
 }
+
+#[test]
+fn what_could_be_better_is_a_remark() {
+    let bench = Bench::new();
+    let sidecar = rule("a", 1).replace("pod: {", "sidecars: [{name: side, image: side}], pod: {");
+    bench.advance(&[("one", &sidecar)]);
+    let two = sidecar.replace("name: a", "name: b");
+    let judgement = bench.keeper.judge(|source| source == "two", &[Source::new("two", &*two)]);
+    assert!(judgement.errors.is_empty(), "{:?}", judgement.errors);
+    let remarks: Vec<_> = judgement.remarks.iter().map(Finding::headline).collect();
+    assert!(!remarks.is_empty() && remarks.iter().all(|it| it.starts_with("two:")), "{remarks:?}");
+}
