@@ -123,8 +123,8 @@ async fn entries_appear_once_somebody_serves_and_come_back_when_they_are_taken_a
         { "op": "remove", "path": "/webhooks/0" },
     ]))
     .await;
-    fixture.until_hooks(&["b", "a"]).await;
-    let entry = fixture.configuration().await.webhooks.unwrap().remove(0);
+    fixture.until_hooks(&["a", "b"]).await;
+    let entry = fixture.configuration().await.webhooks.unwrap().remove(1);
     assert_eq!((entry.timeout_seconds, entry.match_conditions.map(|list| list.len())), (Some(7), Some(1)));
     // `kubectl replace` takes all that is ours.
     let mut object = fixture.configuration().await;
