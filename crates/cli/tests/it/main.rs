@@ -9,6 +9,7 @@ mod examples;
 mod explain;
 mod fixture;
 mod golden;
+mod how_to;
 mod identity_self;
 mod inject;
 mod leaks;

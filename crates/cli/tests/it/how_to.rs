@@ -1,0 +1,93 @@
+//! Pages whose commands are run, and whose outputs are what the commands print.
+//!
+//! A block ```` ```yaml NAME ```` is a file; in a block ```` ```console ```` each line that begins with `$ ` is typed, in a
+//! folder with those files and the repository's `examples`, and what follows is what comes out. `VESTIBULE_UPDATE_GOLDEN=1`
+//! writes that into the page.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::fixture::Folder;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// The page, with what its commands print now.
+fn run(page: &str) -> String {
+    let folder = Folder::with(&[]);
+    std::os::unix::fs::symlink(Path::new(ROOT).join("examples"), folder.path().join("examples")).unwrap();
+    let (mut text, mut code) = (String::new(), 0);
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        writeln!(text, "{line}").unwrap();
+        let Some(info) = line.strip_prefix("```").filter(|info| !info.is_empty()) else { continue };
+        let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+        match info.split_once(' ') {
+            Some(("yaml", name)) => {
+                let file = folder.path().join(name);
+                std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+                std::fs::write(file, block.join("\n") + "\n").unwrap();
+                writeln!(text, "{}\n```", block.join("\n")).unwrap();
+            }
+            None if info == "console" => {
+                writeln!(text, "{}```", console(&folder, &block, &mut code)).unwrap();
+            }
+            _ => writeln!(text, "{}\n```", block.join("\n")).unwrap(),
+        }
+    }
+    text
+}
+
+/// The commands of a block with their outputs; of commands that go on in the next line, all of it.
+fn console(folder: &Folder, block: &[&str], code: &mut i32) -> String {
+    let mut text = String::new();
+    let mut lines = block.iter();
+    while let Some(line) = lines.next() {
+        let Some(mut typed) = line.strip_prefix("$ ").map(str::to_owned) else { continue };
+        while typed.ends_with('\\') {
+            typed.push('\n');
+            typed.push_str(lines.next().unwrap());
+        }
+        writeln!(text, "$ {typed}").unwrap();
+        if typed == "echo $?" {
+            writeln!(text, "{code}").unwrap();
+            continue;
+        }
+        let binary = Path::new(env!("CARGO_BIN_EXE_vestibule")).parent().unwrap();
+        let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("exec 2>&1\n{typed}")]).current_dir(folder.path()).env("PATH", path);
+        for variable in ["NO_COLOR", "CLICOLOR_FORCE", "CARGO_MANIFEST_DIR", "VESTIBULE_RULES"] {
+            shell.env_remove(variable);
+        }
+        let done = shell.stdin(Stdio::null()).output().unwrap();
+        *code = done.status.code().unwrap();
+        text.push_str(&String::from_utf8(done.stdout).unwrap());
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn check(name: &str) {
+    let path = Path::new(ROOT).join("docs/how-to").join(name);
+    let page = std::fs::read_to_string(&path).unwrap();
+    let now = run(&page);
+    if std::env::var_os("VESTIBULE_UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, now).unwrap();
+        return;
+    }
+    let plain = vestibule::command::colour::When::Never.palette();
+    assert!(page == now, "{name}:\n{}", vestibule::command::diff::unified(&page, &now, plain));
+}
+
+#[test]
+fn inject_in_ci() {
+    check("inject-in-ci.md");
+}
+
+#[test]
+fn try_rules() {
+    check("try-rules.md");
+}
