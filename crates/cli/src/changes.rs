@@ -1,16 +1,14 @@
 //! Operations in the words people use for parts of a pod.
 
 use vestibule::patch::{Document, Kind, Operation, View};
-use vestibule_rules::Change;
+use vestibule_rules::{Change, Origin};
 
 /// One change and who asked for it.
 pub(crate) struct Why {
     /// `+ spec.containers[app].env[TARGET]`
     pub(crate) what: String,
-    /// `env-target`
-    pub(crate) rule: String,
-    /// `containers[0].env[0]`
-    pub(crate) clause: String,
+    /// `rule env-target, containers[0].env[0]`
+    pub(crate) who: String,
     /// `env-target.yaml:14`
     pub(crate) place: String,
 }
@@ -20,6 +18,9 @@ pub(crate) fn explain(changes: &[Change], json: &str, prefix: &str) -> anyhow::R
     let mut document = Document::parse(json)?;
     let mut reasons = Vec::with_capacity(changes.len());
     for Change { operation, origin } in changes {
+        if !prefix.is_empty() && is_status(origin) {
+            continue;
+        }
         let place = place(operation, document.view());
         let sign = match operation {
             Operation::Add { .. } | Operation::Copy { .. } => "+",
@@ -28,13 +29,31 @@ pub(crate) fn explain(changes: &[Change], json: &str, prefix: &str) -> anyhow::R
         };
         reasons.push(Why {
             what: format!("{sign} {prefix}{place}"),
-            rule: origin.rule.to_string(),
-            clause: origin.clause.clone(),
-            place: format!("{}:{}", origin.source, origin.line),
+            who: match is_status(origin) {
+                true => "the injector, so that people see it".to_owned(),
+                false => format!("rule {}, {}", origin.rule, origin.clause),
+            },
+            place: if is_status(origin) {
+                String::new()
+            } else {
+                format!("{}:{}", origin.source, origin.line)
+            },
         });
         document.apply(operation)?;
     }
     Ok(reasons)
+}
+
+/// The changes, which apply to what stands at `prefix`, that are made there. The status of a pod is for pods: in a template,
+/// it would roll the workload with every new rule.
+pub(crate) fn lasting(changes: &[Change], prefix: &str) -> Vec<Operation> {
+    let lasting = changes.iter().filter(|change| prefix.is_empty() || !is_status(&change.origin));
+    lasting.map(|change| change.operation.clone()).collect()
+}
+
+/// The injector itself stands for no document.
+fn is_status(origin: &Origin) -> bool {
+    origin.line == 0
 }
 
 /// `/spec/template` as the beginning of a place: `spec.template.`

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use vestibule::patch::Operation;
 use vestibule_rules::{Decision, Explanation, NamespaceFacts, Outcome, Resource, RuleSet, Subject, Verb};
 
+use crate::changes;
 use crate::objects::Object;
 use crate::render::Changed;
 use crate::rules::Labels;
@@ -132,8 +133,7 @@ impl Engine {
                 continue;
             }
             let answer = T::ask(rules, &subject.object(&json))?;
-            let changes = &answer.decision().changes;
-            let operations: Vec<Operation> = changes.iter().map(|change| change.operation.clone()).collect();
+            let operations = changes::lasting(&answer.decision().changes, prefix);
             let silent = operations.is_empty() && answer.decision().denial().is_none();
             if again && silent {
                 break;

@@ -10,6 +10,8 @@ mod inject;
 mod lint;
 mod manifests;
 mod objects;
+#[cfg(test)]
+mod reference;
 mod render;
 mod rules;
 mod serve;

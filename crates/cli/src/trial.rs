@@ -77,6 +77,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let rules = arguments.read_rules()?;
     let objects = arguments.read_objects()?;
     rules.warnings().iter().for_each(say);
+    // What no API server would be told of, it does not call for.
+    vestibule_injector::registration::entries(&rules).map_err(Failure::Findings)?;
     // One thread is enough for one caller, and starts faster.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(CommandError::running)?;

@@ -192,7 +192,7 @@ fn told(evaluation: &Evaluation<'_, Decision>) -> anyhow::Result<Vec<String>> {
     let mut lines = Vec::new();
     for step in &evaluation.steps {
         for why in changes::explain(&step.answer.changes, &step.json, &changes::dotted(step.prefix))? {
-            lines.push(format!("{}  rule {}, {}  {}", why.what, why.rule, why.clause, why.place));
+            lines.push(format!("{}  {}  {}", why.what, why.who, why.place));
         }
         for verdict in &step.answer.verdicts {
             let (word, sentence) = words(&verdict.outcome);

@@ -69,15 +69,14 @@ impl Report<'_> {
 
     fn why(&self, text: &mut String, pass: &Pass) -> anyhow::Result<()> {
         let what = pass.reasons.iter().map(|why| why.what.chars().count()).max().unwrap_or_default();
-        let who = |rule: &str, clause: &str| format!("rule {rule}, {clause}");
-        let whos = pass.reasons.iter().map(|why| who(&why.rule, &why.clause).chars().count());
+        let whos = pass.reasons.iter().map(|why| why.who.chars().count());
         let whos = whos.max().unwrap_or_default();
         if !pass.reasons.is_empty() {
             writeln!(text, "{}", self.palette.paint(Style::Heading, "why"))?;
         }
         for why in &pass.reasons {
             let place = self.palette.paint(Style::Faint, &why.place);
-            writeln!(text, "  {:what$}  {:whos$}  {place}", why.what, who(&why.rule, &why.clause))?;
+            writeln!(text, "{}", format!("  {:what$}  {:whos$}  {place}", why.what, why.who).trim_end())?;
         }
         if !pass.idle.is_empty() {
             let heading = if pass.reasons.is_empty() { "why not" } else { "the other rules" };

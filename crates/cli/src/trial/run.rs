@@ -34,6 +34,8 @@ pub(super) struct Pass {
     pub(super) warnings: Vec<String>,
     pub(super) refusal: Option<Refusal>,
     called: bool,
+    /// Rules that changed something.
+    acted: Vec<String>,
 }
 
 pub(super) async fn all<'o>(
@@ -105,7 +107,8 @@ impl Pass {
             return Ok(());
         }
         self.reasons.extend(changes::explain(&passage.changes, &traveller.json, &changes::dotted(prefix))?);
-        let operations: Vec<Operation> = passage.changes.into_iter().map(|change| change.operation).collect();
+        let operations = changes::lasting(&passage.changes, prefix);
+        self.acted.extend(passage.changes.iter().map(|change| change.origin.rule.to_string()));
         let operations = workload::graft(&operations, prefix, &self.after)?;
         self.after = workload::applied(&operations, &self.after)?;
         self.operations.extend(operations);
@@ -117,7 +120,7 @@ impl Pass {
         let elsewhere =
             |idle: &Idle| matches!(idle.because, Because::Skipped { reason: Reason::OtherResource, .. });
         let spoke = self.idle.iter().filter(|idle| !elsewhere(idle)).map(|idle| idle.rule.clone());
-        let spoke: Vec<String> = spoke.chain(self.reasons.iter().map(|why| why.rule.clone())).collect();
+        let spoke: Vec<String> = spoke.chain(self.acted.iter().cloned()).collect();
         self.idle.retain(|idle| !elsewhere(idle) || !spoke.contains(&idle.rule));
         self.idle.dedup_by(|one, other| one.rule == other.rule && elsewhere(one));
     }

@@ -32,7 +32,7 @@ metadata:
   name: data
 spec:
   required: true
-  match: {objects: {labels: {app: web}}}
+  match: {namespaces: {names: [default, demo]}, objects: {labels: {app: web}}}
   volumes: [{name: data, emptyDir: {}}]
 ";
 

@@ -32,16 +32,18 @@ apiVersion: v1
 kind: List
 items:
 - apiVersion: v1
-  kind: Pod
+  kind: PodTemplate
   metadata:
     name: one
-    labels: {app: web}
-  spec:
-    containers:
-    - name: app
-      env:
-      - name: A   # ours
-        value: b
+  template:
+    metadata:
+      labels: {app: web}
+    spec:
+      containers:
+      - name: app
+        env:
+        - name: A   # ours
+          value: b
 ";
 
 fn json(text: &str) -> Value {
@@ -59,9 +61,9 @@ fn the_difference_is_what_was_added() {
     let done = folder.run("inject -f shop.yaml --rules rules.yaml");
     assert_eq!((done.code(), &*done.err), (0, ""));
     let deployment = "          env:\n            - name: TARGET\n              value: hall\n";
-    let listed = "      - name: TARGET\n        value: hall\n";
+    let listed = "        - name: TARGET\n          value: hall\n";
     let expected = SHOP
-        .replace("      env:\n", &format!("      env:\n{listed}"))
+        .replace("        env:\n", &format!("        env:\n{listed}"))
         .replace("          stdin: yes\n", &format!("          stdin: yes\n{deployment}"));
     assert_eq!(done.out, expected);
 
@@ -97,7 +99,6 @@ fn yaml_json_and_patch_lead_to_the_same() {
 #[test]
 fn every_builtin_workload_is_changed() {
     for (api_version, kind, template) in [
-        ("v1", "Pod", ""),
         ("v1", "PodTemplate", "/template"),
         ("v1", "ReplicationController", "/spec/template"),
         ("apps/v1", "Deployment", "/spec/template"),
@@ -121,6 +122,19 @@ fn every_builtin_workload_is_changed() {
         let env = format!("{indent}    env:\n{indent}    - name: TARGET\n{indent}      value: hall\n");
         assert_eq!(done.stdout(), format!("{text}{env}"), "{kind}");
     }
+}
+
+/// Templates get no status: it would roll the workload with every new rule.
+#[test]
+fn pods_get_a_status_of_their_own() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  labels:\n    app: web\nspec:\n  containers:\n  - name: app\n";
+    let out = Folder::with(&[("rules.yaml", TARGET)])
+        .run_with_stdin("inject -f - --rules rules.yaml", pod)
+        .stdout();
+    let status =
+        out.lines().find(|line| line.trim_start().starts_with("vestibule.dev/injected: '{")).unwrap();
+    let rest = out.replace(&format!("  annotations:\n{status}\n"), "");
+    assert_eq!(rest, format!("{pod}    env:\n    - name: TARGET\n      value: hall\n"));
 }
 
 #[test]
@@ -163,8 +177,7 @@ fn what_cannot_be_changed_in_its_place_is_written_anew_and_said() {
 fn folders_are_read_and_files_kept_apart() {
     let folder = Folder::with(&[("rules.yaml", TARGET)]);
     std::fs::create_dir(folder.path().join("all")).unwrap();
-    let pod =
-        "apiVersion: v1\nkind: Pod\nmetadata:\n  labels:\n    app: web\nspec:\n  containers:\n  - name: a";
+    let pod = "apiVersion: v1\nkind: PodTemplate\ntemplate:\n  metadata:\n    labels:\n      app: web\n  spec:\n    containers:\n    - name: a";
     for (name, text) in [
         ("b.yml", pod),
         ("a.yaml", "apiVersion: v1\nkind: Service"),
@@ -175,7 +188,7 @@ fn folders_are_read_and_files_kept_apart() {
     }
     let out = folder.run("inject -f all --rules rules.yaml").stdout();
     let expected = format!(
-        "apiVersion: v1\nkind: Service\n---\n{pod}\n    env:\n    - name: TARGET\n      value: hall\n---\n{}",
+        "apiVersion: v1\nkind: Service\n---\n{pod}\n      env:\n      - name: TARGET\n        value: hall\n---\n{}",
         r#"{"apiVersion":"v1","kind":"Secret"}"#
     );
     assert_eq!(out, expected);

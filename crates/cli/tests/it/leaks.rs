@@ -30,7 +30,7 @@ kind: Injection
 metadata: {name: refuses}
 spec:
   required: true
-  match: {objects: {labels: {app: web}}}
+  match: {namespaces: {names: [demo]}, objects: {labels: {app: web}}}
   volumes: [{name: data, emptyDir: {}}]
 ";
 
