@@ -112,6 +112,12 @@ impl Diagnostic {
         self.help = Some(help.into());
         self
     }
+
+    /// That there is more, told at the place of this finding.
+    pub(crate) fn and_more(&self) -> Diagnostic {
+        let message = "findings from here on are not shown: there are too many";
+        self.source.finding(self.severity, &TOO_MANY, self.position, message)
+    }
 }
 
 impl fmt::Display for Diagnostic {
@@ -135,6 +141,9 @@ impl fmt::Debug for Diagnostic {
         formatter.write_str(&self.headline())
     }
 }
+
+/// So many findings are told at once; a hostile text has a hundred thousand, and each wants its line looked up.
+pub(crate) const MAX_FINDINGS: usize = 200;
 
 /// A named source text, kept for the lines that diagnostics show.
 pub(crate) struct Source {

@@ -18,6 +18,7 @@ use crate::select::{self, Inquiry, Known, Out};
 use crate::settings::Settings;
 use crate::subject::{Layout, Received, Subject};
 use crate::yaml::Text;
+pub(crate) use turns::RESTLESS;
 use turns::{Laid, Missed, Turns};
 
 /// Rules that were checked and can be used.

@@ -14,7 +14,6 @@ mod digest;
 mod evaluate;
 mod explanation;
 mod expression;
-#[expect(dead_code, reason = "the schema for editors is made of what the reader leaves unread")]
 mod format;
 mod key;
 mod lint;
@@ -28,6 +27,7 @@ mod pod;
 mod proof;
 mod quantity;
 mod rule;
+pub mod schema;
 mod select;
 mod settings;
 mod subject;

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use vestibule_patch::Schema;
 
-use crate::diagnostic::{self, Diagnostic, Position, Severity, Source};
+use crate::diagnostic::{self, Diagnostic, MAX_FINDINGS, Position, Severity, Source};
 use crate::digest;
 use crate::rule::Rule;
 use crate::settings::Settings;
@@ -90,7 +90,11 @@ pub(crate) fn documents<'s>(
     findings.extend(anchors::findings(&loaded));
     findings.extend(removals::findings(&loaded));
     sort(&mut findings, &names);
-    if findings.iter().any(|finding| finding.severity() == Severity::Error) {
+    let wrong = findings.iter().any(|finding| finding.severity() == Severity::Error);
+    let more = findings.get(MAX_FINDINGS).map(Diagnostic::and_more);
+    findings.truncate(MAX_FINDINGS);
+    findings.extend(more);
+    if wrong {
         return Err(findings);
     }
     let mut rules: Vec<Rule> = loaded.into_iter().map(|loaded| loaded.rule).collect();

@@ -8,6 +8,7 @@ use vestibule_patch::Document;
 
 use crate::decision::{Change, Decision, Outcome};
 use crate::diagnostic::{self, Diagnostic};
+use crate::evaluate::RESTLESS;
 use crate::rule::{Resource, Rule, Verb};
 use crate::subject::{NamespaceFacts, Subject};
 use crate::{RULE_KEY_PREFIX, RuleSet};
@@ -111,6 +112,10 @@ impl RuleSet {
                 );
                 (rule, rule.text.start_of(origin.line), message)
             }
+            None if self.restless(first).is_some() => {
+                let rule = self.restless(first)?;
+                (rule, rule.at, format!("rule `{}` never comes to rest on {name}: {RESTLESS}", rule.name))
+            }
             None => {
                 let rule = denied(second).filter(|_| denied(first).is_none())?;
                 let message =
@@ -121,6 +126,17 @@ impl RuleSet {
         let help =
             "the API server evaluates twice: let what the rule writes not depend on what the rules write";
         Some(rule.text.error(&diagnostic::UNSTABLE, at, message).with_help(help))
+    }
+
+    /// A rule that was left out because it would not end.
+    fn restless(&self, decision: &Decision) -> Option<&Rule> {
+        let verdict = decision.verdicts.iter().find(|verdict| match &verdict.outcome {
+            Outcome::Skipped { sentence: said, .. } | Outcome::Denied { message: said, .. } => {
+                said.contains(RESTLESS)
+            }
+            _ => false,
+        })?;
+        self.rules().iter().find(|rule| rule.name == verdict.rule)
     }
 }
 

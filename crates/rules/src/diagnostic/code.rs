@@ -89,6 +89,9 @@ codes! {
         "Every object says what it is by `apiVersion` and `kind`. Files of values, such as Helm's, and templates that were not \
          rendered are no objects: render them first.";
 
+    TOO_MANY = "VST0109", "more findings than are shown",
+        "Only the first 200 findings are told. Most of the others may have the same cause: mend what is shown, and ask again.";
+
     UNKNOWN_FIELD = "VST0110", "an unknown field",
         "The rule format has no field of this name. Rules are read strictly, because a misspelt field that is silently \
          ignored becomes a pod without its sidecar. Inside fragments of a pod only near misses of known fields are errors.",
@@ -221,7 +224,8 @@ codes! {
     UNSTABLE = "VST0175", "a rule that never comes to rest",
         "The API server calls the injector again when others have changed the object, so a rule must leave alone what it made. \
          This one changes its own result, or that of another rule: on a pod of the built-in corpus, the second evaluation was \
-         not empty. It happens where an expression counts or copies what the rules add.";
+         not empty. It happens where an expression counts or copies what the rules add.",
+        Spec "onConflict: override\npod:\n  annotations: {seen: {$cel: \"object.metadata.?annotations[?'seen'].orValue('') + 'x'\"}}";
 
     REQUIRED_EVERYWHERE = "VST0190", "a required rule without a restriction to namespaces",
         "While the injector is down, the API server refuses what a required rule is for. Without a restriction to namespaces \
@@ -263,7 +267,8 @@ codes! {
         Spec "required: true\npod: {labels: {team: blue}}";
     UNUSED = "VST0207", "a name that is never used",
         "The rule declares a parameter or variable that none of its expressions reads. Perhaps one of them has another name \
-         in mind.";
+         in mind.",
+        Spec "variables: [{name: color, expr: \"'blue'\"}]\npod: {labels: {team: blue}}";
     WRITABLE_SECRET = "VST0208", "a secret that is not mounted read-only",
         "The kubelet mounts secrets read-only in any case. `readOnly: true` says so, which scanners and readers look for.",
         Spec "volumes: [{name: keys, secret: {secretName: keys}}]\ncontainers:\n- select: {all: true}\n  volumeMounts: [{name: keys, mountPath: /keys}]";

@@ -316,8 +316,11 @@ fn wrote(draft: &Draft<'_>, rule: &str) -> bool {
     draft.changes().iter().any(|change| &*change.origin.rule == rule)
 }
 
+/// Why such a rule is left out.
+pub(crate) const RESTLESS: &str =
+    "every evaluation would change the object again, since expressions read what rules write";
+
 fn restless(rule: &Rule) -> Failure {
     let clause = Clause { text: "spec".to_owned(), at: rule.at };
-    let sentence = "every evaluation would change the object again, since expressions read what rules write";
-    Failure { clause, sentence: sentence.to_owned(), conflict: None }
+    Failure { clause, sentence: RESTLESS.to_owned(), conflict: None }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::diagnostic::{self, Code, Diagnostic, Position, Source};
+use crate::diagnostic::{self, Code, Diagnostic, MAX_FINDINGS, Position, Source};
 use crate::format::{Field, Table};
 use crate::logic::Logic;
 use crate::near::nearest;
@@ -68,6 +68,9 @@ impl Reader {
 
     fn unknown_field(&mut self, entry: &Entry, table: &Table) {
         let message = format!("unknown field `{}` in {}", entry.key, table.what);
+        if self.findings.len() > MAX_FINDINGS {
+            return self.error(&diagnostic::UNKNOWN_FIELD, entry.at, message);
+        }
         let near = nearest(&entry.key, table.fields.iter().map(|field| field.name));
         let help = match near.and_then(|near| table.field(near)) {
             Some(Field { name, refused: true, .. }) => {

@@ -7,7 +7,7 @@ use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, Span, StrInput};
 
 use super::split::split;
 use super::{Entry, MAX_DEPTH, MAX_NODES, Node, Position, Scalar, Value};
-use crate::diagnostic::{self, Diagnostic, Source};
+use crate::diagnostic::{self, Diagnostic, MAX_FINDINGS, Source};
 
 /// What a source holds.
 pub(super) struct Documents {
@@ -27,6 +27,10 @@ pub(super) fn documents(source: &Arc<Source>) -> Documents {
         builder.before = source.lines_before + part.line;
         let mut parser = parser(part.text);
         loop {
+            if builder.problems.len() > MAX_FINDINGS {
+                builder.exhausted = true;
+                break;
+            }
             match next(&mut parser, &mut builder) {
                 Ok(Step::More) => {}
                 Ok(Step::Document(root)) => roots.extend(root),

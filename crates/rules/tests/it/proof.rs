@@ -37,3 +37,14 @@ fn many_rules_are_proved_in_bounded_time() {
     // A second or so; far from what a square would take.
     assert!(since.elapsed() < Duration::from_secs(60), "{:?}", since.elapsed());
 }
+
+#[test]
+fn what_grows_with_every_pass_never_comes_to_rest() {
+    let spec = "onConflict: override\npod:\n  annotations:\n    seen: {$cel: \"object.metadata.?annotations[?'seen'].orValue('') + 'x'\"}";
+    let text = rule("fine", "pod: {labels: {a: b}}") + &rule("r", spec);
+    let found = rules(&text).prove().err().unwrap();
+    assert_eq!(found.len(), 1);
+    let said = found[0].headline();
+    assert!(said.starts_with("rules.yaml:11:") && said.contains("VST0175"), "{said}");
+    assert!(said.contains("`r` never comes to rest on a bare pod"), "{said}");
+}

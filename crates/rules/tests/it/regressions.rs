@@ -194,8 +194,8 @@ fn unknown_namespaces_do_not_deny_pods_that_are_not_meant() {
 fn hostile_documents_end_quickly() {
     let read = |text: &str| vestibule_rules::yaml::read("hostile", text);
     let start = std::time::Instant::now();
-    assert_eq!(read(&"x: 1\n".repeat(20_000)).err().unwrap().len(), 19_999);
-    assert_eq!(read(&"a: [\n---\n".repeat(10_000)).err().unwrap().len(), 10_000);
+    assert_eq!(read(&"x: 1\n".repeat(20_000)).err().unwrap().len(), 201);
+    assert_eq!(read(&"a: [\n---\n".repeat(10_000)).err().unwrap().len(), 201);
     let long = format!("a: &a {}\nb: [{}]", "x".repeat(100_000), "*a,".repeat(20_000));
     assert_eq!(read(&long).err().unwrap()[0].code().id, "VST0104");
     let anchors = format!("{}{}{}", "&a [".repeat(100), "1,".repeat(20_000), "]".repeat(100));

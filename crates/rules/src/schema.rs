@@ -1,0 +1,176 @@
+//! The rule format as a JSON Schema, for editors.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+use vestibule_patch::{List, Schema};
+
+use crate::format::{self, Field, Kind, Table};
+use crate::{API_VERSION, pod, yaml};
+
+/// The JSON Schema (draft 2020-12) of rule documents, made of the tables that the reader reads by. `pod` stands on the
+/// type of pods: with it, editors complete the fields of containers and volumes, too. Fields that it does not know are
+/// invalid here; the reader keeps them with a warning.
+///
+/// An editor takes it from the first line of a file: `# yaml-language-server: $schema=rules.schema.json`.
+///
+/// ```
+/// let schema = vestibule_rules::schema::json(vestibule_patch::Schema::unknown());
+/// assert!(schema.contains("https://json-schema.org/draft/2020-12/schema") && schema.contains("optIn"));
+/// ```
+pub fn json(pod: Schema<'_>) -> String {
+    let mut writer = Writer { pod, definitions: Map::new(), tables: HashMap::new(), types: HashMap::new() };
+    let rule = writer.table(&format::INJECTION);
+    let settings = writer.table(&format::SETTINGS_DOCUMENT);
+    let is_settings = json!({"properties": {"kind": {"const": "InjectorSettings"}}, "required": ["kind"]});
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": format!("Rules of {API_VERSION}"),
+        "type": "object",
+        "properties": {
+            "apiVersion": {"const": API_VERSION},
+            "kind": {"enum": ["Injection", "InjectorSettings"]},
+        },
+        "if": is_settings,
+        "then": settings,
+        "else": rule,
+        "$defs": writer.definitions,
+    });
+    format!("{schema:#}\n")
+}
+
+struct Writer<'t> {
+    pod: Schema<'t>,
+    definitions: Map<String, Value>,
+    /// The names of what was written, by the address of the fields: a type of a pod also by what the format adds to it.
+    tables: HashMap<*const Field, String>,
+    types: HashMap<(*const vestibule_patch::Field, Option<*const Field>), String>,
+}
+
+impl<'t> Writer<'t> {
+    /// A reference to the definition of a map of the format.
+    fn table(&mut self, table: &'static Table) -> Value {
+        let address = table.fields.as_ptr();
+        if !self.tables.contains_key(&address) {
+            let name = self.free(&table.what.replace('`', "").replace(' ', "-"));
+            self.tables.insert(address, name.clone());
+            let fields = self.fields(table);
+            let required: Vec<&str> =
+                table.fields.iter().filter(|field| field.required).map(|field| field.name).collect();
+            let mut definition =
+                json!({"type": "object", "properties": fields, "additionalProperties": false});
+            if let (Some(members), false) = (definition.as_object_mut(), required.is_empty()) {
+                members.insert("required".to_owned(), json!(required));
+            }
+            self.definitions.insert(name, definition);
+        }
+        reference(self.tables.get(&address))
+    }
+
+    /// A name for a definition that no other one has.
+    fn free(&mut self, wanted: &str) -> String {
+        let mut name = wanted.to_owned();
+        let mut number = 1;
+        while self.definitions.contains_key(&name) {
+            number += 1;
+            name = format!("{wanted}-{number}");
+        }
+        self.definitions.insert(name.clone(), Value::Null);
+        name
+    }
+
+    fn fields(&mut self, table: &'static Table) -> Map<String, Value> {
+        let usable = table.fields.iter().filter(|field| !field.refused);
+        let mut fields = Map::new();
+        for Field { name, kind, about, default, .. } in usable {
+            let mut schema = self.kind(*kind);
+            if let Some(members) = schema.as_object_mut() {
+                members.insert("description".to_owned(), (*about).into());
+                let default = default.and_then(|text| yaml::read("default", text).ok()?.pop());
+                let default = default.and_then(|value| serde_json::from_str(&value.to_json()).ok());
+                members.extend(default.map(|value: Value| ("default".to_owned(), value)));
+            }
+            fields.insert((*name).to_owned(), schema);
+        }
+        fields
+    }
+
+    fn kind(&mut self, kind: Kind) -> Value {
+        match kind {
+            Kind::Text => text(),
+            Kind::Boolean => json!({"type": "boolean"}),
+            Kind::Integer => json!({"type": "integer"}),
+            Kind::Word(words) => json!({"enum": words.words()}),
+            Kind::Map(table) => self.table(table),
+            Kind::List(item) => json!({"type": "array", "items": self.kind(*item)}),
+            // Values of labels and the like may be expressions.
+            Kind::Entries(Kind::Text) => {
+                json!({"type": "object", "additionalProperties": {"anyOf": [text(), expression()]}})
+            }
+            Kind::Entries(value) => {
+                json!({"type": "object", "additionalProperties": self.kind(*value)})
+            }
+            Kind::Either(kinds) => {
+                json!({"anyOf": kinds.iter().map(|kind| self.kind(*kind)).collect::<Vec<_>>()})
+            }
+            Kind::Fragment(path, ours) => {
+                let place = path.iter().fold(self.pod, |schema, member| schema.field(member));
+                self.fragment(&path.join("."), place, ours)
+            }
+        }
+    }
+
+    fn fragment(&mut self, path: &str, schema: Schema<'t>, ours: Option<&'static Table>) -> Value {
+        match schema.list() {
+            List::Unknown if schema.fields().is_empty() => {
+                let name = path.rsplit('.').next().unwrap_or(path);
+                let known = !self.pod.fields().is_empty();
+                if known && pod::is_text(name) { json!({"anyOf": [text(), expression()]}) } else { json!({}) }
+            }
+            List::Unknown => self.object(path, schema, ours),
+            _ => {
+                let item = self.item(path, schema.item(), ours);
+                json!({"type": "array", "items": item})
+            }
+        }
+    }
+
+    fn item(&mut self, path: &str, schema: Schema<'t>, ours: Option<&'static Table>) -> Value {
+        if schema.fields().is_empty() { json!({}) } else { self.object(path, schema, ours) }
+    }
+
+    /// A reference to the definition of a type of the pod with the words of ours in it.
+    fn object(&mut self, path: &str, schema: Schema<'t>, ours: Option<&'static Table>) -> Value {
+        let address = (schema.fields().as_ptr(), ours.map(|table| table.fields.as_ptr()));
+        if !self.types.contains_key(&address) {
+            let name = self.free(&format!("pod.{path}"));
+            self.types.insert(address, name.clone());
+            let mut fields = Map::new();
+            for field in schema.fields() {
+                let below = self.fragment(&format!("{path}.{}", field.name), schema.field(field.name), None);
+                fields.insert(field.name.to_owned(), below);
+            }
+            if let Some(table) = ours {
+                fields.extend(self.fields(table));
+            }
+            // In place of a value there may be an expression.
+            fields.insert("$cel".to_owned(), json!({"type": "string"}));
+            let definition = json!({"type": "object", "properties": fields, "additionalProperties": false});
+            self.definitions.insert(name, definition);
+        }
+        reference(self.types.get(&address))
+    }
+}
+
+fn reference(name: Option<&String>) -> Value {
+    json!({"$ref": format!("#/$defs/{}", name.map(String::as_str).unwrap_or_default())})
+}
+
+/// Text keeps the form it is written in, so that `1.10` is text as well.
+fn text() -> Value {
+    json!({"type": ["string", "number", "boolean"]})
+}
+
+fn expression() -> Value {
+    json!({"type": "object", "properties": {"$cel": {"type": "string"}}, "required": ["$cel"], "additionalProperties": false})
+}

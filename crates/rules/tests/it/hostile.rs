@@ -1,0 +1,104 @@
+//! Documents that are meant to hurt: a clear refusal, soon.
+
+use std::time::{Duration, Instant};
+
+use vestibule_rules::{Diagnostic, RuleSet};
+
+use crate::kit::{load, rule, schema};
+
+/// The codes found in the text, each once; in seconds, however slow the machine is.
+fn codes(text: &str) -> Vec<&'static str> {
+    let since = Instant::now();
+    let found = load(text).err().unwrap_or_default();
+    let shown: usize = found.iter().map(|one| one.to_string().len()).sum();
+    assert!(found.len() <= 201 && shown < 201 * 2_000, "{} findings, {shown} bytes", found.len());
+    assert!(since.elapsed() < Duration::from_secs(30), "{:?}", since.elapsed());
+    let mut codes: Vec<_> = found.iter().map(|one| one.code().id).collect();
+    codes.sort_unstable();
+    codes.dedup();
+    codes
+}
+
+#[test]
+fn a_hundred_thousand_keys() {
+    let keys = |name: fn(usize) -> String| (0..100_000).map(name).collect::<String>();
+    let unknown = rule("r", "pod: {labels: {a: b}}") + &keys(|index| format!("  key{index}: x\n"));
+    assert_eq!(codes(&unknown), ["VST0109", "VST0110"]);
+    let doubled = rule("r", "pod: {labels: {a: b}}") + &keys(|_| "  order: 1\n".to_owned());
+    assert_eq!(codes(&doubled), ["VST0102", "VST0109"]);
+    let documents = "---\na: 1\n".repeat(10_000);
+    assert_eq!(codes(&documents), ["VST0109", "VST0115"]);
+    let broken = keys(|_| "---\na: [\n".to_owned());
+    assert_eq!(codes(&broken), ["VST0101", "VST0109"]);
+}
+
+#[test]
+fn a_megabyte_and_a_half() {
+    let long = "x".repeat(1_400_000);
+    assert!(codes(&rule("r", &format!("pod: {{annotations: {{a: \"{long}\"}}}}"))).is_empty());
+    assert_eq!(codes(&rule("r", &format!("pod: {{labels: {{a: \"{long}\"}}}}"))), ["VST0113"]);
+    assert_eq!(codes(&rule("r", &format!("{long}: 1\npod: {{labels: {{a: b}}}}"))), ["VST0101"]);
+    assert_eq!(codes(&"---\n".repeat(350_000)), [""; 0]);
+    assert_eq!(codes(&"-\n".repeat(700_000)), ["VST0111"]);
+    assert_eq!(codes(&"[],".repeat(400_000)), ["VST0101", "VST0111"]);
+}
+
+#[test]
+#[ignore = "half a minute without optimisation"]
+fn a_million_values() {
+    assert_eq!(codes(&format!("[{}1]", "1,".repeat(1_000_000))), ["VST0107"]);
+}
+
+#[test]
+fn deep_within_what_is_allowed() {
+    let deep = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+    let spec = format!("sidecars: [{{name: s, image: 'i:1', odd: {}}}]", deep(120));
+    let set = RuleSet::load([("rules.yaml", &*rule("r", &spec))], schema()).unwrap();
+    assert!(set.prove().is_ok());
+    assert_eq!(codes(&rule("r", &spec.replace(&deep(120), &deep(130)))), ["VST0105"]);
+}
+
+#[test]
+fn a_thousand_rules() {
+    let one = |index: usize| {
+        rule(
+            &format!("r{index}"),
+            &format!("sidecars: [{{name: s{index}, image: s, env: [{{name: A, value: b}}]}}]"),
+        )
+    };
+    let text: String = (0..1000).map(one).collect();
+    let since = Instant::now();
+    let set = RuleSet::load([("rules.yaml", &*text)], schema()).unwrap();
+    assert_eq!(set.rules().len(), 1000);
+    assert_eq!(set.lint().len(), 2000);
+    assert!(since.elapsed() < Duration::from_secs(30), "{:?}", since.elapsed());
+    assert_eq!(codes(&text.replace("image", "imgae")), ["VST0109", "VST0110"]);
+}
+
+#[test]
+fn odd_characters() {
+    let fine = rule("r", "pod:\n  labels:\n    a: b");
+    for same in [fine.replace('\n', "\r\n"), format!("\u{feff}{fine}")] {
+        assert_eq!(load(&same).unwrap().hash(), load(&fine).unwrap().hash());
+    }
+    assert_eq!(codes(&fine.replace("  labels", "\tlabels")), ["VST0101"]);
+    assert!(!codes(&fine.replace("a: b", "a: b\0c")).is_empty());
+    assert!(!codes(&fine.replace("name: r", "name: \"r\\0\"")).is_empty());
+    // Two anchors of one name are legal: the later one counts.
+    let anchors =
+        "sidecars:\n- &a {name: s, image: 'i:1'}\ninitContainers:\n- &a {name: t, image: 'i:1'}\nvolumes: []";
+    assert!(codes(&rule("r", anchors)).is_empty());
+    let shown = load(&rule("r", "pod: {labels: {a: b}}\n\"x\u{202e}y\u{2066}\u{1b}[2J\": 1")).err().unwrap();
+    let text: String = shown.iter().map(Diagnostic::to_string).collect();
+    assert!(!text.contains(['\u{202e}', '\u{2066}', '\u{1b}']), "{text:?}");
+}
+
+#[test]
+fn bombs_within_a_rule() {
+    let mut text = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
+    for level in 1..9 {
+        let below = format!("*a{}", level - 1);
+        text += &format!("a{level}: &a{level} [{}]\n", vec![below; 10].join(","));
+    }
+    assert!(codes(&rule("r", &text)).contains(&"VST0104"));
+}

@@ -1,0 +1,107 @@
+//! The JSON Schema of the format, against the reader.
+
+use serde_json::Value;
+use vestibule_rules::{CODES, RuleSet, yaml};
+
+use crate::kit::schema;
+
+/// Whether `value` is valid, for the words of JSON Schema that ours uses. All others are refused.
+fn valid(root: &Value, schema: &Value, value: &Value) -> bool {
+    let of_type = |name: &Value| match name.as_str().unwrap() {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "number" => value.is_number(),
+        "integer" => value.is_i64(),
+        "boolean" => value.is_boolean(),
+        other => panic!("type {other}"),
+    };
+    schema.as_object().unwrap().iter().all(|(word, wanted)| match word.as_str() {
+        "$ref" => {
+            let name = wanted.as_str().unwrap().strip_prefix("#/$defs/").unwrap();
+            valid(root, root["$defs"].get(name).unwrap(), value)
+        }
+        "type" => wanted.as_array().map_or_else(|| of_type(wanted), |types| types.iter().any(of_type)),
+        "const" => value == wanted,
+        "enum" => wanted.as_array().unwrap().contains(value),
+        "anyOf" => wanted.as_array().unwrap().iter().any(|one| valid(root, one, value)),
+        "items" => value.as_array().is_none_or(|items| items.iter().all(|item| valid(root, wanted, item))),
+        "required" => {
+            let has = |name: &Value| value.get(name.as_str().unwrap()).is_some();
+            !value.is_object() || wanted.as_array().unwrap().iter().all(has)
+        }
+        "properties" => {
+            let known = wanted.as_object().unwrap();
+            known.iter().all(|(name, below)| value.get(name).is_none_or(|found| valid(root, below, found)))
+        }
+        "additionalProperties" => {
+            let known =
+                |name: &String| schema.get("properties").is_some_and(|known| known.get(name).is_some());
+            let others = value.as_object().into_iter().flatten().filter(|(name, _)| !known(name));
+            let mut others = others.peekable();
+            match wanted {
+                Value::Bool(false) => others.peek().is_none(),
+                below => others.all(|(_, found)| valid(root, below, found)),
+            }
+        }
+        "if" => {
+            let branch = if valid(root, wanted, value) { "then" } else { "else" };
+            valid(root, &schema[branch], value)
+        }
+        "then" | "else" | "$schema" | "$defs" | "title" | "description" | "default" => true,
+        other => panic!("word {other}"),
+    })
+}
+
+fn all_valid(root: &Value, text: &str) -> bool {
+    let documents = yaml::read("text.yaml", text).unwrap();
+    documents.iter().all(|document| valid(root, root, &serde_json::from_str(&document.to_json()).unwrap()))
+}
+
+fn ours() -> Value {
+    serde_json::from_str(&vestibule_rules::schema::json(schema())).unwrap()
+}
+
+#[test]
+fn what_the_reader_takes_is_valid() {
+    let root = ours();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/rules");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let files: Vec<_> =
+        files.filter(|path| path.extension().is_some_and(|extension| extension == "yaml")).collect();
+    assert!(files.len() >= 8);
+    for path in files {
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(all_valid(&root, &text), "{}", path.display());
+    }
+    // So is every example of a code that is no error of the format itself.
+    let mut count = 0;
+    for text in CODES.iter().filter_map(|code| code.example()) {
+        if RuleSet::load([("example.yaml", &*text)], schema()).is_ok_and(|rules| rules.warnings().is_empty())
+        {
+            assert!(all_valid(&root, &text), "{text}");
+            count += 1;
+        }
+    }
+    assert!(count > 8);
+}
+
+#[test]
+fn what_the_reader_refuses_for_its_form_is_not() {
+    let root = ours();
+    for id in ["VST0110", "VST0111", "VST0112", "VST0113", "VST0114", "VST0115", "VST0117", "VST0118"] {
+        let code = CODES.iter().find(|code| code.id == id).unwrap();
+        assert!(!all_valid(&root, &code.example().unwrap()), "{id}");
+    }
+}
+
+#[test]
+fn every_field_is_explained() {
+    let root = ours();
+    let spec = &root["$defs"]["spec"]["properties"];
+    for (name, field) in spec.as_object().unwrap() {
+        assert!(field["description"].as_str().is_some_and(|about| about.ends_with('.')), "{name}");
+    }
+    assert_eq!(spec["optIn"]["default"], "always");
+    assert_eq!(spec["targets"]["default"], serde_json::json!(["pods"]));
+}
