@@ -65,6 +65,14 @@ fn container() -> impl Strategy<Value = Value> {
         any::<bool>(),
     )
         .prop_map(|(name, image, env, mounts, unknown, native)| {
+            // What nobody writes, and some rules remove.
+            let env = env.map(|mut env| {
+                if native {
+                    env.insert(0, json!({"name": "GONE"}));
+                    env.push(json!({"name": "GONE", "value": "x"}));
+                }
+                env
+            });
             let mut container = json!({"name": name, "image": image, "env": env});
             if let Some(mounts) = mounts {
                 container["volumeMounts"] = json!(unique(mounts, "mountPath"));
@@ -85,13 +93,17 @@ fn pod() -> impl Strategy<Value = Value> {
         prop::option::of(prop::collection::vec(container(), 0..3)),
         prop::option::of(prop::collection::vec(volume(), 0..4)),
         prop::option::of(prop::collection::hash_map(name(), word(), 0..3)),
+        beside(),
     )
-        .prop_map(|(containers, init, volumes, annotations)| {
+        .prop_map(|(containers, init, volumes, annotations, beside)| {
             let volumes = volumes.map(|volumes| unique(volumes, "name"));
-            json!({
+            let mut pod = json!({
                 "metadata": {"name": "web", "labels": {"app": "web"}, "annotations": annotations, "mark": 1},
                 "spec": {"containers": unique(containers, "name"), "initContainers": init.map(|init| unique(init, "name")), "volumes": volumes, "mark": true},
-            })
+            });
+            let spec = pod["spec"].as_object_mut().unwrap();
+            spec.extend(beside.as_object().unwrap().clone());
+            pod
         })
 }
 
@@ -149,6 +161,40 @@ fn block() -> impl Strategy<Value = Value> {
     )
 }
 
+/// Members of the pod's specification.
+fn members() -> impl Strategy<Value = Value> {
+    prop::sample::select(vec![
+        json!({}),
+        json!({"tolerations": [{"key": "a"}, {"key": "b", "effect": "NoSchedule"}], "hostname": "h"}),
+        json!({"tolerations": [{"key": "b"}], "securityContext": {"runAsUser": 1, "supplementalGroups": [1, 2]}}),
+        json!({"securityContext": {"runAsUser": 2}, "dnsConfig": {"searches": ["s"]}, "replace": ["dnsConfig"]}),
+        json!({"hostAliases": [{"ip": "1.1.1.1", "hostnames": ["x"]}], "nodeSelector": {"a": "b", "c": "d"}}),
+    ])
+}
+
+/// Of things that no rule writes.
+fn removals() -> impl Strategy<Value = Value> {
+    let all = vec![
+        json!({"env": {"containers": "all", "init": true, "name": "GONE"}}),
+        json!({"env": {"containers": ["a"], "name": "GONE"}}),
+        json!({"tolerations": {"key": "gone"}}),
+        json!({"nodeSelector": {"key": "gone"}}),
+        json!({"annotations": {"key": "gone"}}),
+    ];
+    prop::sample::subsequence(all, 0..3).prop_map(Value::from)
+}
+
+/// What stands in a pod's specification beside its lists.
+fn beside() -> impl Strategy<Value = Value> {
+    prop::sample::select(vec![
+        json!({}),
+        json!({"tolerations": [{"key": "gone"}], "nodeSelector": {"gone": "x"}}),
+        json!({"tolerations": [{"key": "gone"}, {"key": "a"}, {"key": "gone", "effect": "e"}], "hostname": "theirs"}),
+        json!({"securityContext": {"supplementalGroups": [2], "mark": 1}, "dnsConfig": {"searches": ["t"], "mark": 1}}),
+        json!({"hostAliases": [{"ip": "1.1.1.1", "mark": 1}], "nodeSelector": null, "securityContext": null}),
+    ])
+}
+
 /// The lines of a rule's spec.
 fn spec() -> impl Strategy<Value = String> {
     (
@@ -159,13 +205,16 @@ fn spec() -> impl Strategy<Value = String> {
         policy(),
         -1..2_i32,
         any::<bool>(),
+        members(),
+        removals(),
     )
-        .prop_map(|(sidecars, blocks, volumes, labels, policy, order, hardened)| {
+        .prop_map(|(sidecars, blocks, volumes, labels, policy, order, hardened, members, removals)| {
             [
                 format!("sidecars: {}", json!(unique(sidecars, "name"))),
                 format!("containers: {}", json!(blocks)),
                 format!("volumes: {}", json!(unique(volumes, "name"))),
-                format!("pod: {}", json!({"labels": labels, "annotations": labels})),
+                format!("pod: {}", json!({"labels": labels, "annotations": labels, "spec": members})),
+                format!("remove: {removals}"),
                 format!("onConflict: {policy}\norder: {order}"),
                 ["", "securityProfile: restricted"][usize::from(hardened)].to_owned(),
             ]
