@@ -187,6 +187,34 @@ fn a_condition_that_fails_is_the_error_of_the_rule() {
 }
 
 #[test]
+fn an_explanation_tells_which_condition_stopped_it() {
+    let gates = |spec: &str, pod: &str| {
+        let explanation = rules(&rule("r", spec)).explain(&creation(pod)).unwrap();
+        let own = explanation.rules[0].gates.iter();
+        let own = own.filter(|gate| gate.name == "parameters" || gate.name.starts_with("when"));
+        own.map(|gate| format!("{} {:?} {} {:?}", gate.name, gate.passage, gate.sentence, gate.line))
+            .collect::<Vec<_>>()
+    };
+    let spec = "parameters: [{name: n, type: int, annotation: n, default: 1}]\nwhen: ['params.n > 0', 'params.n > 1', 'params.n > 2']\npod: {labels: {a: b}}";
+    assert_eq!(
+        gates(spec, &annotated("{}", APP)),
+        [
+            "parameters Passed all of them have values Some(7)",
+            "when[0] Passed it holds Some(8)",
+            "when[1] Failed it does not hold Some(8)",
+            "when[2] NotReached it was decided before Some(8)",
+        ]
+    );
+    let told = gates(spec, &annotated(r#"{"n":"x"}"#, APP));
+    assert!(
+        told[0].starts_with("parameters Failed annotation `n` of the pod wants a whole number"),
+        "{told:?}"
+    );
+    assert!(told[1].starts_with("when[0] NotReached"), "{told:?}");
+    assert!(gates(spec, &annotated(r#"{"n":"3"}"#, APP)).iter().all(|gate| gate.contains("Passed")));
+}
+
+#[test]
 fn values_everywhere() {
     let rules = rules(&rule(
         "r",
