@@ -159,10 +159,11 @@ fn parse(text: &str) -> Result<IdedExpr, ((isize, isize), String)> {
         let parser = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, parse).ok()?;
         parser.join().ok()
     });
-    let failed = || ((1, 1), "the expression cannot be read".to_owned());
-    parsed.ok_or_else(failed)?.map_err(|errors| {
-        let first = errors.errors.into_iter().next();
-        first.map_or_else(failed, |error| {
+    let unreadable = || ((1, 1), "the expression cannot be read".to_owned());
+    parsed.ok_or_else(unreadable)?.map_err(|errors| {
+        // An error without a place is the parser's own, and says nothing.
+        let told = errors.errors.into_iter().find(|error| error.pos.0 > 0);
+        told.map_or_else(unreadable, |error| {
             (error.pos, error.msg.trim_start_matches("Syntax error: ").to_owned())
         })
     })
