@@ -155,7 +155,11 @@ impl Configuration {
         if snapshot.state() != State::Waiting {
             return Ok(());
         }
-        let mut words: Vec<_> = snapshot.findings().iter().take(MOST).map(Finding::headline).collect();
+        let words = |finding: &Finding| match finding {
+            Finding::Whole(problem) => problem.clone(),
+            other => other.headline(),
+        };
+        let mut words: Vec<_> = snapshot.findings().iter().take(MOST).map(words).collect();
         let more = snapshot.findings().len().saturating_sub(MOST);
         words.extend((more > 0).then(|| format!("and {more} more")));
         Err(words.join("; "))

@@ -97,3 +97,22 @@ impl LastGood {
         self.config_maps.create(&params, &config_map).await.map(drop)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use kube::{Client, Config};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_does_not_fit_is_not_cut() {
+        let nowhere = Config::new("http://127.0.0.1:1".parse().unwrap());
+        let config_maps = Api::namespaced(Client::try_from(nowhere).unwrap(), "injector");
+        let last_good = LastGood { config_maps, name: "injector-last-good".to_owned() };
+        let large = Document::of("x".repeat(LARGEST));
+        let error = last_good.write(&[large]).await.unwrap_err();
+        assert!(matches!(error, StoreError::TooLarge { bytes } if bytes > LARGEST), "{error}");
+        // It is asked whether one that fits may be written.
+        assert!(matches!(last_good.write(&[Document::of("x".to_owned())]).await, Err(StoreError::Api(_))));
+    }
+}

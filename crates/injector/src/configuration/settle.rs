@@ -143,6 +143,11 @@ impl Source {
 }
 
 impl Document {
+    #[cfg(test)]
+    pub(crate) fn of(text: String) -> Self {
+        Self { source: "test".to_owned(), key: None, lines_before: 0, text }
+    }
+
     pub(crate) fn text(&self) -> Text<'_> {
         Text { name: &self.source, text: &self.text, lines_before: self.lines_before }
     }

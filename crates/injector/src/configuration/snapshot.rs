@@ -88,18 +88,19 @@ impl Snapshot {
     }
 }
 
-/// `3 rules, hash 3f2a91c07b1e; 2 errors in the newest texts (VST0110, VST0116)`.
+/// `hash 3f2a91c07b1e, rules: 3; wrong in the newest texts: VST0110, VST0116`.
 impl fmt::Display for Snapshot {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (rules, hash) = (self.rules().rules().len(), self.rules().hash());
         match self.state {
             State::Waiting => formatter.write_str("no rules yet")?,
-            State::Current | State::LastGood => write!(formatter, "{rules} rules, hash {hash}")?,
+            State::Current | State::LastGood => {
+                write!(formatter, "hash {}, rules: {}", self.rules().hash(), self.rules().rules().len())?;
+            }
         }
         let errors: Vec<_> = self.findings.iter().filter(|it| it.is_error()).map(Finding::code).collect();
         match (self.state, errors.len()) {
             (State::Current, _) | (_, 0) => Ok(()),
-            (_, number) => write!(formatter, "; {number} errors in the newest texts ({})", errors.join(", ")),
+            _ => write!(formatter, "; wrong in the newest texts: {}", errors.join(", ")),
         }
     }
 }

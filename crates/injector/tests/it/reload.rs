@@ -45,7 +45,7 @@ async fn a_folder_is_followed_by_what_is_in_it() {
     let third = configuration.changed().await;
     assert_eq!((names(&third), third.state()), (vec!["a", "b"], State::LastGood));
     assert_eq!(third.rules().hash(), second.rules().hash());
-    assert!(third.to_string().ends_with("; 1 errors in the newest texts (VST0101)"), "{third}");
+    assert!(third.to_string().ends_with("; wrong in the newest texts: VST0101"), "{third}");
 
     std::fs::remove_file(folder.path().join("c.yaml")).unwrap();
     std::fs::remove_file(folder.path().join("b.yaml")).unwrap();
@@ -95,7 +95,7 @@ async fn the_configuration_shows_itself() {
     let hash = rules.hash().to_owned();
     let road = Road::to(app(rules, Namespaces::unknown()).unwrap_or_else(|error| panic!("{error}"))).await;
     let verbose = road.page("/readyz?verbose").await;
-    assert!(verbose.ends_with(&format!("\r\n\r\nok\nconfiguration: 1 rules, hash {hash}")), "{verbose}");
+    assert!(verbose.ends_with(&format!("\r\n\r\nok\nconfiguration: hash {hash}, rules: 1")), "{verbose}");
     let metrics = road.page("/metrics").await;
     for line in [
         &*format!("vestibule_config_info{{hash=\"{hash}\"}} 1.0\n"),
