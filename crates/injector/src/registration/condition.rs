@@ -5,7 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use vestibule_rules::{INJECT_KEY, MIRROR_ANNOTATION, RULE_KEY_PREFIX, Resource, Rule, RuleSet};
+use vestibule_rules::{
+    INJECT_KEY, MIRROR_ANNOTATION, RULE_KEY_PREFIX, Resource, Rule, RuleSet, STATUS_ANNOTATION,
+};
 
 /// Name and expression of each, for a `group` of all rules on these resources.
 pub(super) fn all(
@@ -68,7 +70,7 @@ fn not_declined(key: &str, others: &[&str], asked_for: bool) -> String {
 /// fails refuses the object: it may be somebody else's key.
 fn misspelt(all: &RuleSet) -> String {
     let domain = RULE_KEY_PREFIX.trim_start_matches("inject.");
-    let known = all.rules().iter().map(own_key).chain([quoted(INJECT_KEY), quoted(STATUS_KEY)]);
+    let known = all.rules().iter().map(own_key).chain([quoted(INJECT_KEY), quoted(STATUS_ANNOTATION)]);
     let known = known.collect::<Vec<_>>().join(", ");
     format!(
         "[object.metadata.?labels.orValue({{}}), object.metadata.?annotations.orValue({{}})].exists(keys, \
@@ -76,8 +78,6 @@ fn misspelt(all: &RuleSet) -> String {
         quoted(domain)
     )
 }
-
-const STATUS_KEY: &str = "vestibule.dev/injected";
 
 fn own_key(rule: &Rule) -> String {
     quoted(&format!("{RULE_KEY_PREFIX}{}", rule.name()))
