@@ -123,6 +123,11 @@ impl Rule {
         self.text.error(code, self.matching.at, message)
     }
 
+    /// Whether it asks which workload an object belongs to.
+    pub(crate) fn asks_for_workload(&self) -> bool {
+        self.rollout.is_some() || !self.matching.owner_kinds.is_empty()
+    }
+
     /// Whether it cannot decide without the namespace's labels and annotations.
     pub fn needs_namespace_facts(&self) -> bool {
         !self.matching.namespace_labels.pairs.is_empty()

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use vestibule_patch::{Document, Pointer, View};
 
 use crate::rule::{Resource, Verb};
-pub(crate) use received::Received;
+pub(crate) use received::{HASH_LABEL, Received};
 
 /// An object on its way into the cluster, and what is known about the request. No `Debug`: it may hold secrets.
 ///

@@ -5,6 +5,7 @@ use crate::diagnostic::{self, Diagnostic};
 use crate::rule::{Resource, Rule};
 use crate::select::{MIRROR_ANNOTATION, OWN_POD_LABEL};
 use crate::settings::Settings;
+use crate::subject::HASH_LABEL;
 use crate::{INJECT_KEY, RULE_KEY_PREFIX, STATUS_ANNOTATION};
 
 pub(super) fn findings(loaded: &[Loaded], settings: &Settings) -> Vec<Diagnostic> {
@@ -39,6 +40,7 @@ fn reads(rule: &Rule, map: &str, key: &str) -> bool {
         || key.strip_prefix(RULE_KEY_PREFIX) == Some(rule.name())
         || map == "labels" && rule.matching.labels.pairs.iter().any(|(label, _)| label == key)
         || map == "annotations" && rule.compat.iter().any(|compat| compat.key == key)
+        || map == "labels" && key == HASH_LABEL && rule.asks_for_workload()
         || map == "annotations" && rule.logic.parameters.iter().any(|parameter| parameter.reads(key))
 }
 

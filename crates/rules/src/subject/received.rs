@@ -8,6 +8,9 @@ use vestibule_patch::{Kind, View};
 use super::{Layout, Subject, text};
 use crate::rule::Resource;
 
+/// The label by which a Deployment tells its ReplicaSets apart.
+pub(crate) const HASH_LABEL: &str = "pod-template-hash";
+
 /// The object as received.
 pub(crate) struct Received<'d> {
     resource: Resource,
@@ -132,7 +135,7 @@ impl<'d> Received<'d> {
 
     /// The Deployment that made the ReplicaSet `owner`: it calls it by its own name and the hash that its pods carry.
     fn deployment(&self, owner: &Owner) -> Option<Owner> {
-        let hash = self.label("pod-template-hash").filter(|hash| !hash.is_empty())?;
+        let hash = self.label(HASH_LABEL).filter(|hash| !hash.is_empty())?;
         let name = owner.name.strip_suffix(hash)?.strip_suffix('-').filter(|name| !name.is_empty())?;
         let kind = "Deployment".to_owned();
         (owner.kind == "ReplicaSet").then(|| Owner { kind, name: name.to_owned(), uid: owner.uid.clone() })
