@@ -8,6 +8,7 @@ use super::check;
 use super::matching::{match_of, opt_in, rollout};
 use super::reader::Reader;
 use crate::diagnostic::{self, Position};
+use crate::near::nearest;
 use crate::rule::{CompatAnnotation, OnError, Policy, Resource, Rule};
 use crate::yaml::Node;
 use crate::{API_VERSION, RULE_KEY_PREFIX, format};
@@ -98,11 +99,16 @@ fn is_injection(reader: &mut Reader, root: &Node) -> bool {
         }
         (Some(API_VERSION), Some(kind)) => {
             let message = format!("`{kind}` is no kind of {API_VERSION}");
+            let meant = nearest(kind, ["Injection"]);
+            let help = meant.map_or(help, |meant| format!("did you mean `{meant}`?"));
             reader.error_with_help(&diagnostic::WRONG_KIND, at("kind"), message, help);
+            // A slip in the head hides nothing of what follows.
+            return meant.is_some();
         }
-        (Some(version), Some(_)) => {
+        (Some(version), Some(kind)) => {
             let message = format!("apiVersion `{version}` is not {API_VERSION}");
             reader.error_with_help(&diagnostic::WRONG_KIND, at("apiVersion"), message, help);
+            return kind == "Injection";
         }
         (version, _) => {
             let missing = if version.is_none() { "apiVersion" } else { "kind" };

@@ -52,6 +52,16 @@ fn what_is_wrong_with_the_yaml_hides_nothing() {
 }
 
 #[test]
+fn a_slip_in_the_head_hides_nothing() {
+    let bad = rule("r", "sidcars: []");
+    for (from, to) in [("kind: Injection", "kind: Injecton"), ("v1alpha1", "v1")] {
+        let found = headlines(&bad.replace(from, to));
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].contains("VST0115") && found[1].contains("VST0110"), "{found:?}");
+    }
+}
+
+#[test]
 fn contents_have_a_name() {
     let (one, two) = (rule("a", "pod: {labels: {a: b}}"), rule("b", "pod: {labels: {a: c}}"));
     let hash = |sources: &[(&str, &str)]| {
