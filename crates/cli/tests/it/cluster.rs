@@ -1,5 +1,5 @@
-//! The example rules on a real API server, as a cluster has them: the printed manifests, a ring of its own, and the real
-//! controllers that make pods of Deployments and Jobs.
+//! The example rules on a real API server, as a cluster has them: the printed manifests with the rules in a ConfigMap, the
+//! printed Deployment's arguments, a ring of its own, and the real controllers that make pods of Deployments and Jobs.
 
 mod articles;
 mod others;
@@ -18,7 +18,6 @@ use vestibule_testenv::{Child, Options, Service, Session, start_or_skip};
 
 use crate::fixture::{Folder, finish};
 
-const APPLY: &str = "application/apply-patch+yaml";
 const MERGE: &str = "application/merge-patch+json";
 const JSON: &str = "application/json";
 
@@ -46,6 +45,16 @@ fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rules").canonicalize().unwrap()
 }
 
+/// What the printed Deployment says, with ports that are free and the shortest waits.
+fn arguments(manifests: &[Value]) -> Vec<String> {
+    let deployment = manifests.iter().find(|manifest| manifest["kind"] == "Deployment").unwrap();
+    let printed = deployment["spec"]["template"]["spec"]["containers"][0]["args"].as_array().unwrap();
+    let ours = ["--listen=127.0.0.1:0", "--metrics-listen=127.0.0.1:0", "--hold-cold=10s", "--hold=10s"];
+    let replaced = |word: &&str| word.starts_with("--port") || word.starts_with("--metrics-listen");
+    let printed = printed.iter().map(|word| word.as_str().unwrap()).filter(|word| !replaced(word));
+    printed.chain(ours).map(str::to_owned).collect()
+}
+
 impl Hall {
     async fn open() -> Option<Self> {
         let options = Options::default().audit().controller_manager();
@@ -57,22 +66,19 @@ impl Hall {
         let folder = Folder::with(&[]);
         let rules = examples().display().to_string();
 
-        let printed = folder.run(&format!("manifests --rules {rules} --identity self --service {target}"));
+        let printed = folder.run(&format!(
+            "manifests --rules {rules} --service {target} -n {home} --image registry.invalid/injector:test"
+        ));
         let manifests: Vec<Value> = vestibule_rules::yaml::read("stdout", &printed.stdout())
             .unwrap()
             .iter()
             .map(|document| serde_json::from_str(&document.to_json()).unwrap())
             .collect();
-        for manifest in &manifests {
-            let reply = apply(&client, manifest).await;
-            assert!(reply.status.is_success(), "{manifest}: {}", reply.body);
-        }
+        environment.apply(manifests.clone()).await.unwrap();
         environment.wait_until_granted(&home, "injector", &manifests).await.unwrap();
         let kubeconfig = environment.service_account_kubeconfig(&home, "injector").await.unwrap();
-        let mut command = folder.command(&format!(
-            "serve --rules {rules} --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --identity self --service {target} \
-             --hold-cold 10s --hold 10s"
-        ));
+        let mut command = folder.command("");
+        command.args(arguments(&manifests)).arg(format!("--namespace={home}"));
         command.arg("--kubeconfig").arg(kubeconfig).current_dir("/");
         let server = environment.spawn("injector", &command).unwrap();
         let addresses = server.wait_for_line(|line| {
@@ -200,20 +206,6 @@ fn collection(namespace: &str, object: &Value) -> String {
     let version = object["apiVersion"].as_str().unwrap();
     let root = if version.contains('/') { "apis" } else { "api" };
     format!("/{root}/{version}/namespaces/{namespace}/{}s", object["kind"].as_str().unwrap().to_lowercase())
-}
-
-/// As `kubectl apply --server-side` does it, and strictly.
-async fn apply(client: &Client, manifest: &Value) -> Reply {
-    let text = |pointer: &str| manifest.pointer(pointer).and_then(Value::as_str);
-    let namespace = text("/metadata/namespace").map(|name| format!("/namespaces/{name}")).unwrap_or_default();
-    let (version, kind) = (text("/apiVersion").unwrap(), text("/kind").unwrap().to_lowercase());
-    let root = if version.contains('/') { "apis" } else { "api" };
-    // `NetworkPolicy` is the one whose plural is not regular.
-    let plural = kind.strip_suffix('y').map_or(format!("{kind}s"), |stem| format!("{stem}ies"));
-    let name = text("/metadata/name").unwrap();
-    let uri =
-        format!("/{root}/{version}{namespace}/{plural}/{name}?fieldManager=kubectl&fieldValidation=Strict");
-    send(client, Method::PATCH, &uri, APPLY, manifest).await
 }
 
 async fn send(client: &Client, method: Method, uri: &str, kind: &str, body: &Value) -> Reply {
