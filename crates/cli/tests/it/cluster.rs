@@ -147,11 +147,9 @@ impl Cluster {
             .object();
     }
 
-    /// What `vestibule explain` says of a pod and one of the examples, spaces made single.
-    fn explain(&self, namespace: &str, pod: &str, example: &str) -> String {
-        let rules = examples().join(example);
-        let arguments = format!("explain pod/{pod} -n {namespace} --rules {}", rules.display());
-        let mut command = Folder::with(&[]).command(&arguments);
+    /// What `vestibule explain` says of a pod, by the rules of the cluster; spaces made single.
+    fn explain(&self, namespace: &str, pod: &str) -> String {
+        let mut command = Folder::with(&[]).command(&format!("explain pod/{pod} -n {namespace}"));
         command.arg("--kubeconfig").arg(self.hall.environment.kubeconfig()).current_dir("/");
         let done = finish(&mut command, "");
         let lines = done.stdout();

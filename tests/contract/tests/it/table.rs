@@ -32,7 +32,8 @@ fn the_tables_of_injection_are_whole_and_name_tests_of_their_numbers() {
         let names = rows.iter().filter(|(found, _)| *found == row).flat_map(|(_, names)| names);
         assert!(names.into_iter().any(|name| name.starts_with(&prefix)), "row {row} names no {prefix}...");
     }
-    assert_eq!(rows.len(), CASES.len() + 18, "rows that nobody asked for");
+    let numbered = rows.iter().filter(|(row, _)| row != "–").count();
+    assert_eq!(numbered, CASES.len() + 18, "rows that nobody asked for");
 }
 
 #[test]

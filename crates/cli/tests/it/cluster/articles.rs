@@ -29,7 +29,7 @@ async fn the_sidecar_of_nginx() {
 
     let old = annotated("sleep");
     assert!(!with_nginx(&cluster.create(&namespace, &old).await.object()));
-    let explained = |pod: &str| cluster.explain(&namespace, pod, "nginx.yaml");
+    let explained = |pod: &str| cluster.explain(&namespace, pod);
     quotes(
         &explained("sleep"),
         &[
@@ -86,7 +86,7 @@ async fn envoy_beside_http_echo() {
 
     let old = echo("http-echo");
     assert!(!with_envoy(&cluster.create(&namespace, &old).await.object()));
-    let explained = |pod: &str| cluster.explain(&namespace, pod, "envoy.yaml");
+    let explained = |pod: &str| cluster.explain(&namespace, pod);
     let absent = format!("namespace {namespace} has no label");
     quotes(&explained("http-echo"), &["rule envoy left out: namespace_not_matched", &absent]);
 
