@@ -7,6 +7,7 @@ mod certs_flags;
 mod cluster;
 mod examples;
 mod explain;
+mod explain_cluster;
 mod fixture;
 mod golden;
 mod how_to;

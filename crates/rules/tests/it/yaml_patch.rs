@@ -66,13 +66,13 @@ fn commented(document: &Value, noise: &[u8]) -> String {
     let mut text = String::new();
     for line in yaml::from_json(&document.to_string()).unwrap().lines() {
         match noise.next().unwrap() % 5 {
-            0 => text.push_str("\n"),
+            0 => text.push('\n'),
             1 => text.push_str("    # above\n"),
             2 => text.push_str("# above, at the edge\n"),
             _ => {}
         }
         text.push_str(line);
-        text.push_str(if noise.next().unwrap() % 3 == 0 { "  # behind\n" } else { "\n" });
+        text.push_str(if noise.next().unwrap().is_multiple_of(3) { "  # behind\n" } else { "\n" });
     }
     text
 }

@@ -1,0 +1,50 @@
+//! `vestibule explain pod/NAME` on a real API server.
+
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use kube::Api;
+use kube::api::PostParams;
+use serde_json::json;
+use vestibule_testenv::shared_or_skip;
+
+use crate::fixture::{Folder, TARGET};
+
+#[tokio::test]
+async fn a_pod_is_explained_by_the_rules_of_its_cluster() {
+    let Some(env) = shared_or_skip().await else { return };
+    let (home, shop) = (env.namespace(&[]).await.unwrap(), env.namespace(&[("team", "blue")]).await.unwrap());
+    let rules = TARGET.replace("match: {", "match: {namespaces: {matchLabels: {team: blue}}, ");
+    let config_map = json!({
+        "metadata": {"name": "rules", "labels": {"vestibule.dev/config": "true"}}, "data": {"target.yaml": rules},
+    });
+    let pod = json!({"metadata": {"name": "web", "labels": {"app": "other"}}, "spec": {"containers": [{"name": "app", "image": "app"}]}});
+    let client = env.admin().unwrap();
+    let config_maps: Api<ConfigMap> = Api::namespaced(client.clone(), home.name());
+    config_maps.create(&PostParams::default(), &serde_json::from_value(config_map).unwrap()).await.unwrap();
+    let pods: Api<Pod> = Api::namespaced(client, shop.name());
+    pods.create(&PostParams::default(), &serde_json::from_value(pod).unwrap()).await.unwrap();
+
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
+    let explain = |arguments: &str| {
+        let kubeconfig = env.kubeconfig();
+        folder.run(&format!("explain {arguments} -n {shop} --kubeconfig {}", kubeconfig.display()))
+    };
+    let out = explain(&format!("pod/web --injector-namespace {home}")).stdout();
+    assert!(out.starts_with(&format!("Pod {shop}/web")), "{out}");
+    assert!(out.contains("rule target  left out: labels_not_matched"), "{out}");
+    assert!(out.contains(&format!("ConfigMap {home}/rules, key target.yaml:4")), "{out}");
+    assert!(out.contains("the namespace has team=blue"), "{out}");
+    assert!(out.contains("the object has no label app=web"), "{out}");
+
+    let named = explain("pod/web --rules rules.yaml").stdout();
+    assert!(named.contains("rules.yaml:4"), "{named}");
+    let absent = explain("pod/absent --rules rules.yaml");
+    assert_eq!(absent.code(), 2);
+    assert!(absent.err.contains(&format!("pod {shop}/absent: pods \"absent\" not found")), "{}", absent.err);
+    let none = explain(&format!("pod/web --injector-namespace {shop}"));
+    assert_eq!(none.code(), 2);
+    assert!(
+        none.err.contains("no ConfigMap labelled vestibule.dev/config=true in namespace"),
+        "{}",
+        none.err
+    );
+}
