@@ -45,6 +45,7 @@ enum Command {
     Serve(Box<serve::Arguments>),
     Manifests(Box<manifests::Arguments>),
     Certs(CertsArguments),
+    Schema(shell::SchemaArguments),
     Completions(shell::CompletionsArguments),
     Man(shell::ManArguments),
 }
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Manifests(arguments) => manifests::run(&arguments),
         Command::Certs(arguments) => certs::run(&arguments),
+        Command::Schema(_) => shell::schema(),
         Command::Completions(arguments) => shell::completions(&arguments, Arguments::command()),
         Command::Man(arguments) => shell::man(&arguments, Arguments::command()),
     };

@@ -1,4 +1,4 @@
-//! What belongs around a program: completions and manual pages, made from the command line itself.
+//! What belongs around a program: a schema for editors, completions and manual pages.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -29,6 +29,20 @@ pub(crate) struct ManArguments {
     /// The folder to write to; it is made where there is none.
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
+}
+
+/// Prints the JSON Schema of rules, for editors: made from the definition that the reader itself goes by.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example:
+  vestibule schema > rules.schema.json
+
+An editor with the YAML language server takes it from the first line of a file of rules:
+  # yaml-language-server: $schema=rules.schema.json")]
+pub(crate) struct SchemaArguments {}
+
+pub(crate) fn schema() -> Result<ExitCode, Failure> {
+    print(&vestibule_rules::schema::json(vestibule::keys::schema("", "v1", "Pod")))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 pub(crate) fn completions(

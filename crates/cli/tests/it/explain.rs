@@ -132,6 +132,12 @@ fn lint_tells_people_and_machines() {
 }
 
 #[test]
+fn editors_get_the_schema() {
+    let schema: Value = serde_json::from_str(&Folder::with(&[]).run("schema").stdout()).unwrap();
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+}
+
+#[test]
 fn completions_and_manual_pages_know_every_command() {
     let folder = Folder::with(&[]);
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
