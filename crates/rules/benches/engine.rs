@@ -1,0 +1,140 @@
+//! What the engine costs, as ratios within one run: `cargo bench -p vestibule-rules`.
+//!
+//! All contenders of one object take turns, so that a busy machine slows them alike; a ratio is the median over the turns.
+//! The unit is the time in which `serde_json` skips the same bytes (`IgnoredAny`): nobody who looks at the object at all
+//! can be faster. The engine's share holds everything between the object's text and the patch's: evaluation, the
+//! self-check that applies the patch, and its serialization.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
+
+mod pods;
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use k8s_openapi::api::core::v1::{Container, EnvVar, Pod, Volume, VolumeMount};
+use k8s_openapi::serde::de::IgnoredAny;
+use vestibule_patch::Document;
+use vestibule_rules::{Resource, RuleSet, Subject, Verb};
+
+const TURNS: usize = 41;
+/// How long one contender works in one turn.
+const TURN: Duration = Duration::from_millis(12);
+
+fn main() {
+    println!("times the skip of the same bytes (median of {TURNS} turns)\n");
+    println!("{:<40}{:>10}{:>10}{:>10}", "", "8 KB", "92 KB", "1.4 MB");
+    let objects = [8 << 10, 92 << 10, 1_400_000].map(pods::pod);
+    let injects = rules(&pods::sidecar());
+    let others: Vec<(String, RuleSet)> = [1, 10, 100]
+        .into_iter()
+        .map(|count| (format!("untouched by {count} rules"), rules(&pods::for_others(count))))
+        .collect();
+    let mut rows: Vec<(String, Vec<f64>)> = Vec::new();
+    for object in &objects {
+        let mut contenders: Vec<(String, Box<dyn Fn() -> usize + '_>)> =
+            vec![("skip".to_owned(), Box::new(|| skip(object)))];
+        for (name, set) in &others {
+            contenders.push((name.clone(), Box::new(|| engine(set, object))));
+        }
+        contenders.push(("sidecar + volume + 3 env".to_owned(), Box::new(|| engine(&injects, object))));
+        contenders.push(("the same, typed Pod + json_patch::diff".to_owned(), Box::new(|| typed(object))));
+        let ratios = compare(&contenders);
+        for ((name, _), ratio) in contenders.iter().zip(ratios) {
+            match rows.iter_mut().find(|(row, _)| row == name) {
+                Some((_, cells)) => cells.push(ratio),
+                None => rows.push((name.clone(), vec![ratio])),
+            }
+        }
+    }
+    for (name, cells) in rows {
+        let cells: String = cells.iter().map(|cell| format!("{cell:>10.2}")).collect();
+        println!("{name:<40}{cells}");
+    }
+}
+
+/// The median ratio of every contender to the first.
+fn compare(contenders: &[(String, Box<dyn Fn() -> usize + '_>)]) -> Vec<f64> {
+    let calls: Vec<u32> = contenders.iter().map(|(_, work)| calls_per_turn(work)).collect();
+    let mut ratios = vec![Vec::new(); contenders.len()];
+    for _ in 0..TURNS {
+        let times: Vec<f64> =
+            contenders.iter().zip(&calls).map(|((_, work), calls)| time(work, *calls)).collect();
+        for (list, time) in ratios.iter_mut().zip(&times) {
+            list.push(time / times[0]);
+        }
+    }
+    ratios.into_iter().map(median).collect()
+}
+
+fn calls_per_turn(work: &dyn Fn() -> usize) -> u32 {
+    let once = time(work, 1).max(time(work, 1));
+    ((TURN.as_secs_f64() / once) as u32).max(1)
+}
+
+/// Seconds of one call.
+fn time(work: &dyn Fn() -> usize, calls: u32) -> f64 {
+    let start = Instant::now();
+    for _ in 0..calls {
+        black_box(work());
+    }
+    start.elapsed().as_secs_f64() / f64::from(calls)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn skip(object: &str) -> usize {
+    let IgnoredAny = serde_json::from_str(black_box(object)).unwrap();
+    object.len()
+}
+
+fn engine(rules: &RuleSet, object: &str) -> usize {
+    let object = black_box(object);
+    let subject = Subject::new(object, Resource::Pods, Verb::Create, "shop");
+    let operations = rules.evaluate(&subject).unwrap().operations();
+    if operations.is_empty() {
+        return 0;
+    }
+    // What `admission` does to every patch before it leaves.
+    Document::parse(object).unwrap().apply_all(&operations).unwrap();
+    vestibule_patch::to_json(&operations).len()
+}
+
+/// What a webhook does that decodes a pod, changes it and compares.
+fn typed(object: &str) -> usize {
+    let mut pod: Pod = serde_json::from_str(black_box(object)).unwrap();
+    let before = serde_json::to_value(&pod).unwrap();
+    let spec = pod.spec.as_mut().unwrap();
+    spec.volumes.get_or_insert_default().push(Volume {
+        name: "agent".to_owned(),
+        empty_dir: Some(Default::default()),
+        ..Volume::default()
+    });
+    let mount =
+        VolumeMount { name: "agent".to_owned(), mount_path: "/agent".to_owned(), ..Default::default() };
+    let sidecar = Container {
+        name: "agent".to_owned(),
+        image: Some("registry.example.com/agent:1.4".to_owned()),
+        restart_policy: Some("Always".to_owned()),
+        volume_mounts: Some(vec![mount]),
+        ..Container::default()
+    };
+    spec.init_containers.get_or_insert_default().insert(0, sidecar);
+    for container in &mut spec.containers {
+        let variables = ["ONE", "TWO", "THREE"].map(|name| EnvVar {
+            name: format!("AGENT_{name}"),
+            value: Some("value".to_owned()),
+            ..EnvVar::default()
+        });
+        container.env.get_or_insert_default().splice(0..0, variables);
+    }
+    let after = serde_json::to_value(&pod).unwrap();
+    serde_json::to_string(&json_patch::diff(&before, &after)).unwrap().len()
+}
+
+fn rules(text: &str) -> RuleSet {
+    RuleSet::load([("bench.yaml", text)], vestibule_admission::keys::schema("", "v1", "Pod")).unwrap()
+}
