@@ -1,5 +1,7 @@
 //! The grammar of a whole document, checked once and without recursion.
 
+use crate::text::plain;
+
 /// The deepest a document may nest, in arrays and objects around each other.
 pub const MAX_DEPTH: usize = 128;
 
@@ -136,13 +138,13 @@ impl Checker<'_> {
     fn string(&mut self) -> Result<(), Stop> {
         self.at += 1;
         loop {
+            self.at += plain(self.bytes.get(self.at..).unwrap_or_default());
             match self.peek() {
                 Some(b'"') => break,
                 Some(b'\\') => {
                     self.at += 1;
                     self.escape()?;
                 }
-                Some(0x20..) => self.at += 1,
                 _ => return Err(Stop::Expected("the end of a string")),
             }
         }

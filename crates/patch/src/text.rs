@@ -30,11 +30,12 @@ pub(crate) fn members(object: &str) -> impl Iterator<Item = (&str, &str)> {
 
 /// How deep the value nests: 0 for a scalar, 1 for `{}`.
 pub(crate) fn depth(text: &str) -> usize {
-    let (mut depth, mut deepest) = (0_usize, 0);
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
+    let bytes = text.as_bytes();
+    let (mut at, mut depth, mut deepest) = (0, 0_usize, 0);
+    while let Some(byte) = bytes.get(at) {
+        at += 1;
         match byte {
-            b'"' => skip_string(&mut bytes),
+            b'"' => at = string_end(bytes, at),
             b'[' | b'{' => {
                 depth += 1;
                 deepest = deepest.max(depth);
@@ -119,40 +120,67 @@ impl<'t> Iterator for Values<'t> {
 
 /// The length in bytes of the value `text` starts with.
 fn length(text: &str) -> usize {
-    let mut bytes = text.bytes();
-    match bytes.next() {
-        Some(b'"') => skip_string(&mut bytes),
-        Some(b'[' | b'{') => skip_container(&mut bytes),
+    let bytes = text.as_bytes();
+    match bytes.first() {
+        Some(b'"') => string_end(bytes, 1),
+        Some(b'[' | b'{') => container_end(bytes),
         _ => {
-            let end = |byte| matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r');
-            return text.bytes().position(end).unwrap_or(text.len());
-        }
-    }
-    text.len() - bytes.len()
-}
-
-fn skip_container(bytes: &mut std::str::Bytes<'_>) {
-    let mut depth = 1_usize;
-    while depth > 0 {
-        match bytes.next() {
-            Some(b'"') => skip_string(bytes),
-            Some(b'[' | b'{') => depth += 1,
-            Some(b']' | b'}') => depth -= 1,
-            Some(_) => {}
-            None => return,
+            let end = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r');
+            bytes.iter().position(end).unwrap_or(bytes.len())
         }
     }
 }
 
-/// Goes behind the closing quote of a string whose opening quote was just read.
-fn skip_string(bytes: &mut std::str::Bytes<'_>) {
-    while let Some(byte) = bytes.next() {
+/// The end of the container that `bytes` start with.
+fn container_end(bytes: &[u8]) -> usize {
+    let (mut at, mut depth) = (0, 0_usize);
+    while let Some(byte) = bytes.get(at) {
+        at += 1;
         match byte {
-            b'"' => return,
-            b'\\' => drop(bytes.next()),
+            b'"' => at = string_end(bytes, at),
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth -= 1,
             _ => {}
         }
+        if depth == 0 {
+            break;
+        }
     }
+    at
+}
+
+/// Where a string ends, its closing quote included, whose opening quote stands before `at`.
+fn string_end(bytes: &[u8], mut at: usize) -> usize {
+    loop {
+        at += plain(bytes.get(at..).unwrap_or_default());
+        match bytes.get(at) {
+            Some(b'"') => return at + 1,
+            Some(b'\\') => at += 2,
+            Some(_) => at += 1,
+            None => return bytes.len(),
+        }
+    }
+}
+
+/// How many bytes there are before the first quote, backslash or control character: eight at a time, because most bytes of a
+/// document stand in strings.
+pub(crate) fn plain(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    // The highest bit of each byte that is zero; above the lowest such byte the subtraction may borrow, and mark more.
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word;
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let control = word.wrapping_sub(ONES * 0x20) & !word;
+        let quote = zeros(word ^ (ONES * u64::from(b'"')));
+        let escape = zeros(word ^ (ONES * u64::from(b'\\')));
+        let stops = (control | quote | escape) & (ONES << 7);
+        if stops != 0 {
+            return index * 8 + stops.trailing_zeros() as usize / 8;
+        }
+    }
+    let stop = |byte: &u8| matches!(byte, 0..0x20 | b'"' | b'\\');
+    bytes.len() - rest.len() + rest.iter().position(stop).unwrap_or(rest.len())
 }
 
 /// The character of `\uXXXX`, or of a pair of them, with `after` standing behind the `u`.
