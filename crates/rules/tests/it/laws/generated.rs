@@ -116,11 +116,15 @@ fn policy() -> impl Strategy<Value = &'static str> {
 fn spec() -> impl Strategy<Value = String> {
     let volumes = prop::sample::subsequence(&VOLUMES[..], 0..=2)
         .prop_flat_map(|names| names.into_iter().map(volume).collect::<Vec<_>>());
-    let labels =
-        prop::sample::select(vec![json!({}), json!({"l": "m"}), json!({"l": "n", "example.com/o": "p"})]);
+    let labels = prop::sample::select(vec![
+        json!({}),
+        json!({"l": "m"}),
+        json!({"l": "n", "example.com/o": "p"}),
+        json!({"l": {"$cel": "labelValue(object.spec.containers[0].name)"}}),
+    ]);
     let laid = (prop::collection::vec(injected(), 0..3), prop::collection::vec(block(), 0..3), volumes);
-    (laid, labels, pod_spec(), pull_secrets(), policy(), -1..2_i32)
-        .prop_map(|((injected, blocks, volumes), labels, pod_spec, secrets, policy, order)| {
+    (laid, labels, pod_spec(), pull_secrets(), when(), policy(), -1..2_i32)
+        .prop_map(|((injected, blocks, volumes), labels, pod_spec, secrets, when, policy, order)| {
             let mut injected = unique(injected, "name");
             // Two containers of one rule that want the same port are an error of the rule.
             injected.iter_mut().skip(1).for_each(|one| drop(one.as_object_mut().unwrap().remove("ports")));
@@ -128,7 +132,7 @@ fn spec() -> impl Strategy<Value = String> {
                 injected.into_iter().partition(|one| !one["mode"].is_null());
             let marker = json!({"marker": order.to_string()});
             format!(
-                "order: {order}\nonConflict: {policy}\nsidecars: {}\ninitContainers: {}\ncontainers: {}\nvolumes: {}\npod: {}\nimagePullSecrets: {secrets}",
+                "order: {order}\nonConflict: {policy}\nsidecars: {}\ninitContainers: {}\ncontainers: {}\nvolumes: {}\npod: {}\nimagePullSecrets: {secrets}\nwhen: {when}",
                 json!(sidecars),
                 json!(plain),
                 json!(blocks),
@@ -154,6 +158,18 @@ fn pod_spec() -> impl Strategy<Value = Value> {
         }
         fields
     })
+}
+
+fn when() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(
+        &[
+            "[]",
+            "[]",
+            "['size(object.spec.containers) < 3']",
+            "['!has(object.metadata.labels.l)']",
+            "['object.spec.containers.exists(c, c.name == \"a\")', 'request.namespace == \"team-a\"']",
+        ][..],
+    )
 }
 
 fn pull_secrets() -> impl Strategy<Value = &'static str> {
