@@ -58,7 +58,8 @@ fn the_key_is_its_owners_alone() {
 #[test]
 fn required_rules_fail_closed_and_come_first() {
     let deployments = TARGET.replace("spec:\n", "spec:\n  targets: [pods, deployments]\n");
-    let rules = format!("{deployments}---\n{REQUIRED}");
+    let everywhere = REQUIRED.replace("namespaces: {names: [default, demo]}, ", "");
+    let rules = format!("{deployments}---\n{everywhere}");
     let refused = Folder::with(&[("rules.yaml", &rules)]).run("manifests --rules rules.yaml --namespace a");
     assert_eq!(refused.status.code(), Some(2));
     assert!(
