@@ -205,6 +205,20 @@ impl Facts {
         Self { everywhere: Some(facts), named: BTreeMap::new() }
     }
 
+    /// The first namespace of objects that rules may be about of which nothing is known.
+    pub(crate) fn unknown<'o>(
+        &self,
+        objects: impl Iterator<Item = &'o Object>,
+        default_namespace: &'o str,
+    ) -> Option<&'o str> {
+        let concerned = |object: &&Object| {
+            Workload::of(object).is_some() || Resource::of_kind(&object.api_version, &object.kind).is_some()
+        };
+        let mut namespaces =
+            objects.filter(concerned).map(|object| object.namespace.as_deref().unwrap_or(default_namespace));
+        namespaces.find(|namespace| self.of(namespace).is_none())
+    }
+
     /// What is known about `namespace`.
     pub(crate) fn of(&self, namespace: &str) -> Option<&NamespaceFacts> {
         self.everywhere.as_ref().or_else(|| self.named.get(namespace))

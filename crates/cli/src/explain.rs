@@ -169,10 +169,8 @@ impl Case {
             Mode::Observe => Some("`mode: observe` in InjectorSettings: an injector changes nothing"),
         };
         effect.iter().for_each(|effect| say(format_args!("note: {effect}")));
-        let mut namespaces =
-            self.objects.iter().map(|object| object.namespace.as_deref().unwrap_or(&self.namespace));
         if self.rules.needs_namespace_facts()
-            && let Some(unknown) = namespaces.find(|namespace| self.facts.of(namespace).is_none())
+            && let Some(unknown) = self.facts.unknown(self.objects.iter(), &self.namespace)
         {
             say(format_args!(
                 "note: the labels of namespace {unknown} are not known: say them with --namespace-labels k=v,..."

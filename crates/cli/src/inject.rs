@@ -9,12 +9,11 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use vestibule::command::CommandError;
 use vestibule_injector::StartError;
-use vestibule_rules::{Decision, Resource, RuleSet, Verb};
+use vestibule_rules::{Decision, RuleSet, Verb};
 
 use crate::evaluation::{Engine, Evaluation, Facts, Request};
 use crate::objects::{self, Object, Source};
 use crate::rules::{self, Labels, RulesPath};
-use crate::workload::Workload;
 use crate::{Failure, print, render, say};
 
 /// Adds to pods, and to the templates of workloads, what the rules ask for, and prints all objects.
@@ -107,16 +106,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 fn known<'o>(
     rules: &RuleSet,
     facts: &Facts,
-    mut objects: impl Iterator<Item = &'o Object>,
-    default_namespace: &str,
+    objects: impl Iterator<Item = &'o Object>,
+    default_namespace: &'o str,
 ) -> Result<(), CommandError> {
-    let unknown = |object: &Object| {
-        let namespace = object.namespace.as_deref().unwrap_or(default_namespace);
-        let concerned =
-            Workload::of(object).is_some() || Resource::of_kind(&object.api_version, &object.kind).is_some();
-        concerned && facts.of(namespace).is_none()
-    };
-    if !rules.needs_namespace_facts() || !objects.any(unknown) {
+    if !rules.needs_namespace_facts() || facts.unknown(objects, default_namespace).is_none() {
         return Ok(());
     }
     let asking = rules.rules().iter().filter(|rule| rule.needs_namespace_facts());

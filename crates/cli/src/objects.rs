@@ -80,6 +80,9 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Object>, Vec<Diagnosti
 impl Object {
     /// `Pod shop/web`, as headings say it.
     pub(crate) fn title(&self, default_namespace: &str) -> String {
+        if self.is_namespace() {
+            return format!("Namespace {}", self.name);
+        }
         let namespace = self.namespace.as_deref().unwrap_or(default_namespace);
         format!("{} {namespace}/{}", self.kind, self.name)
     }
@@ -105,12 +108,16 @@ impl Object {
             labels: Option<BTreeMap<String, String>>,
             annotations: Option<BTreeMap<String, String>>,
         }
-        if (&*self.api_version, &*self.kind) != ("v1", "Namespace") {
+        if !self.is_namespace() {
             return None;
         }
         let Metadata { labels, annotations } = serde_json::from_str::<Namespace>(&self.json).ok()?.metadata;
         let (labels, annotations) = (labels.unwrap_or_default(), annotations.unwrap_or_default());
         Some(NamespaceFacts { labels, annotations })
+    }
+
+    fn is_namespace(&self) -> bool {
+        (&*self.api_version, &*self.kind) == ("v1", "Namespace")
     }
 
     /// `pod.yaml:3`

@@ -190,17 +190,28 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         Ok(())
     }
 
-    /// Inserts one after the other into a list of `length` items, or adds the whole list where there is none.
-    fn insert(&mut self, list: &Pointer, length: usize, insertions: Insertions<'r>) -> Result<(), Failure> {
+    /// Inserts one after the other into a list of `length` items. A list that is not there comes as a whole; of sidecars and
+    /// init containers, the first of the two, so that each has an origin of its own.
+    fn insert(
+        &mut self,
+        list: &Pointer,
+        mut length: usize,
+        mut insertions: Insertions<'r>,
+    ) -> Result<(), Failure> {
         let Some((_, first)) = insertions.first().copied() else { return Ok(()) };
         if length == 0 && self.draft.at(list).is_none() {
-            let clause = if insertions.len() == 1 { first.clause.clone() } else { first.clause.list() };
+            let part = first.clause.list();
+            let same = insertions.iter().take_while(|(_, item)| item.clause.text.starts_with(&part.text));
+            length = same.count();
+            let rest = insertions.split_off(length);
+            let clause = if length == 1 { first.clause.clone() } else { part };
             let mut whole = Vec::new();
             for (index, item) in insertions {
                 whole.insert(index.min(whole.len()), item.overlay.clone());
             }
             let whole = Overlay::List(whole).to_json();
-            return self.change(&clause, |draft, origin| draft.set(list, whole, origin));
+            self.change(&clause, |draft, origin| draft.set(list, whole, origin))?;
+            insertions = rest;
         }
         for (length, (index, item)) in (length..).zip(insertions) {
             let json = item.overlay.to_json();

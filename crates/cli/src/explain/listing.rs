@@ -10,6 +10,7 @@ use crate::changes::{self, Why};
 use crate::evaluation::{Evaluation, Step};
 
 const WIDTH: usize = 100;
+const NO_BREAK: &str = "\u{a0}";
 /// Where sentences start: behind the answer, the name and the line.
 const NAME: usize = 30;
 
@@ -142,8 +143,9 @@ impl Listing {
             Effect::NotNeeded => ("there", Style::Place),
             _ => ("-", Style::Faint),
         };
-        let made: Vec<&str> =
-            clause.changes.iter().filter_map(|index| Some(changes.get(*index)?.what.as_str())).collect();
+        let made = clause.changes.iter().filter_map(|index| changes.get(*index));
+        // The sign stays with what it is about.
+        let made: Vec<String> = made.map(|why| why.what.replacen(' ', NO_BREAK, 1)).collect();
         match made.as_slice() {
             [] => self.line(text, answer, style, &clause.text, Some(clause.line), &clause.sentence),
             made => made.iter().enumerate().try_for_each(|(index, what)| match index {
@@ -211,13 +213,14 @@ fn told<'e>(
 /// Lines of at most `room` characters; a longer word has a line of its own.
 pub(super) fn wrapped(text: &str, room: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    for word in text.split_ascii_whitespace() {
+        let word = &word.replace(NO_BREAK, " ");
         match lines.last_mut() {
             Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
                 line.push(' ');
                 line.push_str(word);
             }
-            _ => lines.push(word.to_owned()),
+            _ => lines.push(word.clone()),
         }
     }
     lines

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use crate::fixture::Folder;
 
-fn rules() -> PathBuf {
+pub(crate) fn rules() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rules").canonicalize().unwrap()
 }
 
 /// The names of the YAML files in a folder, without their ending.
-fn names(folder: &Path) -> Vec<String> {
+pub(crate) fn names(folder: &Path) -> Vec<String> {
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let files = files.filter(|file| file.extension().is_some_and(|ends| ends == "yaml"));
     let mut names: Vec<String> =

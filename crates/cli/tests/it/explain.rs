@@ -152,3 +152,29 @@ fn completions_and_manual_pages_know_every_command() {
         assert!(folder.path().join(format!("man/vestibule-{command}.1")).exists(), "{command}");
     }
 }
+
+#[test]
+fn each_container_is_told_by_the_part_that_brings_it() {
+    let folder = Folder::with(&[("pod.yaml", POD)]);
+    let proxy = crate::examples::rules().join("proxy.yaml");
+    let flags = format!("-f pod.yaml --rules {} --namespace-labels mesh=enabled", proxy.display());
+    let out = folder.run(&format!("explain {flags}")).stdout();
+    for told in [
+        "sidecars[0]                      34  + spec.initContainers[proxy]",
+        "+ spec.initContainers[proxy-init]",
+    ] {
+        assert!(out.contains(told), "{out}");
+    }
+    assert!(!out.contains("  there  "), "{out}");
+}
+
+#[test]
+fn a_namespace_among_the_objects_is_none_to_be_asked_about() {
+    let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {mesh: enabled}}\n---\n";
+    let pod = POD.replacen("{name: web,", "{name: web, namespace: shop,", 1);
+    let folder = Folder::with(&[("all.yaml", &(namespace.to_owned() + &pod))]);
+    let proxy = crate::examples::rules().join("proxy.yaml");
+    let done = folder.run(&format!("explain -f all.yaml --rules {}", proxy.display()));
+    assert_eq!(done.err, "");
+    assert!(done.out.starts_with("Namespace shop  "), "{}", done.out);
+}

@@ -91,3 +91,17 @@ fn inject_in_ci() {
 fn try_rules() {
     check("try-rules.md");
 }
+
+/// Each example rule has a page, and each page all five commands.
+#[test]
+fn the_example_rules() {
+    let rules = crate::examples::rules();
+    for name in crate::examples::names(&rules) {
+        let page = format!("rules/{name}.md");
+        check(&page);
+        let text = std::fs::read_to_string(Path::new(ROOT).join("docs/how-to").join(&page)).unwrap();
+        for command in ["try", "inject", "explain", "lint", "test"] {
+            assert!(text.contains(&format!("\n$ vestibule {command} ")), "{page}: {command}");
+        }
+    }
+}
