@@ -85,7 +85,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         None => arguments.files()?,
         Some(subject) => match subject.split_once('/') {
             Some(("pod" | "pods" | "po", name)) if !name.is_empty() => arguments.pod(name)?,
-            Some(_) => return Err(CommandError::input(format_args!("`{subject}`: write pod/NAME")).into()),
+            Some(_) => return Err(no_subject(subject).into()),
             None => {
                 print(&code::explained(subject)?)?;
                 return Ok(ExitCode::SUCCESS);
@@ -177,6 +177,12 @@ impl Case {
             ));
         }
     }
+}
+
+fn no_subject(subject: &str) -> CommandError {
+    CommandError::input(format_args!(
+        "`{subject}` is neither a code, such as VST0121, nor pod/NAME; files are named with -f FILE"
+    ))
 }
 
 fn failure(error: ClusterError) -> CommandError {

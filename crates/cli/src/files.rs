@@ -1,8 +1,10 @@
 //! Files that flags name.
 
 use std::ffi::OsStr;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
+
+use vestibule::command::CommandError;
 
 /// `path` itself; of a folder, its `*.yaml`, `*.yml` and `*.json`, in the order of their names.
 pub(crate) fn yaml(path: &Path) -> io::Result<Vec<PathBuf>> {
@@ -15,4 +17,13 @@ pub(crate) fn yaml(path: &Path) -> io::Result<Vec<PathBuf>> {
     files.retain(|file| ends.contains(&file.extension().and_then(OsStr::to_str)) && file.is_file());
     files.sort();
     Ok(files)
+}
+
+/// Why the text `name` cannot be read.
+pub(crate) fn unreadable(name: impl fmt::Display, error: &io::Error) -> CommandError {
+    CommandError::input(match error.kind() {
+        // Older PowerShells write UTF-16 where others write UTF-8.
+        io::ErrorKind::InvalidData => format!("{name} is no UTF-8 text: save it as UTF-8"),
+        _ => format!("cannot read {name}: {error}"),
+    })
 }

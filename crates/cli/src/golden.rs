@@ -90,11 +90,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 fn suites(paths: &[PathBuf]) -> Result<Vec<Suite>, Failure> {
     let (mut suites, mut findings) = (Vec::new(), Vec::new());
     for path in paths {
-        let unreadable = |path: &Path, error: &dyn std::fmt::Display| {
-            CommandError::input(format_args!("cannot read {}: {error}", path.display()))
-        };
-        for file in files::yaml(path).map_err(|error| unreadable(path, &error))? {
-            let text = std::fs::read_to_string(&file).map_err(|error| unreadable(&file, &error))?;
+        for file in files::yaml(path).map_err(|error| files::unreadable(path.display(), &error))? {
+            let text =
+                std::fs::read_to_string(&file).map_err(|error| files::unreadable(file.display(), &error))?;
             match read(&file, &text, !path.is_dir()) {
                 Ok(read) => suites.extend(read),
                 Err(found) => findings.extend(found),

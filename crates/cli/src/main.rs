@@ -82,7 +82,8 @@ fn main() -> ExitCode {
 
 /// Writes data to stdout. A reader who has seen enough, as `head` has, is no error.
 fn print(data: &str) -> Result<(), CommandError> {
-    match std::io::stdout().write_all(data.as_bytes()) {
+    let mut stdout = std::io::stdout();
+    match stdout.write_all(data.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(CommandError::running(error)),
         _ => Ok(()),
     }

@@ -129,24 +129,16 @@ impl Object {
 fn texts_of(file: &Path) -> Result<Vec<(String, String)>, CommandError> {
     if file == Path::new("-") {
         let mut text = String::new();
-        io::stdin().read_to_string(&mut text).map_err(|error| unreadable("stdin", &error))?;
+        io::stdin().read_to_string(&mut text).map_err(|error| files::unreadable("stdin", &error))?;
         return Ok(vec![("stdin".to_owned(), text)]);
     }
     let read = |file: PathBuf| {
         let name = file.display().to_string();
-        let text = std::fs::read_to_string(file).map_err(|error| unreadable(&name, &error))?;
+        let text = std::fs::read_to_string(file).map_err(|error| files::unreadable(&name, &error))?;
         Ok((name, text))
     };
-    let files = files::yaml(file).map_err(|error| unreadable(&file.display().to_string(), &error))?;
+    let files = files::yaml(file).map_err(|error| files::unreadable(file.display(), &error))?;
     files.into_iter().map(read).collect()
-}
-
-fn unreadable(name: &str, error: &io::Error) -> CommandError {
-    CommandError::input(match error.kind() {
-        // Older PowerShells write UTF-16 where others write UTF-8.
-        io::ErrorKind::InvalidData => format!("{name} is no UTF-8 text: save it as UTF-8"),
-        _ => format!("cannot read {name}: {error}"),
-    })
 }
 
 /// The items of a list, else the object itself; each with the type that its list names, and where it stands.

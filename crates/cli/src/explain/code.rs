@@ -7,8 +7,7 @@ use super::listing::wrapped;
 
 /// The explanation of the code `id`, an example with what is said about it among it.
 pub(super) fn explained(id: &str) -> Result<String, CommandError> {
-    let wanted = id.to_ascii_uppercase();
-    let code = CODES.iter().find(|code| code.id == wanted).ok_or_else(|| unknown(&wanted))?;
+    let code = CODES.iter().find(|code| code.id.eq_ignore_ascii_case(id)).ok_or_else(|| unknown(id))?;
     let mut text =
         format!("{}: {}\n\n{}\n", code.id, code.title, wrapped(code.explanation, WIDTH).join("\n"));
     if let Some(example) = code.example().filter(|example| example.lines().all(|line| line.len() <= WIDTH)) {
@@ -34,6 +33,9 @@ fn said(code: &Code, example: &str) -> String {
 }
 
 fn unknown(id: &str) -> CommandError {
+    if !id.get(..3).is_some_and(|begin| begin.eq_ignore_ascii_case("VST")) {
+        return super::no_subject(id);
+    }
     let id_of = |code: Option<&&Code>| code.map_or("", |code| code.id);
     let (first, last) = (id_of(CODES.first()), id_of(CODES.last()));
     CommandError::input(format_args!("there is no code {id}: they go from {first} to {last}, with gaps"))

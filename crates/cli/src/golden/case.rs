@@ -59,6 +59,10 @@ const VERBS: [(&str, Verb); 4] = [
 
 /// Reads the cases of `document`, which stands in `file`; all that is wrong with it otherwise.
 pub(super) fn read(document: &Document, file: &Path) -> Result<Suite, Vec<Diagnostic>> {
+    if let Some(node) = document.root().get("apiVersion") {
+        let message = "this is an object or a rule, and no file of cases: those have `rules` and `cases`";
+        return Err(vec![document.diagnostic(&code::UNKNOWN_FIELD, node.at(), message.to_owned())]);
+    }
     let mut reader =
         Reader { document, folder: file.parent().unwrap_or(Path::new("")), findings: Vec::new() };
     let suite = reader.suite(file);
