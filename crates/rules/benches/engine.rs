@@ -32,8 +32,7 @@ fn main() {
         .collect();
     let mut rows: Vec<(String, Vec<f64>)> = Vec::new();
     for object in &objects {
-        let mut contenders: Vec<(String, Box<dyn Fn() -> usize + '_>)> =
-            vec![("skip".to_owned(), Box::new(|| skip(object)))];
+        let mut contenders: Vec<Contender<'_>> = vec![("skip".to_owned(), Box::new(|| skip(object)))];
         for (name, set) in &others {
             contenders.push((name.clone(), Box::new(|| engine(set, object))));
         }
@@ -53,8 +52,11 @@ fn main() {
     }
 }
 
+/// What is measured, by its name.
+type Contender<'c> = (String, Box<dyn Fn() -> usize + 'c>);
+
 /// The median ratio of every contender to the first.
-fn compare(contenders: &[(String, Box<dyn Fn() -> usize + '_>)]) -> Vec<f64> {
+fn compare(contenders: &[Contender<'_>]) -> Vec<f64> {
     let calls: Vec<u32> = contenders.iter().map(|(_, work)| calls_per_turn(work)).collect();
     let mut ratios = vec![Vec::new(); contenders.len()];
     for _ in 0..TURNS {

@@ -59,6 +59,7 @@ pub(crate) struct Variable {
 }
 
 /// Why an expression has no value. Its words name parts of the expression, never values.
+#[derive(Clone)]
 pub(crate) enum Trouble {
     Failed(String),
     /// It would cost too much.
@@ -80,7 +81,9 @@ impl Expression {
             Position { line: place.line + source.lines_before, ..place }
         };
         let scan = scan::scan(text);
-        if text.len() > MAX_LENGTH || scan.links > MAX_LINKS || scan.nesting > MAX_NESTING {
+        // Where a text does not end the parser reads on inside of it, so brackets count in texts as well.
+        let brackets = text.matches(['(', '[', '{', ':']).count();
+        if text.len() > MAX_LENGTH || scan.links.max(brackets) > MAX_LINKS || scan.nesting > MAX_NESTING {
             let message = format!(
                 "an expression has at most {MAX_LENGTH} bytes, {MAX_LINKS} operators and {MAX_NESTING} levels of brackets"
             );
@@ -164,7 +167,13 @@ fn parse(text: &str) -> Result<IdedExpr, ((isize, isize), String)> {
         // An error without a place is the parser's own, and says nothing.
         let told = errors.errors.into_iter().find(|error| error.pos.0 > 0);
         told.map_or_else(unreadable, |error| {
-            (error.pos, error.msg.trim_start_matches("Syntax error: ").to_owned())
+            let message = error.msg.trim_start_matches("Syntax error: ");
+            // It quotes what it stumbles over: names, and texts that may be secrets.
+            let is_quoted = message.contains('"') || message.contains("''");
+            (
+                error.pos,
+                if is_quoted { "a text does not end, or is out of place here" } else { message }.to_owned(),
+            )
         })
     })
 }

@@ -13,7 +13,7 @@ use super::values::as_optional;
 pub(crate) const TICKS: u64 = 100_000;
 
 /// What a turn of a loop costs. A step of an evaluation costs one.
-pub(super) const TURN: u64 = 16;
+const TURN: usize = 16;
 
 /// The bytes that cost as much as a step.
 const BYTES: usize = 32;
@@ -29,7 +29,7 @@ pub(crate) struct Budget(Cell<u64>);
 
 impl Budget {
     pub(crate) fn new() -> Self {
-        Self(Cell::new(TICKS * TURN))
+        Self(Cell::new(TICKS * TURN as u64))
     }
 
     /// Uses up `steps`.
@@ -40,7 +40,16 @@ impl Budget {
     }
 
     pub(super) fn turn(&self) -> Result<(), Trouble> {
-        self.spend(16)
+        self.spend(TURN)
+    }
+
+    /// Uses up what going through `value` costs if it is a text; whoever goes through the items of a list counts those.
+    pub(super) fn single(&self, value: &Value) -> Result<(), Trouble> {
+        match value {
+            Value::String(text) => self.spend(text.len() / BYTES),
+            Value::Bytes(bytes) => self.spend(bytes.len() / BYTES),
+            _ => Ok(()),
+        }
     }
 
     /// Uses up what a text of `bytes` costs, and refuses one that is too long.

@@ -23,6 +23,7 @@ pub(super) fn call(
     budget: &Budget,
 ) -> Result<Value, Trouble> {
     budget.spend(4)?;
+    this.iter().chain(&arguments).try_for_each(|value| budget.single(value))?;
     if let Some(receiver) = &this
         && let Some(result) = quantity::call(name, receiver, &arguments)
     {
@@ -157,7 +158,11 @@ fn sum(items: &[Value]) -> Result<Value, Trouble> {
 
 /// The library's would panic where an order contradicts itself.
 fn sort(items: &Arc<Vec<Value>>, budget: &Budget) -> Result<Value, Trouble> {
-    budget.spend(items.len() * usize::try_from(items.len().max(2).ilog2()).unwrap_or_default())?;
+    let mut steps = 0_usize;
+    for item in items.iter() {
+        steps += budget.read(item)?;
+    }
+    budget.spend(steps.saturating_mul(usize::try_from(items.len().max(2).ilog2()).unwrap_or_default()))?;
     let mut sorted = items.as_ref().clone();
     let same = |of: fn(&Value) -> bool| items.iter().all(of);
     if same(|item| matches!(item, Value::String(_))) || same(|item| matches!(item, Value::Int(_))) {

@@ -18,7 +18,7 @@ use super::{Trouble, functions};
 pub(super) struct Interpreter<'e> {
     scope: &'e Scope<'e>,
     /// The variables of loops, the innermost last.
-    locals: Vec<(&'e str, Value)>,
+    locals: Vec<(&'e str, Result<Value>)>,
 }
 
 type Result<T> = std::result::Result<T, Trouble>;
@@ -66,7 +66,7 @@ impl<'e> Interpreter<'e> {
 
     fn variable(&self, name: &str) -> Result<Value> {
         match self.local(name).and_then(|index| self.locals.get(index)) {
-            Some((_, value)) => Ok(value.clone()),
+            Some((_, value)) => value.clone(),
             None => self.scope.variable(name),
         }
     }
@@ -114,6 +114,7 @@ impl<'e> Interpreter<'e> {
             let Value::String(key) = self.value(&entry.key)? else {
                 return Err(Trouble::failed("the keys of a map are texts"));
             };
+            self.scope.budget.text(key.len())?;
             let value = self.value(&entry.value)?;
             match as_optional(&value) {
                 Some(inner) if entry.optional => {
@@ -141,21 +142,24 @@ impl<'e> Interpreter<'e> {
         };
         let start = self.value(&written.accu_init)?;
         let accumulator = self.locals.len();
-        self.locals.push((&written.accu_var, start));
-        self.locals.push((&written.iter_var, Value::Null));
+        self.locals.push((&written.accu_var, Ok(start)));
+        self.locals.push((&written.iter_var, Ok(Value::Null)));
         for item in items.iter() {
             self.scope.budget.turn()?;
-            self.set(accumulator + 1, item.clone());
+            self.set(accumulator + 1, Ok(item.clone()));
             if !self.truth(&written.loop_cond)? {
                 break;
             }
-            let next = self.value(&written.loop_step)?;
-            self.set(accumulator, next);
+            match self.value(&written.loop_step) {
+                Err(Trouble::Exhausted) => return Err(Trouble::Exhausted),
+                // A later item may decide though this one fails, as with `||` and `&&`.
+                next => self.set(accumulator, next),
+            }
         }
         self.value(&written.result)
     }
 
-    fn set(&mut self, index: usize, value: Value) {
+    fn set(&mut self, index: usize, value: Result<Value>) {
         if let Some((_, local)) = self.locals.get_mut(index) {
             *local = value;
         }
@@ -266,7 +270,7 @@ impl<'e> Interpreter<'e> {
             _ => None,
         };
         let first = match gathered.and_then(|index| self.locals.get_mut(index)) {
-            Some((_, local)) => std::mem::replace(local, Value::Null),
+            Some((_, local)) => std::mem::replace(local, Ok(Value::Null))?,
             None => self.value(one)?,
         };
         let second = self.value(other)?;
@@ -283,7 +287,7 @@ impl<'e> Interpreter<'e> {
         let value = self.value(target)?;
         let inner = as_optional(&value).ok_or_else(|| functions::mistyped(name, "an optional before it"))?;
         let (Some(inner), Expr::Ident(variable)) = (inner, &variable.expr) else { return Ok(optional(None)) };
-        self.locals.push((variable, inner.clone()));
+        self.locals.push((variable, Ok(inner.clone())));
         let made = self.value(body);
         self.locals.pop();
         if name == "optMap" { made.map(|made| optional(Some(made))) } else { made }
@@ -296,6 +300,7 @@ impl<'e> Interpreter<'e> {
         }
         match (value, key) {
             (Value::Map(map), key) => {
+                self.scope.budget.single(key)?;
                 let key = KeyRef::try_from(key).map_err(|_| Trouble::failed("the key of a map is text"))?;
                 Ok(map.get(&key).cloned())
             }

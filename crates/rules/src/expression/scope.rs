@@ -48,11 +48,22 @@ pub(crate) struct Surroundings<'s> {
     pub(crate) received: View<'s>,
     received_value: OnceCell<Value>,
     old: OnceCell<Value>,
+    user: OnceCell<Value>,
+    owner: OnceCell<Value>,
+    namespace: OnceCell<Value>,
 }
 
 impl<'s> Surroundings<'s> {
     pub(crate) fn new(subject: &'s Subject<'s>, received: View<'s>) -> Self {
-        Self { subject, received, received_value: OnceCell::new(), old: OnceCell::new() }
+        Self {
+            subject,
+            received,
+            received_value: OnceCell::new(),
+            old: OnceCell::new(),
+            user: OnceCell::new(),
+            owner: OnceCell::new(),
+            namespace: OnceCell::new(),
+        }
     }
 }
 
@@ -82,15 +93,14 @@ impl<'e> Scope<'e> {
     }
 
     pub(super) fn variable(&self, name: &str) -> Result<Value, Trouble> {
-        let Surroundings { subject, old, .. } = self.surroundings;
+        let Surroundings { subject, old, owner, namespace, .. } = self.surroundings;
         Ok(match name {
             "object" => self.object.get_or_init(|| object(self.current)).clone(),
             "oldObject" => old.get_or_init(|| subject.old_object.map_or(Value::Null, parsed)).clone(),
-            "namespaceObject" => map([("metadata".to_owned(), self.namespace())]),
-            "owner" => {
-                let (kind, name) = owner(subject, self.surroundings.received);
-                map([("kind".to_owned(), text(&kind)), ("name".to_owned(), text(&name))])
+            "namespaceObject" => {
+                namespace.get_or_init(|| map([("metadata".to_owned(), self.namespace())])).clone()
             }
+            "owner" => owner.get_or_init(|| owner_of(subject, self.surroundings.received)).clone(),
             _ => return Err(Trouble::failed(format!("`{name}` is not known"))),
         })
     }
@@ -125,7 +135,7 @@ impl<'e> Scope<'e> {
     }
 
     fn request(&self, field: &str) -> Option<Value> {
-        let Surroundings { subject, received, received_value, .. } = self.surroundings;
+        let Surroundings { subject, received, received_value, user, .. } = self.surroundings;
         Some(match field {
             "operation" => text(match subject.verb {
                 Verb::Create => "CREATE",
@@ -142,7 +152,7 @@ impl<'e> Scope<'e> {
                 let members = [("group", group), ("version", "v1"), ("resource", subject.resource.as_str())];
                 map(members.map(|(name, member)| (name.to_owned(), text(member))))
             }
-            "userInfo" => subject.user.map_or_else(|| map([]), parsed),
+            "userInfo" => user.get_or_init(|| subject.user.map_or_else(|| map([]), parsed)).clone(),
             "object" => received_value.get_or_init(|| object(*received)).clone(),
             "oldObject" => self.variable("oldObject").ok()?,
             _ => return None,
@@ -198,7 +208,12 @@ fn parsed(json: &str) -> Value {
 
 /// Kind and name of what keeps the object: of a pod the workload its ReplicaSet belongs to, of others their controller,
 /// of what nobody keeps the object itself.
-fn owner(subject: &Subject<'_>, received: View<'_>) -> (String, String) {
+fn owner_of(subject: &Subject<'_>, received: View<'_>) -> Value {
+    let (kind, name) = kept_by(subject, received);
+    map([("kind".to_owned(), text(&kind)), ("name".to_owned(), text(&name))])
+}
+
+fn kept_by(subject: &Subject<'_>, received: View<'_>) -> (String, String) {
     let metadata = received.get("metadata");
     let owners =
         metadata.and_then(|metadata| metadata.get("ownerReferences")).map(View::items).unwrap_or_default();

@@ -71,6 +71,8 @@ fn the_language() {
         "true || object.nothing.there",
         "object.nothing == 1 || true",
         "!(false && object.nothing == 1)",
+        "object.spec.containers.exists(c, c.ports[0].containerPort == 80)",
+        "!object.spec.containers.all(c, c.ports[0].containerPort < 80)",
         "has(object.metadata) && !has(object.metadata.name)",
         "object.spec.containers.size() == 2 && size(object.spec.containers) == 2",
         "object.spec.containers.map(c, c.name) == ['a', 'b']",
@@ -152,6 +154,8 @@ fn the_functions_of_the_api_server() {
 #[test]
 fn what_fails_says_so_without_values() {
     fails("object.spec.nothing", "there is no field `nothing`; `.?nothing`");
+    fails("object.spec.containers.exists(c, c.ports[0].containerPort == 81)", "there is no field `ports`");
+    fails("object.spec.containers.map(c, c.ports) == []", "there is no field `ports`");
     fails("object.metadata.labels['secret']", "nothing under this key");
     fails("object.metadata.generateName.x", "text has no field `x`");
     fails("1 + 'a'", "a whole number and text cannot be added");
@@ -279,6 +283,41 @@ fn nothing_costs_more_than_its_budget() {
         "more than 1048576 bytes",
     );
     fails("'%.99999999f'.format([1.0])", "99 digits");
+}
+
+/// A quarter of a mebibyte, which every turn of a loop goes through or copies.
+#[test]
+fn long_texts_cost_more() {
+    let digits = "0".repeat(64);
+    let long = format!("lists.range(64).map(x, lists.range(64).map(y, '{digits}').join('')).join('')");
+    for body in [
+        "size(t)",
+        "int(t)",
+        "double(t)",
+        "t.startsWith(t)",
+        "t in {}",
+        "{}[?t].hasValue()",
+        "{t: 1}",
+        "[t, t, t].sort()",
+        "t.reverse()",
+    ] {
+        fails(&format!("[{long}].map(t, lists.range(60000).map(i, {body}))"), "100000 ticks");
+    }
+}
+
+/// Where the reader loses track of what is text it does not descend without end, and quotes nothing.
+#[test]
+fn texts_that_do_not_end() {
+    for start in ["'\n", "ar'\\''", "&'"] {
+        for more in ["(", "a?b:", "!", "+1", ".a", "[a"] {
+            let text = format!("{start}{}", more.repeat(8000 / more.len()));
+            refused(&text, "VST013");
+        }
+    }
+    for text in ["'hunter2", "a 'hunter2'", "['a' \"hunter2\"]", "'a' b'hunter2'"] {
+        let told = compile(text).err().unwrap()[0].headline();
+        assert!(told.contains("a text does not end, or is out of place"), "{told}");
+    }
 }
 
 /// `docs/reference/expressions.md`: every example holds, and everything has one.

@@ -74,6 +74,7 @@ fn within(one: &Value, other: &Value, budget: &Budget) -> Result<Value, Trouble>
             Ok(Value::Bool(items.contains(one)))
         }
         Value::Map(map) => {
+            budget.single(one)?;
             let key = KeyRef::try_from(one).map_err(|_| Trouble::failed("the key of a map is text"))?;
             Ok(Value::Bool(map.get(&key).is_some()))
         }
