@@ -25,7 +25,7 @@ pub struct RuleExplanation {
     pub line: usize,
     /// Every gate before the rule acts, in the order in which they are asked.
     pub gates: Vec<Gate>,
-    /// Every part of the rule that adds something, in the order of the rule.
+    /// Every part of the rule that adds something or takes it away, in the order of the rule.
     pub clauses: Vec<ClauseExplanation>,
     /// How it came out.
     pub outcome: Outcome,
@@ -83,7 +83,9 @@ pub struct ClauseExplanation {
 pub enum Effect {
     /// It changes the object.
     Added,
-    /// The object holds it already, or something in whose favour it yields.
+    /// It takes something away.
+    Removed,
+    /// The object holds it already, or something in whose favour it yields; or there is nothing to take away.
     NotNeeded,
     /// It is why the rule fails.
     Failed,
@@ -164,6 +166,7 @@ fn clauses(rule: &Rule, verdict: &Verdict, decision: &Decision) -> Vec<ClauseExp
         let decided = verdict.clause.as_ref();
         decided.is_some_and(|decided| covers(decided, &clause.text) || covers(&clause.text, decided))
     };
+    let removes = |clause: &Clause| rule.removals.iter().any(|removal| removal.clause.text == clause.text);
     let is_denied = decision.denial().is_some();
     let told = rule.clauses().into_iter().map(|clause| {
         let made =
@@ -174,10 +177,16 @@ fn clauses(rule: &Rule, verdict: &Verdict, decision: &Decision) -> Vec<ClauseExp
             Outcome::Applied if is_denied => {
                 (Effect::NotReached, "another rule denies the object".to_owned())
             }
+            Outcome::Applied | Outcome::Unchanged if made.is_empty() && removes(clause) => {
+                (Effect::NotNeeded, "there is nothing to take away".to_owned())
+            }
             Outcome::Applied | Outcome::Unchanged if made.is_empty() => (
                 Effect::NotNeeded,
                 "the object holds it already, or something that the rule yields to".to_owned(),
             ),
+            Outcome::Applied | Outcome::Unchanged if removes(clause) => {
+                (Effect::Removed, "taken away".to_owned())
+            }
             Outcome::Applied | Outcome::Unchanged => (Effect::Added, "added".to_owned()),
             Outcome::Skipped { sentence, .. } | Outcome::Denied { message: sentence, .. }
                 if decided(clause) =>

@@ -93,7 +93,9 @@ pub(crate) fn lay(
     merge.removals()?;
     merge.selected_upon()?;
     merge.parts(&metadata, "", 0, scene.pod.field("metadata"), &rule.metadata)?;
+    let class = merge.priority_class();
     merge.parts(spec, "", 0, scene.pod.field("spec"), &rule.spec)?;
+    merge.forget_priority(class.as_deref())?;
     merge.volumes()?;
     for list in ["initContainers", "containers"] {
         merge.injected(list, &mut firsts)?;

@@ -86,7 +86,7 @@ impl Rule {
         self.matching.labels.pairs()
     }
 
-    /// The parts that add something, in the order of the format.
+    /// The parts that change something, in the order of the format.
     pub(crate) fn clauses<'r>(&'r self) -> Vec<&'r Clause> {
         let parts = |parts: &'r [Part]| parts.iter().map(|part| &part.item);
         let injected = self.injected.iter().map(|one| &one.item);
@@ -95,7 +95,8 @@ impl Rule {
             lists.chain(parts(&block.parts))
         });
         let pod = parts(&self.metadata).chain(parts(&self.spec)).chain(&self.volumes);
-        pod.chain(injected).chain(blocks).map(|item| &item.clause).collect()
+        let added = pod.chain(injected).chain(blocks).map(|item| &item.clause);
+        added.chain(self.removals.iter().map(|removal| &removal.clause)).collect()
     }
 
     /// The namespaces that it is for by name; any where there are none.

@@ -139,6 +139,7 @@ impl Listing {
     fn clause(&self, text: &mut String, clause: &ClauseExplanation, changes: &[Why]) -> anyhow::Result<()> {
         let (answer, style) = match clause.effect {
             Effect::Added => ("added", Style::Added),
+            Effect::Removed => ("gone", Style::Removed),
             Effect::Failed => ("false", Style::Removed),
             Effect::NotNeeded => ("there", Style::Place),
             _ => ("-", Style::Faint),

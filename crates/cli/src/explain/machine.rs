@@ -46,6 +46,7 @@ fn told(step: &Step<Explanation>, rule: &RuleExplanation) -> anyhow::Result<Valu
     let clauses = rule.clauses.iter().map(|clause| {
         let effect = match clause.effect {
             Effect::Added => "added",
+            Effect::Removed => "removed",
             Effect::NotNeeded => "not_needed",
             Effect::Failed => "failed",
             _ => "not_reached",

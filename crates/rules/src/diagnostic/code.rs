@@ -260,7 +260,8 @@ codes! {
         Text "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: one}\nspec:\n  optIn: pod\n  onConflict: override\n  pod: {labels: {team: blue}}\n---\napiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: two}\nspec:\n  optIn: pod\n  onConflict: override\n  pod: {labels: {team: red}}\n";
     REMOVED_IN_USE = "VST0205", "something removed that is still needed",
         "The rule removes what it refers to elsewhere. On most pods it will fail, because the result would be refused by the \
-         API server.";
+         API server.",
+        Spec "remove: [{volumes: {name: cache}}]\nsidecars: [{name: s, image: 's:1', volumeMounts: [{name: cache, mountPath: /cache}]}]";
     REQUIRED_BROADLY = "VST0206", "a required rule for many",
         "While the injector is down, the API server refuses whatever a required rule could mean. A rule that names no \
          namespaces holds up pods everywhere. On a cluster such a rule is refused (VST0190) unless the InjectorSettings allow it.",

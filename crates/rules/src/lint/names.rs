@@ -21,9 +21,8 @@ pub(super) fn lint(page: &Page<'_>, findings: &mut Vec<Diagnostic>) {
             }
         }
     }
-    let removed = page.spec.get("remove").and_then(|remove| remove.get("volumes"));
-    for node in removed.and_then(Node::as_list).unwrap_or_default() {
-        let Some(name) = node.as_text().or_else(|| text(node, "name")) else { continue };
+    for removal in page.list("remove") {
+        let Some(name) = removal.get("volumes").and_then(|volume| text(volume, "name")) else { continue };
         if let Some(mount) = mount_of(page, name) {
             let message = format!("volume `{name}` is removed and mounted by the same rule");
             findings.push(page.warning(

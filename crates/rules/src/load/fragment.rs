@@ -56,8 +56,14 @@ impl Reader {
         let fields = schema.fields();
         let said = fields.iter().any(|field| field.name == name);
         if !said && LATER.contains(&name) {
-            let message = format!("`{name}` in `{what}` is not supported yet");
-            self.error(&diagnostic::NOT_SUPPORTED, entry.at, message);
+            let (code, message) = match format::SPEC.field(name) {
+                Some(field) if !field.refused => (
+                    &diagnostic::UNKNOWN_FIELD,
+                    format!("`{name}` belongs to the `spec` of a rule, and not into `{what}`"),
+                ),
+                _ => (&diagnostic::NOT_SUPPORTED, format!("`{name}` in `{what}` is not supported yet")),
+            };
+            self.error(code, entry.at, message);
             return None;
         }
         let known = said || fields.is_empty();

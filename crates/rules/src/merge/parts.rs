@@ -7,6 +7,9 @@ use super::{Failure, Merge, conflict, contains, overlay_onto, place};
 use crate::overlay::{Member, Overlay};
 use crate::pod;
 use crate::rule::{Item, Part, Policy};
+use crate::subject::text;
+
+const PRIORITY_CLASS: &str = "priorityClassName";
 
 /// Parts whose place is missing: the first step on the way that is, and how many steps lead there.
 struct Missing<'r> {
@@ -49,6 +52,29 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             };
             let json = whole(&parts, depth).to_json();
             self.change(&clause, |draft, origin| draft.set(&place, json, origin))?;
+        }
+        Ok(())
+    }
+
+    /// The name of the pod's priority class.
+    pub(super) fn priority_class(&self) -> Option<String> {
+        text(self.draft.at(&self.scene.layout.spec), PRIORITY_CLASS)
+    }
+
+    /// Admission has already filled in what follows from the class that the pod `had`, and afterwards refuses a pod where
+    /// that is not what follows from its class. What is left out is filled in anew.
+    pub(super) fn forget_priority(&mut self, had: Option<&str>) -> Result<(), Failure> {
+        let written =
+            |name: &str| self.rule.spec.iter().find(|part| part.path.is_empty() && part.item.key == name);
+        let Some(class) = written(PRIORITY_CLASS) else { return Ok(()) };
+        if self.priority_class().as_deref() == had {
+            return Ok(());
+        }
+        for name in ["priority", "preemptionPolicy"] {
+            let place = self.scene.layout.spec.child(name);
+            if written(name).is_none() && self.draft.at(&place).is_some() {
+                self.change(&class.item.clause, |draft, origin| draft.remove(&place, origin))?;
+            }
         }
         Ok(())
     }

@@ -129,3 +129,25 @@ fn a_conflict_stands_at_its_part() {
     let effects = explanation.rules.iter().flat_map(|rule| &rule.clauses).map(|clause| clause.effect);
     assert_eq!(effects.collect::<Vec<_>>(), [Effect::NotReached, Effect::Failed, Effect::NotReached]);
 }
+
+#[test]
+fn what_is_taken_away_is_told() {
+    let spec = "remove:\n- env: {containers: all, name: A}\n- labels: {key: x}\n- volumes: {name: v}";
+    let rules = rules(&rule("r", spec));
+    let object =
+        pod(r#"{"volumes":[{"name":"v"},{"name":"w"}],"containers":[{"name":"one","env":[{"name":"A"}]}]}"#);
+    let explanation = explain(&rules, &creation(&object));
+    let told: Vec<_> = explanation.rules[0]
+        .clauses
+        .iter()
+        .map(|clause| (clause.text.as_str(), clause.line, clause.effect, clause.changes.clone()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("remove[0]", 8, Effect::Removed, vec![0]),
+            ("remove[1]", 9, Effect::NotNeeded, vec![]),
+            ("remove[2]", 10, Effect::Removed, vec![1]),
+        ]
+    );
+}

@@ -152,3 +152,22 @@ fn of_two_rules_that_override_a_field_the_later_wins() {
         );
     }
 }
+
+/// As the API server's own admission leaves a pod without a class; with another class it would refuse what it wrote.
+#[test]
+fn what_follows_from_the_priority_class_is_forgotten_with_it() {
+    let rules = rules(&rule("r", "pod: {spec: {priorityClassName: high}}"));
+    let plain = pod(r#"{"containers":[],"priority":0,"preemptionPolicy":"PreemptLowerPriority"}"#);
+    let path = |step: &String| step.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    result(&rules, &plain);
+    let made: Vec<String> = steps(&decide(&rules, &plain)).iter().map(path).collect();
+    assert_eq!(
+        made,
+        ["add /spec/priorityClassName", "remove /spec/priority", "remove /spec/preemptionPolicy"]
+    );
+    // One with a class of its own, and one that comes back.
+    for class in ["low", "high"] {
+        let object = pod(&format!(r#"{{"containers":[],"priority":7,"priorityClassName":"{class}"}}"#));
+        assert!(steps(&decide(&rules, &object)).is_empty(), "{class}");
+    }
+}
