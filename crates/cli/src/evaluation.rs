@@ -11,10 +11,9 @@ use crate::render::Changed;
 use crate::rules::Labels;
 use crate::workload::{self, Workload};
 
-/// Rules as a cluster has them: the required ones are asked first, and a set is asked again when the other has changed
-/// the object.
+/// Rules as a cluster has them: whichever hook is called, all of them decide, and what they made they leave alone.
 pub(crate) struct Engine {
-    sets: [RuleSet; 2],
+    rules: RuleSet,
 }
 
 /// What is known about namespaces.
@@ -48,12 +47,10 @@ pub(crate) struct Evaluation<'o, T> {
     pub(crate) steps: Vec<Step<T>>,
 }
 
-/// One set of rules and what it was asked about.
+/// One question to the rules.
 pub(crate) struct Step<T> {
     /// Where the pod stands in the object.
     pub(crate) prefix: &'static str,
-    /// Whether these rules were asked before, and the other set has changed the object since.
-    pub(crate) again: bool,
     /// What the rules saw, JSON.
     pub(crate) json: String,
     pub(crate) answer: T,
@@ -87,8 +84,7 @@ impl Answer for Explanation {
 
 impl Engine {
     pub(crate) fn new(rules: RuleSet) -> Self {
-        let (required, best_effort) = rules.split_required();
-        Self { sets: [required, best_effort] }
+        Self { rules }
     }
 
     /// Asks about the object itself, where rules may be about its kind, and then about the pod it will make.
@@ -126,28 +122,12 @@ impl Engine {
         subject: &Subject<'_>,
         prefix: &'static str,
     ) -> anyhow::Result<()> {
-        let mut json = subject.object.to_owned();
-        for (turn, rules) in self.sets.iter().cycle().enumerate().take(2 * self.sets.len()) {
-            let again = turn >= self.sets.len();
-            if rules.rules().is_empty() {
-                continue;
-            }
-            let answer = T::ask(rules, &subject.object(&json))?;
-            let operations = changes::lasting(&answer.decision().changes, prefix);
-            let silent = operations.is_empty() && answer.decision().denial().is_none();
-            if again && silent {
-                break;
-            }
-            let after = workload::applied(&operations, &json)?;
-            let operations = workload::graft(&operations, prefix, &evaluation.after)?;
-            evaluation.after = workload::applied(&operations, &evaluation.after)?;
-            evaluation.operations.extend(operations);
-            let json = std::mem::replace(&mut json, after);
-            evaluation.steps.push(Step { prefix, again, json, answer });
-            if evaluation.is_denied() {
-                break;
-            }
-        }
+        let answer = T::ask(&self.rules, subject)?;
+        let operations = changes::lasting(&answer.decision().changes, prefix);
+        let operations = workload::graft(&operations, prefix, &evaluation.after)?;
+        evaluation.after = workload::applied(&operations, &evaluation.after)?;
+        evaluation.operations.extend(operations);
+        evaluation.steps.push(Step { prefix, json: subject.object.to_owned(), answer });
         Ok(())
     }
 }

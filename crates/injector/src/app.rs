@@ -8,7 +8,7 @@ use vestibule_rules::{Resource, RuleSet};
 
 use crate::configuration::{CONFIG_LABEL, LAST_GOOD};
 use crate::events::Events;
-use crate::handler::{Injection, Part};
+use crate::handler::{Injection, Share};
 use crate::judge::Judge;
 use crate::registration::{self, BEST_EFFORT, REQUIRED};
 use crate::tally::Tally;
@@ -43,7 +43,8 @@ impl StartError {
 }
 
 /// A webhook that injects by the rules in force, in two hooks: `required`, which fails closed, and `best-effort`, which
-/// fails open. Both are answered whatever rules there are; the API server is told of those that there are rules for.
+/// fails open. Each applies all rules, whichever it is called for; the API server is told of those that there are rules
+/// for.
 ///
 /// # Errors
 /// Rules ask for facts about namespaces, and `namespaces` knows none.
@@ -90,8 +91,8 @@ pub fn observed_app(
     }
     let observers: Arc<[_]> = observers.into();
     let required =
-        Injection::new(configuration.clone(), Part::Required, namespaces.clone(), Arc::clone(&observers));
-    let best_effort = Injection::new(configuration, Part::BestEffort, namespaces, observers);
+        Injection::new(configuration.clone(), Share::Required, namespaces.clone(), Arc::clone(&observers));
+    let best_effort = Injection::new(configuration, Share::BestEffort, namespaces, observers);
     // In this order: the API server calls the hooks of one configuration in theirs.
     let app = app.mutate_raw(REQUIRED, on().fail_closed(), required);
     let app = app.mutate_raw(BEST_EFFORT, on().fail_open(), best_effort).entries(&entries);

@@ -6,36 +6,43 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use vestibule::{Fault, FaultKind, Handler, HandlerFuture, Operation, Request, Verdict};
-use vestibule_rules::{Decision, Mode, NamespaceFacts, Resource, RuleSet, Subject, Verb};
+use vestibule_rules::{Decision, Mode, NamespaceFacts, Outcome, Resource, RuleSet, Subject, Verb};
 
 use crate::namespaces::NotReady;
 use crate::result::Words;
 use crate::verdict::verdict;
-use crate::{Asked, Configuration, Namespaces, Observer, Snapshot};
+use crate::{Asked, Configuration, Namespaces, Observer, State};
 
 /// Rules as a handler of the framework.
 pub(crate) struct Injection {
     configuration: Configuration,
-    part: Part,
+    share: Share,
     namespaces: Namespaces,
     observers: Arc<[Arc<dyn Observer>]>,
     /// Whether it was told that nobody knows the namespaces.
     told: Once,
 }
 
-/// Which rules of a snapshot a hook is for.
-#[derive(Clone, Copy)]
-pub(crate) enum Part {
+/// The rules that a hook has its entries for, and tells of. It decides by all rules: whichever hook is called first does
+/// everything, and the other finds it done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Share {
     Required,
     BestEffort,
 }
 
-impl Part {
-    pub(crate) fn of(self, snapshot: &Snapshot) -> &RuleSet {
-        match self {
-            Self::Required => snapshot.required(),
-            Self::BestEffort => snapshot.best_effort(),
-        }
+impl Share {
+    /// Leaves those verdicts that this hook tells of, so that nothing is told by two: the hook's own, and what it did to the
+    /// object by rules of the other, which will find nothing left to do.
+    fn tell(self, decision: &mut Decision, rules: &RuleSet) {
+        let acts = rules.settings().mode() == Mode::On;
+        // One for every rule, in their order.
+        let mut own = rules.rules().iter().map(|rule| rule.required() == (self == Self::Required));
+        decision.verdicts.retain(|verdict| {
+            own.next().is_none_or(|own| {
+                own || acts && matches!(verdict.outcome, Outcome::Applied | Outcome::Denied { .. })
+            })
+        });
     }
 }
 
@@ -44,7 +51,10 @@ impl Handler for Injection {
         Box::pin(async move {
             // Once: what is decided by one snapshot is decided by it alone.
             let snapshot = self.configuration.current();
-            let rules = self.part.of(&snapshot);
+            if snapshot.state() == State::Waiting {
+                return Verdict::not_ready("the first rules");
+            }
+            let rules = snapshot.rules();
             if rules.settings().mode() == Mode::Off {
                 return Verdict::allowed();
             }
@@ -60,11 +70,11 @@ impl Handler for Injection {
 impl Injection {
     pub(crate) fn new(
         configuration: Configuration,
-        part: Part,
+        share: Share,
         namespaces: Namespaces,
         observers: Arc<[Arc<dyn Observer>]>,
     ) -> Self {
-        Self { configuration, part, namespaces, observers, told: Once::new() }
+        Self { configuration, share, namespaces, observers, told: Once::new() }
     }
 
     fn decide(&self, rules: &RuleSet, request: &Request<'_>, facts: Option<&NamespaceFacts>) -> Verdict {
@@ -87,7 +97,8 @@ impl Injection {
             .user(Some(&user))
             .dry_run(request.dry_run);
         match rules.evaluate(&subject) {
-            Ok(decision) => {
+            Ok(mut decision) => {
+                self.share.tell(&mut decision, rules);
                 let asked = Asked::new(request, resource, rules.settings());
                 log(request, &decision, rules.settings().mode());
                 self.observers.iter().for_each(|observer| observer.decided(&decision, &asked));

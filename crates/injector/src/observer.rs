@@ -10,7 +10,8 @@ use vestibule_rules::{Decision, Resource, Settings};
 ///
 /// A decision holds the operations, and they may hold secrets: pass on names and reasons only.
 pub trait Observer: Send + Sync + 'static {
-    /// The rules have decided about what was asked.
+    /// The rules have decided about what was asked. Of the verdicts there are those that the hook tells of: on its own rules,
+    /// and on others where it acted by them. Each verdict is heard by one hook only, but again when that is called again.
     fn decided(&self, decision: &Decision, asked: &Asked<'_>);
 }
 

@@ -57,8 +57,6 @@ pub struct RuleSet {
     warnings: Vec<Diagnostic>,
     pod: Schema<'static>,
     own_namespace: Option<String>,
-    /// Rules that are not of this set, and that opt lists may name all the same.
-    siblings: Vec<Arc<str>>,
     hash: Arc<str>,
 }
 
@@ -88,7 +86,6 @@ impl Default for RuleSet {
             pod: Schema::unknown(),
             hash: Arc::from(""),
             own_namespace: None,
-            siblings: Vec::new(),
         }
     }
 }
@@ -104,7 +101,7 @@ impl RuleSet {
     ) -> Result<Self, Vec<Diagnostic>> {
         let load::Documents { rules, settings, warnings, hash } =
             load::documents(sources.into_iter().map(Into::into), pod)?;
-        Ok(Self { rules, settings, warnings, pod, own_namespace: None, siblings: Vec::new(), hash })
+        Ok(Self { rules, settings, warnings, pod, own_namespace: None, hash })
     }
 
     /// Leaves everything in the injector's own namespace alone.
@@ -112,28 +109,6 @@ impl RuleSet {
     pub fn with_own_namespace(mut self, namespace: impl Into<String>) -> Self {
         self.own_namespace = Some(namespace.into());
         self
-    }
-
-    /// The required rules and the others, as sets of their own: a registration gives each its own failure policy. The
-    /// warnings stay with the latter.
-    #[must_use]
-    pub fn split_required(self) -> (Self, Self) {
-        let Self { rules, settings, warnings, pod, own_namespace, hash, .. } = self;
-        let (required, others): (Vec<Rule>, Vec<Rule>) = rules.into_iter().partition(|rule| rule.required);
-        let names = |rules: &[Rule]| rules.iter().map(|rule| Arc::clone(&rule.name)).collect();
-        let of_required = names(&required);
-        let required = Self {
-            siblings: names(&others),
-            rules: required,
-            settings: settings.clone(),
-            warnings: Vec::new(),
-            pod,
-            own_namespace: own_namespace.clone(),
-            hash: Arc::clone(&hash),
-        };
-        let others =
-            Self { siblings: of_required, rules: others, settings, warnings, pod, own_namespace, hash };
-        (required, others)
     }
 
     /// Only `rules`, as if there were no others.
@@ -144,7 +119,6 @@ impl RuleSet {
             warnings: Vec::new(),
             pod: self.pod,
             own_namespace: None,
-            siblings: Vec::new(),
             hash: Arc::clone(&self.hash),
         }
     }
@@ -159,8 +133,7 @@ impl RuleSet {
         &self.settings
     }
 
-    /// 12 hexadecimal digits that name the contents of all documents, in whatever order and spelling they came. Both
-    /// halves of [`RuleSet::split_required`] keep that of the whole.
+    /// 12 hexadecimal digits that name the contents of all documents, in whatever order and spelling they came.
     pub fn hash(&self) -> &str {
         &self.hash
     }
@@ -236,7 +209,6 @@ impl RuleSet {
             subject,
             received: &received,
             rules: &self.rules,
-            siblings: &self.siblings,
             settings: &self.settings,
             own_namespace: self.own_namespace.as_deref(),
             known: Known::default(),
@@ -275,9 +247,22 @@ impl RuleSet {
             (None, None) if applied.contains(&rule.name) => verdict(rule, rule.at, Outcome::Applied),
             (None, None) => verdict(rule, rule.at, Outcome::Unchanged),
         });
-        let verdicts: Vec<Verdict> = verdicts.collect();
-        let denied = verdicts.iter().any(|verdict| matches!(verdict.outcome, Outcome::Denied { .. }));
-        Ok(Decision { verdicts, changes: if denied { Vec::new() } else { changes }, warnings })
+        let mut decision = Decision { verdicts: verdicts.collect(), changes, warnings };
+        if decision.denial().is_some() {
+            undo(&mut decision);
+        }
+        Ok(decision)
+    }
+}
+
+/// Nobody changes what is refused.
+fn undo(decision: &mut Decision) {
+    decision.changes.clear();
+    for verdict in &mut decision.verdicts {
+        if let Outcome::Applied = verdict.outcome {
+            let sentence = "another rule refuses the object".to_owned();
+            verdict.outcome = Outcome::Skipped { reason: Reason::ObjectDenied, sentence };
+        }
     }
 }
 

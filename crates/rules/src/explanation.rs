@@ -167,16 +167,12 @@ fn clauses(rule: &Rule, verdict: &Verdict, decision: &Decision) -> Vec<ClauseExp
         decided.is_some_and(|decided| covers(decided, &clause.text) || covers(&clause.text, decided))
     };
     let removes = |clause: &Clause| rule.removals.iter().any(|removal| removal.clause.text == clause.text);
-    let is_denied = decision.denial().is_some();
     let told = rule.clauses().into_iter().map(|clause| {
         let made =
             |change: &Change| change.origin.rule == rule.name && covers(&change.origin.clause, &clause.text);
         let made = decision.changes.iter().enumerate().filter(|(_, change)| made(change));
         let made: Vec<usize> = made.map(|(index, _)| index).collect();
         let (effect, sentence) = match &verdict.outcome {
-            Outcome::Applied if is_denied => {
-                (Effect::NotReached, "another rule denies the object".to_owned())
-            }
             Outcome::Applied | Outcome::Unchanged if made.is_empty() && removes(clause) => {
                 (Effect::NotNeeded, "there is nothing to take away".to_owned())
             }

@@ -10,7 +10,6 @@ mod rollout;
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use crate::decision::Reason;
 use crate::diagnostic::Position;
@@ -48,8 +47,6 @@ pub(crate) struct Inquiry<'i> {
     pub(crate) subject: &'i Subject<'i>,
     pub(crate) received: &'i Received<'i>,
     pub(crate) rules: &'i [Rule],
-    /// The names of the rules that are not among `rules`.
-    pub(crate) siblings: &'i [Arc<str>],
     pub(crate) settings: &'i Settings,
     pub(crate) own_namespace: Option<&'i str>,
     pub(crate) known: Known<'i>,
@@ -137,8 +134,7 @@ impl<'i> Inquiry<'i> {
 
     /// The names of all rules there are.
     fn names(&self) -> &HashSet<&'i str> {
-        let siblings = self.siblings.iter().map(|name| &**name);
-        self.known.names.get_or_init(|| self.rules.iter().map(Rule::name).chain(siblings).collect())
+        self.known.names.get_or_init(|| self.rules.iter().map(Rule::name).collect())
     }
 
     fn told(&self, question: &Question, rule: &Rule, answer: &Answer) -> Gate {

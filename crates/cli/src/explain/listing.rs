@@ -203,8 +203,7 @@ fn told<'e>(
     for (step, rule) in &all {
         let said_before = shown.iter().any(|(_, before)| before.rule == rule.rule);
         let silent = elsewhere(rule) && (spoke(&rule.rule) || said_before || evaluation.is_denied());
-        let again = step.again && !matches!(rule.outcome, Outcome::Applied | Outcome::Denied { .. });
-        if !silent && !again {
+        if !silent {
             shown.push((step, rule));
         }
     }

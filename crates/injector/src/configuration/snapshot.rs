@@ -11,16 +11,10 @@ use super::Finding;
 /// All rules as they are in force together: every call is decided by one of these, from its first byte to its last.
 #[derive(Clone)]
 pub struct Snapshot {
-    rules: Arc<Rules>,
+    rules: Arc<RuleSet>,
     state: State,
     findings: Arc<[Finding]>,
     since: Option<SystemTime>,
-}
-
-struct Rules {
-    whole: RuleSet,
-    required: RuleSet,
-    best_effort: RuleSet,
 }
 
 /// How the rules in force stand to the newest texts.
@@ -38,25 +32,13 @@ pub enum State {
 impl Snapshot {
     /// A snapshot of `rules` with which all is well.
     pub fn new(rules: RuleSet) -> Self {
-        let (required, best_effort) = rules.clone().split_required();
         let findings = rules.warnings().iter().cloned().map(Finding::from).collect();
-        let rules = Arc::new(Rules { whole: rules, required, best_effort });
-        Self { rules, state: State::Current, findings, since: None }
+        Self { rules: Arc::new(rules), state: State::Current, findings, since: None }
     }
 
     /// All rules.
     pub fn rules(&self) -> &RuleSet {
-        &self.rules.whole
-    }
-
-    /// The required ones, of the hook that fails closed.
-    pub fn required(&self) -> &RuleSet {
-        &self.rules.required
-    }
-
-    /// The others, of the hook that fails open.
-    pub fn best_effort(&self) -> &RuleSet {
-        &self.rules.best_effort
+        &self.rules
     }
 
     /// How the rules stand to the newest texts.

@@ -49,25 +49,30 @@ async fn road() -> Road {
     Road::to(app(rules(), Namespaces::unknown()).unwrap_or_else(|error| panic!("{error}"))).await
 }
 
+/// Whichever hook an entry calls first, so that rules may change hands: the other finds everything done.
 #[tokio::test]
-async fn each_hook_applies_its_own_rules() {
+async fn the_hook_that_is_called_first_does_everything() {
     let road = road().await;
     let review = Review::create(pod("shop")).build().unwrap();
-    let Outcome::Allowed(required) = road.judged("required", &review).await else { panic!("allowed") };
-    let volumes = json!({"op": "add", "path": "/spec/volumes", "value": [{"name": "data", "emptyDir": {}}]});
-    // Behind it comes the status.
-    let patch = required.patch.unwrap();
-    assert_eq!((&patch[0], patch.as_array().unwrap().len()), (&volumes, 2));
-    let review = review.with_object(required.object.unwrap()).unwrap();
-    let Outcome::Allowed(other) = road.judged("best-effort", &review).await else { panic!("allowed") };
-    let env = json!([{"name": "TARGET", "value": "hall"}]);
-    let env = json!({"op": "add", "path": "/spec/containers/0/env", "value": env});
-    let patch = other.patch.unwrap();
-    assert_eq!((&patch[0], patch.as_array().unwrap().len()), (&env, 2));
-    let review = review.with_object(other.object.unwrap()).unwrap();
-    for hook in ["required", "best-effort"] {
-        let Outcome::Allowed(again) = road.judged(hook, &review).await else { panic!("allowed") };
-        assert!(again.patch.is_none());
+    for (first, second) in [("required", "best-effort"), ("best-effort", "required")] {
+        let Outcome::Allowed(allowed) = road.judged(first, &review).await else { panic!("allowed") };
+        let made = allowed.object.unwrap();
+        assert_eq!(made["spec"]["containers"][0]["env"], json!([{"name": "TARGET", "value": "hall"}]));
+        assert_eq!(made["spec"]["volumes"], json!([{"name": "data", "emptyDir": {}}]));
+        let status = made["metadata"]["annotations"]["vestibule.dev/injected"].as_str().unwrap();
+        assert!(status.contains("data@") && status.contains("target@"), "{status}");
+        let audit = |hook: &str, of: &std::collections::BTreeMap<String, String>| {
+            ["rules", "skipped"].map(|key| of.get(&format!("{hook}/{key}")).cloned().unwrap_or_default())
+        };
+        let told = audit(first, &allowed.audit_annotations.kept);
+        assert_eq!(told[0], "data,target", "{first}");
+
+        let again = review.clone().with_object(made).unwrap();
+        let Outcome::Allowed(allowed) = road.judged(second, &again).await else { panic!("allowed") };
+        assert!(allowed.patch.is_none(), "{second}");
+        // What was left alone is told by one of them.
+        let skipped = [told[1].clone(), audit(second, &allowed.audit_annotations.kept)[1].clone()].concat();
+        assert_eq!(skipped, "asked=not_opted_in", "{first}");
     }
 }
 
@@ -89,7 +94,7 @@ async fn the_audit_log_hears_which_rules_acted_and_which_did_not() {
     let Outcome::Allowed(allowed) = road.judged("best-effort", &review).await else { panic!("allowed") };
     let kept: Vec<_> = allowed.audit_annotations.kept.into_iter().collect();
     let hash = rules().hash().to_owned();
-    let expected = [("config", hash.as_str()), ("rules", "target"), ("skipped", "asked=not_opted_in")];
+    let expected = [("config", hash.as_str()), ("rules", "data,target"), ("skipped", "asked=not_opted_in")];
     let expected = expected.map(|(key, value)| (format!("best-effort/{key}"), value.to_owned()));
     assert_eq!(kept, expected);
     assert!(allowed.audit_annotations.dropped.is_empty());
@@ -101,9 +106,11 @@ async fn a_required_rule_that_cannot_act_denies() {
     let mut taken = pod("shop");
     taken["spec"]["volumes"] = json!([{"name": "data", "hostPath": {"path": "/data"}}]);
     let review = Review::create(taken).build().unwrap();
-    let Outcome::Denied(denied) = road.judged("required", &review).await else { panic!("denied") };
-    assert_eq!((denied.code, &*denied.reason), (403, "Forbidden"));
-    assert!(denied.message.contains("rule data cannot be applied"), "{}", denied.message);
+    for hook in ["required", "best-effort"] {
+        let Outcome::Denied(denied) = road.judged(hook, &review).await else { panic!("{hook}: denied") };
+        assert_eq!((denied.code, &*denied.reason), (403, "Forbidden"));
+        assert!(denied.message.contains("rule data cannot be applied"), "{}", denied.message);
+    }
 }
 
 #[tokio::test]
@@ -159,7 +166,9 @@ async fn the_observer_hears_where_each_change_comes_from() {
     let road = Road::to(app).await;
     road.judged("best-effort", &Review::create(pod("shop")).build().unwrap()).await;
     let heard = heard.0.lock().unwrap();
-    assert_eq!(heard.len(), 2);
-    assert!(heard[0].starts_with("rule target, containers[0].env"), "{heard:?}");
-    assert!(heard[1].contains("status"), "{heard:?}");
+    let clauses = ["rule data, volumes", "rule target, containers[0].env", "status"];
+    assert_eq!(heard.len(), clauses.len());
+    for (heard, clause) in heard.iter().zip(clauses) {
+        assert!(heard.contains(clause), "{heard}");
+    }
 }

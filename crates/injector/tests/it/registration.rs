@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use vestibule::Target;
 use vestibule_injector::{Namespaces, app, compile, registration};
-use vestibule_rules::{NamespaceFacts, Outcome, Reason, Resource, RuleSet, Subject, Verb};
+use vestibule_rules::{NamespaceFacts, Outcome, Reason, Resource, Rule, RuleSet, Subject, Verb};
 
 use api_server::{ApiServer, Create};
 
@@ -192,14 +192,15 @@ proptest! {
             return Ok(());
         }
         let api_server = api_server(all.clone());
-        let (required, best_effort) = all.split_required();
         for scene in scenes {
             let (object, facts) = (scene.object(), scene.facts());
             let text = object.to_string();
             let subject = Subject::new(&text, scene.resource, Verb::Create, scene.namespace).facts(&facts);
-            for (rules, path) in [(&required, "/mutate/required"), (&best_effort, "/mutate/best-effort")] {
+            for (is_required, path) in [(true, "/mutate/required"), (false, "/mutate/best-effort")] {
+                let own = |rule: &&Rule| rule.required() == is_required;
                 let asked = api_server.calls(path, &scene.create(&object));
-                for verdict in rules.evaluate(&subject).unwrap().verdicts {
+                let verdicts = all.evaluate(&subject).unwrap().verdicts;
+                for (_, verdict) in all.rules().iter().zip(verdicts).filter(|(rule, _)| own(rule)) {
                     let is_out = match verdict.outcome {
                         Outcome::Skipped { reason, .. } => may_stay_unasked(reason),
                         _ => false,
@@ -210,7 +211,7 @@ proptest! {
                 let known: Vec<_> = (0..count).map(|index| format!("inject.vestibule.dev/r{index}")).collect();
                 let misspelt = |key: &str| key.starts_with("inject.") && known.iter().all(|known| known != key);
                 let misspelt = scene.labels.keys().chain(scene.annotations.keys()).any(|key| misspelt(key));
-                let declined = rules.rules().iter().all(|rule| {
+                let declined = all.rules().iter().filter(own).all(|rule| {
                     scene.declines(rule.name(), rule.compat_annotations().next().is_some())
                 });
                 prop_assert!(!asked || !declined || misspelt, "{path} is asked about {scene:?}");

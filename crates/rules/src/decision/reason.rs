@@ -78,6 +78,8 @@ reasons! {
     Conflict = "conflict",
     /// The rule's result would be no valid pod.
     Error = "error",
+    /// Another rule refuses the object.
+    ObjectDenied = "object_denied",
 }
 
 impl Reason {

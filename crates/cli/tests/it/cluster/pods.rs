@@ -24,8 +24,8 @@ async fn all_eight_examples_at_once() {
     assert_eq!(reply.warnings, Vec::<String>::new());
     let made = reply.object();
     let spec = &made["spec"];
-    // Required rules are asked first, by a hook of their own; `first` is first in each hook's turn.
-    let init = ["envoy", "log-forwarder", "proxy-init", "proxy", "agent"];
+    // Rule after rule, required ones among the others, although they have an entry of their own.
+    let init = ["agent", "envoy", "log-forwarder", "proxy-init", "proxy"];
     assert_eq!(names(&spec["initContainers"]), init);
     assert_eq!(names(&spec["containers"]), ["app", "sidecar-nginx"]);
     let app = &spec["containers"][0];
