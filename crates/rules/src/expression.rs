@@ -11,6 +11,7 @@ mod quantity;
 mod scan;
 mod scope;
 mod values;
+mod wishes;
 
 use std::fmt;
 
@@ -27,6 +28,7 @@ pub(crate) use lint::Declared;
 use lint::Lint;
 pub(crate) use scope::{Scope, Surroundings};
 pub(crate) use values::text;
+pub(crate) use wishes::Wish;
 
 /// The longest expression, in bytes.
 const MAX_LENGTH: usize = 8 * 1024;
@@ -41,6 +43,7 @@ const MAX_NESTING: usize = 32;
 const STACK: usize = 64 * 1024 * 1024;
 
 /// A compiled expression. It may hold a secret of the rule's author, so there is no `Debug`.
+#[derive(Clone)]
 pub(crate) struct Expression {
     tree: IdedExpr,
     pub(crate) at: Position,
@@ -53,6 +56,7 @@ pub(crate) struct Expression {
 }
 
 /// A named expression of a rule.
+#[derive(Clone)]
 pub(crate) struct Variable {
     pub(crate) name: String,
     pub(crate) expression: Expression,

@@ -11,7 +11,7 @@ use crate::parameter::Parameter;
 use crate::rule::{Clause, Item, Part, Rule};
 
 /// What is computed for every object.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Logic {
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) variables: Vec<Variable>,

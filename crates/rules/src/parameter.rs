@@ -83,6 +83,36 @@ impl Parameter {
         self.from == From::Pod && self.annotation.as_deref() == Some(key)
     }
 
+    /// A value that it takes, if one is easily found.
+    pub(crate) fn example(&self) -> Option<String> {
+        const SOME: [&str; 12] = [
+            "x",
+            "true",
+            "1",
+            "1s",
+            "x1",
+            "X",
+            "v1.0.0",
+            "1.0.0",
+            "x.example.com",
+            "x/x",
+            "https://x.example.com/x",
+            "10.0.0.1",
+        ];
+        let bound = |bound: &Option<(String, i128)>| bound.as_ref().map(|(text, _)| text.clone());
+        let length = |bound: &Option<(String, i128)>| {
+            bound
+                .as_ref()
+                .and_then(|(_, length)| usize::try_from(*length).ok())
+                .filter(|length| *length <= 1024)
+        };
+        let Bounds { least, most, values, .. } = &self.bounds;
+        let edges = [bound(least), bound(most)].into_iter().flatten();
+        let long = [length(least), length(most)].into_iter().flatten().map(|length| "x".repeat(length));
+        let some = SOME.into_iter().map(str::to_owned).chain(edges).chain(long);
+        some.chain(values.iter().cloned()).find(|text| self.bounds.value(text).is_ok())
+    }
+
     fn value(&self, subject: &Subject<'_>, received: &Received<'_>) -> Result<Value, String> {
         let of = |key: &str| match self.from {
             From::Pod => received.annotation(key),

@@ -10,8 +10,9 @@ use crate::yaml::quote;
 pub(super) struct Specimen {
     /// What findings call it.
     pub(super) name: &'static str,
-    /// Members of its metadata beside name, labels and owner, as JSON.
+    /// Members of its metadata beside name, labels, annotations and owner, as JSON.
     metadata: &'static str,
+    annotations: &'static [(&'static str, &'static str)],
     /// The kind of what makes it.
     owner: &'static str,
     spec: &'static str,
@@ -22,58 +23,71 @@ pub(super) static PODS: &[Specimen] = &[
     Specimen {
         name: "a bare pod",
         metadata: "",
+        annotations: &[],
         owner: "",
         spec: r#"{"containers":[{"name":"app","image":"app:1"}]}"#,
     },
     Specimen {
         name: "a pod with init containers and a native sidecar",
         metadata: "",
+        annotations: &[],
         owner: "",
         spec: r#"{"initContainers":[{"name":"setup","image":"setup:1"},{"name":"logs","image":"logs:1","restartPolicy":"Always","ports":[{"containerPort":24224}]}],"containers":[{"name":"app","image":"app:1"}]}"#,
     },
     Specimen {
         name: "a Job's pod of three containers",
         metadata: "",
+        annotations: &[],
         owner: "Job",
         spec: r#"{"restartPolicy":"Never","containers":[{"name":"a","image":"a:1"},{"name":"b","image":"b:1"},{"name":"c","image":"c:1"}]}"#,
     },
     Specimen {
         name: "a pod in its node's network",
         metadata: "",
+        annotations: &[],
         owner: "DaemonSet",
         spec: r#"{"hostNetwork":true,"containers":[{"name":"app","image":"app:1","ports":[{"containerPort":80,"hostPort":80}]}]}"#,
     },
     Specimen {
         name: "a pod for Windows",
         metadata: "",
+        annotations: &[],
         owner: "",
         spec: r#"{"os":{"name":"windows"},"nodeSelector":{"kubernetes.io/os":"windows"},"containers":[{"name":"app","image":"app:1"}]}"#,
     },
     Specimen {
         name: "a pod with fields of a later Kubernetes",
-        metadata: r#","annotations":{"a/b~c":"d"},"sinceNow":{"x":[1.0]}"#,
+        metadata: r#","sinceNow":{"x":[1.0]}"#,
+        annotations: &[("a/b~c", "d")],
         owner: "",
         spec: r#"{"containers":[{"name":"app","image":"app:1","notYet":{"y":1e3},"ports":[{"containerPort":8080,"gate":true}]}],"orbit":["low",{"z":null}]}"#,
     },
     Specimen {
         name: "a pod with everything",
-        metadata: r#","generateName":"web-7d4b9c6f5d-","annotations":{"owner":"team-a"}"#,
+        metadata: r#","generateName":"web-7d4b9c6f5d-""#,
+        annotations: &[("owner", "team-a")],
         owner: "ReplicaSet",
         spec: r#"{"serviceAccountName":"web","imagePullSecrets":[{"name":"registry"}],"securityContext":{"runAsNonRoot":true,"supplementalGroups":[1000]},"nodeSelector":{"disk":"ssd"},"tolerations":[{"key":"spot","operator":"Exists"}],"volumes":[{"name":"data","emptyDir":{}},{"name":"token","projected":{"sources":[{"serviceAccountToken":{"path":"token"}}]}}],"initContainers":[{"name":"setup","image":"setup:1","volumeMounts":[{"name":"data","mountPath":"/data"}]}],"containers":[{"name":"app","image":"registry.example.com:5000/app@sha256:0","command":["app"],"args":["--port","$(PORT)"],"env":[{"name":"PORT","value":"8080"},{"name":"URL","value":"http://localhost:$(PORT)"},{"name":"PORT","value":"8081"}],"envFrom":[{"configMapRef":{"name":"app"}}],"ports":[{"name":"http","containerPort":8080},{"containerPort":8080,"protocol":"UDP"}],"resources":{"requests":{"cpu":"100m","memory":"64Mi"},"limits":{"memory":"128Mi"}},"volumeMounts":[{"name":"data","mountPath":"/data/"},{"name":"token","mountPath":"/var/run/token","readOnly":true}],"readinessProbe":{"httpGet":{"path":"/","port":"http"}},"securityContext":{"capabilities":{"drop":["ALL"]}}},{"name":"helper","image":"helper:1"}]}"#,
     },
 ];
 
 impl Specimen {
-    /// The pod, or what makes such pods, with `labels`; `owner` is the kind of what makes it, if that matters.
+    /// The pod, or what makes such pods, with `labels` and more `annotations`; `owner` is the kind of what makes it, if that matters.
     pub(super) fn object(
         &self,
         resource: Resource,
         labels: &BTreeMap<String, String>,
+        annotations: &BTreeMap<String, String>,
         owner: Option<&str>,
     ) -> String {
-        let pairs: Vec<String> =
-            labels.iter().map(|(key, value)| format!("{}:{}", quote(key), quote(value))).collect();
-        let labels = pairs.join(",");
+        let mut texts = format!(r#""labels":{{{}}}"#, members(labels));
+        let mut all = annotations.clone();
+        for (key, value) in self.annotations {
+            all.entry((*key).to_owned()).or_insert_with(|| (*value).to_owned());
+        }
+        if !all.is_empty() {
+            texts += &format!(r#","annotations":{{{}}}"#, members(&all));
+        }
         // Kinds are written with a capital; the word for no owner is not.
         let owner = Some(owner.unwrap_or(self.owner)).filter(|kind| kind.starts_with(char::is_uppercase));
         let owner = owner.map(|kind| {
@@ -83,7 +97,7 @@ impl Specimen {
             )
         });
         let owner = owner.unwrap_or_default();
-        let metadata = format!(r#"{{"name":"web","labels":{{{labels}}}{}{owner}}}"#, self.metadata);
+        let metadata = format!(r#"{{"name":"web",{texts}{}{owner}}}"#, self.metadata);
         let pod = format!(r#"{{"metadata":{metadata},"spec":{}}}"#, self.spec);
         let layout = Layout::of(resource);
         let steps: Vec<&str> = layout.pod.as_str().split('/').skip(1).collect();
@@ -92,8 +106,14 @@ impl Specimen {
         }
         let nested = steps.iter().rev().fold(pod, |inner, step| format!(r#"{{"{step}":{inner}}}"#));
         let nested = nested.strip_prefix('{').unwrap_or(&nested);
-        format!(r#"{{"metadata":{{"name":"web","labels":{{{labels}}}}},{nested}"#)
+        format!(r#"{{"metadata":{{"name":"web",{texts}}},{nested}"#)
     }
+}
+
+fn members(texts: &BTreeMap<String, String>) -> String {
+    let pairs: Vec<String> =
+        texts.iter().map(|(key, value)| format!("{}:{}", quote(key), quote(value))).collect();
+    pairs.join(",")
 }
 
 #[cfg(test)]
@@ -106,10 +126,11 @@ mod tests {
     fn the_corpus_is_json() {
         let labels = BTreeMap::from([("app".to_owned(), "web".to_owned())]);
         for specimen in PODS {
-            let pod: Value = serde_json::from_str(&specimen.object(Resource::Pods, &labels, None)).unwrap();
+            let pod: Value =
+                serde_json::from_str(&specimen.object(Resource::Pods, &labels, &labels, None)).unwrap();
             assert!(pod["spec"]["containers"][0]["name"].is_string(), "{}", specimen.name);
             let job: Value =
-                serde_json::from_str(&specimen.object(Resource::CronJobs, &labels, None)).unwrap();
+                serde_json::from_str(&specimen.object(Resource::CronJobs, &labels, &labels, None)).unwrap();
             assert_eq!(job["metadata"]["labels"]["app"], "web");
             assert_eq!(job["spec"]["jobTemplate"]["spec"]["template"], pod);
         }

@@ -48,3 +48,53 @@ fn what_grows_with_every_pass_never_comes_to_rest() {
     assert!(said.starts_with("rules.yaml:11:") && said.contains("VST0175"), "{said}");
     assert!(said.contains("`r` never comes to rest on a bare pod"), "{said}");
 }
+
+/// What grows with every pass, whatever it takes to make it act.
+#[test]
+fn rules_are_proved_on_what_they_mean() {
+    const GROWS: &str =
+        "pod:\n  annotations:\n    seen: {$cel: \"object.metadata.?annotations[?'seen'].orValue('') + 'x'\"}";
+    let parameter = |what: &str| format!("parameters: [{{name: p, annotation: example.com/p, {what}}}]");
+    let when = |condition: &str| format!("when: [\"{condition}\"]");
+    let found = |asks: &str, part: &str| {
+        let text = rule("r", &format!("onConflict: override\n{asks}\n{part}"));
+        rules(&text).prove().err().map(|found| found[0].headline())
+    };
+    for asks in [
+        parameter("type: string"),
+        parameter("type: string, min: 40"),
+        parameter("type: string, from: namespace"),
+        parameter("type: string, pattern: '[a-z]{3}-[0-9]{4}'"),
+        parameter("type: int, min: 1000, max: 2000"),
+        parameter("type: quantity, min: 2Gi"),
+        parameter("type: duration, max: 500ms"),
+        parameter("type: bool"),
+        parameter("type: enum, values: [low, high]"),
+        when("object.metadata.annotations['team'] == 'blue'"),
+        when("'red' == object.metadata.?annotations[?'example.com/team'].orValue('')"),
+        when("has(object.metadata.annotations.team) && 'x' in object.metadata.labels"),
+        when("request.object.metadata.?annotations.?team.hasValue()"),
+        when("namespaceObject.metadata.annotations['team'].startsWith('blue')"),
+        when("namespaceObject.metadata.?labels[?'tier'].orValue('') in ['one', 'two']"),
+        when("request.namespace == 'production'"),
+        when("namespaceObject.metadata.name == 'production'"),
+        when("request.userInfo.username == 'system:admin' && 'admins' in request.userInfo.groups"),
+        when("owner.kind == 'StatefulSet'"),
+        format!(
+            "variables: [{{name: team, expr: \"object.metadata.annotations['team']\"}}]\n{}",
+            when("variables.team == 'x'")
+        ),
+        // Nothing that anybody could make up: as if it held.
+        when("request.userInfo.username.matches('^team-[0-9]{3}$')"),
+        when("request.dryRun"),
+        "rollout: {percent: 1}".to_owned(),
+        "optIn: pod\ncompatAnnotations: {example.com/inject: ['yes']}".to_owned(),
+    ] {
+        let said = found(&asks, GROWS).unwrap_or_else(|| panic!("not found: {asks}"));
+        assert!(said.contains("VST0175") && said.contains("`r` never comes to rest"), "{said}");
+        assert_eq!(found(&asks, "pod: {annotations: {seen: x}}"), None, "{asks}");
+    }
+    // A condition that brings the rule to rest itself is none that is taken away.
+    assert_eq!(found(&when("!object.metadata.?annotations[?'seen'].hasValue()"), GROWS), None);
+    assert_eq!(found(&when("has(object.spec.never) && !has(object.metadata.annotations)"), GROWS), None);
+}
