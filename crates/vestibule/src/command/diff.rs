@@ -113,11 +113,11 @@ fn lines<'t>(before: &[&'t str], after: &[&'t str]) -> Vec<Line<'t>> {
 fn middle<'t>(before: &[&'t str], after: &[&'t str]) -> Vec<Line<'t>> {
     let width = after.len() + 1;
     // How long the common subsequence of what follows is, for each pair of positions.
-    let mut lengths =
-        vec![0_u32; if before.len() * after.len() > MAX_PAIRS { 0 } else { (before.len() + 1) * width }];
+    let compared = if before.len().saturating_mul(after.len()) > MAX_PAIRS { &[] } else { before };
+    let mut lengths = vec![0_u32; if compared.is_empty() { 0 } else { (compared.len() + 1) * width }];
     let length =
         |lengths: &[u32], i: usize, j: usize| lengths.get(i * width + j).copied().unwrap_or_default();
-    for (i, one) in before.iter().enumerate().rev() {
+    for (i, one) in compared.iter().enumerate().rev() {
         for (j, other) in after.iter().enumerate().rev() {
             let best = if one == other {
                 length(&lengths, i + 1, j + 1) + 1
@@ -164,6 +164,15 @@ mod tests {
     fn equal_texts_have_no_hunks() {
         assert!(hunks("a\nb\n", "a\nb\n").is_empty());
         assert!(hunks("", "").is_empty());
+    }
+
+    #[test]
+    fn huge_texts_are_compared_roughly_and_soon() {
+        let numbered = |word: &str| (0..200_000).map(|line| format!("{word} {line}\n")).collect::<String>();
+        let (one, two) = (numbered("one"), numbered("two"));
+        let found = hunks(&one, &two);
+        let [Hunk { before, after, lines }] = found.as_slice() else { panic!("{}", found.len()) };
+        assert_eq!((before.1, after.1, lines.len()), (200_000, 200_000, 400_000));
     }
 
     #[test]
