@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use vestibule::command::CommandError;
 use vestibule::patch::Operation;
 use vestibule_rules::{Decision, Explanation, NamespaceFacts, Outcome, Resource, RuleSet, Subject, Verb};
 
@@ -85,6 +86,21 @@ impl Answer for Explanation {
 impl Engine {
     pub(crate) fn new(rules: RuleSet) -> Self {
         Self { rules }
+    }
+
+    /// Asks about one object after the other.
+    pub(crate) fn all<'o, T: Answer>(
+        &self,
+        objects: impl IntoIterator<Item = &'o Object>,
+        request: Request<'o>,
+    ) -> Result<Vec<Evaluation<'o, T>>, CommandError> {
+        let evaluated = objects.into_iter().map(|object| {
+            self.evaluate(object, request).map_err(|error| {
+                let title = object.title(request.default_namespace);
+                CommandError::running(format_args!("{title} ({}): {error:#}", object.place()))
+            })
+        });
+        evaluated.collect()
     }
 
     /// Asks about the object itself, where rules may be about its kind, and then about the pod it will make.

@@ -95,19 +95,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     case.notes();
     let Case { rules, objects, facts, namespace } = case;
     let engine = Engine::new(rules);
-    let mut evaluations: Vec<Evaluation<'_, Explanation>> = Vec::new();
-    for object in &objects {
-        let request =
-            Request { verb: Verb::Create, default_namespace: &namespace, facts: &facts, user: None };
-        let evaluation = engine.evaluate(object, request).map_err(|error| {
-            CommandError::running(format_args!(
-                "{} ({}): {error:#}",
-                object.title(&namespace),
-                object.place()
-            ))
-        })?;
-        evaluations.push(evaluation);
-    }
+    let request = Request { verb: Verb::Create, default_namespace: &namespace, facts: &facts, user: None };
+    let evaluations: Vec<Evaluation<'_, Explanation>> = engine.all(&objects, request)?;
     let data = match arguments.output {
         Format::Text => listing::Listing { palette: arguments.color.palette() }.of(&evaluations),
         Format::Json => machine::json(&evaluations).map(|json| format!("{json:#}\n")),

@@ -70,14 +70,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let facts = Facts::new(namespace_labels.as_ref(), objects());
     known(&rules, &facts, objects(), namespace)?;
     let engine = Engine::new(rules);
-    let mut evaluations = Vec::new();
-    for object in objects() {
-        let request = Request { verb: Verb::Create, default_namespace: namespace, facts: &facts, user: None };
-        let evaluation: Evaluation<'_, Decision> = engine.evaluate(object, request).map_err(|error| {
-            CommandError::running(format_args!("{} ({}): {error:#}", object.title(namespace), object.place()))
-        })?;
-        evaluations.push(evaluation);
-    }
+    let request = Request { verb: Verb::Create, default_namespace: namespace, facts: &facts, user: None };
+    let evaluations: Vec<Evaluation<'_, Decision>> = engine.all(objects(), request)?;
     let several = evaluations.len() > 1;
     for evaluation in &evaluations {
         let whose = if several { evaluation.whose() } else { String::new() };
