@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::size::{MOST_LINES, examples, rust_lines};
 
 const PEERS: &str = include_str!("../../../../COMPARE.md");
+const INJECTORS: &str = include_str!("../../../../docs/explanation/injectors.md");
 const PAGE: &str = include_str!("../../../../docs/explanation/compared.md");
 
 #[test]
@@ -36,11 +37,14 @@ fn what_is_said_beside_peers_is_short_and_names_tests_that_exist() {
     for folder in ["crates", "tests", "examples"] {
         read(&examples().join("..").join(folder), &mut code);
     }
-    // Outside of blocks of code, what has three words or more in the manner of Rust.
-    let prose = PEERS.split("```").step_by(2).flat_map(|text| text.split('`').skip(1).step_by(2));
-    let named = prose.filter(|word| word.matches('_').count() > 1);
-    let (there, missing): (Vec<_>, Vec<_>) = named.partition(|test| code.contains(&format!("fn {test}(")));
-    assert!(missing.is_empty() && there.len() > 20, "no such tests: {missing:?}");
+    for (page, least) in [(PEERS, 20), (INJECTORS, 10)] {
+        // Outside of blocks of code, what has three words or more in the manner of Rust.
+        let prose = page.split("```").step_by(2).flat_map(|text| text.split('`').skip(1).step_by(2));
+        let named = prose.filter(|word| word.matches('_').count() > 1);
+        let (there, missing): (Vec<_>, Vec<_>) =
+            named.partition(|test| code.contains(&format!("fn {test}(")));
+        assert!(missing.is_empty() && there.len() > least, "no such tests: {missing:?}");
+    }
 }
 
 /// All Rust below the folder.
