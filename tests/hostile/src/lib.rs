@@ -12,18 +12,21 @@ mod judge;
 mod mutate;
 mod pointer;
 mod review;
+mod rules;
 
 pub use apply::apply;
 pub use diff::diff;
 pub use mutate::Mutations;
 pub use pointer::pointer;
 pub use review::review;
+pub use rules::rules;
 
 /// A target and the name of its corpus.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const TARGETS: [Target; 4] = [("apply", apply), ("diff", diff), ("pointer", pointer), ("review", review)];
+pub const TARGETS: [Target; 5] =
+    [("apply", apply), ("diff", diff), ("pointer", pointer), ("review", review), ("rules", rules)];
 
 /// The first `N` lines; nothing where there are fewer, or the input is no text.
 fn lines<const N: usize>(input: &[u8]) -> Option<[&str; N]> {

@@ -1,0 +1,28 @@
+//! Rules that anybody may have written, over pods that anybody may have sent.
+
+use vestibule_admission::keys;
+use vestibule_patch::Document;
+use vestibule_rules::{Resource, RuleSet, Subject, Verb};
+
+/// A pod in the first line, rules in the others.
+///
+/// What is wrong with rules can be said; what they make of the pod applies, another evaluation leaves it alone, and an
+/// explanation says the same.
+pub fn rules(input: &[u8]) {
+    let Some((pod, text)) = std::str::from_utf8(input).ok().and_then(|text| text.split_once('\n')) else {
+        return;
+    };
+    let rules = match RuleSet::load([("rules.yaml", text)], keys::schema("", "v1", "Pod")) {
+        Ok(rules) => rules,
+        Err(findings) => return assert!(findings.iter().all(|finding| !finding.to_string().is_empty())),
+    };
+    let subject = Subject::new(pod, Resource::Pods, Verb::Create, "team-a");
+    let (Ok(decision), Ok(mut document)) = (rules.evaluate(&subject), Document::parse(pod)) else { return };
+    let operations = decision.operations();
+    document.apply_all(&operations).expect("operations that apply");
+    let result = document.to_json();
+    let again = rules.evaluate(&subject.object(&result)).expect("an object");
+    assert!(again.denial().is_some() || again.changes.is_empty(), "a second evaluation changes the object");
+    let explained = rules.explain(&subject).expect("an explanation").decision.operations();
+    assert_eq!(vestibule_patch::to_json(&explained), vestibule_patch::to_json(&operations));
+}
