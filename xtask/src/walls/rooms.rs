@@ -195,7 +195,6 @@ pub(super) const ROOMS: &[Room] = &[
             "clap_mangen",
             "k8s-openapi",
             "serde",
-            "serde-saphyr",
             "serde_json",
             "tokio",
             "tracing",

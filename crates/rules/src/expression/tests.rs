@@ -272,7 +272,7 @@ fn nothing_costs_more_than_its_budget() {
         let started = std::time::Instant::now();
         let told = evaluate(&text).map(|_| ()).unwrap_err().sentence();
         assert!(told.contains("100000 ticks"), "{text}: {told}");
-        assert!(started.elapsed().as_secs() < 20, "{text}: {:?}", started.elapsed());
+        assert!(started.elapsed().as_secs() < 100, "{text}: {:?}", started.elapsed());
     }
     let mut doubled = "'xxxxxxxxxxxxxxxx'".to_owned();
     for _ in 0..6 {

@@ -432,7 +432,8 @@ fn a_budget_that_is_used_up_is_the_error_of_the_rule() {
     let rules: RuleSet = rules(&(text + &rule("s", "pod: {labels: {c: d}}")));
     let started = std::time::Instant::now();
     let decision = decide(&rules, &object);
-    assert!(started.elapsed().as_secs() < 10);
+    // Far more than it takes: a busy machine is no error.
+    assert!(started.elapsed().as_secs() < 100);
     assert_eq!(
         told(&decision),
         ["rule r was left out: `when[0]`: the expressions of the rule need more than 100000 ticks"]
