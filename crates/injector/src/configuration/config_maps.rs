@@ -66,7 +66,9 @@ pub(crate) async fn follow(
             },
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
                 due = None;
-                if let Some(good) = advanced(&keeper, seen.sources()).await {
+                if let Some(sources) = seen.sources()
+                    && let Some(good) = advanced(&keeper, sources).await
+                {
                     (unstored, store_at) = (Some(good), Instant::now());
                 }
             }
@@ -96,7 +98,11 @@ async fn restore(last_good: &LastGood, keeper: &Keeper<Compiler>) {
 /// Compiling and proving take their time, and calls are answered meanwhile.
 async fn advanced(keeper: &Arc<Keeper<Compiler>>, sources: Vec<Source>) -> Option<Vec<Document>> {
     let keeper = Arc::clone(keeper);
-    tokio::task::spawn_blocking(move || keeper.advance(sources)).await.ok().flatten()
+    let advanced = tokio::task::spawn_blocking(move || keeper.advance(sources)).await;
+    advanced.unwrap_or_else(|_| {
+        tracing::error!("reading the rules panicked; those before stay in force until the texts change");
+        None
+    })
 }
 
 /// What has to be tried again.
@@ -135,7 +141,35 @@ impl Seen {
         self.is_listed
     }
 
-    fn sources(&self) -> Vec<Source> {
-        self.sources.values().flatten().cloned().collect()
+    /// All of them; nothing while they are being listed again: those not listed yet are not gone.
+    fn sources(&self) -> Option<Vec<Source>> {
+        self.is_listed.then(|| self.sources.values().flatten().cloned().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config_map(name: &str) -> ConfigMap {
+        let data = BTreeMap::from([("rules.yaml".to_owned(), String::new())]);
+        let mut config_map = ConfigMap { data: Some(data), ..ConfigMap::default() };
+        config_map.metadata.name = Some(name.to_owned());
+        config_map
+    }
+
+    #[test]
+    fn a_list_that_is_not_whole_takes_nothing_away() {
+        let mut seen = Seen { namespace: "home".to_owned(), is_listed: false, sources: BTreeMap::new() };
+        let number = |seen: &Seen| seen.sources().map(|sources| sources.len());
+        assert!(!seen.heard(Event::Init) && !seen.heard(Event::InitApply(config_map("a"))));
+        assert_eq!(number(&seen), None);
+        assert!(seen.heard(Event::InitDone) && seen.heard(Event::Apply(config_map("b"))));
+        assert_eq!(number(&seen), Some(2));
+        // The watch ends before that was taken.
+        assert!(!seen.heard(Event::Init) && !seen.heard(Event::InitApply(config_map("b"))));
+        assert_eq!(number(&seen), None);
+        assert!(seen.heard(Event::InitDone));
+        assert_eq!(number(&seen), Some(1));
     }
 }

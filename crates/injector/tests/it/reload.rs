@@ -67,6 +67,21 @@ async fn a_first_start_with_broken_files_is_none() {
     assert!(matches!(absent, LoadError::File { .. }));
 }
 
+/// Nobody passes bare because the rules have not been read yet: under `Fail` nobody passes at all.
+#[tokio::test]
+async fn before_the_first_rules_nobody_is_answered() {
+    let nowhere = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
+    let client = kube::Client::try_from(nowhere).unwrap();
+    let configuration = Configuration::from_config_maps(client, "injector");
+    let app = app(configuration.clone(), Namespaces::unknown()).unwrap_or_else(|error| panic!("{error}"));
+    let road = Road::to(app).await;
+    assert_eq!(configuration.current().state(), State::Waiting);
+    let review = Review::create(pod("shop")).build().unwrap();
+    for hook in ["required", "best-effort"] {
+        assert!(!road.answers(hook, &review).await, "{hook}");
+    }
+}
+
 /// Of rules with these settings: the patch for a pod, and the audit note of the mode.
 async fn decided(settings: &str) -> (bool, Option<String>) {
     let settings = format!(

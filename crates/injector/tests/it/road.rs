@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -34,6 +34,12 @@ impl Road {
         let hook = Hook::mutating(hook, &format!("/mutate/{hook}"));
         let answer = self.caller.call(review, &hook).await.unwrap();
         judge(review, &hook, &answer)
+    }
+
+    /// Whether there is an answer within the second that the API server waits.
+    pub(crate) async fn answers(&self, hook: &str, review: &Review) -> bool {
+        let hook = Hook::mutating(hook, &format!("/mutate/{hook}")).timeout(Duration::from_secs(1));
+        self.caller.call(review, &hook).await.is_ok()
     }
 
     /// What `/readyz` says.
