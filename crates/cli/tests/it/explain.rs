@@ -177,3 +177,16 @@ fn a_namespace_among_the_objects_is_none_to_be_asked_about() {
     assert_eq!(done.err, "");
     assert!(done.out.starts_with("Namespace shop  "), "{}", done.out);
 }
+
+#[test]
+fn who_names_a_file_without_its_flag_is_told_so() {
+    let folder = Folder::with(&[("pod.yaml", POD)]);
+    for subject in ["pod.yaml", "./pod.yaml", "deployment/web"] {
+        let done = folder.run(&format!("explain {subject}"));
+        assert_eq!(done.code(), 2);
+        let told = format!(
+            "`{subject}` is neither a code, such as VST0121, nor pod/NAME; files are named with -f FILE"
+        );
+        assert!(done.err.contains(&told), "{}", done.err);
+    }
+}

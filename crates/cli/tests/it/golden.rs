@@ -140,3 +140,11 @@ fn cases_that_cannot_be_read_are_shown_where_they_stand() {
     let broken = Folder::with(&[("rules.yaml", "kind: x"), ("pod.yaml", POD), ("cases.yaml", CASES)]);
     assert_eq!(broken.run("test cases.yaml").code(), 2);
 }
+
+#[test]
+fn rules_are_no_cases() {
+    let done = Folder::with(&[("rules.yaml", TARGET)]).run("test rules.yaml");
+    assert_eq!(done.code(), 2);
+    assert_eq!(done.err.matches("error[").count(), 1, "{}", done.err);
+    assert!(done.err.contains("rules.yaml:1:13"), "{}", done.err);
+}
