@@ -8,3 +8,10 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
     let mut command = cargo::command(&["run", "--quiet", "-p", "fire", "--bin", "soak", "--"]);
     cargo::finish(command.args(arguments))
 }
+
+/// The same with rules that change: the injector is the shipped program.
+pub(crate) fn reload(arguments: &[String]) -> anyhow::Result<()> {
+    cargo::run(&["build", "--quiet", "-p", "vestibule-cli", "-p", "fire", "--bins"])?;
+    let mut command = cargo::command(&["run", "--quiet", "-p", "fire", "--bin", "reload", "--"]);
+    cargo::finish(command.args(arguments))
+}

@@ -1,7 +1,7 @@
 //! Certificates under fire: replicas of a webhook behind one Service, API servers that call them under
 //! `failurePolicy: Fail`, and leaves and CAs that change every few seconds. Not one call may fail.
 //!
-//! [`soak`] is the whole; `cargo xtask soak --help` runs it.
+//! [`soak`] is the whole; `cargo xtask soak --help` runs it. [`reload`] does the same to the rules of the injector.
 
 mod case;
 mod cluster;
@@ -11,6 +11,7 @@ mod judge;
 mod ledger;
 mod load;
 mod options;
+pub mod reload;
 mod replica;
 mod report;
 mod rotation;

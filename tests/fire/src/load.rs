@@ -1,5 +1,6 @@
 //! Calls through every API server, at a steady rate.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,36 +13,64 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::{Ledger, hook};
 
-/// Dry-run creates of ConfigMaps, until this is stopped or dropped.
+/// Calls until this is stopped or dropped.
 pub struct Load {
-    servers: JoinSet<()>,
+    clients: JoinSet<()>,
     stop: watch::Sender<bool>,
 }
 
+/// Makes one call, its number counted from 0, through a client; says how it failed.
+type Call = Arc<dyn Fn(Client, u64) -> Answer + Send + Sync>;
+type Answer = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
+
 impl Load {
-    /// Begins: `rate` calls a second, in turn through each client. Three of four ask for a new connection.
+    /// Begins dry-run creates of ConfigMaps: `rate` calls a second, in turn through each client. Three of four ask for a
+    /// new connection.
     #[must_use]
     pub fn start(clients: Vec<Client>, namespace: &str, rate: u32, ledger: &Arc<Ledger>) -> Self {
-        let share = rate.max(1) as f64 / clients.len().max(1) as f64;
-        let mut servers = JoinSet::new();
+        let namespace: Arc<str> = namespace.into();
+        Self::of(clients, rate, ledger, move |client, number| {
+            let configmaps = Api::namespaced(client, &namespace);
+            let connection = if number % 4 == 3 { "keep" } else { "close" };
+            async move {
+                let failure = call(&configmaps, connection).await;
+                failure.map_err(|failure| format!("{connection}: {failure}"))
+            }
+        })
+    }
+
+    /// Begins whatever `call` makes: `rate` calls a second, in turn through each client.
+    pub fn of<F>(
+        clients: Vec<Client>,
+        rate: u32,
+        ledger: &Arc<Ledger>,
+        call: impl Fn(Client, u64) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<(), String>> + Send + 'static,
+    {
+        let share = f64::from(rate.max(1)) / clients.len().max(1) as f64;
+        let call: Call = Arc::new(move |client, number| Box::pin(call(client, number)));
+        let mut tasks = JoinSet::new();
         let (stop, stopped) = watch::channel(false);
         for (position, client) in clients.into_iter().enumerate() {
-            let configmaps = Api::namespaced(client, namespace);
-            servers.spawn(call_on((configmaps, position), share, Arc::clone(ledger), stopped.clone()));
+            let (call, ledger) = (Arc::clone(&call), Arc::clone(ledger));
+            tasks.spawn(call_through((client, position), share, call, ledger, stopped.clone()));
         }
-        Self { servers, stop }
+        Self { clients: tasks, stop }
     }
 
     /// Ends, when what is under way has been answered.
     pub async fn stop(self) {
         self.stop.send_replace(true);
-        self.servers.join_all().await;
+        self.clients.join_all().await;
     }
 }
 
-async fn call_on(
-    (configmaps, position): (Api<ConfigMap>, usize),
+async fn call_through(
+    (client, position): (Client, usize),
     rate: f64,
+    call: Call,
     ledger: Arc<Ledger>,
     mut stopped: watch::Receiver<bool>,
 ) {
@@ -59,12 +88,10 @@ async fn call_on(
         if calls.len() >= MOST {
             calls.join_next().await;
         }
-        let (configmaps, ledger) = (configmaps.clone(), Arc::clone(&ledger));
-        let connection = if number % 4 == 3 { "keep" } else { "close" };
+        let (answer, ledger) = (call(client.clone(), number), Arc::clone(&ledger));
         calls.spawn(async move {
             let begun = Instant::now();
-            let failure = call(&configmaps, connection).await.err();
-            let failure = failure.map(|failure| format!("API server {position}, {connection}: {failure}"));
+            let failure = answer.await.err().map(|failure| format!("client {position}, {failure}"));
             ledger.called(begun.elapsed(), failure);
         });
     }

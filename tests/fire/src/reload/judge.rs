@@ -1,0 +1,99 @@
+//! Whether every pod is as the rules wanted it at its time.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use super::{Made, Outcome};
+
+/// What was in force from one write to the next.
+#[derive(Clone, Debug)]
+pub struct Period {
+    /// What a pod is in it.
+    pub outcome: Outcome,
+    /// Before it was written: nobody can know of it earlier.
+    pub from: Instant,
+    /// When it was seen in force at every replica: nobody goes by what was before any longer.
+    pub settled: Instant,
+}
+
+/// What became of pods.
+#[derive(Clone, Debug, Default)]
+pub struct Judgement {
+    /// How many were judged.
+    pub pods: usize,
+    /// How many of them could be as one period wants it only.
+    pub certain: usize,
+    /// How many of them were whole.
+    pub whole: usize,
+    /// How many of them were bare.
+    pub bare: usize,
+    /// What was wrong with pods, and with how many.
+    pub wrong: BTreeMap<String, usize>,
+}
+
+/// Judges pods by periods in their order; pods were made after the first had settled. A pod may be as any period wants it
+/// that was in force, at some replica, while it was made.
+#[must_use]
+pub fn judge(periods: &[Period], pods: &[Made]) -> Judgement {
+    let mut judgement = Judgement { pods: pods.len(), ..Judgement::default() };
+    for pod in pods {
+        let over = |number: usize| periods.get(number + 1).is_some_and(|next| next.settled < pod.begun);
+        let possible = periods.iter().enumerate();
+        let possible = possible.filter(|(number, period)| period.from <= pod.ended && !over(*number));
+        let possible: Vec<_> = possible.map(|(_, period)| &period.outcome).collect();
+        judgement.certain += usize::from(possible.len() == 1);
+        match &pod.outcome {
+            Outcome::Bare => judgement.bare += 1,
+            Outcome::Whole { .. } => judgement.whole += 1,
+            Outcome::Half(_) => {}
+        }
+        if !possible.contains(&&pod.outcome) {
+            let expected: Vec<_> = possible.iter().map(|outcome| words(outcome)).collect();
+            let wrong = format!("{} instead of {}", words(&pod.outcome), expected.join(" or "));
+            *judgement.wrong.entry(wrong).or_default() += 1;
+        }
+    }
+    judgement
+}
+
+fn words(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Bare => "bare".to_owned(),
+        Outcome::Whole { version, hash } => format!("{version} ({hash})"),
+        Outcome::Half(parts) => format!("half: {parts}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_pod_is_as_the_rules_of_its_time() {
+        let start = Instant::now();
+        let at = |milliseconds| start + Duration::from_millis(milliseconds);
+        let whole = |version: &str| Outcome::Whole { version: version.to_owned(), hash: "h".to_owned() };
+        let period = |outcome, from, settled| Period { outcome, from: at(from), settled: at(settled) };
+        let periods =
+            [period(whole("v1"), 0, 10), period(Outcome::Bare, 100, 120), period(whole("v2"), 200, 220)];
+        let wrong = |begun, ended, outcome| {
+            let made = Made { begun: at(begun), ended: at(ended), outcome };
+            judge(&periods, &[made]).wrong.len()
+        };
+        assert_eq!(wrong(50, 60, whole("v1")), 0);
+        assert_eq!(wrong(50, 60, Outcome::Bare), 1, "before it was written");
+        assert_eq!(wrong(90, 105, Outcome::Bare), 0);
+        assert_eq!(wrong(110, 115, whole("v1")), 0, "not every replica knows");
+        assert_eq!(wrong(130, 150, whole("v1")), 1, "every replica knows");
+        assert_eq!(wrong(130, 150, whole("v2")), 1);
+        assert_eq!(wrong(230, 240, whole("v2")), 0);
+        assert_eq!(wrong(230, 240, whole("bad3")), 1);
+        assert_eq!(wrong(230, 240, Outcome::Half("what".to_owned())), 1);
+        let other = Outcome::Whole { version: "v2".to_owned(), hash: "other".to_owned() };
+        assert_eq!(wrong(230, 240, other), 1, "the annotation names other rules");
+        let pods = [Made { begun: at(105), ended: at(110), outcome: Outcome::Bare }];
+        assert_eq!(judge(&periods, &pods).certain, 0);
+    }
+}

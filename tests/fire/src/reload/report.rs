@@ -1,0 +1,89 @@
+//! The figures in the end.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use super::Judgement;
+
+/// What there is to say in the end.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Figures {
+    /// Good versions that came into force.
+    pub versions: usize,
+    /// Bad ones that were refused.
+    pub refused: usize,
+    /// Bad ones that were stored.
+    pub stored: usize,
+    /// How long creates went on.
+    pub took: Duration,
+    /// Creates that were answered, well or not.
+    pub calls: usize,
+    /// Creates that failed, by what was said.
+    pub failures: BTreeMap<String, usize>,
+    /// The longest that a create took.
+    pub worst: Duration,
+    /// What became of the pods.
+    pub judgement: Judgement,
+    reloads: Vec<Duration>,
+    notes: Vec<String>,
+}
+
+impl Figures {
+    /// Whether no create failed and no pod was wrong.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        self.failures.is_empty() && self.judgement.wrong.is_empty() && self.judgement.certain > 0
+    }
+
+    pub(super) fn reload(&mut self, took: Duration) {
+        self.reloads.push(took);
+    }
+
+    pub(super) fn time(&mut self, what: &str, took: Duration) {
+        self.note(format!("{what}: after {:.2} s", took.as_secs_f64()));
+    }
+
+    pub(super) fn note(&mut self, note: String) {
+        self.notes.push(note);
+    }
+}
+
+impl fmt::Display for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { judgement, .. } = self;
+        let mut row = |name: &str, value: String| writeln!(f, "{name:<32} {value}");
+        row("good versions in force", self.versions.to_string())?;
+        row("bad versions refused at apply", self.refused.to_string())?;
+        row("bad versions stored", self.stored.to_string())?;
+        let mut reloads = self.reloads.clone();
+        reloads.sort_unstable();
+        let at = |part: usize| reloads.get(reloads.len().saturating_sub(1) * part / 100).copied();
+        let milliseconds = |part| at(part).unwrap_or_default().as_millis();
+        row(
+            "from write to force everywhere",
+            format!("median {} ms, at most {} ms", milliseconds(50), milliseconds(100)),
+        )?;
+        let rate = self.calls as f64 / self.took.as_secs_f64().max(0.001);
+        row("creates", format!("{} in {:.0} s, {rate:.0} a second", self.calls, self.took.as_secs_f64()))?;
+        row("failed creates", self.failures.values().sum::<usize>().to_string())?;
+        row("slowest create", format!("{} ms", self.worst.as_millis()))?;
+        row("pods judged", judgement.pods.to_string())?;
+        row("  while one outcome was possible", judgement.certain.to_string())?;
+        row("  with a whole good version", judgement.whole.to_string())?;
+        row("  with nothing", judgement.bare.to_string())?;
+        row("wrong pods", judgement.wrong.values().sum::<usize>().to_string())?;
+        for note in &self.notes {
+            row("switch", note.clone())?;
+        }
+        for (what, count) in &self.failures {
+            row("FAILED", format!("{count} x {what}"))?;
+        }
+        const MOST: usize = 20;
+        for (what, count) in judgement.wrong.iter().take(MOST) {
+            row("WRONG", format!("{count} x {what}"))?;
+        }
+        row("verdict", if self.is_good() { "good" } else { "BAD" }.to_owned())
+    }
+}

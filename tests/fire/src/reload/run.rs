@@ -1,0 +1,124 @@
+//! The whole run: an environment, the injector as its manifests install it, and what is done to it.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use clap::Parser;
+use serde_json::Value;
+use vestibule_testenv::{Child, Environment, Service};
+
+use super::scene::apply_all;
+use super::{Course, Figures, Scene, versions};
+
+/// Changes rules under load on a real kube-apiserver, judges every pod, and counts the creates that fail
+#[derive(Clone, Debug, Parser)]
+#[command(name = "reload")]
+pub struct Options {
+    /// How many good versions are written, and as many bad ones between them: the half of these is refused, the other half
+    /// is stored while nobody judges
+    #[arg(long, default_value_t = 100)]
+    pub versions: usize,
+    /// Creates per second, by two clients
+    #[arg(long, default_value_t = 200)]
+    pub rate: u32,
+    /// How many replicas serve
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..))]
+    pub replicas: u16,
+    /// How long each position of the switch is watched, in seconds
+    #[arg(long, default_value_t = 3)]
+    pub stay: u64,
+}
+
+/// Starts an API server and the injector, `program`, and runs the whole; `say` is told how it goes.
+///
+/// # Errors
+/// Something does not start, or does not do what it says. Pods that are wrong and creates that fail are in the figures.
+pub async fn run(options: &Options, program: &Path, say: fn(&str)) -> anyhow::Result<Figures> {
+    say("starting an API server");
+    let environment = Environment::start().await?;
+    let (scene, _service, replicas) = install(&environment, options, program).await?;
+    say("replicas are ready");
+    let clients = vec![environment.admin()?, environment.admin()?];
+    let mut course = Course::begin(&scene, clients, options.rate).await?;
+    let done = versions_and_switches(&mut course, options, say).await;
+    let figures = course.end().await;
+    if let Err(error) = done {
+        let logs: Vec<_> = replicas.iter().map(Child::log).collect();
+        return Err(error.context(format!("{}\n{figures}", logs.join("\n"))));
+    }
+    Ok(figures)
+}
+
+async fn versions_and_switches(
+    course: &mut Course<'_>,
+    options: &Options,
+    say: fn(&str),
+) -> anyhow::Result<()> {
+    for _ in 0..options.versions / 2 {
+        course.refused().await?;
+        course.good().await?;
+    }
+    say("nobody judges ConfigMaps now");
+    course.stop_judging().await?;
+    for _ in options.versions / 2..options.versions {
+        course.stored().await?;
+        course.good().await?;
+    }
+    say("the switch");
+    course.switches(Duration::from_secs(options.stay)).await
+}
+
+async fn install(
+    environment: &Environment,
+    options: &Options,
+    program: &Path,
+) -> anyhow::Result<(Scene, Service, Vec<Child>)> {
+    let admin = environment.admin()?;
+    let (home, shop) = (environment.namespace(&[]).await?, environment.namespace(&[]).await?);
+    let service = environment.service(home.name(), "injector").await?;
+    let named = format!("--service={home}/injector:{}", service.port());
+    let rules = environment.folder().join("rules.yaml");
+    std::fs::write(&rules, versions::good(0, shop.name()))?;
+    let mut manifests = Command::new(program);
+    manifests.args(["manifests", "--image=injector", "--output=json", &named, "--rules"]).arg(&rules);
+    let printed = manifests.output().with_context(|| format!("{}", program.display()))?;
+    ensure!(printed.status.success(), "{}", String::from_utf8_lossy(&printed.stderr));
+    let printed: Value = serde_json::from_slice(&printed.stdout)?;
+    let printed = printed["items"].as_array().cloned().unwrap_or_default();
+    // The environment's Service leads to this machine.
+    let manifests: Vec<Value> = printed.into_iter().filter(|manifest| manifest["kind"] != "Service").collect();
+    apply_all(&admin, &manifests).await?;
+    environment.wait_until_granted(home.name(), "injector", &manifests).await?;
+    let kubeconfig = environment.service_account_kubeconfig(home.name(), "injector").await?;
+    let (mut children, mut probes) = (Vec::new(), Vec::new());
+    for _ in 0..options.replicas {
+        let mut command = Command::new(program);
+        command.args(["serve", "--listen=127.0.0.1:0", "--metrics-listen=127.0.0.1:0", "--identity=self"]);
+        command.args([&named, "--hold-cold=10s", "--kubeconfig"]).arg(&kubeconfig);
+        let child = environment.spawn("injector", &command)?;
+        let serving = child.wait_for_line(|line| {
+            let line: Value = serde_json::from_str(line).ok()?;
+            let address = |member: &str| line[member].as_str()?.parse().ok();
+            (line["message"] == "serving").then(|| Some((address("address")?, address("probes")?)))?
+        });
+        let (address, probe) = serving.await?;
+        service.add_replica(address, Some(probe))?;
+        children.push(child);
+        probes.push(probe);
+    }
+    if let Err(error) = service.wait_for_replicas(children.len()).await {
+        let logs: Vec<_> = children.iter().map(Child::log).collect();
+        return Err(error).context(logs.join("\n"));
+    }
+    let scene = Scene {
+        admin,
+        home: home.name().to_owned(),
+        shop: shop.name().to_owned(),
+        config_map: "injector-rules".to_owned(),
+        replicas: probes,
+        manifests,
+    };
+    Ok((scene, service, children))
+}

@@ -1,0 +1,61 @@
+//! Versions of the rules: good ones, and bad ones that nobody may ever see in a pod.
+
+/// Version `number` for the pods of `namespace`: a sidecar that must not be missing, and a variable that may be. Whatever
+/// they write says the version.
+pub(super) fn good(number: usize, namespace: &str) -> String {
+    text(&format!("v{number}"), namespace)
+}
+
+/// A version with an error in each document, or between the two of them.
+pub(super) fn bad(number: usize, namespace: &str) -> String {
+    let text = text(&format!("bad{number}"), namespace);
+    match number % 4 {
+        // A field that nobody knows.
+        0 => text.replace("env:", "envs:"),
+        // No YAML.
+        1 => text.replace("spec:", "spec: ["),
+        // Two rules of one name.
+        2 => text.replace("name: banner", "name: meter"),
+        // It would be asked about every pod of the cluster.
+        _ => text.replace("namespaces: {", "objects: {").replace("matchLabels", "labels").replace(
+            "kubernetes.io/metadata.name: ",
+            "name: ",
+        ),
+    }
+}
+
+/// The document that switches.
+pub(super) fn settings(mode: &str) -> String {
+    format!(
+        "apiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {{name: switch}}\nspec: {{mode: {mode}}}\n"
+    )
+}
+
+fn text(version: &str, namespace: &str) -> String {
+    format!(
+        "\
+apiVersion: vestibule.dev/v1alpha1
+kind: Injection
+metadata: {{name: meter}}
+spec:
+  required: true
+  match: {{namespaces: {{matchLabels: {{kubernetes.io/metadata.name: {namespace}}}}}}}
+  sidecars:
+  - name: meter
+    image: meter:{version}
+    mode: regular
+    env: [{{name: VERSION, value: {version}}}]
+    volumeMounts: [{{name: meter, mountPath: /etc/meter}}]
+  volumes: [{{name: meter, configMap: {{name: meter-{version}}}}}]
+---
+apiVersion: vestibule.dev/v1alpha1
+kind: Injection
+metadata: {{name: banner}}
+spec:
+  match: {{namespaces: {{matchLabels: {{kubernetes.io/metadata.name: {namespace}}}}}}}
+  containers:
+  - select: {{index: 0}}
+    env: [{{name: BANNER, value: {version}}}]
+"
+    )
+}
