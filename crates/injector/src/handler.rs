@@ -1,17 +1,22 @@
 //! From a request to rules, and from their decision to a verdict.
 
+use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use vestibule::{Fault, FaultKind, Handler, HandlerFuture, Operation, Request, Verdict};
-use vestibule_rules::{Decision, Mode, NamespaceFacts, Outcome, Resource, RuleSet, Subject, Verb};
+use vestibule_rules::{
+    Decision, Mode, NamespaceFacts, Outcome, Resource, RuleSet, STATUS_ANNOTATION, Subject, Verb,
+};
 
 use crate::namespaces::NotReady;
 use crate::result::Words;
 use crate::verdict::verdict;
-use crate::{Asked, Configuration, Namespaces, Observer, State};
+use crate::{Asked, Configuration, Namespaces, Observer, Snapshot, State};
 
 /// Rules as a handler of the framework.
 pub(crate) struct Injection {
@@ -49,18 +54,21 @@ impl Share {
 impl Handler for Injection {
     fn handle<'a>(&'a self, request: &'a Request<'a>, budget: Duration) -> HandlerFuture<'a> {
         Box::pin(async move {
-            // Once: what is decided by one snapshot is decided by it alone.
+            // What is decided by one snapshot is decided by it alone.
             let snapshot = self.configuration.current();
             if snapshot.state() == State::Waiting {
                 return Verdict::not_ready("the first rules");
             }
-            let rules = snapshot.rules();
-            if rules.settings().mode() == Mode::Off {
+            if snapshot.rules().settings().mode() == Mode::Off {
                 return Verdict::allowed();
             }
             let namespace = request.namespace.as_deref().unwrap_or_default();
             match self.namespaces.facts(namespace, budget).await {
-                Ok(facts) => self.decide(rules, request, facts.as_deref()),
+                Ok(facts) => {
+                    let snapshot = self.moment(snapshot, request, facts.as_deref(), budget).await;
+                    let made_by = snapshot.of_hash(&made_by(request).unwrap_or_default());
+                    self.decide(made_by.unwrap_or(snapshot.rules()), request, facts.as_deref())
+                }
                 Err(NotReady(missing)) => Verdict::not_ready(missing),
             }
         })
@@ -77,6 +85,40 @@ impl Injection {
         Self { configuration, share, namespaces, observers, told: Once::new() }
     }
 
+    /// The snapshot to decide by. A create is several calls, and another replica may have answered the one before by rules
+    /// that are still on their way to this one: they are waited for, unless there is nothing to do by ours.
+    async fn moment(
+        &self,
+        snapshot: Arc<Snapshot>,
+        request: &Request<'_>,
+        facts: Option<&NamespaceFacts>,
+        budget: Duration,
+    ) -> Arc<Snapshot> {
+        /// Replicas hear of a change within milliseconds of each other, and compile it for longer.
+        const MOST: Duration = Duration::from_secs(2);
+        let (Some(hash), Some(object), Some(resource)) =
+            (made_by(request), request.object, resource(request))
+        else {
+            return snapshot;
+        };
+        if snapshot.of_hash(&hash).is_some() {
+            return snapshot;
+        }
+        let decision = evaluate(snapshot.rules(), request, (object, resource), facts);
+        if decision.is_ok_and(|decision| decision.changes.is_empty() && decision.denial().is_none()) {
+            return snapshot;
+        }
+        let mut configuration = self.configuration.clone();
+        let known = async {
+            let mut next = configuration.current();
+            while next.of_hash(&hash).is_none() {
+                next = configuration.changed().await;
+            }
+            next
+        };
+        tokio::time::timeout(MOST.min(budget / 2), known).await.unwrap_or(snapshot)
+    }
+
     fn decide(&self, rules: &RuleSet, request: &Request<'_>, facts: Option<&NamespaceFacts>) -> Verdict {
         // Without an object (DELETE), or for a resource that no rule is about, there is nothing to inject into.
         let (Some(object), Some(resource)) = (request.object, resource(request)) else {
@@ -87,16 +129,7 @@ impl Injection {
                 tracing::warn!("labels and annotations of namespaces are not known: nobody opts out by them");
             });
         }
-        let namespace = request.namespace.as_deref().unwrap_or_default();
-        let user = user_info(request);
-        let subject = Subject::new(object.get(), resource, verb(request.operation), namespace)
-            .facts(facts)
-            .subresource(request.subresource.as_deref().unwrap_or_default())
-            .name(request.name.as_deref().unwrap_or_default())
-            .old_object(request.old_object.map(RawValue::get))
-            .user(Some(&user))
-            .dry_run(request.dry_run);
-        match rules.evaluate(&subject) {
+        match evaluate(rules, request, (object, resource), facts) {
             Ok(mut decision) => {
                 self.share.tell(&mut decision, rules);
                 let asked = Asked::new(request, resource, rules.settings());
@@ -107,6 +140,48 @@ impl Injection {
             Err(error) => Fault::new(FaultKind::Undecodable, error).into(),
         }
     }
+}
+
+fn evaluate(
+    rules: &RuleSet,
+    request: &Request<'_>,
+    (object, resource): (&RawValue, Resource),
+    facts: Option<&NamespaceFacts>,
+) -> Result<Decision, impl Display> {
+    let namespace = request.namespace.as_deref().unwrap_or_default();
+    let user = user_info(request);
+    let subject = Subject::new(object.get(), resource, verb(request.operation), namespace)
+        .facts(facts)
+        .subresource(request.subresource.as_deref().unwrap_or_default())
+        .name(request.name.as_deref().unwrap_or_default())
+        .old_object(request.old_object.map(RawValue::get))
+        .user(Some(&user))
+        .dry_run(request.dry_run);
+    rules.evaluate(&subject)
+}
+
+/// The hash of the rules that an object to be created says it was changed by, as by an earlier call for the same create.
+/// By which known rules to decide is all that is taken from it: whether there is something left to do, they find out.
+fn made_by(request: &Request<'_>) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Marked {
+        metadata: Metadata,
+    }
+    #[derive(Deserialize)]
+    struct Metadata {
+        annotations: BTreeMap<String, Value>,
+    }
+    #[derive(Deserialize)]
+    struct Status {
+        cfg: String,
+    }
+    let object = request.object?.get();
+    if request.operation != Operation::Create || !object.contains(STATUS_ANNOTATION) {
+        return None;
+    }
+    let marked: Marked = serde_json::from_str(object).ok()?;
+    let status = marked.metadata.annotations.get(STATUS_ANNOTATION)?.as_str()?;
+    serde_json::from_str(status).ok().map(|status: Status| status.cfg)
 }
 
 /// Why a pod was left alone is the question asked most; the answer holds names only.

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use fire::reload::{Course, Scene};
 use http::{Method, Request, StatusCode};
 use kube::Client;
 use kube::client::Body;
@@ -73,6 +74,7 @@ async fn the_printed_manifests_are_all_it_takes() {
     load.abort();
     assert!(made.load(Ordering::Relaxed) > 100, "{made:?}");
 
+    versions_change_under_load(&rules, &shop, &manifests, &server).await;
     rotate(&admin, &home).await;
     server.wait_until_shown(r#"vestibule_certificate_rotations_total{result="promoted"} 1"#);
     server.wait_until_shown(r#"vestibule_certificate_not_after_seconds{role="retired"} "#);
@@ -158,6 +160,33 @@ async fn entries_follow_the_rules(rules: &Rules, shop: &str) {
     until(async || !created().await.contains(r#""name":"data""#)).await;
     rules.registered(whole, &["required", "best-effort"]).await;
     until(async || created().await.contains(r#""name":"data""#)).await;
+}
+
+/// `cargo xtask reload` in short: good versions and bad ones in turn, refused at apply and stored all the same.
+async fn versions_change_under_load(rules: &Rules, shop: &str, manifests: &[Value], server: &Server) {
+    let scene = Scene {
+        admin: rules.admin.clone(),
+        home: rules.home.clone(),
+        shop: shop.to_owned(),
+        config_map: "injector-rules".to_owned(),
+        replicas: vec![server.address("probes")],
+        manifests: manifests.to_vec(),
+    };
+    let mut course = Course::begin(&scene, vec![rules.admin.clone(), rules.admin.clone()], 50).await.unwrap();
+    for _ in 0..2 {
+        course.refused().await.unwrap();
+        course.good().await.unwrap();
+    }
+    course.stop_judging().await.unwrap();
+    for _ in 0..2 {
+        course.stored().await.unwrap();
+        course.good().await.unwrap();
+    }
+    let figures = course.end().await;
+    assert!(figures.is_good(), "{figures}");
+    apply_all(&rules.admin, manifests).await;
+    rules.registered(&rules.text, &["required", "best-effort"]).await;
+    create_until_injected(rules.admin.clone(), shop.to_owned()).await;
 }
 
 /// The one command of `docs/how-to/switch-off.md`, and the way back.

@@ -68,7 +68,7 @@ impl<C: Compile> Keeper<C> {
             (_, None) => (Snapshot::waiting(errors), None),
         };
         told(&next);
-        self.snapshots.send_replace(Arc::new(next));
+        self.snapshots.send_replace(Arc::new(next.after(&former)));
         let good = good.filter(|good| known.good.as_ref() != Some(good))?;
         known.good = Some(good.clone());
         Some(good)

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use vestibule_rules::RuleSet;
 
@@ -15,7 +15,20 @@ pub struct Snapshot {
     state: State,
     findings: Arc<[Finding]>,
     since: Option<SystemTime>,
+    former: Arc<[Former]>,
 }
+
+/// Rules that were in force, and until when.
+#[derive(Clone)]
+struct Former {
+    rules: Arc<RuleSet>,
+    until: Instant,
+}
+
+/// How long an API server waits for one webhook at most: a create that began by former rules is over then.
+const CREATE: Duration = Duration::from_secs(30);
+/// How many former rules are known.
+const MOST_FORMER: usize = 8;
 
 /// How the rules in force stand to the newest texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +46,7 @@ impl Snapshot {
     /// A snapshot of `rules` with which all is well.
     pub fn new(rules: RuleSet) -> Self {
         let findings = rules.warnings().iter().cloned().map(Finding::from).collect();
-        Self { rules: Arc::new(rules), state: State::Current, findings, since: None }
+        Self { rules: Arc::new(rules), state: State::Current, findings, since: None, former: Arc::default() }
     }
 
     /// All rules.
@@ -63,6 +76,23 @@ impl Snapshot {
     /// The same rules, which are in force although `findings` say what is wrong with the newest texts.
     pub(super) fn instead_of(self, findings: Vec<Finding>, since: Option<SystemTime>) -> Self {
         Self { state: State::LastGood, findings: findings.into(), since, ..self }
+    }
+
+    /// The rules of this hash, if they are in force or were a moment ago.
+    pub(crate) fn of_hash(&self, hash: &str) -> Option<&RuleSet> {
+        let known = self.former.iter().filter(|former| former.until.elapsed() < CREATE);
+        let mut known = std::iter::once(&self.rules).chain(known.map(|former| &former.rules));
+        known.find(|rules| rules.hash() == hash).map(|rules| &**rules)
+    }
+
+    /// The same, which comes after `last`.
+    pub(super) fn after(self, last: &Self) -> Self {
+        let now = Instant::now();
+        let last_rules =
+            (last.state != State::Waiting).then(|| Former { rules: Arc::clone(&last.rules), until: now });
+        let former = last_rules.into_iter().chain(last.former.iter().cloned());
+        let former = former.filter(|former| former.rules.hash() != self.rules.hash()).take(MOST_FORMER);
+        Self { former: former.collect(), ..self }
     }
 
     pub(super) fn at(self, now: SystemTime) -> Self {

@@ -5,6 +5,7 @@ mod app;
 mod cluster;
 mod handler;
 mod namespaces;
+mod one_create;
 mod registration;
 mod reload;
 mod road;

@@ -103,8 +103,10 @@ impl<'s> Course<'s> {
         let former = self.hashes().await?;
         let (status, answer) = self.scene.write(&self.scene.config_map, &text, "").await?;
         ensure!(status.is_success(), "a bad version is refused, and nobody was to judge it: {answer}");
-        until("a bad version being noticed", async || Ok(self.rules().await?.iter().all(|rules| rules.wrong)))
-            .await?;
+        until("a bad version being noticed", async || {
+            Ok(self.rules().await?.iter().all(|rules| rules.wrong))
+        })
+        .await?;
         ensure!(self.hashes().await? == former, "a bad version is in force:\n{text}");
         self.figures.stored += 1;
         sleep(STAY).await;

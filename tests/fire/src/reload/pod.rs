@@ -51,7 +51,8 @@ impl Outcome {
         let (count, sidecar) = (sidecars.len(), only(sidecars).unwrap_or_default());
         let volume = only(named(&spec["volumes"], "meter")).unwrap_or_default();
         let mount = only(named(&sidecar["volumeMounts"], "meter")).unwrap_or_default();
-        let variable = |container: &Value, name: &str| only(named(&container["env"], name)).unwrap_or_default();
+        let variable =
+            |container: &Value, name: &str| only(named(&container["env"], name)).unwrap_or_default();
         let part = |value: &Value, before: &str| {
             value.as_str().and_then(|text| text.strip_prefix(before)).map(str::to_owned)
         };

@@ -88,7 +88,8 @@ async fn install(
     let printed: Value = serde_json::from_slice(&printed.stdout)?;
     let printed = printed["items"].as_array().cloned().unwrap_or_default();
     // The environment's Service leads to this machine.
-    let manifests: Vec<Value> = printed.into_iter().filter(|manifest| manifest["kind"] != "Service").collect();
+    let manifests: Vec<Value> =
+        printed.into_iter().filter(|manifest| manifest["kind"] != "Service").collect();
     apply_all(&admin, &manifests).await?;
     environment.wait_until_granted(home.name(), "injector", &manifests).await?;
     let kubeconfig = environment.service_account_kubeconfig(home.name(), "injector").await?;

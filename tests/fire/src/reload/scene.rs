@@ -115,7 +115,8 @@ async fn apply(client: &Client, manifest: &Value, options: &str) -> anyhow::Resu
     let kind = text("/kind").context("a kind")?.to_lowercase();
     // Plurals as these kinds have them.
     let kind = kind.strip_suffix('y').map(|stem| format!("{stem}ie")).unwrap_or(kind);
-    let (root, name) = (if version == "v1" { "api" } else { "apis" }, text("/metadata/name").context("a name")?);
+    let (root, name) =
+        (if version == "v1" { "api" } else { "apis" }, text("/metadata/name").context("a name")?);
     let uri = format!("/{root}/{version}{namespace}/{kind}s/{name}?fieldManager=fire&force=true{options}");
     send(client, Method::PATCH, &uri, APPLY, manifest).await
 }

@@ -17,10 +17,10 @@ pub(super) fn bad(number: usize, namespace: &str) -> String {
         // Two rules of one name.
         2 => text.replace("name: banner", "name: meter"),
         // It would be asked about every pod of the cluster.
-        _ => text.replace("namespaces: {", "objects: {").replace("matchLabels", "labels").replace(
-            "kubernetes.io/metadata.name: ",
-            "name: ",
-        ),
+        _ => text
+            .replace("namespaces: {", "objects: {")
+            .replace("matchLabels", "labels")
+            .replace("kubernetes.io/metadata.name: ", "name: "),
     }
 }
 
