@@ -1,7 +1,7 @@
 //! Rules laid in one after the other, until another evaluation would change nothing.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeMap, HashMap};
 
 use kube_cel::cel::Value;
@@ -21,6 +21,8 @@ pub(super) struct Turns<'t> {
     pub(super) received: &'t Received<'t>,
     pub(super) layout: &'t Layout,
     pub(super) pod: Schema<'static>,
+    /// How many times a rule may still be laid in.
+    pub(super) allowance: Cell<usize>,
 }
 
 /// Why a selected rule is not laid in.
@@ -57,6 +59,10 @@ type Parameters<'r> = HashMap<&'r str, BTreeMap<String, Value>>;
 /// How many evaluations in a row may change the object, beside one for each rule.
 const PASSES: usize = 4;
 
+/// How many times rules are laid in over one object, all rules and all turns counted: those that wait for each other in
+/// a long row would otherwise take time that grows with the cube of their number.
+pub(super) const ALLOWANCE: usize = 50_000;
+
 impl Turns<'_> {
     /// Lays in the rules, so that another evaluation of what comes out changes nothing.
     pub(super) fn lay_all<'d, 'r>(&self, rules: &[&'r Rule], draft: &Draft<'d>) -> Laid<'d, 'r> {
@@ -68,13 +74,35 @@ impl Turns<'_> {
             }
         }
         let acting = without(rules, &out);
-        let mut laid = if acting.iter().any(|rule| rule.logic.reads_object) {
-            self.lay_to_rest(&acting, &parameters, draft)
-        } else {
+        let (readers, others): (Vec<&Rule>, Vec<&Rule>) =
+            acting.iter().partition(|rule| rule.logic.reads_object);
+        let mut laid = if readers.is_empty() {
             self.lay_once(&acting, &parameters, draft)
+        } else {
+            self.lay_to_rest(&acting, &parameters, draft)
         };
+        if self.is_exhausted() {
+            // Those that wait for nobody get an allowance of their own.
+            self.allowance.set(if readers.is_empty() { 0 } else { ALLOWANCE });
+            laid = self.lay_once(&others, &parameters, draft);
+            laid.missed.extend(left_out(&readers, EXHAUSTED));
+            if self.is_exhausted() {
+                let missed = left_out(&acting, EXHAUSTED).collect();
+                laid = Laid { draft: draft.clone(), missed, rules: Vec::new() };
+            }
+        }
         laid.missed.extend(out);
         laid
+    }
+
+    /// Whether nothing that was laid in since the allowance was given counts.
+    fn is_exhausted(&self) -> bool {
+        self.allowance.get() == 0
+    }
+
+    fn spend(&self, count: usize) -> bool {
+        self.allowance.set(self.allowance.get().saturating_sub(count));
+        !self.is_exhausted()
     }
 
     /// Where expressions read the object, evaluates what comes out as if it had just been received, until that changes
@@ -91,7 +119,7 @@ impl Turns<'_> {
             let laid = self.lay_steadily(rules, parameters, &whole.settled());
             let Laid { draft, mut missed, rules: laid } = laid;
             renew(&mut known, laid);
-            if draft.count() == 0 {
+            if draft.count() == 0 || self.is_exhausted() {
                 let settled = |rule: &&&Rule| {
                     let why = missed.get(rule.name());
                     wrote(&whole, rule.name()) && why.is_some_and(|why| !why.denies(rule))
@@ -105,7 +133,7 @@ impl Turns<'_> {
         let (readers, others): (Vec<&Rule>, Vec<&Rule>) =
             rules.iter().partition(|rule| rule.logic.reads_object);
         let mut laid = self.lay_once(&others, parameters, draft);
-        laid.missed.extend(readers.iter().map(|rule| (rule.name(), Missed::Failed(restless(rule)))));
+        laid.missed.extend(left_out(&readers, RESTLESS));
         laid
     }
 
@@ -123,7 +151,7 @@ impl Turns<'_> {
                     laid.missed.extend(out);
                     return laid;
                 }
-                Err(rule) => drop(out.insert(rule.name(), Missed::Failed(restless(rule)))),
+                Err(rule) => drop(out.insert(rule.name(), Missed::Failed(failure(rule, RESTLESS)))),
             }
         }
     }
@@ -144,10 +172,12 @@ impl Turns<'_> {
             renew(&mut known, std::mem::take(&mut laid.rules));
             let broken =
                 |rule: &&&Rule| laid.missed.contains_key(rule.name()) && wrote(&laid.draft, rule.name());
-            if let Some(rule) = rules.iter().find(broken) {
+            if let Some(rule) = rules.iter().find(broken)
+                && !self.is_exhausted()
+            {
                 return Err(rule);
             }
-            if laid.draft.count() == before {
+            if laid.draft.count() == before || self.is_exhausted() {
                 return Ok(Laid { rules: known, ..laid });
             }
             if passes == 0 {
@@ -176,7 +206,7 @@ impl Turns<'_> {
             let (gone, missed): (HashMap<_, _>, HashMap<_, _>) =
                 missed.into_iter().partition(|(rule, _)| wrote(&draft, rule));
             out.extend(gone);
-            if out.len() == before {
+            if out.len() == before || self.is_exhausted() {
                 out.extend(missed);
                 return Laid { draft, missed: out, rules };
             }
@@ -201,7 +231,7 @@ impl Turns<'_> {
             draft = turn.draft;
             // A rule may be the end of its own condition.
             missed.retain(|rule, missed| !(matches!(missed, Missed::Declined(_)) && wrote(&draft, rule)));
-            if missed.is_empty() || draft.count() == before || turns == 0 {
+            if missed.is_empty() || draft.count() == before || turns == 0 || self.is_exhausted() {
                 return Laid { draft, missed, rules: known };
             }
             turns -= 1;
@@ -221,6 +251,9 @@ impl Turns<'_> {
         loop {
             let acting = |rule: &Rule| !missed.contains_key(rule.name());
             let acting: Vec<&Rule> = rules.iter().copied().filter(|rule| acting(rule)).collect();
+            if !self.spend(acting.len()) {
+                return Laid { draft: start.clone(), missed, rules: Vec::new() };
+            }
             let scene = Scene::new(&acting, start.at(&self.layout.spec), self.layout, self.pod);
             let mut draft = start.clone();
             let mut object = OnceCell::new();
@@ -320,7 +353,15 @@ fn wrote(draft: &Draft<'_>, rule: &str) -> bool {
 pub(crate) const RESTLESS: &str =
     "every evaluation would change the object again, since expressions read what rules write";
 
-fn restless(rule: &Rule) -> Failure {
+/// Why all that were to be laid in together are left out.
+pub(crate) const EXHAUSTED: &str =
+    "the rules wait for each other so often that they would have to be laid in more than 50000 times";
+
+fn left_out<'r>(rules: &[&'r Rule], why: &str) -> impl Iterator<Item = (&'r str, Missed)> {
+    rules.iter().map(move |rule| (rule.name(), Missed::Failed(failure(rule, why))))
+}
+
+fn failure(rule: &Rule, why: &str) -> Failure {
     let clause = Clause { text: "spec".to_owned(), at: rule.at };
-    Failure { clause, sentence: RESTLESS.to_owned(), conflict: None }
+    Failure { clause, sentence: why.to_owned(), conflict: None }
 }

@@ -4,6 +4,7 @@ mod bridge;
 mod table;
 mod texts;
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use kube_cel::cel::Value;
@@ -140,7 +141,7 @@ fn string(value: &Value, budget: &Budget) -> Result<Value, Trouble> {
 }
 
 fn sum(items: &[Value]) -> Result<Value, Trouble> {
-    let wrong = || mistyped("sum", "numbers of one kind, or quantities");
+    let wrong = || mistyped("sum", "numbers of one kind, durations or quantities");
     let Some((first, rest)) = items.split_first() else { return Ok(Value::Int(0)) };
     let mut sum = first.clone();
     for item in rest {
@@ -148,11 +149,17 @@ fn sum(items: &[Value]) -> Result<Value, Trouble> {
             (Value::Int(one), Value::Int(other)) => one.checked_add(*other).map(Value::Int),
             (Value::UInt(one), Value::UInt(other)) => one.checked_add(*other).map(Value::UInt),
             (Value::Float(one), Value::Float(other)) => Some(Value::Float(one + other)),
+            (Value::Duration(one), Value::Duration(other)) => {
+                // As many nanoseconds as 64 bits hold: the API server has no longer ones.
+                let sum = one.checked_add(other).filter(|sum| sum.num_nanoseconds().is_some());
+                sum.map(Value::Duration)
+            }
             (one, other) => quantity::call("add", one, std::slice::from_ref(other)).transpose()?,
         }
         .ok_or_else(wrong)?;
     }
-    let fits = matches!(sum, Value::Int(_) | Value::UInt(_) | Value::Float(_)) || quantity::is_quantity(&sum);
+    let fits = matches!(sum, Value::Int(_) | Value::UInt(_) | Value::Float(_) | Value::Duration(_))
+        || quantity::is_quantity(&sum);
     if fits { Ok(sum) } else { Err(wrong()) }
 }
 
@@ -163,13 +170,26 @@ fn sort(items: &Arc<Vec<Value>>, budget: &Budget) -> Result<Value, Trouble> {
         steps += budget.read(item)?;
     }
     budget.spend(steps.saturating_mul(usize::try_from(items.len().max(2).ilog2()).unwrap_or_default()))?;
-    let mut sorted = items.as_ref().clone();
-    let same = |of: fn(&Value) -> bool| items.iter().all(of);
-    if same(|item| matches!(item, Value::String(_))) || same(|item| matches!(item, Value::Int(_))) {
-        sorted.sort_by(|one, other| one.partial_cmp(other).unwrap_or(std::cmp::Ordering::Equal));
-        return Ok(list(sorted));
+    let Some(first) = items.first() else { return Ok(list(Vec::new())) };
+    if items.iter().any(|item| in_order(first, item).is_none()) {
+        return Err(mistyped("sort", "a list of texts, numbers of one kind, truth values or durations"));
     }
-    Err(mistyped("sort", "a list of texts or of whole numbers"))
+    let mut sorted = items.as_ref().clone();
+    sorted.sort_by(|one, other| in_order(one, other).unwrap_or(Ordering::Equal));
+    Ok(list(sorted))
+}
+
+/// Values of one kind; a number that is none stands at an end, so that this is an order.
+fn in_order(one: &Value, other: &Value) -> Option<Ordering> {
+    Some(match (one, other) {
+        (Value::String(one), Value::String(other)) => one.cmp(other),
+        (Value::Int(one), Value::Int(other)) => one.cmp(other),
+        (Value::UInt(one), Value::UInt(other)) => one.cmp(other),
+        (Value::Float(one), Value::Float(other)) => one.total_cmp(other),
+        (Value::Bool(one), Value::Bool(other)) => one.cmp(other),
+        (Value::Duration(one), Value::Duration(other)) => one.cmp(other),
+        _ => return None,
+    })
 }
 
 /// The entries of a map in the order of its keys: a map has none of its own.

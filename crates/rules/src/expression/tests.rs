@@ -121,6 +121,10 @@ fn the_functions_of_the_api_server() {
         "[[1], [2, [3]]].flatten() == [1, 2, [3]] && [1, 1, 2].distinct() == [1, 2] && [1, 2, 3].slice(1, 3) == [2, 3]",
         "[1, 2].reverse() == [2, 1] && [1, 2].first().value() == 1 && [1, 2].last().value() == 2",
         "lists.range(3) == [0, 1, 2]",
+        "[duration('1s'), duration('1m')].sum() == duration('61s') && [1u, 2u].sum() == 3u && [1.5, 2.0].sum() == 3.5",
+        "[2u, 1u].sort() == [1u, 2u] && [2.5, 1.0, -1.0].sort() == [-1.0, 1.0, 2.5] && [true, false].sort() == [false, true]",
+        "[duration('1m'), duration('1s')].sort() == [duration('1s'), duration('1m')] && [].sort() == []",
+        "[duration('1m'), duration('1s')].max() == duration('1m') && [1.5, 0.5].min() == 0.5 && ![2u, 1u].isSorted()",
         "sets.contains([1, 2], [1]) && sets.intersects([1], [1, 2]) && sets.equivalent([1, 1], [1])",
         "'abc 123'.find('[0-9]+') == '123' && '1 2 3'.findAll('[0-9]', 2) == ['1', '2'] && 'x'.find('y') == ''",
         "'abc'.matches('^a') && matches('abc', 'c$') && !'abc'.matches('^b')",
@@ -164,6 +168,11 @@ fn what_fails_says_so_without_values() {
     fails("quantity('much')", "`quantity` wants");
     fails("semver('secret')", "`semver` cannot take");
     fails("[1, 'a'].sort()", "`sort` wants");
+    fails("[1, 2.0].sort()", "`sort` wants");
+    fails("[1, duration('1s')].sum()", "`sum` wants");
+    fails("[duration('9000000000s'), duration('9000000000s')].sum()", "`sum` wants");
+    // As the API server: whole numbers and nothing else.
+    fails("'%d'.format([1.0])", "`format` cannot take");
     fails("optional.none().value()", "holds none");
     fails("'%s'.format([{'a': 1}])", "`format` wants");
     fails("1 ? 2 : 3", "a condition is true or false");

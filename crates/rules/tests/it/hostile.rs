@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use vestibule_rules::{Diagnostic, RuleSet};
 
-use crate::kit::{load, rule, schema};
+use crate::kit::{decide, load, names, pod, result, rule, rules, schema, word, words};
 
 /// The codes found in the text, each once; in seconds, however slow the machine is.
 fn codes(text: &str) -> Vec<&'static str> {
@@ -73,6 +73,51 @@ fn a_thousand_rules() {
     assert_eq!(set.lint().len(), 2000);
     assert!(since.elapsed() < Duration::from_secs(30), "{:?}", since.elapsed());
     assert_eq!(codes(&text.replace("image", "imgae")), ["VST0109", "VST0110"]);
+}
+
+/// As large as the API server stores any.
+#[test]
+fn a_pod_of_a_megabyte_and_a_half() {
+    let mut env: String = (0..15_000)
+        .map(|index| format!(r#"{{"name":"SETTING_{index}","value":"https://s{index}.example.com:8443"}},"#))
+        .collect();
+    env.pop();
+    let annotation = "configuration ".repeat(30_000);
+    let pod = format!(
+        r#"{{"metadata":{{"labels":{{"app":"web"}},"annotations":{{"a":"{annotation}"}}}},"spec":{{"containers":[{{"name":"app","image":"i","env":[{env}]}}]}}}}"#
+    );
+    assert!((1_400_000..1_500_000).contains(&pod.len()), "{}", pod.len());
+    let spec = "variables: [{name: images, expr: 'object.spec.containers.map(c, c.image)'}]\nwhen: [\"'i' in variables.images\"]\nsidecars: [{name: s, image: 's:1'}]\ncontainers: [{select: {all: true}, env: [{name: EXTRA, value: x}, {name: SETTING_7, value: y}]}]";
+    let fixed = spec.lines().skip(2).collect::<Vec<_>>().join("\n");
+    let since = Instant::now();
+    let set = rules(&rule("r", &fixed));
+    let made = result(&set, &pod);
+    let env = made["spec"]["containers"][0]["env"].as_array().unwrap();
+    assert_eq!((env.len(), &env[8]["value"]), (15_001, &"https://s7.example.com:8443".into()));
+    assert_eq!(made["spec"]["initContainers"][0]["name"], "s");
+    let decision = decide(&rules(&rule("r", spec)), &pod);
+    assert!(word(&decision) == "applied", "{:?}", (word(&decision), since.elapsed()));
+    assert!(since.elapsed() < Duration::from_secs(30), "{:?}", since.elapsed());
+}
+
+#[test]
+fn a_thousand_rules_over_one_pod() {
+    let one = |index: usize| {
+        let app = if index.is_multiple_of(10) { "web" } else { "other" };
+        rule(&format!("r{index:03}"), &format!("volumes: [{{name: v{index:03}, emptyDir: {{}}}}]"))
+            .replace("app: web", &format!("app: {app}"))
+    };
+    let text: String = (0..1000).map(one).collect();
+    let set = rules(&text);
+    let object = pod(r#"{"containers":[{"name":"app","image":"i"}]}"#);
+    let since = Instant::now();
+    let decision = decide(&set, &object);
+    let count = |wanted: &str| words(&decision).iter().filter(|word| **word == wanted).count();
+    assert_eq!((count("applied"), count("labels_not_matched")), (100, 900), "{:?}", words(&decision).get(1));
+    let made = result(&set, &object);
+    let expected: Vec<String> = (0..100).map(|index| format!("v{index:02}0")).collect();
+    assert_eq!(names(&made["spec"]["volumes"]), expected);
+    assert!(since.elapsed() < Duration::from_secs(30), "{:?}", since.elapsed());
 }
 
 #[test]

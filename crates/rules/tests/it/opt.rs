@@ -89,6 +89,45 @@ fn the_table() {
     }
 }
 
+/// Another injector's annotation stands between the rule's own key and the common one.
+#[test]
+fn annotations_of_other_injectors() {
+    const COMPAT: &str = "compatAnnotations: {old.io/inject: ['yes', 'on'], older.io/inject: ['y']}";
+    let says = |labels: &str, annotations: &str| pod(labels, annotations);
+    let (no, yes) = (r#","inject.vestibule.dev/r":"false""#, r#","inject.vestibule.dev/r":"true""#);
+    let rows = [
+        // object, then the outcome under namespace, pod, either, always
+        (says("", r#""old.io/inject":"yes""#), ["not_opted_in", "applied", "applied", "applied"]),
+        (says("", r#""old.io/inject":"true""#), ["not_opted_in", "applied", "applied", "applied"]),
+        (says("", r#""old.io/inject":"false""#), ["opted_out"; 4]),
+        (says("", r#""old.io/inject":"no""#), ["invalid_value"; 4]),
+        (says("", r#""older.io/inject":"yes""#), ["invalid_value"; 4]),
+        (says(no, r#""old.io/inject":"yes""#), ["opted_out"; 4]),
+        (says(yes, r#""old.io/inject":"no""#), ["not_opted_in", "applied", "applied", "applied"]),
+        (says("", r#""old.io/inject":"false","older.io/inject":"y""#), ["opted_out"; 4]),
+        (
+            says("", r#""old.io/inject":"on","vestibule.dev/inject":"false""#),
+            ["not_opted_in", "applied", "applied", "applied"],
+        ),
+        (says("", r#""old.io/inject":"false","vestibule.dev/inject":"r""#), ["opted_out"; 4]),
+        (says(r#","old.io/inject":"yes""#, ""), ["not_opted_in", "not_opted_in", "not_opted_in", "applied"]),
+    ];
+    for (column, opt_in) in ["namespace", "pod", "either", "always"].into_iter().enumerate() {
+        for required in [false, true] {
+            let spec = format!("optIn: {opt_in}\nrequired: {required}\n{COMPAT}\n{CHANGE}");
+            let rules = rules(&rule("r", &spec));
+            for (row, (object, expected)) in rows.iter().enumerate() {
+                let found = word(&evaluate(&rules, &creation(object).facts(&NamespaceFacts::default())));
+                let expected = match expected[column] {
+                    "invalid_value" if required => "denied",
+                    other => other,
+                };
+                assert_eq!(found, expected, "row {row}, optIn {opt_in}, required {required}");
+            }
+        }
+    }
+}
+
 #[test]
 fn unknown_names_in_a_list_are_told() {
     let rules = rules(&rule("r", &format!("optIn: pod\n{CHANGE}")));
