@@ -2,7 +2,6 @@
 
 mod turns;
 
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -20,7 +19,7 @@ use crate::settings::Settings;
 use crate::subject::{Layout, Received, Subject};
 use crate::yaml::Text;
 pub(crate) use turns::{EXHAUSTED, RESTLESS};
-use turns::{ALLOWANCE, Laid, Missed, Turns};
+use turns::{Laid, Missed, Turns};
 
 /// Rules that were checked and can be used.
 ///
@@ -223,7 +222,7 @@ impl RuleSet {
         let outs: Vec<(&Rule, Option<Out>)> = self.rules.iter().map(|rule| (rule, out(rule))).collect();
         let selected: Vec<&Rule> =
             outs.iter().filter(|(_, out)| out.is_none()).map(|(rule, _)| *rule).collect();
-        let turns = Turns { subject, received: &received, layout: &layout, pod: self.pod, allowance: Cell::new(ALLOWANCE) };
+        let turns = Turns::new(subject, &received, &layout, self.pod);
         let Laid { mut draft, missed, rules } = turns.lay_all(&selected, &Draft::new(document.clone()));
         let listens = trace.listens();
         for rule in selected.iter().filter(|rule| listens && !rule.logic.is_empty()) {

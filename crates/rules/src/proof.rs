@@ -10,7 +10,7 @@ use vestibule_patch::Document;
 use crate::RuleSet;
 use crate::decision::{Change, Decision, Outcome};
 use crate::diagnostic::{self, Diagnostic};
-use crate::evaluate::RESTLESS;
+use crate::evaluate::{EXHAUSTED, RESTLESS};
 use crate::rule::{Resource, Rule, Verb};
 use crate::subject::Subject;
 use scene::Scene;
@@ -137,8 +137,8 @@ impl RuleSet {
                 (rule, rule.text.start_of(origin.line), message)
             }
             None if self.restless(first).is_some() => {
-                let rule = self.restless(first)?;
-                (rule, rule.at, format!("rule `{}` never comes to rest on {name}: {RESTLESS}", rule.name))
+                let (rule, why) = self.restless(first)?;
+                (rule, rule.at, format!("rule `{}` never comes to rest on {name}: {why}", rule.name))
             }
             None => {
                 let rule = denied(second).filter(|_| denied(first).is_none())?;
@@ -152,14 +152,15 @@ impl RuleSet {
         Some(rule.text.error(&diagnostic::UNSTABLE, at, message).with_help(help))
     }
 
-    /// A rule that was left out because it would not end.
-    fn restless(&self, decision: &Decision) -> Option<&Rule> {
-        let verdict = decision.verdicts.iter().find(|verdict| match &verdict.outcome {
+    /// A rule that was left out because it would not end, and why.
+    fn restless(&self, decision: &Decision) -> Option<(&Rule, &'static str)> {
+        let (name, why) = decision.verdicts.iter().find_map(|verdict| match &verdict.outcome {
             Outcome::Skipped { sentence: said, .. } | Outcome::Denied { message: said, .. } => {
-                said.contains(RESTLESS)
+                let why = [RESTLESS, EXHAUSTED].into_iter().find(|why| said.contains(why))?;
+                Some((&verdict.rule, why))
             }
-            _ => false,
+            _ => None,
         })?;
-        self.rules().iter().find(|rule| rule.name == verdict.rule)
+        Some((self.rules().iter().find(|rule| rule.name == *name)?, why))
     }
 }

@@ -17,12 +17,12 @@ use crate::subject::{Layout, Received, Subject};
 
 /// What all turns have in common.
 pub(super) struct Turns<'t> {
-    pub(super) subject: &'t Subject<'t>,
-    pub(super) received: &'t Received<'t>,
-    pub(super) layout: &'t Layout,
-    pub(super) pod: Schema<'static>,
-    /// How many times a rule may still be laid in.
-    pub(super) allowance: Cell<usize>,
+    subject: &'t Subject<'t>,
+    received: &'t Received<'t>,
+    layout: &'t Layout,
+    pod: Schema<'static>,
+    /// How many times rules may still be laid in.
+    allowance: Cell<usize>,
 }
 
 /// Why a selected rule is not laid in.
@@ -59,11 +59,23 @@ type Parameters<'r> = HashMap<&'r str, BTreeMap<String, Value>>;
 /// How many evaluations in a row may change the object, beside one for each rule.
 const PASSES: usize = 4;
 
-/// How many times rules are laid in over one object, all rules and all turns counted: those that wait for each other in
-/// a long row would otherwise take time that grows with the cube of their number.
-pub(super) const ALLOWANCE: usize = 50_000;
+/// How many times rules are laid in over one object, all rules and all turns counted, beside [`SHARE`] for each rule.
+/// Without a bound, those that wait for each other in a long row take time that grows with the cube of their number.
+const ALLOWANCE: usize = 10_000;
 
-impl Turns<'_> {
+/// What each rule adds to the allowance.
+const SHARE: usize = 20;
+
+impl<'t> Turns<'t> {
+    pub(super) fn new(
+        subject: &'t Subject<'t>,
+        received: &'t Received<'t>,
+        layout: &'t Layout,
+        pod: Schema<'static>,
+    ) -> Self {
+        Self { subject, received, layout, pod, allowance: Cell::new(0) }
+    }
+
     /// Lays in the rules, so that another evaluation of what comes out changes nothing.
     pub(super) fn lay_all<'d, 'r>(&self, rules: &[&'r Rule], draft: &Draft<'d>) -> Laid<'d, 'r> {
         let (mut parameters, mut out) = (HashMap::new(), HashMap::new());
@@ -76,6 +88,8 @@ impl Turns<'_> {
         let acting = without(rules, &out);
         let (readers, others): (Vec<&Rule>, Vec<&Rule>) =
             acting.iter().partition(|rule| rule.logic.reads_object);
+        let allowance = ALLOWANCE + SHARE * acting.len();
+        self.allowance.set(allowance);
         let mut laid = if readers.is_empty() {
             self.lay_once(&acting, &parameters, draft)
         } else {
@@ -83,7 +97,7 @@ impl Turns<'_> {
         };
         if self.is_exhausted() {
             // Those that wait for nobody get an allowance of their own.
-            self.allowance.set(if readers.is_empty() { 0 } else { ALLOWANCE });
+            self.allowance.set(if readers.is_empty() { 0 } else { allowance });
             laid = self.lay_once(&others, &parameters, draft);
             laid.missed.extend(left_out(&readers, EXHAUSTED));
             if self.is_exhausted() {
@@ -355,7 +369,7 @@ pub(crate) const RESTLESS: &str =
 
 /// Why all that were to be laid in together are left out.
 pub(crate) const EXHAUSTED: &str =
-    "the rules wait for each other so often that they would have to be laid in more than 50000 times";
+    "the rules wait for each other longer than an evaluation of so many may take";
 
 fn left_out<'r>(rules: &[&'r Rule], why: &str) -> impl Iterator<Item = (&'r str, Missed)> {
     rules.iter().map(move |rule| (rule.name(), Missed::Failed(failure(rule, why))))

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use vestibule_rules::{Diagnostic, RuleSet};
 
-use crate::kit::{decide, load, names, pod, result, rule, rules, schema, word, words};
+use crate::kit::{decide, load, names, pod, result, rule, rules, schema, steps, word, words};
 
 /// The codes found in the text, each once; in seconds, however slow the machine is.
 fn codes(text: &str) -> Vec<&'static str> {
@@ -118,6 +118,33 @@ fn a_thousand_rules_over_one_pod() {
     let expected: Vec<String> = (0..100).map(|index| format!("v{index:02}0")).collect();
     assert_eq!(names(&made["spec"]["volumes"]), expected);
     assert!(since.elapsed() < Duration::from_secs(30), "{:?}", since.elapsed());
+}
+
+/// Each waits for the label of the one that acts after it.
+#[test]
+fn rules_in_a_row_are_laid_in_so_often_and_no_more() {
+    let row = |length: usize| {
+        let one = |index: usize| {
+            let when = format!("when: [\"has(object.metadata.labels.l{})\"]", index + 1);
+            let when = if index + 1 < length { when.as_str() } else { "" };
+            rule(&format!("r{index:03}"), &format!("{when}\npod: {{labels: {{l{index}: x}}}}"))
+        };
+        let fixed = rule("fixed", "pod: {annotations: {a: b}}");
+        rules(&((0..length).map(one).collect::<String>() + &fixed))
+    };
+    let object = pod(r#"{"containers":[{"name":"app","image":"i"}]}"#);
+    let since = Instant::now();
+    assert!(words(&decide(&row(40), &object)).iter().all(|word| *word == "applied"));
+    let long = row(200);
+    let decision = decide(&long, &object);
+    let fixed = [r#"add /metadata/annotations {"a":"b"}"#, r#"add /metadata/labels/l199 "x""#];
+    assert_eq!(steps(&decision), fixed);
+    let sentence =
+        "rule r000 was left out: the rules wait for each other longer than an evaluation of so many may take";
+    assert_eq!(decision.warnings.iter().filter(|warning| *warning == sentence).count(), 1);
+    let again = object.replace(r#""labels":{"#, r#""annotations":{"a":"b"},"labels":{"l199":"x","#);
+    assert!(steps(&decide(&long, &again)).is_empty());
+    assert!(since.elapsed() < Duration::from_secs(60), "{:?}", since.elapsed());
 }
 
 #[test]
