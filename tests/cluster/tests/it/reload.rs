@@ -149,6 +149,9 @@ async fn rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_sta
     home.delete(&config_map("nginx", "")).await.object();
     let gone = becomes(&restarted, |snapshot| snapshot.rules().rules().is_empty()).await;
     assert_eq!(gone.state(), State::Current);
+    // Whoever still stores it has done so before that is taken away.
+    let emptied = async { while home.read(&stored).await.text.contains("nginx") {} };
+    tokio::time::timeout(Duration::from_secs(20), emptied).await.expect("the rules are still stored");
     drop(restarted);
 
     // Without anything good, it is not ready, and says why.
