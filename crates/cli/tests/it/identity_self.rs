@@ -24,7 +24,7 @@ const CONFIGURATION: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebho
 
 #[tokio::test]
 async fn the_printed_manifests_are_all_it_takes() {
-    let Some(environment) = start_or_skip(&Options::default()).await else { return };
+    let Some(environment) = start_or_skip(&Options::default().audit()).await else { return };
     let admin = environment.admin().unwrap();
     let home = environment.namespace(&[]).await.unwrap().name().to_owned();
     let shop = environment.namespace(&[]).await.unwrap().name().to_owned();
@@ -69,6 +69,14 @@ async fn the_printed_manifests_are_all_it_takes() {
     let rules = Rules { admin: admin.clone(), home: home.clone(), text: rules };
     let (made, load) = create_all_the_while(admin.clone(), shop.clone());
     entries_follow_the_rules(&rules, &shop).await;
+    observed_it_changes_nothing_at_once(&rules, &shop, &server).await;
+    let audited = environment.audit_log().await.unwrap();
+    let noted = |key: &str, value: &str| {
+        let notes = audited.iter().filter_map(|event| event["annotations"].as_object()).flatten();
+        notes.filter(|(name, _)| name.ends_with(key)).any(|(_, noted)| noted == value)
+    };
+    assert!(noted("/mode", "observe") && noted("/rules", "data"), "what is observed is in the audit log");
+    the_own_namespace_is_injected_where_the_settings_say_so(&rules, &folder, &environment.kubeconfig()).await;
     switched_off_it_stays_off(&rules, &shop, &manifests, &server).await;
     assert!(!load.is_finished(), "a create has failed");
     load.abort();
@@ -81,8 +89,22 @@ async fn the_printed_manifests_are_all_it_takes() {
     assert_injected(&admin, &shop).await;
     until(async || read(&admin, CONFIGURATION).await["webhooks"] != before["webhooks"]).await;
 
+    service.remove_replica(server.address("address"));
     drop(server);
     who_opted_out_starts_while_nobody_answers(&admin, &shop).await;
+
+    // While nobody judges, broken rules get in: who starts now serves the last good ones, with the ring that there is.
+    let (status, answer) = rules.write(&rules.text.replace("  containers:\n", "  continers:\n")).await;
+    assert!(status.is_success(), "{answer}");
+    let server = Server::start(&folder, &kubeconfig, &format!("{home}/injector:{}", service.port()));
+    service.add_replica(server.address("address"), Some(server.address("probes"))).unwrap();
+    service.wait_for_replicas(1).await.unwrap();
+    assert_injected(&admin, &shop).await;
+    let log = server.log();
+    let fallen_back =
+        |line: &String| line.contains("the last good ones are in force") && line.contains("VST0110");
+    assert!(log.iter().any(fallen_back), "{log:#?}");
+    assert!(!server.shows(r#"vestibule_certificate_rotations_total{result="created"} 1"#));
 }
 
 async fn entries_of_the_samples_are_taken(folder: &Folder, admin: &Client) {
@@ -141,9 +163,9 @@ async fn until(holds: impl AsyncFn() -> bool) {
 
 async fn entries_follow_the_rules(rules: &Rules, shop: &str) {
     let whole = rules.text.as_str();
-    let created = async || create(&rules.admin, shop).await.1["spec"]["volumes"].to_string();
+    let created = async || !is_without_data(&create(&rules.admin, shop).await.1);
     rules.registered(&format!("{TARGET}---\n{}", asking(shop)), &["best-effort"]).await;
-    until(async || !created().await.contains(r#""name":"data""#)).await;
+    until(async || !created().await).await;
 
     let more = required()
         .replace("name: data", "name: more")
@@ -157,9 +179,72 @@ async fn entries_follow_the_rules(rules: &Rules, shop: &str) {
     assert!(message.contains("VST0190") && message.contains("requiredEverywhere: allow"), "{message}");
 
     rules.registered(&whole.replace("allow}", "allow, mode: off}"), &[]).await;
-    until(async || !created().await.contains(r#""name":"data""#)).await;
+    until(async || !created().await).await;
     rules.registered(whole, &["required", "best-effort"]).await;
-    until(async || created().await.contains(r#""name":"data""#)).await;
+    until(created).await;
+}
+
+/// From the moment that a replica has the rules: no pod is changed, and all that would have been done is counted.
+async fn observed_it_changes_nothing_at_once(rules: &Rules, shop: &str, server: &Server) {
+    const OBSERVED: &str = r#"vestibule_injections_total{rule="data",result="observed",reason=""}"#;
+    assert!(!server.shows(OBSERVED));
+    let (status, answer) = rules.write(&rules.text.replace("allow}", "allow, mode: observe}")).await;
+    assert!(status.is_success(), "{answer}");
+    // Creates go on meanwhile.
+    until(async || server.shows(OBSERVED)).await;
+    for _ in 0..20 {
+        let (status, made) = create(&rules.admin, shop).await;
+        assert!(status.is_success() && made["metadata"]["labels"] == json!({"app": "web"}), "{made}");
+        assert!(made["spec"]["containers"][0].get("env").is_none() && is_without_data(&made), "{made}");
+    }
+    assert_eq!(names(&read(&rules.admin, CONFIGURATION).await), ["required", "best-effort"]);
+    for rule in ["target", "team"] {
+        server.assert_shown(&OBSERVED.replace("data", rule));
+    }
+    rules.registered(&rules.text, &["required", "best-effort"]).await;
+    until(async || !is_without_data(&create(&rules.admin, shop).await.1)).await;
+}
+
+/// Tutorials install into `default`, and inject there. Who is left alone for that is told which setting changes it.
+async fn the_own_namespace_is_injected_where_the_settings_say_so(
+    rules: &Rules,
+    folder: &Folder,
+    kubeconfig: &Path,
+) {
+    let (admin, home) = (&rules.admin, rules.home.as_str());
+    let targets = async |labels: &Value| {
+        let (status, made) = create_with(admin, home, &json!({"labels": labels})).await;
+        assert!(status.is_success(), "{made}");
+        made["spec"]["containers"][0]["env"][0]["value"] == "hall"
+    };
+    let explained = || {
+        let words = "explain pod/bare --injector-namespace";
+        let cluster = kubeconfig.display();
+        let told = folder.run(&format!("{words} {home} -n {home} --kubeconfig {cluster}")).stdout();
+        told.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "bare", "labels": {"app": "web"}},
+                     "spec": {"containers": [{"name": "app", "image": "nginx"}]}});
+    let pods = format!("/api/v1/namespaces/{home}/pods");
+    let (status, made) = send(admin, Method::POST, &pods, "application/json", &pod).await;
+    assert!(status.is_success() && made["spec"]["containers"][0].get("env").is_none(), "{made}");
+    let told = explained();
+    let remedy =
+        format!("{home} is the injector's own namespace, and its settings do not say `ownNamespace: inject`");
+    assert!(told.contains("excluded_own_namespace") && told.contains(&remedy), "{told}");
+
+    let settings = EVERYWHERE.replace("requiredEverywhere: allow", "ownNamespace: inject");
+    rules.registered(&format!("{settings}---\n{TARGET}"), &["best-effort"]).await;
+    until(async || targets(&json!({})).await).await;
+    assert!(
+        !targets(&json!({"vestibule.dev/injector": "true"})).await,
+        "the injector does not wait for itself"
+    );
+    let told = explained();
+    assert!(told.contains("applied") && !told.contains("excluded_own_namespace"), "{told}");
+
+    rules.registered(&rules.text, &["required", "best-effort"]).await;
+    until(async || !targets(&json!({})).await).await;
 }
 
 /// `cargo xtask reload` in short: good versions and bad ones in turn, refused at apply and stored all the same.
@@ -290,14 +375,16 @@ async fn create_until_injected(client: Client, namespace: String) {
     loop {
         let (status, made) = create(&client, &namespace).await;
         assert!(status.is_success(), "{made}");
-        if made["spec"]["volumes"]
-            .as_array()
-            .is_some_and(|volumes| volumes.iter().any(|it| it["name"] == "data"))
-        {
+        if !is_without_data(&made) {
             return;
         }
         assert!(Instant::now() < end, "nothing is injected");
     }
+}
+
+fn is_without_data(made: &Value) -> bool {
+    let volumes = made["spec"]["volumes"].as_array();
+    !volumes.is_some_and(|volumes| volumes.iter().any(|volume| volume["name"] == "data"))
 }
 
 /// Creates that never pause, until one fails.
@@ -320,8 +407,7 @@ async fn assert_injected(client: &Client, namespace: &str) {
     assert!(status.is_success(), "{made}");
     assert_eq!(made["spec"]["containers"][0]["env"], json!([{"name": "TARGET", "value": "hall"}]));
     assert_eq!(made["metadata"]["labels"]["team"], "blue", "the labels of its namespace are known");
-    let volumes = made["spec"]["volumes"].as_array().unwrap();
-    assert!(volumes.iter().any(|volume| volume["name"] == "data"), "{made}");
+    assert!(!is_without_data(&made), "{made}");
 }
 
 async fn create(client: &Client, namespace: &str) -> (StatusCode, Value) {
