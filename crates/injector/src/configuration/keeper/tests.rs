@@ -185,6 +185,24 @@ fn rules_that_nobody_can_answer_are_refused_together() {
     assert_eq!((bench.in_force(), bench.codes()), (vec!["a v1".into()], vec!["refused".into()]));
 }
 
+/// Whoever applies it is told in the terminal, and what gets in regardless never comes into force.
+#[test]
+fn rules_that_never_come_to_rest_are_refused_by_the_proof() {
+    let bench = Bench::new();
+    bench.advance(&[("one", &rule("a", 1))]);
+    let growing = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: growing}\nspec:\n  onConflict: override\n  \
+                   match: {objects: {labels: {app: web}}}\n  \
+                   pod: {annotations: {seen: {$cel: \"object.metadata.?annotations[?'seen'].orValue('') + 'x'\"}}}\n";
+    let refused = judged(&bench, "two", growing);
+    assert!(refused.len() == 1 && refused[0].contains("error[VST0175]"), "{refused:?}");
+    bench.advance(&[("one", &rule("a", 2)), ("two", growing)]);
+    assert_eq!((bench.in_force(), bench.state()), (vec!["a v2".into()], State::LastGood));
+    assert_eq!(bench.codes(), ["VST0175"]);
+    // The next version of a rule that was good.
+    bench.advance(&[("one", &growing.replace("name: growing", "name: a"))]);
+    assert_eq!((bench.in_force(), bench.codes()), (vec!["a v2".into()], vec!["VST0175".into()]));
+}
+
 fn judged(bench: &Bench, name: &str, text: &str) -> Vec<String> {
     let judgement = bench.keeper.judge(|source| source == name, &[Source::new(name, text)]);
     judgement.errors.iter().map(Finding::headline).collect()
