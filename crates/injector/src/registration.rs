@@ -100,8 +100,8 @@ pub(crate) async fn follow(mut snapshots: watch::Receiver<Arc<Snapshot>>, to: En
 fn on(group: &[&Rule], all: &RuleSet) -> On<Raw> {
     let resources: BTreeSet<Resource> = group.iter().flat_map(|rule| rule.targets()).copied().collect();
     let on = on_raw(resources.iter().copied().map(self::resources))
-        .namespaces(&selector::of_namespaces(group))
-        .objects(&selector::of_objects(group))
+        .namespaces(&selector::of_namespaces(group, all.settings()))
+        .objects(&selector::of_objects(group, all.settings()))
         .side_effects(SideEffects::NoneOnDryRun);
     let on = if all.settings().injects_own_namespace() { on.own_namespace() } else { on };
     let conditions = condition::all(group, &resources, all);

@@ -9,6 +9,9 @@ use vestibule_rules::{
     INJECT_KEY, MIRROR_ANNOTATION, RULE_KEY_PREFIX, Resource, Rule, RuleSet, STATUS_ANNOTATION,
 };
 
+/// The longest expression that names every rule. The API server compiles each, and takes none of 100,000 characters.
+const LONGEST: usize = 8 * 1024;
+
 /// Name and expression of each, for a `group` of all rules on these resources.
 pub(super) fn all(
     group: &[&Rule],
@@ -23,8 +26,31 @@ pub(super) fn all(
     if resources.iter().any(|resource| *resource != Resource::Pods) {
         conditions.push(("not-being-deleted", "!has(object.metadata.deletionTimestamp)".to_owned()));
     }
-    conditions.push(("not-opted-out", not_opted_out(group, all)));
+    let exact = not_opted_out(group, all);
+    let short = if exact.len() > LONGEST { not_opted_out_of_all(group) } else { exact };
+    conditions.push(("not-opted-out", short));
     conditions
+}
+
+/// The same for rules that are too many to be named: whatever does not decline, under any key of ours or one that they listen
+/// to, may be about one of them. Who declines each by its own name is asked about.
+fn not_opted_out_of_all(group: &[&Rule]) -> String {
+    let all_ask = group.iter().all(|rule| rule.must_be_asked_for());
+    let others: BTreeSet<&str> = group.iter().flat_map(|rule| rule.compat_annotations()).collect();
+    let mut terms = vec![not_declined(&quoted(INJECT_KEY), &[], all_ask)];
+    terms.extend(
+        others.iter().map(|other| format!("{}.orValue('false') != 'false'", annotation(&quoted(other)))),
+    );
+    let told = all_ask && !group.iter().any(|rule| rule.required());
+    terms.push(any_key(&match told {
+        // Whatever may be misspelt.
+        true => {
+            let known = [INJECT_KEY, STATUS_ANNOTATION].map(quoted).join(", ");
+            format!("key.contains({}) && !(key in [{known}])", quoted(domain()))
+        }
+        false => format!("key.startsWith({}) && keys[key] != 'false'", quoted(RULE_KEY_PREFIX)),
+    }));
+    terms.join(" || ")
 }
 
 /// Whether some rule is not declined: by its own key, else by a key of another injector that it listens to, else by the key
@@ -69,14 +95,21 @@ fn not_declined(key: &str, others: &[&str], asked_for: bool) -> String {
 /// Somebody who asks under a key that is almost ours is told so, and who is not asked about cannot be. Not where a call that
 /// fails refuses the object: it may be somebody else's key.
 fn misspelt(all: &RuleSet) -> String {
-    let domain = RULE_KEY_PREFIX.trim_start_matches("inject.");
     let known = all.rules().iter().map(own_key).chain([quoted(INJECT_KEY), quoted(STATUS_ANNOTATION)]);
     let known = known.collect::<Vec<_>>().join(", ");
+    any_key(&format!("key.contains({}) && !(key in [{known}])", quoted(domain())))
+}
+
+/// Whether `holds` of a `key` among `keys`, those of the labels or those of the annotations.
+fn any_key(holds: &str) -> String {
     format!(
         "[object.metadata.?labels.orValue({{}}), object.metadata.?annotations.orValue({{}})].exists(keys, \
-         keys.exists(key, key.contains({}) && !(key in [{known}])))",
-        quoted(domain)
+         keys.exists(key, {holds}))"
     )
+}
+
+fn domain() -> &'static str {
+    RULE_KEY_PREFIX.trim_start_matches("inject.")
 }
 
 fn own_key(rule: &Rule) -> String {

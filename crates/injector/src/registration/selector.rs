@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use vestibule_rules::{OWN_POD_LABEL, RULE_KEY_PREFIX, Rule};
+use vestibule_rules::{OWN_POD_LABEL, RULE_KEY_PREFIX, Rule, Settings};
 
 /// The label that the API server gives every namespace.
 const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
@@ -30,11 +30,18 @@ impl Restriction {
 }
 
 /// Every namespace that one of `rules` may be for.
-pub(super) fn of_namespaces(rules: &[&Rule]) -> String {
+pub(super) fn of_namespaces(rules: &[&Rule], settings: &Settings) -> String {
     let restrictions: Vec<_> = rules.iter().map(|rule| Restriction::of(rule)).collect();
     let mut terms = terms(shared(restrictions.iter().map(|one| &one.wanted)));
     let excluded = restrictions.iter().map(|one| one.excluded.clone());
-    let excluded = excluded.reduce(|all, next| &all & &next).unwrap_or_default();
+    let mut excluded = excluded.reduce(|all, next| &all & &next).unwrap_or_default();
+    for exempt in exempt(settings) {
+        match exempt {
+            Exempt::Namespaces(names) => excluded.extend(names.iter().cloned()),
+            Exempt::NamespaceLabel(key, value) => terms.push(format!("{key}!={value}")),
+            Exempt::ObjectLabel(..) => {}
+        }
+    }
     // What no namespace can be called need not be left out, and the API server would refuse it.
     let excluded: Vec<_> = excluded.into_iter().filter(|name| is_value(name)).collect();
     if !excluded.is_empty() {
@@ -44,15 +51,40 @@ pub(super) fn of_namespaces(rules: &[&Rule]) -> String {
 }
 
 /// Every object that one of `rules` may be for, and none of the injector's own pods.
-pub(super) fn of_objects(rules: &[&Rule]) -> String {
+pub(super) fn of_objects(rules: &[&Rule], settings: &Settings) -> String {
     let labels: Vec<_> = rules.iter().map(|rule| one_value_each(rule.object_labels())).collect();
     let mut terms = terms(shared(labels.iter()));
     terms.push(format!("{OWN_POD_LABEL}!=true"));
+    terms.extend(exempt(settings).filter_map(|exempt| match exempt {
+        Exempt::ObjectLabel(key, value) => Some(format!("{key}!={value}")),
+        _ => None,
+    }));
     // Declined by the rule's own label, which nothing overrules: for one rule alone a selector can say it.
     if let [rule] = rules {
         terms.push(format!("{RULE_KEY_PREFIX}{}!=false", rule.name()));
     }
     terms.join(",")
+}
+
+/// What keeps all rules away, where one label or name does it: a selector cannot say "not both".
+enum Exempt<'s> {
+    Namespaces(&'s [String]),
+    NamespaceLabel(&'s str, &'s str),
+    ObjectLabel(&'s str, &'s str),
+}
+
+fn exempt(settings: &Settings) -> impl Iterator<Item = Exempt<'_>> {
+    let exemptions = settings.exemptions().iter().filter(|exemption| exemption.users().is_empty());
+    exemptions.filter_map(|exemption| {
+        let of_namespace: Vec<_> = exemption.namespace_labels().collect();
+        let of_object: Vec<_> = exemption.object_labels().collect();
+        match (exemption.namespaces(), &*of_namespace, &*of_object) {
+            (names, [], []) => Some(Exempt::Namespaces(names)),
+            ([], [(key, value)], []) => Some(Exempt::NamespaceLabel(key, value)),
+            ([], [], [(key, value)]) => Some(Exempt::ObjectLabel(key, value)),
+            _ => None,
+        }
+    })
 }
 
 fn one_value_each<'r>(pairs: impl Iterator<Item = (&'r str, &'r str)>) -> Wanted {
