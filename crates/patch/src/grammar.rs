@@ -1,5 +1,6 @@
 //! The grammar of a whole document, checked once and without recursion.
 
+use crate::index::{Index, Indexer};
 use crate::text::plain;
 
 /// The deepest a document may nest, in arrays and objects around each other.
@@ -30,10 +31,14 @@ pub enum DocumentError {
 }
 
 /// Checks that `text` is one JSON value no deeper than [`MAX_DEPTH`], and leaves off the space around it.
-pub(crate) fn check(text: &str) -> Result<&str, DocumentError> {
-    let mut checker = Checker { bytes: text.as_bytes(), at: 0, depth: 0, objects: 0 };
+pub(crate) fn check(text: &str) -> Result<(&str, Index), DocumentError> {
+    let index = Indexer::new(text.len());
+    let mut checker = Checker { bytes: text.as_bytes(), at: 0, depth: 0, objects: 0, index };
     match checker.document() {
-        Ok(()) => Ok(text.trim_matches([' ', '\t', '\n', '\r'])),
+        Ok(()) => {
+            let index = checker.index.map(Indexer::finish).unwrap_or_default();
+            Ok((text.trim_matches([' ', '\t', '\n', '\r']), index))
+        }
         Err(stop) => Err(checker.describe(&stop)),
     }
 }
@@ -44,6 +49,7 @@ struct Checker<'t> {
     depth: usize,
     /// The containers around the current place, innermost in the lowest bit: 1 is an object, 0 an array.
     objects: u128,
+    index: Option<Indexer>,
 }
 
 enum Stop {
@@ -74,14 +80,16 @@ impl Checker<'_> {
                 Some(b'{') => {
                     self.open(1)?;
                     if self.accept(b'}') {
-                        return self.close();
+                        self.close();
+                        return Ok(());
                     }
                     self.key()?;
                 }
                 Some(b'[') => {
                     self.open(0)?;
                     if self.accept(b']') {
-                        return self.close();
+                        self.close();
+                        return Ok(());
                     }
                 }
                 Some(b'"') => return self.string(),
@@ -104,7 +112,10 @@ impl Checker<'_> {
             return Ok(false);
         }
         match (object, self.accept(if object { b'}' } else { b']' })) {
-            (_, true) => self.close().map(|()| true),
+            (_, true) => {
+                self.close();
+                Ok(true)
+            }
             (true, false) => Err(Stop::Expected("`,` or `}`")),
             (false, false) => Err(Stop::Expected("`,` or `]`")),
         }
@@ -114,16 +125,22 @@ impl Checker<'_> {
         if self.depth == MAX_DEPTH {
             return Err(Stop::TooDeep);
         }
+        if let Some(index) = &mut self.index {
+            index.open(self.at);
+        }
         self.at += 1;
         self.depth += 1;
         self.objects = self.objects << 1 | object;
         Ok(())
     }
 
-    fn close(&mut self) -> Result<(), Stop> {
+    /// Behind the closing bracket.
+    fn close(&mut self) {
         self.depth -= 1;
         self.objects >>= 1;
-        Ok(())
+        if let Some(index) = &mut self.index {
+            index.close(self.at);
+        }
     }
 
     fn key(&mut self) -> Result<(), Stop> {

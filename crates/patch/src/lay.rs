@@ -5,8 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::value::RawValue;
 
-use crate::grammar::check;
-use crate::{DocumentError, Kind, Operation, Pointer, Schema, View};
+use crate::{Document, DocumentError, Kind, Operation, Pointer, Schema, View};
 
 mod align;
 mod list;
@@ -24,8 +23,8 @@ mod list;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn diff(before: &str, after: &str, schema: Schema<'_>) -> Result<Vec<Operation>, DocumentError> {
-    let before = View::text(check(before)?);
-    Draft::default().lay(before, View::text(check(after)?), before, schema)
+    let (before, after) = (Document::parse(before)?, Document::parse(after)?);
+    Draft::default().lay(before.view(), after.view(), before.view(), schema)
 }
 
 /// The change from `before` to `after`, as operations on `onto`, of which `before` is what somebody's types can hold.
@@ -47,10 +46,10 @@ pub fn diff(before: &str, after: &str, schema: Schema<'_>) -> Result<Vec<Operati
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn lay(before: &str, after: &str, onto: &str, schema: Schema<'_>) -> Result<Vec<Operation>, LayError> {
-    let before = View::text(check(before).map_err(LayError::Before)?);
-    let after = View::text(check(after).map_err(LayError::After)?);
-    let onto = View::text(check(onto).map_err(LayError::Onto)?);
-    Draft::default().lay(before, after, onto, schema).map_err(LayError::After)
+    let before = Document::parse(before).map_err(LayError::Before)?;
+    let after = Document::parse(after).map_err(LayError::After)?;
+    let onto = Document::parse(onto).map_err(LayError::Onto)?;
+    Draft::default().lay(before.view(), after.view(), onto.view(), schema).map_err(LayError::After)
 }
 
 /// Which of the three documents is none.

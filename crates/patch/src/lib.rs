@@ -4,6 +4,7 @@
 
 mod document;
 mod grammar;
+mod index;
 mod lay;
 mod operation;
 mod pointer;

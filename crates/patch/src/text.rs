@@ -4,6 +4,40 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use crate::Kind;
+use crate::index::Span;
+
+/// A value as it is written, with the containers it is made of as far as they are known.
+#[derive(Clone, Copy)]
+pub(crate) struct Text<'t, 's> {
+    pub(crate) written: &'t str,
+    /// Of a container itself first; empty where nobody has noted them.
+    pub(crate) spans: &'s [Span],
+}
+
+impl<'t, 's> Text<'t, 's> {
+    /// Of which nothing is known but that it is well-formed.
+    pub(crate) fn plain(written: &'t str) -> Self {
+        Self { written, spans: &[] }
+    }
+
+    pub(crate) fn kind(self) -> Kind {
+        kind(self.written)
+    }
+
+    /// The values directly inside a container; an object's names come before their values.
+    pub(crate) fn values(self) -> Values<'t, 's> {
+        Values {
+            rest: self.written.get(1..).unwrap_or_default(),
+            spans: self.spans.get(1..).unwrap_or_default(),
+        }
+    }
+
+    /// The members of an object: written name, value. Doubled members come twice.
+    pub(crate) fn members(self) -> impl Iterator<Item = (&'t str, Self)> + use<'t, 's> {
+        let mut values = self.values();
+        std::iter::from_fn(move || Some((values.next()?.written, values.next()?)))
+    }
+}
 
 /// The kind of the value `text` starts with.
 pub(crate) fn kind(text: &str) -> Kind {
@@ -15,17 +49,6 @@ pub(crate) fn kind(text: &str) -> Kind {
         Some(b'{') => Kind::Object,
         _ => Kind::Number,
     }
-}
-
-/// The texts of the values directly inside a container; an object's names come before their values.
-pub(crate) fn values(container: &str) -> Values<'_> {
-    Values { rest: container.get(1..).unwrap_or_default() }
-}
-
-/// The members of an object: written name, value. Doubled members come twice.
-pub(crate) fn members(object: &str) -> impl Iterator<Item = (&str, &str)> {
-    let mut values = values(object);
-    std::iter::from_fn(move || Some((values.next()?, values.next()?)))
 }
 
 /// How deep the value nests: 0 for a scalar, 1 for `{}`.
@@ -100,35 +123,38 @@ pub(crate) fn unescape(written: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-pub(crate) struct Values<'t> {
+pub(crate) struct Values<'t, 's> {
     rest: &'t str,
+    /// From the next container on.
+    spans: &'s [Span],
 }
 
-impl<'t> Iterator for Values<'t> {
-    type Item = &'t str;
+impl<'t, 's> Iterator for Values<'t, 's> {
+    type Item = Text<'t, 's>;
 
-    fn next(&mut self) -> Option<&'t str> {
-        let rest = self.rest.trim_start_matches([' ', '\t', '\n', '\r', ',', ':']);
-        if rest.starts_with([']', '}']) {
-            return None;
-        }
-        let (value, rest) = rest.split_at_checked(length(rest)).filter(|(value, _)| !value.is_empty())?;
-        self.rest = rest;
-        Some(value)
+    fn next(&mut self) -> Option<Text<'t, 's>> {
+        let between = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':');
+        let start = self.rest.bytes().position(|byte| !between(&byte))?;
+        let rest = self.rest.get(start..)?;
+        let bytes = rest.as_bytes();
+        let (length, containers) = match (bytes.first()?, self.spans.first()) {
+            (b']' | b'}', _) => return None,
+            (b'[' | b'{', Some(span)) => (span.length(), span.containers()),
+            (b'[' | b'{', None) => (container_end(bytes), 0),
+            (b'"', _) => (string_end(bytes, 1), 0),
+            _ => (scalar_end(bytes), 0),
+        };
+        let (spans, later) = self.spans.split_at_checked(containers)?;
+        let (written, rest) = rest.split_at_checked(length).filter(|(value, _)| !value.is_empty())?;
+        (self.rest, self.spans) = (rest, later);
+        Some(Text { written, spans })
     }
 }
 
-/// The length in bytes of the value `text` starts with.
-fn length(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    match bytes.first() {
-        Some(b'"') => string_end(bytes, 1),
-        Some(b'[' | b'{') => container_end(bytes),
-        _ => {
-            let end = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r');
-            bytes.iter().position(end).unwrap_or(bytes.len())
-        }
-    }
+/// The end of the number or word that `bytes` start with.
+fn scalar_end(bytes: &[u8]) -> usize {
+    let end = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r');
+    bytes.iter().position(end).unwrap_or(bytes.len())
 }
 
 /// The end of the container that `bytes` start with.

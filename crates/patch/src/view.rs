@@ -6,7 +6,9 @@ use std::collections::HashSet;
 use serde_json::value::RawValue;
 
 use crate::document::Node;
+use crate::index::Span;
 use crate::pointer::index;
+use crate::text::Text;
 use crate::{Pointer, text};
 
 mod canonical;
@@ -51,34 +53,35 @@ pub enum Kind {
 
 #[derive(Clone, Copy)]
 enum Place<'d> {
-    Text(&'d str),
-    Node(&'d Node<'d>),
+    Text(Text<'d, 'd>),
+    /// One that was opened, and the containers of the text it was opened from.
+    Node(&'d Node<'d>, &'d [Span]),
 }
 
 impl<'d> View<'d> {
     /// Looks into a value that stands in some other structure.
     pub fn of(value: &'d RawValue) -> Self {
-        Self(Place::Text(value.get()))
+        Self::text(value.get())
     }
 
     /// What kind of value this is.
     pub fn kind(self) -> Kind {
         match self.0 {
-            Place::Text(text) => text::kind(text),
-            Place::Node(Node::Array(_)) => Kind::Array,
-            Place::Node(Node::Object(_)) => Kind::Object,
-            Place::Node(Node::Raw(raw)) => text::kind(raw),
+            Place::Text(text) => text.kind(),
+            Place::Node(Node::Array(_), _) => Kind::Array,
+            Place::Node(Node::Object(_), _) => Kind::Object,
+            Place::Node(Node::Raw(raw), _) => text::kind(&raw.text),
         }
     }
 
     /// The member `name`, if this is an object that has one. Of a doubled member the last one counts, as in Go.
     pub fn get(self, name: &str) -> Option<Self> {
         match self.0 {
-            Place::Text(text) if text::kind(text) == Kind::Object => {
-                let found = text::members(text).filter(|(written, _)| text::means(written, name)).last();
+            Place::Text(text) if text.kind() == Kind::Object => {
+                let found = text.members().filter(|(written, _)| text::means(written, name)).last();
                 found.map(|(_, value)| Self(Place::Text(value)))
             }
-            Place::Node(Node::Object(members)) => members.get(name).map(Self::at),
+            Place::Node(Node::Object(members), spans) => members.get(name).map(|node| Self::at(node, spans)),
             _ => None,
         }
     }
@@ -86,10 +89,10 @@ impl<'d> View<'d> {
     /// The item `index` from 0, if this is a list that long.
     pub fn item(self, index: usize) -> Option<Self> {
         match self.0 {
-            Place::Text(text) if text::kind(text) == Kind::Array => {
-                text::values(text).nth(index).map(|item| Self(Place::Text(item)))
+            Place::Text(text) if text.kind() == Kind::Array => {
+                text.values().nth(index).map(|item| Self(Place::Text(item)))
             }
-            Place::Node(Node::Array(items)) => items.get(index).map(Self::at),
+            Place::Node(Node::Array(items), spans) => items.get(index).map(|node| Self::at(node, spans)),
             _ => None,
         }
     }
@@ -97,12 +100,14 @@ impl<'d> View<'d> {
     /// The members of an object by their plain names, each name once; nothing for other values.
     pub fn entries(self) -> Vec<(Cow<'d, str>, Self)> {
         let mut entries: Vec<_> = match self.0 {
-            Place::Text(text) if text::kind(text) == Kind::Object => text::members(text)
+            Place::Text(text) if text.kind() == Kind::Object => text
+                .members()
                 .map(|(written, value)| (text::unescape(written), Self(Place::Text(value))))
                 .collect(),
-            Place::Node(Node::Object(members)) => {
-                members.iter().map(|member| (text::unescape(&member.name), Self::at(&member.value))).collect()
-            }
+            Place::Node(Node::Object(members), spans) => members
+                .iter()
+                .map(|member| (text::unescape(&member.name), Self::at(&member.value, spans)))
+                .collect(),
             _ => Vec::new(),
         };
         let mut seen = HashSet::with_capacity(entries.len());
@@ -117,10 +122,12 @@ impl<'d> View<'d> {
     /// The items of a list; nothing for other values.
     pub fn items(self) -> Vec<Self> {
         match self.0 {
-            Place::Text(text) if text::kind(text) == Kind::Array => {
-                text::values(text).map(|item| Self(Place::Text(item))).collect()
+            Place::Text(text) if text.kind() == Kind::Array => {
+                text.values().map(|item| Self(Place::Text(item))).collect()
             }
-            Place::Node(Node::Array(items)) => items.iter().map(Self::at).collect(),
+            Place::Node(Node::Array(items), spans) => {
+                items.iter().map(|node| Self::at(node, spans)).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -156,9 +163,9 @@ impl<'d> View<'d> {
     /// The value as JSON text: the very bytes received, where nothing inside was changed.
     pub fn to_json(self) -> Cow<'d, str> {
         match self.0 {
-            Place::Text(text) => Cow::Borrowed(text),
-            Place::Node(Node::Raw(raw)) => Cow::Borrowed(raw),
-            Place::Node(node) => {
+            Place::Text(text) => Cow::Borrowed(text.written),
+            Place::Node(Node::Raw(raw), _) => Cow::Borrowed(&raw.text),
+            Place::Node(node, _) => {
                 let mut json = String::new();
                 node.write(&mut json);
                 Cow::Owned(json)
@@ -175,20 +182,20 @@ impl<'d> View<'d> {
 
     /// Stands on a text that is known to be well-formed.
     pub(crate) fn text(text: &'d str) -> Self {
-        Self(Place::Text(text))
+        Self(Place::Text(Text::plain(text)))
     }
 
-    /// Stands on a part of a document; on its text, as long as nobody opened it.
-    pub(crate) fn at(node: &'d Node<'d>) -> Self {
+    /// Stands on a part of a document, whose containers are `spans`; on its text, as long as nobody opened it.
+    pub(crate) fn at(node: &'d Node<'d>, spans: &'d [Span]) -> Self {
         match node {
-            Node::Raw(raw) => Self(Place::Text(raw)),
-            opened => Self(Place::Node(opened)),
+            Node::Raw(raw) => Self(Place::Text(raw.text(spans))),
+            opened => Self(Place::Node(opened, spans)),
         }
     }
 
     fn scalar(self, kind: Kind) -> Option<&'d str> {
         match self.0 {
-            Place::Text(text) if text::kind(text) == kind => Some(text),
+            Place::Text(text) if text.kind() == kind => Some(text.written),
             _ => None,
         }
     }

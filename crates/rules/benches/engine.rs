@@ -50,6 +50,18 @@ fn main() {
         let cells: String = cells.iter().map(|cell| format!("{cell:>10.2}")).collect();
         println!("{name:<40}{cells}");
     }
+    let large = pods::variables(10_000);
+    let milliseconds = |work: &dyn Fn() -> usize| {
+        let calls = calls_per_turn(work);
+        median((0..TURNS).map(|_| time(work, calls) * 1e3).collect())
+    };
+    let (engine, skip) = (milliseconds(&|| engine(&injects, &large)), milliseconds(&|| skip(&large)));
+    println!("\n10,000 variables, the same rule: {engine:.2} ms, the skip {skip:.2} ms");
+    let skips: Vec<String> = objects
+        .iter()
+        .map(|object| format!("{} bytes {:.4} ms", object.len(), milliseconds(&|| self::skip(object))))
+        .collect();
+    println!("the skips: {}", skips.join(", "));
 }
 
 /// What is measured, by its name.

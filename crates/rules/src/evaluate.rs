@@ -201,9 +201,9 @@ impl RuleSet {
     }
 
     fn decide(&self, subject: &Subject<'_>, trace: &mut impl Trace) -> Result<Decision, DocumentError> {
-        let mut document = Document::parse(subject.object)?;
+        let document = Document::parse(subject.object)?;
         let layout = Layout::of(subject.resource);
-        layout.open(&mut document);
+
         let received = Received::new(document.view(), subject, &layout);
         let inquiry = Inquiry {
             subject,

@@ -4,7 +4,7 @@ mod received;
 
 use std::collections::BTreeMap;
 
-use vestibule_patch::{Document, Pointer, View};
+use vestibule_patch::{Pointer, View};
 
 use crate::rule::{Resource, Verb};
 pub(crate) use received::{HASH_LABEL, Received};
@@ -149,18 +149,6 @@ impl Layout {
             | Resource::Jobs => (spec.child("template"), Some(spec.child("selector"))),
         };
         Self { spec: pod.child("spec"), pod, selector }
-    }
-
-    /// Takes `object` apart as far as nearly every rule looks, so that its text is read once and not for every look.
-    pub(crate) fn open(&self, object: &mut Document<'_>) {
-        object.open(&Pointer::root().child("metadata"));
-        object.open(&self.pod.child("metadata"));
-        for list in ["initContainers", "containers"] {
-            let list = self.spec.child(list);
-            object.open(&list);
-            let length = object.at(&list).map(View::items).unwrap_or_default().len();
-            (0..length).for_each(|index| object.open(&list.item(index)));
-        }
     }
 }
 

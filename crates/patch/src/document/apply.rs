@@ -1,7 +1,7 @@
 //! RFC 6902, strictly.
 
-use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
@@ -103,11 +103,12 @@ impl<'a> Document<'a> {
         };
         match self.container(&parent)? {
             Node::Array(items) => {
+                let items = Arc::make_mut(items);
                 let place = if last == "-" { Some(items.len()) } else { index(&last) };
                 let place = place.filter(|&place| place <= items.len()).ok_or(ApplyErrorKind::Index)?;
                 items.insert(place, value);
             }
-            Node::Object(members) => members.set(&last, value),
+            Node::Object(members) => Arc::make_mut(members).set(&last, value),
             Node::Raw(_) => return Err(ApplyErrorKind::NoParent),
         }
         Ok(())
@@ -117,17 +118,18 @@ impl<'a> Document<'a> {
         let (parent, last) = path.split_last().ok_or(ApplyErrorKind::Inside)?;
         match self.container(&parent)? {
             Node::Array(items) => {
+                let items = Arc::make_mut(items);
                 let place = index(&last).filter(|&place| place < items.len()).ok_or(ApplyErrorKind::Index)?;
                 Ok(items.remove(place))
             }
-            Node::Object(members) => members.remove(&last).ok_or(ApplyErrorKind::Missing),
+            Node::Object(members) => Arc::make_mut(members).remove(&last).ok_or(ApplyErrorKind::Missing),
             Node::Raw(_) => Err(ApplyErrorKind::NoParent),
         }
     }
 
     fn replace(&mut self, path: &Pointer, value: Node<'a>) -> Result<(), ApplyErrorKind> {
         fits(path, &value)?;
-        *self.find(path).ok_or(ApplyErrorKind::Missing)? = value;
+        *self.root.find(path, self.index.spans()).ok_or(ApplyErrorKind::Missing)? = value;
         Ok(())
     }
 
@@ -156,7 +158,7 @@ impl<'a> Document<'a> {
         if self.copied > MAX_COPIED {
             return Err((from, ApplyErrorKind::Size));
         }
-        self.add(path, Node::Raw(Cow::Owned(value))).map_err(|kind| (path, kind))
+        self.add(path, Node::foreign(value)).map_err(|kind| (path, kind))
     }
 
     fn test(&self, path: &Pointer, value: &RawValue) -> Result<(), ApplyErrorKind> {
@@ -166,21 +168,10 @@ impl<'a> Document<'a> {
 
     /// The node at `path`, opened.
     fn container(&mut self, path: &Pointer) -> Result<&mut Node<'a>, ApplyErrorKind> {
-        let node = self.find(path).ok_or(ApplyErrorKind::NoParent)?;
-        node.open();
+        let spans = self.index.spans();
+        let node = self.root.find(path, spans).ok_or(ApplyErrorKind::NoParent)?;
+        node.open(spans);
         Ok(node)
-    }
-
-    /// The node at `path`; those above it are opened.
-    pub(super) fn find(&mut self, path: &Pointer) -> Option<&mut Node<'a>> {
-        path.tokens().try_fold(&mut self.root, |node, token| {
-            node.open();
-            match node {
-                Node::Array(items) => items.get_mut(index(&token)?),
-                Node::Object(members) => members.get_mut(&token),
-                Node::Raw(_) => None,
-            }
-        })
     }
 }
 
@@ -198,7 +189,7 @@ impl fmt::Display for ApplyError {
 }
 
 fn raw(value: &RawValue) -> Node<'static> {
-    Node::Raw(Cow::Owned(value.get().to_owned()))
+    Node::foreign(value.get().to_owned())
 }
 
 /// No path makes a document deeper than one that could have been read: whatever walks nodes may recurse.

@@ -2,9 +2,10 @@
 
 use proptest::prelude::*;
 use serde_json::Value;
-use vestibule_patch::{Document, Operation, Pointer, Schema, diff, to_json};
+use serde_json::value::RawValue;
+use vestibule_patch::{Document, Operation, Pointer, Schema, View, diff, to_json};
 
-use crate::sample::{Json, document, edit, plain, schema, tape, write};
+use crate::sample::{Json, document, edit, plain, read, schema, tape, write};
 
 fn many() -> ProptestConfig {
     ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() }
@@ -43,6 +44,32 @@ proptest! {
     }
 
     #[test]
+    fn a_view_sees_the_same_whether_it_knows_where_containers_end_or_has_to_read(
+        json in document(), mut spelling in tape(),
+    ) {
+        let text = write(&json, &mut spelling);
+        let unknown: &RawValue = serde_json::from_str(&text).unwrap();
+        let document = Document::parse(&text).unwrap();
+        prop_assert_eq!(plain(&read(document.view())), plain(&read(View::of(unknown))));
+        prop_assert_eq!(document.view().canonical(), View::of(unknown).canonical());
+    }
+
+    #[test]
+    fn what_is_done_to_a_document_is_not_seen_in_its_clones(
+        before in document(), fresh in document(), mut script in tape(), mut spelling in tape(),
+    ) {
+        let mut after = before.clone();
+        edit(&mut after, &fresh, &mut script);
+        let (before, after) = (write(&before, &mut spelling), write(&after, &mut spelling));
+        let mut document = Document::parse(&before).unwrap();
+        for operation in diff(&before, &after, schema()).unwrap() {
+            let (clone, seen) = (document.clone(), document.to_json());
+            document.apply(&operation).unwrap();
+            prop_assert_eq!(clone.to_json(), seen);
+        }
+    }
+
+    #[test]
     fn equal_documents_give_nothing(document in document(), mut one in tape(), mut other in tape()) {
         let (one, other) = (write(&document, &mut one), write(&document, &mut other));
         prop_assert_eq!(to_json(&diff(&one, &other, schema()).unwrap()), "[]");
@@ -75,7 +102,7 @@ proptest! {
         let text = write(&json, &mut spelling);
         let parsed = value(&text);
         let document = Document::parse(&text).unwrap();
-        prop_assert_eq!(value(&plain(&crate::sample::read(document.view()))), parsed.clone());
+        prop_assert_eq!(value(&plain(&read(document.view()))), parsed.clone());
         for (name, member) in parsed.as_object().unwrap() {
             let found = document.at(&Pointer::root().child(name)).unwrap();
             prop_assert_eq!(&value(&found.to_json()), member);
@@ -97,7 +124,7 @@ proptest! {
         let mut path = Pointer::root();
         path.push(&from);
         let from = path.child("from");
-        let value = serde_json::value::RawValue::from_string(plain(&json)).unwrap();
+        let value = RawValue::from_string(plain(&json)).unwrap();
         let operation = match kind {
             0 => Operation::Add { path, value },
             1 => Operation::Remove { path },

@@ -273,7 +273,7 @@ impl<'t> Turns<'t> {
             let mut object = OnceCell::new();
             let mut rules_laid = Vec::new();
             for (rank, rule) in acting.iter().enumerate() {
-                let mut attempt = draft.clone();
+                let mut attempt = draft.settled();
                 let computed = if rule.logic.is_fixed() {
                     Ok(Cow::Borrowed(*rule))
                 } else {
@@ -286,10 +286,10 @@ impl<'t> Turns<'t> {
                 match laid {
                     Ok(rule) => {
                         rules_laid.push(rule);
-                        if attempt.count() > draft.count() {
+                        if attempt.count() > 0 {
                             object = OnceCell::new();
                         }
-                        draft = attempt;
+                        draft = draft.followed_by(attempt);
                     }
                     Err(why) => drop(missed.insert(rule.name(), why)),
                 }

@@ -21,5 +21,5 @@ fn ten_thousand_variables() {
     let took = start.elapsed();
     assert_eq!(steps(&decision).len(), 2);
     // 5 ms in a release build; a debug build is some twenty times slower, quadratic would be thousands.
-    assert!(took < Duration::from_secs(10), "{took:?}");
+    assert!(took < Duration::from_secs(2), "{took:?}");
 }
