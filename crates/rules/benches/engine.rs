@@ -21,6 +21,9 @@ const TURNS: usize = 41;
 /// How long one contender works in one turn.
 const TURN: Duration = Duration::from_millis(12);
 
+/// A name, and work on one object.
+type Contender<'w> = (String, Box<dyn Fn() -> usize + 'w>);
+
 fn main() {
     println!("times the skip of the same bytes (median of {TURNS} turns)\n");
     println!("{:<40}{:>10}{:>10}{:>10}", "", "8 KB", "92 KB", "1.4 MB");

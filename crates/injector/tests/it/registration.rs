@@ -258,7 +258,7 @@ fn a_thousand_rules_have_short_conditions_that_leave_nothing_out() {
     let spec = |index: usize, required: bool, opt_in: &str| {
         // The engine is not what is measured here: few of them act.
         let app = if index < 3 { "web" } else { "filler" };
-        let compat = if index % 2 == 0 {
+        let compat = if index.is_multiple_of(2) {
             format!(", compatAnnotations: {{{OTHERS}: ['yes']}}")
         } else {
             String::new()
