@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{ALLOW, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use http_body_util::Full;
 
@@ -87,8 +87,12 @@ impl Refused {
         let headers = response.headers_mut();
         match self.refusal {
             Refusal::Method => drop(headers.insert(ALLOW, HeaderValue::from_static("POST"))),
-            Refusal::Overloaded | Refusal::NotReady => {
-                drop(headers.insert(RETRY_AFTER, HeaderValue::from_static("1")));
+            Refusal::Overloaded => drop(headers.insert(RETRY_AFTER, HeaderValue::from_static("1"))),
+            Refusal::NotReady => {
+                headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+                // On a connection that is kept, the API server would ask this replica again until its deadline; the next
+                // one may lead to another.
+                headers.insert(CONNECTION, HeaderValue::from_static("close"));
             }
             _ => {}
         }

@@ -135,6 +135,9 @@ async fn before_it_is_ready_callers_are_asked_to_come_again() {
     assert_eq!(reply.header("retry-after"), "1");
     assert_eq!(reply.body, "not ready: namespaces");
     assert_eq!(server.event().await, "refused not_ready");
+    // Asked again on the connection it keeps, a replica that never gets ready would hold the call until its deadline.
+    assert_eq!(reply.header("connection"), "close");
+    assert!(!client.is_usable().await);
     ready.store(true, Ordering::SeqCst);
-    assert_eq!(client.review().await.status, StatusCode::OK);
+    assert_eq!(server.connect().await.review().await.status, StatusCode::OK);
 }
