@@ -67,9 +67,6 @@ fn main() {
     println!("the skips: {}", skips.join(", "));
 }
 
-/// What is measured, by its name.
-type Contender<'c> = (String, Box<dyn Fn() -> usize + 'c>);
-
 /// The median ratio of every contender to the first.
 fn compare(contenders: &[Contender<'_>]) -> Vec<f64> {
     let calls: Vec<u32> = contenders.iter().map(|(_, work)| calls_per_turn(work)).collect();
