@@ -65,9 +65,12 @@ impl Handler for Injection {
             let namespace = request.namespace.as_deref().unwrap_or_default();
             match self.namespaces.facts(namespace, budget).await {
                 Ok(facts) => {
-                    let snapshot = self.moment(snapshot, request, facts.as_deref(), budget).await;
-                    let made_by = snapshot.of_hash(&made_by(request).unwrap_or_default());
-                    self.decide(made_by.unwrap_or(snapshot.rules()), request, facts.as_deref())
+                    let Some(hash) = made_by(request) else {
+                        return self.decide(snapshot.rules(), request, facts.as_deref());
+                    };
+                    let snapshot = self.moment(snapshot, &hash, request, facts.as_deref(), budget).await;
+                    let rules = snapshot.of_hash(&hash).unwrap_or(snapshot.rules());
+                    self.decide(rules, request, facts.as_deref())
                 }
                 Err(NotReady(missing)) => Verdict::not_ready(missing),
             }
@@ -85,23 +88,21 @@ impl Injection {
         Self { configuration, share, namespaces, observers, told: Once::new() }
     }
 
-    /// The snapshot to decide by. A create is several calls, and another replica may have answered the one before by rules
-    /// that are still on their way to this one: they are waited for, unless there is nothing to do by ours.
+    /// The snapshot to decide by, for an object that rules of `hash` have changed. A create is several calls, and another
+    /// replica may have answered the one before by rules that are still on their way to this one: they are waited for,
+    /// unless there is nothing to do by ours.
     async fn moment(
         &self,
         snapshot: Arc<Snapshot>,
+        hash: &str,
         request: &Request<'_>,
         facts: Option<&NamespaceFacts>,
         budget: Duration,
     ) -> Arc<Snapshot> {
         /// Replicas hear of a change within milliseconds of each other, and compile it for longer.
         const MOST: Duration = Duration::from_secs(2);
-        let (Some(hash), Some(object), Some(resource)) =
-            (made_by(request), request.object, resource(request))
-        else {
-            return snapshot;
-        };
-        if snapshot.of_hash(&hash).is_some() {
+        let (Some(object), Some(resource)) = (request.object, resource(request)) else { return snapshot };
+        if snapshot.of_hash(hash).is_some() {
             return snapshot;
         }
         let decision = evaluate(snapshot.rules(), request, (object, resource), facts);
@@ -111,7 +112,7 @@ impl Injection {
         let mut configuration = self.configuration.clone();
         let known = async {
             let mut next = configuration.current();
-            while next.of_hash(&hash).is_none() {
+            while next.of_hash(hash).is_none() {
                 next = configuration.changed().await;
             }
             next

@@ -86,20 +86,18 @@ impl<'t> Turns<'t> {
             }
         }
         let acting = without(rules, &out);
-        let (readers, others): (Vec<&Rule>, Vec<&Rule>) =
-            acting.iter().partition(|rule| rule.logic.reads_object);
+        let some_read = acting.iter().any(|rule| rule.logic.reads_object);
         let allowance = ALLOWANCE + SHARE * acting.len();
         self.allowance.set(allowance);
-        let mut laid = if readers.is_empty() {
-            self.lay_once(&acting, &parameters, draft)
-        } else {
+        let mut laid = if some_read {
             self.lay_to_rest(&acting, &parameters, draft)
+        } else {
+            self.lay_once(&acting, &parameters, draft)
         };
         if self.is_exhausted() {
             // Those that wait for nobody get an allowance of their own.
-            self.allowance.set(if readers.is_empty() { 0 } else { allowance });
-            laid = self.lay_once(&others, &parameters, draft);
-            laid.missed.extend(left_out(&readers, EXHAUSTED));
+            self.allowance.set(if some_read { allowance } else { 0 });
+            laid = self.lay_without_readers(&acting, &parameters, draft, EXHAUSTED);
             if self.is_exhausted() {
                 let missed = left_out(&acting, EXHAUSTED).collect();
                 laid = Laid { draft: draft.clone(), missed, rules: Vec::new() };
@@ -144,10 +142,21 @@ impl<'t> Turns<'t> {
             }
             whole = whole.followed_by(draft);
         }
+        self.lay_without_readers(rules, parameters, draft, RESTLESS)
+    }
+
+    /// Lays in those rules that do not read the object; the others are out, and `why`.
+    fn lay_without_readers<'d, 'r>(
+        &self,
+        rules: &[&'r Rule],
+        parameters: &Parameters<'r>,
+        draft: &Draft<'d>,
+        why: &str,
+    ) -> Laid<'d, 'r> {
         let (readers, others): (Vec<&Rule>, Vec<&Rule>) =
             rules.iter().partition(|rule| rule.logic.reads_object);
         let mut laid = self.lay_once(&others, parameters, draft);
-        laid.missed.extend(left_out(&readers, RESTLESS));
+        laid.missed.extend(left_out(&readers, why));
         laid
     }
 
@@ -263,8 +272,7 @@ impl<'t> Turns<'t> {
         let surroundings = Surroundings::new(self.subject, start.whole());
         let mut missed = HashMap::new();
         loop {
-            let acting = |rule: &Rule| !missed.contains_key(rule.name());
-            let acting: Vec<&Rule> = rules.iter().copied().filter(|rule| acting(rule)).collect();
+            let acting = without(rules, &missed);
             if !self.spend(acting.len()) {
                 return Laid { draft: start.clone(), missed, rules: Vec::new() };
             }

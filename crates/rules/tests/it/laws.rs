@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::kit::{applied, creation, evaluate, rule, rules};
+use generated::unique;
 
 /// As many cases as the environment wants, else `usual`.
 fn cases(usual: u32) -> ProptestConfig {
@@ -42,17 +43,6 @@ fn volume() -> impl Strategy<Value = Value> {
             volume
         },
     )
-}
-
-fn unique(mut items: Vec<Value>, key: &str) -> Vec<Value> {
-    let mut seen = Vec::new();
-    items.retain(|item| {
-        let key = item[key].as_str().unwrap().trim_end_matches('/').to_owned();
-        let new = !seen.contains(&key);
-        seen.push(key);
-        new
-    });
-    items
 }
 
 fn container() -> impl Strategy<Value = Value> {

@@ -232,7 +232,7 @@ fn block() -> impl Strategy<Value = Value> {
 }
 
 /// The first of each `key`; paths are one with and without a slash at their end.
-fn unique(mut items: Vec<Value>, key: &str) -> Vec<Value> {
+pub(crate) fn unique(mut items: Vec<Value>, key: &str) -> Vec<Value> {
     let mut seen = Vec::new();
     items.retain(|item| {
         let key = item[key].as_str().unwrap().trim_end_matches('/').to_owned();
