@@ -40,7 +40,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
         Some(Task::Controlplane) => controlplane::find_or_build(),
         Some(Task::Model { larger, traces, write }) => model::run(*larger, *traces, *write),
         Some(Task::Soak { arguments }) => soak::run(arguments),
-        Some(Task::Reload { arguments }) => soak::reload(arguments),
+        Some(Task::Reload { release, arguments }) => soak::reload(*release, arguments),
         Some(Task::Keys { check: false, from }) => keys::write(from.as_deref()),
         Some(Task::Keys { check: true, from }) => keys::compare(from.as_deref()),
     }
@@ -94,6 +94,9 @@ enum Task {
     /// Change rules, good and bad, while pods are created on a real API server, and judge every pod; `reload --help`
     #[command(disable_help_flag = true)]
     Reload {
+        /// Measure a release build; said first
+        #[arg(long)]
+        release: bool,
         /// What the run is told: `--versions N --rate CREATES --replicas R ...`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
         arguments: Vec<String>,

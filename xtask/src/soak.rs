@@ -10,8 +10,10 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
 }
 
 /// The same with rules that change: the injector is the shipped program.
-pub(crate) fn reload(arguments: &[String]) -> anyhow::Result<()> {
-    cargo::run(&["build", "--quiet", "-p", "vestibule-cli", "-p", "fire", "--bins"])?;
-    let mut command = cargo::command(&["run", "--quiet", "-p", "fire", "--bin", "reload", "--"]);
-    cargo::finish(command.args(arguments))
+pub(crate) fn reload(release: bool, arguments: &[String]) -> anyhow::Result<()> {
+    let profile: &[_] = if release { &["--release"] } else { &[] };
+    let build = ["build", "--quiet", "-p", "vestibule-cli", "-p", "fire", "--bins"];
+    cargo::run(&[&build, profile].concat())?;
+    let run = ["run", "--quiet", "-p", "fire", "--bin", "reload"];
+    cargo::finish(cargo::command(&[&run, profile, &["--"]].concat()).args(arguments))
 }
