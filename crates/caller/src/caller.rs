@@ -2,20 +2,26 @@
 
 mod connection;
 mod error;
+mod pool;
+mod redirect;
 mod retry;
 mod tls;
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HOST, USER_AGENT};
-use http::{Method, Request};
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HOST, LOCATION, RETRY_AFTER, USER_AGENT};
+use http::{HeaderMap, Method, Request};
 use http_body_util::{BodyExt as _, Full};
 use rustls_pki_types::ServerName;
 
-use crate::{Admission, Answer, FailurePolicy, Hook, Review, judge};
+use crate::{Admission, Answer, Bundle, FailurePolicy, Hook, Review, judge};
 use connection::Connections;
 pub use error::{CallError, SetupError};
+pub use pool::Pool;
+use redirect::Redirects;
 use retry::Retries;
+pub(crate) use tls::connector;
 
 /// The port in `NAME.NS.svc:PORT` where a registration names none.
 const SERVICE_PORT: u16 = 443;
@@ -23,8 +29,10 @@ const SERVICE_PORT: u16 = 443;
 /// Calls one webhook server as kube-apiserver does: HTTP/1.1 over TLS to a Service's name,
 /// up to 25 idle connections kept for 90 s, no TLS resumption.
 ///
-/// Three things it leaves out: redirects are not followed, answers are not asked for compressed, and an empty CA bundle
-/// does not mean the system's roots. It needs a tokio runtime with I/O and time.
+/// Three things it leaves out: redirects are followed to the same server only, answers are not asked for compressed, and
+/// an empty CA bundle does not mean the system's roots. It needs a tokio runtime with I/O and time.
+///
+/// One caller is one API server: several have several, each with a pool of its own, and perhaps a [`Bundle`].
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -44,6 +52,7 @@ const SERVICE_PORT: u16 = 443;
 pub struct Caller {
     connections: Connections,
     authority: String,
+    retried: AtomicU64,
 }
 
 impl Caller {
@@ -53,14 +62,43 @@ impl Caller {
     /// # Errors
     /// Where the bundle holds no certificate, or the name is no DNS name or IP address.
     pub fn new(address: SocketAddr, server_name: &str, ca_bundle: &[u8]) -> Result<Self, SetupError> {
+        Self::trusting(address, server_name, &Bundle::new(ca_bundle)?)
+    }
+
+    /// The same with a bundle that may be swapped while it calls.
+    ///
+    /// # Errors
+    /// Where the name is no DNS name or IP address.
+    pub fn trusting(address: SocketAddr, server_name: &str, bundle: &Bundle) -> Result<Self, SetupError> {
         let name = ServerName::try_from(server_name.to_owned())
             .map_err(|_| SetupError::ServerName { name: server_name.to_owned() })?;
         let authority = match &name {
             ServerName::IpAddress(ip) => SocketAddr::new((*ip).into(), address.port()).to_string(),
             _ => format!("{server_name}:{SERVICE_PORT}"),
         };
-        let connector = tls::connector(ca_bundle)?;
-        Ok(Self { connections: Connections::new(address, name, connector), authority })
+        let connections = Connections::new(address, name, bundle.clone(), Pool::default());
+        Ok(Self { connections, authority, retried: AtomicU64::new(0) })
+    }
+
+    /// Another pool than kube-apiserver's.
+    #[must_use]
+    pub fn pool(self, pool: Pool) -> Self {
+        Self { connections: self.connections.limited(pool), ..self }
+    }
+
+    /// How many connections it has opened so far.
+    pub fn opened(&self) -> u64 {
+        self.connections.opened()
+    }
+
+    /// How many open connections wait for the next call now.
+    pub fn idle(&self) -> usize {
+        self.connections.idle()
+    }
+
+    /// How many requests it has sent again so far, because a server asked for that.
+    pub fn retried(&self) -> u64 {
+        self.retried.load(Ordering::Relaxed)
     }
 
     /// Calls the hook and judges its answer.
@@ -91,44 +129,67 @@ impl Caller {
     async fn settle(&self, review: &Review, hook: &Hook) -> Result<Answer, CallError> {
         let mut retries = Retries::default();
         loop {
-            let (answer, retry_after) = self.exchange(review, hook).await?;
+            let (answer, retry_after) = self.follow(review, hook).await?;
             match retries.pause(answer.status, retry_after.as_deref()) {
-                Some(pause) => tokio::time::sleep(pause).await,
+                Some(pause) => {
+                    self.retried.fetch_add(1, Ordering::Relaxed);
+                    tokio::time::sleep(pause).await;
+                }
                 None => return Ok(answer),
             }
         }
     }
 
-    /// One request, one answer and its `Retry-After`.
-    async fn exchange(&self, review: &Review, hook: &Hook) -> Result<(Answer, Option<String>), CallError> {
-        let url = || self.url(hook);
-        let request = self.request(review, hook).map_err(|error| CallError::broken(url(), error))?;
-        let (response, connection) = self.connections.send(request, url).await?;
-        let (head, body) = response.into_parts();
-        let body = body.collect().await.map_err(|error| CallError::broken(url(), error))?;
-        self.connections.keep(connection);
-        let header = |name| head.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let answer = Answer {
-            status: head.status.as_u16(),
-            content_type: header(CONTENT_TYPE),
-            body: body.to_bytes().into(),
-        };
-        Ok((answer, header(http::header::RETRY_AFTER)))
+    /// One request, and those that redirects make of it; the answer and its `Retry-After`.
+    async fn follow(&self, review: &Review, hook: &Hook) -> Result<(Answer, Option<String>), CallError> {
+        let mut redirects = Redirects::new(&self.authority, hook.request_target());
+        loop {
+            let (answer, headers) = self.exchange(review, &redirects, hook).await?;
+            let header = |name| headers.get(name).and_then(|value| value.to_str().ok());
+            if !redirects.follow(answer.status, header(LOCATION)) {
+                let retry_after = header(RETRY_AFTER).map(str::to_owned);
+                return Ok((answer, retry_after));
+            }
+        }
     }
 
-    fn request(&self, review: &Review, hook: &Hook) -> http::Result<Request<Full<bytes::Bytes>>> {
+    /// One request, one answer and its headers.
+    async fn exchange(
+        &self,
+        review: &Review,
+        to: &Redirects<'_>,
+        hook: &Hook,
+    ) -> Result<(Answer, HeaderMap), CallError> {
+        let url = || self.url(hook);
+        let request = self.request(review, to).map_err(|error| CallError::broken(url(), error))?;
+        let (response, lease) = self.connections.send(request, url).await?;
+        let (head, body) = response.into_parts();
+        let body = body.collect().await.map_err(|error| CallError::broken(url(), error))?;
+        self.connections.keep(lease);
+        let content_type = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let answer = Answer {
+            status: head.status.as_u16(),
+            content_type: content_type.map(str::to_owned),
+            body: body.to_bytes().into(),
+        };
+        Ok((answer, head.headers))
+    }
+
+    fn request(&self, review: &Review, to: &Redirects<'_>) -> http::Result<Request<Full<bytes::Bytes>>> {
         let mut request = Request::builder()
-            .method(Method::POST)
-            .uri(hook.request_target())
+            .method(to.method())
+            .uri(to.target())
             .header(HOST, &self.authority)
             .header(USER_AGENT, "kube-apiserver-admission")
-            .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "application/json, */*")
             .header(ACCEPT_ENCODING, "identity");
         if let Some(traceparent) = review.traceparent() {
             request = request.header("traceparent", traceparent);
         }
-        request.body(Full::new(review.shared_body()))
+        if to.method() == Method::GET {
+            return request.body(Full::default());
+        }
+        request.header(CONTENT_TYPE, "application/json").body(Full::new(review.shared_body()))
     }
 
     fn url(&self, hook: &Hook) -> String {

@@ -29,14 +29,17 @@
 //! ```
 
 mod answer;
+mod bundle;
 mod caller;
 mod hook;
 mod judge;
+pub mod load;
 mod outcome;
 mod review;
 
 pub use answer::Answer;
-pub use caller::{CallError, Caller, SetupError};
+pub use bundle::Bundle;
+pub use caller::{CallError, Caller, Pool, SetupError};
 pub use hook::{Hook, HookKind};
 pub use judge::judge;
 pub use outcome::{

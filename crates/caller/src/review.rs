@@ -6,6 +6,8 @@ mod resource;
 mod uid;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -85,7 +87,9 @@ impl Default for User {
 pub struct Review {
     uid: String,
     body: Bytes,
-    request: ReviewBuilder,
+    /// Where the uid stands in the body.
+    uid_at: Range<usize>,
+    request: Arc<ReviewBuilder>,
 }
 
 impl Review {
@@ -118,10 +122,24 @@ impl Review {
     /// # Errors
     /// See [`ReviewBuilder::build`].
     pub fn with_object(&self, object: Value) -> Result<Self, ReviewError> {
-        let mut request = self.request.clone();
+        let mut request = ReviewBuilder::clone(&self.request);
         request.object = Some(object);
         request.uid = None;
         request.build()
+    }
+
+    /// The same request again, under a fresh uid. Nothing is encoded anew: for many calls with few bodies.
+    ///
+    /// # Errors
+    /// [`ReviewError::Randomness`]
+    pub fn again(&self) -> Result<Self, ReviewError> {
+        let uid = uid::fresh().ok_or(ReviewError::Randomness)?;
+        let mut body = Vec::with_capacity(self.body.len() + uid.len());
+        body.extend_from_slice(self.body.get(..self.uid_at.start).unwrap_or_default());
+        body.extend_from_slice(uid.as_bytes());
+        body.extend_from_slice(self.body.get(self.uid_at.end..).unwrap_or_default());
+        let uid_at = self.uid_at.start..self.uid_at.start + uid.len();
+        Ok(Self { uid, body: body.into(), uid_at, request: Arc::clone(&self.request) })
     }
 
     /// The uid that the answer must echo.

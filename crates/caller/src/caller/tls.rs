@@ -11,7 +11,7 @@ use tokio_rustls::TlsConnector;
 
 use super::SetupError;
 
-pub(super) fn connector(ca_bundle: &[u8]) -> Result<TlsConnector, SetupError> {
+pub(crate) fn connector(ca_bundle: &[u8]) -> Result<TlsConnector, SetupError> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

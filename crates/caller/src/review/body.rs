@@ -1,6 +1,7 @@
 //! The review's bytes: members in the order of the Go types, strings escaped as Go's `encoding/json` does.
 
 use std::io;
+use std::ops::Range;
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -10,13 +11,16 @@ use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 use super::builder::Kind;
 use super::{ApiResource, Operation, ReviewBuilder, ReviewVersion, User};
 
+const UID: &[u8] = br#""uid":"#;
+
+/// The body, and where the uid stands in it.
 pub(super) fn encode(
     review: &ReviewBuilder,
     kind: &Kind,
     resource: &ApiResource,
     uid: &str,
     namespace: &str,
-) -> serde_json::Result<Bytes> {
+) -> serde_json::Result<(Bytes, Range<usize>)> {
     let own_kind = GroupVersionKind::new(&kind.api_version, &kind.kind);
     let own_resource = GroupVersionResource::new(resource);
     let requested = review.requested.as_ref();
@@ -41,10 +45,18 @@ pub(super) fn encode(
             options: review.options.as_ref(),
         },
     };
-    let mut body = Vec::new();
-    envelope.serialize(&mut Serializer::with_formatter(&mut body, GoFormatter))?;
+    let mut body = written(&envelope)?;
     body.push(b'\n');
-    Ok(body.into())
+    // The uid is the first member of the request, and nothing before that is called so.
+    let before = body.windows(UID.len()).position(|window| window == UID).unwrap_or_default() + UID.len();
+    let uid_at = before + 1..before + written(&uid)?.len() - 1;
+    Ok((body.into(), uid_at))
+}
+
+fn written(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    value.serialize(&mut Serializer::with_formatter(&mut text, GoFormatter))?;
+    Ok(text)
 }
 
 impl ReviewVersion {
@@ -147,8 +159,7 @@ mod tests {
     #[test]
     fn escapes_as_go_does() {
         let text = "a<b>&\u{2028}\u{2029}\"\\\n\u{1}\u{7f}é/";
-        let mut out = Vec::new();
-        text.serialize(&mut Serializer::with_formatter(&mut out, GoFormatter)).unwrap();
+        let out = written(&text).unwrap();
         let expected = r#""a\u003cb\u003e\u0026\u2028\u2029\"\\\n\u0001"#.to_owned() + "\u{7f}é/\"";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }

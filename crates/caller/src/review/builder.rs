@@ -1,5 +1,7 @@
 //! What a review is built from, and what kube-apiserver fills in.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::{ApiResource, Operation, Review, ReviewError, ReviewVersion, User, body, uid};
@@ -144,9 +146,9 @@ impl ReviewBuilder {
             Some(uid) => uid,
             None => uid::fresh().ok_or(ReviewError::Randomness)?,
         };
-        let body = body::encode(&self, &kind, &resource, &uid, &namespace)?;
+        let (body, uid_at) = body::encode(&self, &kind, &resource, &uid, &namespace)?;
         self.resource = Some(resource);
-        Ok(Review { uid, body, request: self })
+        Ok(Review { uid, body, uid_at, request: Arc::new(self) })
     }
 
     /// The request's namespace; written into the objects where theirs is missing.

@@ -139,18 +139,18 @@ fn a_caller_needs_a_bundle_and_a_name() {
     assert!(matches!(error("no name!", &Authority::new().bundle()), SetupError::ServerName { .. }));
 }
 
-async fn served(answers: Vec<Scripted>) -> (Server, Caller) {
+pub(crate) async fn served(answers: Vec<Scripted>) -> (Server, Caller) {
     let authority = Authority::new();
     let server = Server::start(&authority, NAME, answers).await;
     let caller = Caller::new(server.address, NAME, authority.bundle().as_bytes()).unwrap();
     (server, caller)
 }
 
-fn ok() -> Scripted {
+pub(crate) fn ok() -> Scripted {
     Some((200, vec![], allowed(json!({})).to_string()))
 }
 
-fn busy(seconds: &'static str) -> Scripted {
+pub(crate) fn busy(seconds: &'static str) -> Scripted {
     Some((503, vec![("retry-after", seconds)], String::new()))
 }
 

@@ -9,7 +9,9 @@
 
 mod calling;
 mod judging;
+mod loading;
 mod patching;
+mod pooling;
 mod recorded;
 mod reviewing;
 mod server;

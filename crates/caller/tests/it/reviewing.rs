@@ -151,3 +151,19 @@ fn body(review: &Review) -> Value {
 fn request(review: &Review) -> Value {
     body(review)["request"].clone()
 }
+
+#[test]
+fn again_is_the_same_request_under_another_uid() {
+    for uid in ["0a1b", "", "\"</\u{e9}\"\\"] {
+        let review = Review::create(pod()).namespace("shop").uid(uid).build().unwrap();
+        let again = review.again().unwrap();
+        assert_ne!(again.uid(), uid);
+        let mut body: Value = serde_json::from_slice(again.body()).unwrap();
+        assert_eq!(body["request"]["uid"], again.uid());
+        body["request"]["uid"] = uid.into();
+        assert_eq!(body, serde_json::from_slice::<Value>(review.body()).unwrap());
+        let third = again.again().unwrap();
+        assert_eq!(third.body().len(), again.body().len());
+        assert!(String::from_utf8_lossy(third.body()).contains(third.uid()));
+    }
+}

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
@@ -15,7 +16,10 @@ use hyper_util::rt::TokioIo;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustls::ServerConfig;
 use rustls_pki_types::PrivateKeyDer;
+use serde_json::Value;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
 pub(crate) const NAME: &str = "hook.shop.svc";
@@ -68,12 +72,25 @@ pub(crate) struct Seen {
     pub(crate) body: Bytes,
 }
 
-/// One scripted answer: status, headers, body. `None` never answers.
+/// One scripted answer: status, headers, body, in which the uid of the tests stands for that of the request. `None` never
+/// answers.
 pub(crate) type Scripted = Option<(u16, Vec<(&'static str, &'static str)>, String)>;
 
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
+    state: watch::Sender<State>,
+}
+
+/// What a server does, and what it holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct State {
+    /// Answers wait for as long as this holds.
+    pub(crate) is_held: bool,
+    /// Requests whose answers wait.
+    pub(crate) waiting: usize,
+    /// Connections that are open.
+    pub(crate) open: usize,
 }
 
 impl Server {
@@ -84,8 +101,21 @@ impl Server {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let acceptor = TlsAcceptor::from(Arc::new(authority.server_config(name)));
         let script = Arc::new(Mutex::new(VecDeque::from(answers)));
-        tokio::spawn(accept(listener, acceptor, script, Arc::clone(&seen)));
-        Self { address, seen }
+        let state = watch::Sender::default();
+        tokio::spawn(accept(listener, acceptor, script, Arc::clone(&seen), state.clone()));
+        Self { address, seen, state }
+    }
+
+    /// Holds answers back, or gives them all.
+    pub(crate) fn hold(&self, is_held: bool) {
+        self.state.send_modify(|state| state.is_held = is_held);
+    }
+
+    /// Waits until the server is as it should be.
+    pub(crate) async fn until(&self, holds: impl Fn(&State) -> bool) {
+        let mut state = self.state.subscribe();
+        let waited = timeout(Duration::from_secs(30), state.wait_for(|state| holds(state))).await;
+        assert!(waited.is_ok(), "{:?}", *self.state.borrow());
     }
 
     pub(crate) fn seen(&self) -> Vec<Seen> {
@@ -98,12 +128,15 @@ async fn accept(
     acceptor: TlsAcceptor,
     script: Arc<Mutex<VecDeque<Scripted>>>,
     seen: Arc<Mutex<Vec<Seen>>>,
+    state: watch::Sender<State>,
 ) {
     for connection in 0.. {
         let (stream, _) = listener.accept().await.unwrap();
         let (acceptor, script, seen) = (acceptor.clone(), Arc::clone(&script), Arc::clone(&seen));
+        let state = state.clone();
         tokio::spawn(async move {
             let Ok(stream) = acceptor.accept(stream).await else { return };
+            state.send_modify(|state| state.open += 1);
             let tls = stream.get_ref().1;
             let first = Seen {
                 connection,
@@ -115,9 +148,10 @@ async fn accept(
                 headers: HeaderMap::new(),
                 body: Bytes::new(),
             };
-            let service = service_fn(|request| answer(request, first.clone(), &script, &seen));
+            let service = service_fn(|request| answer(request, first.clone(), &script, &seen, &state));
             // A client that leaves in the middle is part of the tests.
             let _ended = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+            state.send_modify(|state| state.open -= 1);
         });
     }
 }
@@ -127,19 +161,25 @@ async fn answer(
     connection: Seen,
     script: &Mutex<VecDeque<Scripted>>,
     seen: &Mutex<Vec<Seen>>,
+    state: &watch::Sender<State>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
     let (target, method) = (head.uri.to_string(), head.method.to_string());
+    let review: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let uid = review["request"]["uid"].as_str().unwrap_or_default().to_owned();
     seen.lock().unwrap().push(Seen { target, method, headers: head.headers, body, ..connection });
     let scripted = {
         let mut script = script.lock().unwrap();
         if script.len() > 1 { script.pop_front().unwrap() } else { script[0].clone() }
     };
     let Some((status, headers, body)) = scripted else { return std::future::pending().await };
+    state.send_modify(|state| state.waiting += 1);
+    state.subscribe().wait_for(|state| !state.is_held).await.unwrap();
+    state.send_modify(|state| state.waiting -= 1);
     let mut response = Response::builder().status(status).header("content-type", "application/json");
     for (name, value) in headers {
         response = response.header(name, value);
     }
-    Ok(response.body(Full::from(body)).unwrap())
+    Ok(response.body(Full::from(body.replace(super::UID, &uid))).unwrap())
 }
