@@ -14,6 +14,7 @@ use tokio::time::{Instant, timeout_at};
 use vestibule_admission::{Answer, ConversionHook, ConversionReview, Hook, Review};
 
 use crate::body::{Bodies, Received};
+use crate::client::{ClientAuthentication, ClientIdentity, Clients, Peer};
 use crate::connection::Respond;
 use crate::deadline;
 use crate::gate::{Full as GateFull, Gate};
@@ -32,6 +33,7 @@ pub(crate) struct Hooks {
     pub(crate) readiness: Readiness,
     /// Where probes are answered here too.
     pub(crate) probes: Option<Probes>,
+    pub(crate) clients: Clients,
     pub(crate) observer: Arc<dyn Observer>,
 }
 
@@ -47,15 +49,22 @@ pub(crate) enum To {
     Conversion(ConversionHook),
 }
 
-impl Respond for Hooks {
+/// What is served over HTTPS, to one client.
+pub(crate) struct Visit {
+    pub(crate) hooks: Arc<Hooks>,
+    pub(crate) peer: Peer,
+}
+
+impl Respond for Visit {
     async fn respond(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
-        if let Some(probes) = self.probes.as_ref().filter(|_| PROBES.contains(&request.uri().path())) {
+        let hooks = &self.hooks;
+        if let Some(probes) = hooks.probes.as_ref().filter(|_| PROBES.contains(&request.uri().path())) {
             return probes.respond(request).await;
         }
-        match self.exchange(request).await {
+        match hooks.exchange(request, &self.peer).await {
             Ok(answer) => response(answer),
             Err(refused) => {
-                self.observer.refused(refused.refusal);
+                hooks.observer.refused(refused.refusal);
                 refused.response()
             }
         }
@@ -63,16 +72,15 @@ impl Respond for Hooks {
 }
 
 impl Hooks {
-    async fn exchange(&self, request: Request<Incoming>) -> Result<Answer, Refused> {
+    async fn exchange(&self, request: Request<Incoming>, peer: &Peer) -> Result<Answer, Refused> {
         let began = Instant::now();
         let (head, body) = request.into_parts();
+        // First of all: a stranger learns nothing, and none of his body is read.
+        let client = self.identify(peer, &head.headers).await.map_err(Refused::with_body_left)?;
         let (route, body) = self.receive(&head, body).await.map_err(Refused::with_body_left)?;
-        let missing = self.readiness.missing();
-        if !missing.is_empty() {
-            return Err(Refusal::NotReady.because(format!("not ready: {}", missing.join(", "))));
-        }
+        self.check_readiness()?;
         let budget = deadline::budget(head.uri.query(), route.timeout);
-        let time = Time { began, budget, deadline: deadline::after(began, budget) };
+        let time = Time { began, budget, deadline: deadline::after(began, budget), client };
         match &route.to {
             To::Hook(hook) => self.admit(hook, &body.bytes, &time).await,
             To::Conversion(hook) => self.convert(hook, &body.bytes, &time).await,
@@ -90,6 +98,7 @@ impl Hooks {
             request: &review.request,
             decision: answer.decision,
             error: answer.error,
+            client: time.client,
             elapsed: time.began.elapsed(),
         });
         Ok(answer)
@@ -104,9 +113,32 @@ impl Hooks {
             hook: hook.name(),
             request: &review.request,
             decision: answer.decision,
+            client: time.client,
             elapsed: time.began.elapsed(),
         });
         Ok(answer)
+    }
+
+    /// Who calls, where somebody wants to know.
+    async fn identify(&self, peer: &Peer, headers: &HeaderMap) -> Result<Option<ClientIdentity>, Refused> {
+        let client = peer.identify(&self.clients, headers).await;
+        if let Some(client) = client {
+            self.observer.identified(client);
+            if self.clients.authentication == ClientAuthentication::Require && !client.is_known() {
+                // What is missing may be what he could be known by.
+                self.check_readiness()?;
+                return Err(Refusal::Unauthenticated.because(client.words()));
+            }
+        }
+        Ok(client)
+    }
+
+    fn check_readiness(&self) -> Result<(), Refused> {
+        let missing = self.readiness.missing();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(Refusal::NotReady.because(format!("not ready: {}", missing.join(", "))))
     }
 
     async fn receive(&self, head: &Parts, body: Incoming) -> Result<(&Route, Received<'_>), Refused> {
@@ -150,11 +182,12 @@ impl Hooks {
     }
 }
 
-/// When a request came, and until when it must be answered.
+/// When a request came, from whom, and until when it must be answered.
 struct Time {
     began: Instant,
     budget: Duration,
     deadline: Instant,
+    client: Option<ClientIdentity>,
 }
 
 /// There was no decision in time.

@@ -4,6 +4,7 @@
 //! kube-apiserver needs it: HTTP/1.1 on connections that stay open longer than the API server keeps them, an answer
 //! before its deadline, `Retry-After` when there is too much to do, and an end that loses no call ([`Shutdown`]). What
 //! certificate is presented is asked at every handshake ([`PresentCertificate`]); how it comes to be is not known here.
+//! Who calls can be observed, or required ([`Clients`]).
 //! Nothing is logged: an [`Observer`] is told.
 //!
 //! ```no_run
@@ -34,6 +35,7 @@
 
 mod body;
 mod certificate;
+mod client;
 mod connection;
 mod deadline;
 mod error;
@@ -48,6 +50,10 @@ mod shutdown;
 mod tls;
 
 pub use certificate::{CertificateCell, CertificateError, PresentCertificate, ServingCertificate};
+pub use client::{
+    ClientAuthentication, ClientAuthorities, ClientAuthoritiesError, ClientIdentity, Clients, Doubt,
+    VerifyToken,
+};
 pub use deadline::budget;
 pub use error::BindError;
 pub use observer::{Converted, Decided, Observer};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use vestibule_admission::{ConversionRequest, Decision, HookKind, Request};
 
-use crate::Refusal;
+use crate::{ClientIdentity, Refusal};
 
 /// Told what happened, on the task where it happened: return soon. Everything has a default that does nothing.
 pub trait Observer: Send + Sync + 'static {
@@ -17,6 +17,9 @@ pub trait Observer: Send + Sync + 'static {
 
     /// A request was answered without asking a handler.
     fn refused(&self, _refusal: Refusal) {}
+
+    /// A request came, and it was judged who calls; before anything else is told of it. Never where nobody is asked.
+    fn identified(&self, _client: ClientIdentity) {}
 
     /// The caller went away before the named hook had decided; its handler was dropped.
     fn abandoned(&self, _hook: &str) {}
@@ -39,6 +42,8 @@ pub struct Decided<'a> {
     pub decision: Decision,
     /// The type of the error behind a fault; its text is for the caller alone.
     pub error: Option<&'a str>,
+    /// Who called, where somebody wants to know.
+    pub client: Option<ClientIdentity>,
     /// From the end of the request's head to the answer.
     pub elapsed: Duration,
 }
@@ -52,6 +57,8 @@ pub struct Converted<'a> {
     pub request: &'a ConversionRequest<'a>,
     /// What became of it.
     pub decision: Decision,
+    /// Who called, where somebody wants to know.
+    pub client: Option<ClientIdentity>,
     /// From the end of the request's head to the answer.
     pub elapsed: Duration,
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{ALLOW, CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, Response, StatusCode};
 use http_body_util::Full;
 
@@ -13,6 +13,8 @@ use crate::connection::BodyLeft;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Refusal {
+    /// 401: who calls is not known, and has to be ([`ClientAuthentication::Require`](crate::ClientAuthentication::Require)).
+    Unauthenticated,
     /// 404: nothing is served at the path; it is compared exactly.
     UnknownPath,
     /// 405: hooks take POST only.
@@ -44,6 +46,7 @@ impl Refusal {
     /// The HTTP status sent.
     pub fn status(self) -> StatusCode {
         match self {
+            Self::Unauthenticated => StatusCode::UNAUTHORIZED,
             Self::UnknownPath => StatusCode::NOT_FOUND,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -58,6 +61,7 @@ impl Refusal {
     /// One lower-case word, for metrics.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Unauthenticated => "unauthenticated",
             Self::UnknownPath => "unknown_path",
             Self::Method => "method",
             Self::MediaType => "media_type",
@@ -86,6 +90,10 @@ impl Refused {
         }
         let headers = response.headers_mut();
         match self.refusal {
+            // RFC 9110 15.5.2 asks for it.
+            Refusal::Unauthenticated => {
+                drop(headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
+            }
             Refusal::Method => drop(headers.insert(ALLOW, HeaderValue::from_static("POST"))),
             Refusal::Overloaded => drop(headers.insert(RETRY_AFTER, HeaderValue::from_static("1"))),
             Refusal::NotReady => {

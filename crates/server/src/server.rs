@@ -9,20 +9,20 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
-use tokio_rustls::TlsAcceptor;
 use vestibule_admission::{ConversionHook, Hook};
 
 use crate::body::Bodies;
 use crate::certificate::PresentCertificate;
+use crate::client::Clients;
 use crate::connection::{self, Respond};
 use crate::error::BindError;
 use crate::gate::Gate;
-use crate::hooks::{Hooks, Route, To};
+use crate::hooks::{Hooks, Route, To, Visit};
 use crate::observer::{Observer, Silent};
 use crate::probes::{Conditions, Metrics, Probes, Readiness};
 use crate::settings::Settings;
 use crate::shutdown::{Phase, Phases, Shutdown};
-use crate::tls;
+use crate::tls::Handshakes;
 
 /// Connections to the probes at a time: kubelet and a scraper need a few.
 const MAX_PROBE_CONNECTIONS: usize = 64;
@@ -44,6 +44,7 @@ pub struct Server {
     probed: Conditions,
     report: Conditions,
     metrics: Option<Metrics>,
+    clients: Clients,
     observer: Arc<dyn Observer>,
 }
 
@@ -53,7 +54,7 @@ pub struct Bound {
     listener: TcpListener,
     address: SocketAddr,
     probes: Option<(TcpListener, SocketAddr, Arc<Probes>)>,
-    acceptor: TlsAcceptor,
+    handshakes: Handshakes,
     probed: Conditions,
     hooks: Arc<Hooks>,
     shutdown: Shutdown,
@@ -71,6 +72,7 @@ impl Server {
             probed: Arc::new(Vec::new),
             report: Arc::new(Vec::new),
             metrics: None,
+            clients: Clients::default(),
             observer: Arc::new(Silent),
         }
     }
@@ -125,6 +127,13 @@ impl Server {
         self
     }
 
+    /// Judges who calls hooks and conversions. Probes stay open, on either port.
+    #[must_use]
+    pub fn clients(mut self, clients: Clients) -> Self {
+        self.clients = clients;
+        self
+    }
+
     /// Tells `observer` what happens.
     #[must_use]
     pub fn observer(mut self, observer: impl Observer) -> Self {
@@ -137,8 +146,18 @@ impl Server {
     /// # Errors
     /// An address that cannot be taken, a path that is used twice or is none.
     pub async fn bind(self) -> Result<Bound, BindError> {
-        let Self { settings, certificate, routes, twice, conditions, probed, report, metrics, observer } =
-            self;
+        let Self {
+            settings,
+            certificate,
+            routes,
+            twice,
+            conditions,
+            probed,
+            report,
+            metrics,
+            clients,
+            observer,
+        } = self;
         if let Some(path) = twice {
             return Err(BindError::Path { path });
         }
@@ -146,7 +165,8 @@ impl Server {
             return Err(BindError::Relative { path: path.clone() });
         }
         let shutdown = Shutdown::new();
-        let acceptor = tls::acceptor(settings.tls_min, Arc::clone(&certificate))?;
+        let asks = clients.ask_for_certificates();
+        let handshakes = Handshakes::new(settings.tls_min, Arc::clone(&certificate), asks)?;
         let readiness = Readiness { certificate, conditions };
         let (listener, address) = listen(settings.listen).await?;
         let phases = shutdown.phases();
@@ -168,6 +188,7 @@ impl Server {
             gate: Gate::new(settings.max_running, settings.max_waiting),
             readiness,
             probes: over_https,
+            clients,
             observer,
         });
         Ok(Bound {
@@ -176,7 +197,7 @@ impl Server {
             address,
             probes,
             probed,
-            acceptor,
+            handshakes,
             hooks,
             shutdown,
         })
@@ -220,7 +241,7 @@ impl Bound {
 
     /// Serves until told to end, and returns how many connections were cut off in the end.
     pub async fn serve(self) -> usize {
-        let Self { settings, listener, probes, acceptor, hooks, shutdown, .. } = self;
+        let Self { settings, listener, probes, handshakes, hooks, shutdown, .. } = self;
         let phases = shutdown.phases();
         if let Some((listener, _, responder)) = probes {
             let attendant = Arc::new(Plain { responder, settings: Arc::clone(&settings) });
@@ -235,7 +256,7 @@ impl Bound {
         }
         let capacity = u32::try_from(settings.max_connections).unwrap_or(u32::MAX);
         let connections = Arc::new(Semaphore::new(capacity as usize));
-        let front = Arc::new(Front { acceptor, hooks, settings: Arc::clone(&settings) });
+        let front = Arc::new(Front { handshakes, hooks, settings: Arc::clone(&settings) });
         let until_the_last_leaves = async {
             tokio::select! {
                 // Whoever has dialled by now is let in: closing the listener would reset them.
@@ -326,7 +347,7 @@ trait Attend: Send + Sync + 'static {
 }
 
 struct Front {
-    acceptor: TlsAcceptor,
+    handshakes: Handshakes,
     hooks: Arc<Hooks>,
     settings: Arc<Settings>,
 }
@@ -338,14 +359,15 @@ struct Plain<R> {
 
 impl Attend for Front {
     async fn attend(&self, stream: TcpStream, peer: SocketAddr, phases: Phases) {
-        let handshake = timeout(self.settings.handshake_timeout, self.acceptor.accept(stream));
+        let handshake = timeout(self.settings.handshake_timeout, self.handshakes.accept(stream));
         let handshake = tokio::select! {
             handshake = handshake => handshake,
             () = phases.reached(Phase::Stopping) => return,
         };
         match handshake {
-            Ok(Ok(stream)) => {
-                connection::serve(stream, Arc::clone(&self.hooks), &self.settings, phases).await;
+            Ok(Ok((stream, peer))) => {
+                let visit = Visit { hooks: Arc::clone(&self.hooks), peer };
+                connection::serve(stream, Arc::new(visit), &self.settings, phases).await;
             }
             Ok(Err(error)) => self.hooks.observer.handshake_failed(peer, &error.to_string()),
             Err(_) => self.hooks.observer.handshake_failed(peer, "it took too long"),

@@ -1,40 +1,92 @@
 //! TLS as kube-apiserver speaks it (docs/apiserver.md, Connections).
 
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 
-use rustls::crypto::aws_lc_rs;
-use rustls::server::{ClientHello, NoServerSessionStorage, ResolvesServerCert};
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{ClientHello, NoServerSessionStorage, ResolvesServerCert, WebPkiClientVerifier};
 use rustls::sign::CertifiedKey;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ServerConfig, SupportedProtocolVersion};
+use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use crate::certificate::PresentCertificate;
+use crate::client::{Capture, Peer, Possession};
 use crate::error::BindError;
 use crate::settings::TlsVersion;
 
-pub(crate) fn acceptor(
-    oldest: TlsVersion,
-    certificate: Arc<dyn PresentCertificate>,
-) -> Result<TlsAcceptor, BindError> {
-    let versions: &[&SupportedProtocolVersion] = match oldest {
-        TlsVersion::V1_2 => &[&TLS12, &TLS13],
-        TlsVersion::V1_3 => &[&TLS13],
-    };
-    let provider = aws_lc_rs::default_provider();
-    // The first use of the random generator takes 25 ms: better now than in the first handshake.
-    provider.secure_random.fill(&mut [0]).map_err(|_| BindError::Random)?;
-    let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
-        .with_protocol_versions(versions)
-        .map_err(|error| BindError::Tls(error.to_string()))?
-        .with_no_client_auth()
-        .with_cert_resolver(Arc::new(Resolver(certificate)));
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    // kube-apiserver keeps no sessions: tickets would be wasted work.
-    config.send_tls13_tickets = 0;
-    config.session_storage = Arc::new(NoServerSessionStorage {});
-    Ok(TlsAcceptor::from(Arc::new(config)))
+type Versions = &'static [&'static SupportedProtocolVersion];
+
+static FROM_1_2: Versions = &[&TLS12, &TLS13];
+static FROM_1_3: Versions = &[&TLS13];
+
+/// Makes handshakes.
+pub(crate) struct Handshakes {
+    ground: Ground,
+    /// Where clients are asked for no certificate, all handshakes are alike.
+    alike: Option<TlsAcceptor>,
+}
+
+/// What all handshakes share.
+struct Ground {
+    provider: Arc<CryptoProvider>,
+    versions: Versions,
+    resolver: Arc<Resolver>,
+}
+
+impl Handshakes {
+    /// Clients are asked for a certificate if `ask_for_certificates`; none has to have one.
+    pub(crate) fn new(
+        oldest: TlsVersion,
+        certificate: Arc<dyn PresentCertificate>,
+        ask_for_certificates: bool,
+    ) -> Result<Self, BindError> {
+        let provider = aws_lc_rs::default_provider();
+        // The first use of the random generator takes 25 ms: better now than in the first handshake.
+        provider.secure_random.fill(&mut [0]).map_err(|_| BindError::Random)?;
+        let versions = match oldest {
+            TlsVersion::V1_2 => FROM_1_2,
+            TlsVersion::V1_3 => FROM_1_3,
+        };
+        let resolver = Arc::new(Resolver(certificate));
+        let ground = Ground { provider: Arc::new(provider), versions, resolver };
+        // Made in any case: what cannot be set up is told at the start.
+        let acceptor = ground.acceptor(WebPkiClientVerifier::no_client_auth());
+        let acceptor = acceptor.map_err(|error| BindError::Tls(error.to_string()))?;
+        Ok(Self { ground, alike: (!ask_for_certificates).then_some(acceptor) })
+    }
+
+    /// One handshake, and what the client shows in it.
+    pub(crate) async fn accept(&self, stream: TcpStream) -> io::Result<(TlsStream<TcpStream>, Peer)> {
+        if let Some(acceptor) = &self.alike {
+            return Ok((acceptor.accept(stream).await?, Peer::default()));
+        }
+        let possession = Arc::new(Possession::default());
+        let algorithms = self.ground.provider.signature_verification_algorithms;
+        let capture = Arc::new(Capture::new(algorithms, Arc::clone(&possession)));
+        let acceptor = self.ground.acceptor(capture).map_err(io::Error::other)?;
+        let stream = acceptor.accept(stream).await?;
+        let chain = stream.get_ref().1.peer_certificates().unwrap_or_default().to_vec();
+        Ok((stream, Peer::new(chain, possession)))
+    }
+}
+
+impl Ground {
+    fn acceptor(&self, verifier: Arc<dyn ClientCertVerifier>) -> Result<TlsAcceptor, rustls::Error> {
+        let mut config = ServerConfig::builder_with_provider(Arc::clone(&self.provider))
+            .with_protocol_versions(self.versions)?
+            .with_client_cert_verifier(verifier)
+            .with_cert_resolver(Arc::clone(&self.resolver) as Arc<dyn ResolvesServerCert>);
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        // kube-apiserver keeps no sessions: tickets would be wasted work.
+        config.send_tls13_tickets = 0;
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        Ok(TlsAcceptor::from(Arc::new(config)))
+    }
 }
 
 /// Presents the same certificate whatever name the client asks for: one that calls an IP address sends no name.

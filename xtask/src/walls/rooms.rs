@@ -114,6 +114,7 @@ pub(super) const ROOMS: &[Room] = &[
             "thiserror",
             "tokio",
             "tokio-rustls",
+            "x509-cert",
         ],
         names_behind_a_feature: &[],
         never_reaches: &[CLIENT, TYPES],

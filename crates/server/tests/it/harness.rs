@@ -19,8 +19,8 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use vestibule_admission::{Handler, HandlerFuture, Hook, Request as Review, Verdict};
 use vestibule_server::{
-    CertificateCell, Converted, Decided, Observer, PresentCertificate, Refusal, Server, ServingCertificate,
-    Settings, Shutdown,
+    CertificateCell, ClientIdentity, Converted, Decided, Observer, PresentCertificate, Refusal, Server,
+    ServingCertificate, Settings, Shutdown,
 };
 
 pub(crate) const NAME: &str = "hooks.demo.svc";
@@ -275,6 +275,11 @@ impl Observer for Recorder {
 
     fn refused(&self, refusal: Refusal) {
         self.note(format!("refused {}", refusal.as_str()));
+    }
+
+    fn identified(&self, client: ClientIdentity) {
+        let doubt = client.doubt().map_or("", |doubt| doubt.as_str());
+        self.note(format!("client {} {doubt}", client.as_str()));
     }
 
     fn abandoned(&self, hook: &str) {

@@ -2,6 +2,7 @@
 
 mod age;
 mod bodies;
+mod client;
 mod conversions;
 mod drain;
 mod handlers;

@@ -1,0 +1,145 @@
+//! Whose client certificates are good.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use rustls::crypto::aws_lc_rs;
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::{CertificateError, Error, RootCertStore};
+use rustls_pki_types::{CertificateDer, UnixTime};
+use x509_cert::Certificate;
+use x509_cert::der::Decode;
+use x509_cert::ext::pkix::name::GeneralName;
+use x509_cert::ext::pkix::{BasicConstraints, SubjectAltName};
+
+use super::Doubt;
+
+/// The authorities of client certificates, and the names that may call. The authorities can be replaced at any time:
+/// connections that are open are judged by the new ones too.
+pub struct ClientAuthorities {
+    verifier: ArcSwap<Verifier>,
+    names: Vec<String>,
+}
+
+/// Why certificates cannot be those of authorities.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientAuthoritiesError {
+    /// There is none.
+    #[error("there is no certificate")]
+    Empty,
+    /// One of them cannot be read.
+    #[error("certificate {number} cannot be read: {why}")]
+    Unreadable {
+        /// From one on.
+        number: usize,
+        /// In a few words.
+        why: String,
+    },
+    /// One of them may sign no others: most often it is the client's own.
+    #[error("certificate {number} is not that of a CA: give the one that signed the client's certificate")]
+    NoAuthority {
+        /// From one on.
+        number: usize,
+    },
+}
+
+pub(super) struct Verifier(Arc<dyn ClientCertVerifier>);
+
+impl ClientAuthorities {
+    /// Takes certificates that one of `authorities` signed, by way of intermediates if need be.
+    ///
+    /// With `names`, one of these must be the certificate's common name or among its DNS names and URIs; they are compared
+    /// as they are written. Without, every client of these authorities may call.
+    ///
+    /// # Errors
+    /// There is no authority, or what is given is none.
+    pub fn new(
+        authorities: &[CertificateDer<'_>],
+        names: Vec<String>,
+    ) -> Result<Self, ClientAuthoritiesError> {
+        Ok(Self { verifier: ArcSwap::from_pointee(Verifier::new(authorities)?), names })
+    }
+
+    /// Takes certificates of `authorities` from now on, and of no others.
+    ///
+    /// # Errors
+    /// As in [`ClientAuthorities::new`]; then those from before stay.
+    pub fn replace(&self, authorities: &[CertificateDer<'_>]) -> Result<(), ClientAuthoritiesError> {
+        self.verifier.store(Arc::new(Verifier::new(authorities)?));
+        Ok(())
+    }
+
+    pub(super) fn verifier(&self) -> Arc<Verifier> {
+        self.verifier.load_full()
+    }
+
+    /// Whether `chain`, the leaf first, is good now.
+    pub(super) fn judge(
+        &self,
+        verifier: &Verifier,
+        chain: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<(), Doubt> {
+        let (leaf, intermediates) = chain.split_first().ok_or(Doubt::Unreadable)?;
+        verifier.0.verify_client_cert(leaf, intermediates, now).map_err(|error| doubt(&error))?;
+        let may_call = self.names.is_empty() || names(leaf).iter().any(|name| self.names.contains(name));
+        may_call.then_some(()).ok_or(Doubt::Name)
+    }
+}
+
+impl Verifier {
+    fn new(authorities: &[CertificateDer<'_>]) -> Result<Self, ClientAuthoritiesError> {
+        let mut roots = RootCertStore::empty();
+        for (certificate, number) in authorities.iter().zip(1..) {
+            let unreadable = |why: String| ClientAuthoritiesError::Unreadable { number, why };
+            let read = Certificate::from_der(certificate).map_err(|error| unreadable(error.to_string()))?;
+            if !may_sign_others(&read) {
+                return Err(ClientAuthoritiesError::NoAuthority { number });
+            }
+            roots.add(certificate.clone().into_owned()).map_err(|error| unreadable(error.to_string()))?;
+        }
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
+        Ok(Self(verifier.map_err(|_| ClientAuthoritiesError::Empty)?))
+    }
+}
+
+/// Certificates of version 1 do not say.
+fn may_sign_others(certificate: &Certificate) -> bool {
+    let certificate = certificate.tbs_certificate();
+    let constraints = certificate.get_extension::<BasicConstraints>();
+    certificate.extensions().is_none()
+        || constraints.is_ok_and(|found| found.is_some_and(|(_, found)| found.ca))
+}
+
+fn doubt(error: &Error) -> Doubt {
+    let Error::InvalidCertificate(error) = error else {
+        return Doubt::Unreadable;
+    };
+    match error {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => Doubt::Expired,
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => Doubt::NotYetValid,
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => Doubt::Purpose,
+        CertificateError::BadEncoding => Doubt::Unreadable,
+        // A chain that no known key has signed, whatever it says of itself.
+        _ => Doubt::UnknownAuthority,
+    }
+}
+
+/// By which a certificate that is good may be known.
+fn names(leaf: &CertificateDer<'_>) -> Vec<String> {
+    let Ok(certificate) = Certificate::from_der(leaf) else { return Vec::new() };
+    let certificate = certificate.tbs_certificate();
+    let common = certificate.subject().common_name().ok().flatten();
+    let alternatives = certificate.get_extension::<SubjectAltName>().ok().flatten();
+    let alternatives =
+        alternatives.into_iter().flat_map(|(_, names)| names.0).filter_map(|name| match name {
+            GeneralName::DnsName(name) | GeneralName::UniformResourceIdentifier(name) => {
+                Some(name.as_str().to_owned())
+            }
+            _ => None,
+        });
+    common.map(|name| name.value().into_owned()).into_iter().chain(alternatives).collect()
+}

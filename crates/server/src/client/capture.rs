@@ -1,0 +1,94 @@
+//! Takes a client's certificate as it comes.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustls::client::danger::HandshakeSignatureValid;
+use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
+
+/// The most that a client's certificates may take together, in bytes: they are held as long as the connection.
+const LONGEST_CHAIN: usize = 16 << 10;
+
+/// Whether the client of one connection holds the key of the certificate that it shows.
+#[derive(Default)]
+pub(crate) struct Possession(AtomicBool);
+
+impl Possession {
+    pub(crate) fn is_proved(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Asks for a certificate, lets every one pass, and notes whether the key is there. Whom it is from is judged later, where
+/// an answer can say what is wrong.
+pub(crate) struct Capture {
+    algorithms: WebPkiSupportedAlgorithms,
+    possession: Arc<Possession>,
+}
+
+impl Capture {
+    pub(crate) fn new(algorithms: WebPkiSupportedAlgorithms, possession: Arc<Possession>) -> Self {
+        Self { algorithms, possession }
+    }
+
+    fn note(&self, signature: &Result<HandshakeSignatureValid, Error>) -> HandshakeSignatureValid {
+        self.possession.0.store(signature.is_ok(), Ordering::Relaxed);
+        HandshakeSignatureValid::assertion()
+    }
+}
+
+impl ClientCertVerifier for Capture {
+    fn client_auth_mandatory(&self) -> bool {
+        false
+    }
+
+    /// None: a client that chooses by them would show nothing after the authorities were renewed.
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        leaf: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        _now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        let length = leaf.len() + intermediates.iter().map(|certificate| certificate.len()).sum::<usize>();
+        if length > LONGEST_CHAIN {
+            return Err(CertificateError::BadEncoding.into());
+        }
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Ok(self.note(&verify_tls12_signature(message, certificate, signature, &self.algorithms)))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Ok(self.note(&verify_tls13_signature(message, certificate, signature, &self.algorithms)))
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
+
+impl fmt::Debug for Capture {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Capture")
+    }
+}
