@@ -27,8 +27,8 @@ pub(crate) struct Received<'a> {
 }
 
 impl Bodies {
-    pub(crate) fn new(limit: usize, together: usize, time: Duration) -> Self {
-        Self { limit, time, room: Arc::new(Semaphore::new(together.min(Semaphore::MAX_PERMITS))) }
+    pub(crate) fn new(limit: usize, room: Arc<Semaphore>, time: Duration) -> Self {
+        Self { limit, time, room }
     }
 
     /// The same budget, for bodies with another limit.
@@ -59,7 +59,7 @@ impl Bodies {
             let more =
                 u32::try_from(data.len()).ok().and_then(|length| self.room.try_acquire_many(length).ok());
             let more =
-                more.ok_or_else(|| Refusal::Overloaded.because("too many large requests; try again"))?;
+                more.ok_or_else(|| Refusal::BytesInFlight.because("too many large requests; try again"))?;
             match &mut share {
                 Some(share) => share.merge(more),
                 None => share = Some(more),

@@ -4,6 +4,7 @@ mod age;
 mod stage;
 
 use std::convert::Infallible;
+use std::error::Error;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use self::age::about;
 use self::stage::{Patience, Stage, Staged};
+use crate::close_reason::CloseReason;
 use crate::deadline::after;
 use crate::settings::Settings;
 use crate::shutdown::{Phase, Phases};
@@ -38,8 +40,8 @@ pub(crate) trait Respond: Send + Sync + 'static {
     fn respond(&self, request: Request<Incoming>) -> impl Future<Output = Response<Full<Bytes>>> + Send;
 }
 
-/// Serves requests until the client or a timeout ends the connection, or the server stops.
-pub(crate) async fn serve<I, R>(io: I, responder: Arc<R>, settings: &Settings, phases: Phases)
+/// Serves requests until the client or a timeout ends the connection, or the server stops; says which it was.
+pub(crate) async fn serve<I, R>(io: I, responder: Arc<R>, settings: &Settings, phases: Phases) -> CloseReason
 where
     I: AsyncRead + AsyncWrite + Unpin,
     R: Respond,
@@ -53,21 +55,46 @@ where
 
     let mut stopping = pin!(phases.reached(Phase::Stopping));
     let mut closing = false;
-    loop {
+    let reason = loop {
         tokio::select! {
-            _ = poll_fn(|context| connection.poll_without_shutdown(context)) => break,
+            ended = poll_fn(|context| connection.poll_without_shutdown(context)) => break match ended {
+                _ if closing => CloseReason::Drain,
+                Ok(()) => stage.announced().unwrap_or(CloseReason::Client),
+                Err(error) => broken(&error),
+            },
             () = &mut stopping, if !closing => {
                 closing = true;
                 Pin::new(&mut connection).graceful_shutdown();
             }
             () = sleep_until(stage.deadline()) => {
-                if stage.is_overdue() {
-                    break;
+                if let Some(reason) = stage.overdue() {
+                    break reason;
                 }
             }
         }
-    }
+    };
     end(connection.into_parts().io.into_inner(), stage.is_body_left()).await;
+    reason
+}
+
+/// Whoever leaves without a word of TLS (RFC 8446 6.1), as clients do, has left.
+fn has_left(error: &hyper::Error) -> bool {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+
+    let source = error.source().and_then(|source| source.downcast_ref::<std::io::Error>());
+    source.is_some_and(|error| {
+        matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
+    })
+}
+
+fn broken(error: &hyper::Error) -> CloseReason {
+    if error.is_parse() {
+        CloseReason::Malformed
+    } else if error.is_incomplete_message() || has_left(error) {
+        CloseReason::Client
+    } else {
+        CloseReason::Error
+    }
 }
 
 /// Closing a socket with unread bytes resets it, and the client may then lose the answer it has not read yet.
@@ -104,17 +131,23 @@ impl<R: Respond> Service<Request<Incoming>> for Exchange<R> {
             stage.request_begins();
             let has_body = !request.body().is_end_stream();
             let mut response = responder.respond(request).await;
-            let body_left = has_body && response.extensions().get::<BodyLeft>().is_some();
+            let left = response.extensions().get::<BodyLeft>().filter(|_| has_body).map(|left| left.0);
             let is_old = old_at.is_some_and(|at| at <= Instant::now());
-            if body_left || is_old || phases.is_draining() {
+            let last = if phases.is_draining() {
+                Some(CloseReason::Drain)
+            } else {
+                left.or(is_old.then_some(CloseReason::Age))
+            };
+            if last.is_some() {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
-            stage.request_ends(body_left);
+            let is_last = || response.headers().contains_key(CONNECTION).then_some(CloseReason::Refused);
+            stage.request_ends(left.is_some(), last.or_else(is_last));
             Ok(response)
         })
     }
 }
 
-/// Set as an extension on a response that was made without reading the request's body to its end.
+/// Set as an extension on a response that was made without reading the request's body to its end, for that reason.
 #[derive(Clone, Copy)]
-pub(crate) struct BodyLeft;
+pub(crate) struct BodyLeft(pub(crate) CloseReason);

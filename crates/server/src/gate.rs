@@ -1,11 +1,13 @@
 //! How many handlers run, and how many requests may wait for one.
 
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::SemaphorePermit;
+
+use crate::load::Places;
 
 /// Stands between "body read" and "handler": before the body, waiting would hide in socket buffers.
 pub(crate) struct Gate {
-    running: Semaphore,
-    waiting: Semaphore,
+    pub(crate) running: Places,
+    pub(crate) waiting: Places,
 }
 
 /// Too many wait already.
@@ -13,16 +15,15 @@ pub(crate) struct Full;
 
 impl Gate {
     pub(crate) fn new(running: usize, waiting: usize) -> Self {
-        let places = |number: usize| Semaphore::new(number.min(Semaphore::MAX_PERMITS));
-        Self { running: places(running), waiting: places(waiting) }
+        Self { running: Places::new(running), waiting: Places::new(waiting) }
     }
 
     /// Waits, first come, first served; refuses at once when the queue is full.
     pub(crate) async fn enter(&self) -> Result<SemaphorePermit<'_>, Full> {
-        if let Ok(permit) = self.running.try_acquire() {
+        if let Ok(permit) = self.running.free.try_acquire() {
             return Ok(permit);
         }
-        let _place = self.waiting.try_acquire().map_err(|_| Full)?;
-        self.running.acquire().await.map_err(|_| Full)
+        let _place = self.waiting.free.try_acquire().map_err(|_| Full)?;
+        self.running.free.acquire().await.map_err(|_| Full)
     }
 }

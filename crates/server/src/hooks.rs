@@ -17,7 +17,8 @@ use crate::body::{Bodies, Received};
 use crate::client::{ClientAuthentication, ClientIdentity, Clients, Peer};
 use crate::connection::Respond;
 use crate::deadline;
-use crate::gate::{Full as GateFull, Gate};
+use crate::gate::Full as GateFull;
+use crate::load::Limits;
 use crate::observer::{Converted, Decided, Observer};
 use crate::probes::{Probes, Readiness};
 use crate::refusal::{Refusal, Refused};
@@ -29,7 +30,7 @@ pub(crate) struct Hooks {
     pub(crate) routes: BTreeMap<String, Route>,
     pub(crate) bodies: Bodies,
     pub(crate) conversion_bodies: Bodies,
-    pub(crate) gate: Gate,
+    pub(crate) limits: Arc<Limits>,
     pub(crate) readiness: Readiness,
     /// Where probes are answered here too.
     pub(crate) probes: Option<Probes>,
@@ -168,11 +169,10 @@ impl Hooks {
     ) -> Result<Result<W::Output, Late>, Refused> {
         let mut caller = Caller { hook, observer: &*self.observer, waits: true };
         let decision = async {
-            let overloaded = |text: &'static str| Refusal::Overloaded.because(text);
-            let _permit = timeout_at(time.deadline, self.gate.enter())
+            let _permit = timeout_at(time.deadline, self.limits.gate.enter())
                 .await
-                .map_err(|_| overloaded("no handler was free in time; try again"))?
-                .map_err(|GateFull| overloaded("too many requests wait; try again"))?;
+                .map_err(|_| Refusal::DeadlinePassed.because("no handler was free in time; try again"))?
+                .map_err(|GateFull| Refusal::QueueFull.because("too many requests wait; try again"))?;
             let left = time.deadline.duration_since(Instant::now());
             Ok(timeout_at(time.deadline, work(left)).await.map_err(|_| Late))
         }

@@ -36,11 +36,13 @@
 mod body;
 mod certificate;
 mod client;
+mod close_reason;
 mod connection;
 mod deadline;
 mod error;
 mod gate;
 mod hooks;
+mod load;
 mod observer;
 mod probes;
 mod refusal;
@@ -54,8 +56,10 @@ pub use client::{
     ClientAuthentication, ClientAuthorities, ClientAuthoritiesError, ClientIdentity, Clients, Doubt,
     VerifyToken,
 };
+pub use close_reason::CloseReason;
 pub use deadline::budget;
 pub use error::BindError;
+pub use load::{Held, Load};
 pub use observer::{Converted, Decided, Observer};
 pub use refusal::Refusal;
 pub use server::{Bound, Server};

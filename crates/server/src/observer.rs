@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use vestibule_admission::{ConversionRequest, Decision, HookKind, Request};
 
-use crate::{ClientIdentity, Refusal};
+use crate::{ClientIdentity, CloseReason, Refusal};
 
 /// Told what happened, on the task where it happened: return soon. Everything has a default that does nothing.
 pub trait Observer: Send + Sync + 'static {
@@ -23,6 +23,9 @@ pub trait Observer: Send + Sync + 'static {
 
     /// The caller went away before the named hook had decided; its handler was dropped.
     fn abandoned(&self, _hook: &str) {}
+
+    /// A connection to the HTTPS port ended; told once for each that was accepted.
+    fn closed(&self, _reason: CloseReason) {}
 
     /// A handshake came to nothing. All the client says about a certificate that it does not trust is
     /// `bad certificate`.

@@ -7,6 +7,7 @@ use http::header::{ALLOW, CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICAT
 use http::{HeaderValue, Response, StatusCode};
 use http_body_util::Full;
 
+use crate::CloseReason;
 use crate::connection::BodyLeft;
 
 /// Why a request was answered without asking a handler. Each is one short line of text on the wire.
@@ -27,9 +28,14 @@ pub enum Refusal {
     SlowBody,
     /// 400: the body is no review, or broke off.
     Unreadable,
-    /// 429 with `Retry-After`: too many requests are waiting, this one waited until its deadline, or too much body is in
-    /// memory.
-    Overloaded,
+    /// 400: JSON that nests deeper than the parser follows, outside of objects.
+    TooDeep,
+    /// 429 with `Retry-After`: as many requests wait for their handler as may.
+    QueueFull,
+    /// 429 with `Retry-After`: the request waited for its handler until its deadline.
+    DeadlinePassed,
+    /// 429 with `Retry-After`: bodies hold as much memory as they may.
+    BytesInFlight,
     /// 503 with `Retry-After`: something is still missing.
     NotReady,
 }
@@ -43,6 +49,22 @@ pub(crate) struct Refused {
 }
 
 impl Refusal {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::Unauthenticated,
+        Self::UnknownPath,
+        Self::Method,
+        Self::MediaType,
+        Self::TooLarge,
+        Self::SlowBody,
+        Self::Unreadable,
+        Self::TooDeep,
+        Self::QueueFull,
+        Self::DeadlinePassed,
+        Self::BytesInFlight,
+        Self::NotReady,
+    ];
+
     /// The HTTP status sent.
     pub fn status(self) -> StatusCode {
         match self {
@@ -52,8 +74,8 @@ impl Refusal {
             Self::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
-            Self::Unreadable => StatusCode::BAD_REQUEST,
-            Self::Overloaded => StatusCode::TOO_MANY_REQUESTS,
+            Self::Unreadable | Self::TooDeep => StatusCode::BAD_REQUEST,
+            Self::QueueFull | Self::DeadlinePassed | Self::BytesInFlight => StatusCode::TOO_MANY_REQUESTS,
             Self::NotReady => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
@@ -68,7 +90,10 @@ impl Refusal {
             Self::TooLarge => "too_large",
             Self::SlowBody => "slow_body",
             Self::Unreadable => "unreadable",
-            Self::Overloaded => "overloaded",
+            Self::TooDeep => "too_deep",
+            Self::QueueFull => "queue_full",
+            Self::DeadlinePassed => "deadline_passed",
+            Self::BytesInFlight => "bytes_in_flight",
             Self::NotReady => "not_ready",
         }
     }
@@ -86,7 +111,11 @@ impl Refused {
     pub(crate) fn response(self) -> Response<Full<Bytes>> {
         let mut response = text(self.refusal.status(), self.text);
         if self.body_left {
-            response.extensions_mut().insert(BodyLeft);
+            let reason = match self.refusal {
+                Refusal::SlowBody => CloseReason::SlowBody,
+                _ => CloseReason::Refused,
+            };
+            response.extensions_mut().insert(BodyLeft(reason));
         }
         let headers = response.headers_mut();
         match self.refusal {
@@ -95,7 +124,9 @@ impl Refused {
                 drop(headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
             }
             Refusal::Method => drop(headers.insert(ALLOW, HeaderValue::from_static("POST"))),
-            Refusal::Overloaded => drop(headers.insert(RETRY_AFTER, HeaderValue::from_static("1"))),
+            Refusal::QueueFull | Refusal::DeadlinePassed | Refusal::BytesInFlight => {
+                headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+            }
             Refusal::NotReady => {
                 headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
                 // On a connection that is kept, the API server would ask this replica again until its deadline; the next

@@ -7,17 +7,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 use vestibule_admission::{ConversionHook, Hook};
 
 use crate::body::Bodies;
 use crate::certificate::PresentCertificate;
 use crate::client::Clients;
+use crate::close_reason::CloseReason;
 use crate::connection::{self, Respond};
 use crate::error::BindError;
-use crate::gate::Gate;
 use crate::hooks::{Hooks, Route, To, Visit};
+use crate::load::{Limits, Load, Places};
 use crate::observer::{Observer, Silent};
 use crate::probes::{Conditions, Metrics, Probes, Readiness};
 use crate::settings::Settings;
@@ -46,6 +46,7 @@ pub struct Server {
     metrics: Option<Metrics>,
     clients: Clients,
     observer: Arc<dyn Observer>,
+    load: Load,
 }
 
 /// A server whose addresses are taken: callers that connect now wait for [`serve`](Self::serve).
@@ -64,6 +65,7 @@ impl Server {
     /// A server without hooks.
     pub fn new(settings: Settings, certificate: Arc<dyn PresentCertificate>) -> Self {
         Self {
+            load: Load::new(Arc::new(Limits::of(&settings))),
             settings,
             certificate,
             routes: BTreeMap::new(),
@@ -141,6 +143,11 @@ impl Server {
         self
     }
 
+    /// What it will hold beside its limits: for metrics that are set up before it [observes](Self::observer).
+    pub fn load(&self) -> Load {
+        self.load.clone()
+    }
+
     /// Takes the addresses.
     ///
     /// # Errors
@@ -157,6 +164,7 @@ impl Server {
             metrics,
             clients,
             observer,
+            load,
         } = self;
         if let Some(path) = twice {
             return Err(BindError::Path { path });
@@ -180,12 +188,14 @@ impl Server {
             }
             None => None,
         };
-        let bodies = Bodies::new(settings.max_body, settings.max_bodies, settings.body_timeout);
+        let limits = Arc::clone(load.limits());
+        let room = Arc::clone(&limits.body_bytes.free);
+        let bodies = Bodies::new(settings.max_body, room, settings.body_timeout);
         let hooks = Arc::new(Hooks {
             routes,
             conversion_bodies: bodies.with_limit(settings.max_conversion_body),
             bodies,
-            gate: Gate::new(settings.max_running, settings.max_waiting),
+            limits,
             readiness,
             probes: over_https,
             clients,
@@ -224,6 +234,11 @@ impl Bound {
         self.probes.as_ref().map(|(_, address, _)| *address)
     }
 
+    /// What it holds now, beside its limits.
+    pub fn load(&self) -> Load {
+        Load::new(Arc::clone(&self.hooks.limits))
+    }
+
     /// The handle that ends the server.
     pub fn shutdown(&self) -> Shutdown {
         self.shutdown.clone()
@@ -245,7 +260,7 @@ impl Bound {
         let phases = shutdown.phases();
         if let Some((listener, _, responder)) = probes {
             let attendant = Arc::new(Plain { responder, settings: Arc::clone(&settings) });
-            let connections = Arc::new(Semaphore::new(MAX_PROBE_CONNECTIONS));
+            let connections = Places::new(MAX_PROBE_CONNECTIONS);
             let phases = phases.clone();
             tokio::spawn(async move {
                 tokio::select! {
@@ -254,24 +269,24 @@ impl Bound {
                 }
             });
         }
-        let capacity = u32::try_from(settings.max_connections).unwrap_or(u32::MAX);
-        let connections = Arc::new(Semaphore::new(capacity as usize));
+        let limits = Arc::clone(&hooks.limits);
+        let connections = &limits.connections;
         let front = Arc::new(Front { handshakes, hooks, settings: Arc::clone(&settings) });
         let until_the_last_leaves = async {
             tokio::select! {
                 // Whoever has dialled by now is let in: closing the listener would reset them.
                 biased;
-                () = accept(&listener, &front, &connections, &phases) => {}
+                () = accept(&listener, &front, connections, &phases) => {}
                 () = closing_time(&phases, settings.drain_delay) => {}
             }
             drop(listener);
             // All permits are free when no connection is left.
-            connections.acquire_many(capacity).await.map(drop)
+            connections.free.acquire_many(connections.limit).await.map(drop)
         };
         let cut = tokio::select! {
             _ = until_the_last_leaves => 0,
             () = time_is_up(&phases, settings.drain_timeout) => {
-                capacity as usize - connections.available_permits()
+                usize::try_from(connections.held().0).unwrap_or(usize::MAX)
             }
         };
         // The probes answer until now, so that nobody takes a draining server for a dead one.
@@ -315,11 +330,11 @@ async fn time_is_up(phases: &Phases, drain_timeout: Duration) {
 async fn accept<A: Attend>(
     listener: &TcpListener,
     attendant: &Arc<A>,
-    connections: &Arc<Semaphore>,
+    connections: &Places,
     phases: &Phases,
 ) {
     // The semaphore is never closed.
-    while let Ok(permit) = Arc::clone(connections).acquire_owned().await {
+    while let Ok(permit) = Arc::clone(&connections.free).acquire_owned().await {
         let Ok((stream, peer)) = listener.accept().await else {
             sleep(ACCEPT_PAUSE).await;
             continue;
@@ -359,19 +374,42 @@ struct Plain<R> {
 
 impl Attend for Front {
     async fn attend(&self, stream: TcpStream, peer: SocketAddr, phases: Phases) {
+        let observer = &self.hooks.observer;
+        let _connected = self.hooks.limits.connected.one();
+        let mut ending = Ending { observer: &**observer, reason: CloseReason::Drain };
+        let unfinished = self.hooks.limits.handshakes.one();
         let handshake = timeout(self.settings.handshake_timeout, self.handshakes.accept(stream));
         let handshake = tokio::select! {
             handshake = handshake => handshake,
             () = phases.reached(Phase::Stopping) => return,
         };
-        match handshake {
+        drop(unfinished);
+        ending.reason = match handshake {
             Ok(Ok((stream, peer))) => {
                 let visit = Visit { hooks: Arc::clone(&self.hooks), peer };
-                connection::serve(stream, Arc::new(visit), &self.settings, phases).await;
+                connection::serve(stream, Arc::new(visit), &self.settings, phases).await
             }
-            Ok(Err(error)) => self.hooks.observer.handshake_failed(peer, &error.to_string()),
-            Err(_) => self.hooks.observer.handshake_failed(peer, "it took too long"),
-        }
+            Ok(Err(error)) => {
+                observer.handshake_failed(peer, &error.to_string());
+                CloseReason::Handshake
+            }
+            Err(_) => {
+                observer.handshake_failed(peer, "it took too long");
+                CloseReason::SlowHandshake
+            }
+        };
+    }
+}
+
+/// Tells why a connection ended; whatever is dropped before that is known, was cut off by the end of the server.
+struct Ending<'a> {
+    observer: &'a dyn Observer,
+    reason: CloseReason,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.observer.closed(self.reason);
     }
 }
 

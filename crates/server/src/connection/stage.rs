@@ -11,6 +11,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
+use crate::close_reason::CloseReason;
 use crate::deadline::after;
 
 pub(super) struct Patience {
@@ -21,6 +22,7 @@ pub(super) struct Patience {
 pub(super) struct Stage {
     patience: Patience,
     now: Mutex<Now>,
+    announced: Mutex<Option<CloseReason>>,
 }
 
 #[derive(Clone, Copy)]
@@ -37,14 +39,20 @@ enum Now {
 
 impl Stage {
     pub(super) fn new(patience: Patience) -> Self {
-        Self { patience, now: Mutex::new(Now::Resting { since: Instant::now() }) }
+        Self {
+            patience,
+            now: Mutex::new(Now::Resting { since: Instant::now() }),
+            announced: Mutex::default(),
+        }
     }
 
     pub(super) fn request_begins(&self) {
         self.set(Now::Responding);
     }
 
-    pub(super) fn request_ends(&self, body_left: bool) {
+    /// Its response was made: the last one, if there is a reason.
+    pub(super) fn request_ends(&self, body_left: bool, last: Option<CloseReason>) {
+        *self.announced.lock().unwrap_or_else(PoisonError::into_inner) = last;
         let since = Instant::now();
         self.set(if body_left { Now::Leaving { since } } else { Now::Resting { since } });
     }
@@ -53,13 +61,20 @@ impl Stage {
         matches!(self.get(), Now::Leaving { .. })
     }
 
-    pub(super) fn is_overdue(&self) -> bool {
-        let since_and_limit = match self.get() {
-            Now::Resting { since } | Now::Leaving { since } => (since, self.patience.idle),
-            Now::Head { since } => (since, self.patience.head),
-            Now::Responding => return false,
+    /// Why the last response was the last one, if it was.
+    pub(super) fn announced(&self) -> Option<CloseReason> {
+        *self.announced.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What has taken too long, if anything has.
+    pub(super) fn overdue(&self) -> Option<CloseReason> {
+        let (since, limit, reason) = match self.get() {
+            Now::Resting { since } => (since, self.patience.idle, CloseReason::Idle),
+            Now::Leaving { since } => (since, self.patience.idle, CloseReason::Refused),
+            Now::Head { since } => (since, self.patience.head, CloseReason::SlowHead),
+            Now::Responding => return None,
         };
-        since_and_limit.0.elapsed() >= since_and_limit.1
+        (since.elapsed() >= limit).then_some(reason)
     }
 
     /// When to look again. Nobody is woken when a head begins, so it is looked for at least once in its time.

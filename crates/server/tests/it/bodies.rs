@@ -138,7 +138,7 @@ async fn bodies_together_have_a_limit_of_memory() {
     let reply = server.connect().await.review().await;
     assert_eq!(reply.status, StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(reply.header("retry-after"), "1");
-    assert_eq!(server.event().await, "refused overloaded");
+    assert_eq!(server.event().await, "refused bytes_in_flight");
 }
 
 #[tokio::test]

@@ -19,8 +19,8 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use vestibule_admission::{Handler, HandlerFuture, Hook, Request as Review, Verdict};
 use vestibule_server::{
-    CertificateCell, ClientIdentity, Converted, Decided, Observer, PresentCertificate, Refusal, Server,
-    ServingCertificate, Settings, Shutdown,
+    CertificateCell, ClientIdentity, CloseReason, Converted, Decided, Load, Observer, PresentCertificate,
+    Refusal, Server, ServingCertificate, Settings, Shutdown,
 };
 
 pub(crate) const NAME: &str = "hooks.demo.svc";
@@ -60,6 +60,8 @@ pub(crate) struct Running {
     pub(crate) certificate: Arc<CertificateCell>,
     pub(crate) authority: Authority,
     pub(crate) events: mpsc::UnboundedReceiver<String>,
+    pub(crate) closed: mpsc::UnboundedReceiver<CloseReason>,
+    pub(crate) load: Load,
     pub(crate) ended: JoinHandle<usize>,
 }
 
@@ -77,9 +79,10 @@ pub(crate) async fn serve_with(
     change(&mut settings);
     let authority = Authority::new();
     let certificate = Arc::new(CertificateCell::new(authority.issue()));
-    let (sender, events) = mpsc::unbounded_channel();
+    let ((sender, events), (closing, closed)) = (mpsc::unbounded_channel(), mpsc::unbounded_channel());
     let present = Arc::clone(&certificate) as Arc<dyn PresentCertificate>;
-    let server = build(Server::new(settings, present)).observer(Recorder(sender)).bind().await.unwrap();
+    let server =
+        build(Server::new(settings, present)).observer(Recorder(sender, closing)).bind().await.unwrap();
     Running {
         address: server.address(),
         probes: server.probes_address(),
@@ -87,6 +90,8 @@ pub(crate) async fn serve_with(
         certificate,
         authority,
         events,
+        closed,
+        load: server.load(),
         ended: tokio::spawn(server.serve()),
     }
 }
@@ -106,6 +111,16 @@ impl Running {
 
     pub(crate) async fn event(&mut self) -> String {
         self.events.recv().await.unwrap()
+    }
+
+    /// Why the next connection ended.
+    pub(crate) async fn closed(&mut self) -> CloseReason {
+        self.closed.recv().await.unwrap()
+    }
+
+    pub(crate) fn held(&self, what: &str) -> (u64, u64) {
+        let held = self.load.now().into_iter().find(|held| held.what == what).unwrap();
+        (held.now, held.limit)
     }
 }
 
@@ -245,7 +260,7 @@ pub(crate) fn patient() -> (impl Handler, Arc<Notify>, Arc<Notify>) {
     (handler, entered, go_on)
 }
 
-struct Recorder(mpsc::UnboundedSender<String>);
+struct Recorder(mpsc::UnboundedSender<String>, mpsc::UnboundedSender<CloseReason>);
 
 impl Recorder {
     fn note(&self, event: String) {
@@ -284,6 +299,10 @@ impl Observer for Recorder {
 
     fn abandoned(&self, hook: &str) {
         self.note(format!("abandoned {hook}"));
+    }
+
+    fn closed(&self, reason: CloseReason) {
+        let _unread = self.1.send(reason);
     }
 
     fn handshake_failed(&self, _peer: SocketAddr, reason: &str) {

@@ -3,6 +3,7 @@
 mod age;
 mod bodies;
 mod client;
+mod closing;
 mod conversions;
 mod drain;
 mod handlers;

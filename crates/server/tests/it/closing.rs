@@ -1,0 +1,118 @@
+//! Why connections ended, and what is held meanwhile.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use vestibule_admission::Hook;
+use vestibule_server::{CloseReason, Settings};
+
+use crate::harness::{
+    Authority, HOOK, NAME, Running, TIMEOUT, allow, client_config, handshake, patient, serve, serve_with,
+};
+
+const MOMENT: Duration = Duration::from_millis(100);
+
+async fn limited(change: impl FnOnce(&mut Settings)) -> Running {
+    serve_with(change, |server| server.route(HOOK, Hook::mutating("hook", allow()), TIMEOUT)).await
+}
+
+/// Sends bytes over TLS, and takes what comes until the end.
+async fn exchange(server: &Running, bytes: &str) {
+    let mut stream = server.tls().await;
+    stream.write_all(bytes.as_bytes()).await.unwrap();
+    stream.read_to_end(&mut Vec::new()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_is_no_failure() {
+    let mut server = serve(allow()).await;
+    let mut client = server.connect().await;
+    assert_eq!(client.review().await.status, StatusCode::OK);
+    drop(client);
+    assert_eq!(server.closed().await, CloseReason::Client);
+    let mut stream = server.tls().await;
+    stream.write_all(b"POST /hook HTTP/1.1\r\nhost").await.unwrap();
+    drop(stream);
+    assert_eq!(server.closed().await, CloseReason::Client);
+}
+
+#[tokio::test]
+async fn whoever_takes_too_long_is_told_apart() {
+    let mut server = limited(|settings| settings.handshake_timeout = MOMENT).await;
+    let silent = TcpStream::connect(server.address).await.unwrap();
+    assert_eq!(server.closed().await, CloseReason::SlowHandshake);
+    drop(silent);
+
+    let mut server = limited(|settings| settings.idle_timeout = MOMENT).await;
+    exchange(&server, "").await;
+    assert_eq!(server.closed().await, CloseReason::Idle);
+
+    let mut server = limited(|settings| settings.head_timeout = MOMENT).await;
+    exchange(&server, "POST /hook").await;
+    assert_eq!(server.closed().await, CloseReason::SlowHead);
+
+    let mut server = limited(|settings| settings.body_timeout = MOMENT).await;
+    exchange(&server, "POST /hook HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n{").await;
+    assert_eq!(server.closed().await, CloseReason::SlowBody);
+}
+
+#[tokio::test]
+async fn what_ends_by_an_answer_says_why() {
+    let mut server = limited(|settings| settings.connection_age = Some(Duration::ZERO)).await;
+    let mut client = server.connect().await;
+    assert_eq!(client.review().await.status, StatusCode::OK);
+    assert_eq!(server.closed().await, CloseReason::Age);
+
+    let mut server = limited(|settings| settings.max_body = 1).await;
+    exchange(&server, "POST /hook HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n").await;
+    assert_eq!(server.closed().await, CloseReason::Refused);
+    exchange(&server, "what\r\n\r\n").await;
+    assert_eq!(server.closed().await, CloseReason::Malformed);
+}
+
+#[tokio::test]
+async fn a_handshake_that_fails_is_none_that_takes_long() {
+    let mut server = serve(allow()).await;
+    let stranger = client_config(Authority::new().roots());
+    assert!(handshake(server.address, stranger, NAME).await.is_err());
+    assert_eq!(server.closed().await, CloseReason::Handshake);
+}
+
+#[tokio::test]
+async fn a_drain_is_why_its_connections_end() {
+    let mut server = serve(allow()).await;
+    let mut client = server.connect().await;
+    server.shutdown.drain();
+    assert_eq!(client.review().await.status, StatusCode::OK);
+    assert_eq!(server.closed().await, CloseReason::Drain);
+
+    let mut server = serve(allow()).await;
+    let mut client = server.connect().await;
+    assert_eq!(client.review().await.status, StatusCode::OK);
+    server.shutdown.abort();
+    assert_eq!(server.closed().await, CloseReason::Drain);
+}
+
+#[tokio::test]
+async fn what_is_held_is_counted_and_given_back() {
+    let (handler, entered, go_on) = patient();
+    let mut server = serve(handler).await;
+    let silent = TcpStream::connect(server.address).await.unwrap();
+    let mut client = server.connect().await;
+    let call = tokio::spawn(async move { client.review().await.status });
+    entered.notified().await;
+    assert_eq!(server.held("connections"), (2, 4096));
+    assert_eq!(server.held("handshakes").0, 1);
+    assert_eq!(server.held("running").0, 1);
+    assert!(server.held("body_bytes").0 > 0);
+    go_on.notify_one();
+    assert_eq!(call.await.unwrap(), StatusCode::OK);
+    drop(silent);
+    let ended = [server.closed().await, server.closed().await];
+    assert!(ended.contains(&CloseReason::Handshake) && ended.contains(&CloseReason::Client), "{ended:?}");
+    for what in ["handshakes", "running", "waiting", "body_bytes"] {
+        assert_eq!(server.held(what).0, 0, "{what}");
+    }
+}
