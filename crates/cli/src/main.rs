@@ -8,6 +8,7 @@ mod files;
 mod golden;
 mod inject;
 mod lint;
+mod log_level;
 mod manifests;
 mod objects;
 #[cfg(test)]
@@ -24,7 +25,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use vestibule::command::{CertsArguments, CommandError};
+use vestibule::command::{CertsArguments, CommandError, LogLevelArguments};
 use vestibule_rules::Diagnostic;
 
 /// Injects sidecars, variables, volumes and labels into pods by rules: shows it on a laptop, serves it to a cluster.
@@ -45,6 +46,7 @@ enum Command {
     Serve(Box<serve::Arguments>),
     Manifests(Box<manifests::Arguments>),
     Certs(CertsArguments),
+    Loglevel(LogLevelArguments),
     Schema(shell::SchemaArguments),
     Completions(shell::CompletionsArguments),
     Man(shell::ManArguments),
@@ -67,6 +69,7 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Manifests(arguments) => manifests::run(&arguments),
         Command::Certs(arguments) => certs::run(&arguments),
+        Command::Loglevel(arguments) => log_level::run(&arguments),
         Command::Schema(_) => shell::schema(),
         Command::Completions(arguments) => shell::completions(&arguments, Arguments::command()),
         Command::Man(arguments) => shell::man(&arguments, Arguments::command()),

@@ -9,7 +9,7 @@ const GENERATED: &str =
     "<!-- From here on: VESTIBULE_UPDATE_GOLDEN=1 cargo test -p vestibule-cli --bins reference -->\n";
 
 /// Commands that every webhook's binary has: docs/reference/command-line.md tells their flags.
-const COMMON: [&str; 4] = ["serve", "manifests", "certs", "help"];
+const COMMON: [&str; 5] = ["serve", "manifests", "certs", "loglevel", "help"];
 
 fn sections() -> String {
     let mut command = crate::Arguments::command();

@@ -14,6 +14,9 @@ use crate::registration::{self, BEST_EFFORT, REQUIRED};
 use crate::tally::Tally;
 use crate::{Configuration, Namespaces, Observer};
 
+/// The injector's name as an app.
+pub const NAME: &str = "injector";
+
 /// Why rules cannot be served.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -66,7 +69,7 @@ pub fn observed_app(
     let asking = StartError::of_asking(snapshot.rules());
     configuration.set_knows_namespaces(namespaces.are_known());
     let entries = configuration.entries().clone();
-    let mut app = App::new("injector");
+    let mut app = App::new(NAME);
     match asking {
         Some(error) if !namespaces.are_known() => return Err(error),
         None if configuration.config_maps().is_none() => {}

@@ -34,7 +34,7 @@ mod sources;
 mod tally;
 mod verdict;
 
-pub use app::{StartError, app, observed_app};
+pub use app::{NAME, StartError, app, observed_app};
 pub use cluster::{Cluster, ClusterError, StoredRules};
 pub use configuration::{CONFIG_LABEL, Configuration, Finding, Snapshot, State};
 pub use namespaces::{ConnectError, Namespaces, connect};

@@ -6,8 +6,10 @@ pub mod colour;
 pub mod diff;
 mod duration;
 mod knobs;
+mod log_level;
 mod logs;
 mod manifests;
+mod reach;
 #[cfg(test)]
 mod reference;
 mod review;
@@ -20,6 +22,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use certs::CertsArguments;
+pub use log_level::LogLevelArguments;
 pub use logs::init_logs;
 pub use manifests::{ManifestsArguments, Part};
 pub use review::ReviewArguments;
@@ -65,10 +68,11 @@ enum Command {
     /// Example: review < review.json
     Review(ReviewArguments),
     Certs(CertsArguments),
+    Loglevel(LogLevelArguments),
 }
 
 impl App {
-    /// Reads the command line and does what it says: `serve`, `manifests`, `review` or `certs`. `--help` lists the options.
+    /// Reads the command line and does what it says: `serve`, `manifests`, `review`, `certs` or `loglevel`. `--help` lists the options.
     ///
     /// What goes wrong is said on stderr; the exit code is 2 for bad input and 1 for what went wrong while running, or for
     /// what was found.
@@ -89,12 +93,13 @@ impl App {
         let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         let done = match arguments.command {
             Command::Serve(arguments) => {
-                init_logs();
+                arguments.init_logs();
                 arguments.serve(self).await.map(|()| ExitCode::SUCCESS)
             }
             Command::Manifests(arguments) => arguments.run(&self),
             Command::Review(arguments) => arguments.run(&self).await,
             Command::Certs(arguments) => arguments.run().await,
+            Command::Loglevel(arguments) => arguments.run(self.name()).await,
         };
         done.unwrap_or_else(|error| error.report())
     }

@@ -50,6 +50,8 @@ mod guard;
 mod handler;
 #[cfg(test)]
 mod laws;
+#[cfg(feature = "cli")]
+mod logs;
 mod lookup;
 mod lossless;
 mod manifests;

@@ -125,7 +125,7 @@ impl App {
         self.needs_namespaces().then(namespaces).into_iter().chain(looked_up).collect()
     }
 
-    fn reads_the_cluster(&self) -> bool {
+    pub(crate) fn reads_the_cluster(&self) -> bool {
         self.needs_client() || self.needs_namespaces() || !self.defaults.rights.is_empty()
     }
 

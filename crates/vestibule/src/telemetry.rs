@@ -28,6 +28,10 @@ use crate::lookup::Lookups;
 /// OpenMetrics, as prometheus-client writes it.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
+/// Whom the lines are of, for levels of log.
+const ADMISSION: &str = "vestibule::admission";
+const SERVER: &str = "vestibule::server";
+
 /// Stands where hooks have the operation of a request: conversions are counted beside them.
 const CONVERT: &str = "CONVERT";
 
@@ -119,6 +123,7 @@ impl Observer for Telemetry {
 
     fn converted(&self, converted: &Converted<'_>) {
         tracing::info!(
+            target: ADMISSION,
             uid = short(&converted.request.uid),
             version = short(&converted.request.desired_api_version),
             objects = converted.request.objects.len(),
@@ -134,19 +139,19 @@ impl Observer for Telemetry {
     }
 
     fn refused(&self, refusal: Refusal) {
-        tracing::info!(reason = refusal.as_str(), "refused");
+        tracing::info!(target: SERVER, reason = refusal.as_str(), "refused");
         self.refused.get_or_create(&Refused { reason: refusal.as_str() }).inc();
         self.tell(|also| also.refused(refusal));
     }
 
     fn abandoned(&self, hook: &str) {
-        tracing::info!(hook, "the caller went away before the decision");
+        tracing::info!(target: ADMISSION, hook, "the caller went away before the decision");
         self.abandoned.get_or_create(&Hook { webhook: hook.to_owned() }).inc();
         self.tell(|also| also.abandoned(hook));
     }
 
     fn handshake_failed(&self, peer: SocketAddr, reason: &str) {
-        tracing::info!(%peer, reason, "a TLS handshake failed");
+        tracing::info!(target: SERVER, %peer, reason, "a TLS handshake failed");
         self.handshakes_failed.inc();
         self.tell(|also| also.handshake_failed(peer, reason));
     }
@@ -175,6 +180,7 @@ fn log(decided: &Decided<'_>) {
         _ => 0,
     };
     tracing::info!(
+        target: ADMISSION,
         uid = short(&request.uid),
         kind = short(&request.kind.to_string()),
         namespace = request.namespace.as_deref().map(short),

@@ -127,7 +127,7 @@ impl ClusterArguments {
     }
 
     /// A Service leads to pods of its own namespace only, so that is the own one where nobody says otherwise.
-    fn own_namespace(&self, service: Option<&NamespacedName>) -> Result<String, CommandError> {
+    pub(super) fn own_namespace(&self, service: Option<&NamespacedName>) -> Result<String, CommandError> {
         match (&self.namespace, service) {
             (None, Some(service)) => Ok(service.namespace.clone()),
             (flag, _) => own_namespace::find(flag.as_deref(), self.kubeconfig()).map_err(CommandError::input),

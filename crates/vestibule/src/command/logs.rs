@@ -1,29 +1,70 @@
-//! Lines on stderr.
+//! The log, as flags say.
 
-use std::io::IsTerminal;
+use std::str::FromStr;
 
-use tracing_subscriber::EnvFilter;
+use clap::Args;
 
-/// Unless `RUST_LOG` says otherwise. The Kubernetes client logs every attempt at a connection that fails as an error, for
-/// each watch, and every attempt at a watch that is forbidden; whoever made the attempt tells of it, once in a while and
-/// with what to do.
-const FILTER: &str = "info,kube_client::client::builder=off,kube_runtime::watcher=off";
+use crate::logs::{Base, Beside, Format, Levels, Logs};
+
+/// How lines look, how much of them there is, and who may change that.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Log")]
+pub(super) struct LogArguments {
+    /// How lines look: for people (human), as JSON, or whichever fits where they go [default: auto]
+    #[arg(long, env = "VESTIBULE_LOG_FORMAT", value_name = "auto|human|json")]
+    log_format: Option<Format>,
+    /// How much is logged: LEVEL, COMPONENT=LEVEL, TARGET=LEVEL. Unless given, what RUST_LOG says [default: info]
+    #[arg(long, env = "VESTIBULE_LOG_LEVEL", value_name = "LEVEL,...")]
+    log_level: Option<Levels>,
+    /// The ConfigMap in the own namespace that changes levels while this runs, or `off`. Unless given, APP-logging where the
+    /// cluster is spoken to anyway.
+    #[arg(long, env = "VESTIBULE_LOG_CONFIG_MAP", value_name = "NAME|off")]
+    log_config_map: Option<String>,
+}
 
 /// Writes log lines to stderr: for people on a terminal, as JSON elsewhere. `RUST_LOG` says how much; `info` unless set.
 ///
 /// From now on a panic is logged by its place alone: its message may quote the object that a handler stumbled over.
 /// Where the program has set up logs of its own, those stay.
+///
+/// [`ServeArguments::init_logs`](super::ServeArguments::init_logs) heeds flags as well.
 pub fn init_logs() {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(FILTER));
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let terminal = std::io::stderr().is_terminal();
-    let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let _already_set = match terminal {
-        true => builder.with_target(false).with_ansi(colour).try_init(),
-        false => builder.json().flatten_event(true).try_init(),
-    };
-    std::panic::set_hook(Box::new(|panic| {
-        let place = panic.location().map(ToString::to_string);
-        tracing::error!(place, "panic");
-    }));
+    LogArguments::default().init();
+}
+
+impl LogArguments {
+    pub(super) fn init(&self) {
+        let variable = std::env::var("RUST_LOG").ok();
+        let (base, trouble) = Base::new(self.log_level.as_ref(), variable.as_deref());
+        Logs::init(self.log_format.unwrap_or_default(), base, Beside::new());
+        std::panic::set_hook(Box::new(|panic| {
+            let place = panic.location().map(ToString::to_string);
+            tracing::error!(place, "panic");
+        }));
+        if let Some(why) = trouble {
+            tracing::warn!(why, "RUST_LOG counts for nothing: it is no filter");
+        }
+    }
+
+    /// The ConfigMap to follow: the usual one only where that asks for nothing else.
+    pub(super) fn config_map(&self, app: &str, speaks_to_the_cluster: bool) -> Option<String> {
+        match self.log_config_map.as_deref() {
+            Some("off") => None,
+            Some(name) => Some(name.to_owned()),
+            None => speaks_to_the_cluster.then(|| crate::logs::config_map(app)),
+        }
+    }
+}
+
+impl FromStr for Format {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "human" => Ok(Self::Human),
+            "json" => Ok(Self::Json),
+            _ => Err("write auto, human or json"),
+        }
+    }
 }

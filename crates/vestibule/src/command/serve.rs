@@ -1,18 +1,23 @@
 //! `serve`: the hooks over HTTPS.
 
+use std::convert::Infallible;
+use std::future::pending;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, value_parser};
+use kube::Api;
 use vestibule_identity::{Settings, Source};
 
 use super::CommandError;
 use super::cluster::{ClusterArguments, namespaced_name};
 use super::duration::duration;
 use super::knobs::{KnobArguments, MountedArguments};
+use super::logs::LogArguments;
 use crate::defaults::{https_port, plain_port};
+use crate::logs::{Logs, follow};
 use crate::{App, Bound, CertificateCounters, Options, ServeError, TlsVersion};
 
 /// Where to listen, and what to present.
@@ -64,6 +69,8 @@ pub struct ServeArguments {
     knobs: KnobArguments,
     #[command(flatten)]
     mounted: MountedArguments,
+    #[command(flatten)]
+    logs: LogArguments,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -75,8 +82,18 @@ impl ServeArguments {
     /// # Errors
     /// The app or the identity is not in order, or an address cannot be bound.
     pub async fn serve(&self, app: App) -> Result<(), CommandError> {
+        let following = self.follow_log_levels(app.clone());
         let bound = self.bind(app, |_| {}, |_| {}).await?;
-        bound.serve_until_signalled().await.map_err(CommandError::running)
+        tokio::select! {
+            served = bound.serve_until_signalled() => served.map_err(CommandError::running),
+            never = following => match never {},
+        }
+    }
+
+    /// Writes log lines to stderr from now on, as flags, variables and, while it serves, a ConfigMap say; otherwise as
+    /// [`init_logs`](super::init_logs) does.
+    pub fn init_logs(&self) {
+        self.logs.init();
     }
 
     /// Takes the addresses, after a change to what the flags say: a test is in more of a hurry than flags allow.
@@ -86,7 +103,10 @@ impl ServeArguments {
         change_settings: impl FnOnce(&mut Settings),
         change_options: impl FnOnce(&mut Options),
     ) -> Result<Bound, CommandError> {
-        let app = self.cluster.at_paths(app)?;
+        let mut app = self.cluster.at_paths(app)?;
+        if let Some(logs) = Logs::of_this_process() {
+            app = app.reports("log level", move || logs.in_force());
+        }
         // Before a CA is made for it.
         app.check().map_err(CommandError::input)?;
         let certificates = CertificateCounters::default();
@@ -127,6 +147,26 @@ impl ServeArguments {
     /// Whether the certificate is of a CA ring, for which the cluster is spoken to.
     pub fn keeps_a_ring(&self) -> bool {
         self.identity == Source::SelfManaged
+    }
+
+    /// Nothing depends on it: where it cannot be done, the level stays what it is.
+    async fn follow_log_levels(&self, app: App) -> Infallible {
+        let speaks_to_the_cluster = self.keeps_a_ring() || app.reads_the_cluster();
+        let name = self.logs.config_map(app.name(), speaks_to_the_cluster);
+        let (Some(name), Some(logs)) = (name, Logs::of_this_process()) else { return pending().await };
+        let reached = async {
+            let service = self.service(&app).map(|text| self.cluster.service(text)).transpose()?;
+            let namespace =
+                self.cluster.own_namespace(service.as_ref().and_then(namespaced_name).as_ref())?;
+            Ok::<_, CommandError>(Api::namespaced(self.cluster.client().await?, &namespace))
+        };
+        match reached.await {
+            Ok(config_maps) => follow(&logs, config_maps, &name, app.name(), |_| {}).await,
+            Err(why) => {
+                tracing::warn!(%why, "the ConfigMap {name} is not followed: the log level stays as it is");
+                pending().await
+            }
+        }
     }
 
     pub(super) fn listen(&self, app: &App) -> SocketAddr {

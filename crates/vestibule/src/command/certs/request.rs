@@ -72,7 +72,7 @@ impl Common {
             say(format_args!("nothing was changed"));
             return Ok(ExitCode::from(1));
         }
-        let written = wish.write(place.client.clone(), &place.secret, SystemTime::now()).await;
+        let written = wish.write(place.client(), &place.secret, SystemTime::now()).await;
         let requested = written.map_err(|error| place.failed(error))?;
         say(format_args!("{}", told(&requested)));
         if !self.wait {
@@ -80,7 +80,7 @@ impl Common {
             return Ok(ExitCode::SUCCESS);
         }
         say(format_args!("waiting for it, {} at most", span(self.timeout)));
-        match tokio::time::timeout(self.timeout, requested.done(place.client.clone())).await {
+        match tokio::time::timeout(self.timeout, requested.done(place.client())).await {
             Ok(done) => {
                 done.map_err(|error| place.failed(error))?;
                 say(format_args!("{}", done_words(wish)));

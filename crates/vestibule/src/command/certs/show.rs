@@ -52,7 +52,7 @@ impl Arguments {
         let mut inspection = Inspection::new(place.secret.clone());
         inspection.service = place.service.clone();
         inspection.registrations = self.registration.clone();
-        let report = inspection.run(place.client.clone(), now).await.map_err(|error| place.failed(error))?;
+        let report = inspection.run(place.client(), now).await.map_err(|error| place.failed(error))?;
         let asked = match (&self.address, &place.service) {
             (Some(address), Some(service)) => Some(ask(address, service, &report, now).await),
             _ => None,

@@ -1,0 +1,202 @@
+//! `loglevel`: how much a webhook on a cluster logs, and for how long.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use jiff::{SignedDuration, Timestamp, Unit};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Api;
+use kube::api::{Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+use tracing_subscriber::filter::LevelFilter;
+
+use super::duration::duration;
+use super::reach::{ReachArguments, Reached};
+use super::{CommandError, print, say};
+use crate::logs::{self, Component, Key, LONGEST_RAISE, Raised, Wanted, level};
+
+/// Who changed it, as the API server notes.
+const MANAGER: &str = "vestibule-loglevel";
+
+/// Shows how much a webhook on a cluster logs; with a LEVEL, has it log more or less for a while.
+///
+/// Every replica follows the ConfigMap within a second or so and falls back by its own clock, whatever becomes of who asked.
+/// What shall hold for longer is written into the ConfigMap: `loglevel.COMPONENT`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  vestibule loglevel -n webhooks
+  vestibule loglevel debug --for 10m -n webhooks
+  vestibule loglevel trace --component identity --component lookups -n webhooks
+  vestibule loglevel --reset -n webhooks")]
+pub struct LogLevelArguments {
+    /// off, error, warn, info, debug or trace.
+    #[arg(value_name = "LEVEL", value_parser = level_filter)]
+    level: Option<LevelFilter>,
+    /// For how long; at most a day.
+    #[arg(long = "for", value_name = "DURATION", default_value = "10m", value_parser = duration)]
+    span: Duration,
+    /// Of a part alone: server, identity, lookups, admission, rules, injector, app or dependencies; may be given several
+    /// times. Unless given, of everything but dependencies.
+    #[arg(long, value_name = "COMPONENT", requires = "level")]
+    component: Vec<Component>,
+    /// Takes back what was asked for a while.
+    #[arg(long, conflicts_with = "level")]
+    reset: bool,
+    /// The ConfigMap, where `serve --log-config-map` names another than APP-logging.
+    #[arg(long, env = "VESTIBULE_LOG_CONFIG_MAP", value_name = "NAME")]
+    log_config_map: Option<String>,
+    #[command(flatten)]
+    reach: ReachArguments,
+}
+
+/// A ConfigMap of levels on a cluster.
+struct Place<'a> {
+    app: &'a str,
+    name: String,
+    reached: Reached,
+    config_maps: Api<ConfigMap>,
+}
+
+impl LogLevelArguments {
+    /// Shows or changes the level of `app` as the command line says; data goes to stdout, talk to stderr.
+    ///
+    /// # Errors
+    /// Bad input (exit code 2), a cluster that cannot be reached (3).
+    pub async fn run(&self, app: &str) -> Result<ExitCode, CommandError> {
+        if self.span > LONGEST_RAISE || self.span.is_zero() {
+            return Err(CommandError::input(
+                "--for takes more than nothing and at most a day; what shall hold for longer is written into the \
+                 ConfigMap, as `loglevel.COMPONENT`",
+            ));
+        }
+        let reached = self.reach.reach().await?;
+        let config_maps = Api::namespaced(reached.client.clone(), &reached.namespace);
+        let name = self.log_config_map.clone().unwrap_or_else(|| logs::config_map(app));
+        let place = Place { app, name, reached, config_maps };
+        let found = place.read().await?;
+        let now = Timestamp::now();
+        match self.level {
+            Some(level) => {
+                let until = self.until(now)?;
+                place.write(found.as_ref(), &self.raised(Raised { level, until })).await?;
+                say(format_args!(
+                    "{level} until {until}, when it falls back by itself; replicas follow at once"
+                ));
+            }
+            None if self.reset => {
+                let data = found.clone().unwrap_or_default();
+                place.write(found.as_ref(), &place.raises(&data)).await?;
+                say(format_args!("nothing is asked for a while any more"));
+            }
+            None => print(&place.shown(found.as_ref(), now))?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// In whole seconds: people read it.
+    fn until(&self, now: Timestamp) -> Result<Timestamp, CommandError> {
+        let span = SignedDuration::try_from(self.span).map_err(CommandError::input)?;
+        let until = now.checked_add(span).and_then(|until| until.round(Unit::Second));
+        until.map_err(CommandError::input)
+    }
+
+    /// As keys of the ConfigMap.
+    fn raised(&self, raised: Raised) -> BTreeMap<String, Value> {
+        let components = self.component.iter().map(|component| Key::RaisedComponent(*component));
+        let keys = if self.component.is_empty() { vec![Key::Raised] } else { components.collect() };
+        keys.into_iter().map(|key| (key.to_string(), json!(raised.to_string()))).collect()
+    }
+}
+
+impl Place<'_> {
+    async fn read(&self) -> Result<Option<BTreeMap<String, String>>, CommandError> {
+        let found = self.config_maps.get_opt(&self.name).await.map_err(|error| self.failed(error))?;
+        Ok(found.map(|map| map.data.unwrap_or_default()))
+    }
+
+    /// Nobody else's key is touched. What was asked for a while and is over goes with it.
+    async fn write(
+        &self,
+        found: Option<&BTreeMap<String, String>>,
+        keys: &BTreeMap<String, Value>,
+    ) -> Result<(), CommandError> {
+        let Some(found) = found else {
+            if keys.values().all(Value::is_null) {
+                return Ok(());
+            }
+            let map = json!({"metadata": {"name": self.name}, "data": keys});
+            let map = serde_json::from_value(map).map_err(CommandError::running)?;
+            let parameters = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
+            return self
+                .config_maps
+                .create(&parameters, &map)
+                .await
+                .map(drop)
+                .map_err(|error| self.failed(error));
+        };
+        let over = |text: &str| text.parse::<Raised>().is_ok_and(|raised| raised.until <= Timestamp::now());
+        let mut data = self.raises(found);
+        data.retain(|key, _| found.get(key).is_some_and(|text| over(text)));
+        data.extend(keys.clone());
+        let patch = Patch::Merge(json!({"data": data}));
+        let written = self.config_maps.patch(&self.name, &PatchParams::apply(MANAGER), &patch).await;
+        written.map(drop).map_err(|error| self.failed(error))
+    }
+
+    /// What takes back every raise there is.
+    fn raises(&self, data: &BTreeMap<String, String>) -> BTreeMap<String, Value> {
+        let is_raise =
+            |key: &&String| matches!(Key::named(key, self.app), Some(Key::Raised | Key::RaisedComponent(_)));
+        data.keys().filter(is_raise).map(|key| (key.clone(), Value::Null)).collect()
+    }
+
+    fn shown(&self, found: Option<&BTreeMap<String, String>>, now: Timestamp) -> String {
+        let (name, namespace) = (&self.name, &self.reached.namespace);
+        let started = "what each replica was started with counts: --log-level, else RUST_LOG, else info";
+        let Some(data) = found else {
+            return format!("there is no ConfigMap {name} in {namespace}: {started}\n");
+        };
+        let (wanted, bad) = Wanted::read(&Wanted::default(), self.app, data, now);
+        let mut text = String::new();
+        let mut line = |words: std::fmt::Arguments<'_>| {
+            let _infallible = writeln!(text, "{words}");
+        };
+        line(format_args!("{:13} {:6} {}", "COMPONENT", "LEVEL", "SAID BY"));
+        for component in Component::ALL {
+            match wanted.of(component, now) {
+                Some((level, key, None)) => line(format_args!("{component:13} {level:6} {key}")),
+                Some((level, key, Some(until))) => {
+                    let left = until.duration_since(now).as_secs();
+                    line(format_args!("{component:13} {level:6} {key}, until {until} ({left} s)"));
+                }
+                None => line(format_args!("{component:13} {:6} its start", "-")),
+            }
+        }
+        line(format_args!("\nfrom the ConfigMap {namespace}/{name}; where none is said, {started}"));
+        for bad in bad {
+            line(format_args!(
+                "not understood: `{}`: {}; replicas keep what it said before",
+                bad.key, bad.why
+            ));
+        }
+        text
+    }
+
+    fn failed(&self, error: kube::Error) -> CommandError {
+        match error {
+            kube::Error::Api(status) => CommandError::running(format_args!(
+                "the API server says: {}; `loglevel` gets, creates and patches ConfigMaps in {}",
+                status.message, self.reached.namespace
+            )),
+            kube::Error::Service(error) => self.reached.unreachable(error),
+            other => self.reached.unreachable(other),
+        }
+    }
+}
+
+fn level_filter(text: &str) -> Result<LevelFilter, String> {
+    level(text).ok_or_else(|| "write off, error, warn, info, debug or trace".to_owned())
+}

@@ -1,0 +1,167 @@
+//! Log lines: how they look, how much of them there is, and who changes that while the program runs.
+
+mod component;
+mod follow;
+mod levels;
+mod lines;
+mod sealed;
+mod wanted;
+
+use std::fmt;
+use std::io::IsTerminal;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::Timestamp;
+use tracing::{Subscriber, dispatcher};
+use tracing_subscriber::layer::{Filter, SubscriberExt};
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
+
+pub(crate) use component::Component;
+pub(crate) use follow::follow;
+pub(crate) use levels::{Levels, level};
+pub(crate) use wanted::{Key, LONGEST_RAISE, Raised, Wanted};
+
+/// Unless somebody says otherwise.
+const USUAL: &str = "info";
+
+/// Whatever is said, unless it is by `RUST_LOG`, which stands for itself. The Kubernetes client logs every attempt at a
+/// connection that fails as an error, for each watch; whoever made the attempt tells of it, once in a while and with what
+/// to do.
+const BESIDE: &str = "kube_client::client::builder=off";
+
+/// How lines look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// For people on a terminal, as JSON elsewhere.
+    #[default]
+    Auto,
+    Human,
+    Json,
+}
+
+/// The level that a process was started with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Base {
+    directives: String,
+    /// Who said it.
+    pub(crate) origin: &'static str,
+}
+
+/// The log of this process. Clones are the same one.
+#[derive(Clone)]
+pub(crate) struct Logs {
+    filter: reload::Handle<EnvFilter, Registry>,
+    base: Base,
+    over: Arc<Mutex<Levels>>,
+}
+
+/// The ConfigMap that changes the levels of `app`, unless another is named.
+pub(crate) fn config_map(app: &str) -> String {
+    format!("{app}-logging")
+}
+
+/// Further layers beside that of the log.
+pub(crate) type Beside = Vec<Box<dyn Layer<Registry> + Send + Sync>>;
+
+impl Base {
+    /// The flag's, else `RUST_LOG`'s, else `info`. A `RUST_LOG` that cannot be read counts for nothing, and is told of.
+    pub(crate) fn new(flag: Option<&Levels>, variable: Option<&str>) -> (Self, Option<String>) {
+        let usual = |levels: &str, origin| Self { directives: format!("{levels},{BESIDE}"), origin };
+        if let Some(levels) = flag {
+            return (usual(&levels.to_string(), "--log-level"), None);
+        }
+        match variable.map(|text| (text, EnvFilter::builder().parse(text))) {
+            Some((text, Ok(_))) if !text.trim().is_empty() => {
+                (Self { directives: text.to_owned(), origin: "RUST_LOG" }, None)
+            }
+            Some((_, Err(error))) => (usual(USUAL, "the default"), Some(error.to_string())),
+            _ => (usual(USUAL, "the default"), None),
+        }
+    }
+}
+
+impl fmt::Display for Base {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let said = self.directives.strip_suffix(BESIDE).map(|said| said.trim_end_matches(','));
+        write!(formatter, "{} ({})", said.unwrap_or(&self.directives), self.origin)
+    }
+}
+
+impl Logs {
+    /// Writes lines to stderr from now on. Where the program has set up logs of its own, those stay, and there are none of
+    /// ours.
+    pub(crate) fn init(format: Format, base: Base, mut beside: Beside) {
+        let (filter, handle) = reload::Layer::new(parsed(&base.directives));
+        beside.push(lines(format, sealed::sealed(filter)));
+        let logs = Self { filter: handle, base, over: Arc::default() };
+        let _already_set = tracing_subscriber::registry().with(beside).with(Known(logs)).try_init();
+    }
+
+    /// Those that this process has set up.
+    pub(crate) fn of_this_process() -> Option<Self> {
+        dispatcher::get_default(|dispatch| dispatch.downcast_ref::<Known>().map(|known| known.0.clone()))
+    }
+
+    /// Does what is wanted at `now`. Returns when that will be something else.
+    pub(crate) fn heed(&self, wanted: &Wanted, now: Timestamp) -> Option<Timestamp> {
+        let (over, next) = wanted.at(now);
+        let mut before = self.over.lock().unwrap_or_else(PoisonError::into_inner);
+        if *before != over {
+            let level = self.words(&over);
+            // Whichever of the two lets this line through.
+            let told = tracing::enabled!(tracing::Level::INFO);
+            let tell = || tracing::info!(level, until = next.map(tracing::field::display), "the log level");
+            if told {
+                tell();
+            }
+            let _ended_with_the_process = self.filter.reload(parsed(&over.directives(&self.base.directives)));
+            if !told {
+                tell();
+            }
+            *before = over;
+        }
+        next
+    }
+
+    /// What is in force, in words.
+    pub(crate) fn in_force(&self) -> String {
+        self.words(&self.over.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn words(&self, over: &Levels) -> String {
+        if over.is_empty() { self.base.to_string() } else { format!("{over}, over {}", self.base) }
+    }
+}
+
+fn parsed(directives: &str) -> EnvFilter {
+    // Every part of it has been read before.
+    EnvFilter::builder().parse(directives).unwrap_or_else(|_| EnvFilter::new(USUAL))
+}
+
+fn lines<S>(format: Format, filter: impl Filter<S> + Send + Sync + 'static) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: Subscriber + for<'span> LookupSpan<'span>,
+{
+    let terminal = std::io::stderr().is_terminal();
+    let human = match format {
+        Format::Auto => terminal,
+        Format::Human => true,
+        Format::Json => false,
+    };
+    if human {
+        let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        lines::human(colour, std::io::stderr).with_filter(filter).boxed()
+    } else {
+        lines::json(std::io::stderr).with_filter(filter).boxed()
+    }
+}
+
+/// By which the log of this process is found: it is no global of ours.
+struct Known(Logs);
+
+impl<S: Subscriber> Layer<S> for Known {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+//! Follows the ConfigMap of levels.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::pin::pin;
+use std::time::Duration;
+
+use futures_util::{Stream, StreamExt};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Api;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, watch_object};
+use tokio::time::sleep;
+
+use super::Logs;
+use super::wanted::{Bad, Wanted};
+use crate::lookup::why_not_watched;
+
+/// The end of a raise is looked for on the clock of the wall, which may be set, or stand still while a machine sleeps.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(5);
+
+/// Does what the ConfigMap `name` says as it changes. Where there is none, the level is what the process was started with.
+/// `tell` hears of values that count for nothing.
+pub(crate) async fn follow(
+    logs: &Logs,
+    config_maps: Api<ConfigMap>,
+    name: &str,
+    app: &str,
+    tell: impl Fn(&str),
+) -> Infallible {
+    let seen = watch_object(config_maps, name).default_backoff();
+    let seen = seen.map(|seen| seen.map(|map| map.and_then(|map| map.data).unwrap_or_default()));
+    heed(logs, pin!(seen), name, app, tell).await
+}
+
+async fn heed<S>(logs: &Logs, mut seen: S, name: &str, app: &str, tell: impl Fn(&str)) -> Infallible
+where
+    S: Stream<Item = Result<BTreeMap<String, String>, watcher::Error>> + Unpin,
+{
+    let mut wanted = Wanted::default();
+    let mut data = BTreeMap::new();
+    let mut next = None;
+    let mut complained = false;
+    loop {
+        let look = async {
+            match next {
+                Some(_) => sleep(BETWEEN_LOOKS).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            seen = seen.next() => match seen {
+                Some(Ok(now)) if now == data => complained = false,
+                Some(Ok(now)) => {
+                    complained = false;
+                    data = now;
+                    let (read, bad) = Wanted::read(&wanted, app, &data, Timestamp::now());
+                    wanted = read;
+                    for Bad { key, why } in bad {
+                        let text = format!("the ConfigMap {name} says nothing useful about the log level in \
+                                            `{key}`, and what held before holds on: {why}");
+                        tracing::warn!("{text}");
+                        tell(&text);
+                    }
+                }
+                Some(Err(error)) if !complained => {
+                    complained = true;
+                    let why = why_not_watched(error);
+                    tracing::warn!(why, "the ConfigMap {name} cannot be watched: the log level stays as it is");
+                }
+                Some(Err(_)) => {}
+                None => return std::future::pending().await,
+            },
+            () = look => {}
+        }
+        next = logs.heed(&wanted, Timestamp::now());
+    }
+}

@@ -1,0 +1,60 @@
+use std::collections::BTreeMap;
+
+use super::*;
+
+fn base(flag: Option<&str>, variable: Option<&str>) -> Base {
+    let flag: Option<Levels> = flag.map(|text| text.parse().unwrap());
+    Base::new(flag.as_ref(), variable).0
+}
+
+#[test]
+fn the_flag_counts_before_the_variable_and_the_variable_before_the_default() {
+    assert_eq!(base(Some("warn"), Some("debug")).to_string(), "warn (--log-level)");
+    assert_eq!(base(None, Some("debug,hyper=off")).to_string(), "debug,hyper=off (RUST_LOG)");
+    assert_eq!(base(None, None).to_string(), "info (the default)");
+    assert_eq!(base(None, Some(" ")), base(None, None));
+    let (usual, trouble) = Base::new(None, Some("a=loud"));
+    assert_eq!(usual, base(None, None));
+    assert!(trouble.is_some());
+}
+
+/// Which lines a filter lets pass, by asking it for lines.
+fn hears(directives: &str) -> BTreeMap<&'static str, bool> {
+    use tracing::{Level, event_enabled};
+
+    let filter = tracing_subscriber::registry().with(EnvFilter::builder().parse(directives).unwrap());
+    let _guard = filter.set_default();
+    BTreeMap::from([
+        ("app", event_enabled!(target: "my_app::pods", Level::DEBUG)),
+        ("identity", event_enabled!(target: "vestibule_identity::ring", Level::DEBUG)),
+        ("admission", event_enabled!(target: "vestibule::admission", Level::DEBUG)),
+        ("hyper", event_enabled!(target: "hyper_util::client", Level::DEBUG)),
+        ("client", event_enabled!(target: "kube_client::client::builder", Level::ERROR)),
+    ])
+}
+
+fn heard(base: &Base, over: &str) -> Vec<&'static str> {
+    let over = if over.is_empty() { Levels::default() } else { over.parse().unwrap() };
+    hears(&over.directives(&base.directives))
+        .into_iter()
+        .filter(|(_, is)| *is)
+        .map(|(name, _)| name)
+        .collect()
+}
+
+#[test]
+fn who_wants_to_hear_more_of_an_app_does_not_mean_the_libraries_below_it() {
+    let usual = base(None, None);
+    assert_eq!(heard(&usual, ""), Vec::<&str>::new());
+    assert_eq!(heard(&usual, "identity=debug"), ["identity"]);
+    assert_eq!(heard(&usual, "app=debug"), ["app"]);
+    assert_eq!(heard(&usual, "debug"), ["admission", "app", "identity"]);
+    assert_eq!(heard(&usual, "debug,identity=warn"), ["admission", "app"]);
+    assert_eq!(heard(&base(Some("identity=warn"), None), "debug"), ["admission", "app", "identity"]);
+    assert_eq!(heard(&usual, "dependencies=debug"), ["client", "hyper"]);
+    let loud = base(None, Some("debug"));
+    assert_eq!(heard(&loud, ""), ["admission", "app", "client", "hyper", "identity"]);
+    assert_eq!(heard(&loud, "identity=warn"), ["admission", "app", "client", "hyper"]);
+    assert_eq!(heard(&loud, "app=warn"), ["admission", "client", "hyper", "identity"]);
+    assert_eq!(heard(&loud, "warn"), ["client", "hyper"]);
+}

@@ -1,0 +1,305 @@
+//! What a ConfigMap says about levels: in the shape of knative's `config-logging`, and for a while.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::Value;
+use tracing_subscriber::filter::LevelFilter;
+
+use super::levels::{Levels, LevelsError, level};
+use super::{Component, component::UnknownComponent};
+
+/// Who wants more for longer says so for good. A clock that is wrong by years makes no difference then.
+pub(crate) const LONGEST_RAISE: Duration = Duration::from_secs(24 * 60 * 60);
+
+const ZAP: &str = "zap-logger-config";
+const LEVEL: &str = "loglevel";
+const RAISED: &str = "raised";
+
+/// A key of the ConfigMap that is for us. The order is that in which they count, the last one most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Key {
+    /// `zap-logger-config`, of which `level` is understood.
+    Zap,
+    /// `loglevel`, in the syntax of `RUST_LOG`.
+    Levels,
+    /// `loglevel.NAME` with the app's own name: everything.
+    Whole,
+    /// `loglevel.COMPONENT`
+    Component(Component),
+    /// `raised`: everything, for a while.
+    Raised,
+    /// `raised.COMPONENT`
+    RaisedComponent(Component),
+}
+
+/// Everything that is wanted, by good values alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wanted(BTreeMap<Key, Setting>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Setting {
+    levels: Levels,
+    until: Option<Timestamp>,
+}
+
+/// `debug until 2026-01-02T03:04:05Z`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Raised {
+    pub(crate) level: LevelFilter,
+    pub(crate) until: Timestamp,
+}
+
+/// Why a value counts for nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum WantedError {
+    #[error(transparent)]
+    Levels(#[from] LevelsError),
+    #[error("it is no JSON, or its `level` no text")]
+    Zap,
+    #[error("write LEVEL until TIME, as in `debug until 2026-01-02T03:04:05Z`")]
+    Raised,
+    #[error("{0} is more than a day away: what shall hold for so long is said by `loglevel` keys")]
+    TooLong(Timestamp),
+    #[error(transparent)]
+    Component(#[from] UnknownComponent),
+}
+
+/// A value that counts for nothing, and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bad {
+    pub(crate) key: Key,
+    pub(crate) why: WantedError,
+}
+
+impl Wanted {
+    /// What `data` says now. Where a value is bad, the one `before` it holds on.
+    pub(crate) fn read(
+        before: &Self,
+        app: &str,
+        data: &BTreeMap<String, String>,
+        now: Timestamp,
+    ) -> (Self, Vec<Bad>) {
+        let (mut wanted, mut bad) = (Self::default(), Vec::new());
+        for (name, text) in data {
+            let Some(key) = Key::named(name, app) else { continue };
+            match Setting::read(key, text.trim(), now) {
+                Ok(None) => {}
+                Ok(Some(setting)) => drop(wanted.0.insert(key, setting)),
+                Err(why) => {
+                    bad.push(Bad { key, why });
+                    wanted.0.extend(before.0.get(&key).map(|setting| (key, setting.clone())));
+                }
+            }
+        }
+        (wanted, bad)
+    }
+
+    /// What counts at `now`, and when that changes by itself.
+    pub(crate) fn at(&self, now: Timestamp) -> (Levels, Option<Timestamp>) {
+        let levels = self.counting(now).map(|(_, setting)| setting.levels.clone());
+        let ends = self.counting(now).filter_map(|(_, setting)| setting.until);
+        (levels.fold(Levels::default(), Levels::over), ends.min())
+    }
+
+    /// Which key says at `now` how loud a component as a whole is, what, and until when.
+    pub(crate) fn of(
+        &self,
+        component: Component,
+        now: Timestamp,
+    ) -> Option<(LevelFilter, Key, Option<Timestamp>)> {
+        let said = |(key, setting): (&Key, &Setting)| {
+            setting.levels.level_of(component).map(|level| (level, *key, setting.until))
+        };
+        self.counting(now).filter_map(said).last()
+    }
+
+    fn counting(&self, now: Timestamp) -> impl Iterator<Item = (&Key, &Setting)> {
+        self.0.iter().filter(move |(_, setting)| setting.until.is_none_or(|until| now < until))
+    }
+}
+
+impl Key {
+    /// None: it is somebody else's. knative's ConfigMap holds levels of its own components too.
+    pub(crate) fn named(name: &str, app: &str) -> Option<Self> {
+        match name {
+            ZAP => Some(Self::Zap),
+            LEVEL => Some(Self::Levels),
+            RAISED => Some(Self::Raised),
+            _ => match name.split_once('.')? {
+                (LEVEL, of) if of.parse::<Component>().is_err() => (of == app).then_some(Self::Whole),
+                (LEVEL, of) => of.parse().ok().map(Self::Component),
+                (RAISED, of) => of.parse().ok().map(Self::RaisedComponent),
+                _ => None,
+            },
+        }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Zap => formatter.write_str(ZAP),
+            Self::Levels => formatter.write_str(LEVEL),
+            Self::Whole => write!(formatter, "{LEVEL}.NAME"),
+            Self::Component(component) => write!(formatter, "{LEVEL}.{component}"),
+            Self::Raised => formatter.write_str(RAISED),
+            Self::RaisedComponent(component) => write!(formatter, "{RAISED}.{component}"),
+        }
+    }
+}
+
+impl Setting {
+    /// None: it says nothing.
+    fn read(key: Key, text: &str, now: Timestamp) -> Result<Option<Self>, WantedError> {
+        let of_a_level = |text: &str| level(text).ok_or_else(|| LevelsError::of(text));
+        let standing = |levels| Ok(Some(Self { levels, until: None }));
+        let raised = |text: &str| text.parse::<Raised>()?.within(now);
+        match key {
+            Key::Zap => match zap_level(text)? {
+                Some(text) => standing(Levels::of_everything(of_a_level(&text)?)),
+                None => Ok(None),
+            },
+            Key::Levels => standing(text.parse()?),
+            Key::Whole => standing(Levels::of_everything(of_a_level(text)?)),
+            Key::Component(component) => standing(Levels::of(component, of_a_level(text)?)),
+            Key::Raised => raised(text)
+                .map(|it| Some(Self { levels: Levels::of_everything(it.level), until: Some(it.until) })),
+            Key::RaisedComponent(component) => {
+                let levels = |it: &Raised| Levels::of(component, it.level);
+                raised(text).map(|it| Some(Self { levels: levels(&it), until: Some(it.until) }))
+            }
+        }
+    }
+}
+
+/// The one member that means something to us; the others are of encoders and outputs.
+fn zap_level(text: &str) -> Result<Option<String>, WantedError> {
+    let config: Value = serde_json::from_str(text).map_err(|_| WantedError::Zap)?;
+    match config.get("level") {
+        None => Ok(None),
+        Some(Value::String(level)) => Ok(Some(level.clone())),
+        Some(_) => Err(WantedError::Zap),
+    }
+}
+
+impl Raised {
+    fn within(self, now: Timestamp) -> Result<Self, WantedError> {
+        let left = self.until.duration_since(now);
+        let too_long = Duration::try_from(left).is_ok_and(|left| left > LONGEST_RAISE);
+        if too_long { Err(WantedError::TooLong(self.until)) } else { Ok(self) }
+    }
+}
+
+impl FromStr for Raised {
+    type Err = WantedError;
+
+    fn from_str(text: &str) -> Result<Self, WantedError> {
+        let (said, until) = text.split_once(" until ").ok_or(WantedError::Raised)?;
+        let level = level(said.trim()).ok_or_else(|| LevelsError::of(said))?;
+        Ok(Self { level, until: until.trim().parse().map_err(|_| WantedError::Raised)? })
+    }
+}
+
+impl fmt::Display for Raised {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} until {}", self.level, self.until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOON: &str = "2026-01-02T12:00:00Z";
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    fn read(before: &Wanted, data: &[(&str, &str)]) -> (Wanted, Vec<Bad>) {
+        let data = data.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        Wanted::read(before, "demo", &data, at(NOON))
+    }
+
+    fn levels(data: &[(&str, &str)]) -> Levels {
+        let (wanted, bad) = read(&Wanted::default(), data);
+        assert_eq!(bad, [], "{data:?}");
+        wanted.at(at(NOON)).0
+    }
+
+    fn of(text: &str) -> Levels {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn knatives_shape_is_understood_and_the_rest_of_it_left_alone() {
+        let zap = r#"{"level": "warn", "encoding": "json", "outputPaths": ["stdout"]}"#;
+        let everything = Levels::of_everything(LevelFilter::WARN);
+        assert_eq!(levels(&[("zap-logger-config", zap)]), everything);
+        assert_eq!(levels(&[("zap-logger-config", "{}")]), Levels::default());
+        assert_eq!(levels(&[("loglevel.demo", "warn")]), everything);
+        assert_eq!(levels(&[("loglevel.identity", "debug")]), of("identity=debug"));
+        assert_eq!(levels(&[("loglevel", "warn,my_app=trace")]), of("warn,my_app=trace"));
+        for (key, value) in
+            [("loglevel.controller", "huh"), ("_example", "####"), ("logging.request-log", "{}")]
+        {
+            assert_eq!(levels(&[(key, value)]), Levels::default(), "{key}");
+        }
+    }
+
+    #[test]
+    fn of_two_keys_the_one_that_is_more_precise_counts_and_a_raise_before_all() {
+        let said = [
+            ("loglevel", "identity=error"),
+            ("loglevel.identity", "info"),
+            ("raised.server", "trace until 2026-01-02T12:10:00Z"),
+            ("zap-logger-config", r#"{"level":"warn"}"#),
+        ];
+        let (wanted, _) = read(&Wanted::default(), &said);
+        let warn = Levels::of_everything(LevelFilter::WARN);
+        let standing = warn.over(of("identity=info"));
+        let (raised, next) = wanted.at(at(NOON));
+        assert_eq!(raised, standing.clone().over(of("server=trace")));
+        assert_eq!(next, Some(at("2026-01-02T12:10:00Z")));
+        assert_eq!(wanted.at(at("2026-01-02T12:10:00Z")), (standing, None), "it falls back by itself");
+    }
+
+    #[test]
+    fn a_bad_value_keeps_the_old_one_and_others_advance() {
+        let (before, _) =
+            read(&Wanted::default(), &[("loglevel.server", "debug"), ("loglevel.rules", "warn")]);
+        let (wanted, bad) = read(&before, &[("loglevel.server", "dbug"), ("loglevel.rules", "info")]);
+        assert_eq!(wanted.at(at(NOON)).0, of("rules=info").over(of("server=debug")));
+        assert_eq!(bad.len(), 1);
+        assert_eq!(bad[0].key.to_string(), "loglevel.server");
+        let (gone, _) = read(&wanted, &[]);
+        assert_eq!(gone, Wanted::default(), "what is taken away is gone");
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_bad() {
+        for (key, value) in [
+            ("loglevel", "dbug"),
+            ("loglevel.demo", "5"),
+            ("zap-logger-config", "level: info"),
+            ("zap-logger-config", r#"{"level": -1}"#),
+            ("raised", "debug"),
+            ("raised", "debug until later"),
+            ("raised", "debug until 2026-01-03T12:00:01Z"),
+            ("raised.server", "loud until 2026-01-02T12:10:00Z"),
+        ] {
+            let (wanted, bad) = read(&Wanted::default(), &[(key, value)]);
+            assert_eq!((wanted, bad.len()), (Wanted::default(), 1), "{key}: {value}");
+        }
+    }
+
+    #[test]
+    fn a_raise_that_is_over_is_no_mistake() {
+        let (wanted, bad) = read(&Wanted::default(), &[("raised", "debug until 2026-01-01T00:00:00Z")]);
+        assert_eq!((wanted.at(at(NOON)), bad), ((Levels::default(), None), Vec::new()));
+    }
+}
