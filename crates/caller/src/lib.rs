@@ -31,6 +31,7 @@
 mod answer;
 mod bundle;
 mod caller;
+mod exposition;
 mod hook;
 mod judge;
 pub mod load;
@@ -40,6 +41,7 @@ mod review;
 pub use answer::Answer;
 pub use bundle::Bundle;
 pub use caller::{CallError, Caller, Pool, SetupError};
+pub use exposition::{Exposition, Family, Measured};
 pub use hook::{Hook, HookKind};
 pub use judge::judge;
 pub use outcome::{

@@ -3,11 +3,17 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use vestibule::{Metric, Sample};
+use vestibule::{Metric, MetricFamily, MetricLabel, Sample};
 use vestibule_rules::{Decision, Rule, RuleSet};
 
-use crate::result::Words;
+use crate::result::{REASONS, RESULTS, Words};
 use crate::{Asked, Configuration, Observer};
+
+const INJECTIONS: MetricFamily = MetricFamily::counter("injections", "How rules came out").labels(&[
+    MetricLabel::of_each("rule", "rule in force"),
+    MetricLabel::closed("result", &RESULTS),
+    MetricLabel::closed("reason", &REASONS),
+]);
 
 /// Counts outcomes. No label holds anything of an object: a series is a rule, a result and a reason.
 #[derive(Clone, Default)]
@@ -21,8 +27,7 @@ impl Tally {
     /// ever makes no series for ever.
     pub(crate) fn metric(&self, configuration: &Configuration) -> Metric {
         let (tally, configuration) = (self.clone(), configuration.clone());
-        let help = "How rules came out, by rule, result and reason";
-        Metric::counter("injections", help, move || tally.samples(configuration.current().rules()))
+        Metric::new(INJECTIONS, move || tally.samples(configuration.current().rules()))
     }
 
     fn samples(&self, rules: &RuleSet) -> Vec<Sample> {

@@ -249,6 +249,12 @@ impl App {
         hooks.chain(definitions).collect()
     }
 
+    /// As metrics and the log have them.
+    pub(crate) fn hook_names(&self) -> impl Iterator<Item = &str> {
+        let conversions = self.conversions.iter().map(|converted| &*converted.name);
+        self.hooks.iter().map(|registered| &*registered.entry.name).chain(conversions)
+    }
+
     pub(crate) fn hooks(&self) -> &[Registered] {
         &self.hooks
     }

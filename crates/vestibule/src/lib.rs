@@ -95,7 +95,9 @@ pub use rule::Rule;
 pub use serve::{Bound, Options, ServeError};
 pub use state::MissingState;
 pub use target::{Target, TargetError};
-pub use telemetry::{CertificateCounters, Metric, Sample};
+pub use telemetry::{
+    CertificateCounters, Metric, MetricFamily, MetricKind, MetricLabel, MetricUnit, MetricValues, Sample,
+};
 pub use vestibule_admission::keys;
 pub use vestibule_admission::{
     AuditAnnotations, Cause, Converter, Decision, Denial, Fault, FaultKind, Handler, HandlerFuture, HookKind,

@@ -136,6 +136,7 @@ impl App {
         let lookups = environment.lookups().clone();
         let own = self.metrics.clone();
         let telemetry = Telemetry::new(Arc::clone(&identity), &certificates, lookups.clone(), own, observer);
+        telemetry.expect(self.hook_names());
         let conditions = self.conditions().to_vec();
         let lines = self.lines.clone();
         let metrics = telemetry.clone();

@@ -1,8 +1,13 @@
 //! What the server tells: one line of log for each decision, and the only metrics registry.
 
 mod certificates;
+mod family;
 mod own;
+mod process;
 mod stores;
+#[cfg(test)]
+mod tests;
+mod vocabulary;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,15 +18,21 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
-use vestibule_admission::{Decision, Operation};
+use vestibule_admission::{Decision, FaultKind, Operation};
 use vestibule_identity::Identity;
 use vestibule_server::{Converted, Decided, Observer, Refusal};
 
 pub use certificates::CertificateCounters;
 use certificates::CertificateGauges;
+pub use family::{MetricFamily, MetricKind, MetricLabel, MetricUnit, MetricValues};
 use own::OwnMetrics;
 pub use own::{Metric, Sample};
+use process::ProcessGauges;
 use stores::StoreGauges;
+use vocabulary::{
+    ABANDONED, DURATION, HANDSHAKES_FAILED, PANICS, REFUSALS, REFUSED, REQUESTS, UNDECIDED, UNDECIDED_BY,
+    VOCABULARY,
+};
 
 use crate::lookup::Lookups;
 
@@ -45,7 +56,8 @@ pub(crate) struct Telemetry {
     requests: Family<Request, Counter>,
     duration: Family<Hook, Histogram, fn() -> Histogram>,
     refused: Family<Refused, Counter>,
-    abandoned: Family<Hook, Counter>,
+    undecided: Family<Undecided, Counter>,
+    panics: Family<Hook, Counter>,
     handshakes_failed: Counter,
     also: Option<Arc<dyn Observer>>,
 }
@@ -64,6 +76,12 @@ struct Hook {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Undecided {
+    webhook: String,
+    reason: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Refused {
     reason: &'static str,
 }
@@ -77,31 +95,36 @@ impl Telemetry {
         own: Vec<Metric>,
         also: Option<Arc<dyn Observer>>,
     ) -> Self {
-        let mut registry = Registry::with_prefix("vestibule");
-        let requests = Family::default();
+        let mut registry = Registry::default();
         let duration = Family::new_with_constructor((|| Histogram::new(BUCKETS)) as fn() -> Histogram);
-        let refused = Family::default();
-        let abandoned = Family::default();
-        let handshakes_failed = Counter::default();
-        registry.register("admission_requests", "Decisions of hooks and conversions", requests.clone());
-        registry.register(
-            "admission_duration_seconds",
-            "From a request's head to its answer",
-            duration.clone(),
-        );
-        registry.register("admission_refused", "Requests answered without asking a hook", refused.clone());
-        registry.register("admission_abandoned", "Requests whose caller went away", abandoned.clone());
-        registry.register(
-            "handshakes_failed",
-            "TLS handshakes that came to nothing",
-            handshakes_failed.clone(),
-        );
+        let (requests, refused, undecided) = (Family::default(), Family::default(), Family::default());
+        let (panics, handshakes_failed) = (Family::default(), Counter::default());
+        REQUESTS.register(&mut registry, requests.clone());
+        DURATION.register(&mut registry, duration.clone());
+        UNDECIDED.register(&mut registry, undecided.clone());
+        PANICS.register(&mut registry, panics.clone());
+        REFUSED.register(&mut registry, refused.clone());
+        HANDSHAKES_FAILED.register(&mut registry, handshakes_failed.clone());
         certificates.register(&mut registry);
         registry.register_collector(Box::new(CertificateGauges(identity)));
         registry.register_collector(Box::new(StoreGauges(lookups)));
+        registry.register_collector(Box::new(ProcessGauges::new()));
         registry.register_collector(Box::new(OwnMetrics(own)));
         let registry = Arc::new(registry);
-        Self { registry, requests, duration, refused, abandoned, handshakes_failed, also }
+        Self { registry, requests, duration, refused, undecided, panics, handshakes_failed, also }
+    }
+
+    /// Has what hooks of these names may come to begin at zero: Prometheus sees a first time only as a rise from there.
+    pub(crate) fn expect<'h>(&self, hooks: impl IntoIterator<Item = &'h str>) {
+        for hook in hooks {
+            let _ = self.panics.get_or_create(&Hook { webhook: hook.to_owned() });
+            for reason in UNDECIDED_BY {
+                let _ = self.undecided.get_or_create(&Undecided { webhook: hook.to_owned(), reason });
+            }
+        }
+        for reason in REFUSALS {
+            let _ = self.refused.get_or_create(&Refused { reason });
+        }
     }
 
     /// The metrics as text.
@@ -146,7 +169,7 @@ impl Observer for Telemetry {
 
     fn abandoned(&self, hook: &str) {
         tracing::info!(target: ADMISSION, hook, "the caller went away before the decision");
-        self.abandoned.get_or_create(&Hook { webhook: hook.to_owned() }).inc();
+        self.undecided.get_or_create(&Undecided { webhook: hook.to_owned(), reason: ABANDONED }).inc();
         self.tell(|also| also.abandoned(hook));
     }
 
@@ -161,6 +184,13 @@ impl Telemetry {
     fn count(&self, hook: &str, operation: &'static str, decision: Decision, elapsed: Duration) {
         let webhook = hook.to_owned();
         self.duration.get_or_create(&Hook { webhook: webhook.clone() }).observe(elapsed.as_secs_f64());
+        if let Decision::Fault(kind) = decision {
+            let labels = Undecided { webhook: webhook.clone(), reason: kind.as_str() };
+            self.undecided.get_or_create(&labels).inc();
+            if kind == FaultKind::Panic {
+                self.panics.get_or_create(&Hook { webhook: webhook.clone() }).inc();
+            }
+        }
         let labels = Request { webhook, operation, decision: decision.as_str(), reason: reason(decision) };
         self.requests.get_or_create(&labels).inc();
     }

@@ -113,8 +113,8 @@ async fn the_configuration_shows_itself() {
     assert!(verbose.ends_with(&format!("\r\n\r\nok\nconfiguration: hash {hash}, rules: 1")), "{verbose}");
     let metrics = road.page("/metrics").await;
     for line in [
-        &*format!("vestibule_config_info{{hash=\"{hash}\"}} 1.0\n"),
-        "vestibule_config_last_reload_success 1.0\n",
+        &*format!("vestibule_config_info{{hash=\"{hash}\"}} 1\n"),
+        "vestibule_config_last_reload_success 1\n",
     ] {
         assert!(metrics.contains(line), "{line} in {metrics}");
     }

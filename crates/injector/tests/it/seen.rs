@@ -147,9 +147,9 @@ async fn outcomes_are_counted() {
     assert_eq!(
         counted,
         [
-            r#"vestibule_injections_total{rule="asked",result="skipped",reason="not_opted_in"} 2.0"#,
-            r#"vestibule_injections_total{rule="data",result="skipped",reason="conflict"} 2.0"#,
-            r#"vestibule_injections_total{rule="tool",result="applied",reason=""} 2.0"#,
+            r#"vestibule_injections_total{rule="asked",result="skipped",reason="not_opted_in"} 2"#,
+            r#"vestibule_injections_total{rule="data",result="skipped",reason="conflict"} 2"#,
+            r#"vestibule_injections_total{rule="tool",result="applied",reason=""} 2"#,
         ]
     );
     let duration = r#"vestibule_admission_duration_seconds_bucket{le="0.0005",webhook="best-effort"}"#;
@@ -169,7 +169,7 @@ async fn what_is_observed_is_called_so() {
     assert_eq!(kept["best-effort/rules"], "tool");
     assert_eq!(kept["best-effort/skipped"], "asked=not_opted_in,data=conflict");
     let page = road.page("/metrics").await;
-    assert!(page.contains(r#"{rule="tool",result="observed",reason=""} 1.0"#), "{page}");
+    assert!(page.contains(r#"{rule="tool",result="observed",reason=""} 1"#), "{page}");
 }
 
 #[derive(Clone, Default)]

@@ -16,7 +16,7 @@ macro_rules! reasons {
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
             /// The word for metrics and audit annotations: `not_opted_in`.
-            pub fn as_str(self) -> &'static str {
+            pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$name => $word,)*
                 }

@@ -6,16 +6,17 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
-use prometheus_client::metrics::MetricType;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 use vestibule_identity::{Happening, Identity, RegistrationName};
 
-/// Why a rotation that is due may not happen: see [`Status::blocked`](vestibule_identity::Status::blocked).
-const REASONS: [&str; 5] = ["hold", "clock", "denied", "newer_schema", "ring_write"];
+use super::Sample;
+use super::vocabulary::{
+    BLOCKED, BLOCKED_BY, CLOCK_SKEW, DISCONTINUITIES, GENERATION, IN_SYNC, NOT_AFTER, NOT_BEFORE, REPAIRS,
+    ROTATIONS,
+};
 
 /// Counts what an identity does, for the metrics of the app that presents its certificate: one clone is the identity's
 /// observer, another is in [`Options`](crate::Options).
@@ -41,16 +42,6 @@ struct Registered {
     name: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct InRole {
-    role: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Blocked {
-    reason: &'static str,
-}
-
 impl CertificateCounters {
     /// Tells `also` everything too.
     #[must_use]
@@ -59,21 +50,9 @@ impl CertificateCounters {
     }
 
     pub(super) fn register(&self, registry: &mut Registry) {
-        registry.register(
-            "certificate_rotations",
-            "Leaves renewed and ring states written by this replica, and what failed of it",
-            self.rotations.clone(),
-        );
-        registry.register(
-            "cabundle_repairs",
-            "Times this replica wrote a caBundle again that somebody else had changed",
-            self.repairs.clone(),
-        );
-        registry.register(
-            "ring_discontinuities",
-            "Times the CA ring was found rolled back, replaced or deleted",
-            self.discontinuities.clone(),
-        );
+        ROTATIONS.register(registry, self.rotations.clone());
+        REPAIRS.register(registry, self.repairs.clone());
+        DISCONTINUITIES.register(registry, self.discontinuities.clone());
     }
 
     fn rotated(&self, result: &'static str) {
@@ -106,38 +85,31 @@ impl Collector for CertificateGauges {
         let status = self.0.status();
         let leaf = self.0.present();
         let leaf_end = match &leaf {
-            Some(leaf) => Some(whole(leaf.not_after.as_secs())),
+            Some(leaf) => Some(leaf.not_after.as_secs()),
             None => status.leaf_not_after.map(unix_seconds),
         };
-        let mut ends: BTreeMap<&str, i64> = leaf_end.map(|end| ("leaf", end)).into_iter().collect();
+        let mut ends: BTreeMap<&str, u64> = leaf_end.map(|end| ("leaf", end)).into_iter().collect();
         for authority in &status.authorities {
             let end = unix_seconds(authority.not_after);
             ends.entry(authority.role.as_str()).and_modify(|first| *first = end.min(*first)).or_insert(end);
         }
-        let begin = leaf.map(|leaf| ("leaf", whole(leaf.not_before.as_secs())));
-        let in_role = |(role, seconds)| (InRole { role }, seconds);
-        let in_sync = status.registrations.iter();
-        let in_sync = in_sync.map(|it| (Registered::from(&it.registration), i64::from(it.in_sync)));
-        let blocked = REASONS.map(|reason| (Blocked { reason }, i64::from(status.blocked == Some(reason))));
+        let begin = leaf.map(|leaf| ("leaf", leaf.not_before.as_secs()));
+        let in_role = |(role, seconds)| Sample::new(number(seconds)).label("role", role);
+        let in_sync = status.registrations.iter().map(|it| {
+            let RegistrationName { kind, name } = &it.registration;
+            Sample::new(number(it.in_sync.into())).label("kind", kind.as_str()).label("name", name)
+        });
+        let blocked = BLOCKED_BY.map(|reason| {
+            Sample::new(number((status.blocked == Some(reason)).into())).label("reason", reason)
+        });
 
-        let mut gauge = Gauge(&mut encoder);
-        gauge.write(
-            "certificate_not_after_seconds",
-            "The end of a certificate, of several the first, in Unix time.",
-            ends.into_iter().map(in_role),
-        )?;
-        gauge.write(
-            "certificate_not_before_seconds",
-            "The begin of the serving certificate, in Unix time.",
-            begin.map(in_role),
-        )?;
-        if let Some(generation) = status.generation {
-            gauge.write_one("ca_generation", "The generation of the CA ring.", whole(generation))?;
-        }
-        gauge.write("cabundle_in_sync", "Whether a caBundle was last seen as it should be.", in_sync)?;
-        gauge.write("rotation_blocked", "Whether a rotation is due and does not happen.", blocked)?;
-        let help = "How far the API server's clock is ahead of ours.";
-        gauge.write_one("clock_skew_seconds", help, status.clock_skew)
+        NOT_AFTER.write(&mut encoder, ends.into_iter().map(in_role))?;
+        NOT_BEFORE.write(&mut encoder, begin.map(in_role))?;
+        GENERATION
+            .write(&mut encoder, status.generation.map(|generation| Sample::new(number(generation))))?;
+        IN_SYNC.write(&mut encoder, in_sync)?;
+        BLOCKED.write(&mut encoder, blocked)?;
+        CLOCK_SKEW.write(&mut encoder, [Sample::new(status.clock_skew as f64)])
     }
 }
 
@@ -153,33 +125,10 @@ impl From<&RegistrationName> for Registered {
     }
 }
 
-struct Gauge<'e, 'w>(&'e mut DescriptorEncoder<'w>);
-
-impl Gauge<'_, '_> {
-    /// Writes nothing at all where there is no value.
-    fn write<L: EncodeLabelSet>(
-        &mut self,
-        name: &str,
-        help: &str,
-        values: impl IntoIterator<Item = (L, i64)>,
-    ) -> fmt::Result {
-        let mut values = values.into_iter().peekable();
-        if values.peek().is_none() {
-            return Ok(());
-        }
-        let mut metric = self.0.encode_descriptor(name, help, None, MetricType::Gauge)?;
-        values.try_for_each(|(labels, value)| ConstGauge::new(value).encode(metric.encode_family(&labels)?))
-    }
-
-    fn write_one(&mut self, name: &str, help: &str, value: i64) -> fmt::Result {
-        ConstGauge::new(value).encode(self.0.encode_descriptor(name, help, None, MetricType::Gauge)?)
-    }
+fn unix_seconds(time: SystemTime) -> u64 {
+    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-fn unix_seconds(time: SystemTime) -> i64 {
-    whole(time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs())
-}
-
-fn whole(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
+fn number(whole: u64) -> f64 {
+    whole as f64
 }

@@ -4,68 +4,57 @@ use std::fmt;
 use std::sync::Arc;
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
-use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::encoding::DescriptorEncoder;
 
+use super::MetricFamily;
 use crate::App;
 
 /// A metric of the app's own, read whenever somebody asks for metrics. [`App::metric`] takes it.
 ///
 /// ```
-/// use vestibule::{App, Metric, Sample};
+/// use vestibule::{App, Metric, MetricFamily, MetricLabel, Sample};
 ///
-/// let rules = Metric::gauge("rules", "Rules in force", || vec![Sample::new(3.0).label("kind", "required")]);
+/// const RULES: MetricFamily =
+///     MetricFamily::gauge("rules", "Rules in force").labels(&[MetricLabel::closed("kind", &["required", "optional"])]);
+///
+/// let rules = Metric::new(RULES, || vec![Sample::new(3.0).label("kind", "required")]);
 /// let app = App::new("demo").metric(rules);
 /// ```
 #[derive(Clone)]
 pub struct Metric {
-    name: &'static str,
-    help: &'static str,
-    kind: MetricKind,
+    pub(crate) family: MetricFamily,
     read: Arc<dyn Fn() -> Vec<Sample> + Send + Sync>,
-}
-
-#[derive(Clone, Copy)]
-enum MetricKind {
-    Counter,
-    Gauge,
 }
 
 /// One value of a [`Metric`]. Every label should have a closed set of values: each makes a series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    labels: Vec<(&'static str, String)>,
-    value: f64,
-}
-
-impl MetricKind {
-    fn encode(self, value: f64, encoder: MetricEncoder<'_>) -> fmt::Result {
-        match self {
-            Self::Counter => ConstCounter::new(value).encode(encoder),
-            Self::Gauge => ConstGauge::new(value).encode(encoder),
-        }
-    }
+    pub(super) labels: Vec<(&'static str, String)>,
+    pub(super) value: f64,
 }
 
 impl Metric {
-    /// What goes up and down: `vestibule_NAME`.
+    /// The values of `family` are what `read` says, each time anew.
+    pub fn new(family: MetricFamily, read: impl Fn() -> Vec<Sample> + Send + Sync + 'static) -> Self {
+        Self { family, read: Arc::new(read) }
+    }
+
+    /// What goes up and down, with labels that nobody is told of: `vestibule_NAME`.
     pub fn gauge(
         name: &'static str,
         help: &'static str,
         read: impl Fn() -> Vec<Sample> + Send + Sync + 'static,
     ) -> Self {
-        Self { name, help, kind: MetricKind::Gauge, read: Arc::new(read) }
+        Self::new(MetricFamily::gauge(name, help), read)
     }
 
-    /// What only goes up: `vestibule_NAME_total`.
+    /// What only goes up, with labels that nobody is told of: `vestibule_NAME_total`.
     pub fn counter(
         name: &'static str,
         help: &'static str,
         read: impl Fn() -> Vec<Sample> + Send + Sync + 'static,
     ) -> Self {
-        Self { name, help, kind: MetricKind::Counter, read: Arc::new(read) }
+        Self::new(MetricFamily::counter(name, help), read)
     }
 }
 
@@ -89,6 +78,18 @@ impl App {
         self.metrics.push(metric);
         self
     }
+
+    /// Every metric that this app serves, the framework's first: for a page about them, and for tests that hold alerts and
+    /// dashboards to it.
+    ///
+    /// ```
+    /// let served = vestibule::App::new("demo").metric_families();
+    /// assert!(served.iter().any(|family| family.name() == "vestibule_admission_requests"));
+    /// ```
+    #[must_use]
+    pub fn metric_families(&self) -> Vec<MetricFamily> {
+        super::VOCABULARY.into_iter().chain(self.metrics.iter().map(|metric| metric.family)).collect()
+    }
 }
 
 /// All of an app's.
@@ -96,27 +97,7 @@ pub(super) struct OwnMetrics(pub(super) Vec<Metric>);
 
 impl Collector for OwnMetrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        for Metric { name, help, kind, read } in &self.0 {
-            let samples = read();
-            if samples.is_empty() {
-                continue;
-            }
-            let of = match kind {
-                MetricKind::Counter => MetricType::Counter,
-                MetricKind::Gauge => MetricType::Gauge,
-            };
-            let mut metric = encoder.encode_descriptor(name, help, None, of)?;
-            if let [Sample { labels, value }] = &*samples
-                && labels.is_empty()
-            {
-                kind.encode(*value, metric)?;
-                continue;
-            }
-            for Sample { labels, value } in samples {
-                kind.encode(value, metric.encode_family(&labels)?)?;
-            }
-        }
-        Ok(())
+        self.0.iter().try_for_each(|metric| metric.family.write(&mut encoder, (metric.read)()))
     }
 }
 

@@ -3,39 +3,23 @@
 use std::fmt;
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
-use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::encoding::DescriptorEncoder;
 
+use super::Sample;
+use super::vocabulary::{STORE_OBJECTS, STORE_READY};
 use crate::lookup::{Lookups, StoreState};
 
 /// Asked when metrics are.
 pub(super) struct StoreGauges(pub(super) Lookups);
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfKind {
-    kind: String,
-}
-
 impl Collector for StoreGauges {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let mut write = |name, help, value: fn(&dyn StoreState) -> i64| {
-            let mut stores = self.0.stores().peekable();
-            if stores.peek().is_none() {
-                return Ok(());
-            }
-            let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-            stores.try_for_each(|store| {
-                let labels = OfKind { kind: store.title().to_owned() };
-                ConstGauge::new(value(store)).encode(metric.encode_family(&labels)?)
-            })
+        let of_each = |value: fn(&dyn StoreState) -> f64| {
+            self.0.stores().map(move |store| Sample::new(value(store)).label("kind", store.title()))
         };
-        write("store_ready", "Whether the first list of a watch has been read.", |store| {
-            i64::from(store.missing().is_none())
-        })?;
-        write("store_objects", "Objects that a watch keeps in memory.", |store| {
-            store.objects().and_then(|objects| i64::try_from(objects).ok()).unwrap_or_default()
-        })
+        STORE_READY.write(&mut encoder, of_each(|store| f64::from(u8::from(store.missing().is_none()))))?;
+        let objects = |store: &dyn StoreState| store.objects().map_or(0.0, |objects| objects as f64);
+        STORE_OBJECTS.write(&mut encoder, of_each(objects))
     }
 }
 

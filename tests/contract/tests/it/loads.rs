@@ -45,7 +45,7 @@ async fn row_15_a_caller_that_leaves_cancels_its_handler() {
     server.said("slow is cancelled");
     server.said("the caller went away");
     // It is counted after it is told.
-    server.counted(r#"vestibule_admission_abandoned_total{webhook="slow"}"#, 1.0).await;
+    server.counted(r#"vestibule_admission_undecided_total{webhook="slow",reason="abandoned"}"#, 1.0).await;
     assert_eq!(server.metric(r#"vestibule_admission_requests_total{webhook="slow""#), 0.0);
     let reply = Client::connect(&server).await.review("/mutate/same", &review).await;
     assert_eq!(reply.status, StatusCode::OK);

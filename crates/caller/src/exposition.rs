@@ -1,0 +1,144 @@
+//! What a scraper makes of metrics: a strict reader of OpenMetrics text.
+
+mod line;
+mod rules;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use line::Line;
+
+/// Metrics as they were served, read as
+/// [OpenMetrics 1.0](https://github.com/prometheus/OpenMetrics/blob/v1.0.0/specification/OpenMetrics.md) says; what Prometheus
+/// forgives is refused here.
+///
+/// ```
+/// use vestibule_caller::Exposition;
+///
+/// let read = Exposition::read("# TYPE calls counter\n# HELP calls Calls.\ncalls_total{by=\"me\"} 2\n# EOF\n")?;
+/// assert_eq!(read.value("calls_total", &[("by", "me")]), Some(2.0));
+/// assert!(Exposition::read("# TYPE calls counter\ncalls 2\n# EOF\n").unwrap_err().contains("_total"));
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exposition {
+    families: Vec<Family>,
+}
+
+/// One metric family: everything under one name.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Family {
+    /// Its name, with the unit and without the endings of samples.
+    pub name: String,
+    /// `counter`, `gauge`, `histogram` or `info`.
+    pub kind: String,
+    /// Its unit, if it has one.
+    pub unit: Option<String>,
+    /// What people are told of it.
+    pub help: String,
+    /// Its samples in the order in which they were served.
+    pub samples: Vec<Measured>,
+}
+
+/// One sample.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Measured {
+    /// Its whole name: `calls_total`.
+    pub name: String,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Its value.
+    pub value: f64,
+}
+
+impl Exposition {
+    /// Reads what was served.
+    ///
+    /// # Errors
+    /// The first thing that is not as OpenMetrics has it, with its line.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let body = text.strip_suffix("# EOF\n").ok_or("it does not end with `# EOF` and a line break")?;
+        if !(body.is_empty() || body.ends_with('\n')) {
+            return Err("`# EOF` does not stand on a line of its own".to_owned());
+        }
+        let mut families: Vec<Family> = Vec::new();
+        let mut names = BTreeSet::new();
+        for (number, text) in body.lines().enumerate() {
+            let at = |problem: String| format!("line {}, `{text}`: {problem}", number + 1);
+            let line = Line::read(text).map_err(at)?;
+            if let Line::About { name, .. } = &line
+                && families.last().is_none_or(|family| family.name != *name)
+            {
+                if !names.insert((*name).to_owned()) {
+                    return Err(at(format!("`{name}` is there a second time, apart from the first")));
+                }
+                families.push(Family { name: (*name).to_owned(), ..Family::default() });
+            }
+            let Some(family) = families.last_mut() else {
+                return Err(at("a sample without a family".to_owned()));
+            };
+            family.add(line).map_err(at)?;
+        }
+        let read = Self { families };
+        read.families.iter().try_for_each(rules::check)?;
+        rules::apart(&read.families)?;
+        Ok(read)
+    }
+
+    /// All families.
+    pub fn families(&self) -> &[Family] {
+        &self.families
+    }
+
+    /// The family of this name.
+    pub fn family(&self, name: &str) -> Option<&Family> {
+        self.families.iter().find(|family| family.name == name)
+    }
+
+    /// How many series a scraper keeps of it.
+    pub fn series(&self) -> usize {
+        self.families.iter().map(|family| family.samples.len()).sum()
+    }
+
+    /// The value of the sample with this name and exactly these labels.
+    pub fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
+        let mut samples = self.families.iter().flat_map(|family| &family.samples);
+        let is_it = |sample: &&Measured| {
+            sample.name == name
+                && sample.labels.len() == labels.len()
+                && labels.iter().all(|(label, value)| sample.labels.get(*label).is_some_and(|it| it == value))
+        };
+        samples.find(is_it).map(|sample| sample.value)
+    }
+}
+
+impl Family {
+    fn add(&mut self, line: Line<'_>) -> Result<(), String> {
+        match line {
+            Line::Sample(sample) => {
+                self.samples.push(sample);
+                Ok(())
+            }
+            Line::About { .. } if !self.samples.is_empty() => {
+                Err("a family is described before its samples".to_owned())
+            }
+            Line::About { what, text, .. } => {
+                let place = match what {
+                    "TYPE" => &mut self.kind,
+                    "HELP" => &mut self.help,
+                    "UNIT" => self.unit.get_or_insert_default(),
+                    other => return Err(format!("`# {other}` means nothing")),
+                };
+                if !place.is_empty() {
+                    return Err(format!("`# {what}` is there twice"));
+                }
+                text.clone_into(place);
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! The process as the system sees it, under the names that every Prometheus library gives it.
+
+use std::fmt;
+use std::fs;
+use std::time::SystemTime;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
+
+use super::Sample;
+use super::vocabulary::{BUILD, DESCRIPTORS, MEMORY, MOST_DESCRIPTORS, PROCESSOR, STARTED};
+
+/// Linux tells processor time in hundredths of a second, whatever its own clock is.
+const TICKS_IN_A_SECOND: f64 = 100.0;
+
+/// Asked when metrics are. Where there is no `/proc`, only what needs none is told.
+#[derive(Debug)]
+pub(super) struct ProcessGauges {
+    began: SystemTime,
+}
+
+impl ProcessGauges {
+    pub(super) fn new() -> Self {
+        Self { began: SystemTime::now() }
+    }
+}
+
+impl Collector for ProcessGauges {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let began = self.began.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let build = Sample::new(1.0).label("version", env!("CARGO_PKG_VERSION"));
+        BUILD.write(&mut encoder, [build])?;
+        let values = [
+            (STARTED, Some(began.as_secs_f64())),
+            (MEMORY, memory()),
+            (DESCRIPTORS, descriptors()),
+            (MOST_DESCRIPTORS, most_descriptors()),
+            (PROCESSOR, processor()),
+        ];
+        values.iter().try_for_each(|(family, value)| family.write(&mut encoder, value.map(Sample::new)))
+    }
+}
+
+fn memory() -> Option<f64> {
+    let kibibytes: f64 = field("/proc/self/status", "VmRSS:")?.trim_end_matches("kB").trim().parse().ok()?;
+    Some(kibibytes * 1024.0)
+}
+
+fn descriptors() -> Option<f64> {
+    // One of them is the folder that is being read.
+    let open = fs::read_dir("/proc/self/fd").ok()?.count().checked_sub(1)?;
+    u32::try_from(open).ok().map(f64::from)
+}
+
+fn most_descriptors() -> Option<f64> {
+    field("/proc/self/limits", "Max open files")?.split_whitespace().next()?.parse().ok()
+}
+
+/// In user and in kernel mode: fields 14 and 15, counted from behind the name, which may hold anything.
+fn processor() -> Option<f64> {
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    let (_, behind_the_name) = stat.rsplit_once(')')?;
+    let mut times = behind_the_name.split_whitespace().skip(11).map_while(|time| time.parse::<f64>().ok());
+    Some((times.next()? + times.next()?) / TICKS_IN_A_SECOND)
+}
+
+fn field(path: &str, name: &str) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    text.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim().to_owned())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_system_tells_all_of_it() {
+        let memory = memory().unwrap();
+        assert!((1e6..1e11).contains(&memory), "{memory}");
+        let (open, most) = (descriptors().unwrap(), most_descriptors().unwrap());
+        assert!(3.0 <= open && open < most, "{open} of {most}");
+        assert!(processor().unwrap() >= 0.0);
+    }
+}

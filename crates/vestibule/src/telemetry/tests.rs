@@ -1,0 +1,178 @@
+//! What is served, against the table.
+
+use std::collections::BTreeSet;
+use std::time::SystemTime;
+
+use vestibule_caller::{Exposition, Family as Read};
+use vestibule_identity::{
+    AuthorityStatus, Happening, Leaf, Local, Observer as _, RegistrationKind, RegistrationName,
+    RegistrationStatus, Role, Status,
+};
+
+use super::*;
+use crate::lookup::Lookups;
+
+/// An identity of which everything can be told.
+struct Detailed(Local);
+
+impl Identity for Detailed {
+    fn present(&self) -> Option<Arc<Leaf>> {
+        self.0.present()
+    }
+
+    fn ca_bundle(&self) -> Option<Arc<str>> {
+        self.0.ca_bundle()
+    }
+
+    fn status(&self) -> Status {
+        let mut status = self.0.status();
+        let not_after = SystemTime::now();
+        status.authorities = [Role::Active, Role::Next, Role::Retired, Role::Foreign]
+            .map(|role| AuthorityStatus { role, not_after })
+            .to_vec();
+        status.generation = Some(7);
+        status.registrations = vec![RegistrationStatus { registration: registration(), in_sync: true }];
+        (status.clock_skew, status.blocked) = (-42, Some("clock"));
+        status
+    }
+}
+
+fn registration() -> RegistrationName {
+    RegistrationName { kind: RegistrationKind::Mutating, name: "demo".to_owned() }
+}
+
+const OWN: MetricFamily =
+    MetricFamily::gauge("own", "A metric of the app's own\nin two lines with a \\").bytes();
+
+fn telemetry() -> (Telemetry, CertificateCounters) {
+    let identity = Detailed(Local::in_memory(&["hook.shop.svc"], SystemTime::now()).unwrap());
+    let counters = CertificateCounters::default();
+    let own = vec![Metric::new(OWN, || vec![Sample::new(0.5)])];
+    let telemetry = Telemetry::new(Arc::new(identity), &counters, Lookups::default(), own, None);
+    (telemetry, counters)
+}
+
+fn everything_happens(telemetry: &Telemetry, counters: &CertificateCounters) {
+    for decision in DECISIONS {
+        telemetry.count("label", "CREATE", decision, Duration::from_millis(3));
+    }
+    REFUSALS.into_iter().for_each(|refusal| telemetry.refused(refusal));
+    telemetry.abandoned("label");
+    telemetry.handshake_failed(SocketAddr::from(([127, 0, 0, 1], 1)), "eof");
+    let changes = ["created", "restored", "grafted", "held", "promoted", "removed", "revoked", "repaired"];
+    changes.iter().for_each(|change| counters.happened(&Happening::RingWritten { change }));
+    counters.happened(&Happening::LeafRenewed { not_after: SystemTime::now() });
+    counters.happened(&Happening::Failed { object: String::new(), reason: String::new() });
+    let repaired_from = Some("argocd".to_owned());
+    counters.happened(&Happening::BundleWritten { registration: registration(), repaired_from });
+}
+
+const DECISIONS: [Decision; 11] = [
+    Decision::Allowed,
+    Decision::Mutated(3),
+    Decision::Denied(403),
+    Decision::NotReady,
+    Decision::Converted(2),
+    Decision::Unconvertible,
+    Decision::Fault(FaultKind::Error),
+    Decision::Fault(FaultKind::Undecodable),
+    Decision::Fault(FaultKind::Panic),
+    Decision::Fault(FaultKind::Deadline),
+    Decision::Fault(FaultKind::Patch),
+];
+
+const REFUSALS: [Refusal; 8] = [
+    Refusal::UnknownPath,
+    Refusal::Method,
+    Refusal::MediaType,
+    Refusal::TooLarge,
+    Refusal::SlowBody,
+    Refusal::Unreadable,
+    Refusal::Overloaded,
+    Refusal::NotReady,
+];
+
+#[test]
+fn what_is_served_is_open_metrics_and_in_the_table() {
+    let (telemetry, counters) = telemetry();
+    everything_happens(&telemetry, &counters);
+    let text = telemetry.metrics();
+    let served = Exposition::read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    for family in served.families() {
+        let known = VOCABULARY.into_iter().chain([OWN]).find(|known| known.name() == family.name);
+        fits(family, &known.unwrap_or_else(|| panic!("{} is in no table", family.name)));
+    }
+    // Of lookups nothing is told where there are none; they are served in tests of their own.
+    let missing: Vec<_> = VOCABULARY
+        .into_iter()
+        .map(|family| family.name())
+        .filter(|name| served.family(name).is_none_or(|family| family.samples.is_empty()))
+        .filter(|name| !name.starts_with("vestibule_store_"))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?} of the table is not served");
+    assert_eq!(served.value("vestibule_own_bytes", &[]), Some(0.5));
+}
+
+/// Every closed value happens, and no other.
+fn fits(family: &Read, known: &MetricFamily) {
+    let name = &family.name;
+    assert_eq!(family.kind, known.kind().as_str(), "{name}");
+    assert_eq!(family.unit.as_deref(), known.unit().map(MetricUnit::as_str), "{name}");
+    assert!(family.help.ends_with('.') && !family.help.ends_with(".."), "{name}: {}", family.help);
+    let labels: BTreeSet<_> = known.label_set().iter().map(MetricLabel::name).collect();
+    for sample in &family.samples {
+        let found = sample.labels.keys().map(String::as_str).filter(|label| *label != "le").collect();
+        assert_eq!(labels, found, "{name}");
+    }
+    for label in known.label_set() {
+        let found: BTreeSet<_> = family.samples.iter().map(|sample| &*sample.labels[label.name()]).collect();
+        if let MetricValues::Closed(values) = label.values() {
+            let closed: BTreeSet<_> = values.iter().copied().collect();
+            assert!(found.is_subset(&closed), "{name}: {found:?} of {closed:?}");
+            // One of a kind is enough for the test's configuration and operation.
+            if !["kind", "operation"].contains(&label.name()) {
+                assert_eq!(found, closed, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn counters_begin_at_zero_so_that_the_first_time_is_a_rise() {
+    let (telemetry, _) = telemetry();
+    telemetry.expect(["label"]);
+    let served = Exposition::read(&telemetry.metrics()).unwrap();
+    for (name, labels) in [
+        ("vestibule_panics_total", &[("webhook", "label")][..]),
+        ("vestibule_admission_undecided_total", &[("webhook", "label"), ("reason", "deadline")]),
+        ("vestibule_admission_refused_total", &[("reason", "overloaded")]),
+        ("vestibule_handshakes_failed_total", &[]),
+        ("vestibule_ring_discontinuities_total", &[]),
+    ] {
+        assert_eq!(served.value(name, labels), Some(0.0), "{name}");
+    }
+}
+
+#[test]
+fn the_table_is_in_order() {
+    let problems: Vec<_> = VOCABULARY.iter().filter_map(MetricFamily::problem).collect();
+    assert!(problems.is_empty(), "{problems:?}");
+    let names: BTreeSet<_> = VOCABULARY.iter().map(MetricFamily::name).collect();
+    assert_eq!(names.len(), VOCABULARY.len());
+    assert!(VOCABULARY.iter().all(|family| !family.help().ends_with('.')));
+}
+
+#[test]
+fn names_that_would_break_the_page_are_refused_before_they_are_served() {
+    const BOUND: MetricLabel = MetricLabel::closed("le", &["1"]);
+    for (family, problem) in [
+        (MetricFamily::gauge("Own", "Own"), "lower-case"),
+        (MetricFamily::counter("own_total", "Own"), "`_total`"),
+        (MetricFamily::gauge("own", "Own").labels(&[BOUND]), "`le`"),
+        (MetricFamily::gauge("clock_skew", "Own").seconds(), "taken"),
+    ] {
+        let app = crate::App::new("demo").metric(Metric::new(family, Vec::new));
+        let problems = app.check().unwrap_err().problems;
+        assert!(problems.iter().any(|found| found.contains(problem)), "{problems:?}");
+    }
+}
