@@ -135,12 +135,20 @@ impl App {
         let environment = self.environment(client)?;
         let lookups = environment.lookups().clone();
         let own = self.metrics.clone();
-        let telemetry = Telemetry::new(Arc::clone(&identity), &certificates, lookups.clone(), own, observer);
+        let server = Server::new(settings, Arc::new(presented));
+        let telemetry = Telemetry::new(
+            Arc::clone(&identity),
+            &certificates,
+            lookups.clone(),
+            server.load(),
+            own,
+            observer,
+        );
         telemetry.expect(self.hook_names());
         let conditions = self.conditions().to_vec();
         let lines = self.lines.clone();
         let metrics = telemetry.clone();
-        let mut server = Server::new(settings, Arc::new(presented))
+        let mut server = server
             .ready_when(move || conditions.iter().filter_map(Condition::missing).collect())
             .report(move || lines.iter().map(|line| line()).collect())
             .probes_ready_when(move || lookups.missing())

@@ -2,6 +2,7 @@
 
 mod certificates;
 mod family;
+mod limits;
 mod own;
 mod process;
 mod stores;
@@ -20,18 +21,19 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use vestibule_admission::{Decision, FaultKind, Operation};
 use vestibule_identity::Identity;
-use vestibule_server::{Converted, Decided, Observer, Refusal};
+use vestibule_server::{CloseReason, Converted, Decided, Load, Observer, Refusal};
 
 pub use certificates::CertificateCounters;
 use certificates::CertificateGauges;
 pub use family::{MetricFamily, MetricKind, MetricLabel, MetricUnit, MetricValues};
+use limits::LimitGauges;
 use own::OwnMetrics;
 pub use own::{Metric, Sample};
 use process::ProcessGauges;
 use stores::StoreGauges;
 use vocabulary::{
-    ABANDONED, DURATION, HANDSHAKES_FAILED, PANICS, REFUSALS, REFUSED, REQUESTS, UNDECIDED, UNDECIDED_BY,
-    VOCABULARY,
+    ABANDONED, CLOSED, CLOSED_BY, DURATION, HANDSHAKES_FAILED, PANICS, REFUSALS, REFUSED, REQUESTS,
+    UNDECIDED, UNDECIDED_BY, VOCABULARY,
 };
 
 use crate::lookup::Lookups;
@@ -59,6 +61,7 @@ pub(crate) struct Telemetry {
     undecided: Family<Undecided, Counter>,
     panics: Family<Hook, Counter>,
     handshakes_failed: Counter,
+    closed: Family<Closed, Counter>,
     also: Option<Arc<dyn Observer>>,
 }
 
@@ -86,32 +89,40 @@ struct Refused {
     reason: &'static str,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Closed {
+    reason: &'static str,
+}
+
 impl Telemetry {
     /// `also` is told of decisions too.
     pub(crate) fn new(
         identity: Arc<dyn Identity>,
         certificates: &CertificateCounters,
         lookups: Lookups,
+        load: Load,
         own: Vec<Metric>,
         also: Option<Arc<dyn Observer>>,
     ) -> Self {
         let mut registry = Registry::default();
         let duration = Family::new_with_constructor((|| Histogram::new(BUCKETS)) as fn() -> Histogram);
         let (requests, refused, undecided) = (Family::default(), Family::default(), Family::default());
-        let (panics, handshakes_failed) = (Family::default(), Counter::default());
+        let (panics, handshakes_failed, closed) = (Family::default(), Counter::default(), Family::default());
         REQUESTS.register(&mut registry, requests.clone());
         DURATION.register(&mut registry, duration.clone());
         UNDECIDED.register(&mut registry, undecided.clone());
         PANICS.register(&mut registry, panics.clone());
         REFUSED.register(&mut registry, refused.clone());
         HANDSHAKES_FAILED.register(&mut registry, handshakes_failed.clone());
+        CLOSED.register(&mut registry, closed.clone());
+        registry.register_collector(Box::new(LimitGauges(load)));
         certificates.register(&mut registry);
         registry.register_collector(Box::new(CertificateGauges(identity)));
         registry.register_collector(Box::new(StoreGauges(lookups)));
         registry.register_collector(Box::new(ProcessGauges::new()));
         registry.register_collector(Box::new(OwnMetrics(own)));
         let registry = Arc::new(registry);
-        Self { registry, requests, duration, refused, undecided, panics, handshakes_failed, also }
+        Self { registry, requests, duration, refused, undecided, panics, handshakes_failed, closed, also }
     }
 
     /// Has what hooks of these names may come to begin at zero: Prometheus sees a first time only as a rise from there.
@@ -124,6 +135,9 @@ impl Telemetry {
         }
         for reason in REFUSALS {
             let _ = self.refused.get_or_create(&Refused { reason });
+        }
+        for reason in CLOSED_BY {
+            let _ = self.closed.get_or_create(&Closed { reason });
         }
     }
 
@@ -171,6 +185,11 @@ impl Observer for Telemetry {
         tracing::info!(target: ADMISSION, hook, "the caller went away before the decision");
         self.undecided.get_or_create(&Undecided { webhook: hook.to_owned(), reason: ABANDONED }).inc();
         self.tell(|also| also.abandoned(hook));
+    }
+
+    fn closed(&self, reason: CloseReason) {
+        self.closed.get_or_create(&Closed { reason: reason.as_str() }).inc();
+        self.tell(|also| also.closed(reason));
     }
 
     fn handshake_failed(&self, peer: SocketAddr, reason: &str) {

@@ -8,6 +8,7 @@ use vestibule_identity::{
     AuthorityStatus, Happening, Leaf, Local, Observer as _, RegistrationKind, RegistrationName,
     RegistrationStatus, Role, Status,
 };
+use vestibule_server::{CertificateCell, Server, Settings};
 
 use super::*;
 use crate::lookup::Lookups;
@@ -48,7 +49,9 @@ fn telemetry() -> (Telemetry, CertificateCounters) {
     let identity = Detailed(Local::in_memory(&["hook.shop.svc"], SystemTime::now()).unwrap());
     let counters = CertificateCounters::default();
     let own = vec![Metric::new(OWN, || vec![Sample::new(0.5)])];
-    let telemetry = Telemetry::new(Arc::new(identity), &counters, Lookups::default(), own, None);
+    let server = Server::new(Settings::default(), Arc::new(CertificateCell::default()));
+    let telemetry =
+        Telemetry::new(Arc::new(identity), &counters, Lookups::default(), server.load(), own, None);
     (telemetry, counters)
 }
 
@@ -56,7 +59,8 @@ fn everything_happens(telemetry: &Telemetry, counters: &CertificateCounters) {
     for decision in DECISIONS {
         telemetry.count("label", "CREATE", decision, Duration::from_millis(3));
     }
-    REFUSALS.into_iter().for_each(|refusal| telemetry.refused(refusal));
+    Refusal::ALL.into_iter().for_each(|refusal| telemetry.refused(refusal));
+    CloseReason::ALL.into_iter().for_each(|reason| telemetry.closed(reason));
     telemetry.abandoned("label");
     telemetry.handshake_failed(SocketAddr::from(([127, 0, 0, 1], 1)), "eof");
     let changes = ["created", "restored", "grafted", "held", "promoted", "removed", "revoked", "repaired"];
@@ -79,17 +83,6 @@ const DECISIONS: [Decision; 11] = [
     Decision::Fault(FaultKind::Panic),
     Decision::Fault(FaultKind::Deadline),
     Decision::Fault(FaultKind::Patch),
-];
-
-const REFUSALS: [Refusal; 8] = [
-    Refusal::UnknownPath,
-    Refusal::Method,
-    Refusal::MediaType,
-    Refusal::TooLarge,
-    Refusal::SlowBody,
-    Refusal::Unreadable,
-    Refusal::Overloaded,
-    Refusal::NotReady,
 ];
 
 #[test]
@@ -145,7 +138,7 @@ fn counters_begin_at_zero_so_that_the_first_time_is_a_rise() {
     for (name, labels) in [
         ("vestibule_panics_total", &[("webhook", "label")][..]),
         ("vestibule_admission_undecided_total", &[("webhook", "label"), ("reason", "deadline")]),
-        ("vestibule_admission_refused_total", &[("reason", "overloaded")]),
+        ("vestibule_admission_refused_total", &[("reason", "queue_full")]),
         ("vestibule_handshakes_failed_total", &[]),
         ("vestibule_ring_discontinuities_total", &[]),
     ] {

@@ -1,6 +1,8 @@
 //! Every metric that the framework serves, in one table: it is what registers them, what docs/reference/metrics.md is
 //! written from, and what alerts and the dashboard are checked against.
 
+use vestibule_server::Load;
+
 use super::family::{MetricFamily, MetricLabel};
 
 const HOOK: MetricLabel = MetricLabel::of_each("webhook", "hook and conversion of the app");
@@ -15,16 +17,34 @@ const FAULT_OR_NONE: MetricLabel =
 /// Stands where undecided calls have the kind of a fault: the caller went away.
 pub(super) const ABANDONED: &str = "abandoned";
 pub(super) const UNDECIDED_BY: [&str; 6] = ["error", "undecodable", "panic", "deadline", "patch", ABANDONED];
-pub(super) const REFUSALS: [&str; 8] = [
+pub(super) const REFUSALS: [&str; 12] = [
+    "unauthenticated",
     "unknown_path",
     "method",
     "media_type",
     "too_large",
     "slow_body",
     "unreadable",
-    "overloaded",
+    "too_deep",
+    "queue_full",
+    "deadline_passed",
+    "bytes_in_flight",
     "not_ready",
 ];
+pub(super) const CLOSED_BY: [&str; 11] = [
+    "client",
+    "age",
+    "idle",
+    "slow_handshake",
+    "handshake",
+    "slow_head",
+    "slow_body",
+    "refused",
+    "malformed",
+    "drain",
+    "error",
+];
+const WHAT: MetricLabel = MetricLabel::closed("what", &Load::WHAT);
 const ROLE: MetricLabel = MetricLabel::closed("role", &["leaf", "active", "next", "retired", "foreign"]);
 const ROTATION: MetricLabel = MetricLabel::closed(
     "result",
@@ -63,6 +83,16 @@ pub(super) const REFUSED: MetricFamily =
         .labels(&[MetricLabel::closed("reason", &REFUSALS)]);
 pub(super) const HANDSHAKES_FAILED: MetricFamily =
     MetricFamily::counter("handshakes_failed", "TLS handshakes that came to nothing");
+
+pub(super) const CLOSED: MetricFamily = MetricFamily::counter(
+    "connections_closed",
+    "Connections to the HTTPS port that ended, by what ended them",
+)
+.labels(&[MetricLabel::closed("reason", &CLOSED_BY)]);
+pub(super) const HELD: MetricFamily =
+    MetricFamily::gauge("server_held", "How much is taken now of what has a limit").labels(&[WHAT]);
+pub(super) const LIMIT: MetricFamily =
+    MetricFamily::gauge("server_limit", "How much of it there is").labels(&[WHAT]);
 
 pub(super) const NOT_AFTER: MetricFamily = MetricFamily::gauge(
     "certificate_not_after",
@@ -121,13 +151,16 @@ pub(super) const PROCESSOR: MetricFamily =
     MetricFamily::counter("process_cpu", "Processor time used").seconds().of_any_process();
 
 /// All of them, in the order in which people read about them.
-pub(super) const VOCABULARY: [MetricFamily; 23] = [
+pub(super) const VOCABULARY: [MetricFamily; 26] = [
     REQUESTS,
     DURATION,
     UNDECIDED,
     PANICS,
     REFUSED,
     HANDSHAKES_FAILED,
+    CLOSED,
+    HELD,
+    LIMIT,
     NOT_AFTER,
     NOT_BEFORE,
     ROTATIONS,
