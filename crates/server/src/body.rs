@@ -5,68 +5,80 @@ use std::time::Duration;
 
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::load::Limits;
 use crate::refusal::{Refusal, Refused};
+use crate::room::Share;
 
-/// The most that is set aside because a client declares it.
-const TRUSTED_LENGTH: u64 = 1 << 20;
+/// While others wait for room, whoever has some brings at least [`LEAST`] bytes in each of these: who only holds it
+/// against others is given up.
+const PERIOD: Duration = Duration::from_secs(1);
+const LEAST: usize = 256 << 10;
 
 /// Bodies of all requests share one budget of memory.
 pub(crate) struct Bodies {
     limit: usize,
     time: Duration,
-    room: Arc<Semaphore>,
+    limits: Arc<Limits>,
 }
 
 /// A whole body; its share of the budget is given back when it is dropped.
 pub(crate) struct Received<'a> {
     pub(crate) bytes: Vec<u8>,
-    _share: Option<SemaphorePermit<'a>>,
+    _share: Share<'a>,
 }
 
 impl Bodies {
-    pub(crate) fn new(limit: usize, room: Arc<Semaphore>, time: Duration) -> Self {
-        Self { limit, time, room }
+    pub(crate) fn new(limit: usize, time: Duration, limits: Arc<Limits>) -> Self {
+        Self { limit, time, limits }
     }
 
     /// The same budget, for bodies with another limit.
     pub(crate) fn with_limit(&self, limit: usize) -> Self {
-        Self { limit, time: self.time, room: Arc::clone(&self.room) }
+        Self { limit, time: self.time, limits: Arc::clone(&self.limits) }
     }
 
-    pub(crate) async fn receive(&self, body: Incoming) -> Result<Received<'_>, Refused> {
-        let slow =
-            |_| Refusal::SlowBody.because(format!("the body took longer than {} ms", self.time.as_millis()));
-        timeout(self.time, self.read(body)).await.map_err(slow)?
-    }
-
-    /// Takes from the budget what has arrived, not what is announced: a client that stalls holds no more than it sent.
-    async fn read(&self, mut body: Incoming) -> Result<Received<'_>, Refused> {
-        let declared = body.size_hint().lower();
-        if declared > self.limit as u64 {
+    /// Reads `body` when there is room for all of it, for which it waits until `patience` is over. Nothing is read before:
+    /// what waits, waits at the client.
+    pub(crate) async fn receive(&self, body: Incoming, patience: Instant) -> Result<Received<'_>, Refused> {
+        let declared = body.size_hint().exact().map(|length| usize::try_from(length).unwrap_or(usize::MAX));
+        // Nobody knows how long it will be where that is not said.
+        let length = declared.unwrap_or(self.limit);
+        if length > self.limit {
             return Err(self.too_large());
         }
-        let mut bytes = Vec::with_capacity(usize::try_from(declared.min(TRUSTED_LENGTH)).unwrap_or_default());
-        let mut share: Option<SemaphorePermit<'_>> = None;
-        while let Some(frame) = body.frame().await {
+        let share = timeout_at(patience, self.limits.room.reserve(length)).await.ok().flatten();
+        let mut share =
+            share.ok_or_else(|| Refusal::BytesInFlight.because("too many large requests; try again"))?;
+        let bytes = timeout(self.time, self.read(body, declared.unwrap_or_default())).await;
+        let bytes = bytes.map_err(|_| {
+            Refusal::SlowBody.because(format!("the body took longer than {} ms", self.time.as_millis()))
+        })??;
+        share.shrink(bytes.len());
+        Ok(Received { bytes, _share: share })
+    }
+
+    async fn read(&self, mut body: Incoming, length: usize) -> Result<Vec<u8>, Refused> {
+        let mut bytes = Vec::with_capacity(length);
+        let (mut looked, mut there) = (Instant::now(), 0);
+        loop {
+            let frame = timeout_at(looked + PERIOD, body.frame()).await;
+            if looked.elapsed() >= PERIOD {
+                if bytes.len() - there < LEAST && self.limits.room.is_wanted() {
+                    return Err(Refusal::SlowBody.because("the body came slowly while others waited"));
+                }
+                (looked, there) = (Instant::now(), bytes.len());
+            }
+            let Ok(frame) = frame else { continue };
+            let Some(frame) = frame else { return Ok(bytes) };
             let frame = frame.map_err(|_| Refusal::Unreadable.because("the body broke off"))?;
             let Ok(data) = frame.into_data() else { continue };
             if bytes.len() + data.len() > self.limit {
                 return Err(self.too_large());
             }
-            let more =
-                u32::try_from(data.len()).ok().and_then(|length| self.room.try_acquire_many(length).ok());
-            let more =
-                more.ok_or_else(|| Refusal::BytesInFlight.because("too many large requests; try again"))?;
-            match &mut share {
-                Some(share) => share.merge(more),
-                None => share = Some(more),
-            }
             bytes.extend_from_slice(&data);
         }
-        Ok(Received { bytes, _share: share })
     }
 
     fn too_large(&self) -> Refused {

@@ -101,7 +101,8 @@ fn broken(error: &hyper::Error) -> CloseReason {
 async fn end(mut io: impl AsyncRead + AsyncWrite + Unpin, linger: bool) {
     let farewell = async {
         if io.shutdown().await.is_ok() && linger {
-            let mut rest = [0; 8192];
+            // Not a part of every connection, as an array would be.
+            let mut rest = vec![0; 8192];
             while let Ok(1..) = io.read(&mut rest).await {}
         }
     };

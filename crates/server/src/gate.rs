@@ -1,29 +1,107 @@
-//! How many handlers run, and how many requests may wait for one.
+//! How many handlers run, how many of them compute, and how many requests may wait for that.
 
-use tokio::sync::SemaphorePermit;
+mod pace;
 
-use crate::load::Places;
+use std::time::Duration;
+
+use tokio::task::yield_now;
+use tokio::time::{Instant, timeout_at};
+
+use self::pace::{Pace, Run};
+use crate::load::{Counted, One, Places, all_but_one, threads};
+use crate::settings::Settings;
+use crate::turns::Turns;
+
+/// However slow handlers are, so many may wait: a pool of the API server that comes at once is no overload.
+const SHORTEST_QUEUE: u64 = 8;
 
 /// Stands between "body read" and "handler": before the body, waiting would hide in socket buffers.
+///
+/// A handler is in one of three places. It waits until it is let in and has its first turn; it computes, which few can do
+/// at a time, on a thread of the runtime; or it has begun and awaits something, which many can do.
 pub(crate) struct Gate {
-    pub(crate) running: Places,
-    pub(crate) waiting: Places,
+    /// Those who are in. Whoever waits for his first turn is in already, and counted as waiting.
+    places: Places,
+    pub(crate) running: Counted,
+    pub(crate) waiting: Counted,
+    turns: Turns,
+    longest_queue: u64,
+    latency_budget: Duration,
+    /// With a single thread, whoever has come meanwhile is seen only when it is let go.
+    is_alone: bool,
+    pace: Pace,
 }
 
-/// Too many wait already.
+/// A place in the queue.
+pub(crate) struct Place<'a> {
+    _waits: One<'a>,
+}
+
+/// As many wait as may.
 pub(crate) struct Full;
 
+/// The deadline passed before the first turn came.
+pub(crate) struct NoTurn;
+
+/// There was no decision in time.
+pub(crate) struct Late;
+
 impl Gate {
-    pub(crate) fn new(running: usize, waiting: usize) -> Self {
-        Self { running: Places::new(running), waiting: Places::new(waiting) }
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let threads = threads();
+        let turns = settings.max_computing.unwrap_or_else(|| all_but_one(threads)).max(1);
+        Self {
+            places: Places::new(settings.max_running),
+            running: Counted::default(),
+            waiting: Counted::default(),
+            turns: Turns::new(turns),
+            longest_queue: settings.max_waiting.try_into().unwrap_or(u64::MAX),
+            latency_budget: settings.latency_budget,
+            is_alone: threads == 1,
+            pace: Pace::default(),
+        }
     }
 
-    /// Waits, first come, first served; refuses at once when the queue is full.
-    pub(crate) async fn enter(&self) -> Result<SemaphorePermit<'_>, Full> {
-        if let Ok(permit) = self.running.free.try_acquire() {
-            return Ok(permit);
+    /// How many handlers may have begun.
+    pub(crate) fn most_running(&self) -> u64 {
+        self.places.limit.into()
+    }
+
+    /// How many may wait now: as many as handlers get done in the latency budget.
+    pub(crate) fn bound(&self) -> u64 {
+        match self.pace.done_within(self.latency_budget, self.turns.number(), self.places.limit) {
+            Some(done) => done.max(SHORTEST_QUEUE).min(self.longest_queue),
+            None => self.longest_queue,
         }
-        let _place = self.waiting.free.try_acquire().map_err(|_| Full)?;
-        self.running.free.acquire().await.map_err(|_| Full)
+    }
+
+    /// Takes a place, or says at once that there is none.
+    pub(crate) fn queue(&self) -> Result<Place<'_>, Full> {
+        let waits = self.waiting.one();
+        // Whoever can begin at once does not wait.
+        let free = self.turns.free().min(self.places.free.available_permits());
+        let bound = self.bound().saturating_add(u64::try_from(free).unwrap_or(u64::MAX));
+        if self.waiting.now() > bound { Err(Full) } else { Ok(Place { _waits: waits }) }
+    }
+
+    /// What `work` comes to until `deadline`. It is begun in the order of the queue.
+    pub(crate) async fn pass<W: Future>(
+        &self,
+        place: Place<'_>,
+        deadline: Instant,
+        work: impl FnOnce(Duration) -> W,
+    ) -> Result<Result<W::Output, Late>, NoTurn> {
+        let first = async {
+            if self.is_alone {
+                yield_now().await;
+            }
+            (self.places.take().await, self.turns.next().await)
+        };
+        let (_place, turn) = timeout_at(deadline, first).await.map_err(|_| NoTurn)?;
+        let _running = self.running.one();
+        drop(place);
+        let work = work(deadline.saturating_duration_since(Instant::now()));
+        let mut run = Run::begin(&self.pace);
+        Ok(timeout_at(deadline, self.turns.take(work, turn, &mut run)).await.map_err(|_| Late))
     }
 }

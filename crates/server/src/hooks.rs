@@ -10,14 +10,14 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 use vestibule_admission::{Answer, ConversionHook, ConversionReview, Hook, Review};
 
 use crate::body::{Bodies, Received};
 use crate::client::{ClientAuthentication, ClientIdentity, Clients, Peer};
 use crate::connection::Respond;
 use crate::deadline;
-use crate::gate::Full as GateFull;
+use crate::gate::{Full as QueueFull, Late, NoTurn, Place};
 use crate::load::Limits;
 use crate::observer::{Converted, Decided, Observer};
 use crate::probes::{Probes, Readiness};
@@ -78,19 +78,30 @@ impl Hooks {
         let (head, body) = request.into_parts();
         // First of all: a stranger learns nothing, and none of his body is read.
         let client = self.identify(peer, &head.headers).await.map_err(Refused::with_body_left)?;
-        let (route, body) = self.receive(&head, body).await.map_err(Refused::with_body_left)?;
-        self.check_readiness()?;
+        let route = self.route(&head).map_err(Refused::with_body_left)?;
         let budget = deadline::budget(head.uri.query(), route.timeout);
         let time = Time { began, budget, deadline: deadline::after(began, budget), client };
+        let body = self.receive(route, body, &time).await.map_err(Refused::with_body_left)?;
+        self.check_readiness()?;
+        // Before it is looked at: whoever is turned away is to cost little.
+        let full = |QueueFull| Refusal::QueueFull.because("too many requests wait; try again");
+        let place = self.limits.gate.queue().map_err(full)?;
         match &route.to {
-            To::Hook(hook) => self.admit(hook, &body.bytes, &time).await,
-            To::Conversion(hook) => self.convert(hook, &body.bytes, &time).await,
+            To::Hook(hook) => self.admit(hook, &body.bytes, &time, place).await,
+            To::Conversion(hook) => self.convert(hook, &body.bytes, &time, place).await,
         }
     }
 
-    async fn admit(&self, hook: &Hook, body: &[u8], time: &Time) -> Result<Answer, Refused> {
+    async fn admit(
+        &self,
+        hook: &Hook,
+        body: &[u8],
+        time: &Time,
+        place: Place<'_>,
+    ) -> Result<Answer, Refused> {
         let review = Review::parse(body).map_err(|error| unreadable(&error))?;
-        let verdict = self.decide(hook.name(), time, |left| hook.decide(&review.request, left)).await?;
+        let verdict =
+            self.decide(hook.name(), time, place, |left| hook.decide(&review.request, left)).await?;
         let verdict = verdict.unwrap_or_else(|Late| hook.out_of_time(time.budget));
         let answer = hook.answer(&review, verdict);
         self.observer.decided(&Decided {
@@ -105,9 +116,15 @@ impl Hooks {
         Ok(answer)
     }
 
-    async fn convert(&self, hook: &ConversionHook, body: &[u8], time: &Time) -> Result<Answer, Refused> {
+    async fn convert(
+        &self,
+        hook: &ConversionHook,
+        body: &[u8],
+        time: &Time,
+        place: Place<'_>,
+    ) -> Result<Answer, Refused> {
         let review = ConversionReview::parse(body).map_err(|error| unreadable(&error))?;
-        let converted = self.decide(hook.name(), time, |_| hook.convert(&review.request)).await?;
+        let converted = self.decide(hook.name(), time, place, |_| hook.convert(&review.request)).await?;
         let converted = converted.unwrap_or_else(|Late| Err(hook.out_of_time(time.budget)));
         let answer = hook.answer(&review, &converted);
         self.observer.converted(&Converted {
@@ -142,7 +159,7 @@ impl Hooks {
         Err(Refusal::NotReady.because(format!("not ready: {}", missing.join(", "))))
     }
 
-    async fn receive(&self, head: &Parts, body: Incoming) -> Result<(&Route, Received<'_>), Refused> {
+    fn route(&self, head: &Parts) -> Result<&Route, Refused> {
         let Some(route) = self.routes.get(head.uri.path()) else {
             return Err(Refusal::UnknownPath.because("no hook is served at this path"));
         };
@@ -152,11 +169,16 @@ impl Hooks {
         if !is_json(&head.headers) {
             return Err(Refusal::MediaType.because("a hook takes application/json"));
         }
+        Ok(route)
+    }
+
+    /// Waits for room for the body until half of the time is over: the rest is the handler's.
+    async fn receive(&self, route: &Route, body: Incoming, time: &Time) -> Result<Received<'_>, Refused> {
         let bodies = match route.to {
             To::Hook(_) => &self.bodies,
             To::Conversion(_) => &self.conversion_bodies,
         };
-        Ok((route, bodies.receive(body).await?))
+        bodies.receive(body, deadline::after(time.began, time.budget / 2)).await
     }
 
     /// What `work` comes to within the deadline. Time spent waiting for a place counts against it as well. Whoever waits
@@ -165,20 +187,13 @@ impl Hooks {
         &self,
         hook: &str,
         time: &Time,
+        place: Place<'_>,
         work: impl FnOnce(Duration) -> W,
     ) -> Result<Result<W::Output, Late>, Refused> {
         let mut caller = Caller { hook, observer: &*self.observer, waits: true };
-        let decision = async {
-            let _permit = timeout_at(time.deadline, self.limits.gate.enter())
-                .await
-                .map_err(|_| Refusal::DeadlinePassed.because("no handler was free in time; try again"))?
-                .map_err(|GateFull| Refusal::QueueFull.because("too many requests wait; try again"))?;
-            let left = time.deadline.duration_since(Instant::now());
-            Ok(timeout_at(time.deadline, work(left)).await.map_err(|_| Late))
-        }
-        .await;
+        let decision = self.limits.gate.pass(place, time.deadline, work).await;
         caller.waits = false;
-        decision
+        decision.map_err(|NoTurn| Refusal::DeadlinePassed.because("no handler was free in time; try again"))
     }
 }
 
@@ -189,9 +204,6 @@ struct Time {
     deadline: Instant,
     client: Option<ClientIdentity>,
 }
-
-/// There was no decision in time.
-struct Late;
 
 fn unreadable(error: &impl ToString) -> Refused {
     Refusal::Unreadable.because(error.to_string())

@@ -40,16 +40,20 @@ mod close_reason;
 mod connection;
 mod deadline;
 mod error;
+mod front;
 mod gate;
 mod hooks;
 mod load;
+mod newcomers;
 mod observer;
 mod probes;
 mod refusal;
+mod room;
 mod server;
 mod settings;
 mod shutdown;
 mod tls;
+mod turns;
 
 pub use certificate::{CertificateCell, CertificateError, PresentCertificate, ServingCertificate};
 pub use client::{

@@ -3,10 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tokio::sync::Semaphore;
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::gate::Gate;
+use crate::newcomers::Newcomers;
+use crate::room::Room;
 use crate::settings::Settings;
+use crate::turns::Turns;
 
 /// What a server holds now, beside its limits; for metrics. Clones look at the same server.
 ///
@@ -39,8 +43,9 @@ pub(crate) struct Limits {
     /// One of them is always taken by the accept loop, for whoever comes next.
     pub(crate) connections: Places,
     pub(crate) connected: Counted,
-    pub(crate) handshakes: Counted,
-    pub(crate) body_bytes: Places,
+    pub(crate) newcomers: Newcomers,
+    pub(crate) handshake_turns: Turns,
+    pub(crate) room: Room,
     pub(crate) gate: Gate,
 }
 
@@ -72,13 +77,13 @@ impl Load {
 
     /// All of them, in the order of [`Load::WHAT`]. Each is read for itself.
     pub fn now(&self) -> Vec<Held> {
-        let Limits { connections, connected, handshakes, body_bytes, gate } = &*self.0;
+        let Limits { connections, connected, newcomers, room, gate, .. } = &*self.0;
         let counts = [
             (connected.now(), connections.limit.into()),
-            (handshakes.now(), connections.limit.into()),
-            body_bytes.held(),
-            gate.running.held(),
-            gate.waiting.held(),
+            (newcomers.unfinished(), newcomers.limit()),
+            room.held(),
+            (gate.running.now(), gate.most_running()),
+            (gate.waiting.now(), gate.bound()),
         ];
         Self::WHAT.into_iter().zip(counts).map(|(what, (now, limit))| Held { what, now, limit }).collect()
     }
@@ -89,9 +94,10 @@ impl Limits {
         Self {
             connections: Places::new(settings.max_connections),
             connected: Counted::default(),
-            handshakes: Counted::default(),
-            body_bytes: Places::new(settings.max_bodies),
-            gate: Gate::new(settings.max_running, settings.max_waiting),
+            newcomers: Newcomers::new(settings.max_handshakes),
+            handshake_turns: Turns::new(all_but_one(threads())),
+            room: Room::new(settings.max_bodies),
+            gate: Gate::new(settings),
         }
     }
 }
@@ -101,6 +107,15 @@ impl Places {
         // What a semaphore can count, on machines of 32 bits as well.
         let limit = u32::try_from(limit.min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX);
         Self { free: Arc::new(Semaphore::new(limit as usize)), limit }
+    }
+
+    /// Waits, first come, first served.
+    pub(crate) async fn take(&self) -> SemaphorePermit<'_> {
+        match self.free.acquire().await {
+            Ok(place) => place,
+            // It is never closed.
+            Err(_) => std::future::pending().await,
+        }
     }
 
     pub(crate) fn held(&self) -> (u64, u64) {
@@ -124,4 +139,15 @@ impl Drop for One<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
+}
+
+/// The threads of the runtime.
+pub(crate) fn threads() -> usize {
+    let around = || std::thread::available_parallelism().map_or(1, usize::from);
+    Handle::try_current().map_or_else(|_| around(), |runtime| runtime.metrics().num_workers())
+}
+
+/// How many of `threads` may compute: one is left to read and to refuse, else the more is refused, the less is done.
+pub(crate) fn all_but_one(threads: usize) -> usize {
+    threads.saturating_sub(1).max(1)
 }

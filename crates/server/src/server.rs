@@ -6,17 +6,16 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
 use vestibule_admission::{ConversionHook, Hook};
 
 use crate::body::Bodies;
 use crate::certificate::PresentCertificate;
 use crate::client::Clients;
-use crate::close_reason::CloseReason;
-use crate::connection::{self, Respond};
 use crate::error::BindError;
-use crate::hooks::{Hooks, Route, To, Visit};
+use crate::front::{Front, Plain, accept};
+use crate::hooks::{Hooks, Route, To};
 use crate::load::{Limits, Load, Places};
 use crate::observer::{Observer, Silent};
 use crate::probes::{Conditions, Metrics, Probes, Readiness};
@@ -28,9 +27,6 @@ use crate::tls::Handshakes;
 const MAX_PROBE_CONNECTIONS: usize = 64;
 /// What kube-apiserver gives every conversion (docs/apiserver.md, Conversion).
 const CONVERSION_TIMEOUT: Duration = Duration::from_secs(30);
-/// The pause after an accept that failed, most often for want of file descriptors.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-
 /// How often it is looked whether everything is there that answers need.
 const READY_PERIOD: Duration = Duration::from_millis(100);
 
@@ -189,8 +185,7 @@ impl Server {
             None => None,
         };
         let limits = Arc::clone(load.limits());
-        let room = Arc::clone(&limits.body_bytes.free);
-        let bodies = Bodies::new(settings.max_body, room, settings.body_timeout);
+        let bodies = Bodies::new(settings.max_body, settings.body_timeout, Arc::clone(&limits));
         let hooks = Arc::new(Hooks {
             routes,
             conversion_bodies: bodies.with_limit(settings.max_conversion_body),
@@ -324,97 +319,4 @@ async fn time_is_up(phases: &Phases, drain_timeout: Duration) {
     phases.reached(Phase::Draining).await;
     // Either ends the wait.
     let _ = timeout(drain_timeout, phases.reached(Phase::Aborting)).await;
-}
-
-/// Serves whoever comes, each on a task of its own, so that nobody waits for another's handshake.
-async fn accept<A: Attend>(
-    listener: &TcpListener,
-    attendant: &Arc<A>,
-    connections: &Places,
-    phases: &Phases,
-) {
-    // The semaphore is never closed.
-    while let Ok(permit) = Arc::clone(&connections.free).acquire_owned().await {
-        let Ok((stream, peer)) = listener.accept().await else {
-            sleep(ACCEPT_PAUSE).await;
-            continue;
-        };
-        // Whoever comes by IPv4 is known by that.
-        let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
-        let attendant = Arc::clone(attendant);
-        let phases = phases.clone();
-        tokio::spawn(async move {
-            let _permit = permit;
-            // Answers are written whole: waiting for more to send only delays them.
-            let _ = stream.set_nodelay(true);
-            let over = phases.clone();
-            tokio::select! {
-                () = over.reached(Phase::Over) => {}
-                () = attendant.attend(stream, peer, phases) => {}
-            }
-        });
-    }
-}
-
-/// Looks after one connection from accept to close.
-trait Attend: Send + Sync + 'static {
-    fn attend(&self, stream: TcpStream, peer: SocketAddr, phases: Phases) -> impl Future<Output = ()> + Send;
-}
-
-struct Front {
-    handshakes: Handshakes,
-    hooks: Arc<Hooks>,
-    settings: Arc<Settings>,
-}
-
-struct Plain<R> {
-    responder: Arc<R>,
-    settings: Arc<Settings>,
-}
-
-impl Attend for Front {
-    async fn attend(&self, stream: TcpStream, peer: SocketAddr, phases: Phases) {
-        let observer = &self.hooks.observer;
-        let _connected = self.hooks.limits.connected.one();
-        let mut ending = Ending { observer: &**observer, reason: CloseReason::Drain };
-        let unfinished = self.hooks.limits.handshakes.one();
-        let handshake = timeout(self.settings.handshake_timeout, self.handshakes.accept(stream));
-        let handshake = tokio::select! {
-            handshake = handshake => handshake,
-            () = phases.reached(Phase::Stopping) => return,
-        };
-        drop(unfinished);
-        ending.reason = match handshake {
-            Ok(Ok((stream, peer))) => {
-                let visit = Visit { hooks: Arc::clone(&self.hooks), peer };
-                connection::serve(stream, Arc::new(visit), &self.settings, phases).await
-            }
-            Ok(Err(error)) => {
-                observer.handshake_failed(peer, &error.to_string());
-                CloseReason::Handshake
-            }
-            Err(_) => {
-                observer.handshake_failed(peer, "it took too long");
-                CloseReason::SlowHandshake
-            }
-        };
-    }
-}
-
-/// Tells why a connection ended; whatever is dropped before that is known, was cut off by the end of the server.
-struct Ending<'a> {
-    observer: &'a dyn Observer,
-    reason: CloseReason,
-}
-
-impl Drop for Ending<'_> {
-    fn drop(&mut self) {
-        self.observer.closed(self.reason);
-    }
-}
-
-impl<R: Respond> Attend for Plain<R> {
-    async fn attend(&self, stream: TcpStream, _peer: SocketAddr, phases: Phases) {
-        connection::serve(stream, Arc::clone(&self.responder), &self.settings, phases).await;
-    }
 }

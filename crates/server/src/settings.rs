@@ -19,11 +19,14 @@ pub struct Settings {
     /// Connections held at a time; further ones wait to be accepted. 4096, about 40 KB each when idle. One API server
     /// was seen to open 700.
     pub max_connections: usize,
-    /// From accept to the end of the handshake. 10 s, the API server's own limit.
+    /// Connections whose handshake is not done. 1024; when one more comes, the one goes that has been silent longest.
+    pub max_handshakes: usize,
+    /// From accept to the end of the handshake. 5 s, half of the API server's own limit: it begins at once.
     pub handshake_timeout: Duration,
-    /// From the first byte of a request to the end of its head. 10 s.
+    /// From the first byte of a request to the end of its head. 5 s; the API server sends heads whole.
     pub head_timeout: Duration,
-    /// From the end of the head to the end of the body. 10 s.
+    /// From the moment there is room for a body to its end. 10 s; while others wait for room, whoever has it sends at
+    /// least 256 KiB in each second.
     pub body_timeout: Duration,
     /// How long a connection may rest between requests. 120 s: kube-apiserver closes its own after 90 s, and a server
     /// that closes first fails the call that is just being sent.
@@ -35,12 +38,22 @@ pub struct Settings {
     pub max_body: usize,
     /// The largest body of a conversion, in bytes. 64 MiB: a list that is read in another version comes whole.
     pub max_conversion_body: usize,
-    /// The most that bodies may hold in memory together, in bytes, before new ones are turned away. 256 MiB.
+    /// The most that bodies may hold in memory together, in bytes. 64 MiB, an eighth of it for bodies below 64 KiB. A
+    /// body is read when there is room for all of it; it waits for that until half of its time is over, and is then
+    /// turned away with 429. One that is larger than all the room passes alone.
     pub max_bodies: usize,
-    /// Handlers that run at a time. 512.
+    /// Handlers that have begun and not ended. 512.
     pub max_running: usize,
-    /// Requests that wait for one of those to end; further ones are turned away with 429 at once. 512.
+    /// Handlers that compute at a time; the others await something, or their turn. One less than the runtime has threads
+    /// and at least one, unless set: who reads and refuses needs one too.
+    pub max_computing: Option<usize>,
+    /// Requests that wait until their handler begins; further ones are turned away with 429 at once. 512, and fewer where
+    /// handlers are too slow for the [latency budget](Self::latency_budget).
     pub max_waiting: usize,
+    /// How long a request may wait for its handler in the queue: no more are let wait than handlers get done in this time,
+    /// as measured, but always 8. 500 ms: whoever is turned away comes again after a whole second, so that a shorter wait is
+    /// the better one for the caller.
+    pub latency_budget: Duration,
     /// How long a draining server still accepts connections: until every API server knows that the endpoint is gone.
     /// 10 s.
     pub drain_delay: Duration,
@@ -68,16 +81,19 @@ impl Default for Settings {
             probes_over_https: false,
             tls_min: TlsVersion::V1_2,
             max_connections: 4096,
-            handshake_timeout: seconds(10),
-            head_timeout: seconds(10),
+            max_handshakes: 1024,
+            handshake_timeout: seconds(5),
+            head_timeout: seconds(5),
             body_timeout: seconds(10),
             idle_timeout: seconds(120),
             connection_age: Some(seconds(5 * 60)),
             max_body: 8 << 20,
             max_conversion_body: 64 << 20,
-            max_bodies: 256 << 20,
+            max_bodies: 64 << 20,
             max_running: 512,
+            max_computing: None,
             max_waiting: 512,
+            latency_budget: Duration::from_millis(500),
             drain_delay: seconds(10),
             drain_timeout: seconds(95),
         }

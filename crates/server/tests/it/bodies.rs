@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout};
 use vestibule_admission::Hook;
 use vestibule_server::Settings;
 
-use crate::harness::{HOOK, Running, TIMEOUT, allow, review, serve, serve_with};
+use crate::harness::{HOOK, Running, TIMEOUT, allow, patient, review, serve, serve_with, until};
 
 /// Far beyond the limits that are set here, for a crowded machine.
 const SOON: Duration = Duration::from_secs(9);
@@ -132,13 +132,96 @@ async fn a_head_has_a_limit() {
 }
 
 #[tokio::test]
-async fn bodies_together_have_a_limit_of_memory() {
-    let body = review("1");
-    let mut server = limited(|settings| settings.max_bodies = body.len() - 1).await;
-    let reply = server.connect().await.review().await;
+async fn a_body_that_finds_no_room_waits_half_of_its_time() {
+    let (handler, entered, go_on) = patient();
+    let mut server = serve_with(
+        |settings| settings.max_bodies = review("1").len(),
+        |server| server.route(HOOK, Hook::validating("hook", handler), TIMEOUT),
+    )
+    .await;
+    // Its body is held until it is decided.
+    let mut first = server.connect().await;
+    let first = tokio::spawn(async move { first.review().await.status });
+    entered.notified().await;
+    let mut second = server.connect().await;
+    let began = Instant::now();
+    let reply = second.post("/hook?timeout=400ms", review("2")).await;
     assert_eq!(reply.status, StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(reply.header("retry-after"), "1");
+    assert!(began.elapsed() >= Duration::from_millis(180));
     assert_eq!(server.event().await, "refused bytes_in_flight");
+
+    // Who still waits when there is room again, gets it.
+    let mut third = server.connect().await;
+    let third = tokio::spawn(async move { third.review().await.status });
+    go_on.notify_one();
+    assert_eq!(first.await.unwrap(), StatusCode::OK);
+    entered.notified().await;
+    go_on.notify_one();
+    assert_eq!(third.await.unwrap(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn whoever_only_holds_room_against_others_is_given_up() {
+    let body = review("1");
+    let mut server = limited(|settings| settings.max_bodies = body.len()).await;
+    let begun = format!("{HEAD}content-length: {}\r\n\r\n{{", body.len());
+    let waits = async {
+        until(|| server.held("body_bytes").0 > 0).await;
+        server.connect().await.review().await
+    };
+    let (said, reply) = tokio::join!(exchange(&server, &begun), waits);
+    assert!(said.starts_with("HTTP/1.1 408 "), "{said}");
+    assert!(said.ends_with("the body came slowly while others waited"), "{said}");
+    assert_eq!(reply.status, StatusCode::OK);
+    assert_eq!(server.event().await, "refused slow_body");
+    assert_eq!(server.event().await, "hook 1 CREATE demo/web allowed");
+}
+
+#[tokio::test]
+async fn small_bodies_do_not_wait_for_large_ones() {
+    const ROOM: usize = 1 << 20;
+    let (handler, entered, go_on) = patient();
+    let server = serve_with(
+        |settings| settings.max_bodies = ROOM,
+        |server| {
+            let server = server.route("/large", Hook::validating("large", handler), TIMEOUT);
+            server.route(HOOK, Hook::validating("hook", allow()), TIMEOUT)
+        },
+    )
+    .await;
+    let mut large = server.connect().await;
+    let body = review("1") + &" ".repeat(ROOM);
+    let large = tokio::spawn(async move { large.post("/large", body).await.status });
+    entered.notified().await;
+    // It is larger than all the room, and passes alone.
+    assert_eq!(server.held("body_bytes"), ((ROOM - ROOM / 8) as u64, ROOM as u64));
+    assert_eq!(server.connect().await.review().await.status, StatusCode::OK);
+    let mut second = server.connect().await;
+    let reply = second.post("/hook?timeout=100ms", review("2") + &" ".repeat(100_000)).await;
+    assert_eq!(reply.status, StatusCode::TOO_MANY_REQUESTS);
+    go_on.notify_one();
+    assert_eq!(large.await.unwrap(), StatusCode::OK);
+    assert_eq!(server.held("body_bytes").0, 0);
+}
+
+#[tokio::test]
+async fn room_that_a_body_does_not_need_is_given_back() {
+    let (handler, entered, go_on) = patient();
+    let server = serve(handler).await;
+    let body = review("1");
+    let head = format!("{HEAD}connection: close\r\ntransfer-encoding: chunked\r\n\r\n");
+    let bytes = format!("{head}{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+    let look = async {
+        entered.notified().await;
+        let held = server.held("body_bytes").0;
+        go_on.notify_one();
+        held
+    };
+    let (said, held) = tokio::join!(exchange(&server, &bytes), look);
+    assert!(said.starts_with("HTTP/1.1 200 "), "{said}");
+    assert_eq!(held, body.len() as u64);
+    assert_eq!(server.held("body_bytes").0, 0);
 }
 
 #[tokio::test]

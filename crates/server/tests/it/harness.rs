@@ -151,6 +151,13 @@ pub(crate) async fn secure(
     TlsConnector::from(Arc::new(config)).connect(ServerName::try_from(name).unwrap(), stream).await
 }
 
+/// Waits for something that is seen but not told.
+pub(crate) async fn until(holds: impl Fn() -> bool) {
+    while !holds() {
+        tokio::task::yield_now().await;
+    }
+}
+
 /// One connection.
 pub(crate) struct Client(SendRequest<Full<Bytes>>);
 

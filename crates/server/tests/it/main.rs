@@ -8,6 +8,7 @@ mod conversions;
 mod drain;
 mod handlers;
 mod harness;
+mod newcomers;
 mod overload;
 mod probes;
 mod requests;

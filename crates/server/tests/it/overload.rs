@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use vestibule_admission::{Hook, Verdict};
 
-use crate::harness::{Client, Do, HOOK, TIMEOUT, allow, patient, review, serve, serve_with};
+use crate::harness::{Client, Do, HOOK, TIMEOUT, allow, patient, review, serve, serve_with, until};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_hundred_new_connections_at_once_are_all_served() {
@@ -48,9 +48,10 @@ async fn what_neither_runs_nor_may_wait_is_turned_away_at_once() {
     .await;
     // The second time shows that every place was given back.
     for _ in 0..2 {
-        // Six callers for five places. Which of them is turned away does not matter; that one is, tells the others in.
+        // Six callers for five places, one after the other.
         let mut calls = JoinSet::new();
-        for _ in 0..6 {
+        for already in 0..6 {
+            until(|| server.held("running").0 + server.held("waiting").0 == already.min(5)).await;
             let mut client = server.connect().await;
             calls.spawn(async move { (client.review().await, client) });
         }
