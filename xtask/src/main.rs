@@ -7,6 +7,7 @@ mod cargo;
 mod check;
 mod controlplane;
 mod duplicates;
+mod fire;
 mod keys;
 mod length;
 mod licences;
@@ -41,6 +42,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
         Some(Task::Model { larger, traces, write }) => model::run(*larger, *traces, *write),
         Some(Task::Soak { arguments }) => soak::run(arguments),
         Some(Task::Reload { release, arguments }) => soak::reload(*release, arguments),
+        Some(Task::Fire { arguments }) => fire::run(arguments),
         Some(Task::Keys { check: false, from }) => keys::write(from.as_deref()),
         Some(Task::Keys { check: true, from }) => keys::compare(from.as_deref()),
     }
@@ -98,6 +100,13 @@ enum Task {
         #[arg(long)]
         release: bool,
         /// What the run is told: `--versions N --rate CREATES --replicas R ...`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
+        arguments: Vec<String>,
+    },
+    /// Roll-outs, overload, abuse and faults against real processes of a webhook, one table in the end; `fire --help`
+    #[command(disable_help_flag = true)]
+    Fire {
+        /// What it is told: `[CASE...] [--long]`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
         arguments: Vec<String>,
     },

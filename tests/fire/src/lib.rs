@@ -1,9 +1,11 @@
-//! Certificates under fire: replicas of a webhook behind one Service, API servers that call them under
+//! A webhook under fire. Certificates first: replicas behind one Service, API servers that call them under
 //! `failurePolicy: Fail`, and leaves and CAs that change every few seconds. Not one call may fail.
 //!
 //! [`soak`] is the whole; `cargo xtask soak --help` runs it. [`reload`] does the same to the rules of the injector.
+//! [`cases`] is everything else that the front door must survive, on loopback: `cargo xtask fire`.
 
 mod case;
+pub mod cases;
 mod cluster;
 mod fact;
 pub mod hook;
@@ -14,6 +16,7 @@ mod options;
 pub mod reload;
 mod replica;
 mod report;
+pub mod rig;
 mod rotation;
 mod soak;
 mod watch;

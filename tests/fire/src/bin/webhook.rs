@@ -1,0 +1,40 @@
+//! A small webhook as users write them: what `cargo xtask fire` sets on fire.
+
+use std::hint::spin_loop;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use k8s_openapi::api::core::v1::Pod;
+use vestibule::Operation::{Create, Update};
+use vestibule::{App, Context, Reject, on};
+
+/// What a handler that looks something up waits for it.
+const LOOKUP: Duration = Duration::from_millis(20);
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    fire::rig::end_with_stdin();
+    let pods = || on::<Pod>([Create, Update]).fail_closed().timeout_seconds(10);
+    let app = App::new("fire").mutate("label", pods(), label);
+    app.mutate("work", pods(), work).mutate("wait", pods(), wait).run().await
+}
+
+async fn label(mut pod: Pod, _: Context) -> Result<Pod, Reject> {
+    pod.metadata.labels.get_or_insert_default().insert("seen".to_owned(), "true".to_owned());
+    Ok(pod)
+}
+
+/// Burns a millisecond of a processor.
+async fn work(pod: Pod, context: Context) -> Result<Pod, Reject> {
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_millis(1) {
+        spin_loop();
+    }
+    label(pod, context).await
+}
+
+/// Waits, as for a lookup.
+async fn wait(pod: Pod, context: Context) -> Result<Pod, Reject> {
+    tokio::time::sleep(LOOKUP).await;
+    label(pod, context).await
+}
