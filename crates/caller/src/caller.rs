@@ -52,6 +52,7 @@ const SERVICE_PORT: u16 = 443;
 pub struct Caller {
     connections: Connections,
     authority: String,
+    retries: u32,
     retried: AtomicU64,
 }
 
@@ -77,13 +78,20 @@ impl Caller {
             _ => format!("{server_name}:{SERVICE_PORT}"),
         };
         let connections = Connections::new(address, name, bundle.clone(), Pool::default());
-        Ok(Self { connections, authority, retried: AtomicU64::new(0) })
+        Ok(Self { connections, authority, retries: retry::MOST, retried: AtomicU64::new(0) })
     }
 
     /// Another pool than kube-apiserver's.
     #[must_use]
     pub fn pool(self, pool: Pool) -> Self {
         Self { connections: self.connections.limited(pool), ..self }
+    }
+
+    /// Repeats a call at the server's wish this many times at most, instead of kube-apiserver's ten: with none, what was
+    /// offered to a server is what was called.
+    #[must_use]
+    pub fn retries(self, most: u32) -> Self {
+        Self { retries: most, ..self }
     }
 
     /// How many connections it has opened so far.
@@ -127,7 +135,7 @@ impl Caller {
     }
 
     async fn settle(&self, review: &Review, hook: &Hook) -> Result<Answer, CallError> {
-        let mut retries = Retries::default();
+        let mut retries = Retries::new(self.retries);
         loop {
             let (answer, retry_after) = self.follow(review, hook).await?;
             match retries.pause(answer.status, retry_after.as_deref()) {

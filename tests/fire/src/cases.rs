@@ -1,8 +1,15 @@
 //! The cases of `cargo xtask fire`: one to a file, each with the faults that it stands for.
 
 mod ground;
+mod killed;
+mod overload;
+mod quiet;
 mod roll_outs;
 mod row;
+mod scale;
+mod steady;
+mod strangers;
+mod uploads;
 
 use std::fmt;
 use std::pin::Pin;
@@ -29,13 +36,26 @@ pub struct Case {
 type Running = Pin<Box<dyn Future<Output = anyhow::Result<Vec<Row>>> + Send>>;
 
 /// All of them, in the order in which they run: one at a time, for they measure.
-pub const CASES: &[Case] = &[Case {
-    name: "F01",
-    about: "roll-outs of two replicas under load",
-    long: false,
-    minutes: [4, 25],
-    run: |long| Box::pin(roll_outs::run(long)),
-}];
+pub const CASES: &[Case] = &[
+    case("F01", "roll-outs of two replicas under load", [4, 25], |long| Box::pin(roll_outs::run(long))),
+    case("F03", "SIGKILL to one of two replicas under load", [1, 1], |long| Box::pin(killed::run(long))),
+    case("F06", "one replica becomes three under load", [2, 8], |long| Box::pin(scale::run(long))),
+    case("F09", "twice and four times as many calls as there is time for", [3, 8], |long| {
+        Box::pin(overload::run(long))
+    }),
+    case("A03", "1,000 uploads of 8 MiB at once", [3, 3], |long| Box::pin(uploads::run(long))),
+    case("A04", "5,000 connections with slow heads", [2, 2], |_| Box::pin(strangers::slow_heads())),
+    case("A05", "5,000 connections with slow bodies", [2, 2], |_| Box::pin(strangers::slow_bodies())),
+    case("A06", "5,000 connections that are silent", [2, 2], |_| Box::pin(strangers::silent())),
+    case("A07", "2,000 handshakes a second of strangers", [1, 1], |_| Box::pin(strangers::handshakes())),
+    case("steady", "1,000 calls a second, and memory that may not grow", [2, 12], |long| {
+        Box::pin(steady::run(long))
+    }),
+];
+
+const fn case(name: &'static str, about: &'static str, minutes: [u64; 2], run: fn(bool) -> Running) -> Case {
+    Case { name, about, long: false, minutes, run }
+}
 
 /// The case of that name, in whatever letters.
 ///

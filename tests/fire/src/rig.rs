@@ -1,11 +1,12 @@
-//! What every case is made of: processes of a webhook, a balancer before them, and callers that count.
+//! What every case is made of: processes of a webhook, a balancer before them, and strangers who mean no good.
+//! Those who call it as API servers do are `vestibule_caller`'s.
 
 mod balancer;
-mod calls;
 mod memory;
 mod process;
+mod strangers;
 
 pub use balancer::Balancer;
-pub use calls::{Calls, Pace, Tally};
 pub use memory::Memory;
 pub use process::{NAME, Process, Program, end_with_stdin};
+pub use strangers::{Left, Stranger, come};

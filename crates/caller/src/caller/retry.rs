@@ -2,24 +2,25 @@
 
 use std::time::Duration;
 
-/// How often one call is repeated at the server's wish.
-const RETRIES: u32 = 10;
+/// How often kube-apiserver repeats one call at the server's wish.
+pub(super) const MOST: u32 = 10;
 
-#[derive(Default)]
 pub(super) struct Retries {
-    done: u32,
+    left: u32,
 }
 
 impl Retries {
+    pub(super) fn new(most: u32) -> Self {
+        Self { left: most }
+    }
+
     /// How long to wait before the same request is sent again; `None` where the answer stands.
     pub(super) fn pause(&mut self, status: u16, retry_after: Option<&str>) -> Option<Duration> {
         let asks = status == 429 || status >= 500;
         // The header's date form and negative numbers are not understood.
         let seconds = retry_after.filter(|_| asks)?.parse::<u32>().ok()?;
-        (self.done < RETRIES).then(|| {
-            self.done += 1;
-            Duration::from_secs(seconds.into())
-        })
+        self.left = self.left.checked_sub(1)?;
+        Some(Duration::from_secs(seconds.into()))
     }
 }
 
@@ -29,7 +30,7 @@ mod tests {
 
     #[test]
     fn only_busy_answers_with_whole_seconds_are_repeated() {
-        let pause = |status, header| Retries::default().pause(status, header);
+        let pause = |status, header| Retries::new(MOST).pause(status, header);
         for status in [429, 500, 503, 599] {
             assert_eq!(pause(status, Some("2")), Some(Duration::from_secs(2)), "{status}");
             assert_eq!(pause(status, None), None, "{status}");
@@ -42,7 +43,7 @@ mod tests {
 
     #[test]
     fn ten_times_at_most() {
-        let mut retries = Retries::default();
+        let mut retries = Retries::new(MOST);
         let granted = (0..20).filter(|_| retries.pause(503, Some("0")).is_some()).count();
         assert_eq!(granted, 10);
     }

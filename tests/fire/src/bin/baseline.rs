@@ -78,7 +78,7 @@ async fn serve(stream: TcpStream, acceptor: TlsAcceptor, mut ended: watch::Recei
 async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes);
     let review: Value = serde_json::from_slice(&body.unwrap_or_default()).unwrap_or_default();
-    tokio::time::sleep(Duration::from_millis(20)).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
     let answer = json!({
         "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
         "response": { "uid": review["request"]["uid"], "allowed": true },

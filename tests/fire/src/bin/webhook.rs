@@ -9,14 +9,14 @@ use vestibule::Operation::{Create, Update};
 use vestibule::{App, Context, Reject, on};
 
 /// What a handler that looks something up waits for it.
-const LOOKUP: Duration = Duration::from_millis(20);
+const LOOKUP: Duration = Duration::from_millis(100);
 
 #[tokio::main]
 async fn main() -> ExitCode {
     fire::rig::end_with_stdin();
     let pods = || on::<Pod>([Create, Update]).fail_closed().timeout_seconds(10);
-    let app = App::new("fire").mutate("label", pods(), label);
-    app.mutate("work", pods(), work).mutate("wait", pods(), wait).run().await
+    let app = App::new("fire").mutate("label", pods(), label).mutate("wait", pods(), wait);
+    app.mutate("work", pods(), work).mutate("toil", pods(), toil).run().await
 }
 
 async fn label(mut pod: Pod, _: Context) -> Result<Pod, Reject> {
@@ -24,12 +24,13 @@ async fn label(mut pod: Pod, _: Context) -> Result<Pod, Reject> {
     Ok(pod)
 }
 
-/// Burns a millisecond of a processor.
 async fn work(pod: Pod, context: Context) -> Result<Pod, Reject> {
-    let began = Instant::now();
-    while began.elapsed() < Duration::from_millis(1) {
-        spin_loop();
-    }
+    burn(Duration::from_millis(1));
+    label(pod, context).await
+}
+
+async fn toil(pod: Pod, context: Context) -> Result<Pod, Reject> {
+    burn(Duration::from_millis(10));
     label(pod, context).await
 }
 
@@ -37,4 +38,12 @@ async fn work(pod: Pod, context: Context) -> Result<Pod, Reject> {
 async fn wait(pod: Pod, context: Context) -> Result<Pod, Reject> {
     tokio::time::sleep(LOOKUP).await;
     label(pod, context).await
+}
+
+/// So much time of a processor.
+fn burn(time: Duration) {
+    let began = Instant::now();
+    while began.elapsed() < time {
+        spin_loop();
+    }
 }

@@ -1,20 +1,20 @@
 //! F01: replicas are replaced while they are called, and no call may be lost. The same on hyper's own shutdown loses
 //! some: the rig is able to see it.
 
+use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio::time::sleep;
-use vestibule_caller::{Hook, Review};
+use vestibule_caller::load::{Load, Report};
 
 use super::Row;
-use super::ground::pod;
-use crate::rig::{Balancer, Calls, Pace, Process, Program, Tally};
+use super::ground::{hook, review, said};
+use crate::rig::{Balancer, Process, Program};
 
 const CALLERS: usize = 3;
-/// 500 calls a second together, on all 25 connections of each pool.
-const PACE: Pace = Pace { burst: 25, period: Duration::from_millis(150) };
+const RATE: f64 = 500.0;
 const REPLICAS: usize = 2;
 /// How much later than the signal a balancer learns of it: not the same each time.
 const LAGS: [u64; 5] = [0, 300, 700, 1_100, 1_500];
@@ -25,45 +25,43 @@ const PATIENCE: Duration = Duration::from_secs(110);
 
 pub(super) async fn run(long: bool) -> anyhow::Result<Vec<Row>> {
     let rounds = if long { 100 } else { 10 };
-    let done = |what: &str, rounds| {
-        format!(
-            "{rounds} roll-outs of {REPLICAS} replicas, {what}, {CALLERS} callers x 25 connections, 500 calls/s"
-        )
+    let row = |what: &str, rounds| {
+        let done =
+            format!("{rounds} roll-outs of {REPLICAS} replicas under {RATE} calls/s of {CALLERS} callers");
+        Row::of("F01", format!("{done}; {what}"))
     };
     let ours = roll_out(Program::Webhook, rounds).await?;
-    let row = Row::of("F01", done("endpoints gone 0 to 1.5 s after SIGTERM", rounds)).seen(&ours);
-    let failed = ours.tally.failures() + ours.tally.turned_away;
-    let ours = row.judged(format!("{failed} failed"), "0 failed", failed == 0 && ours.cut_off == 0);
+    let failed = ours.report.failures();
+    let held = failed == 0 && ours.ended_badly == 0;
+    let row_of_ours = row("endpoints go 0 to 1.5 s after SIGTERM", rounds).seen(&ours);
+    let row_of_ours = row_of_ours.judged(format!("{failed} failed"), "0 failed", held);
 
     let baseline = roll_out(Program::Baseline, 10).await?;
-    let row = Row::of("F01", done("hyper's `graceful_shutdown`, endpoints gone before SIGTERM", 10));
-    let failed = baseline.tally.failures();
-    let row = row.seen(&baseline).judged(format!("{failed} failed"), "the control: more than 0", failed > 0);
-    Ok(vec![ours, row])
+    let failed = baseline.report.failures();
+    let control = row("hyper's `graceful_shutdown`, endpoints go before SIGTERM", 10).seen(&baseline);
+    Ok(vec![row_of_ours, control.judged(format!("{failed} failed"), "the control: above 0", failed > 0)])
 }
 
 struct RolledOut {
-    tally: Tally,
-    took: Duration,
-    /// Processes that did not end well.
-    cut_off: usize,
+    report: Report,
+    ended_badly: usize,
 }
 
-impl std::fmt::Display for RolledOut {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let p99 = self.tally.quantile(0.99).as_millis();
-        write!(f, "{} in {} s, p99 {p99} ms", self.tally, self.took.as_secs())?;
-        if self.cut_off > 0 {
-            write!(f, ", {} processes did not end well", self.cut_off)?;
+impl fmt::Display for RolledOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { report, ended_badly } = self;
+        write!(f, "{}, {} connections, {} s", said(report), report.connections, report.took.as_secs())?;
+        match ended_badly {
+            0 => Ok(()),
+            some => write!(f, ", {some} processes ended badly"),
         }
-        Ok(())
     }
 }
 
 async fn roll_out(program: Program, rounds: usize) -> anyhow::Result<RolledOut> {
-    let folder = tempfile::tempdir()?;
+    let folder = Arc::new(tempfile::tempdir()?);
     let flags = if program == Program::Webhook { FLAGS } else { &[] };
-    let start = || Process::start(program, folder.path(), flags, &[]);
+    let start = || Process::start(program, &folder, flags);
     let balancer = Arc::new(Balancer::start().await?);
     let mut replicas = Vec::new();
     for _ in 0..REPLICAS {
@@ -71,48 +69,46 @@ async fn roll_out(program: Program, rounds: usize) -> anyhow::Result<RolledOut> 
         balancer.add(replica.address());
         replicas.push(replica);
     }
-    let callers = (0..CALLERS).map(|_| replicas[0].caller_by(balancer.address()));
+    let callers = (0..CALLERS).map(|_| Ok(Arc::new(replicas[0].caller_by(balancer.address())?)));
     let callers = callers.collect::<anyhow::Result<Vec<_>>>()?;
-    let review = Review::create(pod()).build()?;
-    let began = Instant::now();
-    let calls = Calls::start(callers, &review, &Hook::mutating("wait", "/mutate/wait"), PACE);
+    let calls = Load::open(RATE).start(&callers, &hook("wait"), &[review()?]);
 
     let mut leaving = JoinSet::new();
-    for (round, lag) in (0..rounds * REPLICAS).zip(LAGS.iter().cycle()) {
+    for (turn, lag) in (0..rounds * REPLICAS).zip(LAGS.iter().cycle()) {
         let next = start().await?;
         balancer.add(next.address());
-        let old = std::mem::replace(&mut replicas[round % REPLICAS], next);
-        // What was connected to the old ones goes on being used: a new one gets its first calls meanwhile.
+        // It gets its first calls while the old one still has its own.
         sleep(Duration::from_millis(300)).await;
-        leaving.spawn(leave(old, program, Duration::from_millis(*lag), Arc::clone(&balancer)));
-        sleep(Duration::from_millis(*lag + 200)).await;
+        let old = std::mem::replace(&mut replicas[turn % REPLICAS], next);
+        let lag = Duration::from_millis(*lag);
+        leaving.spawn(leave(old, program, lag, Arc::clone(&balancer)));
+        sleep(lag + Duration::from_millis(200)).await;
     }
-    // The last ones leave under load too.
+    // The last one leaves under load too.
     sleep(Duration::from_secs(4)).await;
-    let tally = calls.stop().await;
-    let took = began.elapsed();
-    let ends = leaving.join_all().await;
-    let cut_off = ends.iter().filter(|well| !matches!(well, Ok(true))).count();
-    Ok(RolledOut { tally, took, cut_off })
+    let report = calls.stop().await;
+    drop(callers);
+    let ended_badly = leaving.join_all().await.iter().filter(|ended| !matches!(ended, Ok(true))).count();
+    Ok(RolledOut { report, ended_badly })
 }
 
-/// A server on hyper alone is treated with more care than it gets in a cluster: its endpoint is gone before it hears that
-/// it is to end, so that no new connection is refused.
+/// Whether it ended well. A server on hyper alone is treated with more care than it gets in a cluster: its endpoint is gone
+/// before it hears that it is to end, so that no new connection is refused.
 async fn leave(
     mut old: Process,
     program: Program,
     lag: Duration,
-    endpoints: Arc<Balancer>,
+    balancer: Arc<Balancer>,
 ) -> anyhow::Result<bool> {
     let address = old.address();
     match program {
         Program::Webhook => {
             old.signal("-TERM")?;
             sleep(lag).await;
-            endpoints.remove(address);
+            balancer.remove(address);
         }
         Program::Baseline => {
-            endpoints.remove(address);
+            balancer.remove(address);
             sleep(lag).await;
             old.signal("-TERM")?;
         }

@@ -1,8 +1,9 @@
 //! A Service's address, as kube-proxy serves it: each new connection goes to one of the endpoints, and stays there.
 
+use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
@@ -19,6 +20,8 @@ pub struct Balancer {
 struct Endpoints {
     all: Mutex<Vec<SocketAddr>>,
     turn: AtomicUsize,
+    /// Open connections of each.
+    open: Mutex<HashMap<SocketAddr, usize>>,
 }
 
 impl Balancer {
@@ -48,6 +51,12 @@ impl Balancer {
     pub fn remove(&self, endpoint: SocketAddr) {
         self.endpoints.lock().retain(|known| *known != endpoint);
     }
+
+    /// Connections that are open to this endpoint.
+    #[must_use]
+    pub fn open(&self, endpoint: SocketAddr) -> usize {
+        lock(&self.endpoints.open).get(&endpoint).copied().unwrap_or_default()
+    }
 }
 
 impl Drop for Balancer {
@@ -57,8 +66,8 @@ impl Drop for Balancer {
 }
 
 impl Endpoints {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<SocketAddr>> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Vec<SocketAddr>> {
+        lock(&self.all)
     }
 
     fn choose(&self) -> Option<SocketAddr> {
@@ -73,14 +82,20 @@ async fn accept(listener: TcpListener, endpoints: Arc<Endpoints>) {
     while let Ok((client, _)) = listener.accept().await {
         // Chosen once: what is wrong with the choice is the client's to see.
         if let Some(endpoint) = endpoints.choose() {
-            connections.spawn(carry(client, endpoint));
+            connections.spawn(carry(client, endpoint, Arc::clone(&endpoints)));
         }
         while connections.try_join_next().is_some() {}
     }
 }
 
-async fn carry(mut client: TcpStream, endpoint: SocketAddr) {
+async fn carry(mut client: TcpStream, endpoint: SocketAddr, endpoints: Arc<Endpoints>) {
     let Ok(mut server) = TcpStream::connect(endpoint).await else { return };
     let _ = (client.set_nodelay(true), server.set_nodelay(true));
+    *lock(&endpoints.open).entry(endpoint).or_default() += 1;
     let _ = copy_bidirectional(&mut client, &mut server).await;
+    lock(&endpoints.open).entry(endpoint).and_modify(|open| *open -= 1);
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,13 +2,16 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use serde_json::Value;
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 use vestibule_caller::Caller;
@@ -20,6 +23,8 @@ pub const NAME: &str = "webhook.fire.svc";
 
 /// Far longer than a start takes.
 const START: Duration = Duration::from_secs(30);
+/// A line for each call would be measured too.
+const LOG: &str = "warn,vestibule::serve=info";
 /// How much of a log is kept, in lines.
 const KEPT: usize = 200;
 
@@ -37,23 +42,18 @@ pub struct Process {
     child: Child,
     address: SocketAddr,
     probes: Option<SocketAddr>,
-    folder: PathBuf,
+    folder: Arc<TempDir>,
     log: Arc<Mutex<Vec<String>>>,
 }
 
 impl Process {
-    /// Starts it with these flags and variables, and waits until it listens. Those that share `folder` share a CA.
+    /// Starts it with these flags, and waits until it listens. Those that share `folder` share a CA.
     ///
     /// # Errors
     /// It was not built, or does not listen.
-    pub async fn start(
-        program: Program,
-        folder: &Path,
-        flags: &[&str],
-        variables: &[(&str, &str)],
-    ) -> anyhow::Result<Self> {
-        let mut command = program.command(folder)?;
-        command.args(flags).env("RUST_LOG", "warn,vestibule::serve=info").envs(variables.iter().copied());
+    pub async fn start(program: Program, folder: &Arc<TempDir>, flags: &[&str]) -> anyhow::Result<Self> {
+        let mut command = program.command(folder.path())?;
+        command.args(flags).env("RUST_LOG", LOG);
         let spawned = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn();
         let mut child = spawned.with_context(|| format!("cannot start {program:?}"))?;
         let log = Arc::<Mutex<Vec<String>>>::default();
@@ -67,7 +67,7 @@ impl Process {
             let _ = (child.kill(), child.wait());
             bail!("{program:?} does not serve:\n{}", tail(&log));
         };
-        Ok(Self { child, address, probes, folder: folder.to_owned(), log })
+        Ok(Self { child, address, probes, folder: Arc::clone(folder), log })
     }
 
     /// Where HTTPS is served.
@@ -86,8 +86,8 @@ impl Process {
     ///
     /// # Errors
     /// The CA cannot be read.
-    pub fn caller(&self) -> anyhow::Result<Caller> {
-        self.caller_by(self.address)
+    pub fn caller(&self) -> anyhow::Result<Arc<Caller>> {
+        Ok(Arc::new(self.caller_by(self.address)?))
     }
 
     /// An API server that calls it by this address.
@@ -103,7 +103,20 @@ impl Process {
     /// # Errors
     /// It cannot be read.
     pub fn ca(&self) -> anyhow::Result<Vec<u8>> {
-        std::fs::read(self.folder.join("ca.crt")).context("the CA that the webhook made")
+        std::fs::read(self.folder.path().join("ca.crt")).context("the CA that the webhook made")
+    }
+
+    /// The sum of its metrics whose line begins so.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub async fn metric(&self, begins: &str) -> anyhow::Result<f64> {
+        let mut stream = TcpStream::connect(self.probes.context("no plain port")?).await?;
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: probes\r\nconnection: close\r\n\r\n").await?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await?;
+        let samples = answer.lines().filter(|line| line.starts_with(begins));
+        Ok(samples.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum())
     }
 
     /// What it holds now.

@@ -1,0 +1,111 @@
+//! F09: more calls than there is time for. Those that are let in are answered as quickly as ever, and the others are told
+//! at once. Without a bound on those who wait, everybody waits until it is too late: the control.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use vestibule_caller::Caller;
+use vestibule_caller::load::{Load, Report};
+
+use super::Row;
+use super::ground::{hook, mebibytes, millis, review, said, turned_away, webhook};
+use crate::rig::Process;
+
+/// One handler at a time, as on one processor; the other one is for everything else, this rig included.
+const BOUND: &[&str] = &["--max-running", "1", "--max-waiting", "16"];
+const QUEUE: u32 = 16;
+const UNBOUND: &[&str] = &["--max-running", "1", "--max-waiting", "1000000"];
+/// What one call costs.
+const SERVICE: Duration = Duration::from_millis(1);
+/// As impatient as PERFORMANCE asks for: what takes longer has failed.
+const TIMEOUT: Duration = Duration::from_secs(2);
+
+pub(super) async fn run(long: bool) -> anyhow::Result<Vec<Row>> {
+    let during = Duration::from_secs(if long { 60 } else { 12 });
+    let (bounded, capacity) = measured(BOUND).await?;
+    let mut rows = Vec::new();
+    for times in [2, 4] {
+        rows.push(offered(&bounded, capacity, times, during, true).await?);
+    }
+    let (unbounded, capacity) = measured(UNBOUND).await?;
+    rows.push(offered(&unbounded, capacity, 2, Duration::from_secs(12), false).await?);
+    rows.push(patient(during).await?);
+    Ok(rows)
+}
+
+/// A server, and how many calls a second it can answer: always one that runs and a few that wait.
+async fn measured(flags: &[&str]) -> anyhow::Result<(Process, f64)> {
+    let server = webhook(flags).await?;
+    let callers = callers(&server)?;
+    let load = Load::closed(8).during(Duration::from_secs(4));
+    let report = load.run(&callers, &hook("work").timeout(TIMEOUT), &[review()?]).await;
+    Ok((server, report.goodput()))
+}
+
+/// API servers that take the first answer: what is called is what is offered.
+fn callers(server: &Process) -> anyhow::Result<Vec<Arc<Caller>>> {
+    (0..3).map(|_| Ok(Arc::new(server.caller_by(server.address())?.retries(0)))).collect()
+}
+
+async fn offered(
+    server: &Process,
+    capacity: f64,
+    times: u32,
+    during: Duration,
+    is_bound: bool,
+) -> anyhow::Result<Row> {
+    server.forget_peak();
+    let before = server.memory()?;
+    let load = Load::open(capacity * f64::from(times)).during(during);
+    let report = load.run(&callers(server)?, &hook("work").timeout(TIMEOUT), &[review()?]).await;
+    let peak = server.memory()?.peak;
+    let goodput = report.admitted as f64 / during.as_secs_f64() / capacity * 100.0;
+    let p99 = report.latency.quantile(0.99);
+    let longest = (SERVICE * QUEUE).mul_f64(1.5);
+    let lost = report.failures() - turned_away(&report);
+    let good = goodput >= 95.0 && p99 <= longest && lost == 0 && peak <= 2 * before.resident;
+
+    let queue = if is_bound {
+        format!("{QUEUE} may wait")
+    } else {
+        "the control: as many as come may wait".to_owned()
+    };
+    let done = format!(
+        "{times} x the capacity of {capacity:.0}/s, handlers burn 1 ms, {} s; {queue}",
+        during.as_secs()
+    );
+    let seen = format!("{}, from {} to {}", told(&report), mebibytes(before.resident), mebibytes(peak));
+    let figure = format!("{goodput:.1} % of capacity, p99 {}, {lost} lost", millis(p99));
+    let limit = format!("95 %, {}, 0 lost, memory at most doubled", millis(longest));
+    Ok(match is_bound {
+        true => Row::of("F09", done).seen(seen).judged(figure, limit, good),
+        false => Row::of("F09", done).seen(seen).judged(figure, "it collapses", !good),
+    })
+}
+
+/// API servers that come again as often as they are asked to, as kube-apiserver does.
+async fn patient(during: Duration) -> anyhow::Result<Row> {
+    const CAPACITY: f64 = 100.0;
+    const MOST: u64 = 128 << 10;
+    /// The hook's timeout, and two seconds for the tenth time to be told.
+    const TIMEOUT: Duration = Duration::from_secs(12);
+    let server = webhook(BOUND).await?;
+    let callers = [server.caller()?, server.caller()?, server.caller()?];
+    let load = Load::open(4.0 * CAPACITY).during(during);
+    let report = load.run(&callers, &hook("toil").timeout(TIMEOUT), &[review()?]).await;
+    let peak = server.memory()?.peak;
+    let other = report.failures() - turned_away(&report);
+    let held = other == 0 && report.admitted > 0 && peak <= MOST;
+    let done = format!(
+        "4 x the capacity of {CAPACITY}/s for {} s, handlers burn 10 ms, callers come again as `Retry-After` says",
+        during.as_secs()
+    );
+    let seen = format!("{}, {} sent again, {} at most", told(&report), report.retried, mebibytes(peak));
+    let figure = format!("{other} failed by anything but 429, {}", mebibytes(peak));
+    Ok(Row::of("F09", done).seen(seen).judged(figure, format!("0, {}", mebibytes(MOST)), held))
+}
+
+/// With how late this client was: where that is much, it is the client that was measured.
+fn told(report: &Report) -> String {
+    format!("{}, calls sent {} late at p99", said(report), millis(report.late.quantile(0.99)))
+}

@@ -1,0 +1,56 @@
+//! F06: replicas that come later get their share, since no connection is kept for ever.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::sleep;
+use vestibule_caller::load::Load;
+
+use super::Row;
+use super::ground::{hook, review, said};
+use crate::rig::{Balancer, Process, Program};
+
+const RATE: f64 = 300.0;
+const ANSWERED: &str = "vestibule_admission_requests_total";
+
+pub(super) async fn run(long: bool) -> anyhow::Result<Vec<Row>> {
+    // The longest that a connection may become, at 20 % more than is asked for.
+    let (age, wait) = if long { ("5m", 360) } else { ("20s", 24) };
+    let folder = Arc::new(tempfile::tempdir()?);
+    let flags = ["--connection-age", age];
+    let start = || Process::start(Program::Webhook, &folder, &flags);
+    let balancer = Balancer::start().await?;
+    let mut replicas = vec![start().await?];
+    balancer.add(replicas[0].address());
+    let callers = (0..3).map(|_| Ok(Arc::new(replicas[0].caller_by(balancer.address())?)));
+    let callers = callers.collect::<anyhow::Result<Vec<_>>>()?;
+    let calls = Load::open(RATE).start(&callers, &hook("wait"), &[review()?]);
+    sleep(Duration::from_secs(5)).await;
+    for _ in 0..2 {
+        let replica = start().await?;
+        balancer.add(replica.address());
+        replicas.push(replica);
+    }
+    sleep(Duration::from_secs(wait)).await;
+    let before = answered(&replicas).await?;
+    sleep(Duration::from_secs(20)).await;
+    let after = answered(&replicas).await?;
+    let report = calls.stop().await;
+
+    let each: Vec<_> = after.iter().zip(&before).map(|(after, before)| after - before).collect();
+    let all = each.iter().sum::<f64>().max(1.0);
+    let shares: Vec<_> = each.iter().map(|one| one / all).collect();
+    let held = report.failures() == 0 && shares.iter().all(|share| (0.25..=0.42).contains(share));
+    let figure = shares.iter().map(|share| format!("{:.0} %", share * 100.0)).collect::<Vec<_>>().join(", ");
+    let done =
+        format!("1 replica becomes 3 under {RATE} calls/s, connections live {age}; shares after {wait} s");
+    Ok(vec![Row::of("F06", done).seen(said(&report)).judged(figure, "25 to 42 % each, 0 failed", held)])
+}
+
+async fn answered(replicas: &[Process]) -> anyhow::Result<Vec<f64>> {
+    let mut all = Vec::new();
+    for replica in replicas {
+        all.push(replica.metric(ANSWERED).await?);
+    }
+    Ok(all)
+}

@@ -1,0 +1,38 @@
+//! Many calls over a long time: memory that grows by little each time grows without end.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+use vestibule_caller::load::Load;
+
+use super::Row;
+use super::ground::{hook, mebibytes, review, said, webhook};
+use super::quiet;
+
+const RATE: f64 = 1_000.0;
+const MOST: u64 = 1 << 10;
+
+pub(super) async fn run(long: bool) -> anyhow::Result<Vec<Row>> {
+    let seconds = if long { 600 } else { 60 };
+    let server = webhook(&[]).await?;
+    quiet::settle(&server).await?;
+    let callers = [server.caller()?, server.caller()?, server.caller()?];
+    let calls = Load::open(RATE).during(Duration::from_secs(seconds));
+    let calls = calls.start(&callers, &hook("label"), &[review()?]);
+    // Whatever is made once is made by then.
+    sleep(Duration::from_secs(seconds / 6)).await;
+    let early = server.memory()?;
+    let report = calls.end().await;
+    let late = server.memory()?;
+    let grown = late.resident.saturating_sub(early.resident);
+    let done = format!("{RATE} calls/s for {seconds} s");
+    let seen = format!(
+        "{}; {} after a sixth, {} in the end",
+        said(&report),
+        mebibytes(early.resident),
+        mebibytes(late.resident)
+    );
+    let held = grown < MOST && report.failures() == 0;
+    let figure = format!("{} more, {} failed", mebibytes(grown), report.failures());
+    Ok(vec![Row::of("steady", done).seen(seen).judged(figure, "1.0 MiB more, 0 failed", held)])
+}

@@ -1,0 +1,63 @@
+//! A03: more large bodies at once than memory has room for.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+use vestibule_caller::load::{Failure, Load};
+
+use super::Row;
+use super::ground::{hook, mebibytes, millis, review, review_of, said};
+use super::quiet;
+
+const UPLOADS: usize = 1_000;
+const BYTES: usize = 8 << 20;
+const MOST: u64 = 128 << 10;
+
+pub(super) async fn run(_long: bool) -> anyhow::Result<Vec<Row>> {
+    let server = super::ground::webhook(&[]).await?;
+    let before = quiet::settle(&server).await?;
+    let honest = Load::open(50.0).start(&[server.caller()?], &hook("label"), &[review()?]);
+    sleep(Duration::from_secs(1)).await;
+    server.forget_peak();
+
+    let (caller, review) =
+        (Arc::new(server.caller_by(server.address())?.retries(0)), Arc::new(review_of(BYTES)?));
+    let mut uploads = JoinSet::new();
+    for _ in 0..UPLOADS {
+        let (caller, review) = (Arc::clone(&caller), Arc::clone(&review));
+        let hook = hook("label").timeout(Duration::from_secs(30));
+        uploads.spawn(async move {
+            match caller.call(&review, &hook).await {
+                Ok(answer) => format!("status {}", answer.status),
+                Err(error) => Failure::from(&error).to_string(),
+            }
+        });
+    }
+    let mut became = BTreeMap::<String, usize>::new();
+    while let Some(answer) = uploads.join_next().await {
+        *became.entry(answer?).or_default() += 1;
+    }
+    drop(caller);
+    let peak = server.memory()?.peak;
+    let honest = honest.stop().await;
+    let became =
+        became.iter().map(|(what, count)| format!("{count} x {what}")).collect::<Vec<_>>().join(", ");
+    let done = format!("{UPLOADS} uploads of 8 MiB at once");
+    let p99 = honest.latency.quantile(0.99);
+    Ok(vec![
+        Row::of("A03", done.clone()).seen(became).judged(
+            format!("{} at most", mebibytes(peak)),
+            format!("{} resident", mebibytes(MOST)),
+            peak <= MOST,
+        ),
+        Row::of("A03", format!("{done}; 50 calls/s of an API server meanwhile")).seen(said(&honest)).judged(
+            format!("p99 {}, {} failed", millis(p99), honest.failures()),
+            "p99 100 ms, 0 failed",
+            honest.failures() == 0 && p99 <= Duration::from_millis(100),
+        ),
+        quiet::after("A03", &server, before).await?,
+    ])
+}
