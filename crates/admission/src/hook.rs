@@ -131,12 +131,23 @@ impl Hook {
     }
 
     /// Checks the verdict and turns it into what kube-apiserver must receive.
-    pub fn answer(&self, review: &Review<'_>, mut verdict: Verdict) -> Answer {
+    pub fn answer(&self, review: &Review<'_>, verdict: Verdict) -> Answer {
+        self.encode(review, &self.check(review, verdict))
+    }
+
+    /// The first half of [`Hook::answer`]: a patch that cannot be applied, or must not be, becomes a fault.
+    #[must_use]
+    pub fn check(&self, review: &Review<'_>, mut verdict: Verdict) -> Verdict {
         if let Outcome::Mutated(operations) = &verdict.outcome
             && let Err(fault) = check::mutation(self.kind, &review.request, operations)
         {
             verdict.outcome = Outcome::Fault(fault);
         }
-        Answer::new(review, self.on_fault, &verdict)
+        verdict
+    }
+
+    /// The second half: a verdict that was checked, as kube-apiserver must receive it.
+    pub fn encode(&self, review: &Review<'_>, verdict: &Verdict) -> Answer {
+        Answer::new(review, self.on_fault, verdict)
     }
 }

@@ -46,6 +46,7 @@ pub mod keys;
 mod line;
 mod operation;
 mod review;
+mod trace;
 mod verdict;
 mod warning;
 
@@ -60,5 +61,6 @@ pub use fault::{Fault, FaultKind};
 pub use hook::{Handler, HandlerFuture, Hook, HookKind, OnFault};
 pub use operation::Operation;
 pub use review::{Kind, Request, Resource, Review, ReviewError, User, Version};
+pub use trace::Trace;
 pub use verdict::{Outcome, Verdict};
 pub use warning::Warnings;

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use vestibule_patch::View;
 
-use crate::Operation;
 use crate::line::one_line;
+use crate::{Operation, Trace};
 pub(crate) use wire::{Envelope, trouble};
 
 /// The longest name of an object, in characters (RFC 1123 subdomain).
@@ -80,6 +80,9 @@ pub struct Request<'a> {
     /// Whether nothing will be stored: a handler then leaves no trace either.
     #[serde(default)]
     pub dry_run: bool,
+    /// Where the call stands in a trace. No review says so: whoever received one knows it.
+    #[serde(skip)]
+    pub trace: Option<Trace>,
 }
 
 /// A group, version and kind; the core group is the empty string.

@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use tokio::time::Instant;
-use vestibule_admission::{Answer, ConversionHook, ConversionReview, Hook, Review};
+use vestibule_admission::{Answer, ConversionHook, ConversionReview, Hook, Review, Trace};
 
 use crate::body::{Bodies, Received};
 use crate::client::{ClientAuthentication, ClientIdentity, Clients, Peer};
@@ -22,6 +22,7 @@ use crate::load::Limits;
 use crate::observer::{Converted, Decided, Observer};
 use crate::probes::{Probes, Readiness};
 use crate::refusal::{Refusal, Refused};
+use crate::trace::{Stages, trace};
 
 const PROBES: [&str; 2] = ["/livez", "/readyz"];
 
@@ -80,15 +81,17 @@ impl Hooks {
         let client = self.identify(peer, &head.headers).await.map_err(Refused::with_body_left)?;
         let route = self.route(&head).map_err(Refused::with_body_left)?;
         let budget = deadline::budget(head.uri.query(), route.timeout);
-        let time = Time { began, budget, deadline: deadline::after(began, budget), client };
+        let (deadline, trace) = (deadline::after(began, budget), trace(&head.headers));
+        let mut time = Time { began, budget, deadline, client, trace, stages: Stages::beginning(began) };
         let body = self.receive(route, body, &time).await.map_err(Refused::with_body_left)?;
+        time.stages.ended("receive");
         self.check_readiness()?;
         // Before it is looked at: whoever is turned away is to cost little.
         let full = |QueueFull| Refusal::QueueFull.because("too many requests wait; try again");
         let place = self.limits.gate.queue().map_err(full)?;
         match &route.to {
-            To::Hook(hook) => self.admit(hook, &body.bytes, &time, place).await,
-            To::Conversion(hook) => self.convert(hook, &body.bytes, &time, place).await,
+            To::Hook(hook) => self.admit(hook, &body.bytes, &mut time, place).await,
+            To::Conversion(hook) => self.convert(hook, &body.bytes, &mut time, place).await,
         }
     }
 
@@ -96,14 +99,19 @@ impl Hooks {
         &self,
         hook: &Hook,
         body: &[u8],
-        time: &Time,
+        time: &mut Time,
         place: Place<'_>,
     ) -> Result<Answer, Refused> {
-        let review = Review::parse(body).map_err(|error| unreadable(&error))?;
+        let mut review = Review::parse(body).map_err(|error| unreadable(&error))?;
+        review.request.trace = Some(time.trace);
+        time.stages.ended("decode");
         let verdict =
             self.decide(hook.name(), time, place, |left| hook.decide(&review.request, left)).await?;
         let verdict = verdict.unwrap_or_else(|Late| hook.out_of_time(time.budget));
-        let answer = hook.answer(&review, verdict);
+        let verdict = hook.check(&review, verdict);
+        time.stages.ended("check");
+        let answer = hook.encode(&review, &verdict);
+        time.stages.ended("encode");
         self.observer.decided(&Decided {
             hook: hook.name(),
             hook_kind: hook.kind(),
@@ -112,6 +120,7 @@ impl Hooks {
             error: answer.error,
             client: time.client,
             elapsed: time.began.elapsed(),
+            stages: time.stages.all(),
         });
         Ok(answer)
     }
@@ -120,19 +129,23 @@ impl Hooks {
         &self,
         hook: &ConversionHook,
         body: &[u8],
-        time: &Time,
+        time: &mut Time,
         place: Place<'_>,
     ) -> Result<Answer, Refused> {
-        let review = ConversionReview::parse(body).map_err(|error| unreadable(&error))?;
+        let mut review = ConversionReview::parse(body).map_err(|error| unreadable(&error))?;
+        review.request.trace = Some(time.trace);
+        time.stages.ended("decode");
         let converted = self.decide(hook.name(), time, place, |_| hook.convert(&review.request)).await?;
         let converted = converted.unwrap_or_else(|Late| Err(hook.out_of_time(time.budget)));
         let answer = hook.answer(&review, &converted);
+        time.stages.ended("encode");
         self.observer.converted(&Converted {
             hook: hook.name(),
             request: &review.request,
             decision: answer.decision,
             client: time.client,
             elapsed: time.began.elapsed(),
+            stages: time.stages.all(),
         });
         Ok(answer)
     }
@@ -186,23 +199,31 @@ impl Hooks {
     async fn decide<W: Future>(
         &self,
         hook: &str,
-        time: &Time,
+        time: &mut Time,
         place: Place<'_>,
         work: impl FnOnce(Duration) -> W,
     ) -> Result<Result<W::Output, Late>, Refused> {
         let mut caller = Caller { hook, observer: &*self.observer, waits: true };
-        let decision = self.limits.gate.pass(place, time.deadline, work).await;
+        let stages = &mut time.stages;
+        let turn = |left| {
+            stages.ended("wait");
+            work(left)
+        };
+        let decision = self.limits.gate.pass(place, time.deadline, turn).await;
+        time.stages.ended("decide");
         caller.waits = false;
         decision.map_err(|NoTurn| Refusal::DeadlinePassed.because("no handler was free in time; try again"))
     }
 }
 
-/// When a request came, from whom, and until when it must be answered.
+/// When a request came, from whom, until when it must be answered, and where its time went.
 struct Time {
     began: Instant,
     budget: Duration,
     deadline: Instant,
     client: Option<ClientIdentity>,
+    trace: Trace,
+    stages: Stages,
 }
 
 fn unreadable(error: &impl ToString) -> Refused {

@@ -35,6 +35,7 @@
 
 mod body;
 mod certificate;
+mod chance;
 mod client;
 mod close_reason;
 mod connection;
@@ -53,6 +54,7 @@ mod server;
 mod settings;
 mod shutdown;
 mod tls;
+mod trace;
 mod turns;
 
 pub use certificate::{CertificateCell, CertificateError, PresentCertificate, ServingCertificate};
@@ -69,3 +71,4 @@ pub use refusal::Refusal;
 pub use server::{Bound, Server};
 pub use settings::{Settings, TlsVersion};
 pub use shutdown::Shutdown;
+pub use trace::Stage;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use vestibule_admission::{ConversionRequest, Decision, HookKind, Request};
 
-use crate::{ClientIdentity, CloseReason, Refusal};
+use crate::{ClientIdentity, CloseReason, Refusal, Stage};
 
 /// Told what happened, on the task where it happened: return soon. Everything has a default that does nothing.
 pub trait Observer: Send + Sync + 'static {
@@ -49,6 +49,8 @@ pub struct Decided<'a> {
     pub client: Option<ClientIdentity>,
     /// From the end of the request's head to the answer.
     pub elapsed: Duration,
+    /// Where that time went, in order.
+    pub stages: &'a [Stage],
 }
 
 /// One conversion, for one line of log: how many objects, to what version and how long, and nothing of the objects.
@@ -64,6 +66,8 @@ pub struct Converted<'a> {
     pub client: Option<ClientIdentity>,
     /// From the end of the request's head to the answer.
     pub elapsed: Duration,
+    /// Where that time went, in order.
+    pub stages: &'a [Stage],
 }
 
 /// Tells nobody.

@@ -19,7 +19,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
-use vestibule_admission::{Decision, FaultKind, Operation};
+use vestibule_admission::{Decision, FaultKind, Operation, Trace};
 use vestibule_identity::Identity;
 use vestibule_server::{CloseReason, Converted, Decided, Load, Observer, Refusal};
 
@@ -169,6 +169,7 @@ impl Observer for Telemetry {
             verdict = converted.decision.as_str(),
             reason = Some(reason(converted.decision)).filter(|reason| !reason.is_empty()),
             ms = milliseconds(converted.elapsed),
+            trace_id = trace_id(converted.request.trace),
             "converted"
         );
         self.count(converted.hook, CONVERT, converted.decision, converted.elapsed);
@@ -241,8 +242,14 @@ fn log(decided: &Decided<'_>) {
         error = decided.error,
         operations,
         ms = milliseconds(decided.elapsed),
+        trace_id = trace_id(request.trace),
         "decided"
     );
+}
+
+/// Only of traces that others know: nobody else will search for it.
+fn trace_id(trace: Option<Trace>) -> Option<String> {
+    trace.filter(|trace| trace.parent.is_some()).map(|trace| trace.id())
 }
 
 /// To the microsecond.

@@ -6,6 +6,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use crate::Trace;
 use crate::review::{Envelope, trouble};
 
 /// A ConversionReview, borrowed from the body it came in.
@@ -40,6 +41,9 @@ pub struct ConversionRequest<'a> {
     /// Objects of one resource, of any of its versions.
     #[serde(borrow, default, deserialize_with = "null_as_none")]
     pub objects: Vec<&'a RawValue>,
+    /// Where the call stands in a trace. No review says so: whoever received one knows it.
+    #[serde(skip)]
+    pub trace: Option<Trace>,
 }
 
 /// Why a body is no review. Answered with HTTP 400: without a uid there is nothing else to say.

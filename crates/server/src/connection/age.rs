@@ -1,13 +1,12 @@
 //! How old a connection may become.
 
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;
+
+use crate::chance::chance;
 
 /// `age`, 20 % more or less by chance: connections that were opened together are not to be closed together.
 pub(super) fn about(age: Duration) -> Duration {
-    // Its keys are other ones each time.
-    let chance = RandomState::new().build_hasher().finish() as f64 / u64::MAX as f64;
+    let chance = chance() as f64 / u64::MAX as f64;
     let fifth = age / 5;
     (age - fifth).saturating_add((fifth * 2).mul_f64(chance))
 }
