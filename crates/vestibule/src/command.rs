@@ -1,6 +1,7 @@
 //! The command line of a webhook's binary: what [`App::run`] understands, in parts that other binaries can share.
 
 mod certs;
+mod clients;
 mod cluster;
 pub mod colour;
 pub mod diff;

@@ -36,6 +36,7 @@ mod amount;
 mod app;
 mod chain;
 mod change;
+mod client_identity;
 #[cfg(feature = "cli")]
 pub mod command;
 mod condition;
@@ -78,6 +79,7 @@ pub use amount::{Amount, AmountError};
 pub use app::{App, AppError};
 pub use chain::Then;
 pub use change::Change;
+pub use client_identity::{ClientError, ClientSettings, TokenSettings};
 pub use condition::Holds;
 pub use context::{Context, User};
 pub use conversion::{Conversion, Hub, Version};
@@ -105,4 +107,7 @@ pub use vestibule_admission::{
 };
 pub use vestibule_identity as identity;
 pub use vestibule_patch as patch;
-pub use vestibule_server::{Converted, Decided, Observer, Refusal, Settings, Shutdown, TlsVersion};
+pub use vestibule_server::{
+    ClientAuthentication, ClientIdentity, Converted, Decided, Doubt, Observer, Refusal, Settings, Shutdown,
+    TlsVersion,
+};

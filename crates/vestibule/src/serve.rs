@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinSet;
 use vestibule_identity::{self as identity, Identity, IdentityError, SelfManaged};
 use vestibule_server::{BindError, CertificateError, Observer, Server, Settings, Shutdown};
 
+use crate::client_identity::ClientError;
 use crate::condition::Condition;
 use crate::presented::Presented;
 use crate::telemetry::{CONTENT_TYPE, Telemetry};
 use crate::work::{self, Work};
-use crate::{App, AppError, CertificateCounters};
+use crate::{App, AppError, CertificateCounters, ClientSettings};
 
 /// Where and how an app is served: for those who start it themselves instead of by [`App::run`].
 ///
@@ -39,6 +41,8 @@ pub struct Options {
     pub observer: Option<Arc<dyn Observer>>,
     /// What the identity counts, for the metrics; a clone of it is the identity's own observer.
     pub certificates: CertificateCounters,
+    /// Who may call. Everybody, unless set.
+    pub clients: ClientSettings,
     /// The cluster that handlers look things up in; needed by an app that [watches](App::watch) or [reads](App::read), or
     /// does something [beside](App::when_ready).
     pub client: Option<kube::Client>,
@@ -51,6 +55,8 @@ pub struct Bound {
     identity: Arc<dyn Identity>,
     hooks: Vec<String>,
     works: Vec<Work>,
+    /// What follows the files and keys by which clients are known, for as long as anybody is served.
+    follows: JoinSet<()>,
 }
 
 /// Why an app cannot be served.
@@ -66,6 +72,9 @@ pub enum ServeError {
     /// The identity has no certificate and does not wait for one; the API server calls nobody without.
     #[error("the identity has no certificate and never will: with `off` there is nothing to serve")]
     NoCertificate,
+    /// Clients cannot be told apart as they should be.
+    #[error(transparent)]
+    Clients(#[from] ClientError),
     /// An address cannot be taken.
     #[error(transparent)]
     Bind(#[from] BindError),
@@ -84,6 +93,7 @@ impl Options {
             settings,
             observer: None,
             certificates: CertificateCounters::default(),
+            clients: ClientSettings::default(),
             client: None,
         }
     }
@@ -122,7 +132,7 @@ impl App {
     /// The app is not in order, the certificate cannot be used or there will never be one, or an address is taken.
     pub async fn bind(self, options: Options) -> Result<Bound, ServeError> {
         self.check()?;
-        let Options { identity, settings, observer, certificates, client } = options;
+        let Options { identity, settings, observer, certificates, clients, client } = options;
         let presented = Presented::new(Arc::clone(&identity));
         // Asked first: what waits now may have one a moment later.
         let waits = identity.status().waiting_for.is_some();
@@ -131,6 +141,7 @@ impl App {
             None if !waits => return Err(ServeError::NoCertificate),
             None => {}
         }
+        let known = clients.start(client.as_ref())?;
         let works = self.works(client.as_ref())?;
         let environment = self.environment(client)?;
         let lookups = environment.lookups().clone();
@@ -145,13 +156,14 @@ impl App {
             observer,
         );
         telemetry.expect(self.hook_names());
-        let conditions = self.conditions().to_vec();
+        let (conditions, unknown) = (self.conditions().to_vec(), known.missing());
         let lines = self.lines.clone();
         let metrics = telemetry.clone();
         let mut server = server
-            .ready_when(move || conditions.iter().filter_map(Condition::missing).collect())
+            .ready_when(move || conditions.iter().filter_map(Condition::missing).chain(unknown()).collect())
             .report(move || lines.iter().map(|line| line()).collect())
             .probes_ready_when(move || lookups.missing())
+            .clients(known.clients)
             .metrics(CONTENT_TYPE, move || metrics.metrics())
             .observer(telemetry);
         let mut hooks = Vec::new();
@@ -166,7 +178,7 @@ impl App {
             server = server.route_conversion(path.as_str(), converted.conversion.hook(&converted.name));
             hooks.push(path);
         }
-        Ok(Bound { server: server.bind().await?, identity, hooks, works })
+        Ok(Bound { server: server.bind().await?, identity, hooks, works, follows: known.follows })
     }
 }
 
@@ -198,7 +210,7 @@ impl Bound {
         let names = self.identity.present().map(|leaf| leaf.names.join(","));
         let waits_for = self.identity.status().waiting_for;
         tracing::info!(%address, probes, names, hooks, waits_for, "serving");
-        let (ready, identity, works) = (self.ready(), self.identity, self.works);
+        let (ready, identity, works, _follows) = (self.ready(), self.identity, self.works, self.follows);
         let beside = async move {
             ready.await;
             identity.serving();

@@ -21,7 +21,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use vestibule_admission::{Decision, FaultKind, Operation, Trace};
 use vestibule_identity::Identity;
-use vestibule_server::{CloseReason, Converted, Decided, Load, Observer, Refusal};
+use vestibule_server::{ClientIdentity, CloseReason, Converted, Decided, Doubt, Load, Observer, Refusal};
 
 pub use certificates::CertificateCounters;
 use certificates::CertificateGauges;
@@ -32,7 +32,7 @@ pub use own::{Metric, Sample};
 use process::ProcessGauges;
 use stores::StoreGauges;
 use vocabulary::{
-    ABANDONED, CLOSED, CLOSED_BY, DURATION, HANDSHAKES_FAILED, PANICS, REFUSALS, REFUSED, REQUESTS,
+    ABANDONED, CLIENTS, CLOSED, CLOSED_BY, DURATION, HANDSHAKES_FAILED, PANICS, REFUSALS, REFUSED, REQUESTS,
     UNDECIDED, UNDECIDED_BY, VOCABULARY,
 };
 
@@ -60,6 +60,7 @@ pub(crate) struct Telemetry {
     refused: Family<Refused, Counter>,
     undecided: Family<Undecided, Counter>,
     panics: Family<Hook, Counter>,
+    clients: Family<Client, Counter>,
     handshakes_failed: Counter,
     closed: Family<Closed, Counter>,
     also: Option<Arc<dyn Observer>>,
@@ -94,6 +95,12 @@ struct Closed {
     reason: &'static str,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Client {
+    kind: &'static str,
+    reason: &'static str,
+}
+
 impl Telemetry {
     /// `also` is told of decisions too.
     pub(crate) fn new(
@@ -108,11 +115,13 @@ impl Telemetry {
         let duration = Family::new_with_constructor((|| Histogram::new(BUCKETS)) as fn() -> Histogram);
         let (requests, refused, undecided) = (Family::default(), Family::default(), Family::default());
         let (panics, handshakes_failed, closed) = (Family::default(), Counter::default(), Family::default());
+        let clients = Family::default();
         REQUESTS.register(&mut registry, requests.clone());
         DURATION.register(&mut registry, duration.clone());
         UNDECIDED.register(&mut registry, undecided.clone());
         PANICS.register(&mut registry, panics.clone());
         REFUSED.register(&mut registry, refused.clone());
+        CLIENTS.register(&mut registry, clients.clone());
         HANDSHAKES_FAILED.register(&mut registry, handshakes_failed.clone());
         CLOSED.register(&mut registry, closed.clone());
         registry.register_collector(Box::new(LimitGauges(load)));
@@ -122,7 +131,18 @@ impl Telemetry {
         registry.register_collector(Box::new(ProcessGauges::new()));
         registry.register_collector(Box::new(OwnMetrics(own)));
         let registry = Arc::new(registry);
-        Self { registry, requests, duration, refused, undecided, panics, handshakes_failed, closed, also }
+        Self {
+            registry,
+            requests,
+            duration,
+            refused,
+            undecided,
+            panics,
+            clients,
+            handshakes_failed,
+            closed,
+            also,
+        }
     }
 
     /// Has what hooks of these names may come to begin at zero: Prometheus sees a first time only as a rise from there.
@@ -168,6 +188,7 @@ impl Observer for Telemetry {
             hook = converted.hook,
             verdict = converted.decision.as_str(),
             reason = Some(reason(converted.decision)).filter(|reason| !reason.is_empty()),
+            client = converted.client.map(known_by),
             ms = milliseconds(converted.elapsed),
             trace_id = trace_id(converted.request.trace),
             "converted"
@@ -180,6 +201,13 @@ impl Observer for Telemetry {
         tracing::info!(target: SERVER, reason = refusal.as_str(), "refused");
         self.refused.get_or_create(&Refused { reason: refusal.as_str() }).inc();
         self.tell(|also| also.refused(refusal));
+    }
+
+    fn identified(&self, client: ClientIdentity) {
+        let reason = client.doubt().map(Doubt::as_str).unwrap_or_default();
+        tracing::debug!(target: SERVER, client = client.as_str(), reason, "who calls");
+        self.clients.get_or_create(&Client { kind: client.as_str(), reason }).inc();
+        self.tell(|also| also.identified(client));
     }
 
     fn abandoned(&self, hook: &str) {
@@ -241,6 +269,7 @@ fn log(decided: &Decided<'_>) {
         reason = Some(reason(decided.decision)).filter(|reason| !reason.is_empty()),
         error = decided.error,
         operations,
+        client = decided.client.map(known_by),
         ms = milliseconds(decided.elapsed),
         trace_id = trace_id(request.trace),
         "decided"
@@ -250,6 +279,11 @@ fn log(decided: &Decided<'_>) {
 /// Only of traces that others know: nobody else will search for it.
 fn trace_id(trace: Option<Trace>) -> Option<String> {
     trace.filter(|trace| trace.parent.is_some()).map(|trace| trace.id())
+}
+
+/// How, or why not; never by which name.
+fn known_by(client: ClientIdentity) -> &'static str {
+    client.doubt().map_or(client.as_str(), Doubt::as_str)
 }
 
 /// To the microsecond.

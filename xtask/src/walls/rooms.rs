@@ -130,6 +130,7 @@ pub(super) const ROOMS: &[Room] = &[
             "arc-swap",
             "futures-util",
             "http",
+            "jsonwebtoken",
             "k8s-openapi",
             "kube",
             "prometheus-client",

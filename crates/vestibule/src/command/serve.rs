@@ -12,13 +12,14 @@ use kube::Api;
 use vestibule_identity::{Settings, Source};
 
 use super::CommandError;
+use super::clients::ClientArguments;
 use super::cluster::{ClusterArguments, namespaced_name};
 use super::duration::duration;
 use super::knobs::{KnobArguments, MountedArguments};
 use super::logs::LogArguments;
 use crate::defaults::{https_port, plain_port};
 use crate::logs::{Logs, follow};
-use crate::{App, Bound, CertificateCounters, Options, ServeError, TlsVersion};
+use crate::{App, Bound, CertificateCounters, Options, ServeError, Target, TlsVersion};
 
 /// Where to listen, and what to present.
 #[derive(Args, Clone, Debug)]
@@ -70,6 +71,8 @@ pub struct ServeArguments {
     #[command(flatten)]
     mounted: MountedArguments,
     #[command(flatten)]
+    clients: ClientArguments,
+    #[command(flatten)]
     logs: LogArguments,
 }
 
@@ -116,7 +119,8 @@ impl ServeArguments {
         let identity = self.identity.open(&settings, self.cluster.kubeconfig()).await;
         let mut options = Options::new(self.listen(&app), identity.map_err(CommandError::input)?);
         options.certificates = certificates;
-        if app.needs_client() {
+        options.clients = self.clients.settings(&app, self.target(&app)?.as_ref())?;
+        if app.needs_client() || options.clients.needs_client() {
             options.client = Some(self.cluster.client().await?);
         }
         options.settings.probes = self.metrics_listen(&app);
@@ -126,6 +130,7 @@ impl ServeArguments {
         options.settings.drain_timeout = self.drain_timeout;
         change_options(&mut options);
         app.bind(options).await.map_err(|error| match error {
+            ServeError::Clients(error) => CommandError::input(error),
             ServeError::Bind(_) => CommandError::running(format_args!(
                 "{error}; --listen and --metrics-listen take other addresses"
             )),
@@ -186,9 +191,13 @@ impl ServeArguments {
         self.service.as_deref().or(usual)
     }
 
+    fn target(&self, app: &App) -> Result<Option<Target>, CommandError> {
+        self.service(app).map(|text| self.cluster.service(text)).transpose()
+    }
+
     pub(super) fn settings(&self, app: &App) -> Result<Settings, CommandError> {
         self.mounted.refuse_without_files(&self.identity)?;
-        let service = self.service(app).map(|text| self.cluster.service(text)).transpose()?;
+        let service = self.target(app)?;
         if service.is_none() && self.cluster_domain.is_some() {
             return Err(CommandError::input(
                 "--cluster-domain is for the names of a --service, and there is none",

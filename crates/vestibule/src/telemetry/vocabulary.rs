@@ -44,6 +44,21 @@ pub(super) const CLOSED_BY: [&str; 11] = [
     "drain",
     "error",
 ];
+pub(super) const CLIENT_KINDS: [&str; 4] = ["none", "certificate", "token", "invalid"];
+/// Why what a client showed is not good; nothing where it is, or where there is nothing.
+pub(super) const DOUBTS: [&str; 11] = [
+    "",
+    "unreadable",
+    "signature",
+    "unknown_authority",
+    "purpose",
+    "expired",
+    "not_yet_valid",
+    "name",
+    "unknown_key",
+    "issuer",
+    "audience",
+];
 const WHAT: MetricLabel = MetricLabel::closed("what", &Load::WHAT);
 const ROLE: MetricLabel = MetricLabel::closed("role", &["leaf", "active", "next", "retired", "foreign"]);
 const ROTATION: MetricLabel = MetricLabel::closed(
@@ -81,6 +96,11 @@ pub(super) const PANICS: MetricFamily =
 pub(super) const REFUSED: MetricFamily =
     MetricFamily::counter("admission_refused", "Requests answered without asking a hook")
         .labels(&[MetricLabel::closed("reason", &REFUSALS)]);
+pub(super) const CLIENTS: MetricFamily = MetricFamily::counter(
+    "client_identity",
+    "Requests by what their client showed, where that is observed or required",
+)
+.labels(&[MetricLabel::closed("kind", &CLIENT_KINDS), MetricLabel::closed("reason", &DOUBTS)]);
 pub(super) const HANDSHAKES_FAILED: MetricFamily =
     MetricFamily::counter("handshakes_failed", "TLS handshakes that came to nothing");
 
@@ -151,12 +171,13 @@ pub(super) const PROCESSOR: MetricFamily =
     MetricFamily::counter("process_cpu", "Processor time used").seconds().of_any_process();
 
 /// All of them, in the order in which people read about them.
-pub(super) const VOCABULARY: [MetricFamily; 26] = [
+pub(super) const VOCABULARY: [MetricFamily; 27] = [
     REQUESTS,
     DURATION,
     UNDECIDED,
     PANICS,
     REFUSED,
+    CLIENTS,
     HANDSHAKES_FAILED,
     CLOSED,
     HELD,

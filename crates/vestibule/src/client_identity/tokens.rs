@@ -1,0 +1,85 @@
+//! Bearer tokens, verified here.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use jsonwebtoken::errors::{Error, ErrorKind};
+use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
+use serde::Deserialize;
+use vestibule_server::{Doubt, VerifyToken};
+
+use super::TokenSettings;
+use super::keys::{Key, Keys};
+
+/// How far clocks may differ, in seconds; as the API server's own.
+const LEEWAY: u64 = 60;
+
+/// Takes tokens of one issuer for some audiences from some subjects.
+pub(super) struct Tokens {
+    issuer: String,
+    audiences: Vec<String>,
+    subjects: Vec<String>,
+    keys: Arc<Keys>,
+}
+
+/// What is asked of a token beside what [`Validation`] asks.
+#[derive(Deserialize)]
+struct Claims {
+    sub: String,
+}
+
+impl Tokens {
+    pub(super) fn new(settings: &TokenSettings, subjects: Vec<String>, keys: Arc<Keys>) -> Self {
+        let TokenSettings { issuer, audiences, .. } = settings.clone();
+        Self { issuer, audiences, subjects, keys }
+    }
+
+    async fn judge(&self, token: &str) -> Result<(), Doubt> {
+        let header = decode_header(token).map_err(|_| Doubt::Unreadable)?;
+        // An extension that must be understood is not (RFC 7515 4.1.11).
+        if !is_taken(header.alg) || header.crit.is_some() {
+            return Err(Doubt::Unreadable);
+        }
+        let key = self.keys.of(&header).await.ok_or(Doubt::UnknownKey)?;
+        self.verify(token, header.alg, &key)
+    }
+
+    fn verify(&self, token: &str, algorithm: Algorithm, key: &Key) -> Result<(), Doubt> {
+        let mut validation = Validation::new(algorithm);
+        validation.leeway = LEEWAY;
+        validation.validate_nbf = true;
+        validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
+        validation.set_issuer(&[&self.issuer]);
+        validation.set_audience(&self.audiences);
+        let token = decode::<Claims>(token, &key.key, &validation).map_err(|error| doubt(&error))?;
+        self.subjects.contains(&token.claims.sub).then_some(()).ok_or(Doubt::Name)
+    }
+}
+
+impl VerifyToken for Tokens {
+    fn verify<'a>(&'a self, token: &'a str) -> Pin<Box<dyn Future<Output = Result<(), Doubt>> + Send + 'a>> {
+        Box::pin(self.judge(token))
+    }
+}
+
+/// Whatever API servers sign with and can be verified. Never HMAC, with which a public key is taken for a shared secret.
+fn is_taken(algorithm: Algorithm) -> bool {
+    use Algorithm::{ES256, ES384, PS256, PS384, PS512, RS256, RS384, RS512};
+    matches!(algorithm, RS256 | RS384 | RS512 | PS256 | PS384 | PS512 | ES256 | ES384)
+}
+
+/// The error holds parts of the token: it goes no further.
+fn doubt(error: &Error) -> Doubt {
+    match error.kind() {
+        ErrorKind::ExpiredSignature => Doubt::Expired,
+        ErrorKind::ImmatureSignature => Doubt::NotYetValid,
+        ErrorKind::InvalidIssuer => Doubt::Issuer,
+        ErrorKind::InvalidAudience => Doubt::Audience,
+        ErrorKind::InvalidSignature | ErrorKind::InvalidAlgorithm | ErrorKind::InvalidKeyFormat => {
+            Doubt::Signature
+        }
+        ErrorKind::MissingRequiredClaim(claim) if claim == "iss" => Doubt::Issuer,
+        ErrorKind::MissingRequiredClaim(claim) if claim == "aud" => Doubt::Audience,
+        _ => Doubt::Unreadable,
+    }
+}

@@ -1,0 +1,187 @@
+//! Who may call, as flags.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::CommandError;
+use crate::{App, ClientAuthentication, ClientSettings, Target, TokenSettings};
+
+/// By what the API server is known.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Who may call")]
+pub(super) struct ClientArguments {
+    /// What is done about who calls: nothing, `observe` it in logs and metrics, or `require` that it is one who may; probes
+    /// stay open [default: off]
+    #[arg(long, env = "VESTIBULE_CLIENT_AUTH", value_name = "off|observe|require")]
+    client_auth: Option<ClientAuthentication>,
+    /// The CAs of client certificates, in PEM; read again when it changes.
+    #[arg(long, env = "VESTIBULE_CLIENT_CA", value_name = "FILE")]
+    client_ca: Option<PathBuf>,
+    /// Who may call: the common name, a DNS name or a URI of a certificate, the subject of a token; may be given several
+    /// times. Unless given, every client of --client-ca.
+    #[arg(long, env = "VESTIBULE_CLIENT_NAME", value_delimiter = ',', value_name = "NAME")]
+    client_name: Vec<String>,
+    /// Whose bearer tokens are taken: the API server's --service-account-issuer.
+    #[arg(long, env = "VESTIBULE_TOKEN_ISSUER", value_name = "URL")]
+    token_issuer: Option<String>,
+    /// For whom tokens must be; may be given several times. Unless given, https://NAME.NS.svc:PORT of the Service, with the
+    /// path of a hook or without.
+    #[arg(long, env = "VESTIBULE_TOKEN_AUDIENCE", value_delimiter = ',', value_name = "AUDIENCE")]
+    token_audience: Vec<String>,
+    /// The issuer's public keys, a JSON Web Key Set; read again when it changes. Unless given, those that the API server
+    /// publishes.
+    #[arg(long, env = "VESTIBULE_TOKEN_KEYS", value_name = "FILE")]
+    token_keys: Option<PathBuf>,
+}
+
+impl ClientArguments {
+    /// For `app` behind `service`.
+    pub(super) fn settings(
+        &self,
+        app: &App,
+        service: Option<&Target>,
+    ) -> Result<ClientSettings, CommandError> {
+        let mut settings = ClientSettings::new(self.client_auth.unwrap_or_default());
+        if settings.authentication == ClientAuthentication::Off {
+            return match self.given().into_iter().find(|(_, given)| *given) {
+                Some((flag, _)) => Err(CommandError::input(format_args!(
+                    "{flag} says who may call, and with `--client-auth off` nobody is asked: take observe or require"
+                ))),
+                None => Ok(settings),
+            };
+        }
+        settings.authorities.clone_from(&self.client_ca);
+        settings.names.clone_from(&self.client_name);
+        settings.tokens = self.tokens(app, service)?;
+        if settings.authorities.is_none() && settings.tokens.is_none() {
+            return Err(CommandError::input(format_args!(
+                "`--client-auth {}` must know clients by something: give --client-ca FILE or --token-issuer URL",
+                settings.authentication
+            )));
+        }
+        if settings.tokens.is_some() && settings.names.is_empty() {
+            return Err(CommandError::input(
+                "whoever owns a namespace can make tokens for any audience: --client-name says whose may call, as in \
+                 system:serviceaccount:NAMESPACE:NAME",
+            ));
+        }
+        Ok(settings)
+    }
+
+    fn tokens(&self, app: &App, service: Option<&Target>) -> Result<Option<TokenSettings>, CommandError> {
+        let Some(issuer) = &self.token_issuer else {
+            let lost = [
+                ("--token-audience", !self.token_audience.is_empty()),
+                ("--token-keys", self.token_keys.is_some()),
+            ];
+            return match lost.into_iter().find(|(_, given)| *given) {
+                Some((flag, _)) => Err(CommandError::input(format_args!(
+                    "{flag} is about tokens: give --token-issuer URL too"
+                ))),
+                None => Ok(None),
+            };
+        };
+        let audiences = match (&self.token_audience[..], service) {
+            ([], Some(service)) => audiences(app, service),
+            (given, _) => given.to_vec(),
+        };
+        if audiences.is_empty() {
+            return Err(CommandError::input(
+                "nothing says for whom tokens must be: give --service NS/NAME or --token-audience AUDIENCE",
+            ));
+        }
+        let mut tokens = TokenSettings::new(issuer, audiences);
+        tokens.keys.clone_from(&self.token_keys);
+        Ok(Some(tokens))
+    }
+
+    fn given(&self) -> [(&'static str, bool); 5] {
+        [
+            ("--client-ca", self.client_ca.is_some()),
+            ("--client-name", !self.client_name.is_empty()),
+            ("--token-issuer", self.token_issuer.is_some()),
+            ("--token-audience", !self.token_audience.is_empty()),
+            ("--token-keys", self.token_keys.is_some()),
+        ]
+    }
+}
+
+/// As the API server makes tokens for it (KEP-6060): with the path of the hook, or without.
+fn audiences(app: &App, target: &Target) -> Vec<String> {
+    let (base, whole) = match target {
+        Target::Service { namespace, name, port } => {
+            let base = format!("https://{name}.{namespace}.svc:{port}");
+            (base.clone(), Some(base))
+        }
+        Target::Url(url) => (url.clone(), None),
+    };
+    let of_hooks = app.hooks().iter().map(|hook| format!("{base}{}", hook.entry.path));
+    whole.into_iter().chain(of_hooks).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use k8s_openapi::api::core::v1::Pod;
+
+    use super::*;
+    use crate::Operation::Create;
+    use crate::{Context, Reject, on};
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        clients: ClientArguments,
+    }
+
+    async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> {
+        Ok(pod)
+    }
+
+    fn settings(flags: &str) -> Result<ClientSettings, String> {
+        let flags = std::iter::once("serve").chain(flags.split_whitespace());
+        let app = App::new("demo").mutate("label", on::<Pod>([Create]).fail_open(), label);
+        let service = Target::service("shop/hook").unwrap();
+        let given = Command::try_parse_from(flags).map_err(|error| error.to_string())?;
+        given.clients.settings(&app, Some(&service)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn nobody_is_asked_unless_somebody_says_so() {
+        assert_eq!(settings("").unwrap().authentication, ClientAuthentication::Off);
+        assert!(!settings("").unwrap().needs_client());
+        assert!(settings("--client-ca ca.crt").unwrap_err().starts_with("--client-ca says who may call"));
+        assert!(settings("--client-auth maybe").unwrap_err().contains("write off, observe or require"));
+    }
+
+    #[test]
+    fn whoever_is_asked_is_known_by_something() {
+        assert!(
+            settings("--client-auth require")
+                .unwrap_err()
+                .contains("give --client-ca FILE or --token-issuer URL")
+        );
+        let known = settings("--client-auth require --client-ca ca.crt").unwrap();
+        assert_eq!(known.authorities, Some("ca.crt".into()));
+        assert!(known.tokens.is_none() && !known.needs_client());
+        let lost = settings("--client-auth observe --client-ca ca.crt --token-keys keys.json").unwrap_err();
+        assert_eq!(lost, "--token-keys is about tokens: give --token-issuer URL too");
+    }
+
+    #[test]
+    fn tokens_are_for_the_service_and_of_somebody() {
+        let nobody = settings("--client-auth require --token-issuer https://issuer").unwrap_err();
+        assert!(nobody.contains("--client-name says whose may call"), "{nobody}");
+        let known = "--client-auth require --token-issuer https://issuer --client-name a,b";
+        let settings = |more: &str| settings(&format!("{known} {more}")).unwrap();
+        let tokens = settings("").tokens.unwrap();
+        assert_eq!(
+            tokens.audiences[..2],
+            ["https://hook.shop.svc:443", "https://hook.shop.svc:443/mutate/label"]
+        );
+        assert!(settings("").needs_client() && !settings("--token-keys keys.json").needs_client());
+        assert_eq!(settings("--token-audience hook").tokens.unwrap().audiences, ["hook"]);
+        assert_eq!(settings("").names, ["a", "b"]);
+    }
+}
