@@ -94,6 +94,13 @@ impl Caller {
         Self { retries: most, ..self }
     }
 
+    /// The port that the registration names, for `Host` and for what users read; 443 where nothing is said.
+    #[must_use]
+    pub fn service_port(self, port: u16) -> Self {
+        let name = self.authority.rsplit_once(':').map_or(self.authority.as_str(), |(name, _)| name);
+        Self { authority: format!("{name}:{port}"), ..self }
+    }
+
     /// How many connections it has opened so far.
     pub fn opened(&self) -> u64 {
         self.connections.opened()

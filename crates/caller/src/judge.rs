@@ -19,30 +19,28 @@ use response::Response;
 
 /// Judges an answer as kube-apiserver would.
 pub fn judge(review: &Review, hook: &Hook, answer: &Answer) -> Outcome {
-    weigh(review, hook, answer).unwrap_or_else(Outcome::Failed)
+    weigh(review, hook, answer).unwrap_or_else(|failed| Outcome::Failed(*failed))
 }
 
-fn weigh(review: &Review, hook: &Hook, answer: &Answer) -> Result<Outcome, Failed> {
-    let failed_to_call = |why: String| Failed::calling(hook, &format!("failed to call webhook: {why}"));
+fn weigh(review: &Review, hook: &Hook, answer: &Answer) -> Result<Outcome, Box<Failed>> {
+    let failed = |why: &str| Box::new(Failed::calling(hook, why));
+    let failed_to_call = |why: String| failed(&format!("failed to call webhook: {why}"));
     let body = body::read(review.version(), answer).map_err(failed_to_call)?;
-    let response = response::decode(&body).map_err(failed_to_call)?;
+    let response = response::decode(&body, review.version()).map_err(failed_to_call)?;
     let response = response::verify(&body, response, review, hook.kind())
-        .map_err(|why: String| Failed::calling(hook, &format!("received invalid webhook response: {why}")))?;
+        .map_err(|why: String| failed(&format!("received invalid webhook response: {why}")))?;
     if !response.allowed {
         return Ok(Outcome::Denied(deny(response, hook)));
     }
-    let patched = patch::apply(&response, review.object(), hook)?;
+    let patched = patch::apply(&response, review.object(), hook);
+    let warnings = warnings::sort(response.warnings);
+    let audit_annotations = audit::sort(hook.name(), response.audit_annotations);
     let (object, patch, leniency) = match patched {
-        Some(patched) => (Some(patched.object), Some(patched.patch), patched.leniency),
-        None => (review.object().cloned(), None, None),
+        Ok(Some(patched)) => (Some(patched.object), Some(patched.patch), patched.leniency),
+        Ok(None) => (review.object().cloned(), None, None),
+        Err(failed) => return Err(Box::new(Failed { warnings, audit_annotations, ..*failed })),
     };
-    Ok(Outcome::Allowed(Allowed {
-        object,
-        patch,
-        leniency,
-        warnings: warnings::sort(response.warnings),
-        audit_annotations: audit::sort(hook.name(), response.audit_annotations),
-    }))
+    Ok(Outcome::Allowed(Allowed { object, patch, leniency, warnings, audit_annotations }))
 }
 
 /// A denial never looks like a success, and always says who denied.

@@ -68,7 +68,7 @@ pub struct Cause {
 }
 
 /// There was no usable answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failed {
     /// What the user sees where the failure counts; the HTTP status is 500.
@@ -76,6 +76,10 @@ pub struct Failed {
     /// Whether `failurePolicy: Ignore` admits the object. It does not where the answer was understood and its patch
     /// could not be used.
     pub ignorable: bool,
+    /// The warnings, where all but the patch was understood.
+    pub warnings: Warnings,
+    /// The audit annotations, likewise.
+    pub audit_annotations: AuditAnnotations,
 }
 
 /// The warnings of an answer, sorted by what becomes of them.
@@ -155,7 +159,7 @@ impl Outcome {
             Self::Failed(failed) if failed.ignorable && policy == FailurePolicy::Ignore => {
                 Admission::Admitted {
                     object: review.object().cloned(),
-                    warnings: Vec::new(),
+                    warnings: failed.warnings.shown,
                     failed_open: Some(failed.message),
                 }
             }
@@ -164,7 +168,7 @@ impl Outcome {
                 reason: "InternalError".to_owned(),
                 message: failed.message,
                 causes: vec![],
-                warnings: vec![],
+                warnings: failed.warnings.shown,
             },
         }
     }
@@ -174,11 +178,11 @@ impl Failed {
     /// The call itself failed: the failure policy decides.
     pub(crate) fn calling(hook: &Hook, why: &str) -> Self {
         let message = format!("Internal error occurred: failed calling webhook {:?}: {why}", hook.name());
-        Self { message, ignorable: true }
+        Self { message, ignorable: true, ..Self::default() }
     }
 
     /// The answer was understood and cannot be carried out: refused under every failure policy.
     pub(crate) fn internal(why: &str) -> Self {
-        Self { message: format!("Internal error occurred: {why}"), ignorable: false }
+        Self { message: format!("Internal error occurred: {why}"), ..Self::default() }
     }
 }

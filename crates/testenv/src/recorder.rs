@@ -7,11 +7,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
+use hyper::HeaderMap;
 use k8s_openapi::ByteString;
 use serde_json::Value;
 use tokio::task::AbortHandle;
 
 pub use self::answer::Answer;
+use self::answer::Sent;
 use crate::Error;
 use crate::background::background;
 use crate::certificate::Certificate;
@@ -45,6 +47,8 @@ pub struct Recorder {
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Recorded {
+    /// The method of HTTP: `POST`.
+    pub method: String,
     /// The path of the hook.
     pub path: String,
     /// What follows `?`: `timeout=10s`.
@@ -57,6 +61,7 @@ pub struct Recorded {
     pub host: String,
     /// The AdmissionReview, byte for byte.
     pub body: Bytes,
+    headers: HeaderMap,
 }
 
 impl Recorder {
@@ -120,6 +125,11 @@ impl Drop for Recorder {
 }
 
 impl Recorded {
+    /// A header, where there is one and it is text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
     /// The AdmissionReview; null when it is no JSON.
     pub fn review(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
@@ -137,8 +147,8 @@ impl Records {
     }
 
     /// Keeps a request and says how to answer it.
-    fn keep(&self, recorded: Recorded) -> (hyper::StatusCode, Vec<u8>) {
-        let answer = (self.answer)(&recorded).into_response(&recorded);
+    fn keep(&self, recorded: Recorded) -> Sent {
+        let answer = (self.answer)(&recorded).sent(&recorded);
         self.seen().push(recorded);
         answer
     }

@@ -17,10 +17,10 @@ impl Retries {
     /// How long to wait before the same request is sent again; `None` where the answer stands.
     pub(super) fn pause(&mut self, status: u16, retry_after: Option<&str>) -> Option<Duration> {
         let asks = status == 429 || status >= 500;
-        // The header's date form and negative numbers are not understood.
-        let seconds = retry_after.filter(|_| asks)?.parse::<u32>().ok()?;
+        // The header's date form is not understood, and a negative number is no wait.
+        let seconds = retry_after.filter(|_| asks)?.parse::<i64>().ok()?;
         self.left = self.left.checked_sub(1)?;
-        Some(Duration::from_secs(seconds.into()))
+        Some(Duration::from_secs(u64::try_from(seconds).unwrap_or_default()))
     }
 }
 
@@ -33,6 +33,7 @@ mod tests {
         let pause = |status, header| Retries::new(MOST).pause(status, header);
         for status in [429, 500, 503, 599] {
             assert_eq!(pause(status, Some("2")), Some(Duration::from_secs(2)), "{status}");
+            assert_eq!(pause(status, Some("-1")), Some(Duration::ZERO), "{status}");
             assert_eq!(pause(status, None), None, "{status}");
             assert_eq!(pause(status, Some("Wed, 21 Oct 2026 07:28:00 GMT")), None, "{status}");
         }

@@ -1,6 +1,6 @@
 //! From bytes to a decoded AdmissionReview, with the words of client-go's decoder where it fails.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::status;
 use crate::{Answer, ReviewVersion};
@@ -50,6 +50,7 @@ fn parse(body: &[u8]) -> Result<Value, String> {
     };
     match review {
         Value::Object(_) => Ok(review),
+        Value::Null => Ok(Value::Object(Map::new())),
         other => Err(format!(
             "couldn't get version/kind; json parse error: json: cannot unmarshal {} into an object",
             type_name(&other)
@@ -67,6 +68,11 @@ fn check_type(review: &Value, sent: ReviewVersion) -> Result<(), String> {
         Some(got @ ("v1" | "v1beta1")) if kind == KIND => Err(format!(
             "converting ({got}.AdmissionReview) to ({}.AdmissionReview): unknown conversion",
             if got == "v1" { "v1beta1" } else { "v1" }
+        )),
+        // The one other kind that every version of every group has.
+        _ if (api_version, kind) == ("v1", "Status") => Err(format!(
+            "converting (v1.Status) to ({}.AdmissionReview): unknown conversion",
+            sent.api_version().strip_prefix("admission.k8s.io/").unwrap_or_default()
         )),
         _ => Err(format!("no kind {kind:?} is registered for version {api_version:?}")),
     }

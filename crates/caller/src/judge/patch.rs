@@ -21,12 +21,13 @@ pub(super) fn apply(
     response: &Response,
     object: Option<&Value>,
     hook: &Hook,
-) -> Result<Option<Patched>, Failed> {
+) -> Result<Option<Patched>, Box<Failed>> {
     if response.patch.is_empty() {
         return Ok(None);
     }
-    let undecodable =
-        |why: &str| Failed::calling(hook, &format!("received undecodable patch in webhook response: {why}"));
+    let calling = |why: &str| Box::new(Failed::calling(hook, why));
+    let internal = |why: &str| Box::new(Failed::internal(why));
+    let undecodable = |why: &str| calling(&format!("received undecodable patch in webhook response: {why}"));
     let patch: Value =
         serde_json::from_slice(&response.patch).map_err(|error| undecodable(&error.to_string()))?;
     let steps = match &patch {
@@ -39,17 +40,17 @@ pub(super) fn apply(
         return Err(undecodable(&mismatch(step, "jsonpatch.Operation")));
     }
     let Some(object) = object else {
-        return Err(Failed::internal(&format!(
+        return Err(internal(&format!(
             "admission webhook {:?} attempted to modify the object, which is not supported for this operation",
             hook.name()
         )));
     };
     let patch_type = response.patch_type.as_deref().unwrap_or_default();
     if patch_type != "JSONPatch" {
-        return Err(Failed::calling(hook, &format!("unsupported patch type {patch_type:?}")));
+        return Err(calling(&format!("unsupported patch type {patch_type:?}")));
     }
-    let patched = library::apply(steps, object).map_err(|why| Failed::internal(&why))?;
-    check_type(object, &patched).map_err(Failed::internal)?;
+    let patched = library::apply(steps, object).map_err(|why| internal(&why))?;
+    check_type(object, &patched).map_err(internal)?;
     let leniency = beyond_rfc_6902(&patch, object, &patched);
     Ok(Some(Patched { object: patched, patch, leniency }))
 }

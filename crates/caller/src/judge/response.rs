@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::ReviewVersion;
 use crate::outcome::Cause;
 use fields::Fields;
 pub(super) use verify::verify;
@@ -32,30 +33,34 @@ pub(super) struct Status {
 }
 
 /// Reads the response of a review, `None` where it is absent; the error is what the decoder says.
-pub(super) fn decode(review: &Value) -> Result<Option<Response>, String> {
-    let Some(response) = Fields::root(review).object("response")? else { return Ok(None) };
-    let status = response.object("status")?.unwrap_or_default();
-    let details = status.object("details")?.unwrap_or_default();
+pub(super) fn decode(review: &Value, version: ReviewVersion) -> Result<Option<Response>, String> {
+    let (response, patch_type) = match version {
+        ReviewVersion::V1 => ("v1.AdmissionResponse", "v1.PatchType"),
+        ReviewVersion::V1Beta1 => ("v1beta1.AdmissionResponse", "v1beta1.PatchType"),
+    };
+    let Some(response) = Fields::root(review).object("response", response)? else { return Ok(None) };
+    let status = response.object("status", "v1.Status")?.unwrap_or_default();
+    let details = status.object("details", "v1.StatusDetails")?.unwrap_or_default();
     let mut causes = Vec::new();
-    for cause in details.objects("causes")? {
+    for cause in details.objects("causes", "[]v1.StatusCause", "v1.StatusCause")? {
         causes.push(Cause {
-            reason: cause.string("reason")?.unwrap_or_default(),
+            reason: cause.string_of("reason", "v1.CauseType")?.unwrap_or_default(),
             message: cause.string("message")?.unwrap_or_default(),
             field: cause.string("field")?.unwrap_or_default(),
         });
     }
     Ok(Some(Response {
-        uid: response.string("uid")?.unwrap_or_default(),
+        uid: response.string_of("uid", "types.UID")?.unwrap_or_default(),
         allowed: response.boolean("allowed")?,
         status: Status {
             code: status.integer("code")?,
-            reason: status.string("reason")?.unwrap_or_default(),
+            reason: status.string_of("reason", "v1.StatusReason")?.unwrap_or_default(),
             message: status.string("message")?.unwrap_or_default(),
             causes,
             retry_after_seconds: details.integer("retryAfterSeconds")?,
         },
         patch: response.bytes("patch")?,
-        patch_type: response.string("patchType")?,
+        patch_type: response.string_of("patchType", patch_type)?,
         audit_annotations: response.string_map("auditAnnotations")?,
         warnings: response.strings("warnings")?,
     }))

@@ -69,6 +69,19 @@ fn answers_that_fail_the_call() {
         (text(200, "ok"), "couldn't get version/kind; json parse error: "),
         (text(200, r#"{"apiVersion":"#), "couldn't get version/kind; json parse error: "),
         (text(200, "{} {}"), "couldn't get version/kind; json parse error: "),
+        (text(200, "7"), "couldn't get version/kind; json parse error: json: cannot unmarshal number"),
+        (
+            json(200, json!({"apiVersion": "v1", "kind": "Status", "status": "Failure"})),
+            "converting (v1.Status) to (v1.AdmissionReview): unknown conversion",
+        ),
+        (
+            json(200, answered(json!("yes"))),
+            "json: cannot unmarshal string into Go struct field AdmissionReview.response of type v1.AdmissionResponse",
+        ),
+        (
+            json(200, allowed(json!({"allowed": false, "status": {"code": 403.5}}))),
+            "json: cannot unmarshal number 403.5 into Go struct field Status.response.status.code of type int32",
+        ),
         (text(200, "[]"), "couldn't get version/kind; json parse error: json: cannot unmarshal array"),
         (json(403, allowed(json!({}))), "unknown"),
         (text(403, "keep out"), "keep out"),
@@ -104,13 +117,13 @@ fn answers_that_fail_the_call() {
         ),
         (
             json(200, allowed(json!({"allowed": "yes"}))),
-            "json: cannot unmarshal string into Go struct field AdmissionReview.response.allowed of type bool",
+            "json: cannot unmarshal string into Go struct field AdmissionResponse.response.allowed of type bool",
         ),
         (json(200, allowed(json!({"patch": "W1-_"}))), "illegal base64 data at input byte 2"),
         (json(200, allowed(json!({"patch": "W10"}))), "illegal base64 data at input byte 0"),
         (
             json(200, allowed(json!({"patch": [{"op": "add"}]}))),
-            "json: cannot unmarshal object into Go struct field AdmissionReview.response.patch of type uint8",
+            "json: cannot unmarshal object into Go struct field AdmissionResponse.response.patch of type uint8",
         ),
     ];
     for (answer, expected) in failed_to_call {

@@ -18,10 +18,32 @@ pub enum Answer {
     Patch(Value),
     /// Whatever a broken server might say: an HTTP status and a body.
     Raw(u16, Vec<u8>),
+    /// The same with headers of its own, `Content-Type` included.
+    Http {
+        /// The HTTP status.
+        status: u16,
+        /// Name and value of each header.
+        headers: Vec<(String, String)>,
+        /// The body.
+        body: Vec<u8>,
+    },
+    /// Nothing, ever.
+    Silence,
+    /// The end of the connection.
+    HangUp,
+}
+
+/// What is sent, or is not.
+pub(super) enum Sent {
+    Response { status: StatusCode, headers: Vec<(String, String)>, body: Vec<u8> },
+    Silence,
+    HangUp,
 }
 
 impl Answer {
-    pub(super) fn into_response(self, request: &Recorded) -> (StatusCode, Vec<u8>) {
+    pub(super) fn sent(self, request: &Recorded) -> Sent {
+        let json = || vec![("content-type".to_owned(), "application/json".to_owned())];
+        let code = |status| StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let outcome = match self {
             Self::Allow => json!({ "allowed": true }),
             Self::Deny(message) => json!({
@@ -33,11 +55,15 @@ impl Answer {
                 "patchType": "JSONPatch",
                 "patch": ByteString(patch.to_string().into_bytes()),
             }),
-            Self::Raw(status, body) => {
-                return (StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body);
+            Self::Raw(status, body) => return Sent::Response { status: code(status), headers: json(), body },
+            Self::Http { status, headers, body } => {
+                return Sent::Response { status: code(status), headers, body };
             }
+            Self::Silence => return Sent::Silence,
+            Self::HangUp => return Sent::HangUp,
         };
-        (StatusCode::OK, review(&request.review(), outcome).to_string().into_bytes())
+        let body = review(&request.review(), outcome).to_string().into_bytes();
+        Sent::Response { status: StatusCode::OK, headers: json(), body }
     }
 }
 

@@ -1,20 +1,21 @@
 //! The server of a recorder: TLS and HTTP/1.1, as a Service's backend has them.
 
-use std::convert::Infallible;
 use std::net::TcpListener;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_TYPE, HOST, HeaderValue};
+use hyper::header::HOST;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
+use super::answer::Sent;
 use super::{Recorded, Records};
 
 /// Serves until the task is ended; its connections end with it.
@@ -41,26 +42,34 @@ async fn record(
     request: Request<Incoming>,
     server_name: Option<String>,
     records: &Records,
-) -> Result<Response<Full<Bytes>>, Infallible> {
+) -> Result<Response<Full<Bytes>>, HungUp> {
     let (head, body) = request.into_parts();
-    let Ok(body) = body.collect().await else {
-        return Ok(respond(StatusCode::BAD_REQUEST, Vec::new()));
-    };
+    let Ok(body) = body.collect().await else { return Err(HungUp) };
     let host = head.headers.get(HOST).and_then(|host| host.to_str().ok());
-    let (status, answer) = records.keep(Recorded {
+    let sent = records.keep(Recorded {
+        method: head.method.to_string(),
         path: head.uri.path().to_owned(),
         query: head.uri.query().unwrap_or_default().to_owned(),
         server_name,
         protocol: format!("{:?}", head.version),
         host: host.unwrap_or_default().to_owned(),
         body: body.to_bytes(),
+        headers: head.headers,
     });
-    Ok(respond(status, answer))
+    match sent {
+        Sent::Response { status, headers, body } => {
+            let mut response = Response::builder().status(status);
+            for (name, value) in headers {
+                response = response.header(name, value);
+            }
+            response.body(Full::from(body)).map_err(|_| HungUp)
+        }
+        Sent::Silence => std::future::pending().await,
+        Sent::HangUp => Err(HungUp),
+    }
 }
 
-fn respond(status: StatusCode, body: Vec<u8>) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::from(body));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
-}
+/// Ends the connection without an answer.
+#[derive(Debug, Error)]
+#[error("the recorder ends the connection")]
+struct HungUp;

@@ -17,6 +17,7 @@ mod generated;
 mod lookups;
 mod managed;
 mod manifests;
+mod oracle;
 mod reload;
 mod rollout;
 mod rules;

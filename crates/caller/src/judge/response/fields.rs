@@ -1,6 +1,6 @@
 //! The members of a JSON object, read as Go's decoder reads a struct: an absent member and `null` are the zero value.
 //!
-//! Errors name the member and the type that stands there, never the value: it may be a patch.
+//! Errors name the member and the type that stands there, not the value, as Go's do; but for a number that does not fit.
 
 use std::collections::BTreeMap;
 
@@ -22,34 +22,52 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 #[derive(Default)]
 pub(super) struct Fields<'a> {
     members: Option<&'a Map<String, Value>>,
+    /// Of Go.
+    type_name: &'static str,
     path: String,
 }
 
 impl<'a> Fields<'a> {
     pub(super) fn root(value: &'a Value) -> Self {
-        Self { members: value.as_object(), path: String::new() }
+        Self { members: value.as_object(), type_name: "AdmissionReview", path: String::new() }
     }
 
-    pub(super) fn object(&self, name: &str) -> Result<Option<Self>, String> {
-        self.read(name, "object", Value::as_object)
-            .map(|found| found.map(|members| Self { members: Some(members), path: self.path_of(name) }))
+    /// A struct of this type of Go, its package before it.
+    pub(super) fn object(&self, name: &str, type_name: &'static str) -> Result<Option<Self>, String> {
+        self.read(name, type_name, Value::as_object)
+            .map(|found| found.map(|members| self.inner(name, type_name, members)))
     }
 
-    pub(super) fn objects(&self, name: &str) -> Result<Vec<Self>, String> {
+    pub(super) fn objects(
+        &self,
+        name: &str,
+        list: &str,
+        type_name: &'static str,
+    ) -> Result<Vec<Self>, String> {
         let item = |item: &'a Value| match item {
-            Value::Object(members) => Ok(Self { members: Some(members), path: self.path_of(name) }),
+            Value::Object(members) => Ok(self.inner(name, type_name, members)),
             Value::Null => Ok(Self::default()),
-            other => Err(self.mismatch(name, other, "object")),
+            other => Err(self.mismatch(name, other, type_name)),
         };
-        self.array(name)?.iter().map(item).collect()
+        self.array(name, list)?.iter().map(item).collect()
+    }
+
+    fn inner(&self, name: &str, type_name: &'static str, members: &'a Map<String, Value>) -> Self {
+        let type_name = type_name.split_once('.').map_or(type_name, |(_, bare)| bare);
+        Self { members: Some(members), type_name, path: self.path_of(name) }
     }
 
     pub(super) fn string(&self, name: &str) -> Result<Option<String>, String> {
-        self.read(name, "string", Value::as_str).map(|found| found.map(str::to_owned))
+        self.string_of(name, "string")
+    }
+
+    /// A string that has a type of its own in Go.
+    pub(super) fn string_of(&self, name: &str, type_name: &str) -> Result<Option<String>, String> {
+        self.read(name, type_name, Value::as_str).map(|found| found.map(str::to_owned))
     }
 
     pub(super) fn strings(&self, name: &str) -> Result<Vec<String>, String> {
-        self.array(name)?.iter().map(|item| self.item_string(name, item)).collect()
+        self.array(name, "[]string")?.iter().map(|item| self.item_string(name, item)).collect()
     }
 
     pub(super) fn string_map(&self, name: &str) -> Result<BTreeMap<String, String>, String> {
@@ -87,8 +105,8 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn array(&self, name: &str) -> Result<&'a [Value], String> {
-        let items = self.read(name, "slice", Value::as_array)?;
+    fn array(&self, name: &str, type_name: &str) -> Result<&'a [Value], String> {
+        let items = self.read(name, type_name, Value::as_array)?;
         Ok(items.map_or(&[][..], Vec::as_slice))
     }
 
@@ -115,8 +133,13 @@ impl<'a> Fields<'a> {
     }
 
     fn mismatch(&self, name: &str, value: &Value, wanted: &str) -> String {
-        let (got, path) = (type_name(value), self.path_of(name));
-        format!("json: cannot unmarshal {got} into Go struct field AdmissionReview.{path} of type {wanted}")
+        let (within, path) = (self.type_name, self.path_of(name));
+        let got = match value {
+            // A number that does not fit is named.
+            Value::Number(number) if ["int32", "uint8"].contains(&wanted) => format!("number {number}"),
+            other => type_name(other).to_owned(),
+        };
+        format!("json: cannot unmarshal {got} into Go struct field {within}.{path} of type {wanted}")
     }
 
     fn path_of(&self, name: &str) -> String {

@@ -14,7 +14,8 @@ pub(crate) struct Reply {
 impl Reply {
     pub(crate) async fn read(response: Response<Body>) -> Self {
         let warnings = response.headers().get_all("warning").iter();
-        let warnings = warnings.map(|warning| unquoted(warning.to_str().unwrap())).collect();
+        let warnings =
+            warnings.map(|warning| unquoted(std::str::from_utf8(warning.as_bytes()).unwrap())).collect();
         let status = response.status().as_u16();
         let body = response.into_body().collect_bytes().await.unwrap();
         Self { status, warnings, text: String::from_utf8(body.to_vec()).unwrap() }
