@@ -4,6 +4,7 @@
 //! from us. What opted out by a label or annotation of its own is, so that it passes while the injector is down.
 
 mod condition;
+mod exempt;
 mod refusal;
 mod selector;
 
@@ -22,8 +23,12 @@ pub(crate) const REQUIRED: &str = "required";
 /// The hook of all other rules. It fails open.
 pub(crate) const BEST_EFFORT: &str = "best-effort";
 
+/// More entries than these are not written where fewer do: the API server goes through all of them for every object, and
+/// takes no configuration of more than 1.5 MiB.
+const MOST_ENTRIES: usize = 32;
+
 /// The entries for `rules`, in the order they are to be called in: for required rules one for each distinct restriction to
-/// namespaces, all of them calling one hook; for the others one together. None where the settings say `mode: off`.
+/// namespaces (beyond 32, for each label that restrictions ask for), all of them calling one hook; for the others one together. None where the settings say `mode: off`.
 ///
 /// ```
 /// use vestibule_injector::{compile, registration};
@@ -54,12 +59,8 @@ pub fn entries(rules: &RuleSet) -> Result<Vec<Entry>, Vec<Diagnostic>> {
         return Err(findings);
     }
     let (required, others): (Vec<&Rule>, Vec<&Rule>) = rules.rules().iter().partition(|rule| rule.required());
-    let mut groups = BTreeMap::<Restriction, Vec<&Rule>>::new();
-    for rule in required {
-        groups.entry(Restriction::of(rule)).or_default().push(rule);
-    }
     let mut entries = Vec::new();
-    for (position, group) in groups.values().enumerate() {
+    for (position, group) in grouped(&required).iter().enumerate() {
         // By number: what changes its restriction stays the entry it was, and metrics know few names.
         let name = if position == 0 { REQUIRED.to_owned() } else { format!("{REQUIRED}-{}", position + 1) };
         entries.push(Entry::new(REQUIRED, &name, on(group, rules).fail_closed()));
@@ -68,6 +69,23 @@ pub fn entries(rules: &RuleSet) -> Result<Vec<Entry>, Vec<Diagnostic>> {
         entries.push(Entry::new(BEST_EFFORT, BEST_EFFORT, on(&others, rules).fail_open()));
     }
     Ok(entries)
+}
+
+/// Required rules by their restriction to namespaces: one must not keep from starting what is in namespaces of another.
+/// Where that makes too many, those that ask for one and the same label are together: their entry is for the same
+/// namespaces, and says less about the objects in them.
+fn grouped<'r>(required: &[&'r Rule]) -> Vec<Vec<&'r Rule>> {
+    let by = |restriction: &dyn Fn(&Rule) -> Restriction| {
+        let mut groups = BTreeMap::<Restriction, Vec<&Rule>>::new();
+        for rule in required {
+            groups.entry(restriction(rule)).or_default().push(rule);
+        }
+        groups
+    };
+    let exact = by(&Restriction::of);
+    let groups =
+        if exact.len() > MOST_ENTRIES { by(&|rule| Restriction::of(rule).in_common()) } else { exact };
+    groups.into_values().collect()
 }
 
 /// For the entries of both hooks; none yet.

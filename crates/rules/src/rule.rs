@@ -114,6 +114,21 @@ impl Rule {
         self.opt_in == OptIn::Pod
     }
 
+    /// Whether only the namespace may ask for it (`optIn: namespace`): an object's yes is none.
+    pub fn must_be_asked_for_by_namespaces(&self) -> bool {
+        self.opt_in == OptIn::Namespace
+    }
+
+    /// The operating system that pods must be for, where they say one; any where there is none.
+    pub fn os(&self) -> Option<&'static str> {
+        self.matching.os
+    }
+
+    /// Whether it leaves pods alone that use the network of their node (`hostNetwork: skip`).
+    pub fn skips_host_network(&self) -> bool {
+        self.matching.skip_host_network.is_some()
+    }
+
     /// The keys of other injectors' annotations that it listens to, in their order.
     pub fn compat_annotations(&self) -> impl Iterator<Item = &str> {
         self.compat.iter().map(|compat| compat.key.as_str())

@@ -9,8 +9,17 @@ use vestibule_rules::{
     INJECT_KEY, MIRROR_ANNOTATION, RULE_KEY_PREFIX, Resource, Rule, RuleSet, STATUS_ANNOTATION,
 };
 
-/// The longest expression that names every rule. The API server compiles each, and takes none of 100,000 characters.
+use super::exempt::{self, Exempt};
+
+/// The longest expression. The API server compiles each; it takes 100,000 characters and no more (cel-go's
+/// `ExpressionSizeCodePointLimit`, which it leaves as it is), and all entries together are one object.
 const LONGEST: usize = 8 * 1024;
+
+/// Among more labels or annotations than this nobody searches: who has them is asked about. The API server ends a condition
+/// that costs more than 1,000,000 (`PerCallLimit`), and one that is ended counts as failed, so that `Fail` would refuse the
+/// object. A turn of a search costs about ten, and a tenth for each character that it looks at; 500 keys of any length, each
+/// compared with as many names as an expression holds, stay below half of that.
+const MOST_KEYS: usize = 500;
 
 /// Name and expression of each, for a `group` of all rules on these resources.
 pub(super) fn all(
@@ -26,10 +35,57 @@ pub(super) fn all(
     if resources.iter().any(|resource| *resource != Resource::Pods) {
         conditions.push(("not-being-deleted", "!has(object.metadata.deletionTimestamp)".to_owned()));
     }
-    let exact = not_opted_out(group, all);
-    let short = if exact.len() > LONGEST { not_opted_out_of_all(group) } else { exact };
-    conditions.push(("not-opted-out", short));
+    let required = group.iter().any(|rule| rule.required());
+    if required && resources.iter().eq([&Resource::Pods]) {
+        conditions.extend(environment(group));
+    }
+    conditions.extend(not_exempt(all).map(|expression| ("not-exempt", expression)));
+    let choices = [not_opted_out(group, all), not_opted_out_of_all(group)];
+    // What cannot be said shortly is asked about.
+    let short = choices.into_iter().find(|expression| expression.len() <= LONGEST);
+    conditions.extend(short.map(|expression| ("not-opted-out", expression)));
     conditions
+}
+
+/// For pods that all rules leave alone because of where they run. Whoever speaks about a rule is asked about all the same:
+/// what nobody can read there is refused or warned about first.
+fn environment(group: &[&Rule]) -> Vec<(&'static str, String)> {
+    let others: BTreeSet<&str> = group.iter().flat_map(|rule| rule.compat_annotations()).collect();
+    let mut spoken = vec![any_key(&format!(
+        "key == {} || key.startsWith({})",
+        quoted(INJECT_KEY),
+        quoted(RULE_KEY_PREFIX)
+    ))];
+    spoken.extend(others.iter().map(|other| format!("{}.hasValue()", annotation(&quoted(other)))));
+    let spoken = spoken.join(" || ");
+    let mut conditions = Vec::new();
+    if group.iter().all(|rule| rule.skips_host_network()) {
+        let own = "!object.?spec.?hostNetwork.orValue(false)";
+        conditions.push(("not-in-the-network-of-its-node", format!("{own} || {spoken}")));
+    }
+    let systems: Option<BTreeSet<&str>> = group.iter().map(|rule| rule.os()).collect();
+    if let Some(systems) = systems
+        && let Some(any) = systems.first()
+    {
+        let selected = |key: &str| format!("object.?spec.?nodeSelector[?{}]", quoted(key));
+        let (new, old) = (selected("kubernetes.io/os"), selected("beta.kubernetes.io/os"));
+        let said = format!("object.?spec.?os.?name.or({new}).or({old}).orValue({})", quoted(any));
+        let systems: Vec<_> = systems.iter().map(|system| quoted(system)).collect();
+        let fits = format!("{said} in [{}]", systems.join(", "));
+        conditions.push(("not-for-another-system", format!("{fits} || {spoken}")));
+    }
+    conditions.retain(|(_, expression)| expression.len() <= LONGEST);
+    conditions
+}
+
+/// Nobody whom an administrator exempts; as many exemptions as fit.
+fn not_exempt(all: &RuleSet) -> Option<String> {
+    let said = exempt::all(all.settings()).filter_map(|exempt| match exempt {
+        Exempt::Condition(holds) => Some(format!("!({holds})")),
+        _ => None,
+    });
+    said.reduce(|all, next| if all.len() + next.len() < LONGEST { format!("{all} && {next}") } else { all })
+        .filter(|expression| expression.len() <= LONGEST)
 }
 
 /// The same for rules that are too many to be named: whatever does not decline, under any key of ours or one that they listen
@@ -38,9 +94,11 @@ fn not_opted_out_of_all(group: &[&Rule]) -> String {
     let all_ask = group.iter().all(|rule| rule.must_be_asked_for());
     let others: BTreeSet<&str> = group.iter().flat_map(|rule| rule.compat_annotations()).collect();
     let mut terms = vec![not_declined(&quoted(INJECT_KEY), &[], all_ask)];
-    terms.extend(
-        others.iter().map(|other| format!("{}.orValue('false') != 'false'", annotation(&quoted(other)))),
-    );
+    if !others.is_empty() {
+        let others: Vec<_> = others.into_iter().map(quoted).collect();
+        let says = format!("{}.orValue('false') != 'false'", annotation("other"));
+        terms.push(format!("[{}].exists(other, {says})", others.join(", ")));
+    }
     let told = all_ask && !group.iter().any(|rule| rule.required());
     terms.push(any_key(&match told {
         // Whatever may be misspelt.
@@ -100,11 +158,11 @@ fn misspelt(all: &RuleSet) -> String {
     any_key(&format!("key.contains({}) && !(key in [{known}])", quoted(domain())))
 }
 
-/// Whether `holds` of a `key` among `keys`, those of the labels or those of the annotations.
+/// Whether `holds` of a `key` among `keys`, those of the labels or those of the annotations; or they are too many.
 fn any_key(holds: &str) -> String {
     format!(
         "[object.metadata.?labels.orValue({{}}), object.metadata.?annotations.orValue({{}})].exists(keys, \
-         keys.exists(key, {holds}))"
+         size(keys) > {MOST_KEYS} || keys.exists(key, {holds}))"
     )
 }
 
@@ -116,7 +174,7 @@ fn own_key(rule: &Rule) -> String {
     quoted(&format!("{RULE_KEY_PREFIX}{}", rule.name()))
 }
 
-fn label(key: &str) -> String {
+pub(super) fn label(key: &str) -> String {
     format!("object.metadata.?labels[?{key}]")
 }
 

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use vestibule_rules::{OWN_POD_LABEL, RULE_KEY_PREFIX, Rule, Settings};
 
+use super::exempt::{self, Exempt};
+
 /// The label that the API server gives every namespace.
 const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 
@@ -27,6 +29,16 @@ impl Restriction {
         }
         Self { wanted, excluded: rule.excluded_namespaces().iter().cloned().collect() }
     }
+
+    /// What it has in common with others that ask for one and the same label: together they are for the namespaces that
+    /// each of them is for, and no others. One that asks for more stays as it is.
+    pub(super) fn in_common(self) -> Self {
+        let key = self.wanted.keys().next().filter(|_| self.wanted.len() == 1).cloned();
+        match key {
+            Some(key) => Self { wanted: [(key, BTreeSet::new())].into(), excluded: BTreeSet::new() },
+            None => self,
+        }
+    }
 }
 
 /// Every namespace that one of `rules` may be for.
@@ -35,12 +47,18 @@ pub(super) fn of_namespaces(rules: &[&Rule], settings: &Settings) -> String {
     let mut terms = terms(shared(restrictions.iter().map(|one| &one.wanted)));
     let excluded = restrictions.iter().map(|one| one.excluded.clone());
     let mut excluded = excluded.reduce(|all, next| &all & &next).unwrap_or_default();
-    for exempt in exempt(settings) {
+    for exempt in exempt::all(settings) {
         match exempt {
             Exempt::Namespaces(names) => excluded.extend(names.iter().cloned()),
             Exempt::NamespaceLabel(key, value) => terms.push(format!("{key}!={value}")),
-            Exempt::ObjectLabel(..) => {}
+            Exempt::ObjectLabel(..) | Exempt::Condition(_) => {}
         }
+    }
+    // Declined by the namespace's label for the rule, which no object overrules where only namespaces are asked.
+    if let [rule] = rules
+        && rule.must_be_asked_for_by_namespaces()
+    {
+        terms.push(format!("{}!=false", own_key(rule)));
     }
     // What no namespace can be called need not be left out, and the API server would refuse it.
     let excluded: Vec<_> = excluded.into_iter().filter(|name| is_value(name)).collect();
@@ -55,36 +73,19 @@ pub(super) fn of_objects(rules: &[&Rule], settings: &Settings) -> String {
     let labels: Vec<_> = rules.iter().map(|rule| one_value_each(rule.object_labels())).collect();
     let mut terms = terms(shared(labels.iter()));
     terms.push(format!("{OWN_POD_LABEL}!=true"));
-    terms.extend(exempt(settings).filter_map(|exempt| match exempt {
+    terms.extend(exempt::all(settings).filter_map(|exempt| match exempt {
         Exempt::ObjectLabel(key, value) => Some(format!("{key}!={value}")),
         _ => None,
     }));
     // Declined by the rule's own label, which nothing overrules: for one rule alone a selector can say it.
     if let [rule] = rules {
-        terms.push(format!("{RULE_KEY_PREFIX}{}!=false", rule.name()));
+        terms.push(format!("{}!=false", own_key(rule)));
     }
     terms.join(",")
 }
 
-/// What keeps all rules away, where one label or name does it: a selector cannot say "not both".
-enum Exempt<'s> {
-    Namespaces(&'s [String]),
-    NamespaceLabel(&'s str, &'s str),
-    ObjectLabel(&'s str, &'s str),
-}
-
-fn exempt(settings: &Settings) -> impl Iterator<Item = Exempt<'_>> {
-    let exemptions = settings.exemptions().iter().filter(|exemption| exemption.users().is_empty());
-    exemptions.filter_map(|exemption| {
-        let of_namespace: Vec<_> = exemption.namespace_labels().collect();
-        let of_object: Vec<_> = exemption.object_labels().collect();
-        match (exemption.namespaces(), &*of_namespace, &*of_object) {
-            (names, [], []) => Some(Exempt::Namespaces(names)),
-            ([], [(key, value)], []) => Some(Exempt::NamespaceLabel(key, value)),
-            ([], [], [(key, value)]) => Some(Exempt::ObjectLabel(key, value)),
-            _ => None,
-        }
-    })
+fn own_key(rule: &Rule) -> String {
+    format!("{RULE_KEY_PREFIX}{}", rule.name())
 }
 
 fn one_value_each<'r>(pairs: impl Iterator<Item = (&'r str, &'r str)>) -> Wanted {

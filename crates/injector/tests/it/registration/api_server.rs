@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kube_cel::KubeCelExt;
 use kube_cel::cel::parser::Parser;
 use kube_cel::cel::{Context, Value as Cel, to_value};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Webhooks as they are registered, with their conditions parsed.
 pub(crate) struct ApiServer {
@@ -18,14 +18,13 @@ pub(crate) struct Create<'a> {
     pub(crate) resource: &'a str,
     pub(crate) namespace_labels: BTreeMap<&'a str, &'a str>,
     pub(crate) object: &'a Value,
+    pub(crate) user: &'a str,
 }
 
 impl ApiServer {
     pub(crate) fn new(webhooks: &[Value]) -> Self {
         let parsed = |condition: &Value| {
-            // On maps both mean the same; cel 0.13 fails on the former where the key is absent.
-            let text = condition["expression"].as_str().unwrap();
-            let text = text.replace(".?labels", "[?'labels']").replace(".?annotations", "[?'annotations']");
+            let text = by_key(condition["expression"].as_str().unwrap());
             let parser = Parser::default().enable_optional_syntax(true);
             parser.parse(&text).unwrap_or_else(|error| panic!("{text}: {error}"))
         };
@@ -76,10 +75,23 @@ fn selects<'l>(selector: &Value, label: impl Fn(&str) -> Option<&'l str>) -> boo
 fn holds(condition: &kube_cel::cel::common::ast::IdedExpr, create: &Create<'_>) -> bool {
     let mut context = Context::default().with_all();
     context.add_variable_from_value("object", to_value(create.object).unwrap());
+    let namespace = create.namespace_labels.get("kubernetes.io/metadata.name");
+    let request = json!({"namespace": namespace, "userInfo": {"username": create.user}});
+    context.add_variable_from_value("request", to_value(request).unwrap());
     match Cel::resolve(condition, &context) {
         Ok(Cel::Bool(holds)) => holds,
         other => panic!("{other:?} for {}", create.object),
     }
+}
+
+/// `x.?name` as `x[?'name']`. On maps both mean the same; cel 0.13 fails on the former where the key is absent.
+fn by_key(text: &str) -> String {
+    let mut parts = text.split(".?");
+    let first = parts.next().unwrap().to_owned();
+    parts.fold(first, |done, part| {
+        let end = part.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(part.len());
+        format!("{done}[?'{}']{}", &part[..end], &part[end..])
+    })
 }
 
 fn list(value: &Value) -> &[Value] {

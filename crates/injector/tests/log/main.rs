@@ -1,0 +1,65 @@
+//! What nobody sees of a decision. A program of its own: whether an event is recorded is remembered for the whole process by
+//! whoever meets it first, so that a subscriber beside other tests may be told of none.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, dead_code)]
+
+#[path = "../it/cluster.rs"]
+mod cluster;
+#[path = "../it/road.rs"]
+mod road;
+#[path = "../it/seen/stage.rs"]
+mod stage;
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+use tracing_subscriber::filter::LevelFilter;
+use vestibule_caller::Outcome;
+
+use stage::{RULES, call, conflicting, stage};
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Values of the object and of the rules are seen nowhere but in the patch: not in the log at any level, nor in metrics,
+/// Events, audit annotations and warnings.
+#[tokio::test]
+async fn secrets_are_seen_by_nobody() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE);
+    subscriber.with_writer(move || writer.clone()).init();
+    let (road, cluster) = stage(RULES).await;
+    let mut pod = conflicting("web-5d4f");
+    pod["metadata"]["annotations"] = json!({"note": "s3cret", "inject.vestibule.dev/aksed": "s3cret"});
+    let env = json!([{"name": "TOKEN", "value": "s3cret-of-the-pod"}, {"name": "OTHER", "value": "s3cret"}]);
+    pod["spec"]["containers"][0]["env"] = env;
+    let Outcome::Allowed(allowed) = call(&road, pod, false).await else { panic!("allowed") };
+    assert!(allowed.patch.is_none(), "both rules meet something else");
+    let seen = [
+        allowed.warnings.shown.join("\n"),
+        format!("{:?}", allowed.audit_annotations.kept),
+        cluster.posted().await.1.to_string(),
+        cluster.posted().await.1.to_string(),
+        road.page("/metrics").await,
+        String::from_utf8(log.0.lock().unwrap().clone()).unwrap(),
+    ];
+    for (text, part) in
+        seen.iter().zip(["aksed", "conflict", "data", "TOKEN", "injections", "a rule has decided"])
+    {
+        assert!(text.contains(part), "{part}: {text}");
+        assert!(!text.contains("s3cret"), "{part}: {text}");
+    }
+    assert_eq!(allowed.warnings.shown.len(), 3, "{:?}", allowed.warnings.shown);
+}
