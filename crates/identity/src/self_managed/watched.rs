@@ -1,6 +1,6 @@
 //! A registered configuration, and what was seen of it so far.
 
-use std::collections::BTreeSet;
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use kube::api::DynamicObject;
@@ -10,14 +10,18 @@ use super::backoff::{Backoff, Claims, Quarrel};
 use super::registration::{Ours, Sight};
 use crate::{Desired, RegistrationName};
 
+/// So many versions of the entries are remembered: rules may change for as long as nobody makes the configuration. A replica
+/// that holds one of more changes ago waits for a claim, as for anybody's entries.
+const MOST_INHERITED: usize = 16;
+
 /// A registered configuration.
 pub(super) struct Watched {
     pub(super) name: RegistrationName,
     pub(super) path: String,
     /// What it is to hold besides our bundle.
     pub(super) desired: Option<Desired>,
-    /// The hashes of what it was to hold until now, as far as nobody else wrote entries since.
-    inherited: BTreeSet<String>,
+    /// The hashes of what it was to hold until now, as far as nobody else wrote entries since; the newest last.
+    inherited: VecDeque<String>,
     /// [`None`] before the first look, and while there is no such object.
     pub(super) sight: Option<Sight>,
     /// The newest version that was seen; also of an object that is gone since.
@@ -56,7 +60,7 @@ impl Watched {
             name,
             path,
             desired,
-            inherited: BTreeSet::new(),
+            inherited: VecDeque::new(),
             sight: None,
             newest: None,
             marked: None,
@@ -113,14 +117,19 @@ impl Watched {
             return;
         }
         if let Some(before) = std::mem::replace(&mut self.desired, desired) {
-            self.inherited.insert(before.hash().to_owned());
+            // What comes back is the newest again.
+            self.inherited.retain(|hash| hash != before.hash());
+            self.inherited.push_back(before.hash().to_owned());
+            if self.inherited.len() > MOST_INHERITED {
+                self.inherited.pop_front();
+            }
         }
     }
 
     /// Whether the entries with this hash are those that this process stood for until it was told otherwise. Their other
     /// replicas are told the same, so nobody has to be waited for.
     pub(super) fn inherits(&self, hash: &str) -> bool {
-        self.inherited.contains(hash)
+        self.inherited.iter().any(|inherited| inherited == hash)
     }
 
     fn is_wanted(&self, hash: &str) -> bool {
@@ -204,6 +213,25 @@ mod tests {
     fn watched() -> (Watched, Ours) {
         let service = NamespacedName { namespace: "demo".to_owned(), name: "hooks".to_owned() };
         (Watched::new(None, "x".parse().unwrap()), Ours::new(&Settings::for_service(service)))
+    }
+
+    /// While there is no configuration, nothing is ever written over what was inherited.
+    #[test]
+    fn what_was_desired_before_is_forgotten_at_last() {
+        let (mut watched, _) = watched();
+        let desired = |number: usize| {
+            Desired::new(
+                "mutating/x".parse().unwrap(),
+                vec![json!({"name": format!("e{number}.example.com"), "clientConfig": {}})],
+            )
+            .unwrap()
+        };
+        for number in 0..100 {
+            watched.want(Some(desired(number)));
+        }
+        assert_eq!(watched.inherited.len(), MOST_INHERITED);
+        let inherits = |number| watched.inherits(desired(number).hash());
+        assert!(inherits(98) && inherits(83) && !inherits(82) && !inherits(99));
     }
 
     #[test]
