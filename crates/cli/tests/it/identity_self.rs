@@ -47,15 +47,15 @@ async fn the_printed_manifests_are_all_it_takes() {
     let kubeconfig = environment.service_account_kubeconfig(&home, "injector").await.unwrap();
     let server = Server::start(&folder, &kubeconfig, &format!("{home}/injector:{}", service.port()));
     service.add_replica(server.address("address"), Some(server.address("probes"))).unwrap();
-    let not_ready = server.get("/readyz");
+    let not_ready = server.get("/readyz").await;
     assert!(not_ready.contains("not ready: ") && not_ready.contains("certificate waits for "), "{not_ready}");
     service.wait_for_replicas(1).await.unwrap();
     creates.await.unwrap();
     assert_injected(&admin, &shop).await;
-    server.assert_shown(r#"vestibule_certificate_rotations_total{result="created"} 1"#);
-    server.assert_shown(r#"vestibule_cabundle_in_sync{kind="mutating",name="injector"} 1"#);
-    server.assert_shown("vestibule_ca_generation ");
-    server.assert_shown(r#"vestibule_certificate_not_after_seconds{role="next"} "#);
+    server.assert_shown(r#"vestibule_certificate_rotations_total{result="created"} 1"#).await;
+    server.assert_shown(r#"vestibule_cabundle_in_sync{kind="mutating",name="injector"} 1"#).await;
+    server.assert_shown("vestibule_ca_generation ").await;
+    server.assert_shown(r#"vestibule_certificate_not_after_seconds{role="next"} "#).await;
 
     // Applied again, they change nothing: what is ours is not in them.
     let before = read(&admin, CONFIGURATION).await;
@@ -84,8 +84,8 @@ async fn the_printed_manifests_are_all_it_takes() {
 
     versions_change_under_load(&rules, &shop, &manifests, &server).await;
     rotate(&admin, &home).await;
-    server.wait_until_shown(r#"vestibule_certificate_rotations_total{result="promoted"} 1"#);
-    server.wait_until_shown(r#"vestibule_certificate_not_after_seconds{role="retired"} "#);
+    server.wait_until_shown(r#"vestibule_certificate_rotations_total{result="promoted"} 1"#).await;
+    server.wait_until_shown(r#"vestibule_certificate_not_after_seconds{role="retired"} "#).await;
     assert_injected(&admin, &shop).await;
     until(async || read(&admin, CONFIGURATION).await["webhooks"] != before["webhooks"]).await;
 
@@ -104,7 +104,7 @@ async fn the_printed_manifests_are_all_it_takes() {
     let fallen_back =
         |line: &String| line.contains("the last good ones are in force") && line.contains("VST0110");
     assert!(log.iter().any(fallen_back), "{log:#?}");
-    assert!(!server.shows(r#"vestibule_certificate_rotations_total{result="created"} 1"#));
+    assert!(!server.shows(r#"vestibule_certificate_rotations_total{result="created"} 1"#).await);
 }
 
 async fn entries_of_the_samples_are_taken(folder: &Folder, admin: &Client) {
@@ -187,11 +187,11 @@ async fn entries_follow_the_rules(rules: &Rules, shop: &str) {
 /// From the moment that a replica has the rules: no pod is changed, and all that would have been done is counted.
 async fn observed_it_changes_nothing_at_once(rules: &Rules, shop: &str, server: &Server) {
     const OBSERVED: &str = r#"vestibule_injections_total{rule="data",result="observed",reason=""}"#;
-    assert!(!server.shows(OBSERVED));
+    assert!(!server.shows(OBSERVED).await);
     let (status, answer) = rules.write(&rules.text.replace("allow}", "allow, mode: observe}")).await;
     assert!(status.is_success(), "{answer}");
     // Creates go on meanwhile.
-    until(async || server.shows(OBSERVED)).await;
+    until(async || server.shows(OBSERVED).await).await;
     for _ in 0..20 {
         let (status, made) = create(&rules.admin, shop).await;
         assert!(status.is_success() && made["metadata"]["labels"] == json!({"app": "web"}), "{made}");
@@ -199,7 +199,7 @@ async fn observed_it_changes_nothing_at_once(rules: &Rules, shop: &str, server: 
     }
     assert_eq!(names(&read(&rules.admin, CONFIGURATION).await), ["required", "best-effort"]);
     for rule in ["target", "team"] {
-        server.assert_shown(&OBSERVED.replace("data", rule));
+        server.assert_shown(&OBSERVED.replace("data", rule)).await;
     }
     rules.registered(&rules.text, &["required", "best-effort"]).await;
     until(async || !is_without_data(&create(&rules.admin, shop).await.1)).await;
@@ -284,7 +284,7 @@ async fn switched_off_it_stays_off(rules: &Rules, shop: &str, manifests: &[Value
         let (status, answer) = send(admin, Method::DELETE, &uri, "application/json", &json!({})).await;
         assert!(status.is_success(), "{answer}");
     }
-    server.wait_until_shown(r#"vestibule_cabundle_in_sync{kind="mutating",name="injector"} 0"#);
+    server.wait_until_shown(r#"vestibule_cabundle_in_sync{kind="mutating",name="injector"} 0"#).await;
     let (status, answer) =
         rules.write(&format!("{}---\n{}", rules.text, asking("other").replace("team", "other"))).await;
     assert!(status.is_success(), "{answer}");

@@ -1,13 +1,15 @@
 //! The shipped program, serving by its ring.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use crate::fixture::Folder;
 
@@ -51,28 +53,31 @@ impl Server {
         self.lines.lock().unwrap().clone()
     }
 
-    pub(super) fn get(&self, path: &str) -> String {
-        let mut stream = TcpStream::connect(self.address("probes")).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    /// Whatever else runs on this thread goes on meanwhile: creates that never pause, for one.
+    pub(super) async fn get(&self, path: &str) -> String {
+        let mut stream = TcpStream::connect(self.address("probes")).await.unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
+        stream.read_to_string(&mut answer).await.unwrap();
         answer
     }
 
-    pub(super) fn shows(&self, metric: &str) -> bool {
-        self.get("/metrics").lines().any(|line| line.starts_with(metric))
+    pub(super) async fn shows(&self, metric: &str) -> bool {
+        self.get("/metrics").await.lines().any(|line| line.starts_with(metric))
     }
 
-    pub(super) fn assert_shown(&self, metric: &str) {
-        assert!(self.shows(metric), "{metric} is not in {}", self.get("/metrics"));
+    pub(super) async fn assert_shown(&self, metric: &str) {
+        let page = self.get("/metrics").await;
+        assert!(page.lines().any(|line| line.starts_with(metric)), "{metric} is not in {page}");
     }
 
-    pub(super) fn wait_until_shown(&self, metric: &str) {
+    pub(super) async fn wait_until_shown(&self, metric: &str) {
         let end = Instant::now() + Duration::from_secs(60);
-        while !self.shows(metric) {
+        while !self.shows(metric).await {
             let log = self.log();
-            assert!(Instant::now() < end, "{metric} is not in {}\n{log:#?}", self.get("/metrics"));
-            std::thread::sleep(Duration::from_millis(100));
+            assert!(Instant::now() < end, "{metric} is not in {}\n{log:#?}", self.get("/metrics").await);
+            tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }
 }
