@@ -240,6 +240,12 @@ impl RuleSet {
         if !applied.is_empty() {
             merge::record(&laid, &layout, self.pod, &self.hash, &mut draft);
         }
+        if listens {
+            // What was laid in before as the end of its own condition has no values any more.
+            let known = |rule: &&&Rule| rule.logic.is_fixed() || computed.contains_key(rule.name());
+            let known: Vec<&Rule> = laid.iter().filter(known).copied().collect();
+            trace.standings(merge::standings(&known, &layout, self.pod, &draft));
+        }
         let changes = draft.into_changes();
         let verdicts = outs.iter().map(|(rule, out)| match (out, missed.get(rule.name())) {
             (Some(out), _) => skipped(rule, out),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::decision::{Change, Decision, Outcome, Verdict};
 use crate::diagnostic::Position;
+use crate::merge::{Standing, Standings};
 use crate::rule::{Clause, Rule};
 
 /// What all rules together make of one object, and on which way.
@@ -85,7 +86,11 @@ pub enum Effect {
     Added,
     /// It takes something away.
     Removed,
-    /// The object holds it already, or something in whose favour it yields; or there is nothing to take away.
+    /// The object held it already, wherever it belongs.
+    There,
+    /// The object holds something else in its place, to which it yields, or which a later rule wants.
+    Kept,
+    /// There is nothing to do: no container that it is for, nothing to take away, or an expression leaves it out.
     NotNeeded,
     /// It is why the rule fails.
     Failed,
@@ -98,6 +103,9 @@ pub(crate) trait Trace {
     /// `rule` stands before a gate. Of several answers to one question the last counts.
     fn gate(&mut self, rule: &Rule, gate: impl FnOnce() -> Gate);
 
+    /// How the parts of the rules that act stand in the end.
+    fn standings(&mut self, standings: Standings);
+
     /// Whether it is worth while to find out what to tell.
     fn listens(&self) -> bool;
 }
@@ -105,23 +113,33 @@ pub(crate) trait Trace {
 impl Trace for () {
     fn gate(&mut self, _: &Rule, _: impl FnOnce() -> Gate) {}
 
+    fn standings(&mut self, _: Standings) {}
+
     fn listens(&self) -> bool {
         false
     }
 }
 
-/// Gates by the name of their rule.
+/// What was told.
 #[derive(Default)]
-pub(crate) struct Record(HashMap<Arc<str>, Vec<Gate>>);
+pub(crate) struct Record {
+    /// By the name of their rule.
+    gates: HashMap<Arc<str>, Vec<Gate>>,
+    standings: Standings,
+}
 
 impl Trace for Record {
     fn gate(&mut self, rule: &Rule, gate: impl FnOnce() -> Gate) {
-        let gates = self.0.entry(Arc::clone(&rule.name)).or_default();
+        let gates = self.gates.entry(Arc::clone(&rule.name)).or_default();
         let gate = gate();
         match gates.iter_mut().find(|known| known.name == gate.name) {
             Some(known) => *known = gate,
             None => gates.push(gate),
         }
+    }
+
+    fn standings(&mut self, standings: Standings) {
+        self.standings = standings;
     }
 
     fn listens(&self) -> bool {
@@ -138,7 +156,7 @@ impl Record {
         all: impl Fn(&Rule) -> Vec<Gate>,
     ) -> Explanation {
         let told = rules.iter().zip(&decision.verdicts).map(|(rule, verdict)| {
-            let mut reached = self.0.remove(&rule.name).unwrap_or_default();
+            let mut reached = self.gates.remove(&rule.name).unwrap_or_default();
             let gates = all(rule).into_iter().map(|gate| {
                 let found = reached.iter().position(|one| one.name == gate.name);
                 found.map_or(gate, |index| reached.swap_remove(index))
@@ -148,11 +166,24 @@ impl Record {
                 source: Arc::clone(&rule.source),
                 line: rule.at.line,
                 gates: gates.collect(),
-                clauses: clauses(rule, verdict, &decision),
+                clauses: clauses(rule, verdict, &decision, &self.standings),
                 outcome: verdict.outcome.clone(),
             }
         });
         Explanation { rules: told.collect(), decision }
+    }
+}
+
+/// What came of a part that changed nothing.
+fn unchanged(standing: Option<Standing>) -> (Effect, &'static str) {
+    match standing {
+        Some(Standing::There) => (Effect::There, "the object holds it already"),
+        Some(Standing::Yielded) => {
+            (Effect::Kept, "the object holds something else in its place, and the rule yields to that")
+        }
+        Some(Standing::Overruled) => (Effect::Kept, "what a later rule wants stands in its place"),
+        Some(Standing::Nowhere) => (Effect::NotNeeded, "it is for none of the containers"),
+        None => (Effect::NotNeeded, "its expression leaves it out, or the object holds it already"),
     }
 }
 
@@ -161,7 +192,12 @@ fn covers(outer: &str, clause: &str) -> bool {
     clause.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-fn clauses(rule: &Rule, verdict: &Verdict, decision: &Decision) -> Vec<ClauseExplanation> {
+fn clauses(
+    rule: &Rule,
+    verdict: &Verdict,
+    decision: &Decision,
+    standings: &Standings,
+) -> Vec<ClauseExplanation> {
     let decided = |clause: &Clause| {
         let decided = verdict.clause.as_ref();
         decided.is_some_and(|decided| covers(decided, &clause.text) || covers(&clause.text, decided))
@@ -176,10 +212,11 @@ fn clauses(rule: &Rule, verdict: &Verdict, decision: &Decision) -> Vec<ClauseExp
             Outcome::Applied | Outcome::Unchanged if made.is_empty() && removes(clause) => {
                 (Effect::NotNeeded, "there is nothing to take away".to_owned())
             }
-            Outcome::Applied | Outcome::Unchanged if made.is_empty() => (
-                Effect::NotNeeded,
-                "the object holds it already, or something that the rule yields to".to_owned(),
-            ),
+            Outcome::Applied | Outcome::Unchanged if made.is_empty() => {
+                let (effect, sentence) =
+                    unchanged(standings.get(&(Arc::clone(&rule.name), clause.text.clone())).copied());
+                (effect, sentence.to_owned())
+            }
             Outcome::Applied | Outcome::Unchanged if removes(clause) => {
                 (Effect::Removed, "taken away".to_owned())
             }

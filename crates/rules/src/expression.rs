@@ -28,7 +28,7 @@ pub(crate) use lint::Declared;
 use lint::Lint;
 pub(crate) use scope::{Scope, Surroundings};
 pub(crate) use values::text;
-pub(crate) use wishes::Wish;
+pub(crate) use wishes::{ITEM, Wish};
 
 /// The longest expression, in bytes.
 const MAX_LENGTH: usize = 8 * 1024;

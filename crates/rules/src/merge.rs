@@ -12,6 +12,7 @@ mod parts;
 mod place;
 mod removals;
 mod sound;
+mod standing;
 mod status;
 mod verify;
 
@@ -28,6 +29,7 @@ use existing::Existing;
 pub(crate) use injected::DEFAULT_CONTAINER;
 use place::Insertions;
 pub(crate) use sound::ONLY_LASTING;
+pub(crate) use standing::{Standing, Standings, standings};
 pub(crate) use status::record;
 
 use crate::decision::Origin;

@@ -141,7 +141,9 @@ impl Listing {
             Effect::Added => ("added", Style::Added),
             Effect::Removed => ("gone", Style::Removed),
             Effect::Failed => ("false", Style::Removed),
-            Effect::NotNeeded => ("there", Style::Place),
+            Effect::There => ("there", Style::Place),
+            Effect::Kept => ("kept", Style::Place),
+            Effect::NotNeeded => ("idle", Style::Faint),
             _ => ("-", Style::Faint),
         };
         let made = clause.changes.iter().filter_map(|index| changes.get(*index));

@@ -47,6 +47,8 @@ fn told(step: &Step<Explanation>, rule: &RuleExplanation) -> anyhow::Result<Valu
         let effect = match clause.effect {
             Effect::Added => "added",
             Effect::Removed => "removed",
+            Effect::There => "there",
+            Effect::Kept => "kept",
             Effect::NotNeeded => "not_needed",
             Effect::Failed => "failed",
             _ => "not_reached",

@@ -3,6 +3,7 @@
 mod bridge;
 mod table;
 mod texts;
+mod written;
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -49,13 +50,16 @@ pub(super) fn call(
         ("dyn", [value]) => Ok(value.clone()),
         ("quantity", [Value::String(text)]) => quantity::parse(text),
         ("isQuantity", [Value::String(text)]) => Ok(Value::Bool(quantity::parse(text).is_ok())),
+        ("sign", [value]) => {
+            quantity::call("sign", value, &[]).unwrap_or_else(|| Err(mistyped("sign", "a quantity")))
+        }
         ("sum", [Value::List(items)]) => {
             budget.spend(items.len())?;
             sum(items)
         }
         ("sort", [Value::List(items)]) => sort(items, budget),
         ("lists.range", [Value::Int(end)]) => {
-            let end = usize::try_from(*end).map_err(|_| mistyped(name, "a number that is not negative"))?;
+            let end = usize::try_from(*end).unwrap_or_default();
             budget.spend(end)?;
             Ok(list((0..).map(Value::Int).take(end).collect()))
         }
@@ -69,6 +73,17 @@ pub(super) fn call(
             let inner = inner(name, value)?.cloned();
             inner.ok_or_else(|| Trouble::failed("`value()` of an optional that holds none"))
         }
+        ("format", [Value::String(form), Value::List(values)]) => {
+            let (form, values) = written::plainly(form, values, budget)?;
+            bridge::call(name, Some(Form::Method), &[form, values], budget)
+        }
+        ("duration", [_]) => match bridge::call(name, form, &all, budget)? {
+            // As many nanoseconds as 64 bits hold: the API server has no longer ones.
+            Value::Duration(duration) if duration.num_nanoseconds().is_none() => {
+                Err(mistyped(name, "292 years at most"))
+            }
+            duration => Ok(duration),
+        },
         _ => bridge::call(name, form, &all, budget),
     }
 }
@@ -97,6 +112,7 @@ fn size(value: &Value) -> Result<Value, Trouble> {
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
     reason = "checked beside it, or asked for"
 )]
 fn number(function: &str, value: &Value) -> Result<Value, Trouble> {
@@ -110,6 +126,9 @@ fn number(function: &str, value: &Value) -> Result<Value, Trouble> {
         ("int", Value::Float(number)) => (number.abs() < EDGE).then_some(Value::Int(*number as i64)),
         ("int", Value::String(text)) => text.parse().ok().map(Value::Int),
         ("uint", Value::Int(number)) => u64::try_from(*number).ok().map(Value::UInt),
+        ("uint", Value::Float(number)) => {
+            (*number > -1.0 && *number < 2.0 * EDGE).then_some(Value::UInt(*number as u64))
+        }
         ("uint", Value::String(text)) => text.parse().ok().map(Value::UInt),
         ("double", Value::Int(number)) => Some(Value::Float(*number as f64)),
         ("double", Value::UInt(number)) => Some(Value::Float(*number as f64)),
@@ -130,10 +149,14 @@ fn string(value: &Value, budget: &Budget) -> Result<Value, Trouble> {
         Value::Bool(truth) => Ok(text(if *truth { "true" } else { "false" })),
         Value::Int(number) => Ok(text(&number.to_string())),
         Value::UInt(number) => Ok(text(&number.to_string())),
-        Value::Float(number) => Ok(text(&number.to_string())),
-        Value::Duration(_) | Value::Opaque(_)
-            if as_optional(value).is_none() && !quantity::is_quantity(value) =>
-        {
+        Value::Float(number) => Ok(text(&written::double(*number))),
+        Value::Duration(duration) => Ok(text(&written::duration(duration.num_nanoseconds()))),
+        Value::Bytes(bytes) => {
+            let readable = std::str::from_utf8(bytes).map_err(|_| mistyped("string", "bytes of UTF-8"))?;
+            budget.text(bytes.len())?;
+            Ok(text(readable))
+        }
+        Value::Opaque(_) if as_optional(value).is_none() && !quantity::is_quantity(value) => {
             bridge::call("string", Some(Form::Either), std::slice::from_ref(value), budget)
         }
         other => Err(mistyped("string", &format!("a single value; this is {}", kind(other)))),

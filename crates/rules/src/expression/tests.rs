@@ -110,7 +110,7 @@ fn the_functions_of_the_api_server() {
         "isQuantity('1.3Gi') && isQuantity('200K') == false && !isQuantity('1.3GiB') && !isQuantity('x')",
         "quantity('50k').isInteger() && !quantity('50000000m').sub(quantity('1m')).isInteger()",
         "quantity('50000000G').asInteger() == 50000000000000000 && quantity('1Ki').asInteger() == 1024",
-        "quantity('50.703k').asApproximateFloat() == 50703.0 && quantity('10k').sign() == 1 && quantity('-1').sign() == -1",
+        "quantity('50.703k').asApproximateFloat() == 50703.0 && sign(quantity('10k')) == 1 && quantity('-1').sign() == -1",
         "quantity('200M').compareTo(quantity('0.2G')) == 0 && quantity('200M') == quantity('0.2G')",
         "quantity('50M').compareTo(quantity('50Mi')) == -1 && quantity('150Mi').isGreaterThan(quantity('100Mi'))",
         "quantity('50M').isLessThan(quantity('100M')) && quantity('50k').add(quantity('20')) == quantity('50020')",

@@ -6,23 +6,28 @@ use super::{Expression, Variable};
 
 /// Something that a condition wants somewhere.
 pub(crate) struct Wish {
-    /// `object`, `metadata`, `labels`, `app`.
+    /// `object`, `metadata`, `labels`, `app`; [`ITEM`] for any item of a list.
     pub(crate) path: Vec<String>,
     /// Any value will do where there is none.
     pub(crate) value: Option<String>,
 }
 
+/// The step of a path into a list.
+pub(crate) const ITEM: &str = "*";
+
 impl Expression {
     /// What would help it to hold, not in all cases enough. `variables` are those that it may name.
     pub(crate) fn wishes(&self, variables: &[Variable]) -> Vec<Wish> {
         let mut wishes = Vec::new();
-        Search { variables }.gather(&self.tree, &mut wishes);
+        Search { variables, loops: Vec::new() }.gather(&self.tree, &mut wishes);
         wishes
     }
 }
 
 struct Search<'s> {
     variables: &'s [Variable],
+    /// The variables of the loops around, and what each goes over.
+    loops: Vec<(String, Vec<String>)>,
 }
 
 impl Search<'_> {
@@ -31,6 +36,13 @@ impl Search<'_> {
         let call = match &tree.expr {
             Expr::Select(select) if select.test => return wishes.extend(self.there(self.path(tree))),
             Expr::Call(call) => call,
+            // `exists` and `all`: what they want of an item.
+            Expr::Comprehension(written) => {
+                let Some(range) = self.path(&written.iter_range) else { return };
+                let mut loops = self.loops.clone();
+                loops.push((written.iter_var.clone(), [range, vec![ITEM.to_owned()]].concat()));
+                return Search { variables: self.variables, loops }.gather(&written.loop_step, wishes);
+            }
             _ => return,
         };
         match (call.func_name.as_str(), call.args.as_slice(), &call.target) {
@@ -73,19 +85,33 @@ impl Search<'_> {
             let named = self.variables.iter().find(|variable| first == "variables" && variable.name == *name);
             named.map_or(Some(path), |variable| {
                 let earlier = self.variables.iter().position(|other| other.name == variable.name)?;
-                Search { variables: self.variables.get(..earlier)? }.path(&variable.expression.tree)
+                let variables = self.variables.get(..earlier)?;
+                Search { variables, loops: Vec::new() }.path(&variable.expression.tree)
             })
         };
         match &tree.expr {
-            Expr::Ident(name) => Some(vec![name.clone()]),
+            Expr::Ident(name) => {
+                let over = self.loops.iter().rev().find(|(variable, _)| variable == name);
+                Some(over.map_or_else(|| vec![name.clone()], |(_, path)| path.clone()))
+            }
             Expr::Select(select) => below(&select.operand, select.field.clone()),
             Expr::Call(call) => match (call.func_name.as_str(), call.args.as_slice(), &call.target) {
-                (op::INDEX | op::OPT_INDEX | op::OPT_SELECT, [one, key], _) => below(one, literal(key)?),
+                (op::INDEX | op::OPT_INDEX | op::OPT_SELECT, [one, key], _) => {
+                    below(one, literal(key).or_else(|| first(key))?)
+                }
                 ("orValue" | "value" | "lowerAscii" | "trim", _, Some(target)) => self.path(target),
                 _ => None,
             },
             _ => None,
         }
+    }
+}
+
+/// The first place of a list.
+fn first(tree: &IdedExpr) -> Option<String> {
+    match &tree.expr {
+        Expr::Literal(LiteralValue::Int(place)) if *place.inner() == 0 => Some(ITEM.to_owned()),
+        _ => None,
     }
 }
 

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde_json::{Value, json};
+
 use super::corpus::{PODS, Specimen};
 use crate::RULE_KEY_PREFIX;
-use crate::expression::Wish;
+use crate::expression::{ITEM, Wish};
 use crate::parameter::From;
 use crate::rule::{Resource, Rule};
 use crate::subject::NamespaceFacts;
@@ -22,6 +24,8 @@ pub(super) struct Scene {
     owner: Option<String>,
     user: Option<String>,
     groups: Vec<String>,
+    /// Texts of the specification, by the path from the object.
+    texts: BTreeMap<Vec<String>, String>,
 }
 
 impl Scene {
@@ -78,9 +82,20 @@ impl Scene {
                     other => format!("{} in the template of {}", specimen.name, other.as_str()),
                 };
                 let owner = self.owner.as_deref();
-                (name, (*resource, specimen.object(*resource, &self.labels, &self.annotations, owner)))
+                let object = specimen.object(*resource, &self.labels, &self.annotations, owner);
+                (name, (*resource, self.with_texts(object)))
             })
         })
+    }
+
+    /// The object with the texts that are asked for, where there is room for them.
+    fn with_texts(&self, object: String) -> String {
+        if self.texts.is_empty() {
+            return object;
+        }
+        let Ok(mut json) = serde_json::from_str(&object) else { return object };
+        self.texts.iter().for_each(|(path, text)| put(&mut json, path, text));
+        json.to_string()
     }
 
     /// Whether nothing that is asked for already keeps `rule` out.
@@ -110,6 +125,7 @@ impl Scene {
                     Place::NamespaceAnnotation(key) => agrees(&self.facts.annotations, key, value),
                     Place::Owner => self.owner.as_ref().is_none_or(|owner| owner == value),
                     Place::User => self.user.as_ref().is_none_or(|user| user == value),
+                    Place::Specification(path) => self.texts.get(path).is_none_or(|there| there == value),
                     Place::Namespace | Place::Group(_) | Place::Elsewhere => true,
                 }
             })
@@ -126,6 +142,12 @@ impl Scene {
             Place::Owner => return self.owner = self.owner.take().or(Some(value)),
             Place::User => return self.user = self.user.take().or(Some(value)),
             Place::Group(group) => return self.groups.push(group.to_owned()),
+            // Of what kind it is to be is not known where no text says it.
+            Place::Specification(_) if wish.value.is_none() => return,
+            Place::Specification(path) => {
+                self.texts.entry(path.to_vec()).or_insert(value);
+                return;
+            }
             Place::Namespace | Place::Elsewhere => return,
         };
         map.entry(wish.path.last().cloned().unwrap_or_default()).or_insert(value);
@@ -166,6 +188,8 @@ enum Place<'w> {
     Owner,
     User,
     Group(&'w str),
+    /// A member of the object's specification, or of something in it.
+    Specification(&'w [String]),
     /// Nothing that is at anybody's will here: the corpus has it or not.
     Elsewhere,
 }
@@ -184,8 +208,29 @@ fn place(wish: &Wish) -> Place<'_> {
         ["owner", "kind"] => Place::Owner,
         ["request", "userInfo", "username"] => Place::User,
         ["request", "userInfo", "groups", group] => Place::Group(group),
+        ["object", "spec", _, ..] => Place::Specification(wish.path.get(1..).unwrap_or_default()),
+        ["request", "object", "spec", _, ..] => Place::Specification(wish.path.get(2..).unwrap_or_default()),
         _ => Place::Elsewhere,
     }
+}
+
+// Recursion is bounded by the links that an expression may have.
+fn put(object: &mut Value, path: &[String], text: &str) {
+    let Some((step, rest)) = path.split_first() else {
+        if object.is_null() || object.is_string() {
+            *object = Value::from(text);
+        }
+        return;
+    };
+    if object.is_null() {
+        *object = if step == ITEM { json!([null]) } else { json!({}) };
+    }
+    let below = match object {
+        Value::Array(items) if step == ITEM => items.first_mut(),
+        Value::Object(members) => Some(members.entry(step.clone()).or_insert(Value::Null)),
+        _ => None,
+    };
+    below.into_iter().for_each(|below| put(below, rest, text));
 }
 
 /// `rule` without what cannot be met here at will, if there is any such thing: no roll-out.

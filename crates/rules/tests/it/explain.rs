@@ -103,13 +103,43 @@ fn every_part_of_a_rule_is_told() {
         clauses,
         [
             ("pod.labels[x]", 7, Effect::Added, vec![0]),
-            ("pod.labels[tier]", 7, Effect::NotNeeded, vec![]),
+            ("pod.labels[tier]", 7, Effect::Kept, vec![]),
             ("volumes[0]", 8, Effect::Added, vec![1]),
             ("containers[0].env[0]", 11, Effect::Added, vec![2]),
         ]
     );
     let same = |one: &vestibule_rules::Change, other: &vestibule_rules::Change| one.origin == other.origin;
     assert!(explanation.decision.changes.iter().zip(&decision.changes).all(|(one, other)| same(one, other)));
+}
+
+/// What changed nothing: because it was there, because something else was, because nobody was meant.
+#[test]
+fn what_changed_nothing_says_why() {
+    let spec = "parameters: [{name: some, type: bool, default: \"false\", annotation: a/b}]\npod: {labels: {tier: ours, zone: a}}\nvolumes: [{name: v, emptyDir: {}}]\ncontainers:\n- select: {names: [one]}\n  onConflict: keep\n  env: [{name: A, value: b}, {name: B, value: {$cel: \"optional.none()\"}}]\n  ports: [{containerPort: 80}]\n- select: {names: [nobody]}\n  env: [{name: A, value: b}]\n- select: {names: [one, two]}\n  env: [{name: C, value: c}]";
+    let later = rule("s", "order: 1\npod: {labels: {tier: theirs}}\nonConflict: override");
+    let earlier = rule("r", spec);
+    let rules = rules(&format!("{earlier}{later}"));
+    let object = pod(r#"{"volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"one","env":[{"name":"A","value":"x"},{"name":"C","value":"c"}],"ports":[{"containerPort":80,"protocol":"TCP"}]},{"name":"two","env":[{"name":"C","value":"d"}]}]}"#)
+        .replace(r#""app":"web""#, r#""app":"web","tier":"theirs","zone":"a""#);
+    let explanation = explain(&rules, &creation(&object));
+    let told = |index: usize| {
+        let clauses = explanation.rules[index].clauses.iter();
+        clauses.map(|clause| (clause.text.as_str(), clause.effect)).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        told(0),
+        [
+            ("pod.labels[tier]", Effect::Kept),
+            ("pod.labels[zone]", Effect::There),
+            ("volumes[0]", Effect::There),
+            ("containers[0].env[0]", Effect::Kept),
+            ("containers[0].env[1]", Effect::NotNeeded),
+            ("containers[0].ports[0]", Effect::There),
+            ("containers[1].env[0]", Effect::NotNeeded),
+            ("containers[2].env[0]", Effect::Kept),
+        ]
+    );
+    assert_eq!(told(1), [("pod.labels[tier]", Effect::There)]);
 }
 
 #[test]

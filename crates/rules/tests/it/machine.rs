@@ -57,6 +57,60 @@ fn sarif_is_what_code_hosts_read() {
     assert_eq!(empty["runs"][0]["results"], serde_json::json!([]));
 }
 
+/// What the published schema of SARIF 2.1.0 asks of what we write: it allows no members but its own, and counts from one.
+/// `VESTIBULE_SARIF` names a file to write the log to, for a validator.
+#[test]
+fn sarif_has_the_members_of_its_schema() {
+    let long = format!("{}: 1\n", "x".repeat(300));
+    let texts = [
+        ("rules/a b.yaml", ""),
+        ("/etc/c.yaml", "\u{e4}: [\n"),
+        ("ConfigMap a/b, key \u{e4}", long.as_str()),
+    ];
+    let mut found = findings();
+    found.extend(RuleSet::load(texts, schema()).err().unwrap());
+    let loaded =
+        RuleSet::load([("lint.yaml", &*rule("a", "sidecars: [{name: s, image: s}]"))], schema()).unwrap();
+    found.extend(loaded.lint());
+    let text = diagnostic::sarif(&found);
+    if let Some(file) = std::env::var_os("VESTIBULE_SARIF") {
+        std::fs::write(file, &text).unwrap();
+    }
+    let log: Value = serde_json::from_str(&text).unwrap();
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    assert!(results.iter().any(|result| result["level"] == "note"), "a hint is a note");
+    assert_allowed(&log, &["$schema", "version", "runs"]);
+    let run = &log["runs"][0];
+    assert_allowed(run, &["tool", "columnKind", "results"]);
+    assert!(["utf16CodeUnits", "unicodeCodePoints"].contains(&run["columnKind"].as_str().unwrap()));
+    let driver = &run["tool"]["driver"];
+    assert_allowed(driver, &["name", "version", "rules"]);
+    for rule in driver["rules"].as_array().unwrap() {
+        assert_allowed(rule, &["id", "shortDescription", "fullDescription", "help"]);
+        for words in ["shortDescription", "fullDescription", "help"] {
+            assert_allowed(&rule[words], &["text"]);
+        }
+    }
+    for result in results {
+        assert_allowed(result, &["ruleId", "ruleIndex", "level", "message", "locations"]);
+        assert!(["none", "note", "warning", "error"].contains(&result["level"].as_str().unwrap()));
+        assert_allowed(&result["message"], &["text"]);
+        let place = &result["locations"][0]["physicalLocation"];
+        assert_allowed(place, &["artifactLocation", "region"]);
+        let reference = place["artifactLocation"]["uri"].as_str().unwrap();
+        assert!(reference.is_ascii() && !reference.contains([' ', '\\', '{']), "{reference}");
+        assert_allowed(&place["region"], &["startLine", "startColumn"]);
+        let counted = |member: &str| place["region"][member].as_u64().unwrap();
+        assert!(counted("startLine") >= 1 && counted("startColumn") >= 1, "{place}");
+    }
+}
+
+#[track_caller]
+fn assert_allowed(object: &Value, members: &[&str]) {
+    let found: Vec<&String> = object.as_object().unwrap().keys().collect();
+    assert!(found.iter().all(|name| members.contains(&name.as_str())), "{found:?}");
+}
+
 #[test]
 fn the_order_is_that_of_the_sources() {
     let texts = [("z.yaml", "- 1\n---\nb: 1\nb: 2\n"), ("a.yaml", "- 1\n")];

@@ -84,6 +84,16 @@ fn rules_are_proved_on_what_they_mean() {
             "variables: [{{name: team, expr: \"object.metadata.annotations['team']\"}}]\n{}",
             when("variables.team == 'x'")
         ),
+        when("object.spec.serviceAccountName == 'builder'"),
+        when(
+            "object.spec.?nodeSelector[?'pool'].orValue('') == 'gpu' && object.spec.schedulerName == 'ours'",
+        ),
+        when("object.spec.containers.exists(c, c.name == 'main' && c.image.startsWith('ours/'))"),
+        when("object.spec.containers[0].image == 'ours/app:1'"),
+        when("request.object.spec.?tolerations.orValue([]).exists(t, t.key == 'gpu')"),
+        when(
+            "object.spec.containers.exists(c, c.?env.orValue([]).exists(e, e.name == 'MODE' && e.value == 'x'))",
+        ),
         // Nothing that anybody could make up: as if it held.
         when("request.userInfo.username.matches('^team-[0-9]{3}$')"),
         when("request.dryRun"),

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use vestibule_admission::HookKind;
+
 use super::{App, Converted};
 use crate::name::{is_dns_label, path_problem};
 
@@ -50,6 +52,18 @@ impl App {
             {
                 if !taken.insert(text.clone()) {
                     problems.push(format!("hook `{name}`: the {what} `{text}` is taken by another hook"));
+                }
+            }
+        }
+        for name in &self.governed {
+            let hook = self.hooks.iter().map(|hook| &hook.entry).find(|hook| hook.name == *name);
+            match hook.map(|hook| hook.kind) {
+                Some(HookKind::Mutating) => {}
+                Some(_) => {
+                    problems.push(format!("hook `{name}`: only mutating hooks have entries of their own"))
+                }
+                None => {
+                    problems.push(format!("hook `{name}` has entries of its own, and is no hook of this app"))
                 }
             }
         }

@@ -46,6 +46,19 @@ fn everything_wrong_is_said_at_once() {
 }
 
 #[test]
+fn entries_of_their_own_are_for_mutating_hooks_that_are_there() {
+    let entries = crate::Entries::of(["label", "check", "gone"]);
+    let app = App::new("demo")
+        .mutate("label", on::<Pod>([Create]).fail_open(), same)
+        .validate("check", on::<Deployment>([Create]).fail_open(), pass)
+        .entries(&entries);
+    let said = problems(&app);
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said[0].contains("hook `check`: only mutating hooks"), "{said:?}");
+    assert!(said[1].contains("hook `gone` has entries of its own, and is no hook"), "{said:?}");
+}
+
+#[test]
 fn what_the_api_server_would_refuse_is_said_before() {
     let pods = || on::<Pod>([Create]).fail_open();
     let wrong = pods()

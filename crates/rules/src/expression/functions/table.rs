@@ -123,7 +123,7 @@ pub(crate) static TABLE: &[Function] = &[
     of("sets.contains", Plain, 2, 2),
     of("sets.equivalent", Plain, 2, 2),
     of("sets.intersects", Plain, 2, 2),
-    of("sign", Method, 0, 0),
+    of("sign", Either, 0, 0),
     of("size", Either, 0, 0),
     of("slice", Method, 2, 2),
     of("sort", Method, 0, 0),

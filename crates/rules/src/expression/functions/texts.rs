@@ -48,6 +48,9 @@ pub(super) fn call(name: &str, arguments: &[Value], budget: &Budget) -> Option<R
         ("split", [Value::String(this), Value::String(separator), rest @ ..]) => {
             split(this, separator, rest, budget)
         }
+        ("indexOf" | "lastIndexOf", [Value::String(this), Value::String(part), rest @ ..]) => {
+            index(name == "lastIndexOf", this, part, rest, budget)
+        }
         ("join", [Value::List(items), rest @ ..]) => join(items, rest, budget),
         ("matches" | "find" | "findAll", [Value::String(this), Value::String(pattern), rest @ ..]) => {
             regular(name, this, pattern, rest, budget)
@@ -82,6 +85,7 @@ fn split(this: &str, separator: &str, rest: &[Value], budget: &Budget) -> Result
     // The API server's way with nothing between: one piece for each character, none before and after.
     let pieces: Vec<&str> = match (separator, rest) {
         (_, [Value::Int(0)]) => Vec::new(),
+        ("", [Value::Int(limit @ 1..)]) => letters(this, usize::try_from(*limit).unwrap_or(usize::MAX)),
         (_, [Value::Int(limit @ 1..)]) => {
             this.splitn(usize::try_from(*limit).unwrap_or(usize::MAX), separator).collect()
         }
@@ -93,6 +97,49 @@ fn split(this: &str, separator: &str, rest: &[Value], budget: &Budget) -> Result
     };
     budget.spend(pieces.len())?;
     Ok(list(pieces.into_iter().map(text).collect()))
+}
+
+/// The first characters one by one and the rest, at most `limit` pieces.
+fn letters(this: &str, limit: usize) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut rest = this;
+    while pieces.len() + 1 < limit
+        && let Some(first) = rest.chars().next()
+    {
+        let (piece, behind) = rest.split_at(first.len_utf8());
+        pieces.push(piece);
+        rest = behind;
+    }
+    pieces.extend(Some(rest).filter(|rest| !rest.is_empty()));
+    pieces
+}
+
+/// The place of `part`, in characters, from a place on, or up to one.
+fn index(last: bool, this: &str, part: &str, rest: &[Value], budget: &Budget) -> Result<Value, Trouble> {
+    budget.text(this.len() + part.len())?;
+    budget.spend(this.len().saturating_mul(part.len()) / 32)?;
+    let (this, part): (Vec<char>, Vec<char>) = (this.chars().collect(), part.chars().collect());
+    let name = if last { "lastIndexOf" } else { "indexOf" };
+    let from = match rest {
+        [] if last && part.is_empty() => this.len(),
+        [] if last => this.len().saturating_sub(1),
+        [] => 0,
+        [Value::Int(from)] => usize::try_from(*from).map_err(|_| mistyped(name, "no negative place"))?,
+        _ => return Err(mistyped(name, "a place that is a number")),
+    };
+    let found = match part.len() {
+        0 => Some(from),
+        _ if from >= this.len() => None,
+        length => {
+            let mut places = this.windows(length).enumerate();
+            let fits = |(place, window): &(usize, &[char])| {
+                *window == part.as_slice() && if last { *place <= from } else { *place >= from }
+            };
+            let found = if last { places.rfind(fits) } else { places.find(fits) };
+            found.map(|(place, _)| place)
+        }
+    };
+    Ok(Value::Int(found.and_then(|place| i64::try_from(place).ok()).unwrap_or(-1)))
 }
 
 fn join(items: &[Value], rest: &[Value], budget: &Budget) -> Result<Value, Trouble> {

@@ -115,6 +115,15 @@ fn only_what_is_added_changes() {
     }
 }
 
+/// What begins the line of an item goes, and what is said about the next member stays.
+#[test]
+fn comments_stay_when_the_first_member_goes() {
+    let text = "a:\n- name: x # gone\n  # pinned\n\n  # since 2020\n  image: y\n- name: z\n";
+    let Patched { text, rewritten } = patched(text, r#"[{"op":"remove","path":"/a/0/name"}]"#);
+    assert_eq!(rewritten, None);
+    assert_eq!(text, "a:\n  # pinned\n  # since 2020\n- image: y\n- name: z\n");
+}
+
 #[test]
 fn where_it_cannot_be_done_the_document_is_written_anew() {
     let add = r#"[{"op":"add","path":"/spec/a/b","value":1}]"#;

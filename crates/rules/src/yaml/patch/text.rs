@@ -204,7 +204,13 @@ impl<'t> Editor<'t> {
     fn cut(&self, start: usize, end: usize, next: Option<usize>) -> Result<String, Rewritten> {
         if !self.starts_line(start) {
             let next = next.ok_or(Rewritten::shape(None))?;
-            return Ok(self.replaced(start..next, ""));
+            // Comments below it are about what comes next, which now begins the line.
+            let between = self.text.get(self.line_end(end).min(next)..next).unwrap_or_default();
+            let comments = between.lines().filter(|line| line.trim_start().starts_with('#'));
+            let comments: String = comments.map(|line| format!("{line}{}", self.newline)).collect();
+            let mut text = self.replaced(start..next, "");
+            text.insert_str(self.line_start(start), &comments);
+            return Ok(text);
         }
         let (start, end) = (self.line_start(start), self.line_end(end));
         let rest = self.text.get(end..).unwrap_or_default();

@@ -1,0 +1,130 @@
+//! How the parts of a rule stand in the object in the end: for those who ask why one of them changed nothing.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use vestibule_patch::{Pointer, Schema, View};
+
+use super::blocks::selectable;
+use super::{Draft, contains, find};
+use crate::pod;
+use crate::rule::{Item, Part, Policy, Rule};
+use crate::subject::Layout;
+
+/// How the parts of rules stand, by the name of the rule and the text of the clause.
+pub(crate) type Standings = HashMap<(Arc<str>, String), Standing>;
+
+/// How one part of a rule stands in all the places that it is meant for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// In all of them.
+    There,
+    /// In one at least, something else is there to which the rule yields.
+    Yielded,
+    /// In one at least, something else is there that a later rule or block wants.
+    Overruled,
+    /// It is meant for no place at all: no container is selected.
+    Nowhere,
+}
+
+/// How the parts of `rules` stand, which are laid into `draft`.
+pub(crate) fn standings(
+    rules: &[&Rule],
+    layout: &Layout,
+    schema: Schema<'static>,
+    draft: &Draft<'_>,
+) -> Standings {
+    let injected = rules.iter().flat_map(|rule| &rule.injected);
+    let owned = injected.map(|one| one.item.key.as_str()).collect();
+    let mut look = Look { layout, schema, draft, owned, found: Standings::new() };
+    rules.iter().for_each(|rule| look.at(rule));
+    look.found
+}
+
+struct Look<'l, 'd> {
+    layout: &'l Layout,
+    schema: Schema<'static>,
+    draft: &'l Draft<'d>,
+    /// The names of the containers that rules bring: blocks are for the others.
+    owned: HashSet<&'l str>,
+    found: Standings,
+}
+
+impl Look<'_, '_> {
+    fn at(&mut self, rule: &Rule) {
+        let spec = self.schema.field("spec");
+        let layout = self.layout;
+        self.parts(rule, &layout.pod.child("metadata"), self.schema.field("metadata"), &rule.metadata);
+        self.parts(rule, &layout.spec, spec, &rule.spec);
+        self.items(rule, &layout.spec.child("volumes"), "volumes", spec, &rule.volumes);
+        for one in &rule.injected {
+            let list = layout.spec.child(one.list);
+            self.items(rule, &list, one.list, spec, std::slice::from_ref(&one.item));
+        }
+        let container = spec.field("containers").item();
+        for block in &rule.blocks {
+            let items = block.lists.iter().flat_map(|entry| &entry.items);
+            for item in items.chain(block.parts.iter().map(|part| &part.item)) {
+                self.found.insert((Arc::clone(&rule.name), item.clause.text.clone()), Standing::Nowhere);
+            }
+            let lists = ["containers", "initContainers"];
+            for list in lists.iter().take(1 + usize::from(block.select.init)) {
+                let list = layout.spec.child(list);
+                for (index, _) in selectable(&self.existing(&list), &block.select, &self.owned) {
+                    let place = list.item(index);
+                    for entry in &block.lists {
+                        self.items(rule, &place.child(entry.member), entry.member, container, &entry.items);
+                    }
+                    self.parts(rule, &place, container, &block.parts);
+                }
+            }
+        }
+    }
+
+    fn items(&mut self, rule: &Rule, list: &Pointer, name: &str, above: Schema<'_>, items: &[Item]) {
+        for item in items {
+            let there = self.is_in(list, name, above.field(name), item);
+            self.note(rule, item, there);
+        }
+    }
+
+    fn parts(&mut self, rule: &Rule, base: &Pointer, schema: Schema<'_>, parts: &[Part]) {
+        for Part { path, listed, item } in parts {
+            let place = path.iter().fold(base.clone(), |place, name| place.child(name));
+            let schema = path.iter().fold(schema, |schema, name| schema.field(name));
+            let name = path.last().map_or("", String::as_str);
+            let there = if *listed {
+                self.is_in(&place, name, schema, item)
+            } else {
+                // Every entry of `requests` is a quantity, whatever its key.
+                let name = if pod::is_text_map(name) { name } else { &item.key };
+                let found = self.draft.at(&place.child(&item.key));
+                found.is_some_and(|found| contains(found, &item.overlay, name, schema.field(&item.key)))
+            };
+            self.note(rule, item, there);
+        }
+    }
+
+    fn is_in(&self, list: &Pointer, name: &str, schema: Schema<'_>, item: &Item) -> bool {
+        find(&self.existing(list), &item.overlay, name, schema)
+            .is_some_and(|(_, found)| contains(found, &item.overlay, name, schema.item()))
+    }
+
+    fn note(&mut self, rule: &Rule, item: &Item, there: bool) {
+        let standing = match item.policy {
+            _ if there => Standing::There,
+            Policy::Override => Standing::Overruled,
+            _ => Standing::Yielded,
+        };
+        let known = self.found.entry((Arc::clone(&rule.name), item.clause.text.clone()));
+        let known = known.or_insert(standing);
+        // Where it differs is what is asked about.
+        if matches!(known, Standing::There | Standing::Nowhere) {
+            *known = standing;
+        }
+    }
+
+    fn existing(&self, list: &Pointer) -> Vec<View<'_>> {
+        self.draft.at(list).map(View::items).unwrap_or_default()
+    }
+}

@@ -1,0 +1,276 @@
+//! Expressions of rules before the API server's own CEL: what both know, both answer alike.
+
+mod policy;
+
+use std::fmt;
+
+use serde_json::{Value, json};
+use vestibule_injector::compile;
+use vestibule_rules::{Outcome, Reason, Resource, Subject, Verb};
+
+use crate::cluster::Cluster;
+
+const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/expressions.md");
+
+/// Where results are easily different, beside the examples of the reference.
+const EDGES: &[&str] = &[
+    // Numbers.
+    "7 / -2 == -3 && -7 % 3 == -1 && dyn(1.0) == 1 && dyn(1u) == 1",
+    "9223372036854775807 + 1 > 0",
+    "1 / 0 == 1",
+    "1.0 / 0.0 > 1.0",
+    "1 < 1.5 && 2u > 1",
+    "int(1.9) == 1 && int(-1.9) == -1",
+    "int(9223372036854775808.0) == 1",
+    "int('x') == 1",
+    "int(' 1') == 1",
+    "int('+1') == 1",
+    "uint(-1) == 1u",
+    "uint(1.9) == 1u",
+    "uint('1') == 1u",
+    "double('1e3') == 1000.0 && double('x') == 1.0",
+    "double('inf') > 1.0",
+    "bool('yes')",
+    "bool('TRUE') && bool('t') && !bool('0')",
+    // Texts of numbers.
+    "string(1.0) == '1'",
+    "string(0.1) == '0.1'",
+    "string(100000.0) == '100000'",
+    "string(1000000.0) == '1e+06'",
+    "string(123456789.0) == '1.23456789e+08'",
+    "string(0.0001) == '0.0001'",
+    "string(0.00001) == '1e-05'",
+    "string(1e100) == '1e+100'",
+    "string(-2.5e-7) == '-2.5e-07'",
+    "string(1.0 / 0.0) == '+Inf' && string(-1.0 / 0.0) == '-Inf' && string(0.0 / 0.0) == 'NaN'",
+    "string(-0.0) == '-0'",
+    "string(7u) == '7'",
+    "string(duration('90s')) == '90s'",
+    "string(duration('1500ms')) == '1.5s'",
+    "string(b'abc') == 'abc'",
+    // Texts.
+    "'äöü'.charAt(1) == 'ö' && 'abc'.charAt(3) == ''",
+    "'abc'.charAt(4) == ''",
+    "'abc'.charAt(-1) == ''",
+    "'äbc'.indexOf('c') == 2 && 'abc'.indexOf('') == 0 && 'abc'.indexOf('x') == -1",
+    "'abcb'.indexOf('b', 2) == 3",
+    "'abc'.indexOf('a', 4) == -1",
+    "'abc'.indexOf('a', -1) == -1",
+    "'äbcb'.lastIndexOf('b') == 3 && 'abc'.lastIndexOf('') == 3",
+    "'abcb'.lastIndexOf('b', 2) == 1",
+    "'abc'.lastIndexOf('a', 4) == 0",
+    "'äbc'.substring(1) == 'bc' && 'abc'.substring(3) == ''",
+    "'abc'.substring(4) == ''",
+    "'abc'.substring(2, 1) == ''",
+    "'abc'.substring(-1) == ''",
+    "'aaa'.replace('a', 'b', 0) == 'aaa' && 'aaa'.replace('a', 'b', -1) == 'bbb'",
+    "'abc'.replace('', '-') == '-a-b-c-'",
+    "'a,b,c'.split(',', 2) == ['a', 'b,c'] && 'a,b'.split(',', 0) == [] && 'a,b'.split(',', -1) == ['a', 'b']",
+    "'abc'.split('', 2) == ['a', 'bc']",
+    "''.split(',') == ['']",
+    "''.split('') == []",
+    "[].join() == '' && ['a'].join('x') == 'a' && ['a', 'b'].join() == 'ab'",
+    "[1].join() == '1'",
+    "' \\t\\n\\u00a0x\\u2003'.trim() == 'x'",
+    "'\\u200bx'.trim() == 'x'",
+    "'ÄB'.lowerAscii() == 'Äb' && 'äb'.upperAscii() == 'äB'",
+    "size('é') == 1 && 'é'.size() == 1 && size(b'\\xff') == 1",
+    "'a' < 'b' && 'B' < 'a' && 'a' + 1 == 'a1'",
+    "strings.quote('a\\n\\t\"\\\\') == '\"a\\\\n\\\\t\\\\\"\\\\\\\\\"'",
+    "strings.quote('é') == '\"é\"'",
+    "'abc'.contains('') && 'abc'.startsWith('') && 'abc'.endsWith('')",
+    "'a.c'.matches('a\\\\.c') && !'abc'.matches('^b$') && 'ABC'.matches('(?i)abc')",
+    "'abc'.matches('(')",
+    "'aXbX'.find('[A-Z].') == 'Xb' && 'abc'.findAll('x') == [] && 'aaa'.findAll('a', -1) == ['a', 'a', 'a']",
+    "'aaa'.findAll('a', 0) == []",
+    "'ab'.findAll('') == ['', '', '']",
+    // Forms.
+    "'%d %d'.format([1, 2u]) == '1 2' && '%%'.format([]) == '%'",
+    "'%s'.format([1.5]) == '1.5' && '%s'.format([true]) == 'true' && '%s'.format([null]) == 'null'",
+    "'%s'.format([[1, 'a', [2.0]]]) == '[1, a, [2]]'",
+    "'%s'.format([[1, 'a', true]]) == '[1, a, true]'",
+    "'%s'.format([duration('90s')]) == '90s'",
+    "'%s'.format([1000000.0]) == '1e+06'",
+    "'%f'.format([1.5]) == '1.500000' && '%.1f'.format([1.25]) == '1.2'",
+    "'%.0f'.format([2.5]) == '2'",
+    "'%e'.format([1234.5]) == '1.234500e+03'",
+    "'%.2e'.format([1234.5]) == '1.23e+03'",
+    "'%b'.format([5]) == '101' && '%b'.format([true]) == '1'",
+    "'%x'.format([255]) == 'ff' && '%X'.format([255]) == 'FF' && '%o'.format([8]) == '10'",
+    "'%x'.format(['ab']) == '6162'",
+    "'%d'.format([-1]) == '-1' && '%x'.format([-255]) == '-ff'",
+    "'%d'.format([1.0]) == '1'",
+    "'%s %s'.format(['a']) == 'a '",
+    "'%y'.format([1]) == ''",
+    // Lists and maps.
+    "dyn([1, 2]) == [1.0, 2.0] && dyn({'a': 1}) == {'a': 1.0} && [1, 2] != [2, 1]",
+    "dyn(1) in [1.0, 2.0] && !('a' in {'b': 1}) && 2 in [1, 2]",
+    "[1, 2][1] == 2",
+    "[1, 2][2] == 2",
+    "{'a': 1}['b'] == 1",
+    "[[[1]], [[2, 3]]].flatten(2) == [1, 2, 3]",
+    "[[1, 2]].flatten(0) == [[1, 2]]",
+    "[[1]].flatten(-1) == [1]",
+    "[dyn(1), dyn(1.0), dyn(1u)].distinct().size() == 1",
+    "[3, 1, 2].sort() == [1, 2, 3] && ['b', 'a', 'B'].sort() == ['B', 'a', 'b']",
+    "[1, 2, 3].slice(0, 0) == []",
+    "[1, 2, 3].slice(2, 1) == []",
+    "[1, 2, 3].slice(0, 4) == []",
+    "[1, 2, 3].slice(-1, 1) == []",
+    "!([].first().hasValue()) && ![].last().hasValue()",
+    "[].sum() == 0",
+    "[1.5, 2.0].sum() == 3.5 && [1u].sum() == 1u && [duration('1s'), duration('2s')].sum() == duration('3s')",
+    "[].min() == 0",
+    "[].max() == 0",
+    "[].isSorted() && ['a', 'b'].isSorted() && [1.0, 2.0].isSorted() && ![duration('2s'), duration('1s')].isSorted()",
+    "[1, 2].indexOf(3) == -1 && [1, 2, 1].lastIndexOf(1) == 2",
+    "lists.range(0) == []",
+    "lists.range(-1) == []",
+    "sets.contains([], []) && sets.contains([1], []) && !sets.intersects([], [1]) && sets.equivalent([], [])",
+    "sets.contains([dyn(1.0), dyn(2u)], [dyn(1), dyn(2)])",
+    "[1, 2, 3].exists_one(x, x > 1)",
+    "[1, 2].map(x, x > 1, x * 2) == [4]",
+    "{'b': 1, 'a': 2}.map(k, k).sort() == ['a', 'b']",
+    "[1, 0].exists(x, 1 / x == 1) && ![0, 1].all(x, 1 / x == 2)",
+    "[0, 1].exists(x, 1 / x == 2)",
+    "{'a': {'b': 1}}.?a.?b.orValue(0) == 1 && {'a': 1}[?'b'].orValue(2) == 2 && [1][?5].orValue(3) == 3",
+    "optional.ofNonZeroValue(0).hasValue() || optional.ofNonZeroValue([]).hasValue()",
+    "optional.of(1) == optional.of(1) && optional.none() == optional.none() && optional.of(1) != optional.none()",
+    "optional.none().value() == 1",
+    "{?'a': optional.of(1), ?'b': optional.none()} == {'a': 1}",
+    // Quantities.
+    "isQuantity('1e3') && isQuantity('1E') && isQuantity('.5') && isQuantity('5.') && isQuantity('+1')",
+    "isQuantity('') || isQuantity(' 1') || isQuantity('1k1') || isQuantity('1ki') || isQuantity('0x1')",
+    "isQuantity('1n') && isQuantity('1u') && isQuantity('1m') && isQuantity('1Ei') && isQuantity('1P')",
+    "quantity('1e3') == quantity('1k') && quantity('1Ki').asInteger() == 1024",
+    "quantity('1.5').asInteger() == 1",
+    "sign(quantity('0')) == 0 && quantity('-5').isLessThan(quantity('0'))",
+    "quantity('1').add(quantity('500m')).asApproximateFloat() == 1.5 && sign(quantity('1').sub(1)) == 0",
+    "quantity('10Gi').isInteger() && quantity('1Ei').isInteger() && quantity('999999999999999999').isInteger()",
+    "quantity('9223372036854775807').isInteger()",
+    "quantity('9223372036854775808').isInteger()",
+    "quantity('x') == quantity('x')",
+    // Versions.
+    "semver('1.0.0-alpha').isLessThan(semver('1.0.0')) && semver('1.2.3').compareTo(semver('1.2.3')) == 0",
+    "semver('1.0.0+a') == semver('1.0.0+b')",
+    "isSemver('01.2.3')",
+    "isSemver('v1.2.3') || isSemver('1') || isSemver('1.2.3.4')",
+    "isSemver('v1', true) && isSemver('01.02', true) && semver('v1', true).minor() == 0",
+    // Addresses.
+    "isIP('::ffff:1.2.3.4') || isIP('fe80::1%eth0') || isIP('1.2.3.04') || isIP('1.2.3')",
+    "ip('2001:db8::1').family() == 6 && ip('::1') == ip('0:0:0:0:0:0:0:1') && string(ip('2001:DB8::1')) == '2001:db8::1'",
+    "ip.isCanonical('2001:DB8::1')",
+    "ip('x') == ip('x')",
+    "ip('192.168.0.1').isGlobalUnicast() && !ip('255.255.255.255').isGlobalUnicast()",
+    "ip('ff02::1').isLinkLocalMulticast() && ip('fe80::1').isLinkLocalUnicast()",
+    "isCIDR('10.0.0.1/8') && !isCIDR('10.0.0.0/33') && !isCIDR('::ffff:10.0.0.0/104')",
+    "cidr('10.0.0.0/8').containsIP(ip('10.0.0.1')) && cidr('10.0.0.0/8').containsCIDR(cidr('10.0.0.0/8'))",
+    "cidr('10.0.0.0/16').containsCIDR('10.0.0.0/8')",
+    "cidr('10.0.0.0/8').containsIP('::1')",
+    "cidr('2001:db8::/32').ip().family() == 6 && cidr('192.168.1.5/24').masked().ip() == ip('192.168.1.0')",
+    "cidr('10.1.0.0/8') == cidr('10.0.0.0/8')",
+    // Addresses of the web.
+    "isURL('https://x.y') && isURL('/a/b') && !isURL('x.y/z') && isURL('mailto:a@b.c')",
+    "url('https://u:p@x.y:8/a?k=1&k=2#f').getHost() == 'x.y:8'",
+    "url('https://x.y/?k=1&k=2&e').getQuery() == {'k': ['1', '2'], 'e': ['']}",
+    "url('https://x.y').getEscapedPath() == '' && url('https://x.y/a b').getEscapedPath() == '/a%20b'",
+    "url('/a').getHost() == '' && url('/a').getScheme() == '' && url('/a').getPort() == ''",
+    "url('HTTPS://X.Y/').getScheme() == 'https' && url('HTTPS://X.Y/').getHost() == 'X.Y'",
+    "url('https://[fe80::1%25eth0]/').getHostname() == 'fe80::1%eth0'",
+    "isURL('https://x.y:port/')",
+    "isURL('')",
+    // Durations.
+    "duration('1h30m') == duration('90m') && duration('-1.5s') == duration('-1500ms') && duration('1us') < duration('1ms')",
+    "duration('1d') == duration('24h')",
+    "duration('') == duration('0s')",
+    "duration('0') == duration('0s')",
+    "duration('9223372037s') > duration('1s')",
+    "duration('1h').getMinutes() == 60",
+    "-duration('1s') == duration('-1s')",
+];
+
+/// As known, and said on the page: expressions whose results differ.
+const DIFFERENT: &[&str] = &[
+    "'%e'.format([1234.5]) == '1.234500e+03'",
+    "'%.2e'.format([1234.5]) == '1.23e+03'",
+    "quantity('9223372036854775807').isInteger()",
+    "semver('1.0.0+a') == semver('1.0.0+b')",
+    "url('https://x.y').getEscapedPath() == '' && url('https://x.y/a b').getEscapedPath() == '/a%20b'",
+    "url('/a').getHost() == '' && url('/a').getScheme() == '' && url('/a').getPort() == ''",
+    "url('HTTPS://X.Y/').getScheme() == 'https' && url('HTTPS://X.Y/').getHost() == 'X.Y'",
+    "url('https://[fe80::1%25eth0]/').getHostname() == 'fe80::1%eth0'",
+    "duration('1h').getMinutes() == 60",
+];
+
+/// What comes of an expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Result {
+    True,
+    False,
+    /// It fails, or is refused before anybody asks.
+    Error,
+}
+
+#[tokio::test]
+async fn the_api_server_answers_as_we_do() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let examples = examples();
+    assert!(examples.len() > 90, "{examples:?}");
+    let all: Vec<&str> = examples.iter().map(String::as_str).chain(EDGES.iter().copied()).collect();
+    let theirs = policy::answers(&cluster, &all).await;
+    let mut differences = Vec::new();
+    for (expression, theirs) in all.iter().zip(theirs) {
+        let ours = ours(expression);
+        if (ours != theirs) != DIFFERENT.contains(expression) {
+            differences.push(Difference { expression, ours, theirs });
+        }
+    }
+    assert!(differences.is_empty(), "{differences:#?}");
+}
+
+struct Difference<'e> {
+    expression: &'e str,
+    ours: Result,
+    theirs: Result,
+}
+
+impl fmt::Debug for Difference<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { expression, ours, theirs } = self;
+        write!(formatter, "{expression}: here {ours:?}, there {theirs:?}")
+    }
+}
+
+/// The examples of the reference that the API server should know as well: of the language, and of the functions that are not
+/// ours alone.
+fn examples() -> Vec<String> {
+    let reference = std::fs::read_to_string(REFERENCE).unwrap();
+    let (_, language) = reference.split_once("\n## The language\n").unwrap();
+    let (language, _) = language.split_once("\n### What is left out\n").unwrap();
+    let rows = language.lines().filter(|line| line.starts_with("| `") && !line.contains("Ours."));
+    let examples = rows.map(|row| row.split(" | ").nth(1).unwrap().trim_matches('`').to_owned());
+    examples.filter(|example| !example.contains("sum([quantity")).collect()
+}
+
+/// The pod of the reference.
+fn pod() -> Value {
+    json!({
+        "metadata": {"generateName": "web-", "labels": {"app": "web", "pod-template-hash": "77f"},
+                     "ownerReferences": [{"kind": "ReplicaSet", "name": "web-77f", "controller": true}]},
+        "spec": {"containers": [{"name": "a", "image": "x"}, {"name": "b", "ports": [{"containerPort": 80}]}]}
+    })
+}
+
+fn ours(expression: &str) -> Result {
+    let rule = json!({"apiVersion": "vestibule.dev/v1alpha1", "kind": "Injection", "metadata": {"name": "r"},
+        "spec": {"match": {"namespaces": {"names": ["a"]}}, "when": [expression], "pod": {"labels": {"met": "x"}}}});
+    let Ok(rules) = compile([("rule.json", rule.to_string().as_str())]) else { return Result::Error };
+    let pod = pod().to_string();
+    let decision = rules.evaluate(&Subject::new(&pod, Resource::Pods, Verb::Create, "a")).unwrap();
+    match &decision.verdicts[0].outcome {
+        Outcome::Applied => Result::True,
+        Outcome::Skipped { reason: Reason::WhenFalse, .. } => Result::False,
+        Outcome::Skipped { reason: Reason::Error, .. } => Result::Error,
+        _ => panic!("{expression} is not asked"),
+    }
+}
