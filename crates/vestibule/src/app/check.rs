@@ -60,10 +60,11 @@ impl App {
             match hook.map(|hook| hook.kind) {
                 Some(HookKind::Mutating) => {}
                 Some(_) => {
-                    problems.push(format!("hook `{name}`: only mutating hooks have entries of their own"))
+                    problems.push(format!("hook `{name}`: only mutating hooks have entries of their own"));
                 }
                 None => {
-                    problems.push(format!("hook `{name}` has entries of its own, and is no hook of this app"))
+                    problems
+                        .push(format!("hook `{name}` has entries of its own, and is no hook of this app"));
                 }
             }
         }
