@@ -47,7 +47,7 @@ fn everything_wrong_is_said_at_once() {
 
 #[test]
 fn entries_of_their_own_are_for_mutating_hooks_that_are_there() {
-    let entries = crate::Entries::of(["label", "check", "gone"]);
+    let entries = Entries::of(["label", "check", "gone"]);
     let app = App::new("demo")
         .mutate("label", on::<Pod>([Create]).fail_open(), same)
         .validate("check", on::<Deployment>([Create]).fail_open(), pass)
