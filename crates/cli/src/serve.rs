@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use vestibule::command::{CommandError, ServeArguments};
 use vestibule::identity::own_namespace;
-use vestibule_injector::{Configuration, Namespaces, connect};
+use vestibule_injector::{Configuration, NAME, Namespaces, connect};
 
 use crate::Failure;
 use crate::rules::{Labels, unusable};
@@ -47,7 +47,7 @@ impl Arguments {
     async fn of_path(&self, path: &Path) -> Result<(Configuration, Namespaces), Failure> {
         // Before there is a log: what is wrong now is said to whoever typed this.
         let configuration = Configuration::from_path(path, self.serve.namespace()).map_err(unusable)?;
-        self.serve.init_logs();
+        self.serve.init_logs(NAME)?;
         let snapshot = configuration.current();
         for finding in snapshot.findings() {
             tracing::warn!("{}", finding.headline());
@@ -68,7 +68,7 @@ impl Arguments {
             Some(namespace) => namespace.to_owned(),
             None => own_namespace::find(None, kubeconfig).map_err(CommandError::input)?,
         };
-        self.serve.init_logs();
+        self.serve.init_logs(NAME)?;
         let namespaces = match &self.namespace_labels {
             Some(labels) => Namespaces::labelled(labels.0.clone()),
             // Rules may ask, one day.

@@ -158,7 +158,7 @@ fn evaluate(
         .old_object(request.old_object.map(RawValue::get))
         .user(Some(&user))
         .dry_run(request.dry_run);
-    rules.evaluate(&subject)
+    tracing::debug_span!("match").in_scope(|| rules.evaluate(&subject))
 }
 
 /// The hash of the rules that an object to be created says it was changed by, as by an earlier call for the same create.

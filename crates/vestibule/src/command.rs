@@ -15,6 +15,8 @@ mod reach;
 mod reference;
 mod review;
 mod serve;
+#[cfg(feature = "otel")]
+mod traces;
 
 use std::fmt;
 use std::io::{ErrorKind, Write};
@@ -38,6 +40,10 @@ pub struct CommandError {
     message: String,
     code: u8,
 }
+
+/// Heads flags that not every build has.
+#[cfg(any(feature = "otel", test))]
+const TRACES: &str = "Traces";
 
 #[derive(Parser)]
 #[command(about = "A Kubernetes admission webhook.")]
@@ -94,8 +100,11 @@ impl App {
         let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         let done = match arguments.command {
             Command::Serve(arguments) => {
-                arguments.init_logs();
-                arguments.serve(self).await.map(|()| ExitCode::SUCCESS)
+                async {
+                    arguments.init_logs(self.name())?;
+                    arguments.serve(self).await.map(|()| ExitCode::SUCCESS)
+                }
+                .await
             }
             Command::Manifests(arguments) => arguments.run(&self),
             Command::Review(arguments) => arguments.run(&self).await,

@@ -72,6 +72,9 @@ mod target;
 mod telemetry;
 #[cfg(feature = "test")]
 pub mod test;
+mod traced;
+#[cfg(feature = "otel")]
+mod traces;
 mod typed;
 mod work;
 

@@ -13,14 +13,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
 use tracing::{Subscriber, dispatcher};
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::{Filter, SubscriberExt};
-use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
 
 pub(crate) use component::Component;
 pub(crate) use follow::follow;
 pub(crate) use levels::{Levels, level};
+pub(crate) use sealed::sealed;
 pub(crate) use wanted::{Key, LONGEST_RAISE, Raised, Wanted};
 
 /// Unless somebody says otherwise.
@@ -92,16 +93,13 @@ impl fmt::Display for Base {
 impl Logs {
     /// Writes lines to stderr from now on. Where the program has set up logs of its own, those stay, and there are none of
     /// ours.
-    pub(crate) fn init(format: Format, base: Base, mut beside: Beside) {
-        let (filter, handle) = reload::Layer::new(parsed(&base.directives));
-        beside.push(lines(format, sealed::sealed(filter)));
-        let logs = Self { filter: handle, base, over: Arc::default() };
-        let _already_set = tracing_subscriber::registry().with(beside).with(Known(logs)).try_init();
+    pub(crate) fn init(format: Format, base: Base, beside: Beside) {
+        let _already_set = subscriber(base, beside, |filter| lines(format, filter)).try_init();
     }
 
     /// Those that this process has set up.
     pub(crate) fn of_this_process() -> Option<Self> {
-        dispatcher::get_default(|dispatch| dispatch.downcast_ref::<Known>().map(|known| known.0.clone()))
+        find()
     }
 
     /// Does what is wanted at `now`. Returns when that will be something else.
@@ -135,15 +133,26 @@ impl Logs {
     }
 }
 
+/// What `lines` makes of a filter that can be changed, and further layers.
+fn subscriber(
+    base: Base,
+    mut beside: Beside,
+    lines: impl FnOnce(LinesFilter) -> Box<dyn Layer<Registry> + Send + Sync>,
+) -> impl Subscriber + Send + Sync {
+    let (filter, handle) = reload::Layer::new(parsed(&base.directives));
+    beside.push(lines(Box::new(sealed(filter))));
+    beside.push(known(Logs { filter: handle, base, over: Arc::default() }));
+    tracing_subscriber::registry().with(beside)
+}
+
+type LinesFilter = Box<dyn Filter<Registry> + Send + Sync>;
+
 fn parsed(directives: &str) -> EnvFilter {
     // Every part of it has been read before.
     EnvFilter::builder().parse(directives).unwrap_or_else(|_| EnvFilter::new(USUAL))
 }
 
-fn lines<S>(format: Format, filter: impl Filter<S> + Send + Sync + 'static) -> Box<dyn Layer<S> + Send + Sync>
-where
-    S: Subscriber + for<'span> LookupSpan<'span>,
-{
+fn lines(format: Format, filter: LinesFilter) -> Box<dyn Layer<Registry> + Send + Sync> {
     let terminal = std::io::stderr().is_terminal();
     let human = match format {
         Format::Auto => terminal,
@@ -158,10 +167,19 @@ where
     }
 }
 
-/// By which the log of this process is found: it is no global of ours.
-struct Known(Logs);
+/// A layer by which something is found again that belongs to this process: it is no global of ours, and hears nothing.
+pub(crate) fn known<T: Send + Sync + 'static>(what: T) -> Box<dyn Layer<Registry> + Send + Sync> {
+    Known(what).with_filter(LevelFilter::OFF).boxed()
+}
 
-impl<S: Subscriber> Layer<S> for Known {}
+/// What was made [`known`].
+pub(crate) fn find<T: Clone + 'static>() -> Option<T> {
+    dispatcher::get_default(|dispatch| dispatch.downcast_ref::<Known<T>>().map(|known| known.0.clone()))
+}
+
+struct Known<T>(T);
+
+impl<S: Subscriber, T: 'static> Layer<S> for Known<T> {}
 
 #[cfg(test)]
 mod tests;

@@ -37,6 +37,7 @@ use vocabulary::{
 };
 
 use crate::lookup::Lookups;
+use crate::traced::short;
 
 /// OpenMetrics, as prometheus-client writes it.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -289,12 +290,6 @@ fn known_by(client: ClientIdentity) -> &'static str {
 /// To the microsecond.
 fn milliseconds(elapsed: Duration) -> f64 {
     (elapsed.as_secs_f64() * 1e6).round() / 1e3
-}
-
-/// Whoever reaches the port may send what no API server would; a log line stays a line.
-fn short(text: &str) -> &str {
-    const LONGEST_NAME: usize = 253;
-    text.char_indices().nth(LONGEST_NAME).map_or(text, |(end, _)| &text[..end])
 }
 
 fn reason(decision: Decision) -> &'static str {

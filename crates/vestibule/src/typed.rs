@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
+use tracing::{Instrument, debug_span};
 use vestibule_admission::{
     Fault, FaultKind, Handler, HandlerFuture, Operation, Outcome, Request, Verdict, keys,
 };
@@ -45,9 +46,12 @@ where
 {
     async fn mutate(&self, request: &Request<'_>, context: Context) -> Result<Outcome, Fault> {
         let Some(received) = request.object else { return Ok(Outcome::Allowed) };
-        let object: T = decode(received)?;
-        let before = encode(&object)?;
-        let after = match self.0.handler.mutate(object, context).await {
+        let (object, before) = debug_span!("decode").in_scope(|| {
+            let object: T = decode(received)?;
+            encode(&object).map(|before| (object, before))
+        })?;
+        let handled = self.0.handler.mutate(object, context).instrument(debug_span!("handle")).await;
+        let after = match handled {
             Ok(Mutation::Object(object)) => encode(&object)?,
             Ok(Mutation::Unchanged) => return Ok(Outcome::Allowed),
             Ok(Mutation::Patch(operations)) => return Ok(Outcome::Mutated(operations)),
@@ -55,7 +59,8 @@ where
         };
         let kind = &request.kind;
         let schema = keys::schema(&kind.group, &kind.version, &kind.kind);
-        lossless::lay::<T>(&before, &after, received.get(), schema).map(Outcome::Mutated)
+        let lay = || lossless::lay::<T>(&before, &after, received.get(), schema);
+        debug_span!("lay").in_scope(lay).map(Outcome::Mutated)
     }
 }
 
@@ -77,13 +82,15 @@ where
     async fn validate(&self, request: &Request<'_>, context: Context) -> Result<Outcome, Fault> {
         let new = || decode(request.object.ok_or_else(|| missing("object"))?);
         let old = || decode(request.old_object.ok_or_else(|| missing("oldObject"))?);
-        let change = match request.operation {
-            Operation::Create => Change::Create { new: new()? },
-            Operation::Update => Change::Update { old: old()?, new: new()? },
-            Operation::Delete => Change::Delete { old: old()? },
-            Operation::Connect => Change::Connect { options: new()? },
-        };
-        match self.0.handler.validate(change, context).await {
+        let change = debug_span!("decode").in_scope(|| {
+            Ok(match request.operation {
+                Operation::Create => Change::Create { new: new()? },
+                Operation::Update => Change::Update { old: old()?, new: new()? },
+                Operation::Delete => Change::Delete { old: old()? },
+                Operation::Connect => Change::Connect { options: new()? },
+            })
+        })?;
+        match self.0.handler.validate(change, context).instrument(debug_span!("handle")).await {
             Ok(()) => Ok(Outcome::Allowed),
             Err(reject) => Ok(reject.into()),
         }
@@ -104,7 +111,7 @@ impl<T, H> Typed<T, H> {
         H: Send + Sync,
     {
         Box::pin(async move {
-            match Rule::nearest(&self.rules, request) {
+            match debug_span!("match").in_scope(|| Rule::nearest(&self.rules, request)) {
                 Match::Asked => {}
                 Match::Beside => return Verdict::allowed(),
                 Match::Stranger => return stranger(request).into(),

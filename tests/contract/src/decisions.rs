@@ -23,7 +23,9 @@ pub(crate) fn hooks(app: App) -> App {
         .validate("notes", pods(), notes)
 }
 
+/// With a span and a line of its own.
 async fn same(pod: Pod, _: Context) -> Result<Pod, Reject> {
+    tracing::info_span!("price").in_scope(|| tracing::info!("priced"));
     Ok(pod)
 }
 

@@ -13,6 +13,7 @@ use crate::guard::Guarded;
 use crate::name::is_dns_label;
 use crate::on::Raw;
 use crate::registration::Entry;
+use crate::traced::Traced;
 use crate::typed::{Mutating, Typed, Validating};
 use crate::{Mutate, On, Rule, Validate};
 
@@ -149,6 +150,7 @@ impl App {
             if guard_finalizers {
                 handler = Arc::new(Guarded(handler));
             }
+            let handler = Traced::new(&name, handler);
             let hook = match kind {
                 HookKind::Mutating => Hook::mutating(&*name, handler),
                 HookKind::Validating => Hook::validating(&*name, handler),

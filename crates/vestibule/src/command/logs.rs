@@ -29,14 +29,14 @@ pub(super) struct LogArguments {
 ///
 /// [`ServeArguments::init_logs`](super::ServeArguments::init_logs) heeds flags as well.
 pub fn init_logs() {
-    LogArguments::default().init();
+    LogArguments::default().init(Beside::new());
 }
 
 impl LogArguments {
-    pub(super) fn init(&self) {
+    pub(super) fn init(&self, beside: Beside) {
         let variable = std::env::var("RUST_LOG").ok();
         let (base, trouble) = Base::new(self.log_level.as_ref(), variable.as_deref());
-        Logs::init(self.log_format.unwrap_or_default(), base, Beside::new());
+        Logs::init(self.log_format.unwrap_or_default(), base, beside);
         std::panic::set_hook(Box::new(|panic| {
             let place = panic.location().map(ToString::to_string);
             tracing::error!(place, "panic");

@@ -47,10 +47,17 @@ fn table(title: &str, command: &Command) -> String {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let mut text = format!("\n## `{title}`\n\n{}.\n\n", about.trim_end_matches('.'));
     text.push_str("| Flag | Variable | Default | In code | Meaning |\n|---|---|---|---|---|\n");
-    for argument in command.get_arguments().filter(|argument| argument.get_id() != "help") {
+    for argument in
+        command.get_arguments().filter(|argument| argument.get_id() != "help" && !of_a_feature(argument))
+    {
         text.push_str(&row(title, argument));
     }
     text
+}
+
+/// The page is that of the usual build.
+fn of_a_feature(argument: &Arg) -> bool {
+    argument.get_help_heading() == Some(super::TRACES)
 }
 
 fn row(command: &str, argument: &Arg) -> String {

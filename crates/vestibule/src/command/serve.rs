@@ -18,6 +18,8 @@ use super::duration::duration;
 use super::knobs::{KnobArguments, MountedArguments};
 use super::logs::LogArguments;
 use crate::defaults::{https_port, plain_port};
+#[cfg(not(feature = "otel"))]
+use crate::logs::Beside;
 use crate::logs::{Logs, follow};
 use crate::{App, Bound, CertificateCounters, Options, ServeError, Target, TlsVersion};
 
@@ -74,6 +76,9 @@ pub struct ServeArguments {
     clients: ClientArguments,
     #[command(flatten)]
     logs: LogArguments,
+    #[cfg(feature = "otel")]
+    #[command(flatten)]
+    traces: super::traces::TraceArguments,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -87,16 +92,29 @@ impl ServeArguments {
     pub async fn serve(&self, app: App) -> Result<(), CommandError> {
         let following = self.follow_log_levels(app.clone());
         let bound = self.bind(app, |_| {}, |_| {}).await?;
-        tokio::select! {
+        let served = tokio::select! {
             served = bound.serve_until_signalled() => served.map_err(CommandError::running),
             never = following => match never {},
-        }
+        };
+        #[cfg(feature = "otel")]
+        crate::traces::finish().await;
+        served
     }
 
-    /// Writes log lines to stderr from now on, as flags, variables and, while it serves, a ConfigMap say; otherwise as
-    /// [`init_logs`](super::init_logs) does.
-    pub fn init_logs(&self) {
-        self.logs.init();
+    /// Writes log lines of `app` to stderr from now on, as flags, variables and, while it serves, a ConfigMap say; otherwise
+    /// as [`init_logs`](super::init_logs) does. With the feature `otel`, spans of calls go where flags say; that needs a
+    /// Tokio runtime.
+    ///
+    /// # Errors
+    /// Spans cannot be sent there.
+    #[cfg_attr(not(feature = "otel"), expect(unused_variables, reason = "the name is for spans"))]
+    pub fn init_logs(&self, app: &str) -> Result<(), CommandError> {
+        #[cfg(feature = "otel")]
+        let beside = self.traces.layers(app)?;
+        #[cfg(not(feature = "otel"))]
+        let beside = Beside::new();
+        self.logs.init(beside);
+        Ok(())
     }
 
     /// Takes the addresses, after a change to what the flags say: a test is in more of a hurry than flags allow.
@@ -128,6 +146,10 @@ impl ServeArguments {
         options.settings.connection_age = self.connection_age.0;
         options.settings.drain_delay = self.drain_delay;
         options.settings.drain_timeout = self.drain_timeout;
+        #[cfg(feature = "otel")]
+        if let Some(traces) = crate::traces::Traces::of_this_process() {
+            options.observer = Some(Arc::new(traces));
+        }
         change_options(&mut options);
         app.bind(options).await.map_err(|error| match error {
             ServeError::Clients(error) => CommandError::input(error),

@@ -12,7 +12,7 @@ const QUOTE: [&str; 2] = ["kube_client::client", "kube_runtime::watcher"];
 const SPELL_OUT: [&str; 4] = ["h2", "hyper", "rustls", "reqwest"];
 
 /// What `filter` lets pass, but for lines that may hold an object, a key or a token.
-pub(super) fn sealed<S: Subscriber>(filter: impl Filter<S>) -> impl Filter<S> {
+pub(crate) fn sealed<S: Subscriber>(filter: impl Filter<S>) -> impl Filter<S> {
     open().and(filter)
 }
 

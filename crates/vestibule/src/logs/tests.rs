@@ -58,3 +58,44 @@ fn who_wants_to_hear_more_of_an_app_does_not_mean_the_libraries_below_it() {
     assert_eq!(heard(&loud, "app=warn"), ["admission", "client", "hyper", "identity"]);
     assert_eq!(heard(&loud, "warn"), ["client", "hyper"]);
 }
+
+/// With the log of a process, which nobody reads.
+fn with_logs<T>(base: Base, run: impl FnOnce(&Logs) -> T) -> T {
+    let lines = |filter| lines::json(std::io::sink).with_filter(filter).boxed();
+    let _guard = subscriber(base, Beside::new(), lines).set_default();
+    run(&Logs::of_this_process().expect("the log is found again"))
+}
+
+fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+fn wanted(data: &[(&str, &str)]) -> Wanted {
+    let data = data.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let (wanted, bad) = Wanted::read(&Wanted::default(), "demo", &data, at("2026-01-02T12:00:00Z"));
+    assert_eq!(bad, []);
+    wanted
+}
+
+#[test]
+fn the_level_changes_while_the_process_runs_and_falls_back_by_itself() {
+    let debugs = || tracing::event_enabled!(target: "vestibule_server", tracing::Level::DEBUG);
+    with_logs(base(None, None), |logs| {
+        assert!(!debugs());
+        let raised = wanted(&[("raised", "debug until 2026-01-02T12:10:00Z")]);
+        let next = logs.heed(&raised, at("2026-01-02T12:00:00Z"));
+        assert_eq!((debugs(), next), (true, Some(at("2026-01-02T12:10:00Z"))));
+        assert_eq!(logs.in_force(), "debug, over info (the default)");
+        assert_eq!(logs.heed(&raised, at("2026-01-02T12:10:00Z")), None);
+        assert_eq!((debugs(), logs.in_force()), (false, "info (the default)".to_owned()));
+    });
+}
+
+#[test]
+fn what_nobody_hears_costs_nothing() {
+    with_logs(base(None, None), |_| {
+        assert!(!tracing::enabled!(target: "hyper_util", tracing::Level::TRACE));
+        assert!(!tracing::enabled!(target: "vestibule", tracing::Level::DEBUG));
+        assert!(tracing::enabled!(target: "vestibule", tracing::Level::INFO));
+    });
+}

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use vestibule_caller::{Hook, Review, ReviewBuilder};
 
 use crate::client::{Client, Reply, trust};
+use crate::collector::Collector;
 use crate::process::{NAME, Process};
 
 const OBJECT: &str = "canary-object";
@@ -30,9 +31,20 @@ const KINDS: [&str; 8] = ["secret", "dynamic", "meta", "value", "raw-object", "o
 
 #[tokio::test]
 async fn nothing_of_an_object_is_in_logs_metrics_or_faults() {
-    let server = Process::start(&[], &[("RUST_LOG", "trace")]);
+    let collector = Collector::start();
+    let spans = [("VESTIBULE_OTLP_ENDPOINT", &*collector.address), ("VESTIBULE_TRACE_RATIO", "1")];
+    let variables = spans.into_iter().chain([("RUST_LOG", "trace"), ("OTEL_BSP_SCHEDULE_DELAY", "20")]);
+    let server = Process::start(&[], &variables.collect::<Vec<_>>());
     call_everything(&server).await;
-    assert_silent(&server, r#""level":"TRACE""#);
+    collector.taken(|spans| spans.iter().any(|span| span.name == "mutate raw")).await;
+    collector.taken(|spans| spans.iter().any(|span| span.name == "convert raw-gadgets")).await;
+    for canary in [OBJECT, OLD, USER, DATA, &base64(DATA)].into_iter().chain(WORDS) {
+        assert!(!collector.holds(canary), "{canary} is in a span");
+    }
+    let log = assert_silent(&server, r#""level":"TRACE""#);
+    for line in log.lines() {
+        assert!(serde_json::from_str::<Value>(line).is_ok_and(|line| line.is_object()), "{line}");
+    }
 }
 
 /// On a terminal, as a person reads it.
@@ -209,7 +221,7 @@ fn assert_nothing_of_the_object(reply: &Reply) {
     }
 }
 
-fn assert_silent(server: &Process, heard: &str) {
+fn assert_silent(server: &Process, heard: &str) -> String {
     let (_, metrics) = server.probe("/metrics");
     let log = server.whole_log();
     assert!(
@@ -221,6 +233,7 @@ fn assert_silent(server: &Process, heard: &str) {
         "{metrics}"
     );
     assert_none(&log, &metrics, [OBJECT, OLD, USER, DATA].into_iter().chain(WORDS));
+    log
 }
 
 /// Neither as they are, nor as base64 or as bytes.

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod client;
+mod collector;
 mod conversations;
 mod conversions;
 mod denials;
@@ -15,3 +16,4 @@ mod readiness;
 mod requests;
 mod reviews;
 mod table;
+mod traces;

@@ -1,0 +1,55 @@
+//! Spans of calls, as flags say.
+
+use clap::Args;
+
+use super::CommandError;
+use crate::logs::Beside;
+use crate::traces::{Destination, Traces};
+
+/// Where spans go; nowhere unless somebody says where.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = super::TRACES)]
+pub(super) struct TraceArguments {
+    /// The collector of OpenTelemetry that spans are posted to, by OTLP over HTTP. Unless given,
+    /// OTEL_EXPORTER_OTLP_ENDPOINT; without either, none are made.
+    #[arg(long, env = "VESTIBULE_OTLP_ENDPOINT", value_name = "URL")]
+    otlp_endpoint: Option<String>,
+    /// Of the calls whose caller says nothing of a trace, the part that begins one: 0 to 1. Where it does say, it decides.
+    #[arg(long, env = "VESTIBULE_TRACE_RATIO", default_value = "0.01", value_name = "RATIO", value_parser = ratio)]
+    trace_ratio: f64,
+}
+
+impl TraceArguments {
+    /// Layers beside that of the log.
+    pub(super) fn layers(&self, app: &str) -> Result<Beside, CommandError> {
+        let said = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
+        let elsewhere = said.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+        let off = std::env::var_os("OTEL_SDK_DISABLED").is_some_and(|value| value == "true");
+        if off || !(elsewhere || self.otlp_endpoint.is_some()) {
+            return Ok(Beside::new());
+        }
+        let destination = Destination { endpoint: self.otlp_endpoint.clone(), ratio: self.trace_ratio };
+        let traces = Traces::to(&destination, app).map_err(|error| {
+            CommandError::input(format_args!("spans cannot be sent: {error}; see --otlp-endpoint"))
+        })?;
+        Ok(traces.beside())
+    }
+}
+
+fn ratio(text: &str) -> Result<f64, String> {
+    let ratio = text.parse().ok().filter(|ratio| (0.0..=1.0).contains(ratio));
+    ratio.ok_or_else(|| "write a number from 0 to 1".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ratio;
+
+    #[test]
+    fn a_ratio_is_between_nothing_and_everything() {
+        assert_eq!((ratio("0"), ratio("1"), ratio("0.25")), (Ok(0.0), Ok(1.0), Ok(0.25)));
+        for text in ["-1", "1.5", "NaN", "half"] {
+            assert!(ratio(text).is_err(), "{text}");
+        }
+    }
+}
