@@ -1,10 +1,11 @@
 //! `serve`: the injector over HTTPS.
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use vestibule::command::{CommandError, ServeArguments};
+use vestibule::command::{CommandError, ServeArguments, runtime};
 use vestibule::identity::own_namespace;
 use vestibule_injector::{Configuration, NAME, Namespaces, connect};
 
@@ -26,12 +27,15 @@ pub(crate) struct Arguments {
     /// Labels of every namespace, for rules that ask: `injection=enabled,...`. For laptops; no cluster is asked then.
     #[arg(long, value_name = "K=V,...", value_parser = Labels::parse)]
     namespace_labels: Option<Labels>,
+    /// The threads to run on [default: one for each CPU that the process may use]
+    #[arg(long, env = "VESTIBULE_WORKER_THREADS", value_name = "NUMBER")]
+    worker_threads: Option<NonZero<usize>>,
     #[command(flatten)]
     serve: ServeArguments,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let runtime = tokio::runtime::Runtime::new().map_err(CommandError::running)?;
+    let runtime = runtime(arguments.worker_threads).map_err(CommandError::running)?;
     runtime.block_on(async {
         let (configuration, namespaces) = match &arguments.rules {
             Some(path) => arguments.of_path(path).await?,

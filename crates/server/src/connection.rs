@@ -31,9 +31,8 @@ use crate::shutdown::{Phase, Phases};
 /// How long a client that was answered before its body had been read is given to read the answer.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// The longest head, in bytes, and the most that is read ahead of the handler. kube-apiserver's heads are below 1 KiB,
-/// tracing headers that its callers send along may add 8; hyper alone would hold 400 KiB for each connection.
-const LONGEST_HEAD: usize = 64 << 10;
+/// The least that hyper takes for a buffer.
+const LEAST_BUFFER: usize = 8 << 10;
 
 /// Makes responses of requests.
 pub(crate) trait Respond: Send + Sync + 'static {
@@ -51,7 +50,13 @@ where
     let old_at = settings.connection_age.map(|age| after(Instant::now(), about(age)));
     let service = Exchange { responder, stage: Arc::clone(&stage), phases: phases.clone(), old_at };
     let io = TokioIo::new(Staged::new(io, Arc::clone(&stage)));
-    let mut connection = http1::Builder::new().max_buf_size(LONGEST_HEAD).serve_connection(io, service);
+    let mut http = http1::Builder::new();
+    http.max_buf_size(settings.max_head.max(LEAST_BUFFER));
+    if settings.max_headers != Settings::default().max_headers {
+        // hyper has room for its own 100 without asking for any.
+        http.max_headers(settings.max_headers);
+    }
+    let mut connection = http.serve_connection(io, service);
 
     let mut stopping = pin!(phases.reached(Phase::Stopping));
     let mut closing = false;
@@ -73,7 +78,8 @@ where
             }
         }
     };
-    end(connection.into_parts().io.into_inner(), stage.is_body_left()).await;
+    let unread = stage.is_body_left() || reason == CloseReason::Malformed;
+    end(connection.into_parts().io.into_inner(), unread).await;
     reason
 }
 

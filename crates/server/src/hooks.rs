@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
@@ -20,11 +20,12 @@ use crate::deadline;
 use crate::gate::{Full as QueueFull, Late, NoTurn, Place};
 use crate::load::Limits;
 use crate::observer::{Converted, Decided, Observer};
-use crate::probes::{Probes, Readiness};
+use crate::probes::Probes;
+use crate::readiness::Readiness;
 use crate::refusal::{Refusal, Refused};
 use crate::trace::{Stages, trace};
 
-const PROBES: [&str; 2] = ["/livez", "/readyz"];
+const PROBES: [&str; 3] = ["/livez", "/readyz", "/startupz"];
 
 /// Everything that is served over HTTPS.
 pub(crate) struct Hooks {
@@ -32,7 +33,7 @@ pub(crate) struct Hooks {
     pub(crate) bodies: Bodies,
     pub(crate) conversion_bodies: Bodies,
     pub(crate) limits: Arc<Limits>,
-    pub(crate) readiness: Readiness,
+    pub(crate) readiness: Arc<Readiness>,
     /// Where probes are answered here too.
     pub(crate) probes: Option<Probes>,
     pub(crate) clients: Clients,
@@ -181,6 +182,10 @@ impl Hooks {
         }
         if !is_json(&head.headers) {
             return Err(Refusal::MediaType.because("a hook takes application/json"));
+        }
+        // Decompressed, a small body may be larger than every limit.
+        if head.headers.contains_key(CONTENT_ENCODING) {
+            return Err(Refusal::MediaType.because("a hook takes no content encoding"));
         }
         Ok(route)
     }

@@ -48,6 +48,7 @@ mod load;
 mod newcomers;
 mod observer;
 mod probes;
+mod readiness;
 mod refusal;
 mod room;
 mod server;

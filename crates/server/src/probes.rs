@@ -1,4 +1,4 @@
-//! The plain port: `/livez`, `/readyz`, `/metrics`.
+//! The plain port: `/livez`, `/readyz`, `/startupz`, `/metrics`.
 
 use std::sync::Arc;
 
@@ -8,29 +8,12 @@ use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
 
-use crate::certificate::PresentCertificate;
 use crate::connection::Respond;
+use crate::readiness::{Findings, Readiness};
 use crate::refusal::text;
-use crate::shutdown::Phases;
 
-/// What is still missing, in a few words each.
-pub(crate) type Conditions = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
-
-/// What must hold before hooks are asked.
-#[derive(Clone)]
-pub(crate) struct Readiness {
-    pub(crate) certificate: Arc<dyn PresentCertificate>,
-    pub(crate) conditions: Conditions,
-}
-
-impl Readiness {
-    /// What is still missing; nothing when ready. A drain does not count: it answers normally.
-    pub(crate) fn missing(&self) -> Vec<String> {
-        let mut missing = (self.conditions)();
-        missing.extend(self.certificate.missing());
-        missing
-    }
-}
+/// Lines for people.
+pub(crate) type Lines = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
 
 /// Writes metrics as text.
 #[derive(Clone)]
@@ -42,13 +25,10 @@ pub(crate) struct Metrics {
 /// Everything that is served without TLS.
 #[derive(Clone)]
 pub(crate) struct Probes {
-    pub(crate) readiness: Readiness,
-    /// What holds `/readyz` back, and no hook.
-    pub(crate) probed: Conditions,
-    /// The lines of `/readyz?verbose`.
-    pub(crate) report: Conditions,
+    pub(crate) readiness: Arc<Readiness>,
+    /// Further lines of `/readyz?verbose`.
+    pub(crate) report: Lines,
     pub(crate) metrics: Option<Metrics>,
-    pub(crate) phases: Phases,
 }
 
 impl Respond for Probes {
@@ -56,33 +36,47 @@ impl Respond for Probes {
         if request.method() != Method::GET && request.method() != Method::HEAD {
             return text(StatusCode::METHOD_NOT_ALLOWED, "GET or HEAD");
         }
+        let verbose = request.uri().query().is_some_and(is_verbose);
         match (request.uri().path(), &self.metrics) {
             ("/livez", _) => text(StatusCode::OK, "ok"),
-            ("/readyz", _) => self.ready(request.uri().query().is_some_and(is_verbose)),
+            ("/readyz", _) => self.ready(verbose),
+            ("/startupz", _) => self.started(verbose),
             ("/metrics", Some(metrics)) => {
                 let mut response = Response::new(Full::new(Bytes::from((metrics.write)())));
                 response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(metrics.content_type));
                 response
             }
-            _ => text(StatusCode::NOT_FOUND, "here are /livez, /readyz and, where it is set up, /metrics"),
+            _ => text(
+                StatusCode::NOT_FOUND,
+                "here are /livez, /readyz, /startupz and, where it is set up, /metrics",
+            ),
         }
     }
 }
 
 impl Probes {
     fn ready(&self, verbose: bool) -> Response<Full<Bytes>> {
-        let mut missing = self.readiness.missing();
-        missing.extend((self.probed)());
-        if self.phases.is_draining() {
-            missing.push("draining".to_owned());
-        }
-        let (status, answer) = if missing.is_empty() {
+        let findings = self.readiness.look();
+        self.answer(findings.missing.is_empty(), "not ready", findings, verbose)
+    }
+
+    /// What happened since the first time that everything held is for `/readyz` to say.
+    fn started(&self, verbose: bool) -> Response<Full<Bytes>> {
+        let findings = self.readiness.look();
+        self.answer(self.readiness.has_been_ready(), "not started", findings, verbose)
+    }
+
+    fn answer(&self, is_fine: bool, or: &str, findings: Findings, verbose: bool) -> Response<Full<Bytes>> {
+        let (status, answer) = if is_fine {
             (StatusCode::OK, "ok".to_owned())
         } else {
-            (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {}", missing.join(", ")))
+            (StatusCode::SERVICE_UNAVAILABLE, format!("{or}: {}", findings.missing.join(", ")))
         };
-        let report = if verbose { (self.report)() } else { Vec::new() };
-        let lines: Vec<_> = std::iter::once(answer).chain(report).collect();
+        let mut lines = vec![answer];
+        if verbose {
+            lines.extend(findings.lines);
+            lines.extend((self.report)());
+        }
         text(status, lines.join("\n"))
     }
 }

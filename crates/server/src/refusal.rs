@@ -20,7 +20,7 @@ pub enum Refusal {
     UnknownPath,
     /// 405: hooks take POST only.
     Method,
-    /// 415: a content type other than JSON.
+    /// 415: a content type other than JSON, or a content encoding.
     MediaType,
     /// 413: a body over the limit. A declared length is refused before anything is read.
     TooLarge,
@@ -28,8 +28,6 @@ pub enum Refusal {
     SlowBody,
     /// 400: the body is no review, or broke off.
     Unreadable,
-    /// 400: JSON that nests deeper than the parser follows, outside of objects.
-    TooDeep,
     /// 429 with `Retry-After`: as many requests wait for their handler as may.
     QueueFull,
     /// 429 with `Retry-After`: the request waited for its handler until its deadline.
@@ -50,7 +48,7 @@ pub(crate) struct Refused {
 
 impl Refusal {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 11] = [
         Self::Unauthenticated,
         Self::UnknownPath,
         Self::Method,
@@ -58,7 +56,6 @@ impl Refusal {
         Self::TooLarge,
         Self::SlowBody,
         Self::Unreadable,
-        Self::TooDeep,
         Self::QueueFull,
         Self::DeadlinePassed,
         Self::BytesInFlight,
@@ -74,7 +71,7 @@ impl Refusal {
             Self::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
-            Self::Unreadable | Self::TooDeep => StatusCode::BAD_REQUEST,
+            Self::Unreadable => StatusCode::BAD_REQUEST,
             Self::QueueFull | Self::DeadlinePassed | Self::BytesInFlight => StatusCode::TOO_MANY_REQUESTS,
             Self::NotReady => StatusCode::SERVICE_UNAVAILABLE,
         }
@@ -90,7 +87,6 @@ impl Refusal {
             Self::TooLarge => "too_large",
             Self::SlowBody => "slow_body",
             Self::Unreadable => "unreadable",
-            Self::TooDeep => "too_deep",
             Self::QueueFull => "queue_full",
             Self::DeadlinePassed => "deadline_passed",
             Self::BytesInFlight => "bytes_in_flight",

@@ -1,6 +1,7 @@
 //! Putting it together, and the accept loop.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -18,7 +19,8 @@ use crate::front::{Front, Plain, accept};
 use crate::hooks::{Hooks, Route, To};
 use crate::load::{Limits, Load, Places};
 use crate::observer::{Observer, Silent};
-use crate::probes::{Conditions, Metrics, Probes, Readiness};
+use crate::probes::{Lines, Metrics, Probes};
+use crate::readiness::{Condition, Readiness};
 use crate::settings::Settings;
 use crate::shutdown::{Phase, Phases, Shutdown};
 use crate::tls::Handshakes;
@@ -30,15 +32,18 @@ const CONVERSION_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often it is looked whether everything is there that answers need.
 const READY_PERIOD: Duration = Duration::from_millis(100);
 
+/// The same, once it is served.
+const LOOK_PERIOD: Duration = Duration::from_secs(1);
+
 /// A server in the making.
 pub struct Server {
     settings: Settings,
     certificate: Arc<dyn PresentCertificate>,
     routes: BTreeMap<String, Route>,
     twice: Option<String>,
-    conditions: Conditions,
-    probed: Conditions,
-    report: Conditions,
+    conditions: Vec<Condition>,
+    probed: Vec<Condition>,
+    report: Lines,
     metrics: Option<Metrics>,
     clients: Clients,
     observer: Arc<dyn Observer>,
@@ -52,7 +57,6 @@ pub struct Bound {
     address: SocketAddr,
     probes: Option<(TcpListener, SocketAddr, Arc<Probes>)>,
     handshakes: Handshakes,
-    probed: Conditions,
     hooks: Arc<Hooks>,
     shutdown: Shutdown,
 }
@@ -66,8 +70,8 @@ impl Server {
             certificate,
             routes: BTreeMap::new(),
             twice: None,
-            conditions: Arc::new(Vec::new),
-            probed: Arc::new(Vec::new),
+            conditions: Vec::new(),
+            probed: Vec::new(),
             report: Arc::new(Vec::new),
             metrics: None,
             clients: Clients::default(),
@@ -89,25 +93,34 @@ impl Server {
         self.serve_at(path.into(), Route { to: To::Conversion(hook), timeout: CONVERSION_TIMEOUT })
     }
 
-    /// What must hold before hooks are asked, beside a certificate: `conditions` returns what is still missing, in a few
-    /// words each. Asked at every request, so it must be cheap.
+    /// What must hold before hooks are asked, beside a certificate: `why_not` says nothing when it does, else why not, in a few
+    /// words or in none. May be called several times. Asked at every request, so it must be cheap.
     #[must_use]
-    pub fn ready_when(mut self, conditions: impl Fn() -> Vec<String> + Send + Sync + 'static) -> Self {
-        self.conditions = Arc::new(conditions);
+    pub fn ready_when(
+        mut self,
+        name: impl Into<String>,
+        why_not: impl Fn() -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.conditions.push(Condition::new(name.into(), why_not));
         self
     }
 
-    /// What must hold beside that before `/readyz` says so, as in [`Server::ready_when`]; hooks are asked all the same. For
-    /// what some of them need and others do without: those that need it answer [`Verdict::not_ready`] themselves.
+    /// What must hold beside that before `/readyz` says so; hooks are asked all the same, and `why_not` says what is missing
+    /// without the name. For what some of them need and others do without: those that need it answer
+    /// [`Verdict::not_ready`] themselves.
     ///
     /// [`Verdict::not_ready`]: vestibule_admission::Verdict::not_ready
     #[must_use]
-    pub fn probes_ready_when(mut self, conditions: impl Fn() -> Vec<String> + Send + Sync + 'static) -> Self {
-        self.probed = Arc::new(conditions);
+    pub fn probes_ready_when(
+        mut self,
+        name: impl Into<String>,
+        why_not: impl Fn() -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.probed.push(Condition::sentence(name, why_not));
         self
     }
 
-    /// What `/readyz?verbose` says below its answer, a line each; for people.
+    /// What `/readyz?verbose` says below its answer and its conditions, a line each; for people.
     #[must_use]
     pub fn report(mut self, lines: impl Fn() -> Vec<String> + Send + Sync + 'static) -> Self {
         self.report = Arc::new(lines);
@@ -171,11 +184,9 @@ impl Server {
         let shutdown = Shutdown::new();
         let asks = clients.ask_for_certificates();
         let handshakes = Handshakes::new(settings.tls_min, Arc::clone(&certificate), asks)?;
-        let readiness = Readiness { certificate, conditions };
+        let readiness = Arc::new(Readiness::new(conditions, probed, certificate, shutdown.phases()));
         let (listener, address) = listen(settings.listen).await?;
-        let phases = shutdown.phases();
-        let answers =
-            Probes { readiness: readiness.clone(), probed: Arc::clone(&probed), report, metrics, phases };
+        let answers = Probes { readiness: Arc::clone(&readiness), report, metrics };
         let over_https = settings.probes_over_https.then(|| Probes { metrics: None, ..answers.clone() });
         let probes = match settings.probes {
             Some(address) => {
@@ -196,16 +207,7 @@ impl Server {
             clients,
             observer,
         });
-        Ok(Bound {
-            settings: Arc::new(settings),
-            listener,
-            address,
-            probes,
-            probed,
-            handshakes,
-            hooks,
-            shutdown,
-        })
+        Ok(Bound { settings: Arc::new(settings), listener, address, probes, handshakes, hooks, shutdown })
     }
 }
 
@@ -241,9 +243,9 @@ impl Bound {
 
     /// Resolves when nothing is missing: when `/readyz` would first say so.
     pub fn ready(&self) -> impl Future<Output = ()> + Send + use<> {
-        let (readiness, probed) = (self.hooks.readiness.clone(), Arc::clone(&self.probed));
+        let readiness = Arc::clone(&self.hooks.readiness);
         async move {
-            while !readiness.missing().is_empty() || !probed().is_empty() {
+            while !readiness.look().missing.is_empty() {
                 sleep(READY_PERIOD).await;
             }
         }
@@ -253,6 +255,7 @@ impl Bound {
     pub async fn serve(self) -> usize {
         let Self { settings, listener, probes, handshakes, hooks, shutdown, .. } = self;
         let phases = shutdown.phases();
+        let readiness = Arc::clone(&hooks.readiness);
         if let Some((listener, _, responder)) = probes {
             let attendant = Arc::new(Plain { responder, settings: Arc::clone(&settings) });
             let connections = Places::new(MAX_PROBE_CONNECTIONS);
@@ -280,6 +283,7 @@ impl Bound {
         };
         let cut = tokio::select! {
             _ = until_the_last_leaves => 0,
+            never = keep_looking(&readiness) => match never {},
             () = time_is_up(&phases, settings.drain_timeout) => {
                 usize::try_from(connections.held().0).unwrap_or(usize::MAX)
             }
@@ -287,6 +291,14 @@ impl Bound {
         // The probes answer until now, so that nobody takes a draining server for a dead one.
         shutdown.end();
         cut
+    }
+}
+
+/// So that people are told since when, whether they ask or not.
+async fn keep_looking(readiness: &Readiness) -> Infallible {
+    loop {
+        readiness.look();
+        sleep(LOOK_PERIOD).await;
     }
 }
 

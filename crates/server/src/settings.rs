@@ -34,6 +34,11 @@ pub struct Settings {
     /// How old a connection may become, 20 % more or less by chance: the answer after that says `Connection: close`, so
     /// that new replicas get their share of the calls. Zero closes after each answer, [`None`] after none. 5 min.
     pub connection_age: Option<Duration>,
+    /// The largest head, in bytes, and the most that is read ahead of the handler; 8 KiB at least. 64 KiB: the API server's
+    /// heads are below 1 KiB, to which tracing headers of its callers and a bearer token may add some.
+    pub max_head: usize,
+    /// The most header fields of a request. 100.
+    pub max_headers: usize,
     /// The largest body, in bytes. 8 MiB; an object of 3 MiB is escaped to more, in the worst case to 28 MB.
     pub max_body: usize,
     /// The largest body of a conversion, in bytes. 64 MiB: a list that is read in another version comes whole.
@@ -87,6 +92,8 @@ impl Default for Settings {
             body_timeout: seconds(10),
             idle_timeout: seconds(120),
             connection_age: Some(seconds(5 * 60)),
+            max_head: 64 << 10,
+            max_headers: 100,
             max_body: 8 << 20,
             max_conversion_body: 64 << 20,
             max_bodies: 64 << 20,

@@ -167,10 +167,10 @@ impl ClientSettings {
 }
 
 impl Started {
-    /// What readiness waits for.
-    pub(crate) fn missing(&self) -> impl Fn() -> Option<String> + Send + Sync + use<> {
-        let keys = self.required_keys.clone();
-        move || keys.as_ref()?.missing()
+    /// Whether the keys of the token issuer are missing, for which readiness waits; nothing where they are not required.
+    pub(crate) fn missing(&self) -> Option<impl Fn() -> bool + Send + Sync + use<>> {
+        let keys = self.required_keys.clone()?;
+        Some(move || keys.are_missing())
     }
 }
 

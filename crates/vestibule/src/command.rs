@@ -7,6 +7,7 @@ pub mod colour;
 pub mod diff;
 mod duration;
 mod knobs;
+mod limits;
 mod log_level;
 mod logs;
 mod manifests;
@@ -14,6 +15,7 @@ mod reach;
 #[cfg(test)]
 mod reference;
 mod review;
+mod runtime;
 mod serve;
 #[cfg(feature = "otel")]
 mod traces;
@@ -29,6 +31,7 @@ pub use log_level::LogLevelArguments;
 pub use logs::init_logs;
 pub use manifests::{ManifestsArguments, Part};
 pub use review::ReviewArguments;
+pub use runtime::runtime;
 pub use serve::ServeArguments;
 
 use crate::App;

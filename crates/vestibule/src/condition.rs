@@ -25,10 +25,13 @@ impl Condition {
         Self { name: name.to_owned(), why_not: Arc::new(move || holds().why_not()) }
     }
 
-    /// What `/readyz` says of it; nothing when it holds.
-    pub(crate) fn missing(&self) -> Option<String> {
-        let (why, name) = ((self.why_not)()?, &self.name);
-        Some(if why.is_empty() { name.clone() } else { format!("{name} ({why})") })
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Why it does not hold; nothing when it does.
+    pub(crate) fn why_not(&self) -> Option<String> {
+        (self.why_not)()
     }
 }
 
@@ -50,9 +53,9 @@ mod tests {
 
     #[test]
     fn a_condition_may_say_why_it_does_not_hold() {
-        assert_eq!(Condition::new("cache", || false).missing().as_deref(), Some("cache"));
-        assert_eq!(Condition::new("cache", || Err("3 of 5")).missing().as_deref(), Some("cache (3 of 5)"));
-        assert_eq!(Condition::new("cache", || true).missing(), None);
-        assert_eq!(Condition::new("cache", || Ok::<_, String>(())).missing(), None);
+        assert_eq!(Condition::new("cache", || false).why_not().as_deref(), Some(""));
+        assert_eq!(Condition::new("cache", || Err("3 of 5")).why_not().as_deref(), Some("3 of 5"));
+        assert_eq!(Condition::new("cache", || true).why_not(), None);
+        assert_eq!(Condition::new("cache", || Ok::<_, String>(())).why_not(), None);
     }
 }

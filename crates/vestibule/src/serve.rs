@@ -10,7 +10,6 @@ use vestibule_identity::{self as identity, Identity, IdentityError, SelfManaged}
 use vestibule_server::{BindError, CertificateError, Observer, Server, Settings, Shutdown};
 
 use crate::client_identity::ClientError;
-use crate::condition::Condition;
 use crate::presented::Presented;
 use crate::telemetry::{CONTENT_TYPE, Telemetry};
 use crate::work::{self, Work};
@@ -156,16 +155,26 @@ impl App {
             observer,
         );
         telemetry.expect(self.hook_names());
-        let (conditions, unknown) = (self.conditions().to_vec(), known.missing());
+        let conditions = self.conditions().to_vec();
+        let unknown_keys = known.missing();
         let lines = self.lines.clone();
         let metrics = telemetry.clone();
         let mut server = server
-            .ready_when(move || conditions.iter().filter_map(Condition::missing).chain(unknown()).collect())
             .report(move || lines.iter().map(|line| line()).collect())
-            .probes_ready_when(move || lookups.missing())
+            .probes_ready_when("lookups", move || {
+                let missing = lookups.missing();
+                (!missing.is_empty()).then(|| missing.join(", "))
+            })
             .clients(known.clients)
             .metrics(CONTENT_TYPE, move || metrics.metrics())
             .observer(telemetry);
+        for condition in conditions {
+            server = server.ready_when(condition.name().to_owned(), move || condition.why_not());
+        }
+        if let Some(are_unknown) = unknown_keys {
+            server =
+                server.ready_when("the keys of the token issuer", move || are_unknown().then(String::new));
+        }
         let mut hooks = Vec::new();
         for registered in self.hooks() {
             let entry = &registered.entry;
@@ -188,7 +197,7 @@ impl Bound {
         self.server.address()
     }
 
-    /// Where `/livez`, `/readyz` and `/metrics` are served, if they are.
+    /// Where `/livez`, `/readyz`, `/startupz` and `/metrics` are served, if they are.
     pub fn probes_address(&self) -> Option<SocketAddr> {
         self.server.probes_address()
     }

@@ -12,6 +12,7 @@ use hyper_util::rt::TokioIo;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
@@ -107,6 +108,20 @@ impl Running {
 
     pub(crate) async fn tls(&self) -> TlsStream<TcpStream> {
         handshake(self.address, self.client_config(), NAME).await.unwrap()
+    }
+
+    /// Everything the server says to these bytes until it closes the connection.
+    pub(crate) async fn exchange(&self, bytes: impl AsRef<[u8]>) -> String {
+        let (mut reader, mut writer) = tokio::io::split(self.tls().await);
+        let mut said = Vec::new();
+        let write = async {
+            // Whoever is refused may find the door shut.
+            let _shut = writer.write_all(bytes.as_ref()).await;
+            let _shut = writer.flush().await;
+        };
+        let (_, read) = tokio::join!(write, reader.read_to_end(&mut said));
+        read.unwrap();
+        String::from_utf8(said).unwrap()
     }
 
     pub(crate) async fn event(&mut self) -> String {

@@ -1,15 +1,18 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod abuse;
 mod age;
 mod bodies;
 mod client;
 mod closing;
 mod conversions;
 mod drain;
+mod faults;
 mod handlers;
 mod harness;
 mod newcomers;
 mod overload;
 mod probes;
 mod requests;
+mod smuggling;
 mod tls;

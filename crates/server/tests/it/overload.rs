@@ -124,9 +124,9 @@ async fn before_it_is_ready_callers_are_asked_to_come_again() {
         |_| {},
         |server| {
             let hook = Hook::validating("hook", allow());
-            server.route(HOOK, hook, TIMEOUT).ready_when(move || {
-                if condition.load(Ordering::SeqCst) { Vec::new() } else { vec!["namespaces".to_owned()] }
-            })
+            server
+                .route(HOOK, hook, TIMEOUT)
+                .ready_when("namespaces", move || (!condition.load(Ordering::SeqCst)).then(String::new))
         },
     )
     .await;

@@ -1,6 +1,7 @@
 //! The plain port: liveness, readiness and metrics; and servers that cannot start.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use http::{Method, StatusCode};
 use tokio::net::TcpStream;
@@ -31,7 +32,7 @@ async fn readiness_names_what_is_missing() {
     settings.listen = "127.0.0.1:0".parse().unwrap();
     settings.probes = Some(settings.listen);
     let server = Server::new(settings, Arc::new(CertificateCell::default()))
-        .ready_when(|| vec!["namespaces".to_owned()])
+        .ready_when("namespaces", || Some(String::new()))
         .bind()
         .await
         .unwrap();
@@ -46,15 +47,51 @@ async fn readiness_names_what_is_missing() {
 
 #[tokio::test]
 async fn what_only_some_hooks_need_holds_readiness_back_and_no_hook() {
-    let missing = || vec!["the first list of Pod".to_owned()];
+    let missing = || Some("the first list of Pod".to_owned());
     let hook = Hook::mutating("hook", allow());
-    let build = |server: Server| server.route(HOOK, hook, TIMEOUT).probes_ready_when(missing);
+    let build = |server: Server| server.route(HOOK, hook, TIMEOUT).probes_ready_when("lookups", missing);
     let server = serve_with(|_| {}, build).await;
     let mut probes = Client::over(TcpStream::connect(server.probes.unwrap()).await.unwrap()).await;
     let reply = probes.method(Method::GET, "/readyz").await;
     assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(reply.body, "not ready: the first list of Pod");
     assert_eq!(server.connect().await.review().await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn each_condition_says_since_when_and_why_not() {
+    let is_there = Arc::new(AtomicBool::new(false));
+    let looked = Arc::clone(&is_there);
+    let server = serve_with(
+        |_| {},
+        |server| {
+            let why_not = move || (!looked.load(Ordering::SeqCst)).then(|| "3 of 5".to_owned());
+            server.ready_when("prices", why_not).report(|| vec!["rules: 7".to_owned()])
+        },
+    )
+    .await;
+    let mut client = Client::over(TcpStream::connect(server.probes.unwrap()).await.unwrap()).await;
+    let reply = client.method(Method::GET, "/readyz?verbose").await;
+    assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
+    let lines: Vec<_> = reply.body.lines().collect();
+    assert_eq!(lines[0], "not ready: prices (3 of 5)");
+    assert!(lines[1].starts_with("[-]prices since 2") && lines[1].ends_with("Z: 3 of 5"), "{}", lines[1]);
+    assert!(lines[2].starts_with("[+]certificate ok since 2"), "{}", lines[2]);
+    assert!(lines[3].starts_with("[+]drain ok since 2"), "{}", lines[3]);
+    assert_eq!(lines[4..], ["rules: 7"]);
+
+    // Not yet, then for good: neither what comes later nor the end takes it back.
+    let reply = client.method(Method::GET, "/startupz?verbose").await;
+    assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(reply.body.starts_with("not started: prices (3 of 5)\n[-]prices since "), "{}", reply.body);
+    is_there.store(true, Ordering::SeqCst);
+    assert_eq!(client.method(Method::GET, "/startupz").await.body, "ok");
+    is_there.store(false, Ordering::SeqCst);
+    server.shutdown.drain();
+    let mut client = Client::over(TcpStream::connect(server.probes.unwrap()).await.unwrap()).await;
+    let reply = client.method(Method::GET, "/startupz?verbose").await;
+    assert_eq!(reply.status, StatusCode::OK);
+    assert!(reply.body.contains("[-]prices since ") && reply.body.contains("Z: draining"), "{}", reply.body);
 }
 
 #[tokio::test]
@@ -104,7 +141,7 @@ async fn probes_are_served_over_https_where_that_is_asked_for() {
     let allowing = |server: Server| server.route(HOOK, Hook::mutating("hook", allow()), TIMEOUT);
     let server = serve_with(|settings| settings.probes_over_https = true, allowing).await;
     let mut client = server.connect().await;
-    for path in ["/livez", "/readyz"] {
+    for path in ["/livez", "/readyz", "/startupz"] {
         let reply = client.method(Method::GET, path).await;
         assert_eq!((reply.status, &*reply.body), (StatusCode::OK, "ok"), "{path}");
     }

@@ -113,8 +113,8 @@ impl Keys {
     }
 
     /// What readiness waits for.
-    pub(super) fn missing(&self) -> Option<String> {
-        self.known.load().is_empty().then(|| "the keys of the token issuer".to_owned())
+    pub(super) fn are_missing(&self) -> bool {
+        self.known.load().is_empty()
     }
 
     fn find(&self, header: &Header) -> Option<Key> {

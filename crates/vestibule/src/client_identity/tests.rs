@@ -233,11 +233,11 @@ async fn keys_are_asked_of_the_api_server_and_kept_when_it_is_gone() {
     let follow = tokio::spawn(follow);
     let tokens = tokens(Arc::clone(&keys));
     assert_eq!(tokens.verify(&old.sign(&claims())).await, Err(Doubt::UnknownKey));
-    assert_eq!(keys.missing().as_deref(), Some("the keys of the token issuer"));
+    assert!(keys.are_missing());
 
     publisher.publish(&[&old]);
     tokio::time::sleep(Duration::from_secs(2)).await;
-    assert_eq!(keys.missing(), None);
+    assert!(!keys.are_missing());
     assert_eq!(tokens.verify(&old.sign(&claims())).await, Ok(()));
 
     // The API server rotates its key: the first token that it signs is good at once.

@@ -16,6 +16,7 @@ use super::clients::ClientArguments;
 use super::cluster::{ClusterArguments, namespaced_name};
 use super::duration::duration;
 use super::knobs::{KnobArguments, MountedArguments};
+use super::limits::LimitArguments;
 use super::logs::LogArguments;
 use crate::defaults::{https_port, plain_port};
 #[cfg(not(feature = "otel"))]
@@ -74,6 +75,8 @@ pub struct ServeArguments {
     mounted: MountedArguments,
     #[command(flatten)]
     clients: ClientArguments,
+    #[command(flatten)]
+    limits: LimitArguments,
     #[command(flatten)]
     logs: LogArguments,
     #[cfg(feature = "otel")]
@@ -146,6 +149,7 @@ impl ServeArguments {
         options.settings.connection_age = self.connection_age.0;
         options.settings.drain_delay = self.drain_delay;
         options.settings.drain_timeout = self.drain_timeout;
+        self.limits.apply(&mut options.settings);
         #[cfg(feature = "otel")]
         if let Some(traces) = crate::traces::Traces::of_this_process() {
             options.observer = Some(Arc::new(traces));

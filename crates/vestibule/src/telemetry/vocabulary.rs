@@ -17,7 +17,7 @@ const FAULT_OR_NONE: MetricLabel =
 /// Stands where undecided calls have the kind of a fault: the caller went away.
 pub(super) const ABANDONED: &str = "abandoned";
 pub(super) const UNDECIDED_BY: [&str; 6] = ["error", "undecodable", "panic", "deadline", "patch", ABANDONED];
-pub(super) const REFUSALS: [&str; 12] = [
+pub(super) const REFUSALS: [&str; 11] = [
     "unauthenticated",
     "unknown_path",
     "method",
@@ -25,7 +25,6 @@ pub(super) const REFUSALS: [&str; 12] = [
     "too_large",
     "slow_body",
     "unreadable",
-    "too_deep",
     "queue_full",
     "deadline_passed",
     "bytes_in_flight",

@@ -1,0 +1,67 @@
+//! What goes wrong by itself: idle connections at the end, handlers that panic or never return.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use http::StatusCode;
+use vestibule_admission::Verdict;
+use vestibule_server::Settings;
+
+use crate::harness::{Do, HOOK, allow, review, serve, until};
+
+#[tokio::test]
+async fn f02_idle_connections_are_answered_whenever_they_are_used_again() {
+    let server = serve(allow()).await;
+    let mut idle = Vec::new();
+    for _ in 0..25 {
+        let mut client = server.connect().await;
+        assert_eq!(client.review().await.status, StatusCode::OK);
+        idle.push(client);
+    }
+    server.shutdown.drain();
+    for mut client in idle {
+        assert!(client.is_usable().await, "nobody closes it first");
+        let reply = client.review().await;
+        assert_eq!((reply.status, reply.header("connection")), (StatusCode::OK, "close"));
+        assert!(!client.is_usable().await);
+    }
+    until(|| server.held("connections").0 == 0).await;
+}
+
+/// Reuse after 29.9 to 119 s is a case of `cargo xtask fire`.
+#[test]
+fn f04_connections_rest_longer_than_the_api_server_keeps_them() {
+    assert!(Settings::default().idle_timeout >= Duration::from_secs(91));
+    assert!(Settings::default().drain_timeout > Duration::from_secs(90));
+}
+
+#[tokio::test]
+async fn f07_panics_among_calls_cost_nothing_but_themselves() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let handler = Do(move || {
+        let call = calls.fetch_add(1, Ordering::Relaxed);
+        async move {
+            assert!(!call.is_multiple_of(10), "one in ten");
+            Verdict::allowed()
+        }
+    });
+    let server = serve(handler).await;
+    let mut client = server.connect().await;
+    for call in 0..200 {
+        let expected = if call % 10 == 0 { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::OK };
+        assert_eq!(client.review().await.status, expected);
+    }
+    assert_eq!((server.held("running").0, server.held("waiting").0), (0, 0));
+}
+
+#[tokio::test]
+async fn f08_a_handler_that_never_returns_is_answered_for_and_freed() {
+    let server = serve(Do(|| async { std::future::pending().await })).await;
+    let mut client = server.connect().await;
+    let began = tokio::time::Instant::now();
+    let reply = client.post(&format!("{HOOK}?timeout=2s"), review("1")).await;
+    assert_eq!(reply.status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert!(began.elapsed() >= Duration::from_millis(1800), "all of its time was its own");
+    assert_eq!(server.held("running").0, 0);
+}
