@@ -71,20 +71,17 @@ impl Answer {
     fn of(review: &Review<'_>, on_fault: OnFault, verdict: &Verdict) -> Self {
         match &verdict.outcome {
             Outcome::Allowed => Self::review(review, verdict, Decision::Allowed, Response::default()),
-            Outcome::Mutated(operations) if operations.is_empty() => {
+            Outcome::Mutated(patch) if patch.is_empty() => {
                 Self::review(review, verdict, Decision::Allowed, Response::default())
             }
-            Outcome::Mutated(operations) => match serde_json::to_vec(operations) {
-                Ok(patch) => {
-                    let response = Response {
-                        patch: Some(STANDARD.encode(patch)),
-                        patch_type: Some("JSONPatch"),
-                        ..Response::default()
-                    };
-                    Self::review(review, verdict, Decision::Mutated(operations.len()), response)
-                }
-                Err(_) => Self::fault(&Fault::new(FaultKind::Patch, "the patch cannot be written as JSON")),
-            },
+            Outcome::Mutated(patch) => {
+                let response = Response {
+                    patch: Some(STANDARD.encode(patch.to_json())),
+                    patch_type: Some("JSONPatch"),
+                    ..Response::default()
+                };
+                Self::review(review, verdict, Decision::Mutated(patch.len()), response)
+            }
             Outcome::Denied(denial) => Self::review(
                 review,
                 verdict,

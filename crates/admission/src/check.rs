@@ -3,33 +3,51 @@
 //! A patch that does not apply fails the user's request even under `failurePolicy: Ignore` (docs/apiserver.md, Patches), so it is
 //! the worst answer there is.
 
-use vestibule_patch::{Document, Operation, Pointer, View};
+use vestibule_patch::{Operation, Patch, Pointer, View};
 
 use crate::{Fault, FaultKind, HookKind, Request};
 
 /// What a mutation must leave alone: the API server's errors about these name neither the hook nor the field.
 const FIXED: [&[&str]; 4] = [&["apiVersion"], &["kind"], &["metadata", "uid"], &["metadata", "namespace"]];
 
-pub(crate) fn mutation(kind: HookKind, request: &Request<'_>, operations: &[Operation]) -> Result<(), Fault> {
-    if operations.is_empty() {
+pub(crate) fn mutation(kind: HookKind, request: &Request<'_>, patch: &Patch) -> Result<(), Fault> {
+    if patch.is_empty() {
         return Ok(());
     }
     if kind == HookKind::Validating {
         return Err(refused("a validating hook changes nothing"));
     }
-    let Some(object) = request.object.filter(|_| has_mutable_object(request)) else {
+    if !has_mutable_object(request) {
         return Err(refused(format_args!("{} cannot change the object", request.operation)));
-    };
-    if let Some(operation) = operations.iter().find(|operation| !is_understood_upstream(operation)) {
+    }
+    if let Some(operation) = patch.iter().find(|operation| !is_understood_upstream(operation)) {
         return Err(refused(format_args!("{} of the whole object", operation.name())));
     }
-    let mut document = Document::parse(object.get()).map_err(unreadable)?;
-    document.apply_all(operations).map_err(refused)?;
-    let (before, after) = (View::of(object), document.view());
-    match FIXED.iter().find(|path| !same(find(before, path), find(after, path))) {
+    let before = request.document().transpose().map_err(unreadable)?;
+    let Some(before) = before else { return Err(refused("there is no object to change")) };
+    let touches_fixed = patch.iter().any(touches_fixed);
+    if patch.was_carried_out_on(&before) && !touches_fixed {
+        return Ok(());
+    }
+    let mut after = before.clone();
+    after.apply_all(patch).map_err(refused)?;
+    let (before, after) = (before.view(), after.view());
+    match FIXED.iter().find(|path| touches_fixed && !same(find(before, path), find(after, path))) {
         Some(path) => Err(refused(format_args!("a mutation leaves {} as it is", path.join(".")))),
         None => Ok(()),
     }
+}
+
+/// Whether `operation` writes to one of those, or to what is around one or below it.
+fn touches_fixed(operation: &Operation) -> bool {
+    let from = match operation {
+        Operation::Move { from, .. } => Some(from),
+        _ => None,
+    };
+    from.into_iter().chain([operation.path()]).any(|pointer| {
+        let meets = |path: &&[&str]| pointer.tokens().zip(path.iter()).all(|(token, name)| token == **name);
+        FIXED.iter().any(|path| meets(path))
+    })
 }
 
 /// Of the operations on a whole document that RFC 6902 allows, the API server's library knows two.
@@ -43,7 +61,8 @@ fn is_understood_upstream(operation: &Operation) -> bool {
 }
 
 fn has_mutable_object(request: &Request<'_>) -> bool {
-    matches!(request.operation, crate::Operation::Create | crate::Operation::Update)
+    request.object.is_some()
+        && matches!(request.operation, crate::Operation::Create | crate::Operation::Update)
 }
 
 fn find<'d>(view: View<'d>, path: &[&str]) -> Option<View<'d>> {

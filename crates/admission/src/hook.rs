@@ -138,8 +138,8 @@ impl Hook {
     /// The first half of [`Hook::answer`]: a patch that cannot be applied, or must not be, becomes a fault.
     #[must_use]
     pub fn check(&self, review: &Review<'_>, mut verdict: Verdict) -> Verdict {
-        if let Outcome::Mutated(operations) = &verdict.outcome
-            && let Err(fault) = check::mutation(self.kind, &review.request, operations)
+        if let Outcome::Mutated(patch) = &verdict.outcome
+            && let Err(fault) = check::mutation(self.kind, &review.request, patch)
         {
             verdict.outcome = Outcome::Fault(fault);
         }

@@ -4,10 +4,11 @@ mod wire;
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::OnceLock;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use vestibule_patch::View;
+use vestibule_patch::{Document, DocumentError, Outline, View};
 
 use crate::line::one_line;
 use crate::{Operation, Trace};
@@ -83,6 +84,9 @@ pub struct Request<'a> {
     /// Where the call stands in a trace. No review says so: whoever received one knows it.
     #[serde(skip)]
     pub trace: Option<Trace>,
+    /// The object's, once somebody has read it.
+    #[serde(skip)]
+    outline: OnceLock<Outline>,
 }
 
 /// A group, version and kind; the core group is the empty string.
@@ -173,7 +177,25 @@ impl<'a> Review<'a> {
     }
 }
 
-impl Request<'_> {
+impl<'a> Request<'a> {
+    /// The object, read for its grammar once for all who ask: a handler, and the check of its answer.
+    ///
+    /// # Errors
+    /// The object nests too deeply.
+    pub fn document(&self) -> Option<Result<Document<'a>, DocumentError>> {
+        let text = self.object?.get();
+        // As long as a request is there, so is any object it ever had: none lies where another one lay.
+        if let Some(document) = self.outline.get().and_then(|outline| Document::resume(text, outline)) {
+            return Some(Ok(document));
+        }
+        let document = Document::parse(text);
+        if let Ok(document) = &document {
+            // Of another object that somebody has put here nothing is kept.
+            let _ = self.outline.set(document.outline());
+        }
+        Some(document)
+    }
+
     /// The prefix the API server will make a name from, where the request has no name yet.
     pub fn generate_name(&self) -> Option<Cow<'_, str>> {
         let metadata = View::of(self.object?).get("metadata")?;

@@ -1,6 +1,6 @@
 //! What a handler makes of a request.
 
-use vestibule_patch::Operation;
+use vestibule_patch::Patch;
 
 use crate::{AuditAnnotations, Denial, Fault, Warnings};
 
@@ -22,7 +22,7 @@ pub enum Outcome {
     /// It goes on as it is.
     Allowed,
     /// It goes on, changed. No operations is the same as [`Outcome::Allowed`].
-    Mutated(Vec<Operation>),
+    Mutated(Patch),
     /// It ends here, on purpose.
     Denied(Denial),
     /// Nobody knows: the hook's `failurePolicy` decides.
@@ -37,9 +37,9 @@ impl Verdict {
         Outcome::Allowed.into()
     }
 
-    /// The request goes on, changed by `operations`.
-    pub fn mutated(operations: Vec<Operation>) -> Self {
-        Outcome::Mutated(operations).into()
+    /// The request goes on, changed by `patch`: a list of operations, or what came of an [`Edit`](vestibule_patch::Edit).
+    pub fn mutated(patch: impl Into<Patch>) -> Self {
+        Outcome::Mutated(patch.into()).into()
     }
 
     /// Not yet: what is still missing, in a few words.

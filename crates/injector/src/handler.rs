@@ -1,13 +1,13 @@
 //! From a request to rules, and from their decision to a verdict.
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use vestibule::patch::{Document, DocumentError};
 use vestibule::{Fault, FaultKind, Handler, HandlerFuture, Operation, Request, Verdict};
 use vestibule_rules::{
     Decision, Mode, NamespaceFacts, Outcome, Resource, RuleSet, STATUS_ANNOTATION, Subject, Verb,
@@ -148,7 +148,9 @@ fn evaluate(
     request: &Request<'_>,
     (object, resource): (&RawValue, Resource),
     facts: Option<&NamespaceFacts>,
-) -> Result<Decision, impl Display> {
+) -> Result<Decision, DocumentError> {
+    // What the check of the answer reads as well.
+    let document = request.document().unwrap_or_else(|| Document::parse(object.get()))?;
     let namespace = request.namespace.as_deref().unwrap_or_default();
     let user = user_info(request);
     let subject = Subject::new(object.get(), resource, verb(request.operation), namespace)
@@ -157,7 +159,8 @@ fn evaluate(
         .name(request.name.as_deref().unwrap_or_default())
         .old_object(request.old_object.map(RawValue::get))
         .user(Some(&user))
-        .dry_run(request.dry_run);
+        .dry_run(request.dry_run)
+        .document(&document);
     tracing::debug_span!("match").in_scope(|| rules.evaluate(&subject))
 }
 

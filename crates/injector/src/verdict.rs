@@ -13,7 +13,7 @@ pub(crate) fn verdict(decision: &Decision, rules: &RuleSet) -> Verdict {
         // What would have been done is for those who run the cluster, and nothing of it for its users.
         _ if is_observed => Verdict::allowed(),
         Some(message) => Denial::new(message).into(),
-        None => Verdict::mutated(decision.operations()),
+        None => Verdict::mutated(decision.patch().clone()),
     };
     if is_observed {
         verdict.audit.insert("mode", Mode::Observe.as_str());

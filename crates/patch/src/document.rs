@@ -1,12 +1,11 @@
 //! The lazy document: text where nobody changed anything, a tree where somebody did.
 
-use std::borrow::Cow;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-use crate::grammar::check;
-use crate::index::{Index, Span};
-use crate::pointer::index;
+use crate::grammar::{check, trimmed};
+use crate::index::{Index, Outline, Span};
+use crate::pointer::{index, tokens};
 use crate::text::Text;
 use crate::{DocumentError, Kind, Pointer, View, text};
 
@@ -31,6 +30,8 @@ pub use apply::{ApplyError, ApplyErrorKind};
 /// ```
 #[derive(Clone)]
 pub struct Document<'a> {
+    /// As it was received.
+    text: &'a str,
     root: Node<'a>,
     index: Index,
     /// Bytes that `copy` operations have added.
@@ -45,10 +46,29 @@ pub(crate) enum Node<'a> {
     Object(Arc<Members<'a>>),
 }
 
+/// JSON text in a document.
+#[derive(Clone)]
+pub(crate) enum Written<'a> {
+    Received(&'a str),
+    /// By an operation.
+    Brought(Arc<str>),
+}
+
+impl Deref for Written<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Self::Received(text) => text,
+            Self::Brought(text) => text,
+        }
+    }
+}
+
 /// A value that nobody opened.
 #[derive(Clone)]
 pub(crate) struct Raw<'a> {
-    pub(crate) text: Cow<'a, str>,
+    pub(crate) text: Written<'a>,
     /// Which containers of the document's text it is made of; none where the value came later.
     spans: Range<u32>,
 }
@@ -59,9 +79,47 @@ impl<'a> Document<'a> {
     /// # Errors
     /// What is not JSON, or nests deeper than [`MAX_DEPTH`](crate::MAX_DEPTH).
     pub fn parse(text: &'a str) -> Result<Self, DocumentError> {
-        let (text, index) = check(text)?;
+        check(text).map(|(text, index)| Self::of(text, index))
+    }
+
+    /// Stands on a text again that was read before, without reading it; `None` if `outline` is of another one.
+    ///
+    /// ```
+    /// use vestibule_patch::Document;
+    ///
+    /// let text = r#"{"size": 1}"#;
+    /// let outline = Document::parse(text)?.outline();
+    /// assert!(Document::resume(text, &outline).is_some_and(|again| again.to_json() == text));
+    /// assert!(Document::resume(r#"{"size": 2}"#, &outline).is_none());
+    /// # Ok::<(), vestibule_patch::DocumentError>(())
+    /// ```
+    pub fn resume(text: &'a str, outline: &Outline) -> Option<Self> {
+        let text = trimmed(text);
+        outline.of(text).map(|index| Self::of(text, index))
+    }
+
+    fn of(text: &'a str, index: Index) -> Self {
         let spans = 0..index.spans().len() as u32;
-        Ok(Self { root: Node::Raw(Raw { text: Cow::Borrowed(text), spans }), index, copied: 0 })
+        Self { text, root: Node::Raw(Raw { text: Written::Received(text), spans }), index, copied: 0 }
+    }
+
+    /// What reading the text found out, to [`resume`](Self::resume) from later on.
+    pub fn outline(&self) -> Outline {
+        Outline::new(self.text, self.index.clone())
+    }
+
+    pub(crate) fn index(&self) -> &Index {
+        &self.index
+    }
+
+    /// Whether this is `text` itself, not a copy of it, and nobody has changed or opened anything in it.
+    pub fn is_of(&self, text: &str) -> bool {
+        self.is_untouched() && std::ptr::eq(self.text, trimmed(text))
+    }
+
+    /// Whether nobody has changed it, nor opened it.
+    pub(crate) fn is_untouched(&self) -> bool {
+        matches!(&self.root, Node::Raw(Raw { text: Written::Received(text), .. }) if std::ptr::eq(*text, self.text))
     }
 
     /// The whole document, to look at.
@@ -78,7 +136,7 @@ impl<'a> Document<'a> {
     /// look at it: whoever looks often into a large document reads its text once.
     pub fn open(&mut self, pointer: &Pointer) {
         let spans = self.index.spans();
-        if let Some(node) = self.root.find(pointer, spans) {
+        if let Some(node) = self.root.find(pointer.as_str(), spans) {
             node.open(spans);
         }
     }
@@ -91,8 +149,8 @@ impl<'a> Document<'a> {
 
 impl<'a> Node<'a> {
     /// A value that comes from elsewhere.
-    pub(crate) fn foreign(text: String) -> Self {
-        Node::Raw(Raw { text: Cow::Owned(text), spans: 0..0 })
+    pub(crate) fn foreign(text: &str) -> Self {
+        Node::Raw(Raw { text: Written::Brought(Arc::from(text)), spans: 0..0 })
     }
 
     /// Takes a container one level apart.
@@ -105,8 +163,8 @@ impl<'a> Node<'a> {
     }
 
     /// The node at `path`; those above it are opened.
-    fn find(&mut self, path: &Pointer, spans: &[Span]) -> Option<&mut Node<'a>> {
-        path.tokens().try_fold(self, |node, token| {
+    fn find(&mut self, path: &str, spans: &[Span]) -> Option<&mut Node<'a>> {
+        tokens(path).try_fold(self, |node, token| {
             node.open(spans);
             match node {
                 Node::Array(items) => Arc::make_mut(items).get_mut(index(&token)?),
@@ -165,14 +223,14 @@ impl<'a> Raw<'a> {
     fn split(&self, spans: &[Span]) -> Option<Node<'a>> {
         let known = self.text(spans).spans;
         match &self.text {
-            Cow::Borrowed(text) => self.parts(Text { written: text, spans: known }, Cow::Borrowed),
-            Cow::Owned(text) => {
-                self.parts(Text { written: text, spans: known }, |part| Cow::Owned(part.to_owned()))
+            Written::Received(text) => self.parts(Text { written: text, spans: known }, Written::Received),
+            Written::Brought(text) => {
+                self.parts(Text { written: text, spans: known }, |part| Written::Brought(Arc::from(part)))
             }
         }
     }
 
-    fn parts<'t>(&self, text: Text<'t, '_>, own: impl Fn(&'t str) -> Cow<'a, str>) -> Option<Node<'a>> {
+    fn parts<'t>(&self, text: Text<'t, '_>, own: impl Fn(&'t str) -> Written<'a>) -> Option<Node<'a>> {
         let mut next = self.spans.start + 1;
         let mut raw = |part: Text<'t, '_>| {
             let start = next;
@@ -180,10 +238,14 @@ impl<'a> Raw<'a> {
             Node::Raw(Raw { text: own(part.written), spans: start..next })
         };
         match text.kind() {
-            Kind::Array => Some(Node::Array(Arc::new(text.values().map(raw).collect()))),
+            Kind::Array => {
+                let mut items = Vec::with_capacity(text.likely());
+                items.extend(text.values().map(raw));
+                Some(Node::Array(Arc::new(items)))
+            }
             Kind::Object => {
                 let member = |(name, value)| Member { name: own(name), value: raw(value) };
-                Some(Node::Object(Arc::new(text.members().map(member).collect())))
+                Some(Node::Object(Arc::new(Members::new(text.members().map(member)))))
             }
             Kind::Null | Kind::Bool | Kind::Number | Kind::String => None,
         }

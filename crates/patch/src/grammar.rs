@@ -35,12 +35,14 @@ pub(crate) fn check(text: &str) -> Result<(&str, Index), DocumentError> {
     let index = Indexer::new(text.len());
     let mut checker = Checker { bytes: text.as_bytes(), at: 0, depth: 0, objects: 0, index };
     match checker.document() {
-        Ok(()) => {
-            let index = checker.index.map(Indexer::finish).unwrap_or_default();
-            Ok((text.trim_matches([' ', '\t', '\n', '\r']), index))
-        }
+        Ok(()) => Ok((trimmed(text), checker.index.finish(text.len()))),
         Err(stop) => Err(checker.describe(&stop)),
     }
+}
+
+/// Without the space around it.
+pub(crate) fn trimmed(text: &str) -> &str {
+    text.trim_matches([' ', '\t', '\n', '\r'])
 }
 
 struct Checker<'t> {
@@ -49,7 +51,7 @@ struct Checker<'t> {
     depth: usize,
     /// The containers around the current place, innermost in the lowest bit: 1 is an object, 0 an array.
     objects: u128,
-    index: Option<Indexer>,
+    index: Indexer,
 }
 
 enum Stop {
@@ -60,10 +62,13 @@ enum Stop {
 // The stack is a number with one bit for each level.
 const _: () = assert!(MAX_DEPTH <= u128::BITS as usize);
 
+// What stands between most values is a single byte: looked for first, before any blanks.
 impl Checker<'_> {
     fn document(&mut self) -> Result<(), Stop> {
         loop {
-            self.value()?;
+            if self.opened()? {
+                continue;
+            }
             while self.depth > 0 && self.closed()? {}
             if self.depth == 0 {
                 self.blank();
@@ -72,77 +77,84 @@ impl Checker<'_> {
         }
     }
 
-    /// A scalar, an empty container, or everything up to where the first value inside a container starts.
-    fn value(&mut self) -> Result<(), Stop> {
-        loop {
-            self.blank();
-            match self.peek() {
-                Some(b'{') => {
-                    self.open(1)?;
-                    if self.accept(b'}') {
-                        self.close();
-                        return Ok(());
-                    }
+    /// A whole value (false), or all that stands in a container before its first value.
+    #[inline(always)]
+    fn opened(&mut self) -> Result<bool, Stop> {
+        self.blank();
+        match self.peek() {
+            Some(b'"') => self.string()?,
+            Some(b'{') => {
+                if !self.empty(b'}')? {
+                    self.open(1);
                     self.key()?;
+                    return Ok(true);
                 }
-                Some(b'[') => {
-                    self.open(0)?;
-                    if self.accept(b']') {
-                        self.close();
-                        return Ok(());
-                    }
-                }
-                Some(b'"') => return self.string(),
-                Some(b'-' | b'0'..=b'9') => return self.number(),
-                Some(b't') => return self.literal(b"true"),
-                Some(b'f') => return self.literal(b"false"),
-                Some(b'n') => return self.literal(b"null"),
-                _ => return Err(Stop::Expected("a value")),
             }
+            Some(b'[') => {
+                if !self.empty(b']')? {
+                    self.open(0);
+                    return Ok(true);
+                }
+            }
+            Some(b'-' | b'0'..=b'9') => self.number()?,
+            Some(b't') => self.literal(b"true")?,
+            Some(b'f') => self.literal(b"false")?,
+            Some(b'n') => self.literal(b"null")?,
+            _ => return Err(Stop::Expected("a value")),
         }
+        Ok(false)
     }
 
     /// What follows a value inside a container: its end (true), or a comma and all that stands before the next value.
+    #[inline(always)]
     fn closed(&mut self) -> Result<bool, Stop> {
         let object = self.objects & 1 == 1;
-        if self.accept(b',') {
-            if object {
-                self.key()?;
+        loop {
+            match self.peek() {
+                Some(b',') => {
+                    self.at += 1;
+                    if object {
+                        self.key()?;
+                    }
+                    return Ok(false);
+                }
+                Some(b'}') if object => break,
+                Some(b']') if !object => break,
+                Some(b' ' | b'\t' | b'\n' | b'\r') => self.at += 1,
+                _ if object => return Err(Stop::Expected("`,` or `}`")),
+                _ => return Err(Stop::Expected("`,` or `]`")),
             }
-            return Ok(false);
         }
-        match (object, self.accept(if object { b'}' } else { b']' })) {
-            (_, true) => {
-                self.close();
-                Ok(true)
-            }
-            (true, false) => Err(Stop::Expected("`,` or `}`")),
-            (false, false) => Err(Stop::Expected("`,` or `]`")),
-        }
+        self.at += 1;
+        self.depth -= 1;
+        self.objects >>= 1;
+        self.index.close(self.at);
+        Ok(true)
     }
 
-    fn open(&mut self, object: u128) -> Result<(), Stop> {
+    /// Notes the container that starts here, and steps behind it if there is nothing but its `end` in it.
+    #[inline(always)]
+    fn empty(&mut self, end: u8) -> Result<bool, Stop> {
         if self.depth == MAX_DEPTH {
             return Err(Stop::TooDeep);
         }
-        if let Some(index) = &mut self.index {
-            index.open(self.at);
-        }
+        let start = self.at;
         self.at += 1;
+        let empty = self.accept(end);
+        if empty {
+            self.index.empty(start, self.at);
+        } else {
+            self.index.open(start);
+        }
+        Ok(empty)
+    }
+
+    fn open(&mut self, object: u128) {
         self.depth += 1;
         self.objects = self.objects << 1 | object;
-        Ok(())
     }
 
-    /// Behind the closing bracket.
-    fn close(&mut self) {
-        self.depth -= 1;
-        self.objects >>= 1;
-        if let Some(index) = &mut self.index {
-            index.close(self.at);
-        }
-    }
-
+    #[inline(always)]
     fn key(&mut self) -> Result<(), Stop> {
         self.blank();
         if self.peek() != Some(b'"') {
@@ -152,10 +164,11 @@ impl Checker<'_> {
         if self.accept(b':') { Ok(()) } else { Err(Stop::Expected("`:`")) }
     }
 
+    #[inline(always)]
     fn string(&mut self) -> Result<(), Stop> {
         self.at += 1;
         loop {
-            self.at += plain(self.bytes.get(self.at..).unwrap_or_default());
+            self.at = plain(self.bytes, self.at);
             match self.peek() {
                 Some(b'"') => break,
                 Some(b'\\') => {
@@ -169,18 +182,20 @@ impl Checker<'_> {
         Ok(())
     }
 
+    #[inline]
     fn escape(&mut self) -> Result<(), Stop> {
-        let digits = match self.peek() {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 0,
-            Some(b'u') => 4,
-            _ => return Err(Stop::Expected("an escape")),
-        };
-        self.at += 1;
-        for _ in 0..digits {
-            if !self.peek().is_some_and(|byte| byte.is_ascii_hexdigit()) {
-                return Err(Stop::Expected("a hexadecimal digit"));
+        match self.peek() {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
+            Some(b'u') => {
+                self.at += 1;
+                for _ in 0..4 {
+                    if !self.peek().is_some_and(|byte| byte.is_ascii_hexdigit()) {
+                        return Err(Stop::Expected("a hexadecimal digit"));
+                    }
+                    self.at += 1;
+                }
             }
-            self.at += 1;
+            _ => return Err(Stop::Expected("an escape")),
         }
         Ok(())
     }
@@ -217,24 +232,30 @@ impl Checker<'_> {
     }
 
     /// Steps over `byte`, if it is next after blanks.
+    #[inline(always)]
     fn accept(&mut self, byte: u8) -> bool {
-        self.blank();
-        self.step(byte)
+        self.step(byte) || {
+            self.blank();
+            self.step(byte)
+        }
     }
 
     /// Steps over `byte`, if it is next.
+    #[inline(always)]
     fn step(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
         found
     }
 
+    #[inline(always)]
     fn blank(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
         }
     }
 
+    #[inline(always)]
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }

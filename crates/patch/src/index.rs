@@ -16,6 +16,29 @@ pub(crate) struct Span {
 #[derive(Clone, Default)]
 pub(crate) struct Index(Arc<Vec<Span>>);
 
+/// What reading a text found out, without the text: for whoever keeps the text and reads it again.
+///
+/// A text is known by where it lies and how long it is. Keep an outline no longer than its text: another text may come to
+/// lie there.
+#[derive(Clone)]
+pub struct Outline {
+    index: Index,
+    address: usize,
+    length: usize,
+}
+
+impl Outline {
+    pub(crate) fn new(text: &str, index: Index) -> Self {
+        Self { index, address: text.as_ptr().addr(), length: text.len() }
+    }
+
+    /// The containers of `text`, if this is its outline.
+    pub(crate) fn of(&self, text: &str) -> Option<Index> {
+        let same = self.address == text.as_ptr().addr() && self.length == text.len();
+        same.then(|| self.index.clone())
+    }
+}
+
 impl Span {
     pub(crate) fn length(self) -> usize {
         self.length as usize
@@ -30,6 +53,11 @@ impl Index {
     pub(crate) fn spans(&self) -> &[Span] {
         &self.0
     }
+
+    /// Whether both come from one reading of one text.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 /// An index in the making.
@@ -41,27 +69,36 @@ pub(crate) struct Indexer {
 }
 
 impl Indexer {
-    /// For a text of `length` bytes; of one that is longer than a `u32` can tell nothing is noted.
-    pub(crate) fn new(length: usize) -> Option<Self> {
-        u32::try_from(length).ok()?;
-        Some(Self { spans: Vec::with_capacity(length / 48), innermost: 0 })
+    /// For a text of `length` bytes.
+    pub(crate) fn new(length: usize) -> Self {
+        Self { spans: Vec::with_capacity(length / 28), innermost: 0 }
     }
 
+    #[inline(always)]
     pub(crate) fn open(&mut self, at: usize) {
         let next = self.spans.len() as u32;
         self.spans.push(Span { length: at as u32, containers: self.innermost });
         self.innermost = next;
     }
 
+    #[inline(always)]
     pub(crate) fn close(&mut self, end: usize) {
         let last = self.spans.len() as u32;
         let index = self.innermost;
         let Some(span) = self.spans.get_mut(index as usize) else { return };
         self.innermost = span.containers;
-        *span = Span { length: end as u32 - span.length, containers: last - index };
+        let length = (end as u32).wrapping_sub(span.length);
+        *span = Span { length, containers: last.wrapping_sub(index) };
     }
 
-    pub(crate) fn finish(self) -> Index {
-        Index(Arc::new(self.spans))
+    /// One that has nothing in it.
+    #[inline(always)]
+    pub(crate) fn empty(&mut self, start: usize, end: usize) {
+        self.spans.push(Span { length: (end - start) as u32, containers: 1 });
+    }
+
+    /// For the text of `length` bytes; of one that is longer than a `u32` can tell nothing was noted that is of use.
+    pub(crate) fn finish(self, length: usize) -> Index {
+        if u32::try_from(length).is_ok() { Index(Arc::new(self.spans)) } else { Index::default() }
     }
 }

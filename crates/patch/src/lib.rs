@@ -7,6 +7,7 @@ mod grammar;
 mod index;
 mod lay;
 mod operation;
+mod patch;
 mod pointer;
 mod schema;
 mod text;
@@ -14,8 +15,10 @@ mod view;
 
 pub use document::{ApplyError, ApplyErrorKind, Document};
 pub use grammar::{DocumentError, MAX_DEPTH};
+pub use index::Outline;
 pub use lay::{LayError, diff, lay};
 pub use operation::{Operation, to_json};
+pub use patch::{Edit, Mark, Patch};
 pub use pointer::{Pointer, PointerError};
 pub use schema::{Field, Key, List, Schema, Table, Type};
 pub use view::{Kind, View};

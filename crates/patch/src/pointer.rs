@@ -29,7 +29,8 @@ impl Pointer {
     /// The member `token` below this place; `~` and `/` in it are escaped.
     #[must_use]
     pub fn child(&self, token: &str) -> Self {
-        let mut pointer = self.clone();
+        let mut pointer = Self(String::with_capacity(self.0.len() + 1 + token.len()));
+        pointer.0.push_str(&self.0);
         pointer.push(token);
         pointer
     }
@@ -43,6 +44,9 @@ impl Pointer {
     /// Goes down to the member `token`; `~` and `/` in it are escaped.
     pub fn push(&mut self, token: &str) {
         self.0.push('/');
+        if !token.bytes().any(|byte| matches!(byte, b'~' | b'/')) {
+            return self.0.push_str(token);
+        }
         for character in token.chars() {
             match character {
                 '~' => self.0.push_str("~0"),
@@ -54,13 +58,18 @@ impl Pointer {
 
     /// The place above, and the last step from it; `None` for the whole document.
     pub fn split_last(&self) -> Option<(Self, Cow<'_, str>)> {
+        self.last_step().map(|(parent, last)| (Self(parent.to_owned()), last))
+    }
+
+    /// The same, with the place above as it is written.
+    pub(crate) fn last_step(&self) -> Option<(&str, Cow<'_, str>)> {
         let (parent, last) = self.0.rsplit_once('/')?;
-        Some((Self(parent.to_owned()), unescape(last)))
+        Some((parent, unescape(last)))
     }
 
     /// The steps from the document down to this place, unescaped.
     pub fn tokens(&self) -> impl Iterator<Item = Cow<'_, str>> {
-        self.0.split('/').skip(1).map(unescape)
+        tokens(&self.0)
     }
 
     /// The written form.
@@ -118,8 +127,20 @@ impl<'de> Deserialize<'de> for Pointer {
     }
 }
 
+/// The steps of the pointer that is written so.
+pub(crate) fn tokens(written: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    // Most steps are a few letters: no search that has to get going.
+    let mut rest = written.get(1..);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let end = text.bytes().position(|byte| byte == b'/').unwrap_or(text.len());
+        rest = text.get(end + 1..);
+        text.get(..end).map(unescape)
+    })
+}
+
 fn unescape(token: &str) -> Cow<'_, str> {
-    if token.contains('~') {
+    if token.bytes().any(|byte| byte == b'~') {
         Cow::Owned(token.replace("~1", "/").replace("~0", "~"))
     } else {
         Cow::Borrowed(token)

@@ -1,7 +1,6 @@
 //! Finding one's way in JSON text that is known to be well-formed. Nothing here recurses.
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 
 use crate::Kind;
 use crate::index::Span;
@@ -24,12 +23,14 @@ impl<'t, 's> Text<'t, 's> {
         kind(self.written)
     }
 
+    /// How many parts it may have, at a guess.
+    pub(crate) fn likely(self) -> usize {
+        self.spans.len().clamp(4, 16)
+    }
+
     /// The values directly inside a container; an object's names come before their values.
     pub(crate) fn values(self) -> Values<'t, 's> {
-        Values {
-            rest: self.written.get(1..).unwrap_or_default(),
-            spans: self.spans.get(1..).unwrap_or_default(),
-        }
+        Values { text: self.written, at: 1, spans: self.spans.get(1..).unwrap_or_default() }
     }
 
     /// The members of an object: written name, value. Doubled members come twice.
@@ -71,20 +72,33 @@ pub(crate) fn depth(text: &str) -> usize {
 }
 
 /// Whether the written string `written`, quotes included, means `plain`.
+#[inline]
 pub(crate) fn means(written: &str, plain: &str) -> bool {
-    let inner = written.get(1..written.len().saturating_sub(1)).unwrap_or_default();
-    // No escape is shorter than what it stands for.
-    match inner.len().cmp(&plain.len()) {
-        Ordering::Less => false,
-        Ordering::Equal => inner == plain && !inner.contains('\\'),
-        Ordering::Greater => inner.contains('\\') && unescape(written) == plain,
+    let length = written.len().saturating_sub(2);
+    if length == plain.len() {
+        // No escape is shorter than what it stands for, or as long.
+        return written.as_bytes().get(1..=length) == Some(plain.as_bytes()) && !plain.contains('\\');
     }
+    length > plain.len() && means_by_escapes(written, plain)
+}
+
+fn means_by_escapes(written: &str, plain: &str) -> bool {
+    // Most names differ in their first letter already.
+    let first = written.as_bytes().get(1);
+    (first == Some(&b'\\') || first == plain.as_bytes().first() || plain.is_empty())
+        && written.contains('\\')
+        && unescape(written) == plain
 }
 
 /// Writes a string, with quotes and the fewest escapes.
 pub(crate) fn quote(plain: &str) -> String {
     let mut written = String::with_capacity(plain.len() + 2);
     written.push('"');
+    if !plain.bytes().any(|byte| matches!(byte, 0..0x20 | b'"' | b'\\')) {
+        written.push_str(plain);
+        written.push('"');
+        return written;
+    }
     for character in plain.chars() {
         match character {
             '"' | '\\' => written.extend(['\\', character]),
@@ -124,7 +138,8 @@ pub(crate) fn unescape(written: &str) -> Cow<'_, str> {
 }
 
 pub(crate) struct Values<'t, 's> {
-    rest: &'t str,
+    text: &'t str,
+    at: usize,
     /// From the next container on.
     spans: &'s [Span],
 }
@@ -132,34 +147,46 @@ pub(crate) struct Values<'t, 's> {
 impl<'t, 's> Iterator for Values<'t, 's> {
     type Item = Text<'t, 's>;
 
+    #[inline]
     fn next(&mut self) -> Option<Text<'t, 's>> {
-        let between = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':');
-        let start = self.rest.bytes().position(|byte| !between(&byte))?;
-        let rest = self.rest.get(start..)?;
-        let bytes = rest.as_bytes();
-        let (length, containers) = match (bytes.first()?, self.spans.first()) {
-            (b']' | b'}', _) => return None,
-            (b'[' | b'{', Some(span)) => (span.length(), span.containers()),
-            (b'[' | b'{', None) => (container_end(bytes), 0),
-            (b'"', _) => (string_end(bytes, 1), 0),
-            _ => (scalar_end(bytes), 0),
+        let bytes = self.text.as_bytes();
+        let mut start = self.at;
+        while let b' ' | b'\t' | b'\n' | b'\r' | b',' | b':' = bytes.get(start)? {
+            start += 1;
+        }
+        let mut containers = 0;
+        let end = match bytes.get(start)? {
+            b'"' => string_end(bytes, start + 1),
+            b']' | b'}' => return None,
+            b'[' | b'{' => match self.spans.first() {
+                Some(span) => {
+                    containers = span.containers();
+                    start + span.length()
+                }
+                None => container_end(bytes, start),
+            },
+            _ => scalar_end(bytes, start),
         };
         let (spans, later) = self.spans.split_at_checked(containers)?;
-        let (written, rest) = rest.split_at_checked(length).filter(|(value, _)| !value.is_empty())?;
-        (self.rest, self.spans) = (rest, later);
+        let written = self.text.get(start..end).filter(|value| !value.is_empty())?;
+        (self.at, self.spans) = (end, later);
         Some(Text { written, spans })
     }
 }
 
-/// The end of the number or word that `bytes` start with.
-fn scalar_end(bytes: &[u8]) -> usize {
-    let end = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r');
-    bytes.iter().position(end).unwrap_or(bytes.len())
+/// The end of the number or word that starts at `at`.
+fn scalar_end(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(byte) = bytes.get(at)
+        && !matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r')
+    {
+        at += 1;
+    }
+    at
 }
 
-/// The end of the container that `bytes` start with.
-fn container_end(bytes: &[u8]) -> usize {
-    let (mut at, mut depth) = (0, 0_usize);
+/// The end of the container that starts at `at`.
+fn container_end(bytes: &[u8], mut at: usize) -> usize {
+    let mut depth = 0_usize;
     while let Some(byte) = bytes.get(at) {
         at += 1;
         match byte {
@@ -176,9 +203,10 @@ fn container_end(bytes: &[u8]) -> usize {
 }
 
 /// Where a string ends, its closing quote included, whose opening quote stands before `at`.
+#[inline]
 fn string_end(bytes: &[u8], mut at: usize) -> usize {
     loop {
-        at += plain(bytes.get(at..).unwrap_or_default());
+        at = plain(bytes, at);
         match bytes.get(at) {
             Some(b'"') => return at + 1,
             Some(b'\\') => at += 2,
@@ -188,25 +216,33 @@ fn string_end(bytes: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// How many bytes there are before the first quote, backslash or control character: eight at a time, because most bytes of a
-/// document stand in strings.
-pub(crate) fn plain(bytes: &[u8]) -> usize {
+/// The place of the first quote, backslash or control character from `at` on, or the end: eight bytes at a time, because
+/// most bytes of a document stand in strings.
+#[inline(always)]
+pub(crate) fn plain(bytes: &[u8], mut at: usize) -> usize {
     const ONES: u64 = u64::MAX / 255;
     // The highest bit of each byte that is zero; above the lowest such byte the subtraction may borrow, and mark more.
     let zeros = |word: u64| word.wrapping_sub(ONES) & !word;
-    let (words, rest) = bytes.as_chunks::<8>();
-    for (index, word) in words.iter().enumerate() {
+    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
         let word = u64::from_le_bytes(*word);
         let control = word.wrapping_sub(ONES * 0x20) & !word;
         let quote = zeros(word ^ (ONES * u64::from(b'"')));
         let escape = zeros(word ^ (ONES * u64::from(b'\\')));
         let stops = (control | quote | escape) & (ONES << 7);
         if stops != 0 {
-            return index * 8 + stops.trailing_zeros() as usize / 8;
+            return at + stops.trailing_zeros() as usize / 8;
         }
+        at += 8;
     }
+    last_plain(bytes, at)
+}
+
+/// The same for the last bytes.
+#[cold]
+fn last_plain(bytes: &[u8], at: usize) -> usize {
     let stop = |byte: &u8| matches!(byte, 0..0x20 | b'"' | b'\\');
-    bytes.len() - rest.len() + rest.iter().position(stop).unwrap_or(rest.len())
+    let rest = bytes.get(at..).unwrap_or_default();
+    rest.iter().position(stop).map_or(bytes.len(), |place| at + place)
 }
 
 /// The character of `\uXXXX`, or of a pair of them, with `after` standing behind the `u`.

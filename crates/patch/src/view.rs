@@ -78,12 +78,47 @@ impl<'d> View<'d> {
     pub fn get(self, name: &str) -> Option<Self> {
         match self.0 {
             Place::Text(text) if text.kind() == Kind::Object => {
-                let found = text.members().filter(|(written, _)| text::means(written, name)).last();
-                found.map(|(_, value)| Self(Place::Text(value)))
+                let mut found = None;
+                for (written, value) in text.members() {
+                    if text::means(written, name) {
+                        found = Some(value);
+                    }
+                }
+                found.map(|value| Self(Place::Text(value)))
             }
             Place::Node(Node::Object(members), spans) => members.get(name).map(|node| Self::at(node, spans)),
             _ => None,
         }
+    }
+
+    /// The members of these names, as [`get`](Self::get) finds each, in one walk over the object.
+    ///
+    /// ```
+    /// use vestibule_patch::Document;
+    ///
+    /// let document = Document::parse(r#"{"name": "app", "tty": true}"#)?;
+    /// let [tty, image] = document.view().select(["tty", "image"]);
+    /// assert!(tty.and_then(|tty| tty.as_bool()) == Some(true) && image.is_none());
+    /// # Ok::<(), vestibule_patch::DocumentError>(())
+    /// ```
+    pub fn select<const N: usize>(self, names: [&str; N]) -> [Option<Self>; N] {
+        let mut found = [None; N];
+        let mut note = |written: &str, value: Self| {
+            let wanted = names.iter().zip(&mut found).find(|(name, _)| text::means(written, name));
+            if let Some((_, place)) = wanted {
+                *place = Some(value);
+            }
+        };
+        match self.0 {
+            Place::Text(text) if text.kind() == Kind::Object => {
+                text.members().for_each(|(written, value)| note(written, Self(Place::Text(value))));
+            }
+            Place::Node(Node::Object(members), spans) => {
+                members.iter().for_each(|member| note(&member.name, Self::at(&member.value, spans)));
+            }
+            _ => {}
+        }
+        found
     }
 
     /// The item `index` from 0, if this is a list that long.
@@ -110,9 +145,9 @@ impl<'d> View<'d> {
                 .collect(),
             _ => Vec::new(),
         };
-        let mut seen = HashSet::with_capacity(entries.len());
-        let last: Vec<bool> = entries.iter().rev().map(|(name, _)| seen.insert(&**name)).collect();
-        if last.contains(&false) {
+        if is_doubled(&entries) {
+            let mut seen = HashSet::with_capacity(entries.len());
+            let last: Vec<bool> = entries.iter().rev().map(|(name, _)| seen.insert(&**name)).collect();
             let mut last = last.into_iter().rev();
             entries.retain(|_| last.next() == Some(true));
         }
@@ -123,7 +158,9 @@ impl<'d> View<'d> {
     pub fn items(self) -> Vec<Self> {
         match self.0 {
             Place::Text(text) if text.kind() == Kind::Array => {
-                text.values().map(|item| Self(Place::Text(item))).collect()
+                let mut items = Vec::with_capacity(text.likely());
+                items.extend(text.values().map(|item| Self(Place::Text(item))));
+                items
             }
             Place::Node(Node::Array(items), spans) => {
                 items.iter().map(|node| Self::at(node, spans)).collect()
@@ -199,4 +236,17 @@ impl<'d> View<'d> {
             _ => None,
         }
     }
+}
+
+/// Whether some name may be there twice: nothing is hashed for the few members that most objects have, nor for names in
+/// order, as everything is that Go has written from a map.
+fn is_doubled(entries: &[(Cow<'_, str>, View<'_>)]) -> bool {
+    const FEW: usize = 12;
+    if entries.len() > FEW {
+        return !entries.is_sorted_by(|(one, _), (other, _)| one < other);
+    }
+    entries
+        .iter()
+        .enumerate()
+        .any(|(index, (name, _))| entries.iter().skip(index + 1).any(|(other, _)| name == other))
 }

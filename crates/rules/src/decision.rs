@@ -5,11 +5,13 @@ mod reason;
 use std::fmt;
 use std::sync::Arc;
 
-use vestibule_patch::Operation;
+use vestibule_patch::{Operation, Patch};
 
 pub use reason::Reason;
 
 /// What all rules together make of one object.
+#[derive(Default)]
+#[non_exhaustive]
 pub struct Decision {
     /// One for every rule, in the order they act in.
     pub verdicts: Vec<Verdict>,
@@ -18,6 +20,7 @@ pub struct Decision {
     /// For the user who sent the object: conflicts and values that cannot be read. They hold names, never values of
     /// the object other than those of opt-in keys.
     pub warnings: Vec<String>,
+    pub(crate) patch: Patch,
 }
 
 /// What one rule makes of one object.
@@ -47,8 +50,8 @@ pub enum Outcome {
     Skipped {
         /// Why, for machines.
         reason: Reason,
-        /// Why, for people.
-        sentence: String,
+        /// Why, for people. Of a rule that is for others it is written once, not for each object.
+        sentence: Arc<str>,
     },
     /// The object must not pass.
     Denied {
@@ -82,9 +85,9 @@ pub struct Origin {
 }
 
 impl Decision {
-    /// The JSON Patch.
-    pub fn operations(&self) -> Vec<Operation> {
-        self.changes.iter().map(|change| change.operation.clone()).collect()
+    /// The JSON Patch: the operations of its changes, and the proof that they apply.
+    pub fn patch(&self) -> &Patch {
+        &self.patch
     }
 
     /// What to tell the user whose object must not pass: the messages of all rules that deny.

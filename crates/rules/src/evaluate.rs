@@ -2,12 +2,12 @@
 
 mod turns;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use vestibule_patch::{Document, DocumentError, Schema};
+use vestibule_patch::{DocumentError, Patch, Schema};
 
-use crate::decision::{Decision, Outcome, Reason, Verdict};
+use crate::decision::{Change, Decision, Outcome, Reason, Verdict};
 use crate::diagnostic::{Diagnostic, Position};
 use crate::explanation::{Explanation, Record, Trace};
 use crate::load;
@@ -201,7 +201,7 @@ impl RuleSet {
     }
 
     fn decide(&self, subject: &Subject<'_>, trace: &mut impl Trace) -> Result<Decision, DocumentError> {
-        let document = Document::parse(subject.object)?;
+        let document = subject.read()?;
         let layout = Layout::of(subject.resource);
 
         let received = Received::new(document.view(), subject, &layout);
@@ -215,7 +215,7 @@ impl RuleSet {
         };
         if let Some(out) = inquiry.out_for_everybody(trace) {
             let verdicts = self.rules.iter().map(|rule| skipped(rule, &out)).collect();
-            return Ok(Decision { verdicts, changes: Vec::new(), warnings: Vec::new() });
+            return Ok(Decision { verdicts, ..Decision::default() });
         }
         let mut warnings = inquiry.mistyped();
         let mut out = |rule| inquiry.out(rule, &mut warnings, trace);
@@ -236,8 +236,8 @@ impl RuleSet {
         let laid: Vec<&Rule> = laid.map(|rule| computed.get(rule.name()).copied().unwrap_or(rule)).collect();
         merge::straighten(&laid, &layout, self.pod, &mut draft);
         warnings.extend(merge::violated(&laid, &layout, self.pod, &draft));
-        let applied = draft.authors();
-        if !applied.is_empty() {
+        let count = draft.count();
+        if count > 0 {
             merge::record(&laid, &layout, self.pod, &self.hash, &mut draft);
         }
         if listens {
@@ -246,14 +246,18 @@ impl RuleSet {
             let known: Vec<&Rule> = laid.iter().filter(known).copied().collect();
             trace.standings(merge::standings(&known, &layout, self.pod, &draft));
         }
-        let changes = draft.into_changes();
+        let (patch, origins) = draft.into_patch();
+        let applied: HashSet<&Arc<str>> = origins.iter().take(count).map(|origin| &origin.rule).collect();
         let verdicts = outs.iter().map(|(rule, out)| match (out, missed.get(rule.name())) {
             (Some(out), _) => skipped(rule, out),
             (None, Some(missed)) => left_out(rule, missed, &mut warnings),
             (None, None) if applied.contains(&rule.name) => verdict(rule, rule.at, Outcome::Applied),
             (None, None) => verdict(rule, rule.at, Outcome::Unchanged),
         });
-        let mut decision = Decision { verdicts: verdicts.collect(), changes, warnings };
+        let verdicts = verdicts.collect();
+        let changes = patch.iter().cloned().zip(origins);
+        let changes = changes.map(|(operation, origin)| Change { operation, origin }).collect();
+        let mut decision = Decision { verdicts, changes, warnings, patch };
         if decision.denial().is_some() {
             undo(&mut decision);
         }
@@ -264,9 +268,10 @@ impl RuleSet {
 /// Nobody changes what is refused.
 fn undo(decision: &mut Decision) {
     decision.changes.clear();
+    decision.patch = Patch::default();
     for verdict in &mut decision.verdicts {
         if let Outcome::Applied = verdict.outcome {
-            let sentence = "another rule refuses the object".to_owned();
+            let sentence = Arc::from("another rule refuses the object");
             verdict.outcome = Outcome::Skipped { reason: Reason::ObjectDenied, sentence };
         }
     }
@@ -274,7 +279,7 @@ fn undo(decision: &mut Decision) {
 
 fn skipped(rule: &Rule, out: &Out) -> Verdict {
     let at = out.at.unwrap_or(rule.at);
-    let sentence = out.sentence.clone();
+    let sentence = Arc::clone(&out.sentence);
     if out.failure && rule.required {
         return verdict(
             rule,
@@ -288,7 +293,7 @@ fn skipped(rule: &Rule, out: &Out) -> Verdict {
 fn left_out(rule: &Rule, missed: &Missed, warnings: &mut Vec<String>) -> Verdict {
     let (clause, sentence, reason) = match missed {
         Missed::Declined(clause) => {
-            let sentence = format!("`{}` does not hold", clause.text);
+            let sentence = format!("`{}` does not hold", clause.text).into();
             return verdict_at(rule, clause, Outcome::Skipped { reason: Reason::WhenFalse, sentence });
         }
         Missed::Invalid(Invalid { clause, sentence }) => (clause, sentence, Reason::InvalidParameter),
@@ -304,7 +309,7 @@ fn left_out(rule: &Rule, missed: &Missed, warnings: &mut Vec<String>) -> Verdict
         );
     }
     warnings.push(format!("rule {} was left out: {sentence}", rule.name));
-    verdict_at(rule, clause, Outcome::Skipped { reason, sentence: sentence.clone() })
+    verdict_at(rule, clause, Outcome::Skipped { reason, sentence: sentence.as_str().into() })
 }
 
 fn denial(rule: &Rule, at: Position, sentence: &str) -> String {

@@ -221,11 +221,8 @@ fn clauses(
                 (Effect::Removed, "taken away".to_owned())
             }
             Outcome::Applied | Outcome::Unchanged => (Effect::Added, "added".to_owned()),
-            Outcome::Skipped { sentence, .. } | Outcome::Denied { message: sentence, .. }
-                if decided(clause) =>
-            {
-                (Effect::Failed, sentence.clone())
-            }
+            Outcome::Skipped { sentence, .. } if decided(clause) => (Effect::Failed, sentence.to_string()),
+            Outcome::Denied { message, .. } if decided(clause) => (Effect::Failed, message.clone()),
             Outcome::Skipped { .. } | Outcome::Denied { .. } => {
                 (Effect::NotReached, "the rule is left out as a whole".to_owned())
             }

@@ -35,7 +35,7 @@ pub(crate) use status::record;
 use crate::decision::Origin;
 use crate::diagnostic::shown;
 use crate::overlay::Overlay;
-use crate::rule::{Clause, Injected, Item, Place, Policy, Rule};
+use crate::rule::{Clause, Item, Place, Policy, Rule};
 use crate::subject::Layout;
 
 /// The lists of a pod that hold containers; a name is taken if any of them has it.
@@ -59,6 +59,8 @@ pub(crate) struct Scene<'s> {
     owned: HashSet<&'s str>,
     /// Where the containers that rules bring are to stand.
     places: HashMap<&'s str, &'s Place>,
+    /// The containers that rules put first, with the rank of the first rule that does.
+    firsts: HashMap<&'s str, usize>,
 }
 
 impl<'s> Scene<'s> {
@@ -72,23 +74,20 @@ impl<'s> Scene<'s> {
         let injected = || rules.iter().flat_map(|rule| &rule.injected);
         let owned = injected().map(|one| one.item.key.as_str()).collect();
         let places = injected().map(|one| (one.item.key.as_str(), &one.place)).collect();
-        Self { layout, pod, claims: Claims::of(rules, spec, &owned), owned, places }
+        let mut firsts = HashMap::new();
+        for (rank, rule) in rules.iter().enumerate() {
+            for one in rule.injected.iter().filter(|one| one.place == Place::First) {
+                firsts.entry(one.item.key.as_str()).or_insert(rank);
+            }
+        }
+        Self { layout, pod, claims: Claims::of(rules, spec, &owned), owned, places, firsts }
     }
 }
 
-/// Lays `rule`, the `rank`th of `rules` with values for its expressions, into `draft`. After a failure the draft has to be
-/// thrown away.
-pub(crate) fn lay(
-    rule: &Rule,
-    rules: &[&Rule],
-    rank: usize,
-    scene: &Scene<'_>,
-    draft: &mut Draft<'_>,
-) -> Result<(), Failure> {
-    let Some(earlier) = rules.get(..rank) else { return Ok(()) };
-    let first = |one: &&Injected| one.place == Place::First;
-    let firsts = earlier.iter().flat_map(|rule| &rule.injected).filter(first);
-    let mut firsts: HashSet<&str> = firsts.map(|one| one.item.key.as_str()).collect();
+/// Lays `rule`, the `rank`th of those that `scene` is made for, with values for its expressions, into `draft`. After a
+/// failure the draft has to go back to what it was.
+pub(crate) fn lay(rule: &Rule, rank: usize, scene: &Scene<'_>, draft: &mut Draft<'_>) -> Result<(), Failure> {
+    draft.open(&scene.layout.spec);
     let mut merge = Merge { rule, rank, scene, draft };
     // First of all, because a container that takes the first place writes an annotation unless there is one.
     let (metadata, spec) = (scene.layout.pod.child("metadata"), &scene.layout.spec);
@@ -99,6 +98,7 @@ pub(crate) fn lay(
     merge.parts(spec, "", 0, scene.pod.field("spec"), &rule.spec)?;
     merge.forget_priority(class.as_deref())?;
     merge.volumes()?;
+    let mut firsts = Vec::new();
     for list in ["initContainers", "containers"] {
         merge.injected(list, &mut firsts)?;
     }
@@ -128,12 +128,12 @@ struct Sorted<'r> {
 
 impl<'r> Merge<'_, 'r, '_, '_> {
     fn volumes(&mut self) -> Result<(), Failure> {
-        let list = self.scene.layout.spec.child("volumes");
-        let schema = self.scene.pod.field("spec").field("volumes");
-        let items = self.unclaimed(&self.rule.volumes, "volumes", 0);
+        let items = self.unclaimed(&self.rule.volumes, 0, || "volumes".to_owned());
         if items.is_empty() {
             return Ok(());
         }
+        let list = self.scene.layout.spec.child("volumes");
+        let schema = self.scene.pod.field("spec").field("volumes");
         let sorted = self.sort(&list, "volumes", schema, items)?;
         self.override_items(&list, schema, &sorted)?;
         self.insert(&list, sorted.length, place::at(sorted.length, sorted.new))
@@ -143,10 +143,10 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     fn unclaimed(
         &self,
         items: impl IntoIterator<Item = &'r Item>,
-        scope: &str,
         block: usize,
+        scope: impl Fn() -> String,
     ) -> Vec<&'r Item> {
-        let claimed = |item: &&Item| self.scene.claims.by_later(scope, &item.key, (self.rank, block));
+        let claimed = |item: &&Item| self.scene.claims.by_later(&scope, &item.key, (self.rank, block));
         items.into_iter().filter(|item| !claimed(item)).collect()
     }
 

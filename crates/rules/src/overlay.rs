@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::expression::Expression;
-use crate::yaml::quote;
+use crate::yaml::write_quoted;
 
 /// A value that a rule brings. It may be a secret, so there is no `Debug`.
 #[derive(Clone)]
@@ -81,7 +81,7 @@ impl Overlay {
 
     fn write_json(&self, json: &mut String) {
         match self {
-            Self::Text(text) => json.push_str(&quote(text)),
+            Self::Text(text) => write_quoted(json, text),
             Self::Literal(literal) => json.push_str(literal),
             Self::Expression(_) => json.push_str("null"),
             Self::List(items) => {
@@ -98,7 +98,7 @@ impl Overlay {
                 let members = members.iter().filter(|member| !matches!(member.value, Self::Expression(_)));
                 for (index, member) in members.enumerate() {
                     json.push_str(if index > 0 { "," } else { "" });
-                    json.push_str(&quote(&member.name));
+                    write_quoted(json, &member.name);
                     json.push(':');
                     member.value.write_json(json);
                 }

@@ -113,7 +113,7 @@ impl RuleSet {
         let first = self.evaluate(&subject).ok()?;
         *acted |= first.verdicts.iter().any(|verdict| matches!(verdict.outcome, Outcome::Applied));
         let mut document = Document::parse(object).ok()?;
-        document.apply_all(&first.operations()).ok()?;
+        document.apply_all(first.patch()).ok()?;
         let result = document.to_json();
         let second = self.evaluate(&subject.object(&result)).ok()?;
         self.finding(name, &first, &second)
@@ -155,12 +155,14 @@ impl RuleSet {
     /// A rule that was left out because it would not end, and why.
     fn restless(&self, decision: &Decision) -> Option<(&Rule, &'static str)> {
         let (name, why) = decision.verdicts.iter().find_map(|verdict| match &verdict.outcome {
-            Outcome::Skipped { sentence: said, .. } | Outcome::Denied { message: said, .. } => {
-                let why = [RESTLESS, EXHAUSTED].into_iter().find(|why| said.contains(why))?;
-                Some((&verdict.rule, why))
-            }
+            Outcome::Skipped { sentence, .. } => Some((&verdict.rule, unending(sentence)?)),
+            Outcome::Denied { message, .. } => Some((&verdict.rule, unending(message)?)),
             _ => None,
         })?;
         Some((self.rules().iter().find(|rule| rule.name == *name)?, why))
     }
+}
+
+fn unending(said: &str) -> Option<&'static str> {
+    [RESTLESS, EXHAUSTED].into_iter().find(|why| said.contains(why))
 }

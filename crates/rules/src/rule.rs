@@ -41,7 +41,7 @@ pub struct Rule {
 
 impl Labels {
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.pairs.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+        self.pairs.iter().map(|label| (label.key.as_str(), label.value.as_str()))
     }
 }
 
@@ -180,7 +180,15 @@ pub(crate) struct Rollout {
 #[derive(Clone)]
 pub(crate) struct Labels {
     pub(crate) at: Position,
-    pub(crate) pairs: Vec<(String, String)>,
+    pub(crate) pairs: Vec<Label>,
+}
+
+#[derive(Clone)]
+pub(crate) struct Label {
+    pub(crate) key: String,
+    pub(crate) value: String,
+    /// What is said of an object without it: said so often that nobody writes it anew.
+    pub(crate) missing: Arc<str>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

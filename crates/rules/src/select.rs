@@ -10,6 +10,7 @@ mod rollout;
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::decision::Reason;
 use crate::diagnostic::Position;
@@ -25,7 +26,7 @@ pub(crate) use matching::NO_OWNER;
 /// Why a rule is out.
 pub(crate) struct Out {
     pub(crate) reason: Reason,
-    pub(crate) sentence: String,
+    pub(crate) sentence: Arc<str>,
     /// Where the rule says so; its name where no part of it does.
     pub(crate) at: Option<Position>,
     /// Whether somebody wanted the rule and did not get it: that a required rule does not forgive.
@@ -33,11 +34,11 @@ pub(crate) struct Out {
 }
 
 impl Out {
-    pub(crate) fn new(reason: Reason, at: Option<Position>, sentence: impl Into<String>) -> Self {
+    pub(crate) fn new(reason: Reason, at: Option<Position>, sentence: impl Into<Arc<str>>) -> Self {
         Self { reason, sentence: sentence.into(), at, failure: false }
     }
 
-    pub(crate) fn failure(reason: Reason, at: Position, sentence: impl Into<String>) -> Self {
+    pub(crate) fn failure(reason: Reason, at: Position, sentence: impl Into<Arc<str>>) -> Self {
         Self { failure: true, ..Self::new(reason, Some(at), sentence) }
     }
 }
@@ -56,6 +57,9 @@ pub(crate) struct Inquiry<'i> {
 #[derive(Default)]
 pub(crate) struct Known<'i> {
     names: OnceCell<HashSet<&'i str>>,
+    /// Sentences that are the same for all rules.
+    other_resource: OnceCell<Arc<str>>,
+    other_namespace: OnceCell<Arc<str>>,
     list_of_object: OnceCell<opt::List<'i>>,
     list_of_namespace: OnceCell<opt::List<'i>>,
 }
@@ -97,7 +101,7 @@ impl<'i> Inquiry<'i> {
             let passage = if out.is_some() { Passage::Failed } else { Passage::Passed };
             for rule in self.rules {
                 trace.gate(rule, || {
-                    let sentence = out.as_ref().map_or(passed, |out| &out.sentence).to_owned();
+                    let sentence = out.as_ref().map_or(passed, |out| &*out.sentence).to_owned();
                     Gate { name: name.to_owned(), line: None, passage, sentence }
                 });
             }
@@ -141,7 +145,7 @@ impl<'i> Inquiry<'i> {
         let (passage, sentence) = match answer {
             Answer::Passed(words) | Answer::Settled(words) => (Passage::Passed, words(self, rule)),
             Answer::NotAsked(words) => (Passage::NotReached, words(self, rule)),
-            Answer::Out(out) => (Passage::Failed, out.sentence.clone()),
+            Answer::Out(out) => (Passage::Failed, out.sentence.to_string()),
         };
         Gate { passage, sentence, ..question.gate(rule) }
     }

@@ -2,9 +2,10 @@
 
 mod received;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use vestibule_patch::{Pointer, View};
+use vestibule_patch::{Document, DocumentError, Pointer, View};
 
 use crate::rule::{Resource, Verb};
 pub(crate) use received::{HASH_LABEL, Received};
@@ -43,6 +44,7 @@ pub struct Subject<'a> {
     pub user: Option<&'a str>,
     /// Whether nothing will be stored.
     pub dry_run: bool,
+    document: Option<&'a Document<'a>>,
 }
 
 impl<'a> Subject<'a> {
@@ -51,7 +53,45 @@ impl<'a> Subject<'a> {
     pub fn new(object: &'a str, resource: Resource, verb: Verb, namespace: &'a str) -> Self {
         let (subresource, name) = ("", "");
         let (facts, old_object, user) = (None, None, None);
-        Self { object, resource, verb, namespace, subresource, name, facts, old_object, user, dry_run: false }
+        Self {
+            object,
+            resource,
+            verb,
+            namespace,
+            subresource,
+            name,
+            facts,
+            old_object,
+            user,
+            dry_run: false,
+            document: None,
+        }
+    }
+
+    /// The object as somebody has read it already, so that nobody reads it twice.
+    ///
+    /// ```
+    /// use vestibule_patch::Document;
+    /// use vestibule_rules::{Resource, RuleSet, Subject, Verb};
+    ///
+    /// let text = r#"{"metadata":{"name":"web"},"spec":{"containers":[]}}"#;
+    /// let document = Document::parse(text)?;
+    /// let subject = Subject::new(text, Resource::Pods, Verb::Create, "blue").document(&document);
+    /// let decision = RuleSet::default().evaluate(&subject)?;
+    /// assert!(decision.patch().was_carried_out_on(&document));
+    /// # Ok::<(), vestibule_patch::DocumentError>(())
+    /// ```
+    #[must_use]
+    pub fn document(self, document: &'a Document<'a>) -> Self {
+        Self { document: Some(document), ..self }
+    }
+
+    /// The object, read by whoever comes first.
+    pub(crate) fn read(&self) -> Result<Document<'a>, DocumentError> {
+        match self.document.filter(|document| document.is_of(self.object)) {
+            Some(document) => Ok(document.clone()),
+            None => Document::parse(self.object),
+        }
     }
 
     /// Another object in the same request.
@@ -154,5 +194,25 @@ impl Layout {
 
 /// The text of the member `name`.
 pub(crate) fn text(object: Option<View<'_>>, name: &str) -> Option<String> {
-    object?.get(name)?.as_str().map(std::borrow::Cow::into_owned)
+    written(object, name).map(Cow::into_owned)
+}
+
+/// The same, not copied if it needs not be.
+pub(crate) fn written<'d>(object: Option<View<'d>>, name: &str) -> Option<Cow<'d, str>> {
+    object?.get(name)?.as_str()
+}
+
+/// One of several things that have a name: a container.
+pub(crate) struct Named<'d> {
+    /// Empty where it has none.
+    pub(crate) name: Cow<'d, str>,
+    pub(crate) view: View<'d>,
+}
+
+impl<'d> Named<'d> {
+    /// The items of `list`.
+    pub(crate) fn all(list: Option<View<'d>>) -> Vec<Self> {
+        let items = list.map(View::items).unwrap_or_default().into_iter();
+        items.map(|view| Self { name: written(Some(view), "name").unwrap_or_default(), view }).collect()
+    }
 }

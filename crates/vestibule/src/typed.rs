@@ -54,13 +54,13 @@ where
         let after = match handled {
             Ok(Mutation::Object(object)) => encode(&object)?,
             Ok(Mutation::Unchanged) => return Ok(Outcome::Allowed),
-            Ok(Mutation::Patch(operations)) => return Ok(Outcome::Mutated(operations)),
+            Ok(Mutation::Patch(operations)) => return Ok(Outcome::Mutated(operations.into())),
             Err(reject) => return Ok(reject.into()),
         };
         let kind = &request.kind;
         let schema = keys::schema(&kind.group, &kind.version, &kind.kind);
         let lay = || lossless::lay::<T>(&before, &after, received.get(), schema);
-        debug_span!("lay").in_scope(lay).map(Outcome::Mutated)
+        debug_span!("lay").in_scope(lay).map(|operations| Outcome::Mutated(operations.into()))
     }
 }
 

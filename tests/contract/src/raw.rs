@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use vestibule::Operation::{Connect, Create, Delete, Update};
-use vestibule::patch::View;
+use vestibule::patch::{self, View};
 use vestibule::{App, Fault, FaultKind, Handler, HandlerFuture, Outcome, Request, Rule, Verdict, on_raw};
 
 pub(crate) fn hooks(app: App) -> App {
@@ -58,5 +58,7 @@ fn wished(request: &Request<'_>) -> Result<Outcome, Fault> {
     let Some(wish) = annotations.and_then(|annotations| annotations.get("patch")?.as_str()) else {
         return Ok(Outcome::Allowed);
     };
-    serde_json::from_str(&wish).map(Outcome::Mutated).map_err(|_| Fault::new(FaultKind::Error, "no patch"))
+    let operations: Vec<patch::Operation> =
+        serde_json::from_str(&wish).map_err(|_| Fault::new(FaultKind::Error, "no patch"))?;
+    Ok(Outcome::Mutated(operations.into()))
 }

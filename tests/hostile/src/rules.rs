@@ -18,11 +18,11 @@ pub fn rules(input: &[u8]) {
     };
     let subject = Subject::new(pod, Resource::Pods, Verb::Create, "team-a");
     let (Ok(decision), Ok(mut document)) = (rules.evaluate(&subject), Document::parse(pod)) else { return };
-    let operations = decision.operations();
-    document.apply_all(&operations).expect("operations that apply");
+    let operations = decision.patch();
+    document.apply_all(operations).expect("operations that apply");
     let result = document.to_json();
     let again = rules.evaluate(&subject.object(&result)).expect("an object");
     assert!(again.denial().is_some() || again.changes.is_empty(), "a second evaluation changes the object");
-    let explained = rules.explain(&subject).expect("an explanation").decision.operations();
-    assert_eq!(vestibule_patch::to_json(&explained), vestibule_patch::to_json(&operations));
+    let explained = rules.explain(&subject).expect("an explanation").decision;
+    assert_eq!(explained.patch().to_json(), operations.to_json());
 }

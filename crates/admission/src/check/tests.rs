@@ -10,7 +10,7 @@ fn check(kind: HookKind, operation: &str, patch: &str) -> Result<(), String> {
     let body = review(operation, OBJECT);
     let review = Review::parse(body.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
     let operations: Vec<Change> = serde_json::from_str(patch).unwrap();
-    mutation(kind, &review.request, &operations).map_err(|fault| {
+    mutation(kind, &review.request, &operations.into()).map_err(|fault| {
         assert_eq!(fault.kind, FaultKind::Patch);
         fault.message
     })

@@ -30,8 +30,8 @@ pub(super) fn json(evaluations: &[Evaluation<'_, Explanation>]) -> anyhow::Resul
 fn told(step: &Step<Explanation>, rule: &RuleExplanation) -> anyhow::Result<Value> {
     let (outcome, reason, sentence) = match &rule.outcome {
         Outcome::Applied => ("applied", None, None),
-        Outcome::Skipped { reason, sentence } => ("skipped", Some(reason.as_str()), Some(sentence)),
-        Outcome::Denied { message, .. } => ("denied", None, Some(message)),
+        Outcome::Skipped { reason, sentence } => ("skipped", Some(reason.as_str()), Some(&**sentence)),
+        Outcome::Denied { message, .. } => ("denied", None, Some(message.as_str())),
         _ => ("unchanged", None, None),
     };
     let gates = rule.gates.iter().map(|gate| {

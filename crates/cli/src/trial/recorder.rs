@@ -45,7 +45,7 @@ impl Observer for Recorder {
             let because = match &verdict.outcome {
                 Outcome::Applied => return None,
                 Outcome::Skipped { reason, sentence } => {
-                    Because::Skipped { reason: *reason, sentence: sentence.clone() }
+                    Because::Skipped { reason: *reason, sentence: sentence.to_string() }
                 }
                 Outcome::Denied { .. } => Because::Denied,
                 _ => Because::NothingToDo,

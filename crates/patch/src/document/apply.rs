@@ -97,11 +97,11 @@ impl Document<'_> {
 impl<'a> Document<'a> {
     fn add(&mut self, path: &Pointer, value: Node<'a>) -> Result<(), ApplyErrorKind> {
         fits(path, &value)?;
-        let Some((parent, last)) = path.split_last() else {
+        let Some((parent, last)) = path.last_step() else {
             self.root = value;
             return Ok(());
         };
-        match self.container(&parent)? {
+        match self.container(parent)? {
             Node::Array(items) => {
                 let items = Arc::make_mut(items);
                 let place = if last == "-" { Some(items.len()) } else { index(&last) };
@@ -115,8 +115,8 @@ impl<'a> Document<'a> {
     }
 
     fn take(&mut self, path: &Pointer) -> Result<Node<'a>, ApplyErrorKind> {
-        let (parent, last) = path.split_last().ok_or(ApplyErrorKind::Inside)?;
-        match self.container(&parent)? {
+        let (parent, last) = path.last_step().ok_or(ApplyErrorKind::Inside)?;
+        match self.container(parent)? {
             Node::Array(items) => {
                 let items = Arc::make_mut(items);
                 let place = index(&last).filter(|&place| place < items.len()).ok_or(ApplyErrorKind::Index)?;
@@ -129,7 +129,7 @@ impl<'a> Document<'a> {
 
     fn replace(&mut self, path: &Pointer, value: Node<'a>) -> Result<(), ApplyErrorKind> {
         fits(path, &value)?;
-        *self.root.find(path, self.index.spans()).ok_or(ApplyErrorKind::Missing)? = value;
+        *self.root.find(path.as_str(), self.index.spans()).ok_or(ApplyErrorKind::Missing)? = value;
         Ok(())
     }
 
@@ -153,12 +153,14 @@ impl<'a> Document<'a> {
         from: &'p Pointer,
         path: &'p Pointer,
     ) -> Result<(), (&'p Pointer, ApplyErrorKind)> {
-        let value = self.at(from).ok_or((from, ApplyErrorKind::Missing))?.to_json().into_owned();
-        self.copied = self.copied.saturating_add(value.len());
-        if self.copied > MAX_COPIED {
+        let value = self.at(from).ok_or((from, ApplyErrorKind::Missing))?.to_json();
+        let copied = self.copied.saturating_add(value.len());
+        if copied > MAX_COPIED {
             return Err((from, ApplyErrorKind::Size));
         }
-        self.add(path, Node::foreign(value)).map_err(|kind| (path, kind))
+        let value = Node::foreign(&value);
+        self.copied = copied;
+        self.add(path, value).map_err(|kind| (path, kind))
     }
 
     fn test(&self, path: &Pointer, value: &RawValue) -> Result<(), ApplyErrorKind> {
@@ -167,7 +169,7 @@ impl<'a> Document<'a> {
     }
 
     /// The node at `path`, opened.
-    fn container(&mut self, path: &Pointer) -> Result<&mut Node<'a>, ApplyErrorKind> {
+    fn container(&mut self, path: &str) -> Result<&mut Node<'a>, ApplyErrorKind> {
         let spans = self.index.spans();
         let node = self.root.find(path, spans).ok_or(ApplyErrorKind::NoParent)?;
         node.open(spans);
@@ -189,7 +191,7 @@ impl fmt::Display for ApplyError {
 }
 
 fn raw(value: &RawValue) -> Node<'static> {
-    Node::foreign(value.get().to_owned())
+    Node::foreign(value.get())
 }
 
 /// No path makes a document deeper than one that could have been read: whatever walks nodes may recurse.

@@ -1,13 +1,15 @@
 //! The members of one object.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use super::Node;
+use super::{Node, Written};
 use crate::text;
 
-/// So many times members are looked for one by one; whoever asks more often is given an index.
+/// So many times members are looked for one by one, and always among so many members; whoever asks more often among more is
+/// given an index.
 const FEW: usize = 8;
+const SMALL: usize = 64;
 
 /// The members of an object that was opened, in the order they are written. As many operations as there are members take
 /// time in proportion to their number, not to its square.
@@ -23,11 +25,17 @@ pub(crate) struct Members<'a> {
 #[derive(Clone)]
 pub(crate) struct Member<'a> {
     /// As it is written, with quotes and escapes.
-    pub(crate) name: Cow<'a, str>,
+    pub(crate) name: Written<'a>,
     pub(crate) value: Node<'a>,
 }
 
 impl<'a> Members<'a> {
+    pub(super) fn new(members: impl Iterator<Item = Member<'a>>) -> Self {
+        let mut list = Vec::with_capacity(16);
+        list.extend(members.map(Some));
+        Self { list, places: None, asked: 0 }
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Member<'a>> {
         self.list.iter().flatten()
     }
@@ -56,7 +64,7 @@ impl<'a> Members<'a> {
         if let Some(places) = &mut self.places {
             places.insert(name.to_owned(), self.list.len());
         }
-        self.list.push(Some(Member { name: Cow::Owned(text::quote(name)), value }));
+        self.list.push(Some(Member { name: Written::Brought(Arc::from(text::quote(name))), value }));
     }
 
     /// All of a doubled member goes, else an earlier one would come to light.
@@ -72,7 +80,7 @@ impl<'a> Members<'a> {
 
     fn find(&mut self, name: &str) -> Option<usize> {
         self.asked += 1;
-        if self.asked > FEW && self.places.is_none() {
+        if self.asked > FEW && self.list.len() > SMALL && self.places.is_none() {
             self.places = Some(self.index());
         }
         self.places.as_ref().map_or_else(|| self.last(name), |places| places.get(name).copied())
@@ -92,12 +100,6 @@ impl<'a> Members<'a> {
             }
         }
         places
-    }
-}
-
-impl<'a> FromIterator<Member<'a>> for Members<'a> {
-    fn from_iter<I: IntoIterator<Item = Member<'a>>>(members: I) -> Self {
-        Self { list: members.into_iter().map(Some).collect(), places: None, asked: 0 }
     }
 }
 

@@ -204,7 +204,7 @@ impl<'t> Turns<'t> {
                 return Ok(Laid { rules: known, ..laid });
             }
             if passes == 0 {
-                let last = laid.draft.changes().last().map(|change| &*change.origin.rule);
+                let last = laid.draft.origins().last().map(|origin| &*origin.rule);
                 let restless = rules.iter().find(|rule| Some(rule.name()) == last);
                 return restless.map_or(Ok(laid), |rule| Err(rule));
             }
@@ -281,25 +281,27 @@ impl<'t> Turns<'t> {
             let mut object = OnceCell::new();
             let mut rules_laid = Vec::new();
             for (rank, rule) in acting.iter().enumerate() {
-                let mut attempt = draft.settled();
+                let before = draft.before();
                 let computed = if rule.logic.is_fixed() {
                     Ok(Cow::Borrowed(*rule))
                 } else {
                     computed(rule, &surroundings, draft.whole(), &object, parameters)
                 };
                 let laid = computed.and_then(|rule| {
-                    merge::lay(&rule, &acting, rank, &scene, &mut attempt).map_err(Missed::Failed)?;
+                    merge::lay(&rule, rank, &scene, &mut draft).map_err(Missed::Failed)?;
                     Ok(rule)
                 });
                 match laid {
                     Ok(rule) => {
                         rules_laid.push(rule);
-                        if attempt.count() > 0 {
+                        if draft.is_after(&before) {
                             object = OnceCell::new();
                         }
-                        draft = draft.followed_by(attempt);
                     }
-                    Err(why) => drop(missed.insert(rule.name(), why)),
+                    Err(why) => {
+                        draft.go_back(before);
+                        missed.insert(rule.name(), why);
+                    }
                 }
             }
             if acting.len() + missed.len() == rules.len() {
@@ -368,7 +370,7 @@ fn without<'r>(rules: &[&'r Rule], out: &HashMap<&str, Missed>) -> Vec<&'r Rule>
 }
 
 fn wrote(draft: &Draft<'_>, rule: &str) -> bool {
-    draft.changes().iter().any(|change| &*change.origin.rule == rule)
+    draft.origins().iter().any(|origin| &*origin.rule == rule)
 }
 
 /// Why such a rule is left out.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::RuleSet;
 use crate::diagnostic::{self, Diagnostic};
-use crate::rule::{Item, Policy, Rule, Which};
+use crate::rule::{Item, Label, Policy, Rule, Which};
 use crate::select::SYSTEM_NAMESPACES;
 
 pub(super) fn lint(rules: &RuleSet, findings: &mut Vec<Diagnostic>) {
@@ -88,8 +88,8 @@ fn overriding(rule: &Rule) -> Vec<(String, &Item)> {
 fn may_meet(one: &Rule, other: &Rule) -> bool {
     let names = |rule: &Rule| rule.matching.namespaces.iter().cloned().collect::<HashSet<_>>();
     let (here, there) = (names(one), names(other));
-    let agree = |one: &[(String, String)], other: &[(String, String)]| {
-        one.iter().all(|(key, value)| other.iter().all(|(same, theirs)| key != same || value == theirs))
+    let agree = |one: &[Label], other: &[Label]| {
+        one.iter().all(|mine| other.iter().all(|label| mine.key != label.key || mine.value == label.value))
     };
     (here.is_empty() || there.is_empty() || !here.is_disjoint(&there))
         && agree(&one.matching.labels.pairs, &other.matching.labels.pairs)

@@ -38,7 +38,7 @@ pub(super) fn findings(loaded: &[Loaded], settings: &Settings) -> Vec<Diagnostic
 fn reads(rule: &Rule, map: &str, key: &str) -> bool {
     matches!(key, INJECT_KEY | OWN_POD_LABEL | MIRROR_ANNOTATION)
         || key.strip_prefix(RULE_KEY_PREFIX) == Some(rule.name())
-        || map == "labels" && rule.matching.labels.pairs.iter().any(|(label, _)| label == key)
+        || map == "labels" && rule.matching.labels.pairs.iter().any(|label| label.key == *key)
         || map == "annotations" && rule.compat.iter().any(|compat| compat.key == key)
         || map == "labels" && key == HASH_LABEL && rule.asks_for_workload()
         || map == "annotations" && rule.logic.parameters.iter().any(|parameter| parameter.reads(key))

@@ -4,7 +4,7 @@ use super::check;
 use super::reader::Reader;
 use crate::diagnostic::{self, Position};
 use crate::format;
-use crate::rule::{Labels, Match, OptIn, Rollout};
+use crate::rule::{Label, Labels, Match, OptIn, Rollout};
 use crate::select::NO_OWNER;
 use crate::yaml::Node;
 
@@ -119,5 +119,9 @@ pub(super) fn labels(reader: &mut Reader, parent: Option<&Node>, field: &str, at
         reader.checked(check::label(value), key, *at);
     }
     let at = pairs.first().map_or(node.at(), |(_, _, at)| *at);
-    Labels { at, pairs: pairs.into_iter().map(|(key, value, _)| (key, value)).collect() }
+    let label = |(key, value, _)| {
+        let missing = format!("the object has no label {key}={value}").into();
+        Label { key, value, missing }
+    };
+    Labels { at, pairs: pairs.into_iter().map(label).collect() }
 }

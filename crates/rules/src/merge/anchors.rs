@@ -18,8 +18,11 @@ pub(crate) fn violated(
     pod: Schema<'static>,
     draft: &Draft<'_>,
 ) -> Vec<String> {
-    let anchored = Anchored::new(rules, layout, pod, draft);
     let mut warnings = Vec::new();
+    if !rules.iter().flat_map(|rule| &rule.injected).any(|one| one.positioned.is_some()) {
+        return warnings;
+    }
+    let anchored = Anchored::new(rules, layout, pod, draft);
     for rule in rules {
         for one in rule.injected.iter().filter(|one| one.positioned.is_some()) {
             if let Some((other, side)) = anchored.violation(one) {

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use vestibule_patch::{Pointer, View};
+use vestibule_patch::Pointer;
 
 use super::{Failure, Merge, place};
 use crate::rule::{Block, Select, Which};
-use crate::subject::text;
+use crate::subject::{Named, written};
 
 impl<'r> Merge<'_, 'r, '_, '_> {
     pub(super) fn block(&mut self, index: usize, block: &'r Block) -> Result<(), Failure> {
@@ -15,7 +15,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             for entry in &block.lists {
                 let list = pointer.child(entry.member);
                 let schema = container.field(entry.member);
-                let items = self.unclaimed(&entry.items, &format!("{scope}/{}", entry.member), index);
+                let items = self.unclaimed(&entry.items, index, || format!("{scope}/{}", entry.member));
                 let mut sorted = self.sort(&list, entry.member, schema, items)?;
                 self.override_items(&list, schema, &sorted)?;
                 if entry.member == "ports" {
@@ -49,35 +49,35 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let mut selected = Vec::new();
         for list in lists {
             let pointer = self.scene.layout.spec.child(list);
-            let users = selectable(&self.existing(&pointer), select, &self.scene.owned);
-            selected.extend(users.into_iter().map(|(index, name)| (pointer.item(index), name)));
+            let containers = Named::all(self.draft.at(&pointer));
+            let users = selectable(&containers, select, &self.scene.owned);
+            selected.extend(users.into_iter().map(|(index, name)| (pointer.item(index), name.to_owned())));
         }
         selected
     }
 }
 
 /// Index and name of the containers that `select` means; those that rules brought are never meant.
-pub(crate) fn selectable(
-    containers: &[View<'_>],
+pub(crate) fn selectable<'c>(
+    containers: &'c [Named<'_>],
     select: &Select,
     owned: &HashSet<&str>,
-) -> Vec<(usize, String)> {
-    let named = |container: &View<'_>| text(Some(*container), "name").unwrap_or_default();
-    let all = containers.iter().enumerate().map(|(index, container)| (index, named(container), *container));
-    let users = all.filter(|(_, name, _)| !owned.contains(name.as_str())).enumerate();
-    let meant = users.filter(|(position, (_, name, container))| {
-        !select.exclude.contains(name)
+) -> Vec<(usize, &'c str)> {
+    let users = containers.iter().enumerate().filter(|(_, one)| !owned.contains(&*one.name)).enumerate();
+    let meant = users.filter(|(position, (_, Named { name, view }))| {
+        let is_it = |wanted: &String| *wanted == **name;
+        !select.exclude.iter().any(is_it)
             && match &select.which {
                 Which::All => true,
-                Which::Names(names) => names.contains(name),
+                Which::Names(names) => names.iter().any(is_it),
                 Which::Index(index) => index == position,
                 Which::Images(images) => {
-                    let image = text(Some(*container), "image").unwrap_or_default();
+                    let image = written(Some(*view), "image").unwrap_or_default();
                     images.iter().any(|wanted| *wanted == image || *wanted == repository(&image))
                 }
             }
     });
-    meant.map(|(_, (index, name, _))| (index, name)).collect()
+    meant.map(|(_, (index, one))| (index, &*one.name)).collect()
 }
 
 /// An image reference without tag and digest.

@@ -6,7 +6,8 @@ use std::collections::{HashMap, HashSet};
 use vestibule_patch::View;
 
 use super::blocks::selectable;
-use crate::rule::{Item, Policy, Rule};
+use crate::rule::{Block, Item, Policy, Rule};
+use crate::subject::Named;
 
 /// A rule's rank among those that apply, and the number of its block.
 type Turn = (usize, usize);
@@ -22,27 +23,24 @@ impl Claims {
     pub(crate) fn of(rules: &[&Rule], spec: Option<View<'_>>, owned: &HashSet<&str>) -> Self {
         let mut claims = Self::default();
         for (rank, rule) in rules.iter().enumerate() {
-            claims.add("volumes", &rule.volumes, (rank, 0));
+            claims.add(&rule.volumes, (rank, 0), || "volumes".to_owned());
             for one in &rule.injected {
-                claims.add(one.list, [&one.item], (rank, 0));
+                claims.add([&one.item], (rank, 0), || one.list.to_owned());
             }
             for part in rule.metadata.iter().chain(&rule.spec) {
-                claims.add(&scope("", &part.path), [&part.item], (rank, 0));
+                claims.add([&part.item], (rank, 0), || scope("", &part.path));
             }
-            for (number, block) in rule.blocks.iter().enumerate() {
+            for (number, block) in rule.blocks.iter().enumerate().filter(|(_, block)| overrides(block)) {
                 for list in ["containers", "initContainers"].iter().take(1 + usize::from(block.select.init)) {
-                    let containers =
-                        spec.and_then(|spec| spec.get(list)).map(View::items).unwrap_or_default();
+                    let containers = Named::all(spec.and_then(|spec| spec.get(list)));
                     for (_, container) in selectable(&containers, &block.select, owned) {
                         for entry in &block.lists {
-                            claims.add(
-                                &format!("{container}/{}", entry.member),
-                                &entry.items,
-                                (rank, number),
-                            );
+                            claims.add(&entry.items, (rank, number), || {
+                                format!("{container}/{}", entry.member)
+                            });
                         }
                         for part in &block.parts {
-                            claims.add(&scope(&container, &part.path), [&part.item], (rank, number));
+                            claims.add([&part.item], (rank, number), || scope(container, &part.path));
                         }
                     }
                 }
@@ -52,16 +50,20 @@ impl Claims {
     }
 
     /// Whether somebody after `turn` overrides `key`.
-    pub(crate) fn by_later(&self, scope: &str, key: &str, turn: Turn) -> bool {
-        !self.last.is_empty()
-            && self.last.get(&(scope.to_owned(), key.to_owned())).is_some_and(|last| *last > turn)
+    pub(crate) fn by_later(&self, scope: impl FnOnce() -> String, key: &str, turn: Turn) -> bool {
+        !self.last.is_empty() && self.last.get(&(scope(), key.to_owned())).is_some_and(|last| *last > turn)
     }
 
-    fn add<'i>(&mut self, scope: &str, items: impl IntoIterator<Item = &'i Item>, turn: Turn) {
+    fn add<'i>(&mut self, items: impl IntoIterator<Item = &'i Item>, turn: Turn, scope: impl Fn() -> String) {
         for item in items.into_iter().filter(|item| item.policy == Policy::Override) {
-            self.last.insert((scope.to_owned(), item.key.clone()), turn);
+            self.last.insert((scope(), item.key.clone()), turn);
         }
     }
+}
+
+fn overrides(block: &Block) -> bool {
+    let items = block.lists.iter().flat_map(|list| &list.items);
+    items.chain(block.parts.iter().map(|part| &part.item)).any(|item| item.policy == Policy::Override)
 }
 
 /// What a path below `scope` is called.

@@ -4,16 +4,27 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
-use vestibule_patch::{Document, Kind, Operation, Pointer, View};
+use vestibule_patch::{Document, Edit, Kind, Mark, Operation, Patch, Pointer, View};
 
-use crate::decision::{Change, Origin};
+use crate::decision::Origin;
 use crate::yaml::quote;
 
 /// Changes go through here one by one, so that each applies to what the ones before it made.
 #[derive(Clone)]
 pub(crate) struct Draft<'d> {
-    document: Document<'d>,
-    changes: Vec<Change>,
+    edit: Edit<'d>,
+    /// One for each of its operations.
+    origins: Vec<Origin>,
+    /// How many of them were there when somebody got it who knows nothing of the changes.
+    settled: usize,
+    /// Whether the usual places of a pod were taken apart.
+    opened: bool,
+}
+
+/// A state to come back to.
+pub(crate) struct Before<'d> {
+    mark: Mark<'d>,
+    count: usize,
 }
 
 /// An operation that cannot be carried out: the object has another shape than a pod's.
@@ -22,28 +33,54 @@ pub(crate) struct Misfit(pub(crate) String);
 
 impl<'d> Draft<'d> {
     pub(crate) fn new(document: Document<'d>) -> Self {
-        Self { document, changes: Vec::new() }
+        Self { edit: Edit::new(document), origins: Vec::new(), opened: false, settled: 0 }
     }
 
     /// The object as somebody gets it who knows nothing of the changes.
     pub(crate) fn settled(&self) -> Self {
-        Self::new(self.document.clone())
+        Self { settled: self.origins.len(), ..self.clone() }
     }
 
     /// What came of a settled one, with the changes before it.
-    pub(crate) fn followed_by(mut self, next: Self) -> Self {
-        self.changes.extend(next.changes);
-        Self { document: next.document, changes: self.changes }
+    pub(crate) fn followed_by(&self, next: Self) -> Self {
+        Self { settled: self.settled, ..next }
+    }
+
+    pub(crate) fn before(&self) -> Before<'d> {
+        Before { mark: self.edit.mark(), count: self.origins.len() }
+    }
+
+    pub(crate) fn go_back(&mut self, before: Before<'d>) {
+        self.edit.go_back(before.mark);
+        self.opened = false;
+        self.origins.truncate(before.count);
+    }
+
+    /// Takes apart what every rule that acts looks at again and again.
+    pub(crate) fn open(&mut self, spec: &Pointer) {
+        if std::mem::replace(&mut self.opened, true) {
+            return;
+        }
+        for list in ["containers", "initContainers"].map(|list| spec.child(list)) {
+            self.edit.open(&list);
+            let length = self.at(&list).map_or(0, |list| list.items().len());
+            (0..length).for_each(|index| self.edit.open(&list.item(index)));
+        }
+    }
+
+    /// Whether anything has changed since.
+    pub(crate) fn is_after(&self, before: &Before<'d>) -> bool {
+        self.origins.len() > before.count
     }
 
     /// All of it.
     pub(crate) fn whole(&self) -> View<'_> {
-        self.document.view()
+        self.edit.view()
     }
 
     /// The value at `pointer`; a null is none.
     pub(crate) fn at(&self, pointer: &Pointer) -> Option<View<'_>> {
-        self.document.at(pointer).filter(|value| !value.is_null())
+        self.edit.document().at(pointer).filter(|value| !value.is_null())
     }
 
     /// Sets the member at `pointer`, with the objects above it that are missing, in one operation.
@@ -100,20 +137,21 @@ impl<'d> Draft<'d> {
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.changes.len()
+        self.origins.len() - self.settled
     }
 
-    pub(crate) fn changes(&self) -> &[Change] {
-        &self.changes
+    /// Where the changes come from.
+    pub(crate) fn origins(&self) -> &[Origin] {
+        self.origins.get(self.settled..).unwrap_or_default()
     }
 
     /// The names of the rules that have changed something.
-    pub(crate) fn authors(&self) -> HashSet<Arc<str>> {
-        self.changes.iter().map(|change| Arc::clone(&change.origin.rule)).collect()
+    pub(crate) fn authors(&self) -> HashSet<&Arc<str>> {
+        self.origins().iter().map(|origin| &origin.rule).collect()
     }
 
-    pub(crate) fn into_changes(self) -> Vec<Change> {
-        self.changes
+    pub(crate) fn into_patch(self) -> (Patch, Vec<Origin>) {
+        (self.edit.into_patch(), self.origins)
     }
 
     /// RFC 6902 would add a member `-` to a map that stands where a list belongs.
@@ -126,8 +164,8 @@ impl<'d> Draft<'d> {
     }
 
     fn apply(&mut self, operation: Operation, origin: &Origin) -> Result<(), Misfit> {
-        self.document.apply(&operation).map_err(|error| Misfit(error.to_string()))?;
-        self.changes.push(Change { operation, origin: origin.clone() });
+        self.edit.apply(operation).map_err(|error| Misfit(error.to_string()))?;
+        self.origins.push(origin.clone());
         Ok(())
     }
 }

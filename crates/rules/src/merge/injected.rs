@@ -5,25 +5,22 @@ use std::collections::HashSet;
 use super::{CONTAINER_LISTS, Failure, Merge, conflict, place};
 use crate::overlay::Overlay;
 use crate::rule::{Clause, Injected, Item, Policy};
-use crate::subject::text;
+use crate::subject::{text, written};
 use crate::yaml::quote;
 
 /// The annotation that tells `kubectl logs` and `kubectl exec` which container is meant.
 pub(crate) const DEFAULT_CONTAINER: &str = "kubectl.kubernetes.io/default-container";
 
 impl<'r> Merge<'_, 'r, '_, '_> {
-    pub(super) fn injected(
-        &mut self,
-        list: &'static str,
-        firsts: &mut HashSet<&'r str>,
-    ) -> Result<(), Failure> {
+    /// Adds to `firsts` what the rule puts first.
+    pub(super) fn injected(&mut self, list: &'static str, firsts: &mut Vec<&'r str>) -> Result<(), Failure> {
         let mine: Vec<&Injected> = self.rule.injected.iter().filter(|one| one.list == list).collect();
         if mine.is_empty() {
             return Ok(());
         }
         let pointer = self.scene.layout.spec.child(list);
         let schema = self.scene.pod.field("spec").field("containers");
-        let items = self.unclaimed(mine.iter().map(|one| &one.item), list, 0);
+        let items = self.unclaimed(mine.iter().map(|one| &one.item), 0, || list.to_owned());
         let sorted = self.sort(&pointer, list, schema, items)?;
         self.override_items(&pointer, schema, &sorted)?;
         let mut new = HashSet::new();
@@ -35,7 +32,9 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let name = |container| text(Some(container), "name").unwrap_or_default();
         let names: Vec<String> = self.existing(&pointer).into_iter().map(name).collect();
         let user = names.first().cloned();
-        let insertions = place::containers(names, &mine, &new, firsts, &self.scene.places);
+        let insertions = place::containers(names, &mine, &new, firsts, &self.scene.places, |name| {
+            self.scene.firsts.get(name).is_some_and(|rank| *rank < self.rank)
+        });
         let leading = insertions.iter().find(|(index, _)| *index == 0).map(|(_, item)| *item);
         self.insert(&pointer, sorted.length, insertions)?;
         match (leading, user) {
@@ -48,7 +47,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     fn taken(&self, item: &Item, list: &str) -> Result<bool, Failure> {
         for other in CONTAINER_LISTS.into_iter().filter(|other| *other != list) {
             let containers = self.existing(&self.scene.layout.spec.child(other));
-            if containers.into_iter().any(|one| text(Some(one), "name").as_deref() == Some(&item.key)) {
+            if containers.into_iter().any(|one| written(Some(one), "name").as_deref() == Some(&item.key)) {
                 let sentence = format!("container `{}` exists already, among `{other}`", item.key);
                 // Two containers of one name are no valid pod, so there is nothing to override.
                 return match item.policy {

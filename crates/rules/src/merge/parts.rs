@@ -32,7 +32,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let mut lists: Vec<(&'r [String], Vec<&'r Part>)> = Vec::new();
         for part in parts {
             let Part { path, item, listed } = part;
-            if self.scene.claims.by_later(&scope(name, path), &item.key, (self.rank, block)) {
+            if self.scene.claims.by_later(|| scope(name, path), &item.key, (self.rank, block)) {
                 continue;
             }
             match lists.iter_mut().find(|(list, _)| list == path) {
@@ -56,23 +56,27 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         Ok(())
     }
 
-    /// The name of the pod's priority class.
+    /// The name of the pod's priority class, for a rule that may change it.
     pub(super) fn priority_class(&self) -> Option<String> {
+        self.written(PRIORITY_CLASS)?;
         text(self.draft.at(&self.scene.layout.spec), PRIORITY_CLASS)
+    }
+
+    /// What the rule has for the member `name` of the specification.
+    fn written(&self, name: &str) -> Option<&'r Part> {
+        self.rule.spec.iter().find(|part| part.path.is_empty() && part.item.key == name)
     }
 
     /// Admission has already filled in what follows from the class that the pod `had`, and afterwards refuses a pod where
     /// that is not what follows from its class. What is left out is filled in anew.
     pub(super) fn forget_priority(&mut self, had: Option<&str>) -> Result<(), Failure> {
-        let written =
-            |name: &str| self.rule.spec.iter().find(|part| part.path.is_empty() && part.item.key == name);
-        let Some(class) = written(PRIORITY_CLASS) else { return Ok(()) };
+        let Some(class) = self.written(PRIORITY_CLASS) else { return Ok(()) };
         if self.priority_class().as_deref() == had {
             return Ok(());
         }
         for name in ["priority", "preemptionPolicy"] {
             let place = self.scene.layout.spec.child(name);
-            if written(name).is_none() && self.draft.at(&place).is_some() {
+            if self.written(name).is_none() && self.draft.at(&place).is_some() {
                 self.change(&class.item.clause, |draft, origin| draft.remove(&place, origin))?;
             }
         }

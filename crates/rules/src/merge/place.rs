@@ -71,13 +71,15 @@ fn references(value: &str) -> Vec<&str> {
 }
 
 /// Containers go where their `position` says, as far as they are `new`. `first` stands behind what the rules before
-/// put first, whose names are `firsts`; and none comes between what has its place by it already, as `places` tell.
+/// put first (`is_first`) and what this one put there, whose names are `firsts`; and none comes between what has its place
+/// by it already, as `places` tell.
 pub(crate) fn containers<'r>(
     existing: Vec<String>,
     containers: &[&'r Injected],
     new: &HashSet<&str>,
-    firsts: &mut HashSet<&'r str>,
+    firsts: &mut Vec<&'r str>,
     places: &HashMap<&str, &Place>,
+    is_first: impl Fn(&str) -> bool,
 ) -> Insertions<'r> {
     let mut names = existing;
     let mut insertions = Vec::new();
@@ -86,7 +88,10 @@ pub(crate) fn containers<'r>(
             let index_of = |anchor: &String| names.iter().position(|name| name == anchor);
             // An anchor that is not there is no reason to leave the container out: at the side it was to stand on.
             let index = match place {
-                Place::First => names.iter().take_while(|name| firsts.contains(name.as_str())).count(),
+                Place::First => {
+                    let first = |name: &&String| is_first(name) || firsts.contains(&name.as_str());
+                    names.iter().take_while(first).count()
+                }
                 Place::Last => names.len(),
                 Place::Before(anchor) => index_of(anchor).unwrap_or_default(),
                 Place::After(anchor) => index_of(anchor).map_or(names.len(), |index| index + 1),
@@ -96,7 +101,7 @@ pub(crate) fn containers<'r>(
             insertions.push((index, item));
         }
         if *place == Place::First {
-            firsts.insert(&item.key);
+            firsts.push(&item.key);
         }
     }
     insertions

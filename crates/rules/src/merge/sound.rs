@@ -6,7 +6,7 @@ use super::{Failure, Merge, contains, invalid, present};
 use crate::overlay::Overlay;
 use crate::quantity::nanos;
 use crate::rule::Part;
-use crate::subject::text;
+use crate::subject::{text, written};
 
 /// Fields that only containers have which go on running.
 pub(crate) const ONLY_LASTING: &[&str] = &["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"];
@@ -16,8 +16,9 @@ impl Merge<'_, '_, '_, '_> {
         let schema = self.scene.pod.field("spec").field("containers").item();
         for one in &self.rule.injected {
             let existing = self.existing(&self.scene.layout.spec.child(one.list));
-            let found =
-                existing.into_iter().find(|found| text(Some(*found), "name").as_ref() == Some(&one.item.key));
+            let found = existing
+                .into_iter()
+                .find(|found| written(Some(*found), "name").as_deref() == Some(&one.item.key));
             // What was kept is somebody else's, and so is what is wrong with it.
             let Some(found) = found.filter(|found| contains(*found, &one.item.overlay, one.list, schema))
             else {

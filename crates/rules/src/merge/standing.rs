@@ -9,7 +9,7 @@ use super::blocks::selectable;
 use super::{Draft, contains, find};
 use crate::pod;
 use crate::rule::{Item, Part, Policy, Rule};
-use crate::subject::Layout;
+use crate::subject::{Layout, Named};
 
 /// How the parts of rules stand, by the name of the rule and the text of the clause.
 pub(crate) type Standings = HashMap<(Arc<str>, String), Standing>;
@@ -70,7 +70,8 @@ impl Look<'_, '_> {
             let lists = ["containers", "initContainers"];
             for list in lists.iter().take(1 + usize::from(block.select.init)) {
                 let list = layout.spec.child(list);
-                for (index, _) in selectable(&self.existing(&list), &block.select, &self.owned) {
+                let containers = Named::all(self.draft.at(&list));
+                for (index, _) in selectable(&containers, &block.select, &self.owned) {
                     let place = list.item(index);
                     for entry in &block.lists {
                         self.items(rule, &place.child(entry.member), entry.member, container, &entry.items);

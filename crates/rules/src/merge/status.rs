@@ -4,18 +4,18 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use vestibule_patch::{List, Pointer, Schema, View};
+use vestibule_patch::{List, Schema, View};
 
 use super::blocks::selectable;
 use super::existing::Existing;
 use super::injected::DEFAULT_CONTAINER;
-use super::{Draft, contains, find};
+use super::{Draft, contains, find, present};
 use crate::STATUS_ANNOTATION;
 use crate::decision::Origin;
 use crate::overlay::Overlay;
 use crate::pod;
-use crate::rule::{Item, Part, Rule};
-use crate::subject::{Layout, text};
+use crate::rule::{BlockList, Item, Part, Rule};
+use crate::subject::{Layout, Named, written};
 use crate::yaml::quote;
 
 /// So long the annotation may be, in bytes. All annotations of an object together may have 256 KiB.
@@ -54,20 +54,20 @@ struct Status {
 
 impl Status {
     fn of(rules: &[&Rule], layout: &Layout, schema: Schema<'static>, draft: &Draft<'_>) -> Self {
-        let mut status = Self::default();
-        let owned: HashSet<&str> =
-            rules.iter().flat_map(|rule| &rule.injected).map(|one| one.item.key.as_str()).collect();
-        let holding = Holding { layout, schema, draft, owned };
+        let holding = Holding::new(rules, layout, schema, draft);
         let authors = draft.authors();
-        let mut seen = HashSet::new();
+        let mut status = Self::default();
         for rule in rules {
-            let held = holding.of(rule);
-            let holds = !held.is_empty() || authors.contains(&rule.name);
-            status.added.extend(held.into_iter().filter(|word| seen.insert(word.clone())));
-            if holds {
+            let before = status.added.len();
+            holding.of(rule, &mut status.added);
+            if status.added.len() > before || authors.contains(&rule.name) {
                 status.rules.push(format!("{}@{}", rule.name, rule.hash().get(..4).unwrap_or_default()));
             }
         }
+        let mut seen = HashSet::with_capacity(status.added.len());
+        let first: Vec<bool> = status.added.iter().map(|word| seen.insert(word.as_str())).collect();
+        let mut first = first.into_iter();
+        status.added.retain(|_| first.next() == Some(true));
         status
     }
 
@@ -96,29 +96,44 @@ impl Status {
 }
 
 /// The object with all rules laid in.
-struct Holding<'h, 'd> {
-    layout: &'h Layout,
+struct Holding<'h> {
+    metadata: Option<View<'h>>,
+    spec: Option<View<'h>>,
     schema: Schema<'static>,
-    draft: &'h Draft<'d>,
+    containers: Vec<Named<'h>>,
+    init_containers: Vec<Named<'h>>,
+    /// The names of the containers that rules bring.
     owned: HashSet<&'h str>,
 }
 
-impl Holding<'_, '_> {
-    /// The names of what `rule` brings and the object holds.
-    fn of(&self, rule: &Rule) -> Vec<String> {
-        let mut held = Vec::new();
-        let Self { layout, schema, .. } = *self;
-        let spec = schema.field("spec");
-        let metadata = layout.pod.child("metadata");
-        self.parts(
-            &metadata,
-            schema.field("metadata"),
+impl<'h> Holding<'h> {
+    fn new(rules: &[&'h Rule], layout: &Layout, schema: Schema<'static>, draft: &'h Draft<'_>) -> Self {
+        let [metadata, spec] =
+            draft.at(&layout.pod).map(|pod| pod.select(["metadata", "spec"])).unwrap_or_default();
+        let list = |name| Named::all(spec.and_then(|spec| present(spec, name)));
+        let injected = rules.iter().flat_map(|rule| &rule.injected);
+        Self {
+            metadata,
+            spec,
+            schema,
+            containers: list("containers"),
+            init_containers: list("initContainers"),
+            owned: injected.map(|one| one.item.key.as_str()).collect(),
+        }
+    }
+
+    /// Adds the names of what `rule` brings and the object holds.
+    fn of(&self, rule: &Rule, held: &mut Vec<String>) {
+        let spec = self.schema.field("spec");
+        parts(
+            self.metadata,
+            self.schema.field("metadata"),
             &rule.metadata,
             |path, key| format!("{}:{key}", path.trim_end_matches('s')),
-            &mut held,
+            held,
         );
-        self.parts(
-            &layout.spec,
+        parts(
+            self.spec,
             spec,
             &rule.spec,
             |path, key| match path {
@@ -126,129 +141,122 @@ impl Holding<'_, '_> {
                 "" => format!("spec:{key}"),
                 _ => format!("spec:{path}/{key}"),
             },
-            &mut held,
+            held,
         );
-        self.items(&layout.spec.child("volumes"), "volumes", spec, &rule.volumes, "vol:", &mut held);
+        items(self.spec, "volumes", spec, &rule.volumes, |key| format!("vol:{key}"), held);
         for one in &rule.injected {
-            let word = if one.list == "containers" { "container:" } else { "init:" };
-            let items = std::slice::from_ref(&one.item);
-            self.items(&layout.spec.child(one.list), one.list, spec, items, word, &mut held);
+            let word = if one.list == "containers" { "container" } else { "init" };
+            let item = std::slice::from_ref(&one.item);
+            items(self.spec, one.list, spec, item, |key| format!("{word}:{key}"), held);
         }
         if rule.injected.iter().any(|one| one.list == "containers") {
             held.extend(self.default_container());
         }
         let container = spec.field("containers").item();
         for block in &rule.blocks {
-            let lists: &[&str] =
-                if block.select.init { &["containers", "initContainers"] } else { &["containers"] };
-            for list in lists {
-                let list = layout.spec.child(list);
-                for (index, name) in selectable(&self.existing(&list), &block.select, &self.owned) {
-                    let place = list.item(index);
-                    for entry in &block.lists {
-                        let word = match entry.member {
-                            "volumeMounts" => format!("mount:{name}/"),
-                            "volumeDevices" => format!("device:{name}/"),
-                            "ports" => format!("port:{name}/"),
-                            member => format!("{member}:{name}/"),
+            let init = if block.select.init { self.init_containers.as_slice() } else { &[] };
+            for containers in [&self.containers, init] {
+                for (index, name) in selectable(containers, &block.select, &self.owned) {
+                    let place = containers.get(index).map(|one| one.view);
+                    for BlockList { member, items: wanted } in &block.lists {
+                        let word = match *member {
+                            "volumeMounts" => "mount",
+                            "volumeDevices" => "device",
+                            "ports" => "port",
+                            member => member,
                         };
-                        let list = place.child(entry.member);
-                        self.items(&list, entry.member, container, &entry.items, &word, &mut held);
+                        let word = |key: &str| format!("{word}:{name}/{key}");
+                        items(place, member, container, wanted, word, held);
                     }
-                    self.parts(
-                        &place,
+                    parts(
+                        place,
                         container,
                         &block.parts,
                         |path, key| match path {
                             "" => format!("set:{name}/{key}"),
                             _ => format!("set:{name}/{path}/{key}"),
                         },
-                        &mut held,
+                        held,
                     );
                 }
-            }
-        }
-        held
-    }
-
-    fn items(
-        &self,
-        list: &Pointer,
-        name: &str,
-        above: Schema<'_>,
-        items: &[Item],
-        word: &str,
-        held: &mut Vec<String>,
-    ) {
-        if items.is_empty() {
-            return;
-        }
-        let schema = above.field(name);
-        let existing = Existing::new(self.existing(list), schema, items);
-        for item in items {
-            let found = existing.find(item, name, schema);
-            if found.is_some_and(|(_, found)| contains(found, &item.overlay, name, schema.item())) {
-                held.push(format!("{word}{}", called(&item.overlay, &item.key, schema)));
-            }
-        }
-    }
-
-    fn parts(
-        &self,
-        base: &Pointer,
-        schema: Schema<'_>,
-        parts: &[Part],
-        word: impl Fn(&str, &str) -> String,
-        held: &mut Vec<String>,
-    ) {
-        for Part { path, listed, item } in parts {
-            let place = path.iter().fold(base.clone(), |place, name| place.child(name));
-            let schema = path.iter().fold(schema, |schema, name| schema.field(name));
-            let name = path.last().map_or("", String::as_str);
-            let there = if *listed {
-                let items = self.existing(&place);
-                find(&items, &item.overlay, name, schema)
-                    .is_some_and(|(_, found)| contains(found, &item.overlay, name, schema.item()))
-            } else {
-                let name = if pod::is_text_map(name) { name } else { &item.key };
-                let found = self.draft.at(&place.child(&item.key));
-                found.is_some_and(|found| contains(found, &item.overlay, name, schema.field(&item.key)))
-            };
-            if there {
-                let key = if *listed { called(&item.overlay, &item.key, schema) } else { item.key.clone() };
-                held.push(word(&path.join("/"), &key));
             }
         }
     }
 
     /// The annotation that a container in the first place brings along.
     fn default_container(&self) -> Option<String> {
-        let containers = self.existing(&self.layout.spec.child("containers"));
-        let mut names = containers.into_iter().filter_map(|one| text(Some(one), "name")).peekable();
-        self.owned.contains(names.peek()?.as_str()).then_some(())?;
-        let user = names.find(|name| !self.owned.contains(name.as_str()))?;
-        let annotations = self.draft.at(&self.layout.pod.child("metadata").child("annotations"));
-        let said = text(annotations, DEFAULT_CONTAINER)?;
+        let mut names =
+            self.containers.iter().map(|one| &*one.name).filter(|name| !name.is_empty()).peekable();
+        self.owned.contains(*names.peek()?).then_some(())?;
+        let user = names.find(|name| !self.owned.contains(name))?;
+        let annotations = self.metadata.and_then(|metadata| present(metadata, "annotations"));
+        let said = written(annotations, DEFAULT_CONTAINER)?;
         (said == user).then(|| format!("annotation:{DEFAULT_CONTAINER}"))
     }
+}
 
-    fn existing(&self, list: &Pointer) -> Vec<View<'_>> {
-        self.draft.at(list).map(View::items).unwrap_or_default()
+/// Adds what the list `name` of `base` holds of the items `wanted`.
+fn items(
+    base: Option<View<'_>>,
+    name: &str,
+    above: Schema<'_>,
+    wanted: &[Item],
+    word: impl Fn(&str) -> String,
+    held: &mut Vec<String>,
+) {
+    if wanted.is_empty() {
+        return;
+    }
+    let schema = above.field(name);
+    let list = base.and_then(|base| present(base, name));
+    let existing = Existing::new(list.map(View::items).unwrap_or_default(), schema, wanted);
+    for item in wanted {
+        let found = existing.find(item, name, schema);
+        if found.is_some_and(|(_, found)| contains(found, &item.overlay, name, schema.item())) {
+            held.push(word(called(&item.overlay, &item.key, schema)));
+        }
+    }
+}
+
+/// Adds what `base` holds of the parts `wanted`.
+fn parts(
+    base: Option<View<'_>>,
+    schema: Schema<'_>,
+    wanted: &[Part],
+    word: impl Fn(&str, &str) -> String,
+    held: &mut Vec<String>,
+) {
+    for Part { path, listed, item } in wanted {
+        let place = path.iter().try_fold(base, |place, name| Some(present(place?, name))).flatten();
+        let schema = path.iter().fold(schema, |schema, name| schema.field(name));
+        let name = path.last().map_or("", String::as_str);
+        let there = if *listed {
+            let items = place.map(View::items).unwrap_or_default();
+            find(&items, &item.overlay, name, schema)
+                .is_some_and(|(_, found)| contains(found, &item.overlay, name, schema.item()))
+        } else {
+            let name = if pod::is_text_map(name) { name } else { &item.key };
+            let found = place.and_then(|place| present(place, &item.key));
+            found.is_some_and(|found| contains(found, &item.overlay, name, schema.field(&item.key)))
+        };
+        if there {
+            let key = if *listed { called(&item.overlay, &item.key, schema) } else { &item.key };
+            held.push(word(&path.join("/"), key));
+        }
     }
 }
 
 /// What an item is called: by its key where its list has one, else by a name within it, never by its values.
-fn called(overlay: &Overlay, key: &str, schema: Schema<'_>) -> String {
+fn called<'i>(overlay: &'i Overlay, key: &'i str, schema: Schema<'_>) -> &'i str {
     if matches!(schema.list(), List::Map(_)) {
-        return key.to_owned();
+        return key;
     }
     match overlay {
-        Overlay::Text(text) | Overlay::Literal(text) => text.clone(),
+        Overlay::Text(text) | Overlay::Literal(text) => text,
         Overlay::Map(members) => {
-            let named = |name: &str| overlay.text(name).map(str::to_owned);
-            let nested = || members.iter().find_map(|member| member.value.text("name")).map(str::to_owned);
-            named("name").or_else(|| named("key")).or_else(nested).unwrap_or_else(|| "*".to_owned())
+            let nested = || members.iter().find_map(|member| member.value.text("name"));
+            overlay.text("name").or_else(|| overlay.text("key")).or_else(nested).unwrap_or("*")
         }
-        Overlay::List(_) | Overlay::Expression(_) => "*".to_owned(),
+        Overlay::List(_) | Overlay::Expression(_) => "*",
     }
 }

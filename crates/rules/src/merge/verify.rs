@@ -1,5 +1,6 @@
 //! What would make the result no valid pod, as far as the rule touched it.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use vestibule_patch::View;
@@ -8,7 +9,7 @@ use super::{CONTAINER_LISTS, Failure, Merge, invalid, present};
 use crate::diagnostic::shown;
 use crate::overlay::Overlay;
 use crate::rule::{Clause, Part, Policy};
-use crate::subject::text;
+use crate::subject::{text, written};
 
 /// The lists of a container whose items name volumes.
 const MOUNTS: &[&str] = &["volumeDevices", "volumeMounts"];
@@ -21,8 +22,8 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             return Ok(());
         }
         let volumes = self.existing(&self.scene.layout.spec.child("volumes"));
-        let volumes: HashSet<String> =
-            volumes.into_iter().filter_map(|volume| text(Some(volume), "name")).collect();
+        let volumes: HashSet<Cow<'_, str>> =
+            volumes.into_iter().filter_map(|volume| written(Some(volume), "name")).collect();
         for (clause, mount) in mounts {
             let volume = mount.text("name").unwrap_or_default();
             if !volumes.contains(volume) {

@@ -1,9 +1,11 @@
 //! `targets` and `match`.
 
+use std::sync::Arc;
+
 use super::{Answer, Inquiry, Out, Question, passed_or};
 use crate::decision::Reason;
 use crate::diagnostic::shown;
-use crate::rule::{Labels, Rule};
+use crate::rule::{Label, Labels, Rule};
 
 pub(super) static QUESTIONS: &[Question] = &[
     Question { name: "targets", at: |_| None, ask: targets },
@@ -20,8 +22,11 @@ pub(super) static QUESTIONS: &[Question] = &[
 
 fn targets(inquiry: &Inquiry<'_>, rule: &Rule, _: &mut Vec<String>) -> Answer {
     let resource = inquiry.subject.resource;
-    let out = (!rule.targets.contains(&resource))
-        .then(|| Out::new(Reason::OtherResource, None, format!("the rule is not for {}", resource.as_str())));
+    let out = (!rule.targets.contains(&resource)).then(|| {
+        let sentence = || format!("the rule is not for {}", resource.as_str()).into();
+        let sentence = inquiry.known.other_resource.get_or_init(sentence);
+        Out::new(Reason::OtherResource, None, Arc::clone(sentence))
+    });
     passed_or(out, |inquiry, _| format!("the rule is for {}", inquiry.subject.resource.as_str()))
 }
 
@@ -30,8 +35,9 @@ fn namespaces(inquiry: &Inquiry<'_>, rule: &Rule, _: &mut Vec<String>) -> Answer
     let namespace = inquiry.subject.namespace;
     let named = matching.namespaces.is_empty() || matching.namespaces.iter().any(|name| name == namespace);
     let out = (!named || matching.excluded.iter().any(|name| name == namespace)).then(|| {
-        let sentence = format!("the rule is not for namespace {namespace}");
-        Out::new(Reason::NamespaceNotMatched, Some(matching.at), sentence)
+        let sentence = || format!("the rule is not for namespace {namespace}").into();
+        let sentence = inquiry.known.other_namespace.get_or_init(sentence);
+        Out::new(Reason::NamespaceNotMatched, Some(matching.at), Arc::clone(sentence))
     });
     passed_or(out, |inquiry, rule| match rule.matching.namespaces.is_empty() {
         true => "the rule names no namespaces".to_owned(),
@@ -49,7 +55,8 @@ fn namespace_labels(inquiry: &Inquiry<'_>, rule: &Rule, _: &mut Vec<String>) -> 
     };
     let missing = missing(wanted, |key| facts.labels.get(key).map(String::as_str));
     let out = missing.map(|label| {
-        let sentence = format!("namespace {} has no label {label}", inquiry.subject.namespace);
+        let Label { key, value, .. } = label;
+        let sentence = format!("namespace {} has no label {key}={value}", inquiry.subject.namespace);
         Out::new(Reason::NamespaceNotMatched, Some(wanted.at), sentence)
     });
     passed_or(out, |_, rule| format!("the namespace has {}", listed(&rule.matching.namespace_labels)))
@@ -61,10 +68,8 @@ fn object_labels(inquiry: &Inquiry<'_>, rule: &Rule, _: &mut Vec<String>) -> Ans
         return Answer::NotAsked(|_, _| "the rule asks for no labels of the object".to_owned());
     }
     let missing = missing(wanted, |key| inquiry.received.label(key));
-    let out = missing.map(|label| {
-        let sentence = format!("the object has no label {label}");
-        Out::new(Reason::LabelsNotMatched, Some(wanted.at), sentence)
-    });
+    let out =
+        missing.map(|label| Out::new(Reason::LabelsNotMatched, Some(wanted.at), Arc::clone(&label.missing)));
     passed_or(out, |_, rule| format!("the object has {}", listed(&rule.matching.labels)))
 }
 
@@ -106,9 +111,8 @@ fn namespace_facts(inquiry: &Inquiry<'_>, rule: &Rule, _: &mut Vec<String>) -> A
 }
 
 /// The first label that is not as wanted.
-fn missing<'f>(wanted: &Labels, found: impl Fn(&str) -> Option<&'f str>) -> Option<String> {
-    let missing = wanted.pairs().find(|(key, value)| found(key) != Some(value));
-    missing.map(|(key, value)| format!("{key}={value}"))
+fn missing<'l, 'f>(wanted: &'l Labels, found: impl Fn(&str) -> Option<&'f str>) -> Option<&'l Label> {
+    wanted.pairs.iter().find(|label| found(&label.key) != Some(&label.value))
 }
 
 fn listed(labels: &Labels) -> String {

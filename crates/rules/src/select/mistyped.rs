@@ -47,16 +47,19 @@ impl Inquiry<'_> {
 
 /// What can be told at a glance: most keys of most objects are nobody's slip.
 fn is_suspicious(key: &str, inquiry: &Inquiry<'_>) -> bool {
-    // Two letters may be wrong, but not in all three.
-    let like_ours =
-        |part: &&str| key.as_bytes().windows(3).any(|three| three.eq_ignore_ascii_case(part.as_bytes()));
     let Some((domain, name)) = key.split_once('/') else { return false };
     let fine = match domain {
         DOMAIN => KNOWN.contains(&name),
         RULE_DOMAIN => inquiry.names().contains(name),
         _ => false,
     };
-    !fine && ["ves", "tib", "ule"].iter().any(like_ours)
+    // Two letters may be wrong, but not in all three.
+    let like_ours = |three: &[u8]| match three {
+        // Lower case where these are letters, and no such letter where they are not.
+        [one, two, three] => matches!(&[one | 0x20, two | 0x20, three | 0x20], b"ves" | b"tib" | b"ule"),
+        _ => false,
+    };
+    !fine && key.as_bytes().windows(3).any(like_ours)
 }
 
 /// The key that was meant; `Some(None)` if it is surely ours and nobody knows which; `None` if it is somebody else's.

@@ -14,10 +14,13 @@ pub(crate) const HASH_LABEL: &str = "pod-template-hash";
 /// The object as received.
 pub(crate) struct Received<'d> {
     resource: Resource,
-    metadata: Members<'d>,
+    /// The name that the object gives itself.
+    named: Option<View<'d>>,
+    leaving: Option<View<'d>>,
+    owners: Option<View<'d>>,
     /// Where the pod's specification stands.
     spec: Option<View<'d>>,
-    spec_members: OnceCell<Members<'d>>,
+    of_spec: OnceCell<OfSpec<'d>>,
     labels: Texts<'d>,
     annotations: Texts<'d>,
     owner: OnceCell<Option<Owner>>,
@@ -34,7 +37,17 @@ pub(crate) struct Owner {
     pub(crate) uid: String,
 }
 
-type Members<'d> = Vec<(Cow<'d, str>, View<'d>)>;
+/// Members of the pod's specification that rules ask for.
+#[derive(Clone, Copy)]
+struct OfSpec<'d> {
+    containers: Option<View<'d>>,
+    init_containers: Option<View<'d>>,
+    volumes: Option<View<'d>>,
+    os: Option<View<'d>>,
+    node_selector: Option<View<'d>>,
+    host_network: Option<View<'d>>,
+    restart_policy: Option<View<'d>>,
+}
 
 /// A map of texts, sorted by key.
 #[derive(Default)]
@@ -42,13 +55,18 @@ pub(crate) struct Texts<'d>(Vec<(Cow<'d, str>, Cow<'d, str>)>);
 
 impl<'d> Received<'d> {
     pub(crate) fn new(object: View<'d>, subject: &Subject<'d>, layout: &Layout) -> Self {
-        let metadata = object.get("metadata").map(View::entries).unwrap_or_default();
+        let [metadata, spec] = object.select(["metadata", "spec"]);
+        let names = ["labels", "annotations", "name", "deletionTimestamp", "ownerReferences"];
+        let [labels, annotations, named, leaving, owners] =
+            metadata.map(|metadata| metadata.select(names)).unwrap_or_default();
         Self {
-            labels: Texts::of(member(&metadata, "labels")),
-            annotations: Texts::of(member(&metadata, "annotations")),
-            metadata,
-            spec: object.pointer(&layout.spec),
-            spec_members: OnceCell::new(),
+            labels: Texts::of(labels),
+            annotations: Texts::of(annotations),
+            named,
+            leaving,
+            owners,
+            spec: if layout.pod.is_root() { spec } else { object.pointer(&layout.spec) },
+            of_spec: OnceCell::new(),
             owner: OnceCell::new(),
             workload: OnceCell::new(),
             resource: subject.resource,
@@ -70,7 +88,7 @@ impl<'d> Received<'d> {
     }
 
     pub(crate) fn is_leaving(&self) -> bool {
-        member(&self.metadata, "deletionTimestamp").is_some_and(|time| !time.is_null())
+        self.leaving.is_some_and(|time| !time.is_null())
     }
 
     /// What has another shape than in any pod, so that nothing can be put into it.
@@ -78,32 +96,31 @@ impl<'d> Received<'d> {
         if self.spec.is_some_and(|spec| !matches!(spec.kind(), Kind::Object | Kind::Null)) {
             return Some("`spec` is no map");
         }
-        let other = |name: &str| {
-            self.of_spec(name).is_some_and(|list| !matches!(list.kind(), Kind::Array | Kind::Null))
-        };
+        let OfSpec { containers, init_containers, volumes, .. } = self.of_spec();
+        let other = |list: View<'_>| !matches!(list.kind(), Kind::Array | Kind::Null);
         let lists = [
-            ("containers", "`spec.containers` is no list"),
-            ("initContainers", "`spec.initContainers` is no list"),
-            ("volumes", "`spec.volumes` is no list"),
+            (containers, "`spec.containers` is no list"),
+            (init_containers, "`spec.initContainers` is no list"),
+            (volumes, "`spec.volumes` is no list"),
         ];
-        lists.into_iter().find(|(name, _)| other(name)).map(|(_, sentence)| sentence)
+        lists.into_iter().find(|(list, _)| list.is_some_and(other)).map(|(_, sentence)| sentence)
     }
 
     /// The operating system its containers are for, where the pod says so.
     pub(crate) fn os(&self) -> Option<String> {
-        let selector = self.of_spec("nodeSelector");
-        text(self.of_spec("os"), "name")
-            .or_else(|| text(selector, "kubernetes.io/os"))
-            .or_else(|| text(selector, "beta.kubernetes.io/os"))
+        let OfSpec { os, node_selector, .. } = self.of_spec();
+        text(*os, "name")
+            .or_else(|| text(*node_selector, "kubernetes.io/os"))
+            .or_else(|| text(*node_selector, "beta.kubernetes.io/os"))
     }
 
     pub(crate) fn host_network(&self) -> bool {
-        self.of_spec("hostNetwork").and_then(View::as_bool).unwrap_or_default()
+        self.of_spec().host_network.and_then(View::as_bool).unwrap_or_default()
     }
 
     /// Whether somebody waits for all of its containers to end.
     pub(crate) fn is_job(&self) -> bool {
-        let policy = self.of_spec("restartPolicy").and_then(View::as_str);
+        let policy = self.of_spec().restart_policy.and_then(View::as_str);
         policy.is_some_and(|policy| policy != "Always")
             || self.owners().any(|owner| text(Some(owner), "kind").as_deref() == Some("Job"))
     }
@@ -125,7 +142,7 @@ impl<'d> Received<'d> {
             Some(owner) => Some(self.deployment(owner).unwrap_or_else(|| owner.clone())),
             None if self.resource == Resource::Pods => None,
             None => {
-                let named = || member(&self.metadata, "name").and_then(View::as_str);
+                let named = || self.named.and_then(View::as_str);
                 let name = if self.name.is_empty() { named()?.into_owned() } else { self.name.to_owned() };
                 Some(Owner { kind: self.resource.kind().to_owned(), name, uid: String::new() })
             }
@@ -142,12 +159,24 @@ impl<'d> Received<'d> {
     }
 
     fn owners(&self) -> impl Iterator<Item = View<'d>> + use<'d> {
-        member(&self.metadata, "ownerReferences").map(View::items).unwrap_or_default().into_iter()
+        self.owners.map(View::items).unwrap_or_default().into_iter()
     }
 
-    fn of_spec(&self, name: &str) -> Option<View<'d>> {
-        let members = self.spec_members.get_or_init(|| self.spec.map(View::entries).unwrap_or_default());
-        member(members, name)
+    fn of_spec(&self) -> &OfSpec<'d> {
+        self.of_spec.get_or_init(|| {
+            let names = [
+                "containers",
+                "initContainers",
+                "volumes",
+                "os",
+                "nodeSelector",
+                "hostNetwork",
+                "restartPolicy",
+            ];
+            let [containers, init_containers, volumes, os, node_selector, host_network, restart_policy] =
+                self.spec.map(|spec| spec.select(names)).unwrap_or_default();
+            OfSpec { containers, init_containers, volumes, os, node_selector, host_network, restart_policy }
+        })
     }
 }
 
@@ -167,8 +196,4 @@ impl<'d> Texts<'d> {
     fn keys(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(key, _)| &**key)
     }
-}
-
-fn member<'d>(members: &[(Cow<'d, str>, View<'d>)], name: &str) -> Option<View<'d>> {
-    members.iter().find(|(key, _)| key == name).map(|(_, value)| *value)
 }

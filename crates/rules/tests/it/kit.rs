@@ -67,7 +67,7 @@ pub(crate) fn steps(decision: &Decision) -> Vec<String> {
 /// second evaluation must change nothing.
 pub(crate) fn applied(rules: &RuleSet, subject: &Subject<'_>) -> String {
     let decision = evaluate(rules, subject);
-    let operations = decision.operations();
+    let operations = decision.patch().to_vec();
     let mut document = Document::parse(subject.object).unwrap();
     document.apply_all(&operations).unwrap();
     let result = document.to_json();

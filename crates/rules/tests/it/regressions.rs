@@ -79,7 +79,7 @@ fn names_of_others_cannot_forge_lines() {
     ] {
         let decision = decide(&rules, &object);
         let sentence = |verdict: &vestibule_rules::Verdict| match &verdict.outcome {
-            vestibule_rules::Outcome::Skipped { sentence, .. } => sentence.clone(),
+            vestibule_rules::Outcome::Skipped { sentence, .. } => sentence.to_string(),
             _ => String::new(),
         };
         let said: Vec<String> =

@@ -40,7 +40,7 @@ fn an_exemption_holds_where_all_of_it_holds() {
     let decision = evaluate(&rules, &subject);
     assert_eq!(word(&decision), "exempted");
     let Outcome::Skipped { sentence, .. } = &decision.verdicts[0].outcome else { panic!("skipped") };
-    assert_eq!(sentence, "an administrator exempts it: builds (exemptions[1], rules.yaml:5)");
+    assert_eq!(&**sentence, "an administrator exempts it: builds (exemptions[1], rules.yaml:5)");
     assert_eq!(word(&evaluate(&rules, &subject.user(Some(&root)))), "exempted");
     let loud = facts(&[]);
     let bare = r#"{"metadata":{"labels":{"app":"api"}},"spec":{}}"#;

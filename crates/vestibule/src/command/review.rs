@@ -74,7 +74,7 @@ impl ReviewArguments {
         let verdict = tokio::time::timeout(budget, hook.decide(&review.request, budget)).await;
         let verdict = verdict.unwrap_or_else(|_| hook.out_of_time(budget));
         let operations = match &verdict.outcome {
-            Outcome::Mutated(operations) => operations.clone(),
+            Outcome::Mutated(patch) => patch.to_vec(),
             _ => Vec::new(),
         };
         let answer = hook.answer(&review, verdict.clone());

@@ -26,7 +26,7 @@ fn injected(pod: &Value, specs: &[String]) -> Option<Value> {
     let object = pod.to_string();
     let decision = rules.evaluate(&Subject::new(&object, Resource::Pods, Verb::Create, "team-a")).unwrap();
     let mut document = vestibule_patch::Document::parse(&object).unwrap();
-    document.apply_all(&decision.operations()).unwrap();
+    document.apply_all(decision.patch()).unwrap();
     (!decision.changes.is_empty()).then(|| serde_json::from_str(&document.to_json()).unwrap())
 }
 

@@ -39,7 +39,7 @@ fn d04_what_is_said_to_be_overwritten_is() {
     assert_eq!(result(&rules, &theirs)["spec"]["containers"][0]["env"][0]["value"], "ours");
     // Whoever is not meant gets no patch at all, not an empty one of some type.
     let other = theirs.replace(r#""app":"web""#, r#""app":"other""#);
-    assert!(decide(&rules, &other).operations().is_empty());
+    assert!(decide(&rules, &other).patch().is_empty());
 }
 
 /// Each of several sidecars found the list empty, and the second `add` replaced the first; maps that were null came back.

@@ -33,7 +33,7 @@ fn shape_with(value: &str) -> Vec<String> {
     let decision = decide(&rules, &object);
     assert_eq!(word(&decision), "applied", "{:?}", decision.warnings);
     let mut document = vestibule_patch::Document::parse(&object).unwrap();
-    document.apply_all(&decision.operations()).unwrap();
+    document.apply_all(decision.patch()).unwrap();
     let result: Value = serde_json::from_str(&document.to_json()).unwrap();
     assert_eq!(result["metadata"]["annotations"]["copy"], value);
     let mut found = Vec::new();
@@ -260,7 +260,7 @@ proptest! {
         prop_assert!(applied || word(&decision) == "invalid_parameter");
         if applied {
             let mut document = vestibule_patch::Document::parse(&object).unwrap();
-            document.apply_all(&decision.operations()).unwrap();
+            document.apply_all(decision.patch()).unwrap();
             let result: Value = serde_json::from_str(&document.to_json()).unwrap();
             let cpu = &result["spec"]["initContainers"][0]["resources"]["requests"]["cpu"];
             prop_assert_eq!(cpu, &Value::from(value));

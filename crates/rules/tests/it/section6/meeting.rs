@@ -22,7 +22,7 @@ fn row_11_a_volume_of_the_same_name_skips_the_rule_wholly() {
 #[test]
 fn row_12_and_a_required_rule_denies_and_names_both_sources() {
     let decision = decide(&rules(&rule("agent", &format!("required: true\n{VOLUME}"))), &theirs());
-    assert!(decision.operations().is_empty());
+    assert!(decision.patch().is_empty());
     let denial = decision.denial().unwrap();
     for part in ["rule agent", "`cfg`", "`emptyDir`", "`configMap`"] {
         assert!(denial.contains(part), "{denial}");
