@@ -178,6 +178,20 @@ impl ClientIdentity {
 }
 
 impl Doubt {
+    /// Every one.
+    pub const ALL: [Self; 10] = [
+        Self::Unreadable,
+        Self::Signature,
+        Self::UnknownAuthority,
+        Self::Purpose,
+        Self::Expired,
+        Self::NotYetValid,
+        Self::Name,
+        Self::UnknownKey,
+        Self::Issuer,
+        Self::Audience,
+    ];
+
     /// A lower-case word or a few, for logs and metrics.
     pub fn as_str(self) -> &'static str {
         match self {

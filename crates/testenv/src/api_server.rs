@@ -87,7 +87,7 @@ impl ApiServer {
     /// # Errors
     /// [`Error::Api`] when the API server gives no token.
     pub async fn service_account(&self, namespace: &str, name: &str) -> Result<Client, Error> {
-        self.way.with_token(self.token(namespace, name).await?).client()
+        self.way.with_token(self.token(namespace, name, None).await?).client()
     }
 
     /// A file that any other program can use as its kubeconfig; admin's.
@@ -111,14 +111,25 @@ impl ApiServer {
     /// # Errors
     /// [`Error::Api`] when the API server gives no token, [`Error::File`] when the file cannot be written.
     pub async fn service_account_kubeconfig(&self, namespace: &str, name: &str) -> Result<PathBuf, Error> {
-        let token = self.token(namespace, name).await?;
+        let token = self.token(namespace, name, None).await?;
         self.write_kubeconfig(&format!("{namespace}-{name}"), &self.way.with_token(token))
     }
 
-    async fn token(&self, namespace: &str, name: &str) -> Result<String, Error> {
+    /// For the API server itself, unless it is for another audience.
+    pub(crate) async fn token(
+        &self,
+        namespace: &str,
+        name: &str,
+        audience: Option<&str>,
+    ) -> Result<String, Error> {
         let accounts = make_service_account(&self.plain.client()?, namespace, name).await?;
+        let audiences = audience.map(|audience| vec![audience.to_owned()]);
         let request = TokenRequest {
-            spec: Some(TokenRequestSpec { expiration_seconds: Some(3600), ..TokenRequestSpec::default() }),
+            spec: Some(TokenRequestSpec {
+                audiences,
+                expiration_seconds: Some(3600),
+                ..TokenRequestSpec::default()
+            }),
             ..TokenRequest::default()
         };
         let answer: TokenRequest = accounts

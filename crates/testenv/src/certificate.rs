@@ -24,6 +24,26 @@ impl Certificate {
     }
 }
 
+/// A client certificate, and the one that vouches for it, as PEM.
+pub(crate) struct ClientCertificate {
+    pub(crate) authority: String,
+    pub(crate) leaf: String,
+    pub(crate) key: String,
+}
+
+impl ClientCertificate {
+    /// For the client `name`.
+    pub(crate) fn generate(name: &str) -> Result<Self, Error> {
+        let authority = authority()?;
+        let key = KeyPair::generate()?;
+        let mut params = leaf(&[])?;
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let leaf = params.signed_by(&key, &authority)?.pem();
+        Ok(Self { authority: authority.pem(), leaf, key: key.serialize_pem() })
+    }
+}
+
 /// Which key signs tokens, as the PEM files that the API server reads.
 pub(crate) struct TokenKey {
     pub(crate) private: String,

@@ -54,6 +54,7 @@ pub struct Options {
     pub(crate) second_api_server: bool,
     pub(crate) audit: bool,
     pub(crate) controller_manager: bool,
+    pub(crate) shows_credentials: bool,
 }
 
 impl Options {
@@ -76,6 +77,14 @@ impl Options {
     #[must_use]
     pub fn second_api_server(mut self) -> Self {
         self.second_api_server = true;
+        self
+    }
+
+    /// Has API servers show a client certificate and a bearer token to every webhook: [`Environment::client_authority`],
+    /// [`Environment::show_token`].
+    #[must_use]
+    pub fn shows_credentials(mut self) -> Self {
+        self.shows_credentials = true;
         self
     }
 

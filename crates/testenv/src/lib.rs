@@ -56,6 +56,7 @@ mod binaries;
 mod certificate;
 mod child;
 mod clock;
+mod credentials;
 mod environment;
 mod error;
 mod install;

@@ -38,6 +38,14 @@ impl Environment {
         self.first.service_account(namespace, name).await
     }
 
+    /// A token of a ServiceAccount, which is made when there is none, for one hour and one audience.
+    ///
+    /// # Errors
+    /// [`Error::Api`] when the API server gives no token.
+    pub async fn token(&self, namespace: &str, name: &str, audience: &str) -> Result<String, Error> {
+        self.first.token(namespace, name, Some(audience)).await
+    }
+
     /// A file that any other program can use as its kubeconfig; admin's, of the first API server.
     pub fn kubeconfig(&self) -> PathBuf {
         self.folder.join("kubeconfig")

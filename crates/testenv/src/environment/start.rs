@@ -15,6 +15,7 @@ use crate::access::Access;
 use crate::api_server::ApiServer;
 use crate::binaries::Binaries;
 use crate::certificate::{Certificate, TokenKey};
+use crate::credentials;
 use crate::log::tail;
 use crate::marker::Markers;
 use crate::network::Network;
@@ -83,6 +84,7 @@ impl Environment {
         if options.audit {
             write(&folder.join(audit::POLICY), &audit::policy().to_string())?;
         }
+        let shown = if options.shows_credentials { credentials::flags(&folder)? } else { Vec::new() };
         let server = |name: &str, port: u16| {
             let address = SocketAddr::from((address, port));
             ApiServer::new(
@@ -94,6 +96,7 @@ impl Environment {
         let start = |program: &str, etcd_url: &str, port: u16| {
             let mut flags = api_server_flags(&folder, etcd_url, &network, port);
             flags.extend_from_slice(&options.api_server_flags);
+            flags.extend_from_slice(&shown);
             if options.audit && program == API_SERVER {
                 flags.extend(audit::flags(&folder));
             }

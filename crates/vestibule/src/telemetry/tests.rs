@@ -61,6 +61,10 @@ fn everything_happens(telemetry: &Telemetry, counters: &CertificateCounters) {
     }
     Refusal::ALL.into_iter().for_each(|refusal| telemetry.refused(refusal));
     CloseReason::ALL.into_iter().for_each(|reason| telemetry.closed(reason));
+    telemetry.identified(ClientIdentity::None);
+    telemetry.identified(ClientIdentity::Certificate);
+    telemetry.identified(ClientIdentity::Token);
+    Doubt::ALL.into_iter().for_each(|doubt| telemetry.identified(ClientIdentity::Invalid(doubt)));
     telemetry.abandoned("label");
     telemetry.handshake_failed(SocketAddr::from(([127, 0, 0, 1], 1)), "eof");
     let changes = ["created", "restored", "grafted", "held", "promoted", "removed", "revoked", "repaired"];

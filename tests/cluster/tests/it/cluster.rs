@@ -23,12 +23,16 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// `None` where there is no API server to be had: the test is skipped, and says so.
     pub(crate) async fn shared() -> Option<Self> {
-        let environment = testenv::shared_or_skip().await?;
+        Some(Self::of(testenv::shared_or_skip().await?).await)
+    }
+
+    /// All of an API server of the test's own.
+    pub(crate) async fn of(environment: Session) -> Self {
         let client = environment.admin().unwrap();
         let name = environment.namespace(&[]).await.unwrap().name().to_owned();
         let home = Namespace::new(client.clone(), name);
         home.label(TEST, home.name()).await;
-        Some(Self { environment, home, client })
+        Self { environment, home, client }
     }
 
     /// A namespace whose objects go past the test's webhooks.

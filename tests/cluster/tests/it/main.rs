@@ -26,4 +26,5 @@ mod rules;
 mod samples;
 mod second_call;
 mod webhook;
+mod who_is_calling;
 mod widget;

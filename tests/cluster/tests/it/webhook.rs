@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use vestibule::identity::{Identity, Local};
-use vestibule::{App, Options, Registration, Target};
+use vestibule::{App, ClientSettings, Options, Registration, Target};
 use vestibule_server::Shutdown;
 use vestibule_testenv::{Installed, Service};
 
@@ -60,8 +60,13 @@ impl Cluster {
 
     /// A webhook that nobody serves yet, and that nobody calls.
     pub(crate) async fn webhook(&self) -> Webhook {
-        let service = self.environment.service(self.home.name(), "webhook").await.unwrap();
-        let target = format!("{}/webhook:{}", self.home.name(), service.port());
+        self.webhook_behind("webhook").await
+    }
+
+    /// One behind a Service of this name.
+    pub(crate) async fn webhook_behind(&self, name: &str) -> Webhook {
+        let service = self.environment.service(self.home.name(), name).await.unwrap();
+        let target = format!("{}/{name}:{}", self.home.name(), service.port());
         Webhook {
             decisions: Decisions::default(),
             service,
@@ -83,6 +88,23 @@ impl Webhook {
         let mut options = self.options();
         options.client = Some(client);
         self.replica_with(app, options, false).await
+    }
+
+    /// One that knows its callers.
+    pub(crate) async fn replica_for(&self, app: App, clients: ClientSettings, client: Client) -> Replica {
+        let mut options = self.options();
+        (options.clients, options.client) = (clients, Some(client));
+        self.replica_with(app, options, true).await
+    }
+
+    /// The name by which it is called.
+    pub(crate) fn host(&self) -> String {
+        self.service.host()
+    }
+
+    /// `https://NAME.NS.svc:PORT`.
+    pub(crate) fn url(&self) -> String {
+        format!("https://{}:{}", self.service.host(), self.service.port())
     }
 
     fn options(&self) -> Options {
@@ -140,6 +162,10 @@ impl Webhook {
         self.installed = Some(cluster.environment.install(objects).await.unwrap());
     }
 
+    pub(crate) fn ca_bundle(&self) -> String {
+        self.identity().ca_bundle().unwrap().to_string()
+    }
+
     fn identity(&self) -> Arc<dyn Identity> {
         Arc::new(Local::open(&self.authority, &self.target.dns_names(), SystemTime::now()).unwrap())
     }
@@ -152,8 +178,17 @@ impl Replica {
 
     /// What `/readyz` says.
     pub(crate) async fn readiness(&self) -> String {
+        self.ask("/readyz").await
+    }
+
+    pub(crate) async fn metrics(&self) -> String {
+        self.ask("/metrics").await
+    }
+
+    async fn ask(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(self.probes).await.unwrap();
-        stream.write_all(b"GET /readyz HTTP/1.1\r\nhost: probes\r\nconnection: close\r\n\r\n").await.unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nhost: probes\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
         answer.split_once("\r\n\r\n").unwrap().1.to_owned()

@@ -22,6 +22,11 @@ use crate::process::{NAME, Process};
 const OBJECT: &str = "canary-object";
 const OLD: &str = "canary-old-object";
 const USER: &str = "canary-authorization";
+/// A token of the key below, as far as its head says.
+const TOKEN: &str = "eyJhbGciOiJFUzI1NiIsImtpZCI6Im9uZSJ9.canary-authorization.AAAA";
+/// RFC 7517 A.1.
+const KEYS: &str = r#"{"keys":[{"kty":"EC","crv":"P-256","kid":"one",
+    "x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}]}"#;
 /// The text before `.data` is encoded.
 const DATA: &str = "canary-secret-data";
 /// What the hooks say and add.
@@ -44,6 +49,39 @@ async fn nothing_of_an_object_is_in_logs_metrics_or_faults() {
     let log = assert_silent(&server, r#""level":"TRACE""#);
     for line in log.lines() {
         assert!(serde_json::from_str::<Value>(line).is_ok_and(|line| line.is_object()), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_of_a_token_is_in_logs_metrics_or_faults() {
+    let folder = tempfile::tempdir().unwrap();
+    let keys = folder.path().join("keys.json");
+    std::fs::write(&keys, KEYS).unwrap();
+    let keys = format!("--token-keys={}", keys.display());
+    let known =
+        ["--token-issuer=https://issuer.example", "--token-audience=hook", "--client-name=api", &keys];
+    for (authentication, status) in [("--client-auth=observe", 200), ("--client-auth=require", 401)] {
+        let flags = [&[authentication], &known[..]].concat();
+        let server = Process::start(&flags, &[("RUST_LOG", "trace")]);
+        let mut client = Client::trusting(&server, &trust(&server)).await;
+        for authorization in [format!("Bearer {TOKEN}"), format!("Bearer {USER}"), format!("Basic {USER}")] {
+            let [create, ..] = reviews(&secret("change"));
+            let body = create.build().unwrap().body().to_vec();
+            let reply = post_as(&mut client, "/mutate/secret", body, &authorization).await;
+            assert_eq!(reply.status, status, "{}", reply.body);
+            assert_nothing_of_the_object(&reply);
+            if status == 401 {
+                client = Client::trusting(&server, &trust(&server)).await;
+            }
+        }
+        let (_, metrics) = server.probe("/metrics");
+        for told in [r#"{kind="invalid",reason="signature"} 1"#, r#"{kind="invalid",reason="unreadable"} 1"#]
+        {
+            assert!(metrics.contains(told), "{told} in {metrics}");
+        }
+        let log = server.whole_log();
+        assert!(log.contains(r#""level":"DEBUG""#) && log.contains("who calls"), "the log is heard: {log}");
+        assert_none(&log, &metrics, [OBJECT, USER, DATA]);
     }
 }
 
@@ -208,9 +246,12 @@ async fn send(client: &mut Client, path: &str, review: ReviewBuilder) -> Reply {
 }
 
 async fn post(client: &mut Client, path: &str, body: impl Into<Bytes>) -> Reply {
-    let request = Request::post(path)
-        .header("authorization", format!("Bearer {USER}"))
-        .header("content-type", "application/json");
+    post_as(client, path, body, &format!("Bearer {USER}")).await
+}
+
+async fn post_as(client: &mut Client, path: &str, body: impl Into<Bytes>, authorization: &str) -> Reply {
+    let request =
+        Request::post(path).header("authorization", authorization).header("content-type", "application/json");
     client.send(request.body(Full::new(body.into())).unwrap()).await
 }
 
