@@ -3,7 +3,7 @@
 use anyhow::bail;
 use clap::ValueEnum;
 
-use crate::{cargo, controlplane, duplicates, keys, length, licences, walls};
+use crate::{alerts, cargo, controlplane, duplicates, keys, length, licences, walls};
 
 /// One check.
 #[derive(Clone, Copy, ValueEnum)]
@@ -24,6 +24,8 @@ pub(crate) enum Check {
     Documentation,
     /// What is generated is what would be generated now
     Generated,
+    /// Alerting rules are what promtool reads, and fire when they should
+    Alerts,
 }
 
 /// Runs the `wanted` checks, or all, also after one that fails: one run tells everything.
@@ -53,7 +55,7 @@ pub(crate) fn run(wanted: &[Check]) -> anyhow::Result<()> {
 }
 
 /// How a check ended that did not fail.
-enum Outcome {
+pub(crate) enum Outcome {
     Passed,
     /// This machine lacks what it needs, and it has said what.
     LeftOut,
@@ -70,6 +72,7 @@ impl Check {
             Self::Lints => lints(),
             Self::Documentation => documentation(),
             Self::Generated => return generated(),
+            Self::Alerts => return alerts::run(),
         }?;
         Ok(Outcome::Passed)
     }

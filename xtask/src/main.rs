@@ -3,6 +3,7 @@
 // A binary that talks to the terminal.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod alerts;
 mod cargo;
 mod check;
 mod controlplane;
@@ -64,7 +65,7 @@ enum Task {
         #[arg(long)]
         require_apiserver: bool,
     },
-    /// Format, lints, documentation, walls, licences, duplicates, file length, generated files
+    /// Format, lints, documentation, walls, licences, duplicates, file length, generated files, alerts
     Check {
         /// Run only these
         #[arg(value_enum, value_name = "CHECK")]

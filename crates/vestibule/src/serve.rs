@@ -7,9 +7,12 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 use vestibule_identity::{self as identity, Identity, IdentityError, SelfManaged};
-use vestibule_server::{BindError, CertificateError, Observer, Server, Settings, Shutdown};
+use vestibule_server::{
+    BindError, CertificateError, Observer, PresentCertificate, Server, Settings, Shutdown,
+};
 
 use crate::client_identity::ClientError;
+use crate::condition::Condition;
 use crate::presented::Presented;
 use crate::telemetry::{CONTENT_TYPE, Telemetry};
 use crate::work::{self, Work};
@@ -145,18 +148,30 @@ impl App {
         let environment = self.environment(client)?;
         let lookups = environment.lookups().clone();
         let own = self.metrics.clone();
-        let server = Server::new(settings, Arc::new(presented));
+        let presented = Arc::new(presented);
+        let server = Server::new(settings, Arc::clone(&presented) as _);
+        let (conditions, unknown_keys) = (self.conditions().to_vec(), known.missing());
+        let ready = {
+            let (conditions, lookups, unknown_keys) = (conditions.clone(), lookups.clone(), known.missing());
+            move || {
+                let mut missing = conditions.iter().filter_map(Condition::why_not);
+                let keys_are_unknown = unknown_keys.as_ref().is_some_and(|are_unknown| are_unknown());
+                missing.next().is_none()
+                    && !keys_are_unknown
+                    && presented.missing().is_none()
+                    && lookups.missing().is_empty()
+            }
+        };
         let telemetry = Telemetry::new(
             Arc::clone(&identity),
             &certificates,
             lookups.clone(),
             server.load(),
+            Box::new(ready),
             own,
             observer,
         );
         telemetry.expect(self.hook_names());
-        let conditions = self.conditions().to_vec();
-        let unknown_keys = known.missing();
         let lines = self.lines.clone();
         let metrics = telemetry.clone();
         let mut server = server

@@ -2,9 +2,9 @@
 
 mod certificates;
 mod family;
-mod limits;
 mod own;
 mod process;
+mod server;
 mod stores;
 #[cfg(test)]
 mod tests;
@@ -26,10 +26,11 @@ use vestibule_server::{ClientIdentity, CloseReason, Converted, Decided, Doubt, L
 pub use certificates::CertificateCounters;
 use certificates::CertificateGauges;
 pub use family::{MetricFamily, MetricKind, MetricLabel, MetricUnit, MetricValues};
-use limits::LimitGauges;
 use own::OwnMetrics;
 pub use own::{Metric, Sample};
 use process::ProcessGauges;
+pub(crate) use server::Ready;
+use server::ServerGauges;
 use stores::StoreGauges;
 use vocabulary::{
     ABANDONED, CLIENTS, CLOSED, CLOSED_BY, DURATION, HANDSHAKES_FAILED, PANICS, REFUSALS, REFUSED, REQUESTS,
@@ -109,6 +110,7 @@ impl Telemetry {
         certificates: &CertificateCounters,
         lookups: Lookups,
         load: Load,
+        ready: Ready,
         own: Vec<Metric>,
         also: Option<Arc<dyn Observer>>,
     ) -> Self {
@@ -125,7 +127,7 @@ impl Telemetry {
         CLIENTS.register(&mut registry, clients.clone());
         HANDSHAKES_FAILED.register(&mut registry, handshakes_failed.clone());
         CLOSED.register(&mut registry, closed.clone());
-        registry.register_collector(Box::new(LimitGauges(load)));
+        registry.register_collector(Box::new(ServerGauges { load, ready }));
         certificates.register(&mut registry);
         registry.register_collector(Box::new(CertificateGauges(identity)));
         registry.register_collector(Box::new(StoreGauges(lookups)));

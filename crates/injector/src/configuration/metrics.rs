@@ -8,7 +8,7 @@ use super::{Configuration, State};
 
 const IN_FORCE: MetricFamily =
     MetricFamily::info("config", "The rules in force, by the hash of their contents")
-        .labels(&[MetricLabel::of_each("hash", "moment: one at a time")]);
+        .labels(&[MetricLabel::of_each("hash", "set of rules in force, one at a time")]);
 const IS_CURRENT: MetricFamily = MetricFamily::gauge(
     "config_last_reload_success",
     "Whether the rules in force are the newest ones, all of them",

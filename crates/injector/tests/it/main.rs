@@ -11,3 +11,4 @@ mod reload;
 mod road;
 mod seen;
 mod sources;
+mod watching;

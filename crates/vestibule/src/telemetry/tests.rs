@@ -50,8 +50,15 @@ fn telemetry() -> (Telemetry, CertificateCounters) {
     let counters = CertificateCounters::default();
     let own = vec![Metric::new(OWN, || vec![Sample::new(0.5)])];
     let server = Server::new(Settings::default(), Arc::new(CertificateCell::default()));
-    let telemetry =
-        Telemetry::new(Arc::new(identity), &counters, Lookups::default(), server.load(), own, None);
+    let telemetry = Telemetry::new(
+        Arc::new(identity),
+        &counters,
+        Lookups::default(),
+        server.load(),
+        Box::new(|| true),
+        own,
+        None,
+    );
     (telemetry, counters)
 }
 

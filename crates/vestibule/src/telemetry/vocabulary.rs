@@ -74,6 +74,8 @@ const REGISTRATION: MetricLabel = MetricLabel::of_each("name", "configuration of
 pub(super) const BLOCKED_BY: [&str; 5] = ["hold", "clock", "denied", "newer_schema", "ring_write"];
 const LOOKED_UP: MetricLabel = MetricLabel::of_each("kind", "type that the app watches");
 
+pub(super) const READY: MetricFamily =
+    MetricFamily::gauge("ready", "Whether `/readyz` is well, a drain aside; it says itself what is missing");
 pub(super) const REQUESTS: MetricFamily =
     MetricFamily::counter("admission_requests", "Decisions of hooks and conversions").labels(&[
         HOOK,
@@ -154,8 +156,8 @@ pub(super) const STORE_READY: MetricFamily =
 pub(super) const STORE_OBJECTS: MetricFamily =
     MetricFamily::gauge("store_objects", "Objects that a watch keeps in memory").labels(&[LOOKED_UP]);
 
-pub(super) const BUILD: MetricFamily = MetricFamily::info("build", "What serves")
-    .labels(&[MetricLabel::of_each("version", "version of the framework, which is one")]);
+pub(super) const BUILD: MetricFamily =
+    MetricFamily::info("build", "What serves").labels(&[MetricLabel::of_each("version", "build")]);
 pub(super) const STARTED: MetricFamily =
     MetricFamily::gauge("process_start_time", "When the process began, in Unix time")
         .seconds()
@@ -170,7 +172,8 @@ pub(super) const PROCESSOR: MetricFamily =
     MetricFamily::counter("process_cpu", "Processor time used").seconds().of_any_process();
 
 /// All of them, in the order in which people read about them.
-pub(super) const VOCABULARY: [MetricFamily; 27] = [
+pub(super) const VOCABULARY: [MetricFamily; 28] = [
+    READY,
     REQUESTS,
     DURATION,
     UNDECIDED,

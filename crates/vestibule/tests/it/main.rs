@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[cfg(feature = "cli")]
-mod alerts;
 mod compile;
 mod fake_cluster;
 mod first_day;

@@ -1,4 +1,4 @@
-//! What the server holds, beside its limits.
+//! Whether the server is ready, and what it holds beside its limits.
 
 use std::fmt;
 
@@ -7,14 +7,21 @@ use prometheus_client::encoding::DescriptorEncoder;
 use vestibule_server::{Held, Load};
 
 use super::Sample;
-use super::vocabulary::{HELD, LIMIT};
+use super::vocabulary::{HELD, LIMIT, READY};
+
+/// Whether hooks are asked now.
+pub(crate) type Ready = Box<dyn Fn() -> bool + Send + Sync>;
 
 /// Asked when metrics are.
-pub(super) struct LimitGauges(pub(super) Load);
+pub(super) struct ServerGauges {
+    pub(super) load: Load,
+    pub(super) ready: Ready,
+}
 
-impl Collector for LimitGauges {
+impl Collector for ServerGauges {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let held = self.0.now();
+        READY.write(&mut encoder, [Sample::new(f64::from(u8::from((self.ready)())))])?;
+        let held = self.load.now();
         let of_each = |number: fn(&Held) -> u64| {
             held.iter().map(move |held| Sample::new(number(held) as f64).label("what", held.what))
         };
@@ -23,8 +30,8 @@ impl Collector for LimitGauges {
     }
 }
 
-impl fmt::Debug for LimitGauges {
+impl fmt::Debug for ServerGauges {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("LimitGauges")
+        formatter.write_str("ServerGauges")
     }
 }

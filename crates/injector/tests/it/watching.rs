@@ -1,0 +1,134 @@
+//! What watches the webhook from outside: the page of metrics, alerts and the dashboard, all against what is measured. A
+//! metric that is renamed fails here until they know.
+
+mod alerts;
+mod dashboard;
+mod page;
+mod queries;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use vestibule::{MetricFamily, MetricValues};
+use vestibule_injector::{Namespaces, app, compile};
+
+/// From the repository's root.
+fn path(of: &str) -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(of)
+}
+
+fn read(of: &str) -> String {
+    std::fs::read_to_string(path(of)).unwrap_or_else(|error| panic!("{of}: {error}"))
+}
+
+/// All that the injector serves, which is all there is: the framework's are among them.
+fn families() -> Vec<MetricFamily> {
+    let rules = compile([]).ok().unwrap();
+    app(rules, Namespaces::unknown()).unwrap().metric_families()
+}
+
+/// What may stand in a label: nothing is known of the values of some.
+type Values = Option<BTreeSet<&'static str>>;
+
+/// The samples that queries may ask for, each with its labels.
+#[derive(Default)]
+struct Known(BTreeMap<String, BTreeMap<String, Values>>);
+
+impl Known {
+    fn all() -> Self {
+        let mut known = Self::default();
+        for family in families() {
+            let closed = |values| match values {
+                MetricValues::Closed(values) => Some(values.iter().copied().collect()),
+                _ => None,
+            };
+            let labels = family.label_set().iter();
+            let labels: BTreeMap<_, _> =
+                labels.map(|label| (label.name().to_owned(), closed(label.values()))).collect();
+            for sample in family.samples() {
+                let mut labels = labels.clone();
+                if sample.ends_with("_bucket") {
+                    labels.insert("le".to_owned(), None);
+                }
+                known.0.insert(sample, labels);
+            }
+        }
+        known.0.extend(of_the_api_server());
+        // Prometheus adds these.
+        for labels in known.0.values_mut() {
+            labels.extend(["job", "instance"].map(|label| (label.to_owned(), None)));
+        }
+        known
+    }
+
+    /// Everything that `query` asks for, and there is not.
+    fn missing(&self, query: &str) -> Vec<String> {
+        let asked = queries::asked(query);
+        assert!(!asked.selectors.is_empty(), "{query} asks for nothing");
+        let mut missing = Vec::new();
+        let mut there = BTreeSet::new();
+        for queries::Selector { name, matchers } in &asked.selectors {
+            let Some(labels) = self.0.get(name) else {
+                missing.push(name.clone());
+                continue;
+            };
+            there.extend(labels.keys().map(String::as_str));
+            for (label, values) in matchers {
+                match labels.get(label) {
+                    None => missing.push(format!("{name}{{{label}}}")),
+                    Some(Some(closed)) => missing.extend(
+                        values
+                            .iter()
+                            .filter(|value| !closed.contains(value.as_str()))
+                            .map(|value| format!("{name}{{{label}={value}}}")),
+                    ),
+                    Some(None) => {}
+                }
+            }
+        }
+        missing.extend(asked.grouped_by.iter().filter(|label| !there.contains(label.as_str())).cloned());
+        missing
+    }
+
+    /// The labels of every sample that `query` asks for.
+    fn labels(&self, query: &str) -> BTreeSet<String> {
+        let selectors = queries::asked(query).selectors;
+        selectors
+            .iter()
+            .filter_map(|one| self.0.get(&one.name))
+            .flat_map(|labels| labels.keys().cloned())
+            .collect()
+    }
+}
+
+/// The rows of the table in docs/apiserver.md: a name, and its labels.
+fn of_the_api_server() -> BTreeMap<String, BTreeMap<String, Values>> {
+    let page = read("docs/apiserver.md");
+    let rows = page.lines().filter(|line| line.starts_with("| `apiserver_"));
+    let rows: BTreeMap<_, _> = rows
+        .map(|row| {
+            let mut words = row.split('`').skip(1).step_by(2).map(str::to_owned);
+            (words.next().unwrap(), words.map(|label| (label, None)).collect())
+        })
+        .collect();
+    assert!(!rows.is_empty(), "docs/apiserver.md has no metrics");
+    rows
+}
+
+#[test]
+fn what_is_renamed_is_missed() {
+    let known = Known::all();
+    let fine = "sum by (webhook) (rate(vestibule_admission_requests_total{decision=\"denied\"}[5m])) > 1";
+    assert!(known.missing(fine).is_empty());
+    for (query, missing) in [
+        ("vestibule_admission_requests > 1", "vestibule_admission_requests"),
+        ("rate(vestibule_admission_calls_total[5m])", "vestibule_admission_calls_total"),
+        ("vestibule_panics_total{hook=\"x\"}", "vestibule_panics_total{hook}"),
+        ("vestibule_rotation_blocked{reason!=\"held\"}", "vestibule_rotation_blocked{reason=held}"),
+        ("vestibule_rotation_blocked{reason=~\"hold|held\"}", "vestibule_rotation_blocked{reason=held}"),
+        ("sum by (hook) (vestibule_panics_total)", "hook"),
+        ("apiserver_requests_total", "apiserver_requests_total"),
+    ] {
+        assert_eq!(known.missing(query), [missing], "{query}");
+    }
+}

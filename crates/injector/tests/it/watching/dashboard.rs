@@ -1,0 +1,413 @@
+//! deploy/dashboard.json: one dashboard for Grafana, written from the table below.
+
+use serde_json::{Value, json};
+
+use super::{Known, path, read};
+
+const FILE: &str = "deploy/dashboard.json";
+
+/// Grafana divides the width into so many columns.
+const WIDTH: usize = 24;
+const HEIGHT: usize = 8;
+
+/// A row of panels that share the width.
+struct Row {
+    title: &'static str,
+    panels: &'static [Panel],
+}
+
+/// A panel, and the question that it answers.
+struct Panel {
+    title: &'static str,
+    says: &'static str,
+    shape: Shape,
+    unit: &'static str,
+    /// Legend and query of each line.
+    queries: &'static [(&'static str, &'static str)],
+}
+
+enum Shape {
+    /// One number, red below the first bound and green from there.
+    Number(f64),
+    Lines,
+    /// Areas on top of each other: parts of a whole.
+    Stack,
+}
+
+const ROWS: &[Row] = &[
+    Row {
+        title: "At a glance",
+        panels: &[
+            Panel {
+                title: "Ready replicas",
+                says: "None: the API server finds nobody who answers.",
+                shape: Shape::Number(1.0),
+                unit: "short",
+                queries: &[("", "sum(vestibule_ready{job=~\"$job\"})")],
+            },
+            Panel {
+                title: "Calls with a verdict",
+                says: "Of all calls that reached a hook. The others end as failurePolicy says.",
+                shape: Shape::Number(0.99),
+                unit: "percentunit",
+                queries: &[(
+                    "",
+                    "1 - sum(rate(vestibule_admission_undecided_total{job=~\"$job\"}[$__rate_interval])) \
+                     / sum(rate(vestibule_admission_duration_seconds_count{job=~\"$job\"}[$__rate_interval]))",
+                )],
+            },
+            Panel {
+                title: "Bundles in sync",
+                says: "Of all configurations that a ring keeps: where a caBundle is not as it should be, calls fail.",
+                shape: Shape::Number(1.0),
+                unit: "percentunit",
+                queries: &[("", "avg(vestibule_cabundle_in_sync{job=~\"$job\"})")],
+            },
+            Panel {
+                title: "First certificate to end",
+                says: "Certificates renew themselves after two thirds of their life.",
+                shape: Shape::Number(86_400.0),
+                unit: "s",
+                queries: &[(
+                    "",
+                    "min(vestibule_certificate_not_after_seconds{job=~\"$job\",role=~\"leaf|active\"}) - time()",
+                )],
+            },
+            Panel {
+                title: "Newest rules in force",
+                says: "Of the replicas of an injector.",
+                shape: Shape::Number(1.0),
+                unit: "percentunit",
+                queries: &[("", "avg(vestibule_config_last_reload_success{job=~\"$job\"})")],
+            },
+            Panel {
+                title: "Objects passed unseen",
+                says: "Counted by the API server: calls that failed under failurePolicy Ignore, in an hour.",
+                shape: Shape::Number(-1.0),
+                unit: "short",
+                queries: &[(
+                    "",
+                    "sum(increase(apiserver_admission_webhook_fail_open_count{name=~\".+[.]vestibule[.]dev\"}[1h]))",
+                )],
+            },
+        ],
+    },
+    Row {
+        title: "Calls",
+        panels: &[
+            Panel {
+                title: "Decisions",
+                says: "Calls per second, by what was decided.",
+                shape: Shape::Stack,
+                unit: "reqps",
+                queries: &[(
+                    "{{webhook}} {{decision}}",
+                    "sum by (webhook, decision) (rate(vestibule_admission_requests_total{job=~\"$job\"}[$__rate_interval]))",
+                )],
+            },
+            Panel {
+                title: "Duration",
+                says: "From a request's head to its answer: half of the calls are faster than the first line, 99 of 100 than the second.",
+                shape: Shape::Lines,
+                unit: "s",
+                queries: &[
+                    (
+                        "{{webhook}} p50",
+                        "histogram_quantile(0.5, sum by (webhook, le) (rate(vestibule_admission_duration_seconds_bucket{job=~\"$job\"}[$__rate_interval])))",
+                    ),
+                    (
+                        "{{webhook}} p99",
+                        "histogram_quantile(0.99, sum by (webhook, le) (rate(vestibule_admission_duration_seconds_bucket{job=~\"$job\"}[$__rate_interval])))",
+                    ),
+                ],
+            },
+            Panel {
+                title: "No verdict",
+                says: "Calls per second that failurePolicy decided, by what went wrong.",
+                shape: Shape::Stack,
+                unit: "reqps",
+                queries: &[(
+                    "{{webhook}} {{reason}}",
+                    "sum by (webhook, reason) (rate(vestibule_admission_undecided_total{job=~\"$job\"}[$__rate_interval]))",
+                )],
+            },
+        ],
+    },
+    Row {
+        title: "Front door",
+        panels: &[
+            Panel {
+                title: "Limits",
+                says: "How much of each limit is taken, by the replica that has most.",
+                shape: Shape::Lines,
+                unit: "percentunit",
+                queries: &[(
+                    "{{what}}",
+                    "max by (what) (vestibule_server_held{job=~\"$job\"} / on (job, instance, what) vestibule_server_limit)",
+                )],
+            },
+            Panel {
+                title: "Refused",
+                says: "Requests per second that were answered without asking a hook.",
+                shape: Shape::Stack,
+                unit: "reqps",
+                queries: &[(
+                    "{{reason}}",
+                    "sum by (reason) (rate(vestibule_admission_refused_total{job=~\"$job\"}[$__rate_interval]))",
+                )],
+            },
+            Panel {
+                title: "Connections that ended",
+                says: "Per second, by what ended them. Age and client are how it should be.",
+                shape: Shape::Stack,
+                unit: "cps",
+                queries: &[
+                    (
+                        "{{reason}}",
+                        "sum by (reason) (rate(vestibule_connections_closed_total{job=~\"$job\"}[$__rate_interval]))",
+                    ),
+                    (
+                        "handshakes that failed",
+                        "sum(rate(vestibule_handshakes_failed_total{job=~\"$job\"}[$__rate_interval]))",
+                    ),
+                ],
+            },
+        ],
+    },
+    Row {
+        title: "Certificates",
+        panels: &[
+            Panel {
+                title: "Time left",
+                says: "Until the first certificate in each role ends.",
+                shape: Shape::Lines,
+                unit: "s",
+                queries: &[(
+                    "{{role}}",
+                    "min by (role) (vestibule_certificate_not_after_seconds{job=~\"$job\"}) - time()",
+                )],
+            },
+            Panel {
+                title: "Rotations and repairs",
+                says: "In an hour. Repairs say that somebody else writes a caBundle.",
+                shape: Shape::Lines,
+                unit: "short",
+                queries: &[
+                    (
+                        "{{result}}",
+                        "sum by (result) (increase(vestibule_certificate_rotations_total{job=~\"$job\"}[1h]))",
+                    ),
+                    (
+                        "repaired {{kind}}/{{name}}",
+                        "sum by (kind, name) (increase(vestibule_cabundle_repairs_total{job=~\"$job\"}[1h]))",
+                    ),
+                    (
+                        "ring discontinued",
+                        "sum(increase(vestibule_ring_discontinuities_total{job=~\"$job\"}[1h]))",
+                    ),
+                ],
+            },
+            Panel {
+                title: "Why a rotation waits",
+                says: "Nothing: no rotation is due, or none is held up.",
+                shape: Shape::Lines,
+                unit: "short",
+                queries: &[
+                    ("{{reason}}", "max by (reason) (vestibule_rotation_blocked{job=~\"$job\"}) > 0"),
+                    ("clock is off", "max(abs(vestibule_clock_skew_seconds{job=~\"$job\"})) > 300"),
+                ],
+            },
+        ],
+    },
+    Row {
+        title: "Injector",
+        panels: &[
+            Panel {
+                title: "Injections",
+                says: "Rules per second that were applied, or would have been.",
+                shape: Shape::Stack,
+                unit: "ops",
+                queries: &[(
+                    "{{rule}} {{result}}",
+                    "sum by (rule, result) (rate(vestibule_injections_total{job=~\"$job\",result=~\"applied|observed|denied\"}[$__rate_interval]))",
+                )],
+            },
+            Panel {
+                title: "Left alone",
+                says: "Somebody wanted the rule and did not get it.",
+                shape: Shape::Stack,
+                unit: "ops",
+                queries: &[(
+                    "{{rule}} {{reason}}",
+                    "sum by (rule, reason) (rate(vestibule_injections_total{job=~\"$job\",reason=~\"conflict|error|invalid_value|invalid_parameter|invalid_object|namespace_unknown|job_without_native_sidecar\"}[$__rate_interval]))",
+                )],
+            },
+        ],
+    },
+    Row {
+        title: "Process",
+        panels: &[
+            Panel {
+                title: "Memory",
+                says: "Resident, by replica.",
+                shape: Shape::Lines,
+                unit: "bytes",
+                queries: &[("{{instance}}", "process_resident_memory_bytes{job=~\"$job\"}")],
+            },
+            Panel {
+                title: "Processor",
+                says: "Cores in use, by replica.",
+                shape: Shape::Lines,
+                unit: "short",
+                queries: &[(
+                    "{{instance}}",
+                    "rate(process_cpu_seconds_total{job=~\"$job\"}[$__rate_interval])",
+                )],
+            },
+            Panel {
+                title: "Objects in memory",
+                says: "That watches keep for lookups.",
+                shape: Shape::Lines,
+                unit: "short",
+                queries: &[("{{kind}}", "max by (kind) (vestibule_store_objects{job=~\"$job\"})")],
+            },
+        ],
+    },
+];
+
+fn dashboard() -> Value {
+    let (mut panels, mut down) = (Vec::new(), 0);
+    for Row { title, panels: of_row } in ROWS {
+        panels.push(json!({
+            "id": panels.len() + 1, "type": "row", "title": title, "collapsed": false, "panels": [],
+            "gridPos": {"x": 0, "y": down, "w": WIDTH, "h": 1},
+        }));
+        down += 1;
+        let height = if matches!(of_row[0].shape, Shape::Number(_)) { HEIGHT / 2 } else { HEIGHT };
+        let width = WIDTH / of_row.len();
+        for (position, one) in of_row.iter().enumerate() {
+            let place = json!({"x": position * width, "y": down, "w": width, "h": height});
+            panels.push(panel(one, panels.len() + 1, &place));
+        }
+        down += height;
+    }
+    json!({
+        "uid": "vestibule",
+        "title": "Vestibule",
+        "description": "An admission webhook, by its own metrics (docs/reference/metrics.md) and the API server's.",
+        "tags": ["kubernetes", "admission"],
+        "schemaVersion": 38,
+        "editable": true,
+        "refresh": "30s",
+        "time": {"from": "now-3h", "to": "now"},
+        "templating": {"list": [
+            {"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus"},
+            {
+                "name": "job", "label": "Job", "type": "query", "datasource": source(), "refresh": 2,
+                "query": {"query": "label_values(vestibule_build_info, job)", "refId": "job"},
+                "multi": true, "includeAll": true, "allValue": ".*",
+                "current": {"text": "All", "value": "$__all"},
+            },
+        ]},
+        "panels": panels,
+    })
+}
+
+fn panel(Panel { title, says, shape, unit, queries }: &Panel, id: usize, place: &Value) -> Value {
+    let targets = queries.iter().zip('A'..).map(|((legend, query), letter)| {
+        json!({"refId": letter, "expr": query, "legendFormat": legend, "datasource": source()})
+    });
+    let targets: Vec<_> = targets.collect();
+    let (kind, defaults, options) = match shape {
+        Shape::Number(from) => {
+            let (below, above) = if *from < 0.0 { ("green", "red") } else { ("red", "green") };
+            let bound = if *from < 0.0 { 1.0 } else { *from };
+            let steps = json!([{"color": below, "value": null}, {"color": above, "value": bound}]);
+            let defaults = json!({"unit": unit, "thresholds": {"mode": "absolute", "steps": steps}});
+            (
+                "stat",
+                defaults,
+                json!({"reduceOptions": {"calcs": ["lastNotNull"]}, "colorMode": "background"}),
+            )
+        }
+        Shape::Lines | Shape::Stack => {
+            let stacked = matches!(shape, Shape::Stack);
+            let custom = json!({
+                "fillOpacity": if stacked { 40 } else { 0 },
+                "stacking": {"mode": if stacked { "normal" } else { "none" }},
+                "showPoints": "never",
+            });
+            let options = json!({"legend": {"displayMode": "list", "placement": "bottom"}, "tooltip": {"mode": "multi"}});
+            ("timeseries", json!({"unit": unit, "min": 0, "custom": custom}), options)
+        }
+    };
+    json!({
+        "id": id, "type": kind, "title": title, "description": says, "gridPos": place, "datasource": source(),
+        "fieldConfig": {"defaults": defaults, "overrides": []}, "options": options, "targets": targets,
+    })
+}
+
+fn source() -> Value {
+    json!({"type": "prometheus", "uid": "${datasource}"})
+}
+
+#[test]
+fn the_dashboard_is_what_the_table_says() {
+    let now = serde_json::to_string_pretty(&dashboard()).unwrap() + "\n";
+    if std::env::var_os("VESTIBULE_UPDATE_GOLDEN").is_some() {
+        std::fs::write(path(FILE), now).unwrap();
+        return;
+    }
+    assert!(read(FILE) == now, "{FILE} is not what would be written now: set VESTIBULE_UPDATE_GOLDEN=1");
+}
+
+/// Of the file as Grafana reads it, not of the table.
+#[test]
+fn each_panel_asks_for_what_is_measured() {
+    let known = Known::all();
+    let file: Value = serde_json::from_str(&read(FILE)).unwrap();
+    let mut asked = 0;
+    for panel in file["panels"].as_array().unwrap() {
+        for target in panel["targets"].as_array().into_iter().flatten() {
+            let query = target["expr"]
+                .as_str()
+                .unwrap()
+                .replace("\"$job\"", "\".*\"")
+                .replace("$__rate_interval", "5m");
+            let missing = known.missing(&query);
+            assert!(missing.is_empty(), "{} asks for {missing:?}, which nobody serves", panel["title"]);
+            let labels = known.labels(&query);
+            let legend = target["legendFormat"].as_str().unwrap();
+            for label in
+                legend.split("{{").skip(1).filter_map(|rest| rest.split_once("}}")).map(|(label, _)| label)
+            {
+                assert!(labels.contains(label), "{}: no label {label}", panel["title"]);
+            }
+            asked += 1;
+        }
+    }
+    assert!(asked >= 20, "{asked}");
+}
+
+/// What nobody draws and no alert asks for, nobody looks at: each has a reason to be there.
+#[test]
+fn every_metric_is_looked_at() {
+    const FOR_QUERIES_ALONE: [&str; 8] = [
+        "process_start_time_seconds",
+        "process_open_fds",
+        "process_max_fds",
+        "vestibule_ca_generation",
+        "vestibule_build_info",
+        "vestibule_config_info",
+        "vestibule_config_last_reload_success_timestamp_seconds",
+        "vestibule_client_identity_total",
+    ];
+    let watched = read(FILE) + &read("deploy/alerts.yaml");
+    let unseen: Vec<_> = super::families()
+        .iter()
+        .flat_map(vestibule::MetricFamily::samples)
+        .filter(|sample| !watched.contains(sample.trim_end_matches("_sum").trim_end_matches("_count")))
+        .filter(|sample| !FOR_QUERIES_ALONE.contains(&sample.as_str()))
+        .collect();
+    assert!(unseen.is_empty(), "{unseen:?}");
+}
