@@ -32,6 +32,7 @@ mod causes;
 mod cluster;
 mod desired;
 mod error;
+pub mod events;
 mod folder;
 mod inspect;
 mod knobs;

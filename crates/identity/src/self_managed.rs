@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 use self::conversation::Conversation;
 use self::keeper::{Keeper, Shared};
 use self::state::State;
-use self::telling::{Teller, record};
+use self::telling::Teller;
 use crate::{Desired, Identity, IdentityError, Leaf, Settings, Status};
 
 /// Keeps a CA ring in a Secret and its bundle in the registered configurations, together with any number of replicas,
@@ -62,7 +62,7 @@ impl SelfManaged {
 
         // Without room for one event more a watch waits; nothing is lost.
         let (news, inbox) = mpsc::channel(64);
-        let (teller, events) = Teller::new();
+        let (teller, waiting) = Teller::new();
         let watched: Vec<_> = settings.watched().collect();
         let observer = settings.observer.clone();
         let shared = Arc::new(Shared::new(State::new(settings, secret.clone()), teller, observer));
@@ -76,7 +76,7 @@ impl SelfManaged {
         if let Some(updates) = updates {
             tasks.spawn_on(watches::follow(updates, news), &runtime);
         }
-        tasks.spawn_on(record(client, events), &runtime);
+        tasks.spawn_on(waiting.write(client, "vestibule"), &runtime);
         tasks.spawn_on(keeper.keep(), &runtime);
         Ok(Arc::new(Self { shared, _tasks: tasks }))
     }

@@ -24,6 +24,7 @@ pub use config_maps::CONFIG_LABEL;
 pub use finding::Finding;
 pub use snapshot::{Snapshot, State};
 
+use crate::events::Events;
 use crate::judge::Judge;
 use crate::sources::read;
 use crate::{LoadError, registration};
@@ -122,8 +123,9 @@ impl Configuration {
         let (keeper, snapshots) = Keeper::new(compiler, "the ConfigMaps with rules are being read");
         let config_maps = Api::namespaced(client.clone(), namespace);
         let last_good = LastGood { config_maps: config_maps.clone(), name: LAST_GOOD.to_owned() };
+        let events = Events::to(client.clone());
         let following =
-            config_maps::follow(config_maps, namespace.to_owned(), last_good, Arc::clone(&keeper));
+            config_maps::follow(config_maps, namespace.to_owned(), last_good, Arc::clone(&keeper), events);
         let origin = Origin::ConfigMaps {
             namespace: namespace.to_owned(),
             keeper: Some(keeper),

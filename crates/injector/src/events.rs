@@ -1,41 +1,37 @@
-//! Events on the owners of pods: where people look who wonder why their pods are bare.
+//! Events on the owners of pods, where people look who wonder why their pods are bare, and on ConfigMaps whose rules are
+//! broken.
 
-mod pace;
 mod report;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use kube::Client;
-use kube::runtime::events::{Recorder, Reporter};
-use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
+use vestibule::identity::events::{self, Report};
 use vestibule_rules::Decision;
 
+use crate::configuration::Finding;
 use crate::{Asked, Observer};
-use pace::Pace;
-use report::Report;
 
 /// Who reports, as `kubectl describe` shows it.
 const CONTROLLER: &str = "vestibule.dev/injector";
 
-/// How many reports may wait. What comes then is left out: answers never wait for Events.
-const QUEUE: usize = 256;
+/// The same about the same object is told at most this often.
+const AGAIN: Duration = Duration::from_secs(300);
 
-const LONGEST_WRITE: Duration = Duration::from_secs(5);
-const BETWEEN_COMPLAINTS: Duration = Duration::from_secs(300);
-
-/// Writes Events beside the answers, a few at a time. Ends when dropped.
+/// Writes Events beside the answers. Ends when dropped.
 pub(crate) struct Events {
-    queue: mpsc::Sender<Report>,
+    queue: events::Events,
     writing: AbortHandle,
 }
 
 impl Events {
     /// To the cluster of `client`. Needs a Tokio runtime.
     pub(crate) fn to(client: Client) -> Self {
-        let (queue, reports) = mpsc::channel(QUEUE);
-        let writing = tokio::spawn(write(reports, client)).abort_handle();
+        let (queue, waiting) = events::Events::queue(AGAIN);
+        let writing = tokio::spawn(waiting.write(client, CONTROLLER)).abort_handle();
         Self { queue, writing }
     }
 
@@ -48,41 +44,27 @@ impl Events {
             ..PolicyRule::default()
         }
     }
+
+    /// Tells of the rules in `config_map` that are wrong: not what the author wrote, which may be anything.
+    pub(crate) fn not_in_force(&self, config_map: ObjectReference, errors: &[&Finding]) {
+        const MOST: usize = 3;
+        let mut words: Vec<_> = errors.iter().take(MOST).map(|finding| finding.headline()).collect();
+        let more = errors.len().saturating_sub(MOST);
+        words.extend((more > 0).then(|| format!("and {more} more")));
+        let note = format!("rules that are not in force: {}", words.join("; "));
+        let (reason, action) = ("RulesNotInForce", "Reload".to_owned());
+        self.queue.tell(Report { about: config_map, is_warning: true, reason, action, note });
+    }
 }
 
 impl Observer for Events {
     fn decided(&self, decision: &Decision, asked: &Asked<'_>) {
-        for report in report::of(decision, asked) {
-            // Full: the owner has been told of others, or there are more owners than anybody reads about.
-            let _ = self.queue.try_send(report);
-        }
+        report::of(decision, asked).into_iter().for_each(|report| self.queue.tell(report));
     }
 }
 
 impl Drop for Events {
     fn drop(&mut self) {
         self.writing.abort();
-    }
-}
-
-async fn write(mut reports: mpsc::Receiver<Report>, client: Client) {
-    let recorder = Recorder::new(client, Reporter::from(CONTROLLER));
-    let mut pace = Pace::new(Instant::now());
-    let mut complained: Option<Instant> = None;
-    while let Some(report) = reports.recv().await {
-        let now = Instant::now();
-        if !pace.admits(report.key(), now) {
-            continue;
-        }
-        let (event, owner) = report.event();
-        let error = match tokio::time::timeout(LONGEST_WRITE, recorder.publish(&event, &owner)).await {
-            Ok(Ok(())) => continue,
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => "the API server does not answer".to_owned(),
-        };
-        if complained.is_none_or(|last| now.duration_since(last) >= BETWEEN_COMPLAINTS) {
-            complained = Some(now);
-            tracing::warn!(error, "an Event cannot be written; answers do not depend on it");
-        }
     }
 }

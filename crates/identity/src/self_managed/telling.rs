@@ -4,16 +4,12 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::ObjectReference;
-use kube::runtime::events::{Event, EventType, Recorder, Reporter};
-use tokio::sync::mpsc;
 
-use super::backoff::fraction;
 use crate::Happening;
+use crate::events::{Events, Report, Waiting};
 
 /// The same trouble is told again after this long.
 const AGAIN: Duration = Duration::from_secs(30);
-/// More Events than this at once help nobody.
-const WAITING: usize = 32;
 
 /// Something worth telling. It names fields and objects, never what they hold.
 pub(super) struct Tale {
@@ -29,14 +25,14 @@ pub(super) struct Tale {
 
 /// Tells. Trouble at most once in half a minute for each cause.
 pub(super) struct Teller {
-    events: mpsc::Sender<(Event, ObjectReference)>,
+    events: Events,
     told: HashMap<(Option<&'static str>, String), Instant>,
 }
 
 impl Teller {
-    pub(super) fn new() -> (Self, mpsc::Receiver<(Event, ObjectReference)>) {
-        let (events, queue) = mpsc::channel(WAITING);
-        (Self { events, told: HashMap::new() }, queue)
+    pub(super) fn new() -> (Self, Waiting) {
+        let (events, waiting) = Events::queue(AGAIN);
+        (Self { events, told: HashMap::new() }, waiting)
     }
 
     pub(super) fn tell(&mut self, tale: Tale) {
@@ -50,13 +46,8 @@ impl Teller {
             tracing::info!("{text}");
         }
         if let Some(reason) = reason {
-            let type_ = if is_trouble { EventType::Warning } else { EventType::Normal };
-            let action = if is_trouble { "Repair" } else { "Rotate" };
-            let note = Some(short(&text));
-            let event =
-                Event { type_, reason: reason.to_owned(), note, action: action.to_owned(), secondary: None };
-            // A full queue means that Events are refused or slow; the log has it.
-            let _ = self.events.try_send((event, about));
+            let action = if is_trouble { "Repair" } else { "Rotate" }.to_owned();
+            self.events.tell(Report { about, is_warning: is_trouble, reason, action, note: text });
         }
     }
 
@@ -69,26 +60,6 @@ impl Teller {
         }
         self.told.insert(key, now);
         true
-    }
-}
-
-/// An Event holds a kilobyte of text.
-fn short(text: &str) -> String {
-    text.chars().take(900).collect()
-}
-
-/// Writes Events one after the other; that it cannot is no trouble.
-pub(super) async fn record(client: kube::Client, mut queue: mpsc::Receiver<(Event, ObjectReference)>) {
-    // The Downward API or the kubelet names the pod.
-    let pod = std::env::var("POD_NAME").or_else(|_| std::env::var("HOSTNAME"));
-    let instance = pod
-        .unwrap_or_else(|_| format!("vestibule-{:08x}", (fraction() * f64::from(u32::MAX)).to_bits() >> 20));
-    let recorder =
-        Recorder::new(client, Reporter { controller: "vestibule".to_owned(), instance: Some(instance) });
-    while let Some((event, about)) = queue.recv().await {
-        if let Err(error) = recorder.publish(&event, &about).await {
-            tracing::debug!("an Event cannot be written: {error}");
-        }
     }
 }
 
@@ -106,7 +77,7 @@ mod tests {
         let (mut teller, mut events) = Teller::new();
         let mut told = |teller: &mut Teller, tale| {
             teller.tell(tale);
-            events.try_recv().is_ok()
+            events.next().is_some()
         };
         assert!(told(&mut teller, trouble("RingNotWritten", "ring")));
         assert!(!told(&mut teller, trouble("RingNotWritten", "ring")));

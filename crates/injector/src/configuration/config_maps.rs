@@ -6,16 +6,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, ObjectReference};
 use kube::api::Api;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use tokio::time::{Instant, sleep_until};
 
+use super::Finding;
 use super::compiler::Compiler;
 use super::keeper::Keeper;
 use super::last_good::{LastGood, StoreError};
 use super::settle::{Document, Source};
+use crate::events::Events;
 
 /// The label of ConfigMaps with rules; its value is `true`.
 pub const CONFIG_LABEL: &str = "vestibule.dev/config";
@@ -48,16 +50,17 @@ pub(crate) async fn follow(
     namespace: String,
     last_good: LastGood,
     keeper: Arc<Keeper<Compiler>>,
+    events: Events,
 ) {
     restore(&last_good, &keeper).await;
     let labelled = watcher::Config::default().labels(&format!("{CONFIG_LABEL}=true"));
-    let mut events = pin!(watcher(config_maps, labelled).default_backoff());
-    let mut seen = Seen { namespace, is_listed: false, sources: BTreeMap::new() };
+    let mut changes = pin!(watcher(config_maps, labelled).default_backoff());
+    let mut seen = Seen { namespace, ..Seen::default() };
     // When to take what was seen, and when to store what was good.
     let (mut due, mut unstored, mut store_at) = (None, None, Instant::now());
     loop {
         tokio::select! {
-            event = events.next() => match event {
+            event = changes.next() => match event {
                 Some(Ok(event)) => if seen.heard(event) {
                     due.get_or_insert_with(|| Instant::now() + DEBOUNCE);
                 },
@@ -66,10 +69,11 @@ pub(crate) async fn follow(
             },
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
                 due = None;
-                if let Some(sources) = seen.sources()
-                    && let Some(good) = advanced(&keeper, sources).await
-                {
-                    (unstored, store_at) = (Some(good), Instant::now());
+                if let Some(sources) = seen.sources() {
+                    if let Some(good) = advanced(&keeper, sources).await {
+                        (unstored, store_at) = (Some(good), Instant::now());
+                    }
+                    seen.tell(keeper.current().findings(), &events);
                 }
             }
             () = sleep_until(store_at), if unstored.is_some() => {
@@ -114,10 +118,12 @@ async fn store(last_good: &LastGood, documents: Option<Vec<Document>>) -> Option
 }
 
 /// The ConfigMaps as far as they were seen.
+#[derive(Default)]
 struct Seen {
     namespace: String,
     is_listed: bool,
     sources: BTreeMap<String, Vec<Source>>,
+    uids: BTreeMap<String, String>,
 }
 
 impl Seen {
@@ -127,18 +133,45 @@ impl Seen {
             Event::Init => {
                 self.is_listed = false;
                 self.sources.clear();
+                self.uids.clear();
             }
             Event::InitApply(config_map) | Event::Apply(config_map) => {
                 let name = config_map.metadata.name.clone().unwrap_or_default();
                 let sources = sources(&self.namespace, &name, &config_map);
+                self.uids.extend(config_map.metadata.uid.map(|uid| (name.clone(), uid)));
                 self.sources.insert(name, sources);
             }
             Event::Delete(config_map) => {
-                self.sources.remove(&config_map.metadata.name.unwrap_or_default());
+                let name = config_map.metadata.name.unwrap_or_default();
+                self.sources.remove(&name);
+                self.uids.remove(&name);
             }
             Event::InitDone => self.is_listed = true,
         }
         self.is_listed
+    }
+
+    /// Tells of every ConfigMap with errors, on itself.
+    fn tell(&self, findings: &[Finding], events: &Events) {
+        for name in self.sources.keys() {
+            let prefix = prefix(&self.namespace, name);
+            let is_here = |finding: &&Finding| {
+                finding.is_error() && finding.source().is_some_and(|it| it.starts_with(&prefix))
+            };
+            let errors: Vec<_> = findings.iter().filter(is_here).collect();
+            if errors.is_empty() {
+                continue;
+            }
+            let about = ObjectReference {
+                api_version: Some("v1".to_owned()),
+                kind: Some("ConfigMap".to_owned()),
+                namespace: Some(self.namespace.clone()),
+                name: Some(name.clone()),
+                uid: self.uids.get(name).cloned(),
+                ..ObjectReference::default()
+            };
+            events.not_in_force(about, &errors);
+        }
     }
 
     /// All of them; nothing while they are being listed again: those not listed yet are not gone.
@@ -160,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_list_that_is_not_whole_takes_nothing_away() {
-        let mut seen = Seen { namespace: "home".to_owned(), is_listed: false, sources: BTreeMap::new() };
+        let mut seen = Seen { namespace: "home".to_owned(), ..Seen::default() };
         let number = |seen: &Seen| seen.sources().map(|sources| sources.len());
         assert!(!seen.heard(Event::Init) && !seen.heard(Event::InitApply(config_map("a"))));
         assert_eq!(number(&seen), None);

@@ -39,6 +39,11 @@ impl<C: Compile> Keeper<C> {
         (Arc::new(Self { compiler, known: Mutex::default(), snapshots }), follower)
     }
 
+    /// What is in force now.
+    pub(crate) fn current(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.snapshots.borrow())
+    }
+
     /// What was good before a restart.
     pub(crate) fn restore(&self, good: Vec<Document>) {
         self.known().good = Some(good);

@@ -1,33 +1,11 @@
 //! What an owner is told.
 
-use std::sync::Arc;
-
 use k8s_openapi::api::core::v1::ObjectReference;
-use kube::runtime::events::{Event, EventType};
+use vestibule::identity::events::Report;
 use vestibule_rules::{Decision, Mode, Outcome, Reason, Verdict};
 
 use crate::Asked;
 use crate::observer::Owner;
-
-/// The API server refuses longer notes (in bytes).
-const LONGEST_NOTE: usize = 1_000;
-
-/// One thing to tell one owner.
-pub(super) struct Report {
-    owner: Owner,
-    namespace: String,
-    rule: Arc<str>,
-    what: What,
-    note: String,
-}
-
-/// What makes two reports the same.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Key {
-    pub(super) owner: String,
-    pub(super) rule: Arc<str>,
-    pub(super) reason: &'static str,
-}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum What {
@@ -55,40 +33,27 @@ pub(super) fn of(decision: &Decision, asked: &Asked<'_>) -> Vec<Report> {
         Some(name) => format!("{} {name}", asked.resource().kind()),
         None => format!("a {}", asked.resource().kind()),
     };
+    let Owner { api_version, kind, name, uid } = owner;
+    let about = ObjectReference {
+        api_version: Some(api_version),
+        kind: Some(kind),
+        name: Some(name),
+        uid: Some(uid),
+        namespace: Some(asked.namespace().to_owned()),
+        ..ObjectReference::default()
+    };
     let report = |verdict: &Verdict| {
-        let (owner, namespace) = (owner.clone(), asked.namespace().to_owned());
-        let (rule, what) = (Arc::clone(&verdict.rule), what(verdict)?);
-        Some(Report { owner, namespace, rule, what, note: note(verdict, &object) })
+        let what = what(verdict)?;
+        Some(Report {
+            about: about.clone(),
+            is_warning: what != What::Injected,
+            reason: what.reason(),
+            // Of two rules each gets an Event of its own.
+            action: format!("Inject {}", verdict.rule),
+            note: note(verdict, &object),
+        })
     };
     verdicts.into_iter().filter_map(report).collect()
-}
-
-impl Report {
-    pub(super) fn key(&self) -> Key {
-        Key { owner: self.owner.uid.clone(), rule: Arc::clone(&self.rule), reason: self.what.reason() }
-    }
-
-    /// For the API server, with the owner it is about.
-    pub(super) fn event(&self) -> (Event, ObjectReference) {
-        let Owner { api_version, kind, name, uid } = self.owner.clone();
-        let event = Event {
-            type_: if self.what == What::Injected { EventType::Normal } else { EventType::Warning },
-            reason: self.what.reason().to_owned(),
-            note: Some(self.note.clone()),
-            // Of two rules each gets an Event of its own.
-            action: format!("Inject {}", self.rule),
-            secondary: None,
-        };
-        let owner = ObjectReference {
-            api_version: Some(api_version),
-            kind: Some(kind),
-            name: Some(name),
-            uid: Some(uid),
-            namespace: Some(self.namespace.clone()),
-            ..ObjectReference::default()
-        };
-        (event, owner)
-    }
 }
 
 impl What {
@@ -129,7 +94,7 @@ fn what(verdict: &Verdict) -> Option<What> {
 /// opt-in keys hold may be anything.
 fn note(verdict: &Verdict, object: &str) -> String {
     let Verdict { rule, source, line, outcome, .. } = verdict;
-    let note = match outcome {
+    match outcome {
         Outcome::Skipped { reason: Reason::Conflict | Reason::JobWithoutNativeSidecar, sentence } => {
             format!("rule {rule} left {object} as it is: {sentence} ({source}:{line})")
         }
@@ -139,9 +104,5 @@ fn note(verdict: &Verdict, object: &str) -> String {
             )
         }
         _ => format!("rule {rule} was applied to {object}"),
-    };
-    let end =
-        note.char_indices().map(|(at, letter)| at + letter.len_utf8()).take_while(|end| *end <= LONGEST_NOTE);
-    let end = end.last().unwrap_or_default();
-    note.get(..end).unwrap_or_default().to_owned()
+    }
 }

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, value_parser};
+use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Api;
+use vestibule_identity::events::{Events, Report};
 use vestibule_identity::{Settings, Source};
 
 use super::CommandError;
@@ -23,6 +25,9 @@ use crate::defaults::{https_port, plain_port};
 use crate::logs::Beside;
 use crate::logs::{Logs, follow};
 use crate::{App, Bound, CertificateCounters, Options, ServeError, Target, TlsVersion};
+
+/// The same bad log level is told of in an Event at most this often.
+const AGAIN: Duration = Duration::from_secs(300);
 
 /// Where to listen, and what to present.
 #[derive(Args, Clone, Debug)]
@@ -189,10 +194,22 @@ impl ServeArguments {
             let service = self.service(&app).map(|text| self.cluster.service(text)).transpose()?;
             let namespace =
                 self.cluster.own_namespace(service.as_ref().and_then(namespaced_name).as_ref())?;
-            Ok::<_, CommandError>(Api::namespaced(self.cluster.client().await?, &namespace))
+            Ok::<_, CommandError>((self.cluster.client().await?, namespace))
         };
         match reached.await {
-            Ok(config_maps) => follow(&logs, config_maps, &name, app.name(), |_| {}).await,
+            Ok((client, namespace)) => {
+                let (events, waiting) = Events::queue(AGAIN);
+                let about = config_map_reference(&namespace, &name);
+                let tell = |text: &str| {
+                    let (reason, action) = ("LogLevelNotUnderstood", "Reload".to_owned());
+                    let (about, note) = (about.clone(), text.to_owned());
+                    events.tell(Report { about, is_warning: true, reason, action, note });
+                };
+                let config_maps = Api::namespaced(client.clone(), &namespace);
+                let followed = follow(&logs, config_maps, &name, app.name(), tell);
+                let ((), never) = tokio::join!(waiting.write(client, "vestibule"), followed);
+                never
+            }
             Err(why) => {
                 tracing::warn!(%why, "the ConfigMap {name} is not followed: the log level stays as it is");
                 pending().await
@@ -263,6 +280,16 @@ impl ServeArguments {
             Source::SelfManaged => self.knobs.apply(settings),
             _ => Ok(settings),
         }
+    }
+}
+
+fn config_map_reference(namespace: &str, name: &str) -> ObjectReference {
+    ObjectReference {
+        api_version: Some("v1".to_owned()),
+        kind: Some("ConfigMap".to_owned()),
+        namespace: Some(namespace.to_owned()),
+        name: Some(name.to_owned()),
+        ..ObjectReference::default()
     }
 }
 

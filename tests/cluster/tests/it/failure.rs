@@ -93,6 +93,41 @@ async fn a_fault_under_ignore_admits_the_object_as_it_was() {
     assert_eq!(webhook.decisions.take(), [Decision::Fault(FaultKind::Error)]);
 }
 
+/// Alerts and the dashboard ask for these.
+#[tokio::test]
+async fn the_api_servers_metrics_are_as_the_page_says() {
+    const PAGE: &str = include_str!("../../../../docs/apiserver.md");
+    async fn one_of_each(object: ConfigMap, context: Context) -> Result<ConfigMap, Reject> {
+        if context.name() == Some("a") {
+            no_such_class(object, context).await
+        } else {
+            out_of_order(object, context).await
+        }
+    }
+    let Some(cluster) = Cluster::shared().await else { return };
+    let _webhook = cluster.serve(app(On::fail_open, one_of_each)).await;
+    let namespace = cluster.namespace(&[]).await;
+    assert_denied(&namespace.create(&config_map("a")).await);
+    namespace.create(&config_map("b")).await.object();
+
+    let request = http::Request::get("/metrics").body(Vec::new()).unwrap();
+    let metrics = cluster.client().request_text(request).await.unwrap();
+    let rows = PAGE.lines().filter(|line| line.starts_with("| `apiserver_"));
+    let mut asked = 0;
+    for row in rows {
+        let mut words = row.split('`').skip(1).step_by(2);
+        let sample = format!("{}{{", words.next().unwrap());
+        let labels: Vec<_> = words.map(|label| format!("{label}=\"")).collect();
+        let of_ours = |line: &&str| {
+            line.starts_with(&sample) && line.contains(r#"name="fails.failures.vestibule.dev""#)
+        };
+        let line = metrics.lines().find(of_ours).unwrap_or_else(|| panic!("{sample} is not there"));
+        assert!(labels.iter().all(|label| line.contains(label)), "{row}: {line}");
+        asked += 1;
+    }
+    assert_eq!(asked, 4);
+}
+
 #[tokio::test]
 async fn a_fault_under_fail_refuses_with_its_own_words() {
     let Some(cluster) = Cluster::shared().await else { return };

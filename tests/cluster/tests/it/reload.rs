@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::Client;
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::events::v1::Event;
+use kube::api::ListParams;
+use kube::{Api, Client};
 use serde_json::{Value, json};
 use vestibule::Target;
 use vestibule_injector::{Configuration, Namespaces, Snapshot, State, app, compile};
@@ -139,6 +142,7 @@ async fn rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_sta
         let snapshot = becomes(replica, in_force("nginx:1.28", State::LastGood)).await;
         assert_eq!(snapshot.findings()[0].code(), "VST0110");
     }
+    told_on_the_config_map(&cluster).await;
     assert_eq!(stored_holds("nginx:1.28").await, before);
     drop((configuration, second));
     let restarted = start();
@@ -162,6 +166,31 @@ async fn rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_sta
     assert_eq!(waiting.state(), State::Waiting);
     let why = first.ready().unwrap_err();
     assert!(why.contains("key rules.yaml:") && why.contains("VST0110"), "{why}");
+}
+
+/// Whoever describes the ConfigMap reads what is wrong with it, where, and nothing that it holds.
+async fn told_on_the_config_map(cluster: &Cluster) {
+    let home = cluster.home.name();
+    let config_maps = Api::<ConfigMap>::namespaced(cluster.client(), home);
+    let uid = config_maps.get("nginx").await.unwrap().metadata.uid;
+    let events = Api::<Event>::namespaced(cluster.client(), home);
+    let told = async {
+        loop {
+            let found = events.list(&ListParams::default()).await.unwrap().items;
+            let found = found.into_iter().find(|event| event.reason.as_deref() == Some("RulesNotInForce"));
+            if let Some(event) = found {
+                return event;
+            }
+        }
+    };
+    let event = tokio::time::timeout(Duration::from_secs(20), told).await.expect("nobody was told");
+    assert_eq!(event.type_.as_deref(), Some("Warning"));
+    let regarding = event.regarding.unwrap();
+    assert_eq!((regarding.kind.as_deref(), regarding.name.as_deref()), (Some("ConfigMap"), Some("nginx")));
+    assert_eq!(regarding.uid, uid);
+    let note = event.note.unwrap();
+    assert!(note.contains("key rules.yaml:") && note.contains("VST0110"), "{note}");
+    assert!(!note.contains("nginx:1.29"), "{note}");
 }
 
 /// What is refused at apply, and what must not be.

@@ -46,7 +46,9 @@ impl State {
     fn ring_not_read(&mut self, trouble: &Trouble, at: Instant) {
         self.reading.failed(at);
         let text = format!("Secret {} cannot be read: {}", self.secret_name, trouble.text);
-        self.failed(None, text);
+        // Whoever cannot be reached cannot be told either.
+        let reason = (trouble.kind == TroubleKind::Forbidden).then_some("RingNotReadable");
+        self.failed(reason, text);
     }
 
     fn ring_found(&mut self, secret: RingSecret, fields: &Fields, now: Moment) {

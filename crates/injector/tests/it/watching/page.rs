@@ -1,5 +1,6 @@
 //! docs/reference/metrics.md.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use vestibule::{App, MetricFamily, MetricKind, MetricLabel, MetricUnit, MetricValues};
@@ -61,4 +62,35 @@ fn the_page_is_what_is_served() {
         return;
     }
     assert!(found == tables, "{PAGE} is not what would be written now:\n{tables}");
+}
+
+/// Every reason on the page of Events is one that is written, and the other way round for all of an identity's.
+#[test]
+fn events_on_their_page_are_written() {
+    let page = read("docs/reference/events.md");
+    let rows = page.lines().filter(|line| line.starts_with("| `"));
+    let reasons: BTreeSet<_> = rows
+        .flat_map(|row| row.split(" | ").next().unwrap().split('`').skip(1).step_by(2))
+        .map(str::to_owned)
+        .collect();
+    let mut written = String::new();
+    let mut folders: Vec<_> =
+        ["identity", "injector", "vestibule"].map(|room| path(&format!("crates/{room}/src"))).into();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() {
+                folders.push(entry);
+            } else {
+                written.push_str(&std::fs::read_to_string(entry).unwrap());
+            }
+        }
+    }
+    let missing: Vec<_> =
+        reasons.iter().filter(|reason| !written.contains(&format!("\"{reason}\""))).collect();
+    assert!(missing.is_empty(), "{missing:?} are written by nobody");
+    let told =
+        written.split("Some(\"").skip(1).filter_map(|rest| rest.split_once("\")")).map(|(word, _)| word);
+    let of_rings = told.filter(|word| word.starts_with("Ring") && word.chars().all(char::is_alphanumeric));
+    let untold: Vec<_> = of_rings.filter(|reason| !reasons.contains(*reason)).collect();
+    assert!(untold.is_empty(), "{untold:?} are not on the page");
 }

@@ -3,34 +3,50 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use super::report::Key;
-
-/// The same again is told at most this often; Kubernetes counts it in one Event then.
-const SAME_AGAIN: Duration = Duration::from_secs(300);
+use super::Report;
 
 /// All together: so many at once, and one more each time so much has passed.
 const AT_ONCE: u32 = 25;
 const ONE_MORE: Duration = Duration::from_secs(2);
 
-/// How many are remembered. Who makes owners up makes no memory of us.
+/// How many are remembered. Who makes objects up makes no memory of us.
 const REMEMBERED: usize = 2_000;
+
+/// What makes two reports the same.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    about: String,
+    reason: &'static str,
+    action: String,
+}
 
 /// Lets through what is new, and little of that.
 pub(super) struct Pace {
+    again: Duration,
     told: HashMap<Key, Instant>,
     left: u32,
     /// When `left` was last counted up.
     counted: Instant,
 }
 
+impl Key {
+    /// By uid, else by name.
+    pub(super) fn of(report: &Report) -> Self {
+        let Report { about, reason, action, .. } = report;
+        let name = || format!("{:?}/{:?}/{:?}", about.kind, about.namespace, about.name);
+        Self { about: about.uid.clone().unwrap_or_else(name), reason, action: action.clone() }
+    }
+}
+
 impl Pace {
-    pub(super) fn new(now: Instant) -> Self {
-        Self { told: HashMap::new(), left: AT_ONCE, counted: now }
+    pub(super) fn new(again: Duration, now: Instant) -> Self {
+        Self { again, told: HashMap::new(), left: AT_ONCE, counted: now }
     }
 
     /// Whether what `key` stands for may be told `now`; if so, it counts as told.
     pub(super) fn admits(&mut self, key: Key, now: Instant) -> bool {
-        let recent = |told: &Instant| now.duration_since(*told) < SAME_AGAIN;
+        let again = self.again;
+        let recent = |told: &Instant| now.duration_since(*told) < again;
         if self.told.get(&key).is_some_and(recent) || !self.has_one_left(now) {
             return false;
         }
@@ -59,40 +75,46 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::api::core::v1::ObjectReference;
+
     use super::*;
 
-    fn key(owner: usize) -> Key {
-        Key { owner: format!("u{owner}"), rule: "nginx".into(), reason: "InjectionConflict" }
+    const AGAIN: Duration = Duration::from_secs(300);
+
+    fn key(object: usize) -> Key {
+        let about = ObjectReference { uid: Some(format!("u{object}")), ..ObjectReference::default() };
+        let (reason, action) = ("InjectionConflict", "Inject nginx".to_owned());
+        Key::of(&Report { about, is_warning: true, reason, action, note: String::new() })
     }
 
     #[test]
     fn the_same_is_told_once_in_a_while() {
         let start = Instant::now();
-        let mut pace = Pace::new(start);
+        let mut pace = Pace::new(AGAIN, start);
         assert!(pace.admits(key(1), start));
-        assert!(!pace.admits(key(1), start + SAME_AGAIN / 2));
+        assert!(!pace.admits(key(1), start + AGAIN / 2));
         assert!(pace.admits(key(2), start));
-        assert!(pace.admits(key(1), start + SAME_AGAIN));
+        assert!(pace.admits(key(1), start + AGAIN));
     }
 
     #[test]
     fn a_flood_becomes_a_trickle() {
         let start = Instant::now();
-        let mut pace = Pace::new(start);
-        let admitted = (0..1_000).filter(|owner| pace.admits(key(*owner), start)).count();
+        let mut pace = Pace::new(AGAIN, start);
+        let admitted = (0..1_000).filter(|object| pace.admits(key(*object), start)).count();
         assert_eq!(admitted, 25);
         let later = start + ONE_MORE * 3;
-        let admitted = (1_000..2_000).filter(|owner| pace.admits(key(*owner), later)).count();
+        let admitted = (1_000..2_000).filter(|object| pace.admits(key(*object), later)).count();
         assert_eq!(admitted, 3);
     }
 
     #[test]
     fn memory_is_bounded() {
         let mut now = Instant::now();
-        let mut pace = Pace::new(now);
-        for owner in 0..10_000 {
+        let mut pace = Pace::new(AGAIN, now);
+        for object in 0..10_000 {
             now += ONE_MORE;
-            pace.admits(key(owner), now);
+            pace.admits(key(object), now);
         }
         assert!(pace.told.len() <= REMEMBERED, "{}", pace.told.len());
     }

@@ -1,0 +1,140 @@
+//! Events, for whoever describes the object that they are about: written beside the work, a few at a time. An Event is a
+//! write to etcd, and nothing ever waits for one.
+
+mod pace;
+
+use std::time::{Duration, Instant};
+
+use k8s_openapi::api::core::v1::{ConfigMap, ObjectReference};
+use kube::runtime::events::{Event, EventType, Recorder, Reporter};
+use kube::{Api, Client};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use pace::{Key, Pace};
+
+/// How many may wait. What comes then is left out.
+const WAITING: usize = 256;
+
+/// The API server refuses longer notes than a kilobyte.
+const LONGEST_NOTE: usize = 1_000;
+const LONGEST_WRITE: Duration = Duration::from_secs(5);
+const BETWEEN_COMPLAINTS: Duration = Duration::from_secs(300);
+
+/// Something to tell about one object.
+#[derive(Clone, PartialEq)]
+pub struct Report {
+    /// The object that it is about. `kubectl describe` finds it by its uid; that of a ConfigMap is asked for where it is
+    /// not known.
+    pub about: ObjectReference,
+    /// Whether people have something to mend, or somebody was mended.
+    pub is_warning: bool,
+    /// One word in CamelCase: why.
+    pub reason: &'static str,
+    /// What was done, or would have been.
+    pub action: String,
+    /// For people: names and places, never what an object holds. The first kilobyte is kept.
+    pub note: String,
+}
+
+/// Takes reports; clones feed the same queue. What becomes of it: [`Waiting::write`].
+#[derive(Clone)]
+pub struct Events(mpsc::Sender<Report>);
+
+/// Reports that nobody has written yet.
+pub struct Waiting {
+    queue: mpsc::Receiver<Report>,
+    again: Duration,
+}
+
+impl Events {
+    /// A queue, and its other end. The same about the same object is told again after `again` at the earliest; Kubernetes
+    /// counts it in one Event then. Of everything together 25 are written at once, and one more every two seconds.
+    pub fn queue(again: Duration) -> (Self, Waiting) {
+        let (events, queue) = mpsc::channel(WAITING);
+        (Self(events), Waiting { queue, again })
+    }
+
+    /// Has it written, unless too many wait: then Events are refused or slow, or more is told than anybody reads.
+    pub fn tell(&self, report: Report) {
+        let _ = self.0.try_send(report);
+    }
+}
+
+impl Waiting {
+    /// Writes them one after the other, until every [`Events`] is dropped. That one cannot be written is told in the log,
+    /// now and then.
+    ///
+    /// It takes the right to create and patch Events of the group `events.k8s.io`, where the objects are; those of objects
+    /// without a namespace are in `default`.
+    pub async fn write(mut self, client: Client, controller: &str) {
+        // The Downward API or the kubelet names the pod.
+        let pod = std::env::var("POD_NAME").or_else(|_| std::env::var("HOSTNAME"));
+        let instance = pod.unwrap_or_else(|_| format!("{controller}-{}", std::process::id()));
+        let reporter = Reporter { controller: controller.to_owned(), instance: Some(instance) };
+        let recorder = Recorder::new(client.clone(), reporter);
+        let mut pace = Pace::new(self.again, Instant::now());
+        let mut complained: Option<Instant> = None;
+        while let Some(report) = self.queue.recv().await {
+            let now = Instant::now();
+            if !pace.admits(Key::of(&report), now) {
+                continue;
+            }
+            let written = async {
+                let (event, about) = report.event(&client).await;
+                recorder.publish(&event, &about).await
+            };
+            let error = match timeout(LONGEST_WRITE, written).await {
+                Ok(Ok(())) => continue,
+                Ok(Err(error)) => error.to_string(),
+                Err(_) => "the API server does not answer".to_owned(),
+            };
+            if complained.is_none_or(|last| now.duration_since(last) >= BETWEEN_COMPLAINTS) {
+                complained = Some(now);
+                tracing::warn!(error, "an Event cannot be written; nothing else depends on it");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+impl Waiting {
+    pub(crate) fn next(&mut self) -> Option<Report> {
+        self.queue.try_recv().ok()
+    }
+}
+
+impl Report {
+    async fn event(self, client: &Client) -> (Event, ObjectReference) {
+        let Self { mut about, is_warning, reason, action, note } = self;
+        if let (None, Some("ConfigMap"), Some(name), Some(namespace)) =
+            (&about.uid, about.kind.as_deref(), &about.name, &about.namespace)
+        {
+            let found = Api::<ConfigMap>::namespaced(client.clone(), namespace).get_metadata(name).await;
+            about.uid = found.ok().and_then(|found| found.metadata.uid);
+        }
+        let type_ = if is_warning { EventType::Warning } else { EventType::Normal };
+        let note = Some(short(note));
+        (Event { type_, reason: reason.to_owned(), note, action, secondary: None }, about)
+    }
+}
+
+/// By bytes, and whole letters.
+fn short(mut note: String) -> String {
+    let letters = note.char_indices().map(|(at, letter)| at + letter.len_utf8());
+    let end = letters.take_while(|end| *end <= LONGEST_NOTE).last().unwrap_or_default();
+    note.truncate(end);
+    note
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_ends_with_a_whole_letter() {
+        assert_eq!(short("ä".repeat(600)).len(), 1_000);
+        assert_eq!(short(format!("{}ä", "a".repeat(999))).len(), 999);
+        assert_eq!(short("as it is".to_owned()), "as it is");
+    }
+}
