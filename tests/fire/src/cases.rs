@@ -1,10 +1,13 @@
 //! The cases of `cargo xtask fire`: one to a file, each with the faults that it stands for.
 
+mod cut_off;
+mod first_starts;
 mod ground;
 mod killed;
 mod overload;
 mod quiet;
 mod roll_outs;
+mod rotations;
 mod row;
 mod scale;
 mod steady;
@@ -33,7 +36,7 @@ pub struct Case {
     run: fn(bool) -> Running,
 }
 
-type Running = Pin<Box<dyn Future<Output = anyhow::Result<Vec<Row>>> + Send>>;
+type Running = Pin<Box<dyn Future<Output = anyhow::Result<Vec<Row>>>>>;
 
 /// All of them, in the order in which they run: one at a time, for they measure.
 pub const CASES: &[Case] = &[
@@ -48,6 +51,21 @@ pub const CASES: &[Case] = &[
     case("A05", "5,000 connections with slow bodies", [2, 2], |_| Box::pin(strangers::slow_bodies())),
     case("A06", "5,000 connections that are silent", [2, 2], |_| Box::pin(strangers::silent())),
     case("A07", "2,000 handshakes a second of strangers", [1, 1], |_| Box::pin(strangers::handshakes())),
+    case("F14", "first starts of three replicas at once, on real API servers", [4, 30], |long| {
+        Box::pin(first_starts::run(long))
+    }),
+    case("F15", "leaves that are renewed under load, on real API servers", [5, 45], |long| {
+        Box::pin(rotations::renewals(long))
+    }),
+    case("F16", "CAs that are replaced under load, on real API servers", [8, 60], |long| {
+        Box::pin(rotations::authorities(long))
+    }),
+    Case {
+        long: true,
+        ..case("F12", "replicas that reach no API server while they serve", [4, 15], |long| {
+            Box::pin(cut_off::run(long))
+        })
+    },
     case("steady", "1,000 calls a second, and memory that may not grow", [2, 12], |long| {
         Box::pin(steady::run(long))
     }),

@@ -8,5 +8,5 @@ mod strangers;
 
 pub use balancer::Balancer;
 pub use memory::Memory;
-pub use process::{NAME, Process, Program, end_with_stdin};
+pub use process::{NAME, Process, Program, beside, end_with_stdin};
 pub use strangers::{Left, Stranger, come};

@@ -5,7 +5,6 @@
 
 use std::process::ExitCode;
 
-use anyhow::Context;
 use clap::Parser;
 use fire::{Options, Report};
 
@@ -23,12 +22,10 @@ async fn main() -> ExitCode {
 }
 
 async fn run(options: &Options) -> anyhow::Result<bool> {
-    let program = std::env::current_exe()?.with_file_name("replica");
-    let known = program.exists().then_some(&program);
-    let program = known.context("no program `replica` beside this one: cargo build -p fire --bins")?;
+    let program = fire::rig::beside("replica")?;
     let mut reports = Vec::new();
     for options in options.runs() {
-        let report = fire::soak(&options, program, |line| eprintln!("soak: {line}")).await?;
+        let report = fire::soak(&options, &program, |line| eprintln!("soak: {line}")).await?;
         println!("{report}");
         reports.push(report);
     }

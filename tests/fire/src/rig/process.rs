@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -177,11 +177,7 @@ impl Program {
             Self::Webhook => "webhook",
             Self::Baseline => "baseline",
         };
-        let program = std::env::current_exe()?.with_file_name(name);
-        if !program.exists() {
-            bail!("no program `{name}` beside this one: cargo build -p fire --bins");
-        }
-        let mut command = Command::new(program);
+        let mut command = Command::new(beside(name)?);
         let folder = folder.display().to_string();
         match self {
             Self::Webhook => command
@@ -191,6 +187,18 @@ impl Program {
         };
         Ok(command)
     }
+}
+
+/// The program of that name, which was built with this one.
+///
+/// # Errors
+/// It was not.
+pub fn beside(name: &str) -> anyhow::Result<PathBuf> {
+    let program = std::env::current_exe()?.with_file_name(name);
+    if !program.exists() {
+        bail!("no program `{name}` beside this one: cargo build -p fire --bins");
+    }
+    Ok(program)
 }
 
 /// Called first by every program of the rig: it ends with whoever started it, even where they are killed.

@@ -1,0 +1,54 @@
+//! F12: replicas that reach no API server go on serving what they have.
+
+use std::time::{Duration, Instant};
+
+use tokio::time::sleep;
+use vestibule_testenv::Environment;
+
+use super::Row;
+use crate::rig::beside;
+use crate::{Cluster, Load, Options};
+
+pub(super) async fn run(long: bool) -> anyhow::Result<Vec<Row>> {
+    let seconds = if long { 600 } else { 60 };
+    let environment = Environment::start().await?;
+    // Leaves live longer than that, as they do in a cluster.
+    let options = Options::of(&["--leaf=1800", "--rate=60", "--api-servers=1"])?;
+    let (proxy, way) = environment.api_server().proxied()?;
+    let cluster = Cluster::prepare(&environment, &beside("replica")?, &options).await?;
+    let kubeconfig = way.service_account_kubeconfig(cluster.home(), cluster.account()).await?;
+    let mut replicas = Vec::new();
+    for _ in 0..2 {
+        let by_proxy = cluster.start_unrouted(|command| {
+            command.arg("--kubeconfig").arg(&kubeconfig);
+        });
+        let replica = by_proxy.await?;
+        cluster.route(&replica)?;
+        replicas.push(replica);
+    }
+    cluster.service().wait_for_replicas(2).await?;
+    let load = Load::start(cluster.clients()?, cluster.target(), options.rate, cluster.ledger());
+    sleep(Duration::from_secs(2)).await;
+    let before = proxy.accepted();
+    proxy.cut();
+    sleep(Duration::from_secs(seconds)).await;
+    let tries = proxy.accepted() - before;
+    let serving = cluster.service().routed().len();
+    proxy.resume();
+    let began = Instant::now();
+    // A watch that ended tries again after up to half a minute.
+    sleep(Duration::from_secs(40)).await;
+    load.stop().await;
+    let book = cluster.ledger().read();
+    let row = Row::of("F12", format!("two replicas reach no API server for {seconds} s, 60 calls/s"));
+    let row = row.seen(format!(
+        "{} calls, {serving} replicas ready in the end, {tries} connections tried meanwhile, {} s watched after it",
+        book.calls,
+        began.elapsed().as_secs()
+    ));
+    // Two replicas with two watches each, that back off to half a minute.
+    let most = 40 + seconds as usize;
+    let held = book.failed() == 0 && serving == 2 && tries <= most;
+    let figure = format!("{} failed, {tries} tries", book.failed());
+    Ok(vec![row.judged(figure, format!("0 failed, {most} tries"), held)])
+}

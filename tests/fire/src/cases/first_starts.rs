@@ -1,0 +1,42 @@
+//! F14: replicas that start at the same moment on an empty cluster, again and again.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::try_join_all;
+use tokio::time::sleep;
+use vestibule_testenv::Environment;
+
+use super::Row;
+use crate::rig::beside;
+use crate::{Cluster, Load, Options};
+
+const REPLICAS: usize = 3;
+/// Beyond the time for which a first CA has to be known: for a process to start, and for probes to notice.
+const MOST: Duration = Duration::from_secs(5);
+
+pub(super) async fn run(long: bool) -> anyhow::Result<Vec<Row>> {
+    let rounds = if long { 100 } else { 5 };
+    let environment = Environment::start().await?;
+    let options = Options::of(&["--replicas=3", "--leaf=30", "--rate=60", "--api-servers=1"])?;
+    let (mut slowest, mut calls, mut rings, mut failures) = (Duration::ZERO, 0, 0, Vec::new());
+    for _ in 0..rounds {
+        let cluster = Cluster::prepare(&environment, &beside("replica")?, &options).await?;
+        let began = Instant::now();
+        let _replicas = try_join_all((0..REPLICAS).map(|_| cluster.start_replica())).await?;
+        cluster.service().wait_for_replicas(REPLICAS).await?;
+        slowest = slowest.max(began.elapsed().saturating_sub(options.timing.policy().hold_cold));
+        let load = Load::start(cluster.clients()?, cluster.target(), options.rate, cluster.ledger());
+        sleep(Duration::from_secs(2)).await;
+        load.stop().await;
+        let book = cluster.ledger().read();
+        calls += book.calls;
+        rings += book.ring_changes.get("created").copied().unwrap_or_default();
+        failures.extend(book.failures.into_keys().chain(book.handshakes_failed.into_keys()));
+    }
+    let held = slowest <= MOST && failures.is_empty();
+    let row = Row::of("F14", format!("{rounds} x {REPLICAS} replicas start at once on an empty Secret"));
+    let row = row.seen(format!("{calls} calls, {rings} rings made; {}", failures.join("; ")));
+    let figure =
+        format!("all ready {:.1} s after the hold, {} failures", slowest.as_secs_f64(), failures.len());
+    Ok(vec![row.judged(figure, format!("{} s, 0 failures", MOST.as_secs()), held)])
+}
