@@ -6,6 +6,7 @@ mod ground;
 mod killed;
 mod overload;
 mod quiet;
+mod resting;
 mod roll_outs;
 mod rotations;
 mod row;
@@ -41,6 +42,9 @@ type Running = Pin<Box<dyn Future<Output = anyhow::Result<Vec<Row>>>>>;
 /// All of them, in the order in which they run: one at a time, for they measure.
 pub const CASES: &[Case] = &[
     case("F01", "roll-outs of two replicas under load", [4, 25], |long| Box::pin(roll_outs::run(long))),
+    case("F02", "connections that rest, and a drain that waits for them", [3, 3], |_| {
+        Box::pin(resting::run())
+    }),
     case("F03", "SIGKILL to one of two replicas under load", [1, 1], |long| Box::pin(killed::run(long))),
     case("F06", "one replica becomes three under load", [2, 8], |long| Box::pin(scale::run(long))),
     case("F09", "twice and four times as many calls as there is time for", [3, 8], |long| {

@@ -29,7 +29,7 @@ pub use options::{Case, Options, Order, Timing};
 pub use replica::Replica;
 pub use report::Report;
 pub use rotation::{RingView, Rotations};
-pub use soak::{Soak, soak, soak_in};
+pub use soak::{Soak, soak};
 
 /// The annotation on the Secret that asks for a new CA.
 pub const ROTATE: &str = "vestibule.dev/rotate";

@@ -2,11 +2,13 @@
 //! Those who call it as API servers do are `vestibule_caller`'s.
 
 mod balancer;
+mod bystander;
 mod memory;
 mod process;
 mod strangers;
 
 pub use balancer::Balancer;
+pub use bystander::Bystander;
 pub use memory::Memory;
 pub use process::{NAME, Process, Program, beside, end_with_stdin};
 pub use strangers::{Left, Stranger, come};

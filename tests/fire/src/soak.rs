@@ -40,11 +40,7 @@ pub async fn soak(options: &Options, program: &Path, say: fn(&str)) -> anyhow::R
     soak_in(&environment, options, program, say).await
 }
 
-/// The same in an environment that runs already.
-///
-/// # Errors
-/// As [`soak`].
-pub async fn soak_in(
+async fn soak_in(
     environment: &Environment,
     options: &Options,
     program: &Path,

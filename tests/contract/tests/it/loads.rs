@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::StatusCode;
+use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
+use vestibule_caller::{Hook, Review};
 
 use crate::client::{Client, secured, trust};
-use crate::conversations::{pod, review};
+use crate::conversations::{allowed, annotated, pod, review};
 use crate::process::{Process, shared};
 
 /// The goal is 3 s on two free cores; others use them too.
@@ -28,6 +30,16 @@ async fn row_11_three_hundred_new_connections_at_once_are_all_served() {
     }
     assert!(calls.join_all().await.iter().all(|status| *status == StatusCode::OK));
     assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+}
+
+/// As large as objects may become, twice.
+#[tokio::test]
+async fn an_update_of_three_mebibytes_by_three_is_served() {
+    let object = |filler: &str| annotated(json!({ "fill": filler.repeat(3 << 20) }));
+    let update = Review::update(object("a"), object("b")).namespace("demo").build().unwrap();
+    assert!(update.body().len() > 6 << 20);
+    let outcome = shared().outcome(&update, &Hook::mutating("same", "/mutate/same")).await;
+    assert_eq!(allowed(outcome).patch, None);
 }
 
 #[tokio::test]

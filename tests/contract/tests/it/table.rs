@@ -36,6 +36,34 @@ fn the_tables_of_injection_are_whole_and_name_tests_of_their_numbers() {
     assert_eq!(numbered, CASES.len() + 18, "rows that nobody asked for");
 }
 
+/// Cases of the front door that need no second machine.
+#[test]
+fn the_tables_of_fire_are_whole_and_name_tests_and_cases_that_exist() {
+    let (page, code) = (page("fire.md"), code());
+    let cases = fs::read_to_string(workspace().join("tests/fire/src/cases.rs")).unwrap();
+    let cells: Vec<_> = page.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | ")).collect();
+    let faults = (1..=21).chain([26]).map(|number| format!("F{number:02}"));
+    for row in faults.chain((1..=18).map(|number| format!("A{number:02}"))) {
+        let Some((_, rest)) = cells.iter().find(|(found, _)| *found == row) else { panic!("no row {row}") };
+        let held = rest.trim_end_matches(['|', ' ']).rsplit('|').next().unwrap();
+        let named: Vec<_> = held.split('`').skip(1).step_by(2).collect();
+        assert!(!named.is_empty(), "nothing holds {row}");
+        for name in named {
+            let exists = match name.strip_prefix("cargo xtask ") {
+                Some(command) => is_a_case(command, &cases),
+                None => code.contains(&format!("fn {name}(")),
+            };
+            assert!(exists, "{row} names {name}, which does not exist");
+        }
+    }
+}
+
+/// Whether the command begins something that there is: `fire` has cases by name.
+fn is_a_case(command: &str, cases: &str) -> bool {
+    let case = command.strip_prefix("fire ").map(|name| format!("\"{name}\","));
+    case.is_none_or(|case| cases.contains(&case))
+}
+
 #[test]
 fn every_test_in_the_table_of_faults_exists() {
     let (page, code) = (page("rotation-faults.md"), code());
@@ -46,6 +74,10 @@ fn every_test_in_the_table_of_faults_exists() {
     assert!(names.len() > 30, "{names:?}");
     let missing: Vec<_> = names.iter().filter(|name| !code.contains(&format!("fn {name}("))).collect();
     assert!(missing.is_empty(), "no such tests: {missing:?}");
+    let cases = fs::read_to_string(workspace().join("tests/fire/src/cases.rs")).unwrap();
+    let commands = page.split('`').filter_map(|word| word.strip_prefix("cargo xtask "));
+    let missing: Vec<_> = commands.filter(|command| !is_a_case(command, &cases)).collect();
+    assert!(missing.is_empty(), "no such cases: {missing:?}");
 }
 
 /// The rows of all tables of a page, each with the tests that its last cell names; all of them exist.

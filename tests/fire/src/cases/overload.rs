@@ -11,10 +11,19 @@ use super::Row;
 use super::ground::{hook, mebibytes, millis, review, said, turned_away, webhook};
 use crate::rig::Process;
 
-/// One handler at a time, as on one processor; the other one is for everything else, this rig included.
-const BOUND: &[&str] = &["--max-running", "1", "--max-waiting", "16"];
+/// One handler computes at a time, as on one processor; the other one is for everything else, this rig included.
+const BOUND: &[&str] = &["--max-computing", "1", "--max-waiting", "16"];
 const QUEUE: u32 = 16;
-const UNBOUND: &[&str] = &["--max-running", "1", "--max-waiting", "1000000"];
+const UNBOUND: &[&str] = &[
+    "--max-computing",
+    "1",
+    "--max-waiting",
+    "1000000",
+    "--max-running",
+    "1000000",
+    "--latency-budget",
+    "1h",
+];
 /// What one call costs.
 const SERVICE: Duration = Duration::from_millis(1);
 /// As impatient as PERFORMANCE asks for: what takes longer has failed.

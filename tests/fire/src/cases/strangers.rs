@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 use vestibule_caller::Pool;
-use vestibule_caller::load::Load;
 
 use super::Row;
 use super::ground::{hook, mebibytes, millis, review, said, webhook};
 use super::quiet;
-use crate::rig::{Stranger, come};
+use crate::rig::{Bystander, Stranger, come};
 
 const MANY: usize = 5_000;
 /// They do not all come at the same moment, or the kernel would turn them away.
@@ -35,15 +34,15 @@ async fn crowd(case: &'static str, stranger: Stranger, what: &str) -> anyhow::Re
     let server = webhook(&[]).await?;
     let before = quiet::settle(&server).await?;
     // API servers with connections of their own, and one that opens a new one for each call.
-    let honest = Load::open(50.0).start(&[server.caller()?], &hook("label"), &[review()?]);
+    let honest = Bystander::start(server.caller()?, 50.0, hook("label"), review()?);
     let none = Pool { idle: 0, ..Pool::default() };
     let newcomer = Arc::new(server.caller_by(server.address())?.pool(none));
-    let newcomers = Load::open(5.0).start(&[newcomer], &hook("label").timeout(LONGEST), &[review()?]);
+    let newcomers = Bystander::start(newcomer, 5.0, hook("label").timeout(LONGEST), review()?);
     sleep(Duration::from_secs(1)).await;
     server.forget_peak();
     let left = come(&server, stranger, MANY, COMING, LONGEST + Duration::from_secs(20)).await?;
     let memory = server.memory()?;
-    let (honest, newcomers) = (honest.stop().await, newcomers.stop().await);
+    let (honest, newcomers) = (honest.stop().await?, newcomers.stop().await?);
 
     let p99 = honest.latency.quantile(0.99);
     let waited = newcomers.latency.max();
@@ -80,12 +79,12 @@ pub(super) async fn handshakes() -> anyhow::Result<Vec<Row>> {
     const RATE: usize = 2_000;
     let server = webhook(&[]).await?;
     let before = quiet::settle(&server).await?;
-    let honest = Load::open(50.0).start(&[server.caller()?], &hook("label"), &[review()?]);
+    let honest = Bystander::start(server.caller()?, 50.0, hook("label"), review()?);
     let during = Duration::from_secs(SECONDS);
     let began = std::time::Instant::now();
     let left = come(&server, Stranger::Handshake, RATE * SECONDS as usize, during, during).await?;
     let rate = left.ended as f64 / began.elapsed().as_secs_f64();
-    let honest = honest.stop().await;
+    let honest = honest.stop().await?;
     let p99 = honest.latency.quantile(0.99);
     let done =
         format!("{RATE} handshakes/s of strangers for {SECONDS} s; 50 calls/s of an API server meanwhile");

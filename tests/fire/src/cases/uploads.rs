@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio::time::sleep;
-use vestibule_caller::load::{Failure, Load};
+use vestibule_caller::load::Failure;
 
 use super::Row;
 use super::ground::{hook, mebibytes, millis, review, review_of, said};
 use super::quiet;
+use crate::rig::Bystander;
 
 const UPLOADS: usize = 1_000;
 const BYTES: usize = 8 << 20;
@@ -19,7 +20,7 @@ const MOST: u64 = 128 << 10;
 pub(super) async fn run(_long: bool) -> anyhow::Result<Vec<Row>> {
     let server = super::ground::webhook(&[]).await?;
     let before = quiet::settle(&server).await?;
-    let honest = Load::open(50.0).start(&[server.caller()?], &hook("label"), &[review()?]);
+    let honest = Bystander::start(server.caller()?, 50.0, hook("label"), review()?);
     sleep(Duration::from_secs(1)).await;
     server.forget_peak();
 
@@ -42,7 +43,7 @@ pub(super) async fn run(_long: bool) -> anyhow::Result<Vec<Row>> {
     }
     drop(caller);
     let peak = server.memory()?.peak;
-    let honest = honest.stop().await;
+    let honest = honest.stop().await?;
     let became =
         became.iter().map(|(what, count)| format!("{count} x {what}")).collect::<Vec<_>>().join(", ");
     let done = format!("{UPLOADS} uploads of 8 MiB at once");

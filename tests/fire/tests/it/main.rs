@@ -3,6 +3,5 @@
 mod faults;
 mod fixture;
 mod replicas;
-mod rotations;
 mod tools;
 mod trust;

@@ -12,8 +12,7 @@ const AT_ONCE: Duration = Duration::ZERO;
 /// Whatever a replica was about to write, another one finishes: at no moment is there work that only one can do.
 #[tokio::test]
 async fn a_replica_killed_in_the_middle_of_a_rotation_leaves_nothing_undone() {
-    // Alone: what is on its way to a process that ends has a second to be over.
-    let Some(fixture) = Fixture::start_or_skip(&["--api-servers=1"]).await else { return };
+    let Some(fixture) = Fixture::shared_or_skip(&[]).await else { return };
     let mut soak = fixture.begin().await;
     for milliseconds in [0, 150, 400, 900] {
         let victim = soak.replicas.remove(0);
