@@ -284,3 +284,40 @@ fn what_cannot_tell_clients_apart_is_refused_at_the_start() {
     };
     assert!(start(&nobody_to_ask).contains("set `Options::client`"));
 }
+
+/// Within a few looks; the clock is the test's.
+async fn until(mut holds: impl AsyncFnMut() -> bool) {
+    for _ in 0..10 {
+        if holds().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    panic!("it has not come about");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_is_followed_by_what_is_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("keys.json");
+    let (old, new) = (Signer::es256("old"), Signer::es256("new"));
+    std::fs::write(&file, set(&[&old])).unwrap();
+    let (keys, follow) = keys::of_file(&file).unwrap();
+    let follow = tokio::spawn(follow);
+    let tokens = tokens(keys);
+    assert_eq!(tokens.verify(&new.sign(&claims())).await, Err(Doubt::UnknownKey));
+    std::fs::write(&file, set(&[&new])).unwrap();
+    until(async || tokens.verify(&new.sign(&claims())).await == Ok(())).await;
+    assert_eq!(tokens.verify(&old.sign(&claims())).await, Err(Doubt::UnknownKey));
+
+    // What is half written, or gone, changes nothing.
+    std::fs::write(&file, "{").unwrap();
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(tokens.verify(&new.sign(&claims())).await, Ok(()));
+    std::fs::remove_file(&file).unwrap();
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(tokens.verify(&new.sign(&claims())).await, Ok(()));
+    std::fs::write(&file, set(&[&old])).unwrap();
+    until(async || tokens.verify(&old.sign(&claims())).await == Ok(())).await;
+    follow.abort();
+}

@@ -1,11 +1,12 @@
 //! Who may call, as flags.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::CommandError;
-use crate::{App, ClientAuthentication, ClientSettings, Target, TokenSettings};
+use crate::{App, ClientAuthentication, ClientSettings, Files, Installation, Target, TokenSettings};
 
 /// By what the API server is known.
 #[derive(Args, Clone, Debug, Default)]
@@ -69,6 +70,43 @@ impl ClientArguments {
         Ok(settings)
     }
 
+    /// Has pods know their callers in the same way; they find the files in a ConfigMap.
+    pub(super) fn apply(&self, app: &App, installation: &mut Installation) -> Result<(), CommandError> {
+        let settings = self.settings(app, Some(&installation.target))?;
+        if settings.authentication == ClientAuthentication::Off {
+            return Ok(());
+        }
+        installation.reads_token_keys = settings.needs_client();
+        let mut arguments = vec![format!("--client-auth={}", settings.authentication)];
+        for (flag, values) in [("client-name", &self.client_name), ("token-audience", &self.token_audience)] {
+            arguments.extend(values.iter().map(|value| format!("--{flag}={value}")));
+        }
+        arguments.extend(self.token_issuer.iter().map(|issuer| format!("--token-issuer={issuer}")));
+        for (flag, file, path) in
+            [("client-ca", "ca.crt", &self.client_ca), ("token-keys", "keys.json", &self.token_keys)]
+        {
+            let Some(path) = path else { continue };
+            let folder = format!("/etc/vestibule/{flag}");
+            arguments.push(format!("--{flag}={folder}/{file}"));
+            let mut files = Files::new(flag, folder);
+            files.contents.insert(file.to_owned(), read(path)?);
+            installation.files.push(files);
+        }
+        installation.arguments.extend(arguments);
+        Ok(())
+    }
+
+    /// Where none are printed, nobody is called.
+    pub(super) fn refuse_without_an_image(&self) -> Result<(), CommandError> {
+        let clients = ("--client-auth", self.client_auth.is_some());
+        match self.given().into_iter().chain([clients]).find(|(_, given)| *given) {
+            Some((flag, _)) => Err(CommandError::input(format_args!(
+                "{flag} is about pods, and there are none without --image: name the image that they run"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     fn tokens(&self, app: &App, service: Option<&Target>) -> Result<Option<TokenSettings>, CommandError> {
         let Some(issuer) = &self.token_issuer else {
             let lost = [
@@ -118,6 +156,10 @@ fn audiences(app: &App, target: &Target) -> Vec<String> {
     };
     let of_hooks = app.hooks().iter().map(|hook| format!("{base}{}", hook.entry.path));
     whole.into_iter().chain(of_hooks).collect()
+}
+
+fn read(path: &Path) -> Result<String, CommandError> {
+    fs::read_to_string(path).map_err(|error| CommandError::input(format_args!("{}: {error}", path.display())))
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use vestibule_identity::{Settings, Source};
 
 use self::drift::Folder;
 use self::workload::WorkloadArguments;
+use super::clients::ClientArguments;
 use super::cluster::{ClusterArguments, namespaced_name, only_with_a_ring};
 use super::{CommandError, colour, print, say, yaml};
 use crate::{App, Installation, RegistrationMode, Target};
@@ -55,6 +56,8 @@ pub struct ManifestsArguments {
     cluster: ClusterArguments,
     #[command(flatten)]
     workload: WorkloadArguments,
+    #[command(flatten)]
+    clients: ClientArguments,
 }
 
 /// A part of the manifests.
@@ -148,6 +151,7 @@ impl ManifestsArguments {
         }
         if installation.image.is_none() {
             self.workload.refuse_without_an_image(self.only == Some(Part::Workload))?;
+            self.clients.refuse_without_an_image()?;
             if self.only.is_none() && !matches!(self.identity, Source::Local(_)) && self.url.is_none() {
                 say(format_args!("note: without --image there are rights and configurations, and no pods"));
             }
@@ -188,6 +192,7 @@ impl ManifestsArguments {
         }
         installation.arguments.extend(self.cluster.path_arguments());
         self.workload.apply(&mut installation);
+        self.clients.apply(app, &mut installation)?;
         Ok(installation)
     }
 

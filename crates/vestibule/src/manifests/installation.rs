@@ -65,6 +65,8 @@ pub struct Installation {
     pub files: Vec<Files>,
     /// Further objects of the pods', such as a ConfigMap that they read by themselves.
     pub objects: Vec<Value>,
+    /// Whether the pods ask the API server for the keys of its tokens, and so need one of their own. Not, unless set.
+    pub reads_token_keys: bool,
     /// Variables of the container's, beside `POD_NAMESPACE`.
     pub env: Vec<(String, String)>,
     /// Further arguments of `serve`.
@@ -104,6 +106,7 @@ impl Installation {
             pod_labels: BTreeMap::new(),
             files: Vec::new(),
             objects: Vec::new(),
+            reads_token_keys: false,
             env: Vec::new(),
             arguments: Vec::new(),
         }

@@ -63,7 +63,10 @@ impl Pods<'_> {
     }
 
     pub(super) fn speak_to_the_cluster(&self) -> bool {
-        self.installation.identity == Source::SelfManaged || self.app.reads_the_cluster()
+        let installation = self.installation;
+        installation.identity == Source::SelfManaged
+            || installation.reads_token_keys
+            || self.app.reads_the_cluster()
     }
 
     fn pod_metadata(&self) -> Value {

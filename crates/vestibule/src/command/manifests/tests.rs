@@ -159,3 +159,41 @@ fn pods_that_are_not_printed_cannot_be_described() {
         assert!(error.contains("there are none without --image"), "{error}");
     }
 }
+
+#[test]
+fn pods_know_their_callers_as_the_flags_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("clients.pem");
+    std::fs::write(&file, "a CA").unwrap();
+    let authorities = format!("--client-ca={}", file.display());
+    let common = ["manifests", "--service", "shop/hook", "--image", "demo:1", "--client-auth=require"];
+    let with = |more: &[&str]| objects(&[&common[..], more].concat()).unwrap();
+    let object =
+        |objects: &[Value], kind: &str| objects.iter().find(|object| object["kind"] == kind).cloned();
+
+    let printed = with(&[&authorities, "--client-name=api", "--identity=mounted:/certs"]);
+    let map = object(&printed, "ConfigMap").unwrap();
+    assert_eq!(map["data"]["ca.crt"], "a CA");
+    let told = told(&printed);
+    let folder = "--client-ca=/etc/vestibule/client-ca/ca.crt";
+    assert!(
+        ["--client-auth=require", "--client-name=api", folder].iter().all(|flag| told.contains(flag)),
+        "{told:?}"
+    );
+    assert!(matches!(parsed(&told), Command::Serve(_)));
+    let pod = |objects: &[Value]| object(objects, "Deployment").unwrap()["spec"]["template"]["spec"].clone();
+    assert_eq!(pod(&printed)["automountServiceAccountToken"], false);
+    let mounts = pod(&printed)["containers"][0]["volumeMounts"].to_string();
+    assert!(mounts.contains("/etc/vestibule/client-ca"), "{mounts}");
+
+    // Keys are asked for by a token of the pod's own.
+    let tokens = ["--token-issuer=https://issuer", "--client-name=api", "--identity=mounted:/certs"];
+    assert_eq!(pod(&with(&tokens))["automountServiceAccountToken"], true);
+
+    let refused = |arguments: &[&str]| objects(arguments).unwrap_err().to_string();
+    let without_pods =
+        refused(&["manifests", "--service", "shop/hook", "--client-auth=require", &authorities]);
+    assert!(without_pods.contains("is about pods"), "{without_pods}");
+    let missing = refused(&[&common[..], &["--client-ca=/nowhere/ca.crt"]].concat());
+    assert!(missing.starts_with("/nowhere/ca.crt: "), "{missing}");
+}
