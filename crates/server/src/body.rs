@@ -14,7 +14,7 @@ use crate::room::Share;
 /// While others wait for room, whoever has some brings at least [`LEAST`] bytes in each of these: who only holds it
 /// against others is given up.
 const PERIOD: Duration = Duration::from_secs(1);
-const LEAST: usize = 256 << 10;
+const LEAST: usize = 64 << 10;
 
 /// Bodies of all requests share one budget of memory.
 pub(crate) struct Bodies {

@@ -97,21 +97,20 @@ impl Front {
         &self,
         stream: TcpStream,
     ) -> Result<(TlsStream<TcpStream>, Peer), (CloseReason, String)> {
-        let limits = &self.hooks.limits;
+        let (limits, time) = (&self.hooks.limits, self.settings.handshake_timeout);
+        let slow = |words: &str| (CloseReason::SlowHandshake, words.to_owned());
         let mut newcomer = limits.newcomers.arrive();
         let handshake = async {
-            newcomer.speaks(&stream).await?;
-            let turn = limits.handshake_turns.next().await;
-            Ok(limits.handshake_turns.take(self.handshakes.accept(stream), turn, &mut ()).await)
-        };
-        match timeout(self.settings.handshake_timeout, handshake).await {
-            Ok(Ok(Ok(welcome))) => Ok(welcome),
-            Ok(Ok(Err(error))) => Err((CloseReason::Handshake, error.to_string())),
-            Ok(Err(Crowded)) => {
-                Err((CloseReason::SlowHandshake, "it had not begun when others came".to_owned()))
+            match timeout(time / 2, newcomer.speaks(&stream)).await {
+                Ok(Ok(())) => {}
+                Ok(Err(Crowded)) => return Err(slow("it had not begun when others came")),
+                Err(_) => return Err(slow("it did not begin")),
             }
-            Err(_) => Err((CloseReason::SlowHandshake, "it took too long".to_owned())),
-        }
+            let turn = limits.handshake_turns.next().await;
+            let welcome = limits.handshake_turns.take(self.handshakes.accept(stream), turn, &mut ()).await;
+            welcome.map_err(|error| (CloseReason::Handshake, error.to_string()))
+        };
+        timeout(time, handshake).await.unwrap_or_else(|_| Err(slow("it took too long")))
     }
 }
 

@@ -21,12 +21,13 @@ pub struct Settings {
     pub max_connections: usize,
     /// Connections whose handshake is not done. 1024; when one more comes, the one goes that has been silent longest.
     pub max_handshakes: usize,
-    /// From accept to the end of the handshake. 5 s, half of the API server's own limit: it begins at once.
+    /// From accept to the end of the handshake, and twice the time to its first byte. 10 s, the API server's own limit; it
+    /// begins at once.
     pub handshake_timeout: Duration,
     /// From the first byte of a request to the end of its head. 5 s; the API server sends heads whole.
     pub head_timeout: Duration,
     /// From the moment there is room for a body to its end. 10 s; while others wait for room, whoever has it sends at
-    /// least 256 KiB in each second.
+    /// least 64 KiB in each second.
     pub body_timeout: Duration,
     /// How long a connection may rest between requests. 120 s: kube-apiserver closes its own after 90 s, and a server
     /// that closes first fails the call that is just being sent.
@@ -87,7 +88,7 @@ impl Default for Settings {
             tls_min: TlsVersion::V1_2,
             max_connections: 4096,
             max_handshakes: 1024,
-            handshake_timeout: seconds(5),
+            handshake_timeout: seconds(10),
             head_timeout: seconds(5),
             body_timeout: seconds(10),
             idle_timeout: seconds(120),

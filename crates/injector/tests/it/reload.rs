@@ -110,7 +110,8 @@ async fn the_configuration_shows_itself() {
     let hash = rules.hash().to_owned();
     let road = Road::to(app(rules, Namespaces::unknown()).unwrap_or_else(|error| panic!("{error}"))).await;
     let verbose = road.page("/readyz?verbose").await;
-    assert!(verbose.ends_with(&format!("\r\n\r\nok\nconfiguration: hash {hash}, rules: 1")), "{verbose}");
+    assert!(verbose.contains("\r\n\r\nok\n[+]configuration ok since 2"), "{verbose}");
+    assert!(verbose.ends_with(&format!("\nconfiguration: hash {hash}, rules: 1")), "{verbose}");
     let metrics = road.page("/metrics").await;
     for line in [
         &*format!("vestibule_config_info{{hash=\"{hash}\"}} 1\n"),

@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use vestibule_admission::Hook;
-use vestibule_server::{CertificateError, ServingCertificate, TlsVersion};
+use vestibule_server::{CertificateError, CloseReason, ServingCertificate, TlsVersion};
 
 use crate::harness::{
     Authority, Client, HOOK, NAME, Running, TIMEOUT, allow, client_config, handshake, serve, serve_with,
@@ -76,23 +76,69 @@ async fn tls_1_2_is_taken_unless_1_3_is_asked_for() {
     assert!(strict.event().await.starts_with("handshake "));
 }
 
-#[tokio::test]
-async fn tls_1_1_is_refused() {
-    let server = serve(allow()).await;
-    let mut stream = TcpStream::connect(server.address).await.unwrap();
-    // A ClientHello (RFC 4346 7.4.1.2) of version 1.1 with one of its cipher suites, one group and one point format.
+/// A ClientHello (RFC 4346 7.4.1.2) of an old version, with one of its cipher suites, one group and one point format.
+fn old_hello(version: [u8; 2]) -> Vec<u8> {
     let extensions = [0x00, 0x0a, 0, 4, 0, 2, 0, 23, 0x00, 0x0b, 0, 2, 1, 0];
-    let mut hello = vec![3, 2];
+    let mut hello = version.to_vec();
     hello.extend([7; 32]);
     hello.extend([0, 0, 2, 0xc0, 0x13, 1, 0, 0, u8::try_from(extensions.len()).unwrap()]);
     hello.extend(extensions);
     let length = u8::try_from(hello.len()).unwrap();
     let mut record = vec![22, 3, 1, 0, length + 4, 1, 0, 0, length];
     record.extend(hello);
-    stream.write_all(&record).await.unwrap();
-    let mut alert = [0; 7];
-    stream.read_exact(&mut alert).await.unwrap();
-    assert_eq!((alert[0], alert[5]), (21, 2), "an alert, and a fatal one");
+    record
+}
+
+#[tokio::test]
+async fn a17_tls_1_0_and_1_1_are_refused() {
+    let mut server = serve(allow()).await;
+    for version in [[3, 1], [3, 2]] {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(&old_hello(version)).await.unwrap();
+        let mut alert = [0; 7];
+        stream.read_exact(&mut alert).await.unwrap();
+        assert_eq!((alert[0], alert[5]), (21, 2), "an alert, and a fatal one");
+        assert!(server.event().await.starts_with("handshake "));
+        assert_eq!(server.closed().await, CloseReason::Handshake);
+    }
+}
+
+#[tokio::test]
+async fn a17_whoever_asks_for_another_name_gets_the_same_certificate() {
+    let server = serve(allow()).await;
+    // Which name it is for, the client judges.
+    let asked = handshake(server.address, server.client_config(), "other.demo.svc").await;
+    assert!(asked.err().unwrap().to_string().contains("not valid for name"));
+    assert_eq!(server.connect().await.review().await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a17_whoever_speaks_http_2_alone_is_told_in_the_handshake() {
+    let mut server = serve(allow()).await;
+    let mut config = server.client_config();
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    let error = handshake(server.address, config, NAME).await.unwrap_err();
+    assert!(error.to_string().contains("NoApplicationProtocol"), "{error}");
+    assert_eq!(server.closed().await, CloseReason::Handshake);
+}
+
+#[tokio::test]
+async fn a17_garbage_ends_a_handshake_and_nothing_else() {
+    let mut server = serve(allow()).await;
+    for garbage in [b"GET / HTTP/1.1\r\n\r\n".to_vec(), vec![0; 1000], vec![0xff; 70_000], {
+        let mut begun = old_hello([3, 3]);
+        begun.truncate(20);
+        begun.extend([22, 3, 3, 0xff, 0xff]);
+        begun.extend(vec![0x80; 70_000]);
+        begun
+    }] {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        // It may have had enough before all is sent.
+        let _shut = stream.write_all(&garbage).await;
+        let _end = stream.read_to_end(&mut Vec::new()).await;
+        assert_eq!(server.closed().await, CloseReason::Handshake);
+    }
+    assert_eq!(server.connect().await.review().await.status, StatusCode::OK);
 }
 
 #[tokio::test]
@@ -114,7 +160,7 @@ async fn a_handshake_that_stalls_holds_up_nobody_and_ends() {
     let mut silent = TcpStream::connect(server.address).await.unwrap();
     assert_eq!(server.connect().await.review().await.status, StatusCode::OK);
     assert_eq!(server.event().await, "hook 1 CREATE demo/web allowed");
-    assert_eq!(server.event().await, "handshake it took too long");
+    assert_eq!(server.event().await, "handshake it did not begin");
     assert_eq!(silent.read(&mut [0]).await.unwrap(), 0);
 }
 

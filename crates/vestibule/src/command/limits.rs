@@ -23,7 +23,7 @@ pub(super) struct LimitArguments {
     /// Connections whose TLS handshake is not done; the one goes first that has been silent longest [default: 1024]
     #[arg(long, env = "VESTIBULE_MAX_HANDSHAKES", value_name = "NUMBER", value_parser = number)]
     max_handshakes: Option<usize>,
-    /// How long a TLS handshake may take [default: 5s]
+    /// How long a TLS handshake may take; its first byte comes within half of that [default: 10s]
     #[arg(long, env = "VESTIBULE_HANDSHAKE_TIMEOUT", value_name = "TIME", value_parser = duration)]
     handshake_timeout: Option<Duration>,
     /// How long the head of a request may take from its first byte on [default: 5s]

@@ -35,7 +35,7 @@ const BEYOND: [(&str, &[Seen], &str); 15] = [
     (
         "body-timeout",
         &[Refused(Refusal::SlowBody), Closed(CloseReason::SlowBody)],
-        "gets 408 and is closed; so does, while others wait for room, whoever brings less than 256 KiB in a second",
+        "gets 408 and is closed; so does, while others wait for room, whoever brings less than 64 KiB in a second",
     ),
     ("idle-timeout", &[Closed(CloseReason::Idle)], "is closed"),
     ("max-head", &[Closed(CloseReason::Malformed)], "gets 431 and is closed"),
