@@ -209,7 +209,7 @@ pub(crate) fn whole(pattern: &str) -> Result<Regex, Trouble> {
 }
 
 /// A duration as Go writes them: `1h30m`, `1.5s`.
-fn nanoseconds(text: &str) -> Option<i128> {
+pub(crate) fn nanoseconds(text: &str) -> Option<i128> {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     let mut rest = unsigned;
     let mut sum = 0_i128;

@@ -54,7 +54,7 @@ async fn the_printed_manifests_are_all_it_takes() {
     assert_injected(&admin, &shop).await;
     server.assert_shown(r#"vestibule_certificate_rotations_total{result="created"} 1"#).await;
     server.assert_shown(r#"vestibule_cabundle_in_sync{kind="mutating",name="injector"} 1"#).await;
-    server.assert_shown("vestibule_ca_generation ").await;
+    server.assert_shown("vestibule_ca_generation").await;
     server.assert_shown(r#"vestibule_certificate_not_after_seconds{role="next"} "#).await;
 
     // Applied again, they change nothing: what is ours is not in them.

@@ -14,6 +14,7 @@ use kube_cel::cel::objects::Key;
 use super::budget::Budget;
 use super::values::{as_optional, kind, list, optional, text};
 use super::{Trouble, quantity};
+use crate::parameter::nanoseconds;
 pub(super) use table::{Form, MACROS, TABLE, find};
 pub(crate) use texts::pattern;
 
@@ -77,13 +78,15 @@ pub(super) fn call(
             let (form, values) = written::plainly(form, values, budget)?;
             bridge::call(name, Some(Form::Method), &[form, values], budget)
         }
-        ("duration", [_]) => match bridge::call(name, form, &all, budget)? {
-            // As many nanoseconds as 64 bits hold: the API server has no longer ones.
-            Value::Duration(duration) if duration.num_nanoseconds().is_none() => {
-                Err(mistyped(name, "292 years at most"))
-            }
-            duration => Ok(duration),
-        },
+        ("duration", [Value::String(written)]) => {
+            budget.text(written.len())?;
+            // The library reads as far as it can, and the API server all of it; as many nanoseconds as 64 bits hold.
+            let fits = matches!(written.as_str(), "0" | "+0" | "-0") || nanoseconds(written).is_some();
+            fits.then_some(())
+                .ok_or_else(|| mistyped(name, "a duration such as `1m30s`, of 292 years at most"))?;
+            let plain = text(&written.trim_start_matches('+').replace('\u{b5}', "u"));
+            bridge::call(name, form, &[plain], budget)
+        }
         _ => bridge::call(name, form, &all, budget),
     }
 }

@@ -150,6 +150,10 @@ fn the_functions_of_the_api_server() {
         "string(1) == '1' && int('2') == 2 && double('1.5') == 1.5 && bool('true') && uint(1) == 1u && string(true) == 'true'",
         "size('äb') == 2 && dyn(1) == 1 && strings.quote('a\"') == '\"a\\\\\"\"'",
         "labelValue('a/b') == 'a-b' && 'a.'.labelValue() == 'a'",
+        "string(1000000.0) == '1e+06' && string(duration('90s')) == '90s' && string(b'abc') == 'abc' && uint(1.9) == 1u",
+        "'%s %s'.format([1e6, duration('90s')]) == '1e+06 90s' && duration('+1.5s') == duration('1500000µs') && '%x %X%%%b'.format([-255, 10, 5]) == '-ff A%101'",
+        "'äbcb'.lastIndexOf('b', 2) == 1 && 'abc'.indexOf('', 1) == 1 && 'abc'.lastIndexOf('') == 3 && ''.indexOf('a') == -1",
+        "'äbc'.split('', 2) == ['ä', 'bc'] && ''.split('', 2) == [] && 'ab'.split('', 9) == ['a', 'b'] && lists.range(-1) == []",
     ] {
         holds(text);
     }
@@ -171,6 +175,11 @@ fn what_fails_says_so_without_values() {
     fails("[1, 2.0].sort()", "`sort` wants");
     fails("[1, duration('1s')].sum()", "`sum` wants");
     fails("[duration('9000000000s'), duration('9000000000s')].sum()", "`sum` wants");
+    fails("duration('9223372037s') > duration('1s')", "292 years");
+    fails("duration('-200000h-9e99h') > duration('1s')", "`duration` wants");
+    fails("duration('90sx') > duration('1s')", "`duration` wants");
+    fails("'abc'.indexOf('b', -1)", "no negative place");
+    fails("string(b'\\xff')", "bytes of UTF-8");
     // As the API server: whole numbers and nothing else.
     fails("'%d'.format([1.0])", "`format` cannot take");
     fails("optional.none().value()", "holds none");

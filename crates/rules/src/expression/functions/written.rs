@@ -80,12 +80,10 @@ pub(super) fn plainly(
     Ok((text(&written), list(values)))
 }
 
-// Recursion is bounded: the values were made within the budget's depth.
 fn in_words(value: &Value) -> Value {
     match value {
         Value::Float(number) => text(&double(*number)),
         Value::Duration(length) => text(&duration(length.num_nanoseconds())),
-        Value::List(items) => list(items.iter().map(in_words).collect()),
         other => other.clone(),
     }
 }
