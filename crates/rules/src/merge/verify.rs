@@ -22,8 +22,9 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             return Ok(());
         }
         let volumes = self.existing(&self.scene.layout.spec.child("volumes"));
-        let volumes: HashSet<Cow<'_, str>> =
+        let mut volumes: HashSet<Cow<'_, str>> =
             volumes.into_iter().filter_map(|volume| written(Some(volume), "name")).collect();
+        volumes.extend(self.claimed_volumes());
         for (clause, mount) in mounts {
             let volume = mount.text("name").unwrap_or_default();
             if !volumes.contains(volume) {
@@ -32,6 +33,14 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// The volumes that a StatefulSet gives each of its pods.
+    fn claimed_volumes(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        let specification = present(self.draft.whole(), "spec");
+        let claims = specification.and_then(|spec| present(spec, "volumeClaimTemplates"));
+        let claims = claims.map(View::items).unwrap_or_default().into_iter();
+        claims.filter_map(|claim| written(present(claim, "metadata"), "name"))
     }
 
     fn mounts(&self) -> Vec<(&'r Clause, &'r Overlay)> {

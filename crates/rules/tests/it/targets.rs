@@ -78,3 +78,19 @@ fn labels_that_are_selected_upon_are_never_written() {
         }
     }
 }
+
+/// The controller adds a volume for each of its claims.
+#[test]
+fn the_claims_of_a_stateful_set_are_volumes() {
+    let mount = "targets: [statefulsets]\ncontainers:\n- select: {all: true}\n  volumeMounts: [{name: data, mountPath: /backup}]";
+    let rules = rules(&rule("r", mount));
+    let outcome = |claims: &str| {
+        let object = format!(
+            r#"{{"metadata":{{"name":"db","labels":{{"app":"web"}}}},"spec":{{{claims}"template":{{"spec":{{"containers":[{{"name":"app"}}]}}}}}}}}"#
+        );
+        word(&rules.evaluate(&Subject::new(&object, Resource::StatefulSets, Verb::Create, "a")).unwrap())
+    };
+    assert_eq!(outcome(r#""volumeClaimTemplates":[{"metadata":{"name":"data"}}],"#), "applied");
+    assert_eq!(outcome(r#""volumeClaimTemplates":[{"metadata":{"name":"logs"}}],"#), "error");
+    assert_eq!(outcome(""), "error");
+}
