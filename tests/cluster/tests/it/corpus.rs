@@ -196,6 +196,6 @@ impl Handler for Label {
             };
             Step::Add { path, value: to_raw_value(&value).unwrap() }
         });
-        Box::pin(async { Verdict::mutated(step.into_iter().collect()) })
+        Box::pin(async { Verdict::mutated(step.into_iter().collect::<Vec<_>>()) })
     }
 }
