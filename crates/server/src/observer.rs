@@ -53,6 +53,18 @@ pub struct Decided<'a> {
     pub stages: &'a [Stage],
 }
 
+impl<'a> Decided<'a> {
+    /// A decision of `hook`, for tests of observers: no error, no client and no stages.
+    pub fn new(
+        (hook, hook_kind): (&'a str, HookKind),
+        request: &'a Request<'a>,
+        decision: Decision,
+        elapsed: Duration,
+    ) -> Self {
+        Self { hook, hook_kind, request, decision, error: None, client: None, elapsed, stages: &[] }
+    }
+}
+
 /// One conversion, for one line of log: how many objects, to what version and how long, and nothing of the objects.
 #[non_exhaustive]
 pub struct Converted<'a> {

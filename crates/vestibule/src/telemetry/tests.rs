@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::SystemTime;
 
+use vestibule_admission::{HookKind, Review};
 use vestibule_caller::{Exposition, Family as Read};
 use vestibule_identity::{
     AuthorityStatus, Happening, Leaf, Local, Observer as _, RegistrationKind, RegistrationName,
@@ -154,6 +155,39 @@ fn counters_begin_at_zero_so_that_the_first_time_is_a_rise() {
         ("vestibule_ring_discontinuities_total", &[]),
     ] {
         assert_eq!(served.value(name, labels), Some(0.0), "{name}");
+    }
+}
+
+/// Case A15: a hundred thousand of everything that callers choose, and each decision there is.
+#[test]
+fn no_request_makes_a_series() {
+    const DISTINCT: usize = 100_000;
+    let (telemetry, counters) = telemetry();
+    telemetry.expect(["label"]);
+    everything_happens(&telemetry, &counters);
+    let before = Exposition::read(&telemetry.metrics()).unwrap().series();
+    for (number, decision) in (0..DISTINCT).zip(DECISIONS.into_iter().cycle()) {
+        let body = format!(
+            r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"u{number}","operation":"CREATE",
+            "kind":{{"group":"g{number}","version":"v1","kind":"Kind{number}"}},"namespace":"namespace-{number}",
+            "resource":{{"group":"g{number}","version":"v1","resource":"kinds{number}"}},"name":"name-{number}",
+            "userInfo":{{"username":"user-{number}"}},"object":{{"kind":"Kind{number}"}}}}}}"#
+        );
+        let review = Review::parse(body.as_bytes()).unwrap();
+        let hook = ("label", HookKind::Mutating);
+        telemetry.decided(&Decided::new(hook, &review.request, decision, Duration::from_millis(1)));
+    }
+    let served = telemetry.metrics();
+    let after = Exposition::read(&served).unwrap();
+    assert_eq!(after.series(), before);
+    assert!(after.series() <= 500, "{}", after.series());
+    let labels = [("webhook", "label")];
+    assert_eq!(
+        after.value("vestibule_admission_duration_seconds_count", &labels),
+        Some((DISTINCT + DECISIONS.len()) as f64)
+    );
+    for theirs in ["namespace-", "user-", "Kind", "name-", "kinds"] {
+        assert!(!served.contains(theirs), "{theirs}");
     }
 }
 
