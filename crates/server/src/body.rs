@@ -16,6 +16,12 @@ use crate::room::Share;
 const PERIOD: Duration = Duration::from_secs(1);
 const LEAST: usize = 64 << 10;
 
+/// From this length on, a body gets address space of its own.
+const LARGE: usize = 1 << 20;
+
+/// No allocator keeps so much for the next time: glibc's, which learns from what is freed, takes 32 MiB at most from its heaps.
+const OWN_SPACE: usize = 33 << 20;
+
 /// Bodies of all requests share one budget of memory.
 pub(crate) struct Bodies {
     limit: usize,
@@ -60,7 +66,7 @@ impl Bodies {
     }
 
     async fn read(&self, mut body: Incoming, length: usize) -> Result<Vec<u8>, Refused> {
-        let mut bytes = Vec::with_capacity(length);
+        let mut bytes = with_room_for(length);
         let (mut looked, mut there) = (Instant::now(), 0);
         loop {
             let frame = timeout_at(looked + PERIOD, body.frame()).await;
@@ -84,4 +90,14 @@ impl Bodies {
     fn too_large(&self) -> Refused {
         Refusal::TooLarge.because(format!("the body is larger than {} bytes", self.limit))
     }
+}
+
+/// Memory is taken as bytes arrive. What is set aside for a large body is mapped for it alone, so that it goes back to the
+/// system with it, and what one thread has freed is not kept beside what another takes.
+fn with_room_for(length: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let own = if length < LARGE { length } else { length.max(OWN_SPACE) };
+    // Where address space is scarce too, the second will do; where that fails, so will what comes.
+    let _either = bytes.try_reserve_exact(own).or_else(|_| bytes.try_reserve_exact(length));
+    bytes
 }

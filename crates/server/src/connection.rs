@@ -19,6 +19,7 @@ use hyper::server::conn::http1;
 use hyper::service::Service;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use self::age::about;
@@ -40,7 +41,13 @@ pub(crate) trait Respond: Send + Sync + 'static {
 }
 
 /// Serves requests until the client or a timeout ends the connection, or the server stops; says which it was.
-pub(crate) async fn serve<I, R>(io: I, responder: Arc<R>, settings: &Settings, phases: Phases) -> CloseReason
+pub(crate) async fn serve<I, R>(
+    io: I,
+    responder: Arc<R>,
+    settings: &Settings,
+    lingering: &Semaphore,
+    phases: Phases,
+) -> CloseReason
 where
     I: AsyncRead + AsyncWrite + Unpin,
     R: Respond,
@@ -79,7 +86,7 @@ where
         }
     };
     let unread = stage.is_body_left() || reason == CloseReason::Malformed;
-    end(connection.into_parts().io.into_inner(), unread).await;
+    end(connection.into_parts().io.into_inner(), unread, lingering).await;
     reason
 }
 
@@ -103,10 +110,15 @@ fn broken(error: &hyper::Error) -> CloseReason {
     }
 }
 
+/// So many who were refused are read to their end at a time: all of them would cost more than what was refused.
+pub(crate) const MOST_LINGERING: usize = 8;
+
 /// Closing a socket with unread bytes resets it, and the client may then lose the answer it has not read yet.
-async fn end(mut io: impl AsyncRead + AsyncWrite + Unpin, linger: bool) {
+async fn end(mut io: impl AsyncRead + AsyncWrite + Unpin, linger: bool, lingering: &Semaphore) {
     let farewell = async {
         if io.shutdown().await.is_ok() && linger {
+            // Who waits here reads the answer meanwhile, unless it is one that sends everything first.
+            let _turn = lingering.acquire().await;
             // Not a part of every connection, as an array would be.
             let mut rest = vec![0; 8192];
             while let Ok(1..) = io.read(&mut rest).await {}

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::server::TlsStream;
 
@@ -62,12 +63,14 @@ pub(crate) struct Front {
     pub(crate) handshakes: Handshakes,
     pub(crate) hooks: Arc<Hooks>,
     pub(crate) settings: Arc<Settings>,
+    pub(crate) lingering: Semaphore,
 }
 
 /// The plain port.
 pub(crate) struct Plain<R> {
     pub(crate) responder: Arc<R>,
     pub(crate) settings: Arc<Settings>,
+    pub(crate) lingering: Semaphore,
 }
 
 impl Attend for Front {
@@ -81,7 +84,7 @@ impl Attend for Front {
         ending.reason = match welcome {
             Ok((stream, peer)) => {
                 let visit = Visit { hooks: Arc::clone(&self.hooks), peer };
-                connection::serve(stream, Arc::new(visit), &self.settings, phases).await
+                connection::serve(stream, Arc::new(visit), &self.settings, &self.lingering, phases).await
             }
             Err((reason, words)) => {
                 self.hooks.observer.handshake_failed(address, &words);
@@ -128,6 +131,6 @@ impl Drop for Ending<'_> {
 
 impl<R: Respond> Attend for Plain<R> {
     async fn attend(&self, stream: TcpStream, _peer: SocketAddr, phases: Phases) {
-        connection::serve(stream, Arc::clone(&self.responder), &self.settings, phases).await;
+        connection::serve(stream, Arc::clone(&self.responder), &self.settings, &self.lingering, phases).await;
     }
 }

@@ -8,12 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 use vestibule_admission::{ConversionHook, Hook};
 
 use crate::body::Bodies;
 use crate::certificate::PresentCertificate;
 use crate::client::Clients;
+use crate::connection::MOST_LINGERING;
 use crate::error::BindError;
 use crate::front::{Front, Plain, accept};
 use crate::hooks::{Hooks, Route, To};
@@ -257,7 +259,11 @@ impl Bound {
         let phases = shutdown.phases();
         let readiness = Arc::clone(&hooks.readiness);
         if let Some((listener, _, responder)) = probes {
-            let attendant = Arc::new(Plain { responder, settings: Arc::clone(&settings) });
+            let attendant = Arc::new(Plain {
+                responder,
+                settings: Arc::clone(&settings),
+                lingering: Semaphore::new(MOST_LINGERING),
+            });
             let connections = Places::new(MAX_PROBE_CONNECTIONS);
             let phases = phases.clone();
             tokio::spawn(async move {
@@ -269,7 +275,12 @@ impl Bound {
         }
         let limits = Arc::clone(&hooks.limits);
         let connections = &limits.connections;
-        let front = Arc::new(Front { handshakes, hooks, settings: Arc::clone(&settings) });
+        let front = Arc::new(Front {
+            handshakes,
+            hooks,
+            settings: Arc::clone(&settings),
+            lingering: Semaphore::new(MOST_LINGERING),
+        });
         let until_the_last_leaves = async {
             tokio::select! {
                 // Whoever has dialled by now is let in: closing the listener would reset them.
