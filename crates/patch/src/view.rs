@@ -210,6 +210,15 @@ impl<'d> View<'d> {
         }
     }
 
+    /// The JSON text of a value in which nothing was changed or opened.
+    pub fn as_written(self) -> Option<&'d str> {
+        match self.0 {
+            Place::Text(text) => Some(text.written),
+            Place::Node(Node::Raw(raw), _) => Some(&raw.text),
+            Place::Node(..) => None,
+        }
+    }
+
     /// Whether both are the same JSON value. The order of members and the way a string is escaped do not matter; numbers
     /// are the same only if written alike, because `1.0` is not `1` to everybody who will read it. Equal bytes are equal
     /// without being read. Below [`MAX_DEPTH`](crate::MAX_DEPTH) only equal bytes are the same.

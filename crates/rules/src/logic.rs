@@ -86,7 +86,7 @@ fn parts(parts: &mut Vec<Part>, field: &str, scope: &Scope<'_>) -> Result<(), Fa
         if part.listed && part.item.key == before {
             part.item.key = overlay.to_json();
         }
-        part.item.overlay = overlay;
+        part.item.set(overlay);
         Ok(true)
     })
 }
@@ -101,7 +101,7 @@ fn items<T>(
         let item = item(one);
         let Some(overlay) = computed(item, scope)? else { return Ok(false) };
         checked(item, field, &overlay)?;
-        item.overlay = overlay;
+        item.set(overlay);
         Ok(true)
     })
 }

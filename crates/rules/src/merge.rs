@@ -23,7 +23,7 @@ use vestibule_patch::{Pointer, Schema, View};
 
 pub(crate) use anchors::{straighten, violated};
 use claims::Claims;
-pub(crate) use contains::{contains, find, is_open, present};
+pub(crate) use contains::{contains, find, holds, is_open, present};
 pub(crate) use draft::{Draft, Misfit};
 use existing::Existing;
 pub(crate) use injected::DEFAULT_CONTAINER;
@@ -168,7 +168,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         for item in items {
             match existing.find(item, name, schema) {
                 None => sorted.new.push(item),
-                Some((_, found)) if contains(found, &item.overlay, name, schema.item()) => {}
+                Some((_, found)) if holds(found, item, name, schema.item()) => {}
                 Some((index, found)) => match item.policy {
                     Policy::Keep | Policy::KeepOwn => {}
                     Policy::Override => sorted.overriding.push((index, item)),
@@ -218,8 +218,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             insertions = rest;
         }
         for (length, (index, item)) in (length..).zip(insertions) {
-            let json = item.overlay.to_json();
-            self.change(&item.clause, |draft, origin| draft.insert(list, index, length, json, origin))?;
+            self.change(&item.clause, |draft, origin| draft.insert(list, index, length, item, origin))?;
         }
         Ok(())
     }

@@ -2,7 +2,9 @@
 
 mod resource;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use serde_json::value::RawValue;
 
 use crate::diagnostic::{Code, Diagnostic, Position, Source};
 use crate::logic::Logic;
@@ -256,6 +258,24 @@ pub(crate) struct Item {
     pub(crate) key: String,
     pub(crate) overlay: Overlay,
     pub(crate) policy: Policy,
+    written: OnceLock<Option<Box<RawValue>>>,
+}
+
+impl Item {
+    pub(crate) fn new(clause: Clause, key: String, overlay: Overlay, policy: Policy) -> Self {
+        Self { clause, key, overlay, policy, written: OnceLock::new() }
+    }
+
+    /// Its value as JSON: written once, not for each object.
+    pub(crate) fn json(&self) -> Option<&RawValue> {
+        self.written.get_or_init(|| RawValue::from_string(self.overlay.to_json()).ok()).as_deref()
+    }
+
+    /// The same item with what `overlay` says.
+    pub(crate) fn set(&mut self, overlay: Overlay) {
+        self.overlay = overlay;
+        self.written = OnceLock::new();
+    }
 }
 
 /// A part of something that is there: of the pod's metadata, its specification or one of its containers.

@@ -1,4 +1,4 @@
-use vestibule_patch::Operation as Change;
+use vestibule_patch::{Document, Edit, Operation as Change};
 
 use super::*;
 use crate::Review;
@@ -72,4 +72,44 @@ fn identity_stays() {
     }
     let rename = r#"[{"op":"replace","path":"/metadata/name","value":"b"}]"#;
     assert_eq!(check(HookKind::Mutating, "CREATE", rename), Ok(()));
+}
+
+/// What was carried out is not carried out again; what was carried out on another object is.
+#[test]
+fn only_the_proof_for_this_reading_counts() {
+    let remove = Change::Remove { path: "/spec/x".parse().unwrap() };
+    let carried_out = |document: Document<'_>| {
+        let mut edit = Edit::new(document);
+        edit.apply(remove.clone()).unwrap();
+        edit.into_patch()
+    };
+    let body = review("CREATE", OBJECT);
+    let review = Review::parse(body.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    let document = review.request.document().unwrap().unwrap();
+    let patch = carried_out(document.clone());
+    assert!(patch.was_carried_out_on(&review.request.document().unwrap().unwrap()));
+    assert!(mutation(HookKind::Mutating, &review.request, &patch).is_ok());
+
+    let elsewhere = crate::fixture::review("CREATE", &OBJECT.replace("\"x\"", "\"y\""));
+    let elsewhere = Review::parse(elsewhere.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    assert!(!patch.was_carried_out_on(&elsewhere.request.document().unwrap().unwrap()));
+    let fault = mutation(HookKind::Mutating, &elsewhere.request, &patch).unwrap_err();
+    assert!(fault.message.contains("/spec/x"), "{}", fault.message);
+
+    let mut changed = document;
+    changed.apply(&remove).unwrap();
+    assert!(!patch.was_carried_out_on(&changed));
+    assert!(!Edit::new(changed).into_patch().was_carried_out_on(&review.request.document().unwrap().unwrap()));
+}
+
+#[test]
+fn a_proof_is_no_excuse_for_what_is_fixed() {
+    let body = review("UPDATE", OBJECT);
+    let review = Review::parse(body.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    for path in ["/metadata", "/metadata/uid", "/kind"] {
+        let mut edit = Edit::new(review.request.document().unwrap().unwrap());
+        edit.apply(Change::Remove { path: path.parse().unwrap() }).unwrap();
+        let fault = mutation(HookKind::Mutating, &review.request, &edit.into_patch()).unwrap_err();
+        assert!(fault.message.contains("a mutation leaves"), "{}", fault.message);
+    }
 }

@@ -52,7 +52,8 @@ impl Reader {
     fn unique_ports(&mut self, injected: &[Injected]) {
         let lasting = |one: &&Injected| one.regular || one.item.overlay.text("restartPolicy").is_some();
         let mut taken: HashMap<String, &str> = HashMap::new();
-        for Item { clause, key, overlay, policy } in injected.iter().filter(lasting).map(|one| &one.item) {
+        for Item { clause, key, overlay, policy, .. } in injected.iter().filter(lasting).map(|one| &one.item)
+        {
             for port in overlay.get("ports").map(Overlay::items).unwrap_or_default() {
                 let Some(Overlay::Literal(number)) = port.get("containerPort") else { continue };
                 let port = format!("{number}/{}", port.text("protocol").unwrap_or("TCP"));

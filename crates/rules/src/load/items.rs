@@ -27,7 +27,7 @@ impl Reader {
                 }
                 let clause = Clause { text: format!("pod.{map}[{key}]"), at };
                 let policy = on_conflict.unwrap_or(Policy::Keep);
-                let item = Item { clause, key, overlay, policy };
+                let item = Item::new(clause, key, overlay, policy);
                 items.push(Part { path: vec![map.to_owned()], listed: false, item });
             }
         }
@@ -103,7 +103,7 @@ impl Reader {
                 List::Map(keys) => key::of_overlay(&overlay, keys),
                 _ => overlay.text("name").unwrap_or_default().to_owned(),
             };
-            items.push(Item { clause, key, overlay, policy });
+            items.push(Item::new(clause, key, overlay, policy));
         }
         items
     }

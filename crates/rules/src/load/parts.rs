@@ -142,7 +142,7 @@ impl Reader {
                 for member in members {
                     let at = entry_of(node, &member.name).map_or(at, |entry| entry.at);
                     let clause = Clause { text: format!("{clause}[{}]", member.name), at };
-                    let item = Item { clause, key: member.name, overlay: member.value, policy };
+                    let item = Item::new(clause, member.name, member.value, policy);
                     parts.push(Part { path: path.clone(), listed: false, item });
                 }
             }
@@ -174,7 +174,7 @@ impl Reader {
                         List::Map(keys) => key::of_overlay(&overlay, keys),
                         List::Set | List::Atomic | List::Unknown => overlay.to_json(),
                     };
-                    let item = Item { clause, key, overlay, policy };
+                    let item = Item::new(clause, key, overlay, policy);
                     parts.push(Part { path: path.clone(), listed: true, item });
                 }
             }
@@ -186,7 +186,7 @@ impl Reader {
                     let help = "name the field in `replace`, beside it, if the user's value may go";
                     self.error_with_help(&diagnostic::CLOSED_LIST, at, message, help);
                 }
-                let item = Item { clause: Clause { text: clause, at }, key: name, overlay, policy };
+                let item = Item::new(Clause { text: clause, at }, name, overlay, policy);
                 parts.push(Part { path, listed: false, item });
             }
         }

@@ -1,11 +1,21 @@
 //! Whether what a rule wants is there already. What others added around it does not matter.
 
+use serde_json::value::RawValue;
 use vestibule_patch::{Kind, List, Schema, View};
 
 use crate::key;
 use crate::overlay::Overlay;
 use crate::pod;
 use crate::quantity::nanos;
+use crate::rule::Item;
+
+/// Whether what `item` brings is a subset of `found`, an item or member called `name`.
+pub(crate) fn holds(found: View<'_>, item: &Item, name: &str, schema: Schema<'_>) -> bool {
+    let written = found.as_written();
+    // As we have brought it ourselves.
+    written.is_some() && written == item.json().map(RawValue::get)
+        || contains(found, &item.overlay, name, schema)
+}
 
 /// Whether `overlay` is a subset of `found`, the value of the member `name`.
 pub(crate) fn contains(found: View<'_>, overlay: &Overlay, name: &str, schema: Schema<'_>) -> bool {
@@ -29,7 +39,14 @@ pub(crate) fn contains(found: View<'_>, overlay: &Overlay, name: &str, schema: S
                     // Every entry of `requests` is a quantity, whatever its key.
                     let name = if pod::is_text_map(name) { name } else { &member.name };
                     match present(found, &member.name) {
-                        Some(found) => contains(found, &member.value, name, schema.field(&member.name)),
+                        Some(found) => {
+                            let schema = match &member.value {
+                                Overlay::List(_) | Overlay::Map(_) => schema.field(&member.name),
+                                // Nobody asks what a scalar is made of.
+                                _ => schema,
+                            };
+                            contains(found, &member.value, name, schema)
+                        }
                         None => is_absence(found, &member.name, &member.value),
                     }
                 })

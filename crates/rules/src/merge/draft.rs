@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use vestibule_patch::{Document, Edit, Kind, Mark, Operation, Patch, Pointer, View};
 
 use crate::decision::Origin;
+use crate::rule::Item;
 use crate::yaml::quote;
 
 /// Changes go through here one by one, so that each applies to what the ones before it made.
@@ -61,11 +62,10 @@ impl<'d> Draft<'d> {
         if std::mem::replace(&mut self.opened, true) {
             return;
         }
-        for list in ["containers", "initContainers"].map(|list| spec.child(list)) {
-            self.edit.open(&list);
-            let length = self.at(&list).map_or(0, |list| list.items().len());
-            (0..length).for_each(|index| self.edit.open(&list.item(index)));
-        }
+        let list = spec.child("containers");
+        self.edit.open(&list);
+        let length = self.at(&list).map_or(0, |list| list.items().len());
+        (0..length).for_each(|index| self.edit.open(&list.item(index)));
     }
 
     /// Whether anything has changed since.
@@ -86,33 +86,33 @@ impl<'d> Draft<'d> {
     /// Sets the member at `pointer`, with the objects above it that are missing, in one operation.
     pub(crate) fn set(&mut self, pointer: &Pointer, json: String, origin: &Origin) -> Result<(), Misfit> {
         let (mut path, mut json) = (pointer.clone(), json);
-        while let Some((parent, last)) = path.split_last()
-            && self.at(&parent).is_none()
-        {
-            json = format!("{{{}:{json}}}", quote(&last));
+        while let Some((parent, last)) = path.split_last() {
+            match self.at(&parent) {
+                Some(found) if found.kind() == Kind::Object => break,
+                Some(_) => return Err(Misfit(format!("{parent} is no map"))),
+                None => json = format!("{{{}:{json}}}", quote(&last)),
+            }
             path = parent;
-        }
-        if let Some((parent, _)) = path.split_last() {
-            self.expect(&parent, Kind::Object)?;
         }
         let value = raw(json)?;
         self.apply(Operation::Add { path, value }, origin)
     }
 
-    /// Inserts into the list at `pointer`, which is there and has `length` items.
+    /// Inserts `item` into the list at `pointer`, which is there and has `length` items.
     pub(crate) fn insert(
         &mut self,
         list: &Pointer,
         index: usize,
         length: usize,
-        json: String,
+        item: impl Written,
         origin: &Origin,
     ) -> Result<(), Misfit> {
-        if length == 0 {
-            self.expect(list, Kind::Array)?;
+        // RFC 6902 would add a member `-` to a map that stands where a list belongs.
+        if length == 0 && self.at(list).is_some_and(|found| found.kind() != Kind::Array) {
+            return Err(Misfit(format!("{list} is no list")));
         }
         let path = if index < length { list.item(index) } else { list.child("-") };
-        let value = raw(json)?;
+        let value = item.written()?;
         self.apply(Operation::Add { path, value }, origin)
     }
 
@@ -154,15 +154,6 @@ impl<'d> Draft<'d> {
         (self.edit.into_patch(), self.origins)
     }
 
-    /// RFC 6902 would add a member `-` to a map that stands where a list belongs.
-    fn expect(&self, pointer: &Pointer, kind: Kind) -> Result<(), Misfit> {
-        let wanted = if kind == Kind::Array { "list" } else { "map" };
-        match self.at(pointer) {
-            Some(found) if found.kind() != kind => Err(Misfit(format!("{pointer} is no {wanted}"))),
-            _ => Ok(()),
-        }
-    }
-
     fn apply(&mut self, operation: Operation, origin: &Origin) -> Result<(), Misfit> {
         self.edit.apply(operation).map_err(|error| Misfit(error.to_string()))?;
         self.origins.push(origin.clone());
@@ -170,6 +161,27 @@ impl<'d> Draft<'d> {
     }
 }
 
+/// What can be brought as a list item.
+pub(crate) trait Written {
+    fn written(self) -> Result<Box<RawValue>, Misfit>;
+}
+
+impl Written for &Item {
+    fn written(self) -> Result<Box<RawValue>, Misfit> {
+        self.json().map(ToOwned::to_owned).ok_or_else(no_json)
+    }
+}
+
+impl Written for String {
+    fn written(self) -> Result<Box<RawValue>, Misfit> {
+        raw(self)
+    }
+}
+
+fn no_json() -> Misfit {
+    Misfit("a value of the rule is no JSON".to_owned())
+}
+
 fn raw(json: String) -> Result<Box<RawValue>, Misfit> {
-    RawValue::from_string(json).map_err(|_| Misfit("a value of the rule is no JSON".to_owned()))
+    RawValue::from_string(json).map_err(|_| no_json())
 }

@@ -17,6 +17,10 @@ pub(crate) fn at<'r>(at: usize, items: Vec<&'r Item>) -> Insertions<'r> {
 /// Variables go before the user's, who may refer to them; except those that refer to a user's variable themselves,
 /// directly or through each other: the kubelet expands `$(X)` only if X stands before.
 pub(crate) fn variables<'r>(existing: &[View<'_>], items: Vec<&'r Item>) -> Insertions<'r> {
+    let refers = |item: &&Item| item.overlay.text("value").is_some_and(|value| value.contains('$'));
+    if !items.iter().any(refers) {
+        return at(0, items);
+    }
     let ours: HashMap<&str, &Item> = items.iter().map(|item| (item.key.as_str(), *item)).collect();
     let needs: Vec<HashSet<&str>> = items.iter().map(|item| needs(item, &ours)).collect();
     // Behind how many of the existing variables each of those stands that are needed; looked for once, for all.

@@ -2,7 +2,7 @@
 
 use vestibule_patch::View;
 
-use super::{Failure, Merge, contains, invalid, present};
+use super::{Failure, Merge, holds, invalid, present};
 use crate::overlay::Overlay;
 use crate::quantity::nanos;
 use crate::rule::Part;
@@ -20,8 +20,7 @@ impl Merge<'_, '_, '_, '_> {
                 .into_iter()
                 .find(|found| written(Some(*found), "name").as_deref() == Some(&one.item.key));
             // What was kept is somebody else's, and so is what is wrong with it.
-            let Some(found) = found.filter(|found| contains(*found, &one.item.overlay, one.list, schema))
-            else {
+            let Some(found) = found.filter(|found| holds(*found, &one.item, one.list, schema)) else {
                 continue;
             };
             let amounts = one.item.overlay.get("resources").map(Overlay::members).unwrap_or_default();

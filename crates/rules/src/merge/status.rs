@@ -9,7 +9,7 @@ use vestibule_patch::{List, Schema, View};
 use super::blocks::selectable;
 use super::existing::Existing;
 use super::injected::DEFAULT_CONTAINER;
-use super::{Draft, contains, find, present};
+use super::{Draft, contains, find, holds, present};
 use crate::STATUS_ANNOTATION;
 use crate::decision::Origin;
 use crate::overlay::Overlay;
@@ -212,7 +212,7 @@ fn items(
     let existing = Existing::new(list.map(View::items).unwrap_or_default(), schema, wanted);
     for item in wanted {
         let found = existing.find(item, name, schema);
-        if found.is_some_and(|(_, found)| contains(found, &item.overlay, name, schema.item())) {
+        if found.is_some_and(|(_, found)| holds(found, item, name, schema.item())) {
             held.push(word(called(&item.overlay, &item.key, schema)));
         }
     }
