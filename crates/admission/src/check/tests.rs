@@ -99,7 +99,9 @@ fn only_the_proof_for_this_reading_counts() {
     let mut changed = document;
     changed.apply(&remove).unwrap();
     assert!(!patch.was_carried_out_on(&changed));
-    assert!(!Edit::new(changed).into_patch().was_carried_out_on(&review.request.document().unwrap().unwrap()));
+    assert!(
+        !Edit::new(changed).into_patch().was_carried_out_on(&review.request.document().unwrap().unwrap())
+    );
 }
 
 #[test]

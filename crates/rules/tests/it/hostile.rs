@@ -103,18 +103,18 @@ fn a_pod_of_a_megabyte_and_a_half() {
 #[test]
 fn a_thousand_rules_over_one_pod() {
     let one = |index: usize| {
+        let app = if index < 500 { "web" } else { "other" };
         rule(&format!("r{index:03}"), &format!("volumes: [{{name: v{index:03}, emptyDir: {{}}}}]"))
+            .replace("app: web", &format!("app: {app}"))
     };
-    let others = (0..100).map(|index| rule(&format!("s{index}"), "pod: {labels: {a: b}}"));
-    let others = others.map(|rule| rule.replace("app: web", "app: other"));
-    let set = rules(&(0..1000).map(one).chain(others).collect::<String>());
+    let set = rules(&(0..1000).map(one).collect::<String>());
     let object = pod(r#"{"containers":[{"name":"app","image":"i"}]}"#);
     let since = Instant::now();
     let decision = decide(&set, &object);
     let count = |wanted: &str| words(&decision).iter().filter(|word| **word == wanted).count();
-    assert_eq!((count("applied"), count("labels_not_matched")), (1000, 100), "{:?}", words(&decision).get(1));
+    assert_eq!((count("applied"), count("labels_not_matched")), (500, 500), "{:?}", words(&decision).get(1));
     let made = result(&set, &object);
-    let expected: Vec<String> = (0..1000).map(|index| format!("v{index:03}")).collect();
+    let expected: Vec<String> = (0..500).map(|index| format!("v{index:03}")).collect();
     assert_eq!(names(&made["spec"]["volumes"]), expected);
     assert!(since.elapsed() < Duration::from_secs(30), "{:?}", since.elapsed());
 }
