@@ -81,6 +81,12 @@ impl App {
         // With a folder of a laptop's, it is the laptop that speaks to the cluster.
         if matches!(installation.identity, Source::SelfManaged | Source::Mounted(_)) {
             rights.extend(self.rights_to_read());
+            let levels = installation.followed_log_config_map(self).zip(installation.service_account());
+            rights.extend(
+                levels
+                    .into_iter()
+                    .flat_map(|(name, account)| rights::of_log_levels(&account.namespace, &name)),
+            );
             rights.extend(
                 self.defaults
                     .rights

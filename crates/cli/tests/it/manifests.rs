@@ -127,6 +127,8 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
              "verbs": ["get", "list", "watch", "update", "patch"]},
             {"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]},
             {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]},
+            {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["injector-logging"],
+             "verbs": ["get", "list", "watch"]},
             {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list", "watch"]},
             {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["injector-last-good"],
              "verbs": ["get", "update"]},

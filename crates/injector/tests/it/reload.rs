@@ -152,7 +152,13 @@ async fn what_an_injector_in_a_cluster_is_given_is_printed() {
         .filter(|rule| rule["resources"] == json!(["configmaps"]))
         .collect();
     let right = |verbs: &[&str]| json!({"apiGroups": [""], "resources": ["configmaps"], "verbs": verbs});
-    let mut named = right(&["get", "update"]);
-    named["resourceNames"] = json!(["injector-last-good"]);
-    assert_eq!(json!(of_config_maps), json!([right(&["list", "watch"]), named, right(&["create"])]));
+    let named = |name: &str, verbs: &[&str]| {
+        let mut named = right(verbs);
+        named["resourceNames"] = json!([name]);
+        named
+    };
+    let levels = named("injector-logging", &["get", "list", "watch"]);
+    let last_good = named("injector-last-good", &["get", "update"]);
+    let expected = json!([levels, right(&["list", "watch"]), last_good, right(&["create"])]);
+    assert_eq!(json!(of_config_maps), expected);
 }

@@ -37,9 +37,18 @@ pub(super) struct ClusterArguments {
     /// /validate/HOOK.
     #[arg(long, env = "VESTIBULE_PATH", value_delimiter = ',', value_name = "HOOK=/PATH")]
     path: Vec<String>,
+    /// The ConfigMap in the own namespace that changes levels of log while this runs, or `off`. Unless given, APP-logging
+    /// where the cluster is spoken to anyway.
+    #[arg(long, env = "VESTIBULE_LOG_CONFIG_MAP", value_name = "NAME|off")]
+    log_config_map: Option<String>,
 }
 
 impl ClusterArguments {
+    /// As it was given, if it was.
+    pub(super) fn log_config_map(&self) -> Option<&str> {
+        self.log_config_map.as_deref()
+    }
+
     pub(super) fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
     }

@@ -181,6 +181,7 @@ impl ManifestsArguments {
             installation.registrations = Some(settings.registrations).filter(|names| *names != usual);
         }
         installation.registration_mode = self.cluster.registration_mode();
+        installation.log_config_map = self.cluster.log_config_map().map(str::to_owned);
         installation.account = match &self.service_account {
             Some(account) => Some(self.cluster.named(account, service.as_ref())?),
             None if service.is_none() => self.cluster.named(app.name(), None).ok(),

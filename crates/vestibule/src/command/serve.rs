@@ -1,16 +1,11 @@
 //! `serve`: the hooks over HTTPS.
 
-use std::convert::Infallible;
-use std::future::pending;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, value_parser};
-use k8s_openapi::api::core::v1::ObjectReference;
-use kube::Api;
-use vestibule_identity::events::{Events, Report};
 use vestibule_identity::{Settings, Source};
 
 use super::CommandError;
@@ -23,11 +18,8 @@ use super::logs::LogArguments;
 use crate::defaults::{https_port, plain_port};
 #[cfg(not(feature = "otel"))]
 use crate::logs::Beside;
-use crate::logs::{Logs, follow};
+use crate::logs::Logs;
 use crate::{App, Bound, CertificateCounters, Options, ServeError, Target, TlsVersion};
-
-/// The same bad log level is told of in an Event at most this often.
-const AGAIN: Duration = Duration::from_secs(300);
 
 /// Where to listen, and what to present.
 #[derive(Args, Clone, Debug)]
@@ -98,7 +90,9 @@ impl ServeArguments {
     /// # Errors
     /// The app or the identity is not in order, or an address cannot be bound.
     pub async fn serve(&self, app: App) -> Result<(), CommandError> {
-        let following = self.follow_log_levels(app.clone());
+        let target = self.target(&app)?;
+        let followed = app.clone();
+        let following = self.cluster.follow_log_levels(&followed, target.as_ref(), self.keeps_a_ring());
         let bound = self.bind(app, |_| {}, |_| {}).await?;
         let served = tokio::select! {
             served = bound.serve_until_signalled() => served.map_err(CommandError::running),
@@ -185,38 +179,6 @@ impl ServeArguments {
         self.identity == Source::SelfManaged
     }
 
-    /// Nothing depends on it: where it cannot be done, the level stays what it is.
-    async fn follow_log_levels(&self, app: App) -> Infallible {
-        let speaks_to_the_cluster = self.keeps_a_ring() || app.reads_the_cluster();
-        let name = self.logs.config_map(app.name(), speaks_to_the_cluster);
-        let (Some(name), Some(logs)) = (name, Logs::of_this_process()) else { return pending().await };
-        let reached = async {
-            let service = self.service(&app).map(|text| self.cluster.service(text)).transpose()?;
-            let namespace =
-                self.cluster.own_namespace(service.as_ref().and_then(namespaced_name).as_ref())?;
-            Ok::<_, CommandError>((self.cluster.client().await?, namespace))
-        };
-        match reached.await {
-            Ok((client, namespace)) => {
-                let (events, waiting) = Events::queue(AGAIN);
-                let about = config_map_reference(&namespace, &name);
-                let tell = |text: &str| {
-                    let (reason, action) = ("LogLevelNotUnderstood", "Reload".to_owned());
-                    let (about, note) = (about.clone(), text.to_owned());
-                    events.tell(Report { about, is_warning: true, reason, action, note });
-                };
-                let config_maps = Api::namespaced(client.clone(), &namespace);
-                let followed = follow(&logs, config_maps, &name, app.name(), tell);
-                let ((), never) = tokio::join!(waiting.write(client, "vestibule"), followed);
-                never
-            }
-            Err(why) => {
-                tracing::warn!(%why, "the ConfigMap {name} is not followed: the log level stays as it is");
-                pending().await
-            }
-        }
-    }
-
     pub(super) fn listen(&self, app: &App) -> SocketAddr {
         let usual = || app.defaults.port.unwrap_or_else(|| https_port(app.defaults.host_network));
         self.listen.unwrap_or_else(|| everywhere(self.port.unwrap_or_else(usual)))
@@ -280,16 +242,6 @@ impl ServeArguments {
             Source::SelfManaged => self.knobs.apply(settings),
             _ => Ok(settings),
         }
-    }
-}
-
-fn config_map_reference(namespace: &str, name: &str) -> ObjectReference {
-    ObjectReference {
-        api_version: Some("v1".to_owned()),
-        kind: Some("ConfigMap".to_owned()),
-        namespace: Some(namespace.to_owned()),
-        name: Some(name.to_owned()),
-        ..ObjectReference::default()
     }
 }
 

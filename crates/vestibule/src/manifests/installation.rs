@@ -35,6 +35,9 @@ pub struct Installation {
     pub account: Option<NamespacedName>,
     /// The container's image. Without one, no workload is printed: rights and configurations alone.
     pub image: Option<String>,
+    /// The ConfigMap beside the pods that changes levels of log while they run, or `off`. Unless given, `APP-logging`, for
+    /// pods that speak to the cluster anyway.
+    pub log_config_map: Option<String>,
     /// How many pods. 2.
     pub replicas: u16,
     /// Whether the pods use their nodes' network, where the API server cannot reach the pods' own.
@@ -92,6 +95,7 @@ impl Installation {
             registration_mode: None,
             account: None,
             image: None,
+            log_config_map: None,
             replicas: 2,
             host_network: false,
             port: None,
@@ -162,6 +166,23 @@ impl Installation {
             registrations.extend(app.left_over(&registrations));
         }
         Ok(Some((secret, registrations)))
+    }
+
+    /// Whether its pods have something to ask the API server, levels of log aside.
+    pub(super) fn speaks_to_the_cluster(&self, app: &App) -> bool {
+        self.identity == Source::SelfManaged || self.reads_token_keys || app.reads_the_cluster()
+    }
+
+    /// The ConfigMap that changes levels of log, where one is followed.
+    pub(super) fn followed_log_config_map(&self, app: &App) -> Option<String> {
+        match self.log_config_map.as_deref() {
+            Some("off") => None,
+            Some(name) => Some(name.to_owned()),
+            None => {
+                let asks = self.identity == Source::SelfManaged || app.reads_the_cluster();
+                asks.then(|| format!("{}-logging", app.name()))
+            }
+        }
     }
 
     /// Why there can be no such installation.

@@ -60,6 +60,14 @@ pub(super) fn of_a_ring(secret: &NamespacedName, registrations: &[RegistrationNa
     rights
 }
 
+/// To follow the ConfigMap `name`, which changes levels of log, and to say on it what cannot be understood.
+pub(super) fn of_log_levels(namespace: &str, name: &str) -> [Right; 2] {
+    [
+        Right::new(Some(namespace), "", "configmaps", &["get", "list", "watch"]).named(&[name]),
+        Right::new(Some(namespace), "events.k8s.io", "events", &["create", "patch"]),
+    ]
+}
+
 /// Roles that hold the rights, each bound to `account`; none without rights.
 pub(super) fn objects(name: &str, account: &NamespacedName, rights: Vec<Right>) -> Vec<Value> {
     let mut roles = BTreeMap::<_, Vec<_>>::new();

@@ -63,10 +63,8 @@ impl Pods<'_> {
     }
 
     pub(super) fn speak_to_the_cluster(&self) -> bool {
-        let installation = self.installation;
-        installation.identity == Source::SelfManaged
-            || installation.reads_token_keys
-            || self.app.reads_the_cluster()
+        self.installation.followed_log_config_map(self.app).is_some()
+            || self.installation.speaks_to_the_cluster(self.app)
     }
 
     fn pod_metadata(&self) -> Value {
@@ -184,6 +182,9 @@ impl Pods<'_> {
         // With another identity `serve` refuses what it would not heed.
         if let (Source::SelfManaged, Some(secret)) = (&installation.identity, &installation.secret) {
             flag("secret", secret.to_string());
+        }
+        if let Some(name) = &installation.log_config_map {
+            flag("log-config-map", name.clone());
         }
         for registration in self.registrations() {
             flag("registration", registration.to_string());

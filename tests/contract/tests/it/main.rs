@@ -9,6 +9,7 @@ mod denials;
 mod faults;
 mod leaks;
 mod leaving;
+mod levels;
 mod loads;
 mod patches;
 mod process;

@@ -1,0 +1,99 @@
+//! Levels of log on a real cluster: raised by the command, followed by the process, and back by themselves.
+
+use std::process::{Command, Output, Stdio};
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Api;
+use kube::api::{ListParams, Patch, PatchParams};
+use serde_json::{Value, json};
+
+use crate::process::Process;
+
+const CONFIG_MAP: &str = "contract-logging";
+/// Somebody else's key.
+const CANARY: &str = "canary-config-map";
+
+#[tokio::test]
+async fn a_level_is_raised_for_a_while_and_a_bad_one_changes_nothing() {
+    let Some(environment) = vestibule_testenv::shared_or_skip().await else { return };
+    let namespace = environment.namespace(&[]).await.unwrap().name().to_owned();
+    let kubeconfig = environment.kubeconfig();
+    let place = ["--namespace", &namespace, "--kubeconfig", kubeconfig.to_str().unwrap()];
+    let run = |words: &[&str]| -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_contract"));
+        command.args(words).args(place).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // It ends with whoever holds the other end.
+        let held = child.stdin.take();
+        let done = child.wait_with_output().unwrap();
+        drop(held);
+        done
+    };
+    let stdout = |words: &[&str]| {
+        let done = run(words);
+        assert!(done.status.success(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap()
+    };
+    let config_maps = Api::<ConfigMap>::namespaced(environment.admin().unwrap(), &namespace);
+    let patch = async |data: Value| {
+        let patch = Patch::Merge(json!({"data": data}));
+        config_maps.patch(CONFIG_MAP, &PatchParams::default(), &patch).await.unwrap();
+    };
+
+    let flags = [&place[..], &["--log-config-map", CONFIG_MAP]].concat();
+    let server = Process::start(&flags, &[]);
+    let in_force = || server.probe("/readyz?verbose").1;
+    assert!(stdout(&["loglevel"]).contains("there is no ConfigMap contract-logging"));
+    assert!(in_force().contains("log level: info (RUST_LOG)"), "{}", in_force());
+
+    stdout(&["loglevel", "debug", "--for", "1h"]);
+    server.said(r#""level":"debug, over info (RUST_LOG)""#);
+    assert!(in_force().contains("log level: debug, over info (RUST_LOG)"), "{}", in_force());
+    assert!(stdout(&["loglevel"]).contains("raised, until"), "{}", stdout(&["loglevel"]));
+
+    // One value is bad, another is not, and both wait for the raise to end.
+    patch(json!({"loglevel.server": "loud", "loglevel.identity": "warn", "other": CANARY})).await;
+    server.said("nothing useful");
+    assert!(in_force().contains("log level: debug, over info (RUST_LOG)"), "{}", in_force());
+    assert!(stdout(&["loglevel"]).contains("not understood: `loglevel.server`"));
+    assert_eq!(run(&["loglevel", "loud"]).status.code(), Some(2));
+    assert_eq!(run(&["loglevel", "debug", "--for", "48h"]).status.code(), Some(2));
+
+    // Nobody has to take it back, and what was said for good counts again.
+    stdout(&["loglevel", "trace", "--for", "2s"]);
+    server.said(r#""level":"trace, over info (RUST_LOG)""#);
+    server.said(r#""level":"identity=warn, over info (RUST_LOG)""#);
+    stdout(&["loglevel", "trace", "--component", "dependencies", "--component", "app"]);
+    server.said(r#""level":"identity=warn,app=trace,dependencies=trace, over info (RUST_LOG)""#);
+    stdout(&["loglevel", "--reset"]);
+    let kept = config_maps.get(CONFIG_MAP).await.unwrap().data.unwrap();
+    let keys: Vec<_> = kept.keys().map(String::as_str).collect();
+    assert_eq!(keys, ["loglevel.identity", "loglevel.server", "other"]);
+    assert!(!server.whole_log().contains(CANARY));
+
+    // The printed rights are enough for it, and for no other ConfigMap.
+    let name = format!("{namespace}-contract");
+    let printed = stdout(&[
+        "manifests",
+        "--only",
+        "rbac",
+        "--service",
+        &name,
+        "--identity",
+        "mounted:/certs",
+        "-o",
+        "json",
+        "--log-config-map",
+        CONFIG_MAP,
+    ]);
+    let objects: Value = serde_json::from_str(&printed).unwrap();
+    let objects = objects["items"].as_array().unwrap().clone();
+    environment.apply(objects.clone()).await.unwrap();
+    let account = objects[1]["subjects"][0]["name"].as_str().unwrap();
+    environment.wait_until_granted(&namespace, account, &objects).await.unwrap();
+    let client = environment.service_account(&namespace, account).await.unwrap();
+    let config_maps = Api::<ConfigMap>::namespaced(client, &namespace);
+    let ours = ListParams::default().fields(&format!("metadata.name={CONFIG_MAP}"));
+    assert_eq!(config_maps.list(&ours).await.unwrap().items.len(), 1);
+    assert!(config_maps.list(&ListParams::default()).await.is_err());
+}
