@@ -201,6 +201,7 @@ const EDGES: &[&str] = &[
 const DIFFERENT: &[&str] = &[
     "'%e'.format([1234.5]) == '1.234500e+03'",
     "'%.2e'.format([1234.5]) == '1.23e+03'",
+    "'%s'.format([[1.5]]) == '[1.5]'",
     "quantity('9223372036854775807').isInteger()",
     "quantity('100Ti').isInteger()",
     "semver('1.0.0+a') == semver('1.0.0+b')",
