@@ -9,6 +9,7 @@ mod check;
 mod controlplane;
 mod duplicates;
 mod fire;
+mod fuzz;
 mod keys;
 mod length;
 mod licences;
@@ -44,6 +45,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
         Some(Task::Soak { arguments }) => soak::run(arguments),
         Some(Task::Reload { release, arguments }) => soak::reload(*release, arguments),
         Some(Task::Fire { arguments }) => fire::run(arguments),
+        Some(Task::Fuzz { minutes, targets }) => fuzz::run(*minutes, targets),
         Some(Task::Keys { check: false, from }) => keys::write(from.as_deref()),
         Some(Task::Keys { check: true, from }) => keys::compare(from.as_deref()),
     }
@@ -110,6 +112,15 @@ enum Task {
         /// What it is told: `[CASE...] [--long]`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
         arguments: Vec<String>,
+    },
+    /// Run libFuzzer on the laws that hold for any bytes, one target after the other, and say what it found
+    Fuzz {
+        /// How long each target runs
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        minutes: u64,
+        /// Run only these: apply, diff, http, pointer, review, rules, secret, selector, yaml
+        #[arg(value_name = "TARGET")]
+        targets: Vec<String>,
     },
     /// Write the table of list keys from the real API server's OpenAPI documents
     Keys {

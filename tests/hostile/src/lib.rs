@@ -8,25 +8,43 @@
 
 mod apply;
 mod diff;
+mod http;
 mod judge;
+pub mod malformed;
 mod mutate;
 mod pointer;
 mod review;
 mod rules;
+mod secret;
+mod selector;
+mod yaml;
 
 pub use apply::apply;
 pub use diff::diff;
+pub use http::http;
 pub use mutate::Mutations;
 pub use pointer::pointer;
 pub use review::review;
 pub use rules::rules;
+pub use secret::secret;
+pub use selector::selector;
+pub use yaml::yaml;
 
 /// A target and the name of its corpus.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const TARGETS: [Target; 5] =
-    [("apply", apply), ("diff", diff), ("pointer", pointer), ("review", review), ("rules", rules)];
+pub const TARGETS: [Target; 9] = [
+    ("apply", apply),
+    ("diff", diff),
+    ("http", http),
+    ("pointer", pointer),
+    ("review", review),
+    ("rules", rules),
+    ("secret", secret),
+    ("selector", selector),
+    ("yaml", yaml),
+];
 
 /// The first `N` lines; nothing where there are fewer, or the input is no text.
 fn lines<const N: usize>(input: &[u8]) -> Option<[&str; N]> {

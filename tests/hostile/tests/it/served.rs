@@ -1,0 +1,206 @@
+//! Served webhooks and reviews that nobody would send, over TLS, on connections that are kept.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use hostile::malformed::{Malformed, allowed};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use vestibule::Operation::{Connect, Create, Delete, Update};
+use vestibule::identity::{Identity, Local};
+use vestibule::{App, Change, Context, Options, Reject, deny, on};
+use vestibule_admission::keys;
+use vestibule_injector::Namespaces;
+use vestibule_rules::RuleSet;
+
+const NAME: &str = "hook.shop.svc";
+/// A few seconds of an unoptimized build.
+const SOME: usize = 1_000;
+
+const RULES: &str = "
+apiVersion: vestibule.dev/v1alpha1
+kind: Injection
+metadata: {name: hostile}
+spec:
+  match: {namespaces: {names: [corpus]}}
+  pod: {labels: {seen: 'true'}}
+  containers:
+  - select: {all: true}
+    env: [{name: SEEN, value: 'true'}]
+";
+
+#[test]
+fn malformed_reviews_are_answered_in_a_line_or_with_a_review() {
+    send(SOME, 7);
+}
+
+#[test]
+#[ignore = "it takes half a minute; in release it prints how long the slowest took"]
+fn ten_thousand_malformed_reviews() {
+    send(10_000, std::process::id().into());
+}
+
+/// A name, an app, and the paths of its hooks.
+type Webhook = (&'static str, fn() -> App, &'static [&'static str]);
+
+/// Sends so many, different ones, to each hook in turn. A panic of the server's threads counts even where it is answered.
+fn send(count: usize, seed: u64) {
+    static PANICS: AtomicUsize = AtomicUsize::new(0);
+    let told = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if thread::current().name().is_some_and(|name| name.starts_with("served")) {
+            PANICS.fetch_add(1, Ordering::SeqCst);
+        }
+        told(panic);
+    }));
+    let apps: [Webhook; 2] = [
+        ("served-app", app, &["/mutate/label", "/validate/data", "/mutate/pods"]),
+        ("served-injector", injector, &["/mutate/required", "/mutate/best-effort"]),
+    ];
+    let mut hooks = Vec::new();
+    for (name, app, paths) in apps {
+        let served = Served::start(name, app);
+        hooks.extend(paths.iter().map(|path| (served.connect(), *path)));
+    }
+    let reviews = super::corpus("review").into_iter().map(|(_, body)| body);
+    let (mut slowest, mut longest) = (Duration::ZERO, 0);
+    let mut statuses = std::collections::BTreeMap::<u16, usize>::new();
+    for (number, body) in Malformed::new(reviews, seed).take(count).enumerate() {
+        let hooks_count = hooks.len();
+        let (connection, path) = &mut hooks[number % hooks_count];
+        let began = Instant::now();
+        let (status, answer) = connection.post(path, &body);
+        if began.elapsed() > slowest {
+            (slowest, longest) = (began.elapsed(), body.len());
+        }
+        *statuses.entry(status).or_default() += 1;
+        if let Err(why) = allowed(&body, status, &answer) {
+            let body = String::from_utf8_lossy(&body[..body.len().min(3000)]).into_owned();
+            panic!("{path}: {why}\n{body}");
+        }
+    }
+    println!("{count} reviews, by status {statuses:?}; the slowest took {slowest:?}, of {longest} bytes");
+    assert!(statuses[&200] > count / 50 && statuses[&400] > count / 50, "{statuses:?}");
+    assert_eq!(PANICS.load(Ordering::SeqCst), 0);
+}
+
+fn app() -> App {
+    async fn label(mut object: ConfigMap, _: Context) -> Result<ConfigMap, Reject> {
+        object.metadata.labels.get_or_insert_default().insert("seen".to_owned(), "true".to_owned());
+        Ok(object)
+    }
+    async fn data(change: Change<ConfigMap>, _: Context) -> Result<(), Reject> {
+        let is_empty = change.object().is_some_and(|object| object.data.is_none());
+        if is_empty { Err(deny("no data")) } else { Ok(()) }
+    }
+    async fn pods(mut pod: Pod, context: Context) -> Result<Pod, Reject> {
+        context.warn("seen");
+        pod.metadata.annotations.get_or_insert_default().insert("seen".to_owned(), "true".to_owned());
+        Ok(pod)
+    }
+    App::new("hostile")
+        .mutate("label", on::<ConfigMap>([Create, Update]).fail_closed(), label)
+        .validate("data", on::<ConfigMap>([Create, Update, Delete]).fail_closed(), data)
+        .mutate("pods", on::<Pod>([Create, Update, Connect]).fail_closed(), pods)
+}
+
+fn injector() -> App {
+    let rules = RuleSet::load([("rules.yaml", RULES)], keys::schema("", "v1", "Pod"));
+    let rules = rules.unwrap_or_else(|findings| panic!("{}", findings[0]));
+    vestibule_injector::app(rules, Namespaces::labelled::<String, String>([])).unwrap()
+}
+
+/// A webhook on a thread of its own, as long as the process.
+struct Served {
+    address: SocketAddr,
+    bundle: Arc<str>,
+}
+
+impl Served {
+    fn start(name: &str, app: fn() -> App) -> Self {
+        let (tell, told) = mpsc::channel();
+        let serve = move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let identity = Local::in_memory(&[NAME], SystemTime::now()).unwrap();
+                let bundle = identity.ca_bundle().unwrap();
+                let bound =
+                    app().bind(Options::new(([127, 0, 0, 1], 0).into(), Arc::new(identity))).await.unwrap();
+                tell.send(Self { address: bound.address(), bundle }).ok();
+                bound.serve().await;
+            });
+        };
+        thread::Builder::new().name(name.to_owned()).spawn(serve).unwrap();
+        told.recv().unwrap()
+    }
+
+    fn connect(&self) -> Connection {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_slice(self.bundle.as_bytes()).unwrap()).unwrap();
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config =
+            ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+        let config = Arc::new(config.with_root_certificates(roots).with_no_client_auth());
+        let open = Box::new({
+            let address = self.address;
+            move || {
+                let tcp = TcpStream::connect(address).unwrap();
+                tcp.set_nodelay(true).unwrap();
+                tcp.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+                let name = ServerName::try_from(NAME).unwrap();
+                StreamOwned::new(ClientConnection::new(Arc::clone(&config), name).unwrap(), tcp)
+            }
+        });
+        Connection { stream: open(), open }
+    }
+}
+
+type Stream = StreamOwned<ClientConnection, TcpStream>;
+
+/// One that is kept for as long as the server keeps it.
+struct Connection {
+    stream: Stream,
+    open: Box<dyn Fn() -> Stream>,
+}
+
+impl Connection {
+    /// The status and the body.
+    fn post(&mut self, path: &str, body: &[u8]) -> (u16, Vec<u8>) {
+        let length = body.len();
+        let head = format!(
+            "POST {path}?timeout=10s HTTP/1.1\r\nhost: {NAME}:443\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+        );
+        self.stream.write_all(&[head.as_bytes(), body].concat()).unwrap();
+        self.stream.flush().unwrap();
+        let mut answer = Vec::new();
+        let mut part = [0; 16 << 10];
+        loop {
+            let read = self.stream.read(&mut part).unwrap();
+            assert_ne!(read, 0, "the connection ends after {:?}", String::from_utf8_lossy(&answer));
+            answer.extend_from_slice(&part[..read]);
+            let Some(end) = answer.windows(4).position(|window| window == b"\r\n\r\n") else { continue };
+            let head = std::str::from_utf8(&answer[..end]).unwrap().to_lowercase();
+            let header = |name: &str| {
+                head.lines()
+                    .filter_map(|line| line.split_once(": "))
+                    .find(|(known, _)| *known == name)
+                    .map(|it| it.1)
+            };
+            let length: usize = header("content-length").unwrap().parse().unwrap();
+            if answer.len() < end + 4 + length {
+                continue;
+            }
+            let status = head[9..12].parse().unwrap();
+            if header("connection") == Some("close") {
+                self.stream = (self.open)();
+            }
+            return (status, answer[end + 4..].to_vec());
+        }
+    }
+}
