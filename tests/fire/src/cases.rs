@@ -45,12 +45,12 @@ pub const CASES: &[Case] = &[
     case("F02", "connections that rest, and a drain that waits for them", [3, 3], |_| {
         Box::pin(resting::run())
     }),
-    case("F03", "SIGKILL to one of two replicas under load", [1, 1], |long| Box::pin(killed::run(long))),
-    case("F06", "one replica becomes three under load", [2, 8], |long| Box::pin(scale::run(long))),
+    case("F03", "SIGKILL to one of two replicas under load", [1, 1], |_| Box::pin(killed::run())),
+    case("F06", "one replica becomes three under load", [6, 6], |_| Box::pin(scale::run())).only_long(),
     case("F09", "twice and four times as many calls as there is time for", [3, 8], |long| {
         Box::pin(overload::run(long))
     }),
-    case("A03", "1,000 uploads of 8 MiB at once", [3, 3], |long| Box::pin(uploads::run(long))),
+    case("A03", "1,000 uploads of 8 MiB at once", [3, 3], |_| Box::pin(uploads::run())),
     case("A04", "5,000 connections with slow heads", [2, 2], |_| Box::pin(strangers::slow_heads())),
     case("A05", "5,000 connections with slow bodies", [2, 2], |_| Box::pin(strangers::slow_bodies())),
     case("A06", "5,000 connections that are silent", [2, 2], |_| Box::pin(strangers::silent())),
@@ -64,12 +64,10 @@ pub const CASES: &[Case] = &[
     case("F16", "CAs that are replaced under load, on real API servers", [8, 60], |long| {
         Box::pin(rotations::authorities(long))
     }),
-    Case {
-        long: true,
-        ..case("F12", "replicas that reach no API server while they serve", [4, 15], |long| {
-            Box::pin(cut_off::run(long))
-        })
-    },
+    case("F12", "replicas that reach no API server while they serve", [4, 15], |long| {
+        Box::pin(cut_off::run(long))
+    })
+    .only_long(),
     case("steady", "1,000 calls a second, and memory that may not grow", [2, 12], |long| {
         Box::pin(steady::run(long))
     }),
@@ -77,6 +75,12 @@ pub const CASES: &[Case] = &[
 
 const fn case(name: &'static str, about: &'static str, minutes: [u64; 2], run: fn(bool) -> Running) -> Case {
     Case { name, about, long: false, minutes, run }
+}
+
+impl Case {
+    const fn only_long(self) -> Self {
+        Self { long: true, ..self }
+    }
 }
 
 /// The case of that name, in whatever letters.

@@ -13,7 +13,7 @@ use crate::rig::{Balancer, Process, Program};
 const KILLS: usize = 10;
 const RATE: f64 = 200.0;
 
-pub(super) async fn run(_long: bool) -> anyhow::Result<Vec<Row>> {
+pub(super) async fn run() -> anyhow::Result<Vec<Row>> {
     let folder = Arc::new(tempfile::tempdir()?);
     let start = || Process::start(Program::Webhook, &folder, &[]);
     let balancer = Balancer::start().await?;

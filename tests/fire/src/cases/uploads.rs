@@ -17,7 +17,7 @@ const UPLOADS: usize = 1_000;
 const BYTES: usize = 8 << 20;
 const MOST: u64 = 128 << 10;
 
-pub(super) async fn run(_long: bool) -> anyhow::Result<Vec<Row>> {
+pub(super) async fn run() -> anyhow::Result<Vec<Row>> {
     let server = super::ground::webhook(&[]).await?;
     let before = quiet::settle(&server).await?;
     let honest = Bystander::start(server.caller()?, 50.0, hook("label"), review()?);
