@@ -46,7 +46,7 @@ fn touches_fixed(operation: &Operation) -> bool {
     };
     from.into_iter().chain([operation.path()]).any(|pointer| {
         let meets = |path: &&[&str]| pointer.tokens().zip(path.iter()).all(|(token, name)| token == **name);
-        FIXED.iter().any(|path| meets(path))
+        FIXED.iter().any(meets)
     })
 }
 
