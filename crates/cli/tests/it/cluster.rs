@@ -4,6 +4,7 @@
 mod articles;
 mod others;
 mod pods;
+mod watched;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

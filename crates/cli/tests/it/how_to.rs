@@ -1,8 +1,10 @@
 //! Pages whose commands are run, and whose outputs are what the commands print.
 //!
-//! A block ```` ```yaml NAME ```` is a file; in a block ```` ```console ```` each line that begins with `$ ` is typed, in a
+//! A block ```` ```yaml NAME ```` (or `json`) is a file; in a block ```` ```console ```` each line that begins with `$ ` is typed, in a
 //! folder with those files and the repository's `examples`, and what follows is what comes out. Blocks for cargo and kubectl
 //! are left as they are. `VESTIBULE_UPDATE_GOLDEN=1` writes what comes out into the page.
+
+mod watch;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,8 +16,18 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// The page, with what its commands print now.
 fn run(page: &str) -> String {
+    run_in(&folder(), page)
+}
+
+fn folder() -> Folder {
     let folder = Folder::with(&[]);
-    std::os::unix::fs::symlink(Path::new(ROOT).join("examples"), folder.path().join("examples")).unwrap();
+    for name in ["deploy", "examples"] {
+        std::os::unix::fs::symlink(Path::new(ROOT).join(name), folder.path().join(name)).unwrap();
+    }
+    folder
+}
+
+fn run_in(folder: &Folder, page: &str) -> String {
     let (mut text, mut code) = (String::new(), 0);
     let mut lines = page.lines();
     while let Some(line) = lines.next() {
@@ -23,14 +35,14 @@ fn run(page: &str) -> String {
         let Some(info) = line.strip_prefix("```").filter(|info| !info.is_empty()) else { continue };
         let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
         match info.split_once(' ') {
-            Some(("yaml", name)) => {
+            Some(("yaml" | "json", name)) => {
                 let file = folder.path().join(name);
                 std::fs::create_dir_all(file.parent().unwrap()).unwrap();
                 std::fs::write(file, block.join("\n") + "\n").unwrap();
                 writeln!(text, "{}\n```", block.join("\n")).unwrap();
             }
             None if info == "console" && !block.iter().any(|line| is_elsewhere(line)) => {
-                writeln!(text, "{}```", console(&folder, &block, &mut code)).unwrap();
+                writeln!(text, "{}```", console(folder, &block, &mut code)).unwrap();
             }
             _ => writeln!(text, "{}\n```", block.join("\n")).unwrap(),
         }
@@ -38,9 +50,10 @@ fn run(page: &str) -> String {
     text
 }
 
-/// Commands that compile, or ask a cluster.
+/// Commands that compile, ask a cluster, do not end by themselves, or are not there.
 fn is_elsewhere(line: &str) -> bool {
-    line.starts_with("$ cargo ") || line.starts_with("$ kubectl ")
+    ["$ cargo ", "$ kubectl ", "$ vestibule serve "].iter().any(|command| line.starts_with(command))
+        || line.starts_with("$ promtool ") && !watch::is_there("promtool")
 }
 
 /// The commands of a block with their outputs; of commands that go on in the next line, all of it.
@@ -78,13 +91,16 @@ fn console(folder: &Folder, block: &[&str], code: &mut i32) -> String {
 fn check(name: &str) {
     let path = Path::new(ROOT).join(name);
     let page = std::fs::read_to_string(&path).unwrap();
-    let now = run(&page);
+    compare(name, &page, &run(&page));
+}
+
+fn compare(name: &str, page: &str, now: &str) {
     if std::env::var_os("VESTIBULE_UPDATE_GOLDEN").is_some() {
-        std::fs::write(&path, now).unwrap();
+        std::fs::write(Path::new(ROOT).join(name), now).unwrap();
         return;
     }
     let plain = vestibule::command::colour::When::Never.palette();
-    assert!(page == now, "{name}:\n{}", vestibule::command::diff::unified(&page, &now, plain));
+    assert!(page == now, "{name}:\n{}", vestibule::command::diff::unified(page, now, plain));
 }
 
 #[test]

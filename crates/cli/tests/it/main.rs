@@ -5,6 +5,8 @@ mod certs;
 mod certs_cluster;
 mod certs_flags;
 mod cluster;
+#[path = "../../../../tests/contract/tests/it/collector.rs"]
+mod collector;
 mod examples;
 mod explain;
 mod explain_cluster;

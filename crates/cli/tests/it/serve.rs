@@ -10,7 +10,7 @@ use vestibule_caller::{Admission, Caller, FailurePolicy, Hook, Review};
 
 use crate::fixture::{Folder, REQUIRED, TARGET};
 
-struct Server {
+pub(crate) struct Server {
     child: Child,
     log: Lines<BufReader<ChildStderr>>,
     /// The first line of the log.
@@ -22,13 +22,18 @@ impl Server {
         let command = format!(
             "serve --rules rules.yaml --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --identity local:identity {arguments}"
         );
-        let mut child = folder.command(&command).stderr(Stdio::piped()).spawn().unwrap();
+        Self::spawn(&mut folder.command(&command))
+    }
+
+    /// Returns when it listens.
+    pub(crate) fn spawn(command: &mut Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
         let start = serde_json::from_str(&log.next().unwrap().unwrap()).unwrap();
         Self { child, log, start }
     }
 
-    fn address(&self, which: &str) -> SocketAddr {
+    pub(crate) fn address(&self, which: &str) -> SocketAddr {
         self.start[which].as_str().unwrap().parse().unwrap()
     }
 
@@ -202,7 +207,7 @@ fn a_bad_kubeconfig_is_named() {
     assert!(done.err.contains("the kubeconfig config cannot be used"), "{}", done.err);
 }
 
-fn get(server: &Server, path: &str) -> String {
+pub(crate) fn get(server: &Server, path: &str) -> String {
     let mut stream = TcpStream::connect(server.address("probes")).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
