@@ -16,12 +16,13 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// The page, with what its commands print now.
 fn run(page: &str) -> String {
-    run_in(&folder(), page)
+    run_in(&folder(&["examples"]), page)
 }
 
-fn folder() -> Folder {
+/// One with these folders of the repository.
+fn folder(names: &[&str]) -> Folder {
     let folder = Folder::with(&[]);
-    for name in ["deploy", "examples"] {
+    for name in names {
         std::os::unix::fs::symlink(Path::new(ROOT).join(name), folder.path().join(name)).unwrap();
     }
     folder

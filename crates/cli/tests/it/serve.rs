@@ -95,7 +95,7 @@ fn a_review_is_answered_and_leaves_one_line_without_values() {
     server.signal("-INT");
     let rest: Vec<String> = server.log.by_ref().map(Result::unwrap).collect();
     assert!(!rest.join("\n").contains("hunter2") && !rest.join("\n").contains("hall"), "{rest:?}");
-    let decisions: Vec<_> = rest.iter().filter(|line| line.contains("\"hook\"")).collect();
+    let decisions: Vec<_> = rest.iter().filter(|line| line.contains("\"decided\"")).collect();
     assert_eq!(decisions.len(), 1, "{rest:?}");
 }
 

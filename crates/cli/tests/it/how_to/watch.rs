@@ -23,7 +23,7 @@ async fn what_is_seen_from_outside() {
         return;
     }
     let page = std::fs::read_to_string(Path::new(ROOT).join(PAGE)).unwrap();
-    let (folder, collector) = (folder(), Collector::start());
+    let (folder, collector) = (folder(&["deploy", "examples"]), Collector::start());
     let (_, typed) = page.split_once("$ vestibule serve ").unwrap();
     let typed = typed.split_once("\n```").unwrap().0.replace("\\\n", " ");
     let mut arguments = format!("serve {typed}").replace(HTTPS, "127.0.0.1:0").replace(PLAIN, "127.0.0.1:0");
