@@ -16,7 +16,7 @@ use line::Line;
 ///
 /// let read = Exposition::read("# TYPE calls counter\n# HELP calls Calls.\ncalls_total{by=\"me\"} 2\n# EOF\n")?;
 /// assert_eq!(read.value("calls_total", &[("by", "me")]), Some(2.0));
-/// assert!(Exposition::read("# TYPE calls counter\ncalls 2\n# EOF\n").unwrap_err().contains("_total"));
+/// assert!(Exposition::read("# TYPE calls counter\n# HELP calls Calls.\ncalls 2\n# EOF\n").unwrap_err().contains("_total"));
 /// # Ok::<(), String>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]

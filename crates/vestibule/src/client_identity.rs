@@ -115,6 +115,7 @@ impl ClientSettings {
     }
 
     /// Whether it cannot be done without a cluster.
+    #[cfg(feature = "cli")]
     pub(crate) fn needs_client(&self) -> bool {
         self.is_on() && self.tokens.as_ref().is_some_and(|tokens| tokens.keys.is_none())
     }
@@ -152,7 +153,8 @@ impl ClientSettings {
                     keys
                 }
             };
-            if self.authentication == ClientAuthentication::Require {
+            // With authorities there are clients that can be told without keys.
+            if self.authentication == ClientAuthentication::Require && self.authorities.is_none() {
                 started.required_keys = Some(Arc::clone(&keys));
             }
             let tokens = Tokens::new(settings, self.names.clone(), keys);
@@ -167,7 +169,8 @@ impl ClientSettings {
 }
 
 impl Started {
-    /// Whether the keys of the token issuer are missing, for which readiness waits; nothing where they are not required.
+    /// Whether the keys of the token issuer are missing, for which readiness waits; nothing where they are not required, or
+    /// where certificates do as well.
     pub(crate) fn missing(&self) -> Option<impl Fn() -> bool + Send + Sync + use<>> {
         let keys = self.required_keys.clone()?;
         Some(move || keys.are_missing())

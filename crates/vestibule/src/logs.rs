@@ -46,6 +46,8 @@ pub(crate) enum Format {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Base {
     directives: String,
+    /// The same as people said it.
+    said: String,
     /// Who said it.
     pub(crate) origin: &'static str,
 }
@@ -69,24 +71,28 @@ pub(crate) type Beside = Vec<Box<dyn Layer<Registry> + Send + Sync>>;
 impl Base {
     /// The flag's, else `RUST_LOG`'s, else `info`. A `RUST_LOG` that cannot be read counts for nothing, and is told of.
     pub(crate) fn new(flag: Option<&Levels>, variable: Option<&str>) -> (Self, Option<String>) {
-        let usual = |levels: &str, origin| Self { directives: format!("{levels},{BESIDE}"), origin };
+        let beside = |usual: &str| format!("{usual},{BESIDE}");
         if let Some(levels) = flag {
-            return (usual(&levels.to_string(), "--log-level"), None);
+            // Libraries below are no louder than everything else.
+            let usual = levels.of_all().filter(|level| *level < LevelFilter::INFO);
+            let directives =
+                levels.directives(&beside(&usual.map_or(USUAL.to_owned(), |level| level.to_string())));
+            return (Self { directives, said: levels.to_string(), origin: "--log-level" }, None);
         }
+        let usual = || Self { directives: beside(USUAL), said: USUAL.to_owned(), origin: "the default" };
         match variable.map(|text| (text, EnvFilter::builder().parse(text))) {
             Some((text, Ok(_))) if !text.trim().is_empty() => {
-                (Self { directives: text.to_owned(), origin: "RUST_LOG" }, None)
+                (Self { directives: text.to_owned(), said: text.to_owned(), origin: "RUST_LOG" }, None)
             }
-            Some((_, Err(error))) => (usual(USUAL, "the default"), Some(error.to_string())),
-            _ => (usual(USUAL, "the default"), None),
+            Some((_, Err(error))) => (usual(), Some(error.to_string())),
+            _ => (usual(), None),
         }
     }
 }
 
 impl fmt::Display for Base {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let said = self.directives.strip_suffix(BESIDE).map(|said| said.trim_end_matches(','));
-        write!(formatter, "{} ({})", said.unwrap_or(&self.directives), self.origin)
+        write!(formatter, "{} ({})", self.said, self.origin)
     }
 }
 

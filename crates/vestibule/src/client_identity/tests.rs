@@ -285,6 +285,25 @@ fn what_cannot_tell_clients_apart_is_refused_at_the_start() {
     assert!(start(&nobody_to_ask).contains("set `Options::client`"));
 }
 
+#[tokio::test]
+async fn readiness_waits_for_keys_only_where_nobody_is_known_without_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ca.crt");
+    let pair = KeyPair::generate().unwrap();
+    let authority = rcgen::CertificateParams::default().self_signed(&pair).unwrap();
+    std::fs::write(&file, authority.pem()).unwrap();
+    let waits = |authentication, authorities: Option<&Path>| {
+        let mut settings = ClientSettings::new(authentication);
+        settings.authorities = authorities.map(Path::to_owned);
+        settings.tokens = Some(TokenSettings::new(ISSUER, vec![AUDIENCE.to_owned()]));
+        settings.names = vec![CALLER.to_owned()];
+        settings.start(Some(&Publisher::default().client())).unwrap().missing().map(|is_missing| is_missing())
+    };
+    assert_eq!(waits(ClientAuthentication::Require, None), Some(true));
+    assert_eq!(waits(ClientAuthentication::Require, Some(&file)), None);
+    assert_eq!(waits(ClientAuthentication::Observe, None), None);
+}
+
 /// Within a few looks; the clock is the test's.
 async fn until(mut holds: impl AsyncFnMut() -> bool) {
     for _ in 0..10 {

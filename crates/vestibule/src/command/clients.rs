@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde_json::Value;
 
 use super::CommandError;
 use crate::{App, ClientAuthentication, ClientSettings, Files, Installation, Target, TokenSettings};
@@ -86,10 +87,12 @@ impl ClientArguments {
             [("client-ca", "ca.crt", &self.client_ca), ("token-keys", "keys.json", &self.token_keys)]
         {
             let Some(path) = path else { continue };
+            let content = read(path)?;
+            refuse_secrets(path, &content)?;
             let folder = format!("/etc/vestibule/{flag}");
             arguments.push(format!("--{flag}={folder}/{file}"));
             let mut files = Files::new(flag, folder);
-            files.contents.insert(file.to_owned(), read(path)?);
+            files.contents.insert(file.to_owned(), content);
             installation.files.push(files);
         }
         installation.arguments.extend(arguments);
@@ -162,6 +165,37 @@ fn read(path: &Path) -> Result<String, CommandError> {
     fs::read_to_string(path).map_err(|error| CommandError::input(format_args!("{}: {error}", path.display())))
 }
 
+/// What is printed is read by many: certificates and public keys may be, private keys and shared secrets not.
+fn refuse_secrets(path: &Path, content: &str) -> Result<(), CommandError> {
+    let refused = |what: &str, instead: &str| {
+        let path = path.display();
+        Err(CommandError::input(format_args!(
+            "{path} holds {what}, and manifests are no place for it: {instead}"
+        )))
+    };
+    if content.contains("PRIVATE KEY-----") {
+        return refused("a private key", "give a file with the CERTIFICATE sections alone");
+    }
+    match serde_json::from_str(content) {
+        Ok(keys) if has_private_member(&keys) => {
+            refused("private keys or shared secrets (`d`, `k`)", "give the public keys alone")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Of a JSON Web Key (RFC 7518 6.2.2, 6.3.2, 6.4), of a set, or of anything around them.
+fn has_private_member(keys: &Value) -> bool {
+    match keys {
+        Value::Object(members) => {
+            let is_secret = |name: &str| ["d", "k"].contains(&name);
+            members.iter().any(|(name, value)| is_secret(name) || has_private_member(value))
+        }
+        Value::Array(values) => values.iter().any(has_private_member),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -225,5 +259,30 @@ mod tests {
         assert!(settings("").needs_client() && !settings("--token-keys keys.json").needs_client());
         assert_eq!(settings("--token-audience hook").tokens.unwrap().audiences, ["hook"]);
         assert_eq!(settings("").names, ["a", "b"]);
+    }
+
+    #[test]
+    fn what_is_secret_is_never_printed() {
+        let refused = |content: &str| {
+            let refused = refuse_secrets(Path::new("ca.pem"), content).unwrap_err().to_string();
+            assert!(!refused.contains("c2VjcmV0"), "{refused}");
+            refused
+        };
+        let certificate = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n";
+        for kind in ["PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "ENCRYPTED PRIVATE KEY"] {
+            let combined = format!("{certificate}-----BEGIN {kind}-----\nc2VjcmV0\n-----END {kind}-----\n");
+            assert!(refused(&combined).starts_with("ca.pem holds a private key"), "{kind}");
+        }
+        for key in [
+            r#"{"kty":"EC","crv":"P-256","x":"AA","y":"AA","d":"c2VjcmV0"}"#,
+            r#"{"kty":"oct","k":"c2VjcmV0"}"#,
+        ] {
+            assert!(refused(key).contains("give the public keys alone"), "{key}");
+            assert!(refused(&format!(r#"{{"keys":[{key}]}}"#)).contains("give the public keys alone"));
+        }
+        let public = r#"{"keys":[{"kty":"RSA","n":"AA","e":"AQAB"},{"kty":"EC","x":"AA","y":"AA"}]}"#;
+        for content in [certificate, public] {
+            assert!(refuse_secrets(Path::new("ca.pem"), content).is_ok(), "{content}");
+        }
     }
 }

@@ -24,13 +24,13 @@ pub(super) struct LimitArguments {
     #[arg(long, env = "VESTIBULE_MAX_HANDSHAKES", value_name = "NUMBER", value_parser = number)]
     max_handshakes: Option<usize>,
     /// How long a TLS handshake may take; its first byte comes within half of that [default: 10s]
-    #[arg(long, env = "VESTIBULE_HANDSHAKE_TIMEOUT", value_name = "TIME", value_parser = duration)]
+    #[arg(long, env = "VESTIBULE_HANDSHAKE_TIMEOUT", value_name = "TIME", value_parser = some_time)]
     handshake_timeout: Option<Duration>,
     /// How long the head of a request may take from its first byte on [default: 5s]
-    #[arg(long, env = "VESTIBULE_HEAD_TIMEOUT", value_name = "TIME", value_parser = duration)]
+    #[arg(long, env = "VESTIBULE_HEAD_TIMEOUT", value_name = "TIME", value_parser = some_time)]
     head_timeout: Option<Duration>,
     /// How long a body may take once there is room for it [default: 10s]
-    #[arg(long, env = "VESTIBULE_BODY_TIMEOUT", value_name = "TIME", value_parser = duration)]
+    #[arg(long, env = "VESTIBULE_BODY_TIMEOUT", value_name = "TIME", value_parser = some_time)]
     body_timeout: Option<Duration>,
     /// How long a connection may rest between requests; at least 91s [default: 120s]
     #[arg(long, env = "VESTIBULE_IDLE_TIMEOUT", value_name = "TIME", value_parser = idle)]
@@ -120,6 +120,15 @@ fn head(text: &str) -> Result<usize, String> {
     })
 }
 
+/// In no time nobody is served.
+fn some_time(text: &str) -> Result<Duration, String> {
+    let time = duration(text)?;
+    if time.is_zero() {
+        return Err("in no time at all nobody can be served: write a duration such as `10s`".to_owned());
+    }
+    Ok(time)
+}
+
 fn idle(text: &str) -> Result<Duration, String> {
     let time = duration(text)?;
     if time < SHORTEST_IDLE {
@@ -141,6 +150,23 @@ mod tests {
             assert!(bytes(text).is_err(), "{text}");
         }
         assert!(head("4Ki").is_err() && head("8Ki").is_ok());
+    }
+
+    #[test]
+    fn nobody_is_given_no_time_at_all() {
+        use clap::Parser;
+
+        #[derive(Parser)]
+        struct Command {
+            #[command(flatten)]
+            _limits: LimitArguments,
+        }
+
+        for flag in ["--handshake-timeout", "--head-timeout", "--body-timeout"] {
+            let with = |time| Command::try_parse_from(["serve", flag, time]).map(drop);
+            assert!(with("0s").unwrap_err().to_string().contains("nobody can be served"), "{flag}");
+            assert!(with("1s").is_ok(), "{flag}");
+        }
     }
 
     #[test]

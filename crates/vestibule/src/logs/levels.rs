@@ -52,6 +52,11 @@ impl Levels {
         self
     }
 
+    /// Of everything but libraries below, where that is said.
+    pub(super) fn of_all(&self) -> Option<LevelFilter> {
+        self.all
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.all.is_none() && self.of.is_empty()
     }

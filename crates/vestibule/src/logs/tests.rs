@@ -59,6 +59,28 @@ fn who_wants_to_hear_more_of_an_app_does_not_mean_the_libraries_below_it() {
     assert_eq!(heard(&loud, "warn"), ["client", "hyper"]);
 }
 
+#[test]
+fn the_flag_knows_components_and_leaves_the_rest_as_it_is() {
+    let flag = |text| base(Some(text), None);
+    assert_eq!(flag("identity=debug").to_string(), "identity=debug (--log-level)");
+    assert_eq!(heard(&flag("identity=debug"), ""), ["identity"]);
+    assert_eq!(heard(&flag("app=debug"), ""), ["app"]);
+    assert_eq!(heard(&flag("debug,identity=warn"), ""), ["admission", "app"]);
+    assert_eq!(heard(&flag("dependencies=debug"), ""), ["client", "hyper"]);
+    assert_eq!(heard(&flag("identity=debug"), "identity=warn,app=debug"), ["app"]);
+    // Whoever named one part goes on to hear of the others.
+    let informs = |text| {
+        let filter = EnvFilter::builder().parse(flag(text).directives).unwrap();
+        let _guard = tracing_subscriber::registry().with(filter).set_default();
+        let own = tracing::event_enabled!(target: "vestibule::admission", tracing::Level::INFO);
+        (own, tracing::event_enabled!(target: "hyper_util::client", tracing::Level::INFO))
+    };
+    assert_eq!(informs("identity=debug"), (true, true));
+    assert_eq!(informs("debug"), (true, true));
+    assert_eq!(informs("warn"), (false, false));
+    assert_eq!(informs("off"), (false, false));
+}
+
 /// With the log of a process, which nobody reads.
 fn with_logs<T>(base: Base, run: impl FnOnce(&Logs) -> T) -> T {
     let lines = |filter| lines::json(std::io::sink).with_filter(filter).boxed();

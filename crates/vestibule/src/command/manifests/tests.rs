@@ -196,4 +196,7 @@ fn pods_know_their_callers_as_the_flags_say() {
     assert!(without_pods.contains("is about pods"), "{without_pods}");
     let missing = refused(&[&common[..], &["--client-ca=/nowhere/ca.crt"]].concat());
     assert!(missing.starts_with("/nowhere/ca.crt: "), "{missing}");
+    std::fs::write(&file, "a CA, and -----BEGIN PRIVATE KEY-----").unwrap();
+    let secret = refused(&[&common[..], &[&authorities]].concat());
+    assert!(secret.contains("holds a private key"), "{secret}");
 }
