@@ -69,14 +69,14 @@ impl Bodies {
         let mut bytes = with_room_for(length);
         let (mut looked, mut there) = (Instant::now(), 0);
         loop {
-            let frame = timeout_at(looked + PERIOD, body.frame()).await;
-            if looked.elapsed() >= PERIOD {
+            // What has come is looked at first: slow is who keeps waiting for more.
+            let Ok(frame) = timeout_at(looked + PERIOD, body.frame()).await else {
                 if bytes.len() - there < LEAST && self.limits.room.is_wanted() {
                     return Err(Refusal::SlowBody.because("the body came slowly while others waited"));
                 }
                 (looked, there) = (Instant::now(), bytes.len());
-            }
-            let Ok(frame) = frame else { continue };
+                continue;
+            };
             let Some(frame) = frame else { return Ok(bytes) };
             let frame = frame.map_err(|_| Refusal::Unreadable.because("the body broke off"))?;
             let Ok(data) = frame.into_data() else { continue };
@@ -98,6 +98,8 @@ fn with_room_for(length: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     let own = if length < LARGE { length } else { length.max(OWN_SPACE) };
     // Where address space is scarce too, the second will do; where that fails, so will what comes.
-    let _either = bytes.try_reserve_exact(own).or_else(|_| bytes.try_reserve_exact(length));
+    if bytes.try_reserve_exact(own).is_err() {
+        let _ = bytes.try_reserve_exact(length);
+    }
     bytes
 }

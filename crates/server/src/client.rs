@@ -1,6 +1,6 @@
 //! Who calls: off, observed, or required.
 //!
-//! The handshake never fails because of a client's certificate: probes of a kubelet have none, and who observes wants to
+//! The handshake never fails because of a client's certificate, unless it is longer than anybody's: probes of a kubelet have none, and who observes wants to
 //! see calls before he refuses any. So a certificate is taken as it comes, and judged request by request, together with a
 //! bearer token.
 

@@ -14,7 +14,6 @@ use crate::close_reason::CloseReason;
 use crate::connection::{self, Respond};
 use crate::hooks::{Hooks, Visit};
 use crate::load::Places;
-use crate::newcomers::Crowded;
 use crate::observer::Observer;
 use crate::settings::Settings;
 use crate::shutdown::{Phase, Phases};
@@ -102,18 +101,20 @@ impl Front {
     ) -> Result<(TlsStream<TcpStream>, Peer), (CloseReason, String)> {
         let (limits, time) = (&self.hooks.limits, self.settings.handshake_timeout);
         let slow = |words: &str| (CloseReason::SlowHandshake, words.to_owned());
-        let mut newcomer = limits.newcomers.arrive();
+        let newcomer = limits.newcomers.arrive();
         let handshake = async {
-            match timeout(time / 2, newcomer.speaks(&stream)).await {
-                Ok(Ok(())) => {}
-                Ok(Err(Crowded)) => return Err(slow("it had not begun when others came")),
-                Err(_) => return Err(slow("it did not begin")),
+            if timeout(time / 2, newcomer.speaks(&stream)).await.is_err() {
+                return Err(slow("it did not begin"));
             }
             let turn = limits.handshake_turns.next().await;
             let welcome = limits.handshake_turns.take(self.handshakes.accept(stream), turn, &mut ()).await;
             welcome.map_err(|error| (CloseReason::Handshake, error.to_string()))
         };
-        timeout(time, handshake).await.unwrap_or_else(|_| Err(slow("it took too long")))
+        tokio::select! {
+            biased;
+            welcome = timeout(time, handshake) => welcome.unwrap_or_else(|_| Err(slow("it took too long"))),
+            () = newcomer.leaves() => Err(slow("it was not done when others came")),
+        }
     }
 }
 

@@ -98,10 +98,33 @@ impl Gate {
             (self.places.take().await, self.turns.next().await)
         };
         let (_place, turn) = timeout_at(deadline, first).await.map_err(|_| NoTurn)?;
+        // A turn that came at last is taken although it comes too late: no handler is begun to be blamed for that.
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(NoTurn);
+        }
         let _running = self.running.one();
         drop(place);
-        let work = work(deadline.saturating_duration_since(Instant::now()));
+        let work = work(left);
         let mut run = Run::begin(&self.pace);
         Ok(timeout_at(deadline, self.turns.take(work, turn, &mut run)).await.map_err(|_| Late))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn nothing_is_begun_after_its_deadline() {
+        // Where there are several threads, a turn that is free is there at the first look, however late that is.
+        let gate = Gate { is_alone: false, ..Gate::new(&Settings::default()) };
+        let mut begun = false;
+        let place = gate.queue().unwrap_or_else(|Full| panic!("nobody waits"));
+        let outcome = gate.pass(place, Instant::now(), |_| async { begun = true }).await;
+        assert!(matches!(outcome, Err(NoTurn)));
+        assert!(!begun);
+        assert_eq!((gate.running.now(), gate.waiting.now()), (0, 0));
+        assert_eq!(gate.turns.free(), all_but_one(threads()));
     }
 }

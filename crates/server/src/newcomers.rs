@@ -7,17 +7,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
-use crate::load::{Counted, One};
+/// Of all places, the part that the silent ones may have while others spoke: whoever just came is given the time to.
+const KEPT_FOR_SILENT: usize = 8;
 
 /// Whoever connects sends the first byte at once. When there are too many, those who did not are the ones to go, the
-/// oldest first: silent strangers keep nobody out who has something to say.
+/// oldest first: silent strangers keep nobody out who has something to say. Where few are silent, the oldest of those who
+/// spoke goes: nor does whoever stops after his first byte.
 pub(crate) struct Newcomers {
-    limit: u64,
-    /// Those who spoke.
-    spoken: Counted,
-    /// The others, by the order in which they came.
-    silent: Mutex<BTreeMap<u64, Arc<Notify>>>,
+    limit: usize,
+    unfinished: Mutex<Unfinished>,
     next: AtomicU64,
+}
+
+/// By the order in which they came.
+#[derive(Default)]
+struct Unfinished {
+    silent: BTreeMap<u64, Arc<Notify>>,
+    spoken: BTreeMap<u64, Arc<Notify>>,
 }
 
 /// One of them.
@@ -25,63 +31,69 @@ pub(crate) struct Newcomer<'a> {
     newcomers: &'a Newcomers,
     number: u64,
     leave: Arc<Notify>,
-    spoken: Option<One<'a>>,
 }
-
-/// It had said nothing when there were too many.
-pub(crate) struct Crowded;
 
 impl Newcomers {
     pub(crate) fn new(limit: usize) -> Self {
-        let limit = limit.try_into().unwrap_or(u64::MAX);
-        Self { limit, spoken: Counted::default(), silent: Mutex::default(), next: AtomicU64::default() }
+        Self { limit, unfinished: Mutex::default(), next: AtomicU64::default() }
     }
 
     pub(crate) fn limit(&self) -> u64 {
-        self.limit
+        self.limit.try_into().unwrap_or(u64::MAX)
     }
 
     pub(crate) fn unfinished(&self) -> u64 {
-        self.spoken.now() + u64::try_from(self.silent().len()).unwrap_or(u64::MAX)
+        self.all().number().try_into().unwrap_or(u64::MAX)
     }
 
     /// One more; another one goes where that is too many.
     pub(crate) fn arrive(&self) -> Newcomer<'_> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let leave = Arc::new(Notify::new());
-        let mut silent = self.silent();
-        if self.spoken.now() + u64::try_from(silent.len()).unwrap_or(u64::MAX) >= self.limit
-            && let Some((_, oldest)) = silent.pop_first()
-        {
-            oldest.notify_one();
+        let mut all = self.all();
+        if all.number() >= self.limit {
+            let few = self.limit / KEPT_FOR_SILENT;
+            let those = if all.silent.len() > few { &mut all.silent } else { &mut all.spoken };
+            if let Some((_, oldest)) = those.pop_first() {
+                oldest.notify_one();
+            }
         }
-        silent.insert(number, Arc::clone(&leave));
-        Newcomer { newcomers: self, number, leave, spoken: None }
+        all.silent.insert(number, Arc::clone(&leave));
+        Newcomer { newcomers: self, number, leave }
     }
 
-    fn silent(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Notify>>> {
-        self.silent.lock().unwrap_or_else(PoisonError::into_inner)
+    fn all(&self) -> MutexGuard<'_, Unfinished> {
+        self.unfinished.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Unfinished {
+    fn number(&self) -> usize {
+        self.silent.len() + self.spoken.len()
     }
 }
 
 impl Newcomer<'_> {
-    /// Resolves with the first byte, or when it has to go.
-    pub(crate) async fn speaks(&mut self, stream: &TcpStream) -> Result<(), Crowded> {
-        let mut first = [0];
-        tokio::select! {
-            biased;
-            // An error shows in the handshake, an end too.
-            _ = stream.peek(&mut first) => {}
-            () = self.leave.notified() => return Err(Crowded),
+    /// Resolves with the first byte.
+    pub(crate) async fn speaks(&self, stream: &TcpStream) {
+        // An error shows in the handshake, an end too.
+        let _ = stream.peek(&mut [0]).await;
+        let mut all = self.newcomers.all();
+        if let Some(leave) = all.silent.remove(&self.number) {
+            all.spoken.insert(self.number, leave);
         }
-        self.newcomers.silent().remove(&self.number);
-        self.spoken = Some(self.newcomers.spoken.one());
-        Ok(())
+    }
+
+    /// Resolves when it has to go.
+    pub(crate) async fn leaves(&self) {
+        self.leave.notified().await;
     }
 }
 
 impl Drop for Newcomer<'_> {
     fn drop(&mut self) {
-        self.newcomers.silent().remove(&self.number);
+        let mut all = self.newcomers.all();
+        all.silent.remove(&self.number);
+        all.spoken.remove(&self.number);
     }
 }

@@ -21,7 +21,7 @@ pub trait Observer: Send + Sync + 'static {
     /// A request came, and it was judged who calls; before anything else is told of it. Never where nobody is asked.
     fn identified(&self, _client: ClientIdentity) {}
 
-    /// The caller went away before the named hook had decided; its handler was dropped.
+    /// The caller went away before the named hook had decided; its handler, if it had begun, was dropped.
     fn abandoned(&self, _hook: &str) {}
 
     /// A connection to the HTTPS port ended; told once for each that was accepted.

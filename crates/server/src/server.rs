@@ -33,8 +33,7 @@ const MAX_PROBE_CONNECTIONS: usize = 64;
 const CONVERSION_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often it is looked whether everything is there that answers need.
 const READY_PERIOD: Duration = Duration::from_millis(100);
-
-/// The same, once it is served.
+/// How often a server that serves looks what is missing, whether anybody asks or not.
 const LOOK_PERIOD: Duration = Duration::from_secs(1);
 
 /// A server in the making.

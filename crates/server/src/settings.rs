@@ -10,16 +10,17 @@ pub struct Settings {
     /// Where HTTPS is served; port 0 takes a free one. `[::]:10250`: the port that managed control planes are allowed
     /// to reach.
     pub listen: SocketAddr,
-    /// Where `/livez`, `/readyz` and `/metrics` are served without TLS. Nowhere, unless set.
+    /// Where `/livez`, `/readyz`, `/startupz` and `/metrics` are served without TLS. Nowhere, unless set.
     pub probes: Option<SocketAddr>,
-    /// Whether `/livez` and `/readyz` are served on the HTTPS port too, for whoever can ask nowhere else. Not unless set.
+    /// Whether `/livez`, `/readyz` and `/startupz` are served on the HTTPS port too, for whoever can ask nowhere else. Not unless set.
     pub probes_over_https: bool,
     /// The oldest TLS accepted. 1.2, as kube-apiserver offers it.
     pub tls_min: TlsVersion,
     /// Connections held at a time; further ones wait to be accepted. 4096, about 40 KB each when idle. One API server
     /// was seen to open 700.
     pub max_connections: usize,
-    /// Connections whose handshake is not done. 1024; when one more comes, the one goes that has been silent longest.
+    /// Connections whose handshake is not done. 1024; when one more comes, the one goes that has been silent longest,
+    /// or the oldest where few are silent.
     pub max_handshakes: usize,
     /// From accept to the end of the handshake, and twice the time to its first byte. 10 s, the API server's own limit; it
     /// begins at once.

@@ -1,12 +1,14 @@
-//! Strangers that connect and say nothing.
+//! Strangers that connect and say nothing, or next to it.
+
+use std::time::Duration;
 
 use http::StatusCode;
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use vestibule_admission::Hook;
 use vestibule_server::CloseReason;
 
-use crate::harness::{HOOK, TIMEOUT, allow, serve_with};
+use crate::harness::{HOOK, TIMEOUT, allow, serve_with, until};
 
 /// A06, in the small: `cargo xtask fire A06` has 5,000 of them.
 #[tokio::test]
@@ -29,4 +31,31 @@ async fn a06_silent_strangers_make_room_for_whoever_speaks() {
         assert_eq!(stranger.read(&mut [0]).await.unwrap(), 0);
         assert_eq!(server.closed().await, CloseReason::SlowHandshake);
     }
+}
+
+#[tokio::test]
+async fn strangers_that_stop_after_a_byte_make_room_as_well() {
+    let mut server = serve_with(
+        // Only the crowd ends a handshake here.
+        |settings| (settings.max_handshakes, settings.handshake_timeout) = (10, Duration::MAX),
+        |server| server.route(HOOK, Hook::mutating("hook", allow()), TIMEOUT),
+    )
+    .await;
+    let mut begun = Vec::new();
+    for _ in 0..30 {
+        let mut stranger = TcpStream::connect(server.address).await.unwrap();
+        // How a record of a handshake begins (RFC 8446, 5.1).
+        stranger.write_all(&[22]).await.unwrap();
+        begun.push(stranger);
+        let held = server.held("handshakes");
+        assert!(held.0 <= 10, "{held:?}");
+    }
+    // One of them makes room for whoever finishes.
+    let mut client = server.connect().await;
+    assert_eq!(client.review().await.status, StatusCode::OK);
+    for _ in 0..21 {
+        assert_eq!(server.closed().await, CloseReason::SlowHandshake);
+    }
+    until(|| server.held("connections").0 == 10).await;
+    assert_eq!(server.held("handshakes").0, 9);
 }

@@ -28,7 +28,7 @@ const BEYOND: [(&str, &[Seen], &str); 15] = [
     (
         "max-handshakes",
         &[Held("handshakes"), Closed(CloseReason::SlowHandshake)],
-        "comes in, and the connection goes that has been silent longest",
+        "comes in, and the connection goes that has been silent longest, or else the oldest",
     ),
     ("handshake-timeout", &[Closed(CloseReason::SlowHandshake)], "is closed"),
     ("head-timeout", &[Closed(CloseReason::SlowHead)], "is closed"),
