@@ -69,10 +69,16 @@ impl Serialize for Patch {
 }
 
 /// A document and what was done to it since it was read: a patch in the making.
-#[derive(Clone)]
 pub struct Edit<'a> {
     document: Document<'a>,
     operations: Vec<Operation>,
+    /// Of each of them a number that no other operation of this edit ever had.
+    numbers: Vec<u64>,
+    /// The highest of all, those forgotten included.
+    numbered: u64,
+    /// Tells this edit from its clones and from all others.
+    identity: Arc<()>,
+    /// What the text begins with that the operations lead from to the document, as long as they do.
     of: Option<Index>,
 }
 
@@ -80,13 +86,24 @@ pub struct Edit<'a> {
 pub struct Mark<'a> {
     document: Document<'a>,
     count: usize,
+    /// That of the last operation, if there was one.
+    number: Option<u64>,
+    edit: Arc<()>,
+    of: Option<Index>,
 }
 
 impl<'a> Edit<'a> {
     /// Begins with `document`. What was done to it before is not part of the patch, which then proves nothing.
     pub fn new(document: Document<'a>) -> Self {
         let of = document.is_untouched().then(|| document.index().clone());
-        Self { document, operations: Vec::new(), of }
+        Self {
+            document,
+            operations: Vec::new(),
+            numbers: Vec::new(),
+            numbered: 0,
+            identity: Arc::default(),
+            of,
+        }
     }
 
     /// The document as it is by now.
@@ -112,27 +129,60 @@ impl<'a> Edit<'a> {
     /// Carries out `operation`, which is then part of the patch.
     ///
     /// # Errors
-    /// As [`Document::apply`]; go back to a [`Mark`] then.
+    /// As [`Document::apply`]; go back to a [`Mark`] then: what failed may have changed the document, so that a patch made from
+    /// here on proves nothing.
     pub fn apply(&mut self, operation: Operation) -> Result<(), ApplyError> {
-        self.document.apply(&operation)?;
+        self.document.apply(&operation).inspect_err(|_| self.of = None)?;
         self.operations.push(operation);
+        self.numbered += 1;
+        self.numbers.push(self.numbered);
         Ok(())
     }
 
     /// The state as it is, which costs nothing until something changes.
     pub fn mark(&self) -> Mark<'a> {
-        Mark { document: self.document.clone(), count: self.operations.len() }
+        Mark {
+            document: self.document.clone(),
+            count: self.operations.len(),
+            number: self.numbers.last().copied(),
+            edit: Arc::clone(&self.identity),
+            of: self.of.clone(),
+        }
     }
 
-    /// Goes back to a state of this very edit; what was done since is forgotten.
+    /// Goes back to a state of this very edit; what was done since is forgotten. After a mark of another edit, of a clone, or of
+    /// what is forgotten already, the document is the one marked, and the patch proves nothing.
     pub fn go_back(&mut self, mark: Mark<'a>) {
-        self.of.take_if(|index| !index.is(mark.document.index()));
+        let is_past = self.has_in_its_past(&mark);
         self.document = mark.document;
         self.operations.truncate(mark.count);
+        self.numbers.truncate(mark.count);
+        self.of = mark.of.filter(|_| is_past);
+    }
+
+    /// Whether the operations that `mark` was made after are still the first ones.
+    fn has_in_its_past(&self, mark: &Mark<'a>) -> bool {
+        let first = self.numbers.get(..mark.count);
+        Arc::ptr_eq(&self.identity, &mark.edit)
+            && first.is_some_and(|first| first.last() == mark.number.as_ref())
     }
 
     /// What was done, as a patch of the text that the document was read from.
     pub fn into_patch(self) -> Patch {
         Patch { operations: Arc::new(self.operations), of: self.of }
+    }
+}
+
+/// A clone goes its own way: marks of the one are none of the other.
+impl Clone for Edit<'_> {
+    fn clone(&self) -> Self {
+        Self {
+            document: self.document.clone(),
+            operations: self.operations.clone(),
+            numbers: self.numbers.clone(),
+            numbered: self.numbered,
+            identity: Arc::default(),
+            of: self.of.clone(),
+        }
     }
 }
