@@ -1,7 +1,8 @@
 //! What the API server is told of rules: whom to call us for.
 //!
-//! Selectors and conditions are a superset of what rules take: nothing that a rule would change, deny or warn about is kept
-//! from us. What opted out by a label or annotation of its own is, so that it passes while the injector is down.
+//! Selectors and conditions are a superset of what rules take: nothing that a rule would change is kept from us. What a required
+//! rule would only refuse or warn about is, where the rule is not wanted anyway (ADR 0037), and so is what opted out by a label
+//! or annotation of its own: it passes while the injector is down.
 
 mod condition;
 mod exempt;

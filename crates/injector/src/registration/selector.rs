@@ -54,8 +54,10 @@ pub(super) fn of_namespaces(rules: &[&Rule], settings: &Settings) -> String {
             Exempt::ObjectLabel(..) | Exempt::Condition(_) => {}
         }
     }
-    // Declined by the namespace's label for the rule, which no object overrules where only namespaces are asked.
+    // Declined by the namespace's label for the rule, which no object overrules where only namespaces are asked. A rule that
+    // is not required keeps nobody from starting, and warns of keys that nobody can read.
     if let [rule] = rules
+        && rule.required()
         && rule.must_be_asked_for_by_namespaces()
     {
         terms.push(format!("{}!=false", own_key(rule)));

@@ -1,6 +1,7 @@
 //! Whom the API server asks us about: never too few, and nobody who declined.
 
 mod api_server;
+mod scenes;
 
 use std::collections::BTreeMap;
 
@@ -10,26 +11,10 @@ use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 use vestibule::Target;
 use vestibule_injector::{Namespaces, app, compile, registration};
-use vestibule_rules::{NamespaceFacts, Outcome, Reason, Resource, Rule, RuleSet, Subject, Verb};
+use vestibule_rules::{Outcome, Reason, Rule, RuleSet, Subject, Verb};
 
 use api_server::{ApiServer, Create};
-
-const COMMON: &str = "vestibule.dev/inject";
-const OTHERS: &str = "other.example.com/inject";
-
-/// A namespace and an object that is created there.
-#[derive(Clone, Debug)]
-struct Scene {
-    namespace: &'static str,
-    namespace_labels: BTreeMap<&'static str, &'static str>,
-    namespace_annotations: BTreeMap<&'static str, &'static str>,
-    resource: Resource,
-    labels: BTreeMap<&'static str, &'static str>,
-    annotations: BTreeMap<&'static str, &'static str>,
-    host_network: bool,
-    os: Option<&'static str>,
-    user: &'static str,
-}
+use scenes::{COMMON, OTHERS, Scene, cases, scene, settings, spec};
 
 /// With what else the settings say.
 fn rules(specs: &[String], settings: &str) -> RuleSet {
@@ -76,164 +61,6 @@ fn may_stay_unasked(reason: Reason) -> bool {
     )
 }
 
-impl Scene {
-    fn object(&self) -> Value {
-        let mut metadata = json!({"name": "web", "labels": self.labels, "annotations": self.annotations});
-        // The API server leaves out what is empty.
-        metadata.as_object_mut().unwrap().retain(|_, value| *value != json!({}));
-        let mut spec = json!({"containers": [{"name": "app", "image": "app"}]});
-        if self.host_network {
-            spec["hostNetwork"] = json!(true);
-        }
-        match self.os {
-            Some("selected") => spec["nodeSelector"] = json!({"kubernetes.io/os": "windows"}),
-            Some("selected of old") => spec["nodeSelector"] = json!({"beta.kubernetes.io/os": "windows"}),
-            Some("both") => {
-                spec["os"] = json!({"name": "linux"});
-                spec["nodeSelector"] = json!({"kubernetes.io/os": "windows"});
-            }
-            Some(other) => spec["os"] = json!({"name": other}),
-            None => {}
-        }
-        match self.resource {
-            Resource::Pods => json!({"metadata": metadata, "spec": spec}),
-            _ => json!({"metadata": metadata, "spec": {"template": {"metadata": {}, "spec": spec}}}),
-        }
-    }
-
-    fn create<'a>(&'a self, object: &'a Value) -> Create<'a> {
-        let mut namespace_labels = self.namespace_labels.clone();
-        namespace_labels.insert("kubernetes.io/metadata.name", self.namespace);
-        Create { resource: self.resource.as_str(), namespace_labels, object, user: self.user }
-    }
-
-    fn facts(&self) -> NamespaceFacts {
-        let owned = |map: &BTreeMap<&str, &str>| {
-            map.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
-        };
-        let mut labels: BTreeMap<String, String> = owned(&self.namespace_labels);
-        labels.insert("kubernetes.io/metadata.name".to_owned(), self.namespace.to_owned());
-        NamespaceFacts { labels, annotations: owned(&self.namespace_annotations) }
-    }
-
-    /// Whether its namespace declines a rule by the label for it, which no object can take back where only namespaces are
-    /// asked.
-    fn is_declined_by_namespace(&self, rule: &Rule) -> bool {
-        let label = format!("inject.vestibule.dev/{}", rule.name());
-        rule.must_be_asked_for_by_namespaces() && self.namespace_labels.get(label.as_str()) == Some(&"false")
-    }
-
-    /// Whether a rule, by name, was declined on the object itself.
-    fn declines(&self, rule: &str, listens_to_others: bool) -> bool {
-        let said = |key: &str| self.labels.get(key).or(self.annotations.get(key)).copied();
-        let own = said(&format!("inject.vestibule.dev/{rule}"));
-        let others = self.annotations.get(OTHERS).copied().filter(|_| listens_to_others);
-        own.or(others).or(said(COMMON)) == Some("false")
-    }
-}
-
-fn spec(index: usize) -> impl Strategy<Value = String> {
-    let names = prop::sample::subsequence(vec!["blue", "green", "home", "No Namespace"], 0..3);
-    let excluded = prop::sample::subsequence(vec!["blue", "home"], 0..2);
-    let team = prop::option::of(prop::sample::select(vec!["a", "b"]));
-    let label = prop::option::of(prop::sample::select(vec!["web", "db"]));
-    let targets = prop::sample::select(vec!["[pods]", "[pods]", "[deployments]", "[pods, deployments]"]);
-    let opt_in = prop::sample::select(vec!["always", "namespace", "pod", "pod", "either"]);
-    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
-    (names, excluded, team, label, targets, opt_in, flags).prop_map(
-        move |(names, excluded, team, label, targets, opt_in, (required, compat, host))| {
-            let team = team.map(|team| format!(", matchLabels: {{team: {team}}}")).unwrap_or_default();
-            // A rule for everybody is no rule.
-            let addressed = opt_in != "always" || !names.is_empty() || !team.is_empty();
-            let label = label.or((!addressed).then_some("web"));
-            let objects = label.map(|app| format!(", objects: {{labels: {{app: {app}}}}}")).unwrap_or_default();
-            let compat = if compat { format!(", compatAnnotations: {{{OTHERS}: ['yes']}}") } else { String::new() };
-            let host = match (host, required) {
-                (true, true) => ", hostNetwork: skip, os: windows",
-                (true, false) => ", hostNetwork: skip, os: any",
-                _ => "",
-            };
-            format!(
-                "{{required: {required}, targets: {targets}, optIn: {opt_in}{compat}, pod: {{labels: {{added-{index}: 'x'}}}}, \
-                 match: {{namespaces: {{names: {names:?}, exclude: {excluded:?}{team}}}{objects}{host}}}}}"
-            )
-        },
-    )
-}
-
-fn settings() -> impl Strategy<Value = String> {
-    let own_namespace = prop::sample::select(vec!["skip", "inject"]);
-    let exemption = prop::sample::select(vec![
-        "namespaces: [blue]",
-        "namespaceLabels: {team: a}",
-        "namespaceLabels: {team: a, inject.vestibule.dev/r0: 'true'}",
-        "objectLabels: {app: web}",
-        "objectLabels: {app: ''}",
-        "namespaces: [green], objectLabels: {app: web}",
-        "namespaces: [green], users: [somebody]",
-        "objectLabels: {app: web, inject.vestibule.dev/r0: 'true'}",
-        "namespaces: [green], objectLabels: {app: ''}",
-        "users: ['system:*', \"o'\\\"clock\"]",
-        "namespaceLabels: {team: a}, users: [somebody]",
-    ]);
-    (own_namespace, prop::collection::vec(exemption, 0..3)).prop_map(|(own_namespace, exemptions)| {
-        let exemptions: Vec<_> = exemptions.iter().map(|exemption| format!("{{{exemption}}}")).collect();
-        format!("ownNamespace: {own_namespace}, exemptions: [{}]", exemptions.join(", "))
-    })
-}
-
-fn opt_keys() -> impl Strategy<Value = BTreeMap<&'static str, &'static str>> {
-    let keys = vec![
-        COMMON,
-        "inject.vestibule.dev/r0",
-        "inject.vestibule.dev/r1",
-        "inject.vestibule.dev/r2",
-        OTHERS,
-        "inject.vestibule.dev/r9",
-        "unrelated",
-    ];
-    let values =
-        prop::sample::select(vec!["true", "false", "false", "false", "r0", "r0, r1", "yes", "what?"]);
-    prop::collection::btree_map(prop::sample::select(keys), values, 0..4)
-}
-
-fn scene() -> impl Strategy<Value = Scene> {
-    let namespace = prop::sample::select(vec!["blue", "green", "home", "kube-system"]);
-    let team = prop::option::of(prop::sample::select(vec!["a", "b"]));
-    let resource = prop::sample::select(vec![Resource::Pods, Resource::Pods, Resource::Deployments]);
-    let app = prop::option::of(prop::sample::select(vec!["web", "db"]));
-    let rare = || prop::bool::weighted(0.1);
-    let os = prop::sample::select(vec!["linux", "windows", "selected", "selected of old", "both"]);
-    let user = prop::sample::select(vec!["somebody", "nobody", "system:node", "o'\"clock"]);
-    let run = (any::<bool>(), prop::option::of(os), user);
-    let opted = (opt_keys(), opt_keys(), opt_keys(), opt_keys());
-    (namespace, team, resource, app, opted, run, rare(), rare()).prop_map(
-        |(namespace, team, resource, app, opted, (host_network, os, user), own, mirror)| {
-            let (mut namespace_labels, namespace_annotations, mut labels, mut annotations) = opted;
-            namespace_labels.extend(team.map(|team| ("team", team)));
-            labels.extend(app.map(|app| ("app", app)));
-            labels.extend(own.then_some(("vestibule.dev/injector", "true")));
-            annotations.extend(mirror.then_some(("kubernetes.io/config.mirror", "x")));
-            Scene {
-                namespace,
-                namespace_labels,
-                namespace_annotations,
-                resource,
-                labels,
-                annotations,
-                host_network,
-                os,
-                user,
-            }
-        },
-    )
-}
-
-fn cases() -> ProptestConfig {
-    let cases = std::env::var("VESTIBULE_CASES").ok().and_then(|cases| cases.parse().ok());
-    ProptestConfig::with_cases(cases.unwrap_or(150))
-}
-
 proptest! {
     #![proptest_config(cases())]
 
@@ -274,8 +101,9 @@ fn assert_asked(api_server: &ApiServer, all: &RuleSet, scene: &Scene, named: boo
                 Outcome::Skipped { reason, .. } => may_stay_unasked(reason),
                 _ => false,
             };
-            // What is said there to a rule that is not wanted there is nobody's business.
-            let is_out = is_out || scene.is_declined_by_namespace(rule);
+            // What is said there to a required rule that is not wanted there is nobody's business.
+            let changes = matches!(verdict.outcome, Outcome::Applied);
+            let is_out = is_out || (is_required && !changes && scene.is_declined_by_namespace(rule));
             assert!(asked || is_out, "{path} is not asked about {} in {scene:?}", verdict.rule);
         }
         // Of a rule that is none: worth a warning.
@@ -381,15 +209,18 @@ fn who_runs_elsewhere_is_left_alone_unless_it_speaks_about_rules() {
     }
     assert!(asked(json!({"os": {"name": "linux"}, "hostNetwork": false}), json!({})));
 
-    let by_namespace = one(
-        "{required: true, optIn: namespace, match: {namespaces: {exclude: [green]}}, volumes: [{name: a, emptyDir: {}}]}",
-    );
-    let object = json!({"metadata": {}});
-    let mut create =
-        Create { resource: "pods", namespace_labels: BTreeMap::new(), object: &object, user: "" };
-    assert!(by_namespace.calls("/mutate/required", &create));
-    create.namespace_labels.insert("inject.vestibule.dev/r0", "false");
-    assert!(!by_namespace.calls("/mutate/required", &create));
+    for (required, path) in [(true, "/mutate/required"), (false, "/mutate/best-effort")] {
+        let by_namespace = one(&format!(
+            "{{required: {required}, optIn: namespace, match: {{namespaces: {{exclude: [green]}}}}, \
+             volumes: [{{name: a, emptyDir: {{}}}}]}}"
+        ));
+        let object = json!({"metadata": {}});
+        let mut create =
+            Create { resource: "pods", namespace_labels: BTreeMap::new(), object: &object, user: "" };
+        assert!(by_namespace.calls(path, &create));
+        create.namespace_labels.insert("inject.vestibule.dev/r0", "false");
+        assert_eq!(by_namespace.calls(path, &create), !required, "warnings are for all others");
+    }
 }
 
 /// Each with a namespace of its own: as many entries would be too many, and none is for more than its rules are.
