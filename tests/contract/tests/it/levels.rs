@@ -60,8 +60,9 @@ async fn a_level_is_raised_for_a_while_and_a_bad_one_changes_nothing() {
     assert_eq!(run(&["loglevel", "debug", "--for", "48h"]).status.code(), Some(2));
 
     // Nobody has to take it back, and what was said for good counts again.
-    stdout(&["loglevel", "trace", "--for", "2s"]);
+    stdout(&["loglevel", "trace", "--for", "1h"]);
     server.said(r#""level":"trace, over info (RUST_LOG)""#);
+    stdout(&["loglevel", "trace", "--for", "2s"]);
     server.said(r#""level":"identity=warn, over info (RUST_LOG)""#);
     stdout(&["loglevel", "trace", "--component", "dependencies", "--component", "app"]);
     server.said(r#""level":"identity=warn,app=trace,dependencies=trace, over info (RUST_LOG)""#);
