@@ -108,6 +108,11 @@ impl Proxy {
     pub fn accepted(&self) -> usize {
         self.shared.accepted.load(Ordering::SeqCst)
     }
+
+    /// How many connections were closed at once so far, because they came while it was [cut](Proxy::cut).
+    pub fn refused(&self) -> usize {
+        self.shared.refused.load(Ordering::SeqCst)
+    }
 }
 
 impl Drop for Proxy {
@@ -121,6 +126,7 @@ struct Shared {
     weather: watch::Sender<Weather>,
     open: AtomicUsize,
     accepted: AtomicUsize,
+    refused: AtomicUsize,
 }
 
 /// What becomes of what is to be carried.
@@ -153,7 +159,9 @@ async fn accept(
     while let Ok((client, _)) = listener.accept().await {
         let (filter, weather) = (filter(), shared.weather.subscribe());
         let Weather { state, cuts, .. } = *weather.borrow();
-        if state != State::Cut || !filter.affects_all() {
+        if state == State::Cut && filter.affects_all() {
+            shared.refused.fetch_add(1, Ordering::SeqCst);
+        } else {
             connections.spawn(counted((client, upstream), filter, (weather, cuts), shared.clone()));
         }
         while connections.try_join_next().is_some() {}

@@ -65,6 +65,7 @@ async fn a_held_connection_stays_and_a_cut_one_does_not() {
     proxy.cut();
     let mut refused = TcpStream::connect(proxy.address()).await.unwrap();
     assert!(say(&mut refused, b"gone").await.is_err());
+    assert_eq!((proxy.accepted(), proxy.refused()), (2, 1));
     proxy.resume();
     let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
     say(&mut stream, b"hello").await.unwrap();

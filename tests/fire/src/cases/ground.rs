@@ -51,6 +51,13 @@ fn pod() -> Value {
     })
 }
 
+/// Whether there were calls of an API server at all, and abuse by others took neither answers nor time from them.
+pub(super) fn answered(honest: &Report) -> bool {
+    honest.admitted > 0
+        && honest.failures() == 0
+        && honest.latency.quantile(0.99) <= Duration::from_millis(100)
+}
+
 /// Calls that were told to come again, and had come often enough.
 pub(super) fn turned_away(report: &Report) -> u64 {
     report.failed.get(&Failure::Status(429)).copied().unwrap_or_default()

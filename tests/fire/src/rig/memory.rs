@@ -1,6 +1,5 @@
 //! What a process holds, as the system tells it.
 
-use std::fmt;
 use std::fs;
 
 /// Memory and descriptors of a process at one moment.
@@ -32,12 +31,5 @@ impl Memory {
     pub fn forget_peak(id: u32) {
         // See proc_pid_clear_refs(5). Where it is refused, the peak is that of the whole life: too strict, never too lax.
         let _ = fs::write(format!("/proc/{id}/clear_refs"), "5");
-    }
-}
-
-impl fmt::Display for Memory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mebibytes = |kibibytes: u64| kibibytes as f64 / 1024.0;
-        write!(f, "{:.1} MiB, at most {:.1} MiB", mebibytes(self.resident), mebibytes(self.peak))
     }
 }

@@ -76,12 +76,6 @@ impl Process {
         self.address
     }
 
-    /// Where probes are answered, if they are.
-    #[must_use]
-    pub fn probes(&self) -> Option<SocketAddr> {
-        self.probes
-    }
-
     /// An API server that calls it, without anything between them.
     ///
     /// # Errors
@@ -156,12 +150,6 @@ impl Process {
             }
             sleep(Duration::from_millis(20)).await;
         }
-    }
-
-    /// The last lines that it has logged.
-    #[must_use]
-    pub fn log(&self) -> String {
-        tail(&self.log)
     }
 }
 

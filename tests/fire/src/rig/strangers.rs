@@ -35,9 +35,9 @@ pub enum Stranger {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Left {
-    /// Those whose connection the server ended, or who left by themselves.
+    /// Those who were let in, and whose connection the server ended, or who left by themselves.
     pub ended: usize,
-    /// Those who were never let in.
+    /// Those who were never let in: no connection, or no handshake where they began one.
     pub refused: usize,
     /// Those who are still there at the end of the patience.
     pub staying: usize,
@@ -90,28 +90,31 @@ pub async fn come(
 async fn one(address: SocketAddr, connector: TlsConnector, stranger: Stranger, patience: Duration) -> Fate {
     let Ok(stream) = TcpStream::connect(address).await else { return Fate::Refused };
     let came = Instant::now();
-    let stay = async {
-        match stranger {
-            Stranger::Silent => until_ended(stream).await,
-            Stranger::Handshake => drop(secure(&connector, stream).await),
-            Stranger::SlowHead => {
-                let Some(stream) = secure(&connector, stream).await else { return };
-                drip(stream, b"POST /mutate/label HTTP/1.1\r\nhost: webhook\r\nx-slow: ").await;
-            }
-            Stranger::SlowBody => {
-                let Some(stream) = secure(&connector, stream).await else { return };
-                drip(
-                    stream,
-                    b"POST /mutate/label HTTP/1.1\r\nhost: webhook\r\ncontent-length: 1000000\r\n\r\n",
-                )
-                .await;
-            }
-        }
-    };
-    match timeout(patience, stay).await {
-        Ok(()) => Fate::Ended(came.elapsed()),
+    match timeout(patience, stay(stream, connector, stranger)).await {
+        Ok(Some(())) => Fate::Ended(came.elapsed()),
+        Ok(None) => Fate::Refused,
         Err(_) => Fate::Staying,
     }
+}
+
+/// `None` when there was no handshake.
+async fn stay(stream: TcpStream, connector: TlsConnector, stranger: Stranger) -> Option<()> {
+    if stranger == Stranger::Silent {
+        until_ended(stream).await;
+        return Some(());
+    }
+    let stream = secure(&connector, stream).await?;
+    match stranger {
+        Stranger::Silent | Stranger::Handshake => {}
+        Stranger::SlowHead => {
+            drip(stream, b"POST /mutate/label HTTP/1.1\r\nhost: webhook\r\nx-slow: ").await;
+        }
+        Stranger::SlowBody => {
+            drip(stream, b"POST /mutate/label HTTP/1.1\r\nhost: webhook\r\ncontent-length: 1000000\r\n\r\n")
+                .await;
+        }
+    }
+    Some(())
 }
 
 async fn secure(connector: &TlsConnector, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
