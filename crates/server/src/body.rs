@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -65,7 +66,11 @@ impl Bodies {
         Ok(Received { bytes, _share: share })
     }
 
-    async fn read(&self, mut body: Incoming, length: usize) -> Result<Vec<u8>, Refused> {
+    async fn read(
+        &self,
+        mut body: impl Body<Data = Bytes> + Unpin,
+        length: usize,
+    ) -> Result<Vec<u8>, Refused> {
         let mut bytes = with_room_for(length);
         let (mut looked, mut there) = (Instant::now(), 0);
         loop {
@@ -102,4 +107,53 @@ fn with_room_for(length: usize) -> Vec<u8> {
         let _ = bytes.try_reserve_exact(length);
     }
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::future::pending;
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+    use std::thread::sleep;
+
+    use hyper::body::Frame;
+
+    use super::*;
+    use crate::room::Room;
+    use crate::settings::Settings;
+
+    /// What is there, to a thread that has other work while others wait for room.
+    struct LookedAtLate<'a>(Option<Bytes>, &'a Room);
+
+    impl Body for LookedAtLate<'_> {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _context: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            sleep(PERIOD);
+            assert!(self.1.is_wanted());
+            Poll::Ready(self.0.take().map(|bytes| Ok(Frame::data(bytes))))
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_there_is_taken_however_late_it_is_looked_at() {
+        let limits = Arc::new(Limits::of(&Settings::default()));
+        let bodies = Bodies::new(1, Duration::MAX, Arc::clone(&limits));
+        let body = LookedAtLate(Some(Bytes::from_static(b"{")), &limits.room);
+        let others = async {
+            let _all = limits.room.reserve(usize::MAX).await;
+            let _more = limits.room.reserve(usize::MAX).await;
+            pending::<()>().await;
+        };
+        tokio::select! {
+            biased;
+            () = others => {}
+            read = bodies.read(body, 1) => assert!(read.is_ok_and(|bytes| bytes == b"{")),
+        }
+    }
 }

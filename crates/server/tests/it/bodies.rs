@@ -179,40 +179,6 @@ async fn whoever_only_holds_room_against_others_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_there_is_taken_however_late_it_is_looked_at() {
-    let body = review("1");
-    let mut server = limited(|settings| settings.max_bodies = body.len()).await;
-    for (framing, begin, rest) in [
-        (format!("content-length: {}", body.len()), body[..1].to_owned(), body[1..].to_owned()),
-        (
-            "transfer-encoding: chunked".to_owned(),
-            format!("1\r\n{}\r\n", &body[..1]),
-            format!("{:x}\r\n{}\r\n0\r\n\r\n", body.len() - 1, &body[1..]),
-        ),
-    ] {
-        let mut stream = server.tls().await;
-        let begun = format!("{HEAD}connection: close\r\n{framing}\r\n\r\n{begin}");
-        stream.write_all(begun.as_bytes()).await.unwrap();
-        until(|| server.held("body_bytes").0 > 0).await;
-        let mut other = server.connect().await;
-        let other = tokio::spawn(async move { other.review().await.status });
-        // Until it waits for the room.
-        for _ in 0..100 {
-            tokio::task::yield_now().await;
-        }
-        stream.write_all(rest.as_bytes()).await.unwrap();
-        // The only thread there is has other work, for longer than a body is let hold room against others.
-        std::thread::sleep(Duration::from_millis(1100));
-        let mut said = String::new();
-        stream.read_to_string(&mut said).await.unwrap();
-        assert!(said.starts_with("HTTP/1.1 200 "), "{framing}: {said}");
-        assert_eq!(other.await.unwrap(), StatusCode::OK);
-        assert_eq!(server.event().await, "hook 1 CREATE demo/web allowed");
-        assert_eq!(server.event().await, "hook 1 CREATE demo/web allowed");
-    }
-}
-
-#[tokio::test]
 async fn small_bodies_do_not_wait_for_large_ones() {
     const ROOM: usize = 1 << 20;
     let (handler, entered, go_on) = patient();
