@@ -5,6 +5,7 @@ mod family;
 mod own;
 mod process;
 mod server;
+mod sparing;
 mod stores;
 #[cfg(test)]
 mod tests;
@@ -12,7 +13,7 @@ mod vocabulary;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
@@ -31,6 +32,7 @@ pub use own::{Metric, Sample};
 use process::ProcessGauges;
 pub(crate) use server::Ready;
 use server::ServerGauges;
+use sparing::Sparing;
 use stores::StoreGauges;
 use vocabulary::{
     ABANDONED, CLIENTS, CLOSED, CLOSED_BY, DURATION, HANDSHAKES_FAILED, PANICS, REFUSALS, REFUSED, REQUESTS,
@@ -65,6 +67,7 @@ pub(crate) struct Telemetry {
     clients: Family<Client, Counter>,
     handshakes_failed: Counter,
     closed: Family<Closed, Counter>,
+    failures: Arc<Sparing>,
     also: Option<Arc<dyn Observer>>,
 }
 
@@ -144,6 +147,7 @@ impl Telemetry {
             clients,
             handshakes_failed,
             closed,
+            failures: Arc::default(),
             also,
         }
     }
@@ -225,7 +229,11 @@ impl Observer for Telemetry {
     }
 
     fn handshake_failed(&self, peer: SocketAddr, reason: &str) {
-        tracing::info!(target: SERVER, %peer, reason, "a TLS handshake failed");
+        // Strangers need nothing for it but the port.
+        if let Some(left_out) = self.failures.admits(Instant::now()) {
+            let left_out = Some(left_out).filter(|left_out| *left_out > 0);
+            tracing::info!(target: SERVER, %peer, reason, left_out, "a TLS handshake failed");
+        }
         self.handshakes_failed.inc();
         self.tell(|also| also.handshake_failed(peer, reason));
     }

@@ -232,7 +232,7 @@ fn with_an_image_the_pods_find_their_rules_and_a_folder_is_held_against_them() {
     assert_eq!(template["metadata"]["labels"]["vestibule.dev/injector"], "true");
     let container = &template["spec"]["containers"][0];
     assert!(container.get("volumeMounts").is_none(), "they follow the ConfigMap");
-    assert_eq!(container["resources"]["limits"]["memory"], "256Mi");
+    assert_eq!(container["resources"]["limits"]["memory"], "384Mi");
     let arguments = container["args"].as_array().unwrap();
     for argument in ["serve", "--identity=self", "--service=shop/injector", "--port=10250"] {
         assert!(arguments.contains(&json!(argument)), "{arguments:?}");

@@ -67,7 +67,7 @@ impl Pace {
             && more > 0
         {
             self.left = self.left.saturating_add(more).min(AT_ONCE);
-            self.counted = now;
+            self.counted += ONE_MORE * more;
         }
         self.left > 0
     }
@@ -95,6 +95,9 @@ mod tests {
         assert!(!pace.admits(key(1), start + AGAIN / 2));
         assert!(pace.admits(key(2), start));
         assert!(pace.admits(key(1), start + AGAIN));
+        // Whoever paces reports itself has no second clock in its way.
+        let mut pace = Pace::new(Duration::ZERO, start);
+        assert!(pace.admits(key(1), start) && pace.admits(key(1), start));
     }
 
     #[test]
@@ -106,6 +109,18 @@ mod tests {
         let later = start + ONE_MORE * 3;
         let admitted = (1_000..2_000).filter(|object| pace.admits(key(*object), later)).count();
         assert_eq!(admitted, 3);
+    }
+
+    #[test]
+    fn time_that_has_passed_is_not_lost() {
+        let start = Instant::now();
+        let mut pace = Pace::new(AGAIN, start);
+        assert_eq!((0..1_000).filter(|object| pace.admits(key(*object), start)).count(), 25);
+        // Looked at every 3 s: one more every two.
+        let looks = (1..=20).map(|look| start + ONE_MORE * 3 / 2 * look);
+        let admitted: usize =
+            looks.map(|now| (1_000..2_000).filter(|object| pace.admits(key(*object), now)).count()).sum();
+        assert_eq!(admitted, 30);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! A file that others keep, by its content.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -74,9 +76,36 @@ async fn read_aside(path: PathBuf) -> Result<Vec<u8>, String> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let length = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
-    if length > LARGEST {
+    let words = |error: std::io::Error| error.to_string();
+    // Opening a pipe would wait for whoever writes to it.
+    if !std::fs::metadata(path).map_err(words)?.is_file() {
+        return Err("it is no file".to_owned());
+    }
+    let mut content = Vec::new();
+    // It may grow while it is read.
+    File::open(path).map_err(words)?.take(LARGEST + 1).read_to_end(&mut content).map_err(words)?;
+    if content.len() as u64 > LARGEST {
         return Err(format!("it is larger than {LARGEST} bytes"));
     }
-    std::fs::read(path).map_err(|error| error.to_string())
+    Ok(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_read_than_a_file_may_hold() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ca.crt");
+        let file = File::create(&path).unwrap();
+        file.set_len(LARGEST).unwrap();
+        assert_eq!(read(&path).map(|content| content.len() as u64), Ok(LARGEST));
+        file.set_len(LARGEST + 1).unwrap();
+        assert_eq!(read(&path), Err("it is larger than 4194304 bytes".to_owned()));
+        // One has a length of zero and no end.
+        for path in [folder.path(), Path::new("/dev/zero")] {
+            assert_eq!(read(path), Err("it is no file".to_owned()), "{}", path.display());
+        }
+    }
 }

@@ -145,9 +145,9 @@ impl Pods<'_> {
             "resources": {
                 "requests": {"cpu": "10m", "memory": "24Mi"},
                 // No limit of CPU: a webhook that is throttled holds up every write it is asked about. As much memory as the
-                // bodies that are taken at once (`Settings::max_bodies`), again as much to work on them, and the rest for
-                // connections.
-                "limits": {"memory": "256Mi"},
+                // bodies that are taken at once (`Settings::max_bodies`), again as much to work on them, 160 MiB for as many
+                // connections as there may be, and the rest for a conversion of a whole list.
+                "limits": {"memory": "384Mi"},
             },
             "securityContext": {
                 "allowPrivilegeEscalation": false,

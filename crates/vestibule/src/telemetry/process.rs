@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
@@ -13,7 +13,7 @@ use super::vocabulary::{BUILD, DESCRIPTORS, MEMORY, MOST_DESCRIPTORS, PROCESSOR,
 /// Linux tells processor time in hundredths of a second, whatever its own clock is.
 const TICKS_IN_A_SECOND: f64 = 100.0;
 
-/// Asked when metrics are. Where there is no `/proc`, only what needs none is told.
+/// Asked when metrics are, but for the begin, which stays. Where there is no `/proc`, only what needs none is told.
 #[derive(Debug)]
 pub(super) struct ProcessGauges {
     began: SystemTime,
@@ -21,7 +21,7 @@ pub(super) struct ProcessGauges {
 
 impl ProcessGauges {
     pub(super) fn new() -> Self {
-        Self { began: SystemTime::now() }
+        Self { began: began().unwrap_or_else(SystemTime::now) }
     }
 }
 
@@ -56,12 +56,25 @@ fn most_descriptors() -> Option<f64> {
     field("/proc/self/limits", "Max open files")?.split_whitespace().next()?.parse().ok()
 }
 
-/// In user and in kernel mode: fields 14 and 15, counted from behind the name, which may hold anything.
+/// In user and in kernel mode.
 fn processor() -> Option<f64> {
+    let [user, kernel] = [14, 15].map(seconds);
+    Some(user? + kernel?)
+}
+
+/// The begin of the system, and how long it ran before this process began.
+fn began() -> Option<SystemTime> {
+    let system = field("/proc/stat", "btime")?.parse().ok()?;
+    let before = Duration::try_from_secs_f64(seconds(22)?).ok()?;
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(system).checked_add(before)?)
+}
+
+/// The field of this number in `proc_pid_stat(5)`, counted from behind the second, a name which may hold anything.
+fn seconds(number: usize) -> Option<f64> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     let (_, behind_the_name) = stat.rsplit_once(')')?;
-    let mut times = behind_the_name.split_whitespace().skip(11).map_while(|time| time.parse::<f64>().ok());
-    Some((times.next()? + times.next()?) / TICKS_IN_A_SECOND)
+    let ticks: f64 = behind_the_name.split_whitespace().nth(number.checked_sub(3)?)?.parse().ok()?;
+    Some(ticks / TICKS_IN_A_SECOND)
 }
 
 fn field(path: &str, name: &str) -> Option<String> {
@@ -80,5 +93,14 @@ mod tests {
         let (open, most) = (descriptors().unwrap(), most_descriptors().unwrap());
         assert!(3.0 <= open && open < most, "{open} of {most}");
         assert!(processor().unwrap() >= 0.0);
+    }
+
+    #[test]
+    fn the_process_began_a_little_before_it_asks() {
+        let now = SystemTime::now();
+        let began = began().unwrap();
+        // The begin of the system is told to the second, and as its clock was set then.
+        let minute = Duration::from_secs(60);
+        assert!(now - 60 * minute < began && began < now + minute, "{began:?}, {now:?}");
     }
 }

@@ -89,7 +89,7 @@ pub(super) const DURATION: MetricFamily =
         .labels(&[HOOK]);
 pub(super) const UNDECIDED: MetricFamily = MetricFamily::counter(
     "admission_undecided",
-    "Calls that a hook began and gave no verdict on, so that failurePolicy decided",
+    "Calls that reached a hook or its queue and got no verdict, so that failurePolicy decided",
 )
 .labels(&[HOOK, MetricLabel::closed("reason", &UNDECIDED_BY)]);
 pub(super) const PANICS: MetricFamily =
