@@ -1,4 +1,5 @@
-//! The tables of the contract and of the injector's cases have every row; they and the table of faults name tests that exist.
+//! The tables of the contract and of the injector's cases have every row; they, the promises and the table of faults name tests
+//! that exist.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -62,6 +63,18 @@ fn the_tables_of_fire_are_whole_and_name_tests_and_cases_that_exist() {
 fn is_a_case(command: &str, cases: &str) -> bool {
     let case = command.strip_prefix("fire ").map(|name| format!("\"{name}\","));
     case.is_none_or(|case| cases.contains(&case))
+}
+
+#[test]
+fn every_promise_is_held_by_tests_that_exist() {
+    let cases = fs::read_to_string(workspace().join("tests/fire/src/cases.rs")).unwrap();
+    let (page, code) = (page("promises.md"), code());
+    let rows = rows(&page, &code);
+    assert!(rows.len() > 20, "{rows:?}");
+    let commands = page.split('`').filter_map(|quoted| quoted.strip_prefix("cargo xtask fire "));
+    let named = commands.flat_map(str::split_whitespace);
+    let missing: Vec<_> = named.filter(|name| !is_a_case(&format!("fire {name}"), &cases)).collect();
+    assert!(missing.is_empty(), "no such cases: {missing:?}");
 }
 
 #[test]
