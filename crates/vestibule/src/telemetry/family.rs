@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
@@ -197,20 +197,15 @@ impl MetricFamily {
         let (name, unit) = (self.without_unit(), self.unit.map(Unit::from));
         let help = format!("{}.", escaped(self.help));
         let mut metric = encoder.encode_descriptor(&name, &help, unit.as_ref(), self.kind.into())?;
-        samples.try_for_each(|Sample { labels, value }| {
-            // What is whole is written as such.
-            let whole = (value.fract() == 0.0 && value.abs() < 1e15).then_some(value as i64);
-            let labels = &labels;
-            match (self.kind, whole) {
-                (MetricKind::Info, _) => metric.encode_info(labels),
-                (MetricKind::Counter, Some(whole)) => {
-                    ConstCounter::new(whole.unsigned_abs()).encode(metric.encode_family(labels)?)
-                }
-                (MetricKind::Counter, None) => ConstCounter::new(value).encode(metric.encode_family(labels)?),
-                (_, Some(whole)) => ConstGauge::new(whole).encode(metric.encode_family(labels)?),
-                (_, None) => ConstGauge::new(value).encode(metric.encode_family(labels)?),
+        for Sample { labels, value } in samples {
+            match (self.kind, labels.is_empty()) {
+                (MetricKind::Info, _) => metric.encode_info(&labels)?,
+                // The only one of its family; the library would write empty braces.
+                (_, true) => return self.kind.encode(value, metric),
+                (_, false) => self.kind.encode(value, metric.encode_family(&labels)?)?,
             }
-        })
+        }
+        Ok(())
     }
 
     /// As the library wants it, which writes the unit itself.
@@ -244,6 +239,17 @@ impl MetricLabel {
 }
 
 impl MetricKind {
+    /// What is whole is written as such.
+    fn encode(self, value: f64, encoder: MetricEncoder<'_>) -> fmt::Result {
+        let whole = (value.fract() == 0.0 && value.abs() < 1e15).then_some(value as i64);
+        match (self, whole) {
+            (Self::Counter, Some(whole)) => ConstCounter::new(whole.unsigned_abs()).encode(encoder),
+            (Self::Counter, None) => ConstCounter::new(value).encode(encoder),
+            (_, Some(whole)) => ConstGauge::new(whole).encode(encoder),
+            (_, None) => ConstGauge::new(value).encode(encoder),
+        }
+    }
+
     /// As OpenMetrics calls it.
     #[must_use]
     pub fn as_str(self) -> &'static str {

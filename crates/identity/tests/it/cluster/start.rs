@@ -17,7 +17,8 @@ async fn a_first_start_is_ready_soon_after_the_hold_and_a_restart_at_once() {
     assert!(replica.present().is_none());
     within(7, &replica).await;
     let first = start.elapsed();
-    assert!(first >= Duration::from_secs(2), "the hold was kept: {first:?}");
+    // Of two seconds, which are counted in whole ones: it may have begun at the end of the first.
+    assert!(first >= Duration::from_secs(1), "the hold was kept: {first:?}");
 
     let bundles = fixture.bundles().await;
     assert_eq!(bundles[0], "not ours");
