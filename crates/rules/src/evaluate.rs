@@ -223,7 +223,8 @@ impl RuleSet {
         let selected: Vec<&Rule> =
             outs.iter().filter(|(_, out)| out.is_none()).map(|(rule, _)| *rule).collect();
         let turns = Turns::new(subject, &received, &layout, self.pod);
-        let Laid { mut draft, missed, rules } = turns.lay_all(&selected, &Draft::new(document.clone()));
+        let Laid { mut draft, missed, rules, ended } =
+            turns.lay_all(&selected, &Draft::new(document.clone()));
         let listens = trace.listens();
         for rule in selected.iter().filter(|rule| listens && !rule.logic.is_empty()) {
             for gate in turns::gates(rule, Some(missed.get(rule.name()))) {
@@ -234,8 +235,10 @@ impl RuleSet {
         // A rule that was the end of its own condition was laid in before, and is taken as it was written.
         let laid = selected.iter().filter(|rule| !missed.contains_key(rule.name()));
         let laid: Vec<&Rule> = laid.map(|rule| computed.get(rule.name()).copied().unwrap_or(rule)).collect();
-        merge::straighten(&laid, &layout, self.pod, &mut draft);
-        warnings.extend(merge::violated(&laid, &layout, self.pod, &draft));
+        // The next evaluation takes what an ended rule brought for somebody else's, and so must the places be judged.
+        let acting: Vec<&Rule> = laid.iter().filter(|rule| !ended.contains(&rule.name())).copied().collect();
+        merge::straighten(&acting, &layout, self.pod, &mut draft);
+        warnings.extend(merge::violated(&acting, &layout, self.pod, &draft));
         let count = draft.count();
         if count > 0 {
             merge::record(&laid, &layout, self.pod, &self.hash, &mut draft);

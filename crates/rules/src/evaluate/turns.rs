@@ -51,6 +51,8 @@ pub(super) struct Laid<'d, 'r> {
     pub(super) missed: HashMap<&'r str, Missed>,
     /// The rules as they were laid in at last, with values for their expressions.
     pub(super) rules: Vec<Cow<'r, Rule>>,
+    /// Those whose condition ended with what was laid in: it stays, and the next evaluation will not know it for theirs.
+    pub(super) ended: Vec<&'r str>,
 }
 
 /// The values of the parameters of every rule that has any.
@@ -100,7 +102,7 @@ impl<'t> Turns<'t> {
             laid = self.lay_without_readers(&acting, &parameters, draft, EXHAUSTED);
             if self.is_exhausted() {
                 let missed = left_out(&acting, EXHAUSTED).collect();
-                laid = Laid { draft: draft.clone(), missed, rules: Vec::new() };
+                laid = Laid { draft: draft.clone(), missed, rules: Vec::new(), ended: Vec::new() };
             }
         }
         laid.missed.extend(out);
@@ -129,16 +131,16 @@ impl<'t> Turns<'t> {
         let mut known = Vec::new();
         for _ in 0..rules.len() + PASSES {
             let laid = self.lay_steadily(rules, parameters, &whole.settled());
-            let Laid { draft, mut missed, rules: laid } = laid;
+            let Laid { draft, mut missed, rules: laid, .. } = laid;
             renew(&mut known, laid);
             if draft.count() == 0 || self.is_exhausted() {
                 let settled = |rule: &&&Rule| {
                     let why = missed.get(rule.name());
                     wrote(&whole, rule.name()) && why.is_some_and(|why| !why.denies(rule))
                 };
-                let settled: Vec<&Rule> = rules.iter().filter(settled).copied().collect();
-                missed.retain(|name, _| !settled.iter().any(|rule| rule.name() == *name));
-                return Laid { draft: whole, missed, rules: known };
+                let ended: Vec<_> = rules.iter().filter(settled).map(|rule| rule.name()).collect();
+                missed.retain(|name, _| !ended.contains(name));
+                return Laid { draft: whole, missed, rules: known, ended };
             }
             whole = whole.followed_by(draft);
         }
@@ -224,14 +226,14 @@ impl<'t> Turns<'t> {
         let mut out = HashMap::new();
         loop {
             let acting = without(rules, &out);
-            let Laid { draft, missed, rules } = self.lay_in_turns(&acting, parameters, draft.clone());
+            let Laid { draft, missed, rules, ended } = self.lay_in_turns(&acting, parameters, draft.clone());
             let before = out.len();
             let (gone, missed): (HashMap<_, _>, HashMap<_, _>) =
                 missed.into_iter().partition(|(rule, _)| wrote(&draft, rule));
             out.extend(gone);
             if out.len() == before || self.is_exhausted() {
                 out.extend(missed);
-                return Laid { draft, missed: out, rules };
+                return Laid { draft, missed: out, rules, ended };
             }
         }
     }
@@ -255,7 +257,7 @@ impl<'t> Turns<'t> {
             // A rule may be the end of its own condition.
             missed.retain(|rule, missed| !(matches!(missed, Missed::Declined(_)) && wrote(&draft, rule)));
             if missed.is_empty() || draft.count() == before || turns == 0 || self.is_exhausted() {
-                return Laid { draft, missed, rules: known };
+                return Laid { draft, missed, rules: known, ended: Vec::new() };
             }
             turns -= 1;
         }
@@ -274,7 +276,7 @@ impl<'t> Turns<'t> {
         loop {
             let acting = without(rules, &missed);
             if !self.spend(acting.len()) {
-                return Laid { draft: start.clone(), missed, rules: Vec::new() };
+                return Laid { draft: start.clone(), missed, rules: Vec::new(), ended: Vec::new() };
             }
             let scene = Scene::new(&acting, start.at(&self.layout.spec), self.layout, self.pod);
             let mut draft = start.clone();
@@ -305,7 +307,7 @@ impl<'t> Turns<'t> {
                 }
             }
             if acting.len() + missed.len() == rules.len() {
-                return Laid { draft, missed, rules: rules_laid };
+                return Laid { draft, missed, rules: rules_laid, ended: Vec::new() };
             }
         }
     }

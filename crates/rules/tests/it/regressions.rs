@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use crate::kit::{creation, decide, evaluate, load, pod, result, rule, rules, steps, word, words};
+use crate::kit::{
+    applied, creation, decide, evaluate, load, names, pod, result, rule, rules, steps, word, words,
+};
 
 const OVERRIDES: &str = "onConflict: override\npod: {labels: {l: one}}\ncontainers:\n- select: {all: true}\n  env: [{name: X, value: one}]";
 
@@ -208,4 +210,16 @@ fn a_template_that_nobody_rendered_is_named_as_such() {
     let text = "kind: Pod\nmetadata:\n  name: {{ .Values.name }}\n";
     let problems = vestibule_rules::yaml::read("pod.yaml", text).err().unwrap();
     assert!(problems[0].help().is_some_and(|help| help.contains("helm template")), "{}", problems[0]);
+}
+
+/// The first brings a sidecar only where a label is not that the second sets, and the second wants to stand before all.
+#[test]
+fn a_rule_that_ended_itself_is_nobody_to_stand_behind() {
+    let first = "sidecars: [{name: a, image: i, mode: native}]\nwhen: ['!has(object.metadata.labels.l)']";
+    let second = "initContainers: [{name: b, image: i, position: {initContainers: first, strict: true}}]\n\
+                  pod: {labels: {l: m}}";
+    let both = rules(&(rule("one", first) + &rule("two", second)));
+    let web = pod(r#"{"containers":[{"name":"app","image":"i"}],"initContainers":[]}"#);
+    applied(&both, &creation(&web));
+    assert_eq!(names(&result(&both, &web)["spec"]["initContainers"]), ["b", "a"]);
 }
