@@ -52,6 +52,10 @@ fn quotes(body: &[u8], input: &[u8]) -> bool {
 /// All that the server says until it ends the connection.
 fn answers(input: &[u8]) -> io::Result<Vec<u8>> {
     let mut stream = front::connect()?;
+    // Nothing to say begins no handshake by itself.
+    while stream.conn.is_handshaking() {
+        stream.conn.complete_io(&mut stream.sock)?;
+    }
     // The server may have heard enough before all is said.
     let _ = stream.write_all(input);
     stream.conn.send_close_notify();

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use http::StatusCode;
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
-use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 use vestibule_caller::{Hook, Review};
 
@@ -75,31 +74,24 @@ async fn row_80_what_neither_runs_nor_may_wait_is_turned_away_at_once() {
         let config = Arc::clone(&config);
         connecting.spawn(async move { Client::trusting(server, &config).await });
     }
-    let clients = connecting.join_all().await;
+    let mut clients = connecting.join_all().await;
 
-    let begin = Arc::new(Barrier::new(clients.len()));
+    let review = review(pod()).build().unwrap();
     let mut calls = JoinSet::new();
-    for mut client in clients {
-        let (begin, review) = (Arc::clone(&begin), review(pod()).build().unwrap());
-        calls.spawn(async move {
-            begin.wait().await;
-            let began = Instant::now();
-            (client.review("/mutate/slow?timeout=30s", &review).await, began.elapsed(), client)
-        });
-    }
-    let mut kept = Vec::new();
-    for _ in 0..20 {
-        let (reply, _, client) = calls.join_next().await.unwrap().unwrap();
-        assert_eq!((reply.status, reply.header("retry-after")), (StatusCode::TOO_MANY_REQUESTS, "1"));
-        kept.push(client);
+    // In portions: until it has had its first turn to compute, a handler waits in the queue too.
+    for (what, held) in [("running", 256.0), ("running", 512.0), ("waiting", 256.0), ("waiting", 512.0)] {
+        for mut client in clients.drain(..256) {
+            let review = review.clone();
+            calls.spawn(async move { client.review("/mutate/slow?timeout=30s", &review).await.status });
+        }
+        server.counted(&format!(r#"vestibule_server_held{{what="{what}"}}"#), held).await;
     }
     // With every place taken and nothing else going on, it takes no time.
-    let review = review(pod()).build().unwrap();
     let mut quickest = Duration::MAX;
-    for client in &mut kept {
+    for client in &mut clients {
         let began = Instant::now();
         let reply = client.review("/mutate/slow?timeout=30s", &review).await;
-        assert_eq!(reply.status, StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!((reply.status, reply.header("retry-after")), (StatusCode::TOO_MANY_REQUESTS, "1"));
         quickest = quickest.min(began.elapsed());
     }
     assert!(quickest < Duration::from_millis(100), "{quickest:?}");
