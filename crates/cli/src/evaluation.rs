@@ -139,7 +139,7 @@ impl Engine {
         prefix: &'static str,
     ) -> anyhow::Result<()> {
         let answer = T::ask(&self.rules, subject)?;
-        let operations = changes::lasting(&answer.decision().changes, prefix);
+        let operations = changes::lasting(answer.decision().changes(), prefix);
         let operations = workload::graft(&operations, prefix, &evaluation.after)?;
         evaluation.after = workload::applied(&operations, &evaluation.after)?;
         evaluation.operations.extend(operations);

@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Format::Json => machine::json(&evaluations).map(|json| format!("{json:#}\n")),
         Format::Yaml => machine::json(&evaluations).and_then(|json| crate::render::yaml(&json.to_string())),
     };
-    print(&data.map_err(|error| CommandError::running(format_args!("{error:#}")))?)?;
+    print(&data?)?;
     Ok(ExitCode::SUCCESS)
 }
 

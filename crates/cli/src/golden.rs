@@ -64,6 +64,8 @@ enum Format {
     Text,
     /// A list of cases, for scripts.
     Json,
+    /// The same as YAML.
+    Yaml,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
@@ -83,6 +85,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     print(&match arguments.output {
         Format::Text => report.text(),
         Format::Json => report.json(),
+        Format::Yaml => crate::render::yaml(&report.json())?,
     })?;
     Ok(ExitCode::from(u8::from(outcomes.iter().any(|outcome| !outcome.failures.is_empty()))))
 }

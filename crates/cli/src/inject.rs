@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Format::Json => render::json_of(&changed(&evaluations), several),
         Format::Patch => render::patch_of(&changed(&evaluations), several),
     };
-    print(&data.map_err(|error| CommandError::running(format_args!("{error:#}")))?)?;
+    print(&data?)?;
     Ok(ExitCode::SUCCESS)
 }
 

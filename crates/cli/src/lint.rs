@@ -37,6 +37,8 @@ enum Format {
     Text,
     /// A list of findings.
     Json,
+    /// The same as YAML.
+    Yaml,
     /// SARIF 2.1.0, for code hosts and editors.
     Sarif,
 }
@@ -57,6 +59,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     print(&match arguments.output {
         Format::Text => text(&findings),
         Format::Json => diagnostic::json(&findings),
+        Format::Yaml => crate::render::yaml(&diagnostic::json(&findings))?,
         Format::Sarif => diagnostic::sarif(&findings),
     })?;
     let counts = |finding: &Diagnostic| arguments.strict || finding.severity() != Severity::Hint;

@@ -28,6 +28,10 @@ use clap::{CommandFactory, Parser, Subcommand};
 use vestibule::command::{CertsArguments, CommandError, LogLevelArguments};
 use vestibule_rules::Diagnostic;
 
+/// Whose memory a crowd has had goes back to the system when it has left; glibc keeps it.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// Injects sidecars, variables, volumes and labels into pods by rules: shows it on a laptop, serves it to a cluster.
 #[derive(Parser)]
 #[command(name = "vestibule", version, after_help = "Start here: vestibule try")]
@@ -100,5 +104,12 @@ fn say(line: impl fmt::Display) {
 impl From<CommandError> for Failure {
     fn from(error: CommandError) -> Self {
         Self::Command(error)
+    }
+}
+
+/// What went wrong on the way to the output, with its causes.
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Command(CommandError::running(format_args!("{error:#}")))
     }
 }

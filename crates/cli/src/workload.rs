@@ -1,5 +1,7 @@
 //! Which pods an object makes.
 
+use std::sync::Arc;
+
 use vestibule::patch::{ApplyError, Document, Operation, Pointer, View};
 
 use crate::objects::Object;
@@ -121,6 +123,6 @@ fn set(document: &mut Document<'_>, path: &str, value: &serde_json::Value) -> an
     document.apply(&add).map_err(|error: ApplyError| error.into())
 }
 
-fn raw(value: &serde_json::Value) -> anyhow::Result<Box<serde_json::value::RawValue>> {
-    Ok(serde_json::value::to_raw_value(value)?)
+fn raw(value: &serde_json::Value) -> anyhow::Result<Arc<serde_json::value::RawValue>> {
+    Ok(serde_json::value::to_raw_value(value)?.into())
 }

@@ -1,6 +1,6 @@
 //! What an identity tells about itself.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::RegistrationName;
 
@@ -17,6 +17,8 @@ pub struct Status {
     pub authorities: Vec<AuthorityStatus>,
     /// The ring's generation, where there is a ring.
     pub generation: Option<u64>,
+    /// How long ago the ring was last read, or found missing.
+    pub ring_read_ago: Option<Duration>,
     /// Every registered configuration.
     pub registrations: Vec<RegistrationStatus>,
     /// Seconds that the API server's clock is ahead of ours.

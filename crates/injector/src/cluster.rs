@@ -73,7 +73,7 @@ impl Cluster {
             },
         };
         config.connect_timeout = Some(PATIENCE);
-        config.read_timeout = Some(PATIENCE);
+        (config.read_timeout, config.reset_reader_on_write) = (Some(PATIENCE), true);
         let namespace = config.default_namespace.clone();
         Ok(Self { client: Client::try_from(config).map_err(ConnectError::Client)?, namespace })
     }

@@ -106,7 +106,7 @@ impl Injection {
             return snapshot;
         }
         let decision = evaluate(snapshot.rules(), request, (object, resource), facts);
-        if decision.is_ok_and(|decision| decision.changes.is_empty() && decision.denial().is_none()) {
+        if decision.is_ok_and(|decision| decision.patch().is_empty() && decision.denial().is_none()) {
             return snapshot;
         }
         let mut configuration = self.configuration.clone();

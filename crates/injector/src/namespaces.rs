@@ -57,7 +57,7 @@ pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> 
         }
         None => Config::incluster().map_err(ConnectError::NotInCluster)?,
     };
-    Client::try_from(config).map_err(ConnectError::Client)
+    vestibule::identity::client(config).map_err(ConnectError::Client)
 }
 
 /// Not now: the namespaces are still being read, or one cannot be.

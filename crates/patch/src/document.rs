@@ -3,6 +3,8 @@
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
+use serde_json::value::RawValue;
+
 use crate::grammar::{check, trimmed};
 use crate::index::{Index, Outline, Span};
 use crate::pointer::{index, tokens};
@@ -12,7 +14,8 @@ use crate::{DocumentError, Kind, Pointer, View, text};
 mod apply;
 mod members;
 
-use members::{Member, Members};
+pub(crate) use members::Member;
+use members::Members;
 
 pub use apply::{ApplyError, ApplyErrorKind};
 
@@ -50,8 +53,10 @@ pub(crate) enum Node<'a> {
 #[derive(Clone)]
 pub(crate) enum Written<'a> {
     Received(&'a str),
-    /// By an operation.
-    Brought(Arc<str>),
+    /// By an operation: its value as it is.
+    Brought(Arc<RawValue>),
+    /// A part of what operations have brought.
+    Copied(Arc<str>),
 }
 
 impl Deref for Written<'_> {
@@ -60,7 +65,8 @@ impl Deref for Written<'_> {
     fn deref(&self) -> &str {
         match self {
             Self::Received(text) => text,
-            Self::Brought(text) => text,
+            Self::Brought(value) => value.get(),
+            Self::Copied(text) => text,
         }
     }
 }
@@ -141,6 +147,16 @@ impl<'a> Document<'a> {
         }
     }
 
+    /// The same with each item of the list at `pointer`.
+    pub fn open_items(&mut self, pointer: &Pointer) {
+        let spans = self.index.spans();
+        let Some(node) = self.root.find(pointer.as_str(), spans) else { return };
+        node.open(spans);
+        if let Node::Array(items) = node {
+            Arc::make_mut(items).iter_mut().for_each(|item| item.open(spans));
+        }
+    }
+
     /// The document as JSON text; what was not touched, byte by byte as received.
     pub fn to_json(&self) -> String {
         self.view().to_json().into_owned()
@@ -148,9 +164,14 @@ impl<'a> Document<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// A value that comes from elsewhere.
-    pub(crate) fn foreign(text: &str) -> Self {
-        Node::Raw(Raw { text: Written::Brought(Arc::from(text)), spans: 0..0 })
+    /// A value that an operation brings.
+    fn brought(value: &Arc<RawValue>) -> Self {
+        Node::Raw(Raw { text: Written::Brought(Arc::clone(value)), spans: 0..0 })
+    }
+
+    /// A value that comes from elsewhere in the document.
+    fn copied(text: &str) -> Self {
+        Node::Raw(Raw { text: Written::Copied(Arc::from(text)), spans: 0..0 })
     }
 
     /// Takes a container one level apart.
@@ -224,8 +245,9 @@ impl<'a> Raw<'a> {
         let known = self.text(spans).spans;
         match &self.text {
             Written::Received(text) => self.parts(Text { written: text, spans: known }, Written::Received),
-            Written::Brought(text) => {
-                self.parts(Text { written: text, spans: known }, |part| Written::Brought(Arc::from(part)))
+            Written::Brought(_) | Written::Copied(_) => {
+                let copied = |part: &str| Written::Copied(Arc::from(part));
+                self.parts(Text { written: &self.text, spans: known }, copied)
             }
         }
     }

@@ -231,13 +231,24 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Steps over `byte`, if it is next after blanks.
+    /// Steps over `byte`, if it is next after blanks. Where the next one stands must not depend on what is read here: a
+    /// guess about a branch is made long before that, a sum is not.
     #[inline(always)]
     fn accept(&mut self, byte: u8) -> bool {
-        self.step(byte) || {
-            self.blank();
-            self.step(byte)
+        match self.peek() {
+            Some(next) if next == byte => {
+                self.at += 1;
+                true
+            }
+            Some(b' ' | b'\t' | b'\n' | b'\r') => self.accept_later(byte),
+            _ => false,
         }
+    }
+
+    #[cold]
+    fn accept_later(&mut self, byte: u8) -> bool {
+        self.blank();
+        self.step(byte)
     }
 
     /// Steps over `byte`, if it is next.

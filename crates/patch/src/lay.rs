@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
@@ -160,10 +161,8 @@ fn holds_something(value: View<'_>) -> bool {
     value.item(0).is_some() || !value.entries().is_empty()
 }
 
-fn raw(value: View<'_>) -> Result<Box<RawValue>, DocumentError> {
-    RawValue::from_string(value.to_json().into_owned()).map_err(|error| DocumentError::Syntax {
-        expected: "a value",
-        line: error.line(),
-        column: error.column(),
+fn raw(value: View<'_>) -> Result<Arc<RawValue>, DocumentError> {
+    RawValue::from_string(value.to_json().into_owned()).map(Arc::from).map_err(|error| {
+        DocumentError::Syntax { expected: "a value", line: error.line(), column: error.column() }
     })
 }

@@ -1,5 +1,7 @@
 //! RFC 6902 operations as typed values.
 
+use std::sync::Arc;
+
 use serde_json::value::RawValue;
 
 use crate::{Pointer, text};
@@ -8,8 +10,9 @@ mod wire;
 
 /// One step of a JSON Patch (RFC 6902 section 4).
 ///
-/// Values stay the bytes they were written in, so that `1.0` and integers beyond 2^53 pass through unchanged. There is
-/// no `Debug`: a value may be somebody's secret. Print [`Operation::name`] and [`Operation::path`].
+/// Values stay the bytes they were written in, so that `1.0` and integers beyond 2^53 pass through unchanged, and are shared:
+/// an operation that is cloned or carried out does not copy them. There is no `Debug`: a value may be somebody's secret.
+/// Print [`Operation::name`] and [`Operation::path`].
 ///
 /// ```
 /// use vestibule_patch::{Operation, to_json};
@@ -27,7 +30,7 @@ pub enum Operation {
         /// Where the value will stand.
         path: Pointer,
         /// What will stand there.
-        value: Box<RawValue>,
+        value: Arc<RawValue>,
     },
     /// Takes away what stands at `path`.
     Remove {
@@ -39,7 +42,7 @@ pub enum Operation {
         /// What is replaced.
         path: Pointer,
         /// What will stand there.
-        value: Box<RawValue>,
+        value: Arc<RawValue>,
     },
     /// Takes the value away at `from` and adds it at `path`.
     Move {
@@ -60,7 +63,7 @@ pub enum Operation {
         /// What is compared.
         path: Pointer,
         /// What must stand there.
-        value: Box<RawValue>,
+        value: Arc<RawValue>,
     },
 }
 
@@ -100,7 +103,13 @@ impl Operation {
 
 /// The patch as JSON text (RFC 6902 section 3), values byte by byte as they are.
 pub fn to_json(operations: &[Operation]) -> String {
-    let mut json = String::from("[");
+    // The words around both are less than that.
+    const WORDS: usize = 48;
+    let long = |operation: &Operation| {
+        WORDS + operation.path().as_str().len() + operation.value().map_or(0, |value| value.get().len())
+    };
+    let mut json = String::with_capacity(2 + operations.iter().map(long).sum::<usize>());
+    json.push('[');
     for (index, operation) in operations.iter().enumerate() {
         if index > 0 {
             json.push(',');
@@ -109,12 +118,12 @@ pub fn to_json(operations: &[Operation]) -> String {
         json.push_str(operation.name());
         if let Operation::Move { from, .. } | Operation::Copy { from, .. } = operation {
             json.push_str("\",\"from\":");
-            json.push_str(&text::quote(from.as_str()));
+            text::write_quoted(&mut json, from.as_str());
         } else {
             json.push('"');
         }
         json.push_str(",\"path\":");
-        json.push_str(&text::quote(operation.path().as_str()));
+        text::write_quoted(&mut json, operation.path().as_str());
         if let Some(value) = operation.value() {
             json.push_str(",\"value\":");
             json.push_str(value.get());

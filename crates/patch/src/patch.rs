@@ -1,9 +1,10 @@
 //! A patch that carries the proof that it applies, and the document on which it grows.
 
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
 
 use crate::index::Index;
 use crate::{ApplyError, Document, Operation, Pointer, View};
@@ -72,12 +73,10 @@ impl Serialize for Patch {
 pub struct Edit<'a> {
     document: Document<'a>,
     operations: Vec<Operation>,
-    /// Of each of them a number that no other operation of this edit ever had.
-    numbers: Vec<u64>,
-    /// The highest of all, those forgotten included.
-    numbered: u64,
-    /// Tells this edit from its clones and from all others.
-    identity: Arc<()>,
+    /// How many operations were left each time that later ones were forgotten.
+    cuts: Vec<usize>,
+    /// Tells this edit from its clones and from all others, once somebody has marked a state of it.
+    identity: OnceLock<Arc<()>>,
     /// What the text begins with that the operations lead from to the document, as long as they do.
     of: Option<Index>,
 }
@@ -86,8 +85,8 @@ pub struct Edit<'a> {
 pub struct Mark<'a> {
     document: Document<'a>,
     count: usize,
-    /// That of the last operation, if there was one.
-    number: Option<u64>,
+    /// How many cuts there were.
+    cuts: usize,
     edit: Arc<()>,
     of: Option<Index>,
 }
@@ -96,14 +95,7 @@ impl<'a> Edit<'a> {
     /// Begins with `document`. What was done to it before is not part of the patch, which then proves nothing.
     pub fn new(document: Document<'a>) -> Self {
         let of = document.is_untouched().then(|| document.index().clone());
-        Self {
-            document,
-            operations: Vec::new(),
-            numbers: Vec::new(),
-            numbered: 0,
-            identity: Arc::default(),
-            of,
-        }
+        Self { document, operations: Vec::new(), cuts: Vec::new(), identity: OnceLock::new(), of }
     }
 
     /// The document as it is by now.
@@ -126,6 +118,11 @@ impl<'a> Edit<'a> {
         self.document.open(pointer);
     }
 
+    /// The same with each item of the list at `pointer`, as [`Document::open_items`] does.
+    pub fn open_items(&mut self, pointer: &Pointer) {
+        self.document.open_items(pointer);
+    }
+
     /// Carries out `operation`, which is then part of the patch.
     ///
     /// # Errors
@@ -134,9 +131,31 @@ impl<'a> Edit<'a> {
     pub fn apply(&mut self, operation: Operation) -> Result<(), ApplyError> {
         self.document.apply(&operation).inspect_err(|_| self.of = None)?;
         self.operations.push(operation);
-        self.numbered += 1;
-        self.numbers.push(self.numbered);
         Ok(())
+    }
+
+    /// Inserts `items` into the list at `list`, one after the other, each at the index that it comes with or behind all
+    /// others: an operation `add` for each of them, and one walk to the list for all.
+    ///
+    /// ```
+    /// # use vestibule_patch::{Document, Edit, Operation, Pointer};
+    /// # use std::sync::Arc;
+    /// let value = |json: &str| serde_json::value::RawValue::from_string(json.to_owned()).map(Arc::from);
+    /// let mut edit = Edit::new(Document::parse(r#"{"sizes": [2]}"#)?);
+    /// edit.insert(&"/sizes".parse()?, [(0, value("1")?), (2, value("3")?)])?;
+    /// assert_eq!(edit.document().to_json(), r#"{"sizes":[1,2,3]}"#);
+    /// assert_eq!(edit.operations()[1].path().as_str(), "/sizes/-");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply); those before the one that fails are carried out. What stands there is no list.
+    pub fn insert(
+        &mut self,
+        list: &Pointer,
+        items: impl IntoIterator<Item = (usize, Arc<RawValue>)>,
+    ) -> Result<(), ApplyError> {
+        self.document.insert(list, items, &mut self.operations).inspect_err(|_| self.of = None)
     }
 
     /// The state as it is, which costs nothing until something changes.
@@ -144,8 +163,8 @@ impl<'a> Edit<'a> {
         Mark {
             document: self.document.clone(),
             count: self.operations.len(),
-            number: self.numbers.last().copied(),
-            edit: Arc::clone(&self.identity),
+            cuts: self.cuts.len(),
+            edit: Arc::clone(self.identity.get_or_init(Arc::default)),
             of: self.of.clone(),
         }
     }
@@ -156,15 +175,15 @@ impl<'a> Edit<'a> {
         let is_past = self.has_in_its_past(&mark);
         self.document = mark.document;
         self.operations.truncate(mark.count);
-        self.numbers.truncate(mark.count);
+        self.cuts.push(mark.count);
         self.of = mark.of.filter(|_| is_past);
     }
 
     /// Whether the operations that `mark` was made after are still the first ones.
     fn has_in_its_past(&self, mark: &Mark<'a>) -> bool {
-        let first = self.numbers.get(..mark.count);
-        Arc::ptr_eq(&self.identity, &mark.edit)
-            && first.is_some_and(|first| first.last() == mark.number.as_ref())
+        let mut since = self.cuts.iter().skip(mark.cuts);
+        self.identity.get().is_some_and(|identity| Arc::ptr_eq(identity, &mark.edit))
+            && since.all(|left| *left >= mark.count)
     }
 
     /// What was done, as a patch of the text that the document was read from.
@@ -179,9 +198,8 @@ impl Clone for Edit<'_> {
         Self {
             document: self.document.clone(),
             operations: self.operations.clone(),
-            numbers: self.numbers.clone(),
-            numbered: self.numbered,
-            identity: Arc::default(),
+            cuts: Vec::new(),
+            identity: OnceLock::new(),
             of: self.of.clone(),
         }
     }

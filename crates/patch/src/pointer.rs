@@ -38,7 +38,15 @@ impl Pointer {
     /// The item `index` of the list at this place.
     #[must_use]
     pub fn item(&self, index: usize) -> Self {
-        self.child(&index.to_string())
+        let mut pointer = String::with_capacity(self.0.len() + 4);
+        pointer.push_str(&self.0);
+        pointer.push('/');
+        match u8::try_from(index) {
+            // Most lists are short.
+            Ok(digit @ 0..10) => pointer.push(char::from(b'0' + digit)),
+            _ => pointer.push_str(&index.to_string()),
+        }
+        Self(pointer)
     }
 
     /// Goes down to the member `token`; `~` and `/` in it are escaped.
@@ -54,6 +62,11 @@ impl Pointer {
                 other => self.0.push(other),
             }
         }
+    }
+
+    /// The place above; `None` for the whole document.
+    pub fn parent(&self) -> Option<Self> {
+        self.last_step().map(|(parent, _)| Self(parent.to_owned()))
     }
 
     /// The place above, and the last step from it; `None` for the whole document.
@@ -140,11 +153,17 @@ pub(crate) fn tokens(written: &str) -> impl Iterator<Item = Cow<'_, str>> {
 }
 
 fn unescape(token: &str) -> Cow<'_, str> {
-    if token.bytes().any(|byte| byte == b'~') {
-        Cow::Owned(token.replace("~1", "/").replace("~0", "~"))
-    } else {
-        Cow::Borrowed(token)
+    if !token.bytes().any(|byte| byte == b'~') {
+        return Cow::Borrowed(token);
     }
+    let mut parts = token.split('~');
+    let mut plain = String::with_capacity(token.len());
+    plain.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        plain.push(if part.starts_with('1') { '/' } else { '~' });
+        plain.push_str(part.get(1..).unwrap_or_default());
+    }
+    Cow::Owned(plain)
 }
 
 /// The list index `token` stands for (RFC 6901 section 4): digits without a leading zero.

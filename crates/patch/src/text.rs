@@ -1,6 +1,7 @@
 //! Finding one's way in JSON text that is known to be well-formed. Nothing here recurses.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::Kind;
 use crate::index::Span;
@@ -25,7 +26,7 @@ impl<'t, 's> Text<'t, 's> {
 
     /// How many parts it may have, at a guess.
     pub(crate) fn likely(self) -> usize {
-        self.spans.len().clamp(4, 16)
+        self.spans.len().clamp(8, 16)
     }
 
     /// The values directly inside a container; an object's names come before their values.
@@ -37,6 +38,29 @@ impl<'t, 's> Text<'t, 's> {
     pub(crate) fn members(self) -> impl Iterator<Item = (&'t str, Self)> + use<'t, 's> {
         let mut values = self.values();
         std::iter::from_fn(move || Some((values.next()?.written, values.next()?)))
+    }
+
+    /// The values of the last members of these names, if this is an object.
+    pub(crate) fn last_members<const N: usize>(self, names: [&str; N]) -> [Option<Self>; N] {
+        let mut found = [None; N];
+        if self.kind() != Kind::Object {
+            return found;
+        }
+        let (mut values, bytes) = (self.values(), self.written.as_bytes());
+        while let Some((name, _)) = values.step()
+            && let Some((value, spans)) = values.step()
+        {
+            let begins = bytes.get(name.start..).unwrap_or_default();
+            for (wanted, found) in names.iter().zip(&mut found) {
+                if may_mean(begins, wanted)
+                    && let Some(name) = self.written.get(name.clone())
+                    && means_wholly(name, wanted)
+                {
+                    *found = self.written.get(value.clone()).map(|written| Text { written, spans });
+                }
+            }
+        }
+        found
     }
 }
 
@@ -72,32 +96,42 @@ pub(crate) fn depth(text: &str) -> usize {
 }
 
 /// Whether the written string `written`, quotes included, means `plain`.
-#[inline]
+#[inline(always)]
 pub(crate) fn means(written: &str, plain: &str) -> bool {
-    let length = written.len().saturating_sub(2);
-    if length == plain.len() {
-        // No escape is shorter than what it stands for, or as long.
-        return written.as_bytes().get(1..=length) == Some(plain.as_bytes()) && !plain.contains('\\');
+    may_mean(written.as_bytes(), plain) && means_wholly(written, plain)
+}
+
+/// Whether the written string that `written` begins with may mean `plain`: most names differ in their first letter already.
+#[inline(always)]
+fn may_mean(written: &[u8], plain: &str) -> bool {
+    // What follows the first quote of an empty string is the second one.
+    let first = plain.as_bytes().first().unwrap_or(&b'"');
+    written.get(1).is_some_and(|byte| byte == first || *byte == b'\\')
+}
+
+#[inline]
+fn means_wholly(written: &str, plain: &str) -> bool {
+    let inner = written.as_bytes().get(1..written.len().saturating_sub(1)).unwrap_or_default();
+    // No escape is shorter than what it stands for, or as long.
+    if inner.len() <= plain.len() {
+        return inner == plain.as_bytes() && !inner.contains(&b'\\');
     }
-    length > plain.len() && means_by_escapes(written, plain)
+    inner.contains(&b'\\') && unescape(written) == plain
 }
 
-fn means_by_escapes(written: &str, plain: &str) -> bool {
-    // Most names differ in their first letter already.
-    let first = written.as_bytes().get(1);
-    (first == Some(&b'\\') || first == plain.as_bytes().first() || plain.is_empty())
-        && written.contains('\\')
-        && unescape(written) == plain
-}
-
-/// Writes a string, with quotes and the fewest escapes.
+/// A string with quotes and the fewest escapes.
 pub(crate) fn quote(plain: &str) -> String {
     let mut written = String::with_capacity(plain.len() + 2);
+    write_quoted(&mut written, plain);
+    written
+}
+
+/// Appends the same.
+pub(crate) fn write_quoted(written: &mut String, plain: &str) {
     written.push('"');
     if !plain.bytes().any(|byte| matches!(byte, 0..0x20 | b'"' | b'\\')) {
         written.push_str(plain);
-        written.push('"');
-        return written;
+        return written.push('"');
     }
     for character in plain.chars() {
         match character {
@@ -107,15 +141,16 @@ pub(crate) fn quote(plain: &str) -> String {
         }
     }
     written.push('"');
-    written
 }
 
 /// What a written string means, quotes and escapes taken away. Half a surrogate pair becomes U+FFFD, as in Go.
 pub(crate) fn unescape(written: &str) -> Cow<'_, str> {
     let inner = written.get(1..written.len().saturating_sub(1)).unwrap_or_default();
-    let Some(first) = inner.find('\\') else { return Cow::Borrowed(inner) };
-    let (plain, mut rest) = inner.split_at(first);
-    let mut text = String::from(plain);
+    let (before, mut rest) = inner.split_at(plain(written.as_bytes(), 1).saturating_sub(1).min(inner.len()));
+    if rest.is_empty() {
+        return Cow::Borrowed(inner);
+    }
+    let mut text = String::from(before);
     while let Some(escape) = rest.strip_prefix('\\') {
         let mut after = escape.chars();
         let character = match after.next() {
@@ -144,33 +179,40 @@ pub(crate) struct Values<'t, 's> {
     spans: &'s [Span],
 }
 
-impl<'t, 's> Iterator for Values<'t, 's> {
-    type Item = Text<'t, 's>;
-
-    #[inline]
-    fn next(&mut self) -> Option<Text<'t, 's>> {
+impl<'t, 's> Values<'t, 's> {
+    /// Where the next value stands, with its containers.
+    #[inline(always)]
+    fn step(&mut self) -> Option<(Range<usize>, &'s [Span])> {
         let bytes = self.text.as_bytes();
         let mut start = self.at;
         while let b' ' | b'\t' | b'\n' | b'\r' | b',' | b':' = bytes.get(start)? {
             start += 1;
         }
-        let mut containers = 0;
-        let end = match bytes.get(start)? {
-            b'"' => string_end(bytes, start + 1),
+        let (end, spans) = match bytes.get(start)? {
+            b'"' => (string_end(bytes, start + 1), &[][..]),
             b']' | b'}' => return None,
             b'[' | b'{' => match self.spans.first() {
                 Some(span) => {
-                    containers = span.containers();
-                    start + span.length()
+                    let (spans, later) = self.spans.split_at_checked(span.containers())?;
+                    self.spans = later;
+                    (start + span.length(), spans)
                 }
-                None => container_end(bytes, start),
+                None => (container_end(bytes, start), &[][..]),
             },
-            _ => scalar_end(bytes, start),
+            _ => (scalar_end(bytes, start), &[][..]),
         };
-        let (spans, later) = self.spans.split_at_checked(containers)?;
-        let written = self.text.get(start..end).filter(|value| !value.is_empty())?;
-        (self.at, self.spans) = (end, later);
-        Some(Text { written, spans })
+        self.at = end;
+        (end > start).then_some((start..end, spans))
+    }
+}
+
+impl<'t, 's> Iterator for Values<'t, 's> {
+    type Item = Text<'t, 's>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Text<'t, 's>> {
+        let (range, spans) = self.step()?;
+        self.text.get(range).map(|written| Text { written, spans })
     }
 }
 
@@ -221,14 +263,15 @@ fn string_end(bytes: &[u8], mut at: usize) -> usize {
 #[inline(always)]
 pub(crate) fn plain(bytes: &[u8], mut at: usize) -> usize {
     const ONES: u64 = u64::MAX / 255;
-    // The highest bit of each byte that is zero; above the lowest such byte the subtraction may borrow, and mark more.
-    let zeros = |word: u64| word.wrapping_sub(ONES) & !word;
+    // The highest bit of each byte that is less than `limit`; above the lowest such byte the subtraction may borrow, and
+    // mark more.
+    let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word;
     while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
         let word = u64::from_le_bytes(*word);
-        let control = word.wrapping_sub(ONES * 0x20) & !word;
-        let quote = zeros(word ^ (ONES * u64::from(b'"')));
-        let escape = zeros(word ^ (ONES * u64::from(b'\\')));
-        let stops = (control | quote | escape) & (ONES << 7);
+        // With its second bit flipped the quote stands right above the control characters, which stay among themselves.
+        let control_or_quote = below(word ^ (ONES * 0x02), 0x21);
+        let escape = below(word ^ (ONES * u64::from(b'\\')), 1);
+        let stops = (control_or_quote | escape) & (ONES << 7);
         if stops != 0 {
             return at + stops.trailing_zeros() as usize / 8;
         }

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 
 use serde_json::value::RawValue;
 
-use crate::document::Node;
+use crate::document::{Member, Node};
 use crate::index::Span;
 use crate::pointer::index;
-use crate::text::Text;
+use crate::text::{Text, Values};
 use crate::{Pointer, text};
 
 mod canonical;
@@ -58,6 +58,24 @@ enum Place<'d> {
     Node(&'d Node<'d>, &'d [Span]),
 }
 
+/// The items of a list.
+enum Items<'d> {
+    Text(Values<'d, 'd>),
+    Nodes(std::slice::Iter<'d, Node<'d>>, &'d [Span]),
+}
+
+impl<'d> Iterator for Items<'d> {
+    type Item = View<'d>;
+
+    #[inline]
+    fn next(&mut self) -> Option<View<'d>> {
+        match self {
+            Self::Text(values) => values.next().map(|item| View(Place::Text(item))),
+            Self::Nodes(nodes, spans) => nodes.next().map(|node| View::at(node, spans)),
+        }
+    }
+}
+
 impl<'d> View<'d> {
     /// Looks into a value that stands in some other structure.
     pub fn of(value: &'d RawValue) -> Self {
@@ -77,13 +95,8 @@ impl<'d> View<'d> {
     /// The member `name`, if this is an object that has one. Of a doubled member the last one counts, as in Go.
     pub fn get(self, name: &str) -> Option<Self> {
         match self.0 {
-            Place::Text(text) if text.kind() == Kind::Object => {
-                let mut found = None;
-                for (written, value) in text.members() {
-                    if text::means(written, name) {
-                        found = Some(value);
-                    }
-                }
+            Place::Text(text) => {
+                let [found] = text.last_members([name]);
                 found.map(|value| Self(Place::Text(value)))
             }
             Place::Node(Node::Object(members), spans) => members.get(name).map(|node| Self::at(node, spans)),
@@ -102,23 +115,10 @@ impl<'d> View<'d> {
     /// # Ok::<(), vestibule_patch::DocumentError>(())
     /// ```
     pub fn select<const N: usize>(self, names: [&str; N]) -> [Option<Self>; N] {
-        let mut found = [None; N];
-        let mut note = |written: &str, value: Self| {
-            let wanted = names.iter().zip(&mut found).find(|(name, _)| text::means(written, name));
-            if let Some((_, place)) = wanted {
-                *place = Some(value);
-            }
-        };
         match self.0 {
-            Place::Text(text) if text.kind() == Kind::Object => {
-                text.members().for_each(|(written, value)| note(written, Self(Place::Text(value))));
-            }
-            Place::Node(Node::Object(members), spans) => {
-                members.iter().for_each(|member| note(&member.name, Self::at(&member.value, spans)));
-            }
-            _ => {}
+            Place::Text(text) => text.last_members(names).map(|value| Some(Self(Place::Text(value?)))),
+            Place::Node(..) => names.map(|name| self.get(name)),
         }
-        found
     }
 
     /// The item `index` from 0, if this is a list that long.
@@ -134,17 +134,20 @@ impl<'d> View<'d> {
 
     /// The members of an object by their plain names, each name once; nothing for other values.
     pub fn entries(self) -> Vec<(Cow<'d, str>, Self)> {
-        let mut entries: Vec<_> = match self.0 {
-            Place::Text(text) if text.kind() == Kind::Object => text
-                .members()
-                .map(|(written, value)| (text::unescape(written), Self(Place::Text(value))))
-                .collect(),
-            Place::Node(Node::Object(members), spans) => members
-                .iter()
-                .map(|member| (text::unescape(&member.name), Self::at(&member.value, spans)))
-                .collect(),
-            _ => Vec::new(),
-        };
+        let mut entries = Vec::new();
+        match self.0 {
+            Place::Text(text) if text.kind() == Kind::Object => {
+                entries.reserve(text.likely());
+                let entry = |(name, value)| (text::unescape(name), Self(Place::Text(value)));
+                entries.extend(text.members().map(entry));
+            }
+            Place::Node(Node::Object(members), spans) => {
+                let entry =
+                    |member: &'d Member<'d>| (text::unescape(&member.name), Self::at(&member.value, spans));
+                entries.extend(members.iter().map(entry));
+            }
+            _ => {}
+        }
         if is_doubled(&entries) {
             let mut seen = HashSet::with_capacity(entries.len());
             let last: Vec<bool> = entries.iter().rev().map(|(name, _)| seen.insert(&**name)).collect();
@@ -156,16 +159,21 @@ impl<'d> View<'d> {
 
     /// The items of a list; nothing for other values.
     pub fn items(self) -> Vec<Self> {
-        match self.0 {
-            Place::Text(text) if text.kind() == Kind::Array => {
-                let mut items = Vec::with_capacity(text.likely());
-                items.extend(text.values().map(|item| Self(Place::Text(item))));
-                items
-            }
-            Place::Node(Node::Array(items), spans) => {
-                items.iter().map(|node| Self::at(node, spans)).collect()
-            }
+        let mut items = match self.0 {
+            Place::Text(text) if text.kind() == Kind::Array => Vec::with_capacity(text.likely()),
+            Place::Node(Node::Array(items), _) => Vec::with_capacity(items.len()),
             _ => Vec::new(),
+        };
+        items.extend(self.iter());
+        items
+    }
+
+    /// The same one by one, for who looks at each once.
+    pub fn iter(self) -> impl Iterator<Item = Self> {
+        match self.0 {
+            Place::Text(text) if text.kind() == Kind::Array => Items::Text(text.values()),
+            Place::Node(Node::Array(items), spans) => Items::Nodes(items.iter(), spans),
+            _ => Items::Nodes([].iter(), &[]),
         }
     }
 

@@ -56,11 +56,16 @@ fn main() {
     let large = pods::variables(10_000);
     let milliseconds =
         |work: &dyn Fn() -> usize| (0..TURNS).map(|_| best(work) * 1e3).fold(f64::MAX, f64::min);
-    let (engine, skip) = (milliseconds(&|| engine(&injects, &large)), milliseconds(&|| skip(&large)));
-    println!("\n10,000 variables, the same rule: {engine:.2} ms, the skip {skip:.2} ms");
+    let (took, skipped) = (milliseconds(&|| engine(&injects, &large)), milliseconds(&|| skip(&large)));
+    println!("\n10,000 variables, the same rule: {took:.2} ms, the skip {skipped:.2} ms");
+    for count in [10, 100, 1_000] {
+        let acting = rules(&pods::acting(count));
+        let took = milliseconds(&|| engine(&acting, &objects[0]));
+        println!("{count} rules that act: {took:.2} ms, {:.1} us a rule", took * 1e3 / count as f64);
+    }
     let skips: Vec<String> = objects
         .iter()
-        .map(|object| format!("{} bytes {:.4} ms", object.len(), milliseconds(&|| self::skip(object))))
+        .map(|object| format!("{} bytes {:.4} ms", object.len(), milliseconds(&|| skip(object))))
         .collect();
     println!("the skips: {}", skips.join(", "));
 }

@@ -56,6 +56,23 @@ pub(crate) fn sidecar() -> String {
     )
 }
 
+/// Rules that apply, each with a label, a volume, a variable and a mount of its own.
+pub(crate) fn acting(count: usize) -> String {
+    let one = |number: usize| {
+        let spec = format!(
+            "
+  pod: {{labels: {{acting-{number}: 'yes'}}}}
+  volumes: [{{name: acting-{number}, emptyDir: {{}}}}]
+  containers:
+  - select: {{names: [shop]}}
+    env: [{{name: ACTING_{number}, value: value}}]
+    volumeMounts: [{{name: acting-{number}, mountPath: /acting/{number}}}]"
+        );
+        document(&format!("acting-{number}"), "web", &spec)
+    };
+    (0..count).map(one).collect()
+}
+
 /// Rules for pods that the bench has none of.
 pub(crate) fn for_others(count: usize) -> String {
     (0..count)

@@ -3,7 +3,7 @@
 mod reason;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use vestibule_patch::{Operation, Patch};
 
@@ -15,12 +15,14 @@ pub use reason::Reason;
 pub struct Decision {
     /// One for every rule, in the order they act in.
     pub verdicts: Vec<Verdict>,
-    /// Every operation with its origin, in the order they apply; none where a rule denies.
-    pub changes: Vec<Change>,
     /// For the user who sent the object: conflicts and values that cannot be read. They hold names, never values of
     /// the object other than those of opt-in keys.
     pub warnings: Vec<String>,
     pub(crate) patch: Patch,
+    /// Where each operation of the patch comes from.
+    pub(crate) origins: Vec<Origin>,
+    /// Both together, once somebody has asked.
+    pub(crate) changes: OnceLock<Vec<Change>>,
 }
 
 /// What one rule makes of one object.
@@ -77,7 +79,7 @@ pub struct Origin {
     /// The rule's name.
     pub rule: Arc<str>,
     /// `sidecars[0]`; the list alone where one operation adds all of it.
-    pub clause: String,
+    pub clause: Arc<str>,
     /// The name of the rule's source.
     pub source: Arc<str>,
     /// The line of the clause.
@@ -88,6 +90,18 @@ impl Decision {
     /// The JSON Patch: the operations of its changes, and the proof that they apply.
     pub fn patch(&self) -> &Patch {
         &self.patch
+    }
+
+    /// Every operation with its origin, in the order they apply; none where a rule denies.
+    pub fn changes(&self) -> &[Change] {
+        self.changes.get_or_init(|| {
+            let changes = self.patch.iter().zip(&self.origins);
+            let change = |(operation, origin): (&Operation, &Origin)| Change {
+                operation: operation.clone(),
+                origin: origin.clone(),
+            };
+            changes.map(change).collect()
+        })
     }
 
     /// What to tell the user whose object must not pass: the messages of all rules that deny.

@@ -1,25 +1,28 @@
 //! All rules over one object.
 
+mod missed;
 mod turns;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use vestibule_patch::{DocumentError, Patch, Schema};
 
-use crate::decision::{Change, Decision, Outcome, Reason, Verdict};
+use crate::decision::{Decision, Outcome, Reason, Verdict};
 use crate::diagnostic::{Diagnostic, Position};
 use crate::explanation::{Explanation, Record, Trace};
 use crate::load;
 use crate::merge::{self, Draft, Failure};
 use crate::parameter::Invalid;
+use crate::pod::Shape;
 use crate::rule::{Clause, Resource, Rule, Verb};
 use crate::select::{self, Inquiry, Known, Out};
 use crate::settings::Settings;
 use crate::subject::{Layout, Received, Subject};
 use crate::yaml::Text;
-pub(crate) use turns::{EXHAUSTED, RESTLESS};
-use turns::{Laid, Missed, Turns};
+pub(crate) use missed::{EXHAUSTED, RESTLESS};
+use missed::{Missed, gates};
+use turns::{Laid, Turns};
 
 /// Rules that were checked and can be used.
 ///
@@ -46,7 +49,7 @@ use turns::{Laid, Missed, Turns};
 ///         "blue",
 ///     ))
 ///     .unwrap();
-/// let change = &decision.changes[0];
+/// let change = &decision.changes()[0];
 /// assert_eq!(change.operation.path().as_str(), "/metadata/labels");
 /// assert_eq!(change.origin.to_string(), "rule team, pod.labels[team] (rules.yaml:6)");
 /// ```
@@ -55,7 +58,7 @@ pub struct RuleSet {
     rules: Vec<Rule>,
     settings: Settings,
     warnings: Vec<Diagnostic>,
-    pod: Schema<'static>,
+    shape: Shape,
     own_namespace: Option<String>,
     hash: Arc<str>,
 }
@@ -83,7 +86,7 @@ impl Default for RuleSet {
             rules: Vec::new(),
             settings: Settings::default(),
             warnings: Vec::new(),
-            pod: Schema::unknown(),
+            shape: Shape::of(Schema::unknown()),
             hash: Arc::from(""),
             own_namespace: None,
         }
@@ -101,7 +104,7 @@ impl RuleSet {
     ) -> Result<Self, Vec<Diagnostic>> {
         let load::Documents { rules, settings, warnings, hash } =
             load::documents(sources.into_iter().map(Into::into), pod)?;
-        Ok(Self { rules, settings, warnings, pod, own_namespace: None, hash })
+        Ok(Self { rules, settings, warnings, shape: Shape::of(pod), own_namespace: None, hash })
     }
 
     /// Leaves everything in the injector's own namespace alone.
@@ -117,7 +120,7 @@ impl RuleSet {
             rules,
             settings: Settings::default(),
             warnings: Vec::new(),
-            pod: self.pod,
+            shape: self.shape,
             own_namespace: None,
             hash: Arc::clone(&self.hash),
         }
@@ -125,7 +128,7 @@ impl RuleSet {
 
     /// What the API server says of pods, as far as it is known.
     pub(crate) fn pod(&self) -> Schema<'static> {
-        self.pod
+        self.shape.pod
     }
 
     /// What holds for all rules.
@@ -196,7 +199,7 @@ impl RuleSet {
     pub fn explain(&self, subject: &Subject<'_>) -> Result<Explanation, DocumentError> {
         let mut record = Record::default();
         let decision = self.decide(subject, &mut record)?;
-        let gates = |rule: &Rule| [select::gates(rule), turns::gates(rule, None)].concat();
+        let gates = |rule: &Rule| [select::gates(rule), gates(rule, None)].concat();
         Ok(record.explain(&self.rules, decision, gates))
     }
 
@@ -204,7 +207,7 @@ impl RuleSet {
         let document = subject.read()?;
         let layout = Layout::of(subject.resource);
 
-        let received = Received::new(document.view(), subject, &layout);
+        let received = Received::new(document.view(), subject, layout);
         let inquiry = Inquiry {
             subject,
             received: &received,
@@ -222,35 +225,36 @@ impl RuleSet {
         let outs: Vec<(&Rule, Option<Out>)> = self.rules.iter().map(|rule| (rule, out(rule))).collect();
         let selected: Vec<&Rule> =
             outs.iter().filter(|(_, out)| out.is_none()).map(|(rule, _)| *rule).collect();
-        let turns = Turns::new(subject, &received, &layout, self.pod);
+        let turns = Turns::new(subject, &received, layout, &self.shape);
         let Laid { mut draft, missed, rules, ended } =
             turns.lay_all(&selected, &Draft::new(document.clone()));
         let listens = trace.listens();
         for rule in selected.iter().filter(|rule| listens && !rule.logic.is_empty()) {
-            for gate in turns::gates(rule, Some(missed.get(rule.name()))) {
+            for gate in gates(rule, Some(missed.get(rule.name()))) {
                 trace.gate(rule, || gate);
             }
         }
-        let computed: HashMap<&str, &Rule> = rules.iter().map(|rule| (rule.name(), &**rule)).collect();
+        let computed = rules.iter().filter(|rule| !rule.logic.is_fixed());
+        let computed: HashMap<&str, &Rule> = computed.map(|rule| (rule.name(), &**rule)).collect();
         // A rule that was the end of its own condition was laid in before, and is taken as it was written.
         let laid = selected.iter().filter(|rule| !missed.contains_key(rule.name()));
         let laid: Vec<&Rule> = laid.map(|rule| computed.get(rule.name()).copied().unwrap_or(rule)).collect();
         // The next evaluation takes what an ended rule brought for somebody else's, and so must the places be judged.
         let acting: Vec<&Rule> = laid.iter().filter(|rule| !ended.contains(&rule.name())).copied().collect();
-        merge::straighten(&acting, &layout, self.pod, &mut draft);
-        warnings.extend(merge::violated(&acting, &layout, self.pod, &draft));
+        merge::straighten(&acting, layout, &self.shape, &mut draft);
+        warnings.extend(merge::violated(&acting, layout, &self.shape, &draft));
         let count = draft.count();
         if count > 0 {
-            merge::record(&laid, &layout, self.pod, &self.hash, &mut draft);
+            merge::record(&laid, layout, &self.shape, &self.hash, &mut draft);
         }
         if listens {
             // What was laid in before as the end of its own condition has no values any more.
             let known = |rule: &&&Rule| rule.logic.is_fixed() || computed.contains_key(rule.name());
             let known: Vec<&Rule> = laid.iter().filter(known).copied().collect();
-            trace.standings(merge::standings(&known, &layout, self.pod, &draft));
+            trace.standings(merge::standings(&known, layout, &self.shape, &draft));
         }
         let (patch, origins) = draft.into_patch();
-        let applied: HashSet<&Arc<str>> = origins.iter().take(count).map(|origin| &origin.rule).collect();
+        let applied = merge::authors(origins.get(..count).unwrap_or_default());
         let verdicts = outs.iter().map(|(rule, out)| match (out, missed.get(rule.name())) {
             (Some(out), _) => skipped(rule, out),
             (None, Some(missed)) => left_out(rule, missed, &mut warnings),
@@ -258,9 +262,7 @@ impl RuleSet {
             (None, None) => verdict(rule, rule.at, Outcome::Unchanged),
         });
         let verdicts = verdicts.collect();
-        let changes = patch.iter().cloned().zip(origins);
-        let changes = changes.map(|(operation, origin)| Change { operation, origin }).collect();
-        let mut decision = Decision { verdicts, changes, warnings, patch };
+        let mut decision = Decision { verdicts, warnings, patch, origins, ..Decision::default() };
         if decision.denial().is_some() {
             undo(&mut decision);
         }
@@ -270,8 +272,8 @@ impl RuleSet {
 
 /// Nobody changes what is refused.
 fn undo(decision: &mut Decision) {
-    decision.changes.clear();
     decision.patch = Patch::default();
+    decision.origins.clear();
     for verdict in &mut decision.verdicts {
         if let Outcome::Applied = verdict.outcome {
             let sentence = Arc::from("another rule refuses the object");
@@ -320,7 +322,7 @@ fn denial(rule: &Rule, at: Position, sentence: &str) -> String {
 }
 
 fn verdict_at(rule: &Rule, clause: &Clause, outcome: Outcome) -> Verdict {
-    Verdict { clause: Some(clause.text.clone()), ..verdict(rule, clause.at, outcome) }
+    Verdict { clause: Some(clause.text.to_string()), ..verdict(rule, clause.at, outcome) }
 }
 
 fn verdict(rule: &Rule, at: Position, outcome: Outcome) -> Verdict {

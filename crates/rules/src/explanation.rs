@@ -206,7 +206,7 @@ fn clauses(
     let told = rule.clauses().into_iter().map(|clause| {
         let made =
             |change: &Change| change.origin.rule == rule.name && covers(&change.origin.clause, &clause.text);
-        let made = decision.changes.iter().enumerate().filter(|(_, change)| made(change));
+        let made = decision.changes().iter().enumerate().filter(|(_, change)| made(change));
         let made: Vec<usize> = made.map(|(index, _)| index).collect();
         let (effect, sentence) = match &verdict.outcome {
             Outcome::Applied | Outcome::Unchanged if made.is_empty() && removes(clause) => {
@@ -214,7 +214,7 @@ fn clauses(
             }
             Outcome::Applied | Outcome::Unchanged if made.is_empty() => {
                 let (effect, sentence) =
-                    unchanged(standings.get(&(Arc::clone(&rule.name), clause.text.clone())).copied());
+                    unchanged(standings.get(&(Arc::clone(&rule.name), Arc::clone(&clause.text))).copied());
                 (effect, sentence.to_owned())
             }
             Outcome::Applied | Outcome::Unchanged if removes(clause) => {
@@ -227,7 +227,13 @@ fn clauses(
                 (Effect::NotReached, "the rule is left out as a whole".to_owned())
             }
         };
-        ClauseExplanation { text: clause.text.clone(), line: clause.at.line, effect, changes: made, sentence }
+        ClauseExplanation {
+            text: clause.text.to_string(),
+            line: clause.at.line,
+            effect,
+            changes: made,
+            sentence,
+        }
     });
     told.collect()
 }

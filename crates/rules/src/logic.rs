@@ -1,6 +1,6 @@
 //! What a rule computes: its parameters, variables and conditions, and itself once expressions have values.
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::diagnostic::Position;
 use crate::expression::{Expression, Scope, Trouble, Variable};
@@ -39,7 +39,7 @@ impl Logic {
     /// The first condition that does not hold.
     pub(crate) fn declined(&self, scope: &Scope<'_>) -> Result<Option<Clause>, Failure> {
         for (index, condition) in self.when.iter().enumerate() {
-            let clause = Clause { text: format!("when[{index}]"), at: condition.at };
+            let clause = Clause { text: format!("when[{index}]").into(), at: condition.at };
             match condition.holds(scope) {
                 Ok(true) => {}
                 Ok(false) => return Ok(Some(clause)),
@@ -51,9 +51,10 @@ impl Logic {
 }
 
 /// `rule` with values for its expressions, checked as the reader checks those that are written out.
-pub(crate) fn instantiate<'r>(rule: &'r Rule, scope: &Scope<'_>) -> Result<Cow<'r, Rule>, Failure> {
+/// `None` where it has none.
+pub(crate) fn instantiate(rule: &Rule, scope: &Scope<'_>) -> Result<Option<Rule>, Failure> {
     if !rule.logic.dynamic {
-        return Ok(Cow::Borrowed(rule));
+        return Ok(None);
     }
     let mut rule = rule.clone();
     parts(&mut rule.metadata, "", scope)?;
@@ -66,7 +67,7 @@ pub(crate) fn instantiate<'r>(rule: &'r Rule, scope: &Scope<'_>) -> Result<Cow<'
         }
         parts(&mut block.parts, "containers", scope)?;
     }
-    Ok(Cow::Owned(rule))
+    Ok(Some(rule))
 }
 
 fn parts(parts: &mut Vec<Part>, field: &str, scope: &Scope<'_>) -> Result<(), Failure> {
@@ -121,7 +122,7 @@ fn retain<T>(all: &mut Vec<T>, mut keep: impl FnMut(&mut T) -> Result<bool, Fail
 
 fn computed(item: &Item, scope: &Scope<'_>) -> Result<Option<Overlay>, Failure> {
     resolved(&item.overlay, scope).map_err(|(trouble, at)| {
-        let clause = Clause { text: item.clause.text.clone(), at };
+        let clause = Clause { text: Arc::clone(&item.clause.text), at };
         failure(clause, &trouble)
     })
 }

@@ -2,11 +2,16 @@
 
 mod anchors;
 mod blocks;
+mod brought;
 mod claims;
 mod contains;
 mod draft;
 mod existing;
+mod heeded;
+mod held;
+mod index;
 mod injected;
+mod json;
 mod overlay_onto;
 mod parts;
 mod place;
@@ -16,16 +21,19 @@ mod standing;
 mod status;
 mod verify;
 
-use std::collections::{HashMap, HashSet};
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use vestibule_patch::{Pointer, Schema, View};
+use vestibule_patch::{List, Pointer, Schema, View};
 
 pub(crate) use anchors::{straighten, violated};
+pub(crate) use brought::Brought;
 use claims::Claims;
 pub(crate) use contains::{contains, find, holds, is_open, present};
-pub(crate) use draft::{Draft, Misfit};
+pub(crate) use draft::{Draft, Misfit, authors};
 use existing::Existing;
+use heeded::Heeded;
 pub(crate) use injected::DEFAULT_CONTAINER;
 use place::Insertions;
 pub(crate) use sound::ONLY_LASTING;
@@ -34,8 +42,8 @@ pub(crate) use status::record;
 
 use crate::decision::Origin;
 use crate::diagnostic::shown;
-use crate::overlay::Overlay;
-use crate::rule::{Clause, Item, Place, Policy, Rule};
+use crate::pod::Shape;
+use crate::rule::{Clause, Item, Policy, Rule};
 use crate::subject::Layout;
 
 /// The lists of a pod that hold containers; a name is taken if any of them has it.
@@ -52,50 +60,44 @@ pub(crate) struct Failure {
 /// What all rules of one evaluation share.
 pub(crate) struct Scene<'s> {
     layout: &'s Layout,
-    pod: Schema<'static>,
+    shape: &'s Shape,
     claims: Claims,
-    /// The names of containers that rules bring: blocks are for the others. By name alone, because a second evaluation
-    /// cannot tell who brought a container.
-    owned: HashSet<&'s str>,
-    /// Where the containers that rules bring are to stand.
-    places: HashMap<&'s str, &'s Place>,
-    /// The containers that rules put first, with the rank of the first rule that does.
-    firsts: HashMap<&'s str, usize>,
+    /// Blocks are for the others.
+    brought: Brought<'s>,
+    heeded: RefCell<Heeded<'s>>,
 }
 
 impl<'s> Scene<'s> {
-    /// For `rules` in a pod of the specification `spec`.
-    pub(crate) fn new(
+    /// For `rules` in a pod whose specification `spec` finds.
+    pub(crate) fn new<'d>(
         rules: &[&'s Rule],
-        spec: Option<View<'_>>,
+        spec: impl Fn() -> Option<View<'d>>,
         layout: &'s Layout,
-        pod: Schema<'static>,
+        shape: &'s Shape,
     ) -> Self {
-        let injected = || rules.iter().flat_map(|rule| &rule.injected);
-        let owned = injected().map(|one| one.item.key.as_str()).collect();
-        let places = injected().map(|one| (one.item.key.as_str(), &one.place)).collect();
-        let mut firsts = HashMap::new();
-        for (rank, rule) in rules.iter().enumerate() {
-            for one in rule.injected.iter().filter(|one| one.place == Place::First) {
-                firsts.entry(one.item.key.as_str()).or_insert(rank);
-            }
-        }
-        Self { layout, pod, claims: Claims::of(rules, spec, &owned), owned, places, firsts }
+        let brought = Brought::by(rules);
+        let (claims, heeded) = (Claims::of(rules, spec, &brought), RefCell::default());
+        Self { layout, shape, claims, brought, heeded }
+    }
+
+    /// Of rules that `failed` the ranks of those that are out; the others may not fail without them.
+    pub(crate) fn first_out(&self, failed: &[(usize, &Rule)]) -> HashSet<usize> {
+        self.heeded.borrow().first_out(failed)
     }
 }
 
 /// Lays `rule`, the `rank`th of those that `scene` is made for, with values for its expressions, into `draft`. After a
 /// failure the draft has to go back to what it was.
 pub(crate) fn lay(rule: &Rule, rank: usize, scene: &Scene<'_>, draft: &mut Draft<'_>) -> Result<(), Failure> {
-    draft.open(&scene.layout.spec);
+    draft.open(scene.layout);
     let mut merge = Merge { rule, rank, scene, draft };
     // First of all, because a container that takes the first place writes an annotation unless there is one.
-    let (metadata, spec) = (scene.layout.pod.child("metadata"), &scene.layout.spec);
+    let Layout { metadata, spec, .. } = scene.layout;
     merge.removals()?;
     merge.selected_upon()?;
-    merge.parts(&metadata, "", 0, scene.pod.field("metadata"), &rule.metadata)?;
+    merge.parts(metadata, "", 0, scene.shape.metadata, &rule.metadata)?;
     let class = merge.priority_class();
-    merge.parts(spec, "", 0, scene.pod.field("spec"), &rule.spec)?;
+    merge.parts(spec, "", 0, scene.shape.spec, &rule.spec)?;
     merge.forget_priority(class.as_deref())?;
     merge.volumes()?;
     let mut firsts = Vec::new();
@@ -122,6 +124,8 @@ struct Sorted<'r> {
     /// How many items the list has.
     length: usize,
     new: Vec<&'r Item>,
+    /// Items that it holds already.
+    held: Vec<&'r Item>,
     /// Items that override what stands at an index.
     overriding: Vec<(usize, &'r Item)>,
 }
@@ -132,10 +136,12 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         if items.is_empty() {
             return Ok(());
         }
-        let list = self.scene.layout.spec.child("volumes");
-        let schema = self.scene.pod.field("spec").field("volumes");
+        let list = self.scene.layout.list("volumes");
+        let schema = self.scene.shape.volumes;
         let sorted = self.sort(&list, "volumes", schema, items)?;
         self.override_items(&list, schema, &sorted)?;
+        self.draft.held().note(sorted.held, None, false);
+        self.draft.held().note(sorted.new.iter().copied(), None, true);
         self.insert(&list, sorted.length, place::at(sorted.length, sorted.new))
     }
 
@@ -146,29 +152,38 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         block: usize,
         scope: impl Fn() -> String,
     ) -> Vec<&'r Item> {
-        let claimed = |item: &&Item| self.scene.claims.by_later(&scope, &item.key, (self.rank, block));
+        let claimed = |item: &&Item| self.yields(&scope, &item.key, block);
         items.into_iter().filter(|item| !claimed(item)).collect()
+    }
+
+    /// Whether a later rule or block overrides `key`.
+    fn yields(&self, scope: impl FnOnce() -> String, key: &str, block: usize) -> bool {
+        let later = self.scene.claims.by_later(scope, key, (self.rank, block));
+        later.inspect(|later| self.scene.heeded.borrow_mut().yield_to(self.rank, *later)).is_some()
     }
 
     /// Tells items that are new from those that are there, with what becomes of the latter.
     fn sort(
-        &self,
+        &mut self,
         list: &Pointer,
         name: &str,
         schema: Schema<'_>,
         items: Vec<&'r Item>,
     ) -> Result<Sorted<'r>, Failure> {
-        let mut sorted = Sorted { length: 0, new: Vec::new(), overriding: Vec::new() };
+        let mut sorted = Sorted { length: 0, new: Vec::new(), held: Vec::new(), overriding: Vec::new() };
         if items.is_empty() {
             return Ok(sorted);
         }
-        let existing = self.existing(list);
+        self.index(list, schema);
+        let existing = match (self.draft.at(list), self.draft.places(list)) {
+            (Some(list), Some(places)) => Existing::Indexed(list, places),
+            (list, _) => Existing::new(list, schema, items.iter().copied()),
+        };
         sorted.length = existing.len();
-        let existing = Existing::new(existing, schema, items.iter().copied());
         for item in items {
             match existing.find(item, name, schema) {
                 None => sorted.new.push(item),
-                Some((_, found)) if holds(found, item, name, schema.item()) => {}
+                Some((_, found)) if holds(found, item, name, schema.item()) => sorted.held.push(item),
                 Some((index, found)) => match item.policy {
                     Policy::Keep | Policy::KeepOwn => {}
                     Policy::Override => sorted.overriding.push((index, item)),
@@ -188,7 +203,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         for (index, item) in &sorted.overriding {
             let place = list.item(*index);
             self.change(&item.clause, |draft, origin| {
-                overlay_onto::overlay_onto(draft, &place, &item.overlay, schema.item(), origin)
+                overlay_onto::overlay_onto(draft, &place, &item.overlay, schema.item(), &origin)
             })?;
         }
         Ok(())
@@ -205,41 +220,53 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let Some((_, first)) = insertions.first().copied() else { return Ok(()) };
         if length == 0 && self.draft.at(list).is_none() {
             let part = first.clause.list();
-            let same = insertions.iter().take_while(|(_, item)| item.clause.text.starts_with(&part.text));
+            let same = insertions.iter().take_while(|(_, item)| item.clause.text.starts_with(&*part.text));
             length = same.count();
             let rest = insertions.split_off(length);
             let clause = if length == 1 { first.clause.clone() } else { part };
-            let mut whole = Vec::new();
+            let mut items: Vec<&Item> = Vec::new();
             for (index, item) in insertions {
-                whole.insert(index.min(whole.len()), item.overlay.clone());
+                items.insert(index.min(items.len()), item);
             }
-            let whole = Overlay::List(whole).to_json();
-            self.change(&clause, |draft, origin| draft.set(list, whole, origin))?;
+            self.change(&clause, |draft, origin| draft.set(list.clone(), json::list(&items)?, origin))?;
             insertions = rest;
         }
-        for (length, (index, item)) in (length..).zip(insertions) {
-            self.change(&item.clause, |draft, origin| draft.insert(list, index, length, item, origin))?;
-        }
-        Ok(())
+        let rule = self.rule;
+        let inserted = self.draft.insert(list, length, &insertions, |item| origin(rule, &item.clause));
+        inserted.map_err(|(item, Misfit(sentence))| invalid(&item.clause, sentence))
     }
 
-    fn existing(&self, list: &Pointer) -> Vec<View<'_>> {
-        self.draft.at(list).map(View::items).unwrap_or_default()
+    /// Has an index kept of the list at `pointer` if many rules may look into it.
+    fn index(&mut self, list: &Pointer, schema: Schema<'_>) {
+        if let List::Map(keys) = schema.list()
+            && self.rank >= index::FEW
+        {
+            self.draft.index(list, keys);
+        }
+    }
+
+    /// The items of the list at `pointer`.
+    fn existing<'e>(&'e self, list: &Pointer) -> impl Iterator<Item = View<'e>> + use<'e> {
+        self.draft.at(list).into_iter().flat_map(View::iter)
     }
 
     /// Changes the draft on behalf of `clause`.
     fn change(
         &mut self,
         clause: &Clause,
-        change: impl FnOnce(&mut Draft<'_>, &Origin) -> Result<(), Misfit>,
+        change: impl FnOnce(&mut Draft<'_>, Origin) -> Result<(), Misfit>,
     ) -> Result<(), Failure> {
-        let origin = Origin {
-            rule: Arc::clone(&self.rule.name),
-            clause: clause.text.clone(),
-            source: Arc::clone(&self.rule.source),
-            line: clause.at.line,
-        };
-        change(self.draft, &origin).map_err(|Misfit(sentence)| invalid(clause, sentence))
+        change(self.draft, origin(self.rule, clause)).map_err(|Misfit(sentence)| invalid(clause, sentence))
+    }
+}
+
+/// That `clause` of `rule` did something.
+fn origin(rule: &Rule, clause: &Clause) -> Origin {
+    Origin {
+        rule: Arc::clone(&rule.name),
+        clause: Arc::clone(&clause.text),
+        source: Arc::clone(&rule.source),
+        line: clause.at.line,
     }
 }
 

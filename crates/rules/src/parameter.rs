@@ -69,7 +69,7 @@ pub(crate) fn values(
     let mut values = BTreeMap::new();
     for parameter in &rule.logic.parameters {
         let value = parameter.value(subject, received).map_err(|sentence| {
-            let text = format!("parameters[{}]", parameter.name);
+            let text = format!("parameters[{}]", parameter.name).into();
             Invalid { clause: Clause { text, at: parameter.at }, sentence }
         })?;
         values.insert(parameter.name.clone(), value);

@@ -1,4 +1,28 @@
-//! What is known about pods beyond their lists' keys: the schema does not say it, so it is written by hand.
+//! What is known about pods: what the schema says, and by hand what it does not.
+
+use vestibule_patch::Schema;
+
+/// What the schema says of the parts that rules go into: asked once, not for each object.
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    pub(crate) pod: Schema<'static>,
+    pub(crate) metadata: Schema<'static>,
+    pub(crate) spec: Schema<'static>,
+    pub(crate) volumes: Schema<'static>,
+    /// Of each list of containers.
+    pub(crate) containers: Schema<'static>,
+    pub(crate) container: Schema<'static>,
+}
+
+impl Shape {
+    /// `pod` stands on the type of pods.
+    pub(crate) fn of(pod: Schema<'static>) -> Self {
+        let spec = pod.field("spec");
+        let (metadata, volumes, containers) =
+            (pod.field("metadata"), spec.field("volumes"), spec.field("containers"));
+        Self { pod, metadata, spec, volumes, containers, container: containers.item() }
+    }
+}
 
 /// Members whose value is text however it is written: `value: on`, `image: 1.10`, `cpu: 1`.
 const TEXTS: &[&str] = &[

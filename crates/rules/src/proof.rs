@@ -121,7 +121,8 @@ impl RuleSet {
 
     fn finding(&self, name: &str, first: &Decision, second: &Decision) -> Option<Diagnostic> {
         let rule_of = |name: &str| self.rules().iter().find(|rule| rule.name() == name);
-        let changed = second.changes.iter().find_map(|change| Some((rule_of(&change.origin.rule)?, change)));
+        let changed =
+            second.changes().iter().find_map(|change| Some((rule_of(&change.origin.rule)?, change)));
         let denied = |decision: &Decision| {
             let mut verdicts = decision.verdicts.iter();
             let found = verdicts.find(|one| matches!(one.outcome, Outcome::Denied { .. }))?;

@@ -228,7 +228,7 @@ pub(crate) struct CompatAnnotation {
 /// A part of a rule that can be pointed at.
 #[derive(Clone)]
 pub(crate) struct Clause {
-    pub(crate) text: String,
+    pub(crate) text: Arc<str>,
     pub(crate) at: Position,
 }
 
@@ -236,17 +236,17 @@ impl Clause {
     /// The list this clause is an item of: `sidecars` for `sidecars[0]`.
     pub(crate) fn list(&self) -> Self {
         let text = self.text.rsplit_once('[').map_or(&*self.text, |(list, _)| list);
-        Self { text: text.to_owned(), at: self.at }
+        Self { text: text.into(), at: self.at }
     }
 
     /// The clause so many steps further out: `pod.spec` for `pod.spec.hostAliases[0]` and 2.
     pub(crate) fn above(&self, steps: usize) -> Self {
-        let mut text = self.text.as_str();
+        let mut text = &*self.text;
         for _ in 0..steps {
             let step = if text.ends_with(']') { text.rfind('[') } else { text.rfind('.') };
             text = step.and_then(|end| text.get(..end)).unwrap_or(text);
         }
-        Self { text: text.to_owned(), at: self.at }
+        Self { text: text.into(), at: self.at }
     }
 }
 
@@ -258,7 +258,7 @@ pub(crate) struct Item {
     pub(crate) key: String,
     pub(crate) overlay: Overlay,
     pub(crate) policy: Policy,
-    written: OnceLock<Option<Box<RawValue>>>,
+    written: OnceLock<Option<Arc<RawValue>>>,
 }
 
 impl Item {
@@ -267,8 +267,9 @@ impl Item {
     }
 
     /// Its value as JSON: written once, not for each object.
-    pub(crate) fn json(&self) -> Option<&RawValue> {
-        self.written.get_or_init(|| RawValue::from_string(self.overlay.to_json()).ok()).as_deref()
+    pub(crate) fn json(&self) -> Option<&Arc<RawValue>> {
+        let write = || RawValue::from_string(self.overlay.to_json()).ok().map(Arc::from);
+        self.written.get_or_init(write).as_ref()
     }
 
     /// The same item with what `overlay` says.

@@ -4,6 +4,7 @@ mod received;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use vestibule_patch::{Document, DocumentError, Pointer, View};
 
@@ -168,27 +169,56 @@ pub struct NamespaceFacts {
 pub(crate) struct Layout {
     /// Above `metadata` and `spec` of the pod: the pod itself or the template.
     pub(crate) pod: Pointer,
+    pub(crate) metadata: Pointer,
+    pub(crate) annotations: Pointer,
     pub(crate) spec: Pointer,
+    /// Those of [`POD_LISTS`].
+    lists: [Pointer; POD_LISTS.len()],
     /// By which labels a workload finds the pods of its template.
     pub(crate) selector: Option<Pointer>,
 }
 
+/// The lists of a pod's specification that rules look into again and again.
+const POD_LISTS: [&str; 4] = ["containers", "initContainers", "ephemeralContainers", "volumes"];
+
+static OF_PODS: LazyLock<Layout> = LazyLock::new(|| Layout::new(Pointer::root(), None));
+
+static OF_WORKLOADS: LazyLock<Layout> = LazyLock::new(|| Layout::within(&Pointer::root().child("spec")));
+
+static OF_CRON_JOBS: LazyLock<Layout> = LazyLock::new(|| {
+    let job = Pointer::root().child("spec").child("jobTemplate");
+    Layout::within(&job.child("spec"))
+});
+
 impl Layout {
-    pub(crate) fn of(resource: Resource) -> Self {
-        let spec = Pointer::root().child("spec");
-        let (pod, selector) = match resource {
-            Resource::Pods => (Pointer::root(), None),
-            Resource::CronJobs => {
-                let job = spec.child("jobTemplate").child("spec");
-                (job.child("template"), Some(job.child("selector")))
-            }
+    pub(crate) fn of(resource: Resource) -> &'static Self {
+        match resource {
+            Resource::Pods => &OF_PODS,
+            Resource::CronJobs => &OF_CRON_JOBS,
             Resource::Deployments
             | Resource::StatefulSets
             | Resource::DaemonSets
             | Resource::ReplicaSets
-            | Resource::Jobs => (spec.child("template"), Some(spec.child("selector"))),
-        };
-        Self { spec: pod.child("spec"), pod, selector }
+            | Resource::Jobs => &OF_WORKLOADS,
+        }
+    }
+
+    /// Of a workload whose specification stands at `spec`.
+    fn within(spec: &Pointer) -> Self {
+        Self::new(spec.child("template"), Some(spec.child("selector")))
+    }
+
+    fn new(pod: Pointer, selector: Option<Pointer>) -> Self {
+        let (metadata, spec) = (pod.child("metadata"), pod.child("spec"));
+        let lists = POD_LISTS.map(|name| spec.child(name));
+        Self { annotations: metadata.child("annotations"), pod, metadata, spec, lists, selector }
+    }
+
+    /// The list `name` of the specification.
+    pub(crate) fn list(&self, name: &str) -> Cow<'_, Pointer> {
+        let mut known = POD_LISTS.iter().zip(&self.lists);
+        let found = known.find(|(known, _)| **known == name);
+        found.map_or_else(|| Cow::Owned(self.spec.child(name)), |(_, list)| Cow::Borrowed(list))
     }
 }
 
@@ -212,7 +242,7 @@ pub(crate) struct Named<'d> {
 impl<'d> Named<'d> {
     /// The items of `list`.
     pub(crate) fn all(list: Option<View<'d>>) -> Vec<Self> {
-        let items = list.map(View::items).unwrap_or_default().into_iter();
+        let items = list.into_iter().flat_map(View::iter);
         items.map(|view| Self { name: written(Some(view), "name").unwrap_or_default(), view }).collect()
     }
 }

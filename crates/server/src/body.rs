@@ -10,15 +10,12 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::load::Limits;
 use crate::refusal::{Refusal, Refused};
-use crate::room::Share;
+use crate::room::{LARGE, Share, weight};
 
 /// While others wait for room, whoever has some brings at least [`LEAST`] bytes in each of these: who only holds it
 /// against others is given up.
 const PERIOD: Duration = Duration::from_secs(1);
 const LEAST: usize = 64 << 10;
-
-/// From this length on, a body gets address space of its own.
-const LARGE: usize = 1 << 20;
 
 /// No allocator keeps so much for the next time: glibc's, which learns from what is freed, takes 32 MiB at most from its heaps.
 const OWN_SPACE: usize = 33 << 20;
@@ -55,14 +52,15 @@ impl Bodies {
         if length > self.limit {
             return Err(self.too_large());
         }
-        let share = timeout_at(patience, self.limits.room.reserve(length)).await.ok().flatten();
+        let room = declared.map_or(length, weight);
+        let share = timeout_at(patience, self.limits.room.reserve(room)).await.ok().flatten();
         let mut share =
             share.ok_or_else(|| Refusal::BytesInFlight.because("too many large requests; try again"))?;
         let bytes = timeout(self.time, self.read(body, declared.unwrap_or_default())).await;
         let bytes = bytes.map_err(|_| {
             Refusal::SlowBody.because(format!("the body took longer than {} ms", self.time.as_millis()))
         })??;
-        share.shrink(bytes.len());
+        share.shrink(weight(bytes.len()));
         Ok(Received { bytes, _share: share })
     }
 

@@ -107,7 +107,9 @@ impl Gate {
         drop(place);
         let work = work(left);
         let mut run = Run::begin(&self.pace);
-        Ok(timeout_at(deadline, self.turns.take(work, turn, &mut run)).await.map_err(|_| Late))
+        let outcome = timeout_at(deadline, self.turns.take(work, turn, &mut run)).await.map_err(|_| Late);
+        self.turns.step_aside().await;
+        Ok(outcome)
     }
 }
 

@@ -10,7 +10,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 use vestibule_admission::{Answer, ConversionHook, ConversionReview, Hook, Review, Trace};
 
 use crate::body::{Bodies, Received};
@@ -85,8 +85,12 @@ impl Hooks {
         let (deadline, trace) = (deadline::after(began, budget), trace(&head.headers));
         let mut time = Time { began, budget, deadline, client, trace, stages: Stages::beginning(began) };
         let body = self.receive(route, body, &time).await.map_err(Refused::with_body_left)?;
-        time.stages.ended("receive");
         self.check_readiness()?;
+        let room = &self.limits.room;
+        let work = timeout_at(deadline, room.work_on(body.bytes.len())).await;
+        let _work =
+            work.map_err(|_| Refusal::DeadlinePassed.because("too many large requests; try again"))?;
+        time.stages.ended("receive");
         // Before it is looked at: whoever is turned away is to cost little.
         let full = |QueueFull| Refusal::QueueFull.because("too many requests wait; try again");
         let place = self.limits.gate.queue().map_err(full)?;

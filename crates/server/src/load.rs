@@ -96,7 +96,7 @@ impl Limits {
             connected: Counted::default(),
             newcomers: Newcomers::new(settings.max_handshakes),
             handshake_turns: Turns::new(all_but_one(threads())),
-            room: Room::new(settings.max_bodies),
+            room: Room::new(settings.max_bodies, settings.max_body),
             gate: Gate::new(settings),
         }
     }

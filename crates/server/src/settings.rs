@@ -47,7 +47,9 @@ pub struct Settings {
     pub max_conversion_body: usize,
     /// The most that bodies may hold in memory together, in bytes. 64 MiB, an eighth of it for bodies below 64 KiB. A
     /// body is read when there is room for all of it; it waits for that until half of its time is over, and is then
-    /// turned away with 429. One that is larger than all the room passes alone.
+    /// turned away with 429, and so is whoever finds 64 waiting. One from 1 MiB on takes room thrice, for what handlers make
+    /// of it, of which they get at a time no more than [one of the largest](Self::max_body). One that is larger than all the
+    /// room passes alone.
     pub max_bodies: usize,
     /// Handlers that have begun and not ended. 512.
     pub max_running: usize,

@@ -44,6 +44,20 @@ impl Turns {
         self.0.take().await
     }
 
+    /// For whoever had the last turn and has other things to do: who has it now is not to wait for those. Tokio keeps the
+    /// task that was woken last for the thread that woke it, where no other fetches it: so this one goes behind it.
+    pub(crate) async fn step_aside(&self) {
+        let mut aside = self.free() > 0;
+        poll_fn(|context| {
+            if mem::replace(&mut aside, true) {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+    }
+
     /// Polls `work` only while it has a turn; it has the `first` one.
     pub(crate) async fn take<W: Future>(
         &self,
@@ -78,6 +92,7 @@ async fn woken() {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{Arc, Mutex};
 
     use tokio::task::yield_now;
 
@@ -103,5 +118,28 @@ mod tests {
         };
         tokio::join!(one, other);
         assert_eq!(turns.free(), 1);
+    }
+
+    /// On one thread, which the test does not hold.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn whoever_had_the_last_turn_goes_on_behind_whoever_has_it_now() {
+        let (turns, order) = (Arc::new(Turns::new(1)), Arc::new(Mutex::new(Vec::new())));
+        let (of_next, heard) = (Arc::clone(&turns), Arc::clone(&order));
+        let next = async move {
+            let _turn = of_next.next().await;
+            heard.lock().unwrap().push("next");
+        };
+        let heard = Arc::clone(&order);
+        let had = async move {
+            let turn = turns.next().await;
+            let next = tokio::spawn(next);
+            yield_now().await;
+            drop(turn);
+            turns.step_aside().await;
+            heard.lock().unwrap().push("aside");
+            next.await.unwrap();
+        };
+        tokio::spawn(had).await.unwrap();
+        assert_eq!(*order.lock().unwrap(), ["next", "aside"]);
     }
 }

@@ -107,7 +107,7 @@ impl Mutate<RawObject> for ByHand {
     async fn mutate(&self, object: RawObject, _: Context) -> Result<Mutation<RawObject>, Reject> {
         let mut labels = object.decode::<Value>()?;
         self.0.iter().for_each(|edit| labels.edit(edit));
-        let labels = serde_json::value::to_raw_value(&labels["metadata"]["labels"])?;
+        let labels = serde_json::value::to_raw_value(&labels["metadata"]["labels"])?.into();
         Ok(Mutation::Patch(vec![PatchOperation::Add { path: "/metadata/labels".parse()?, value: labels }]))
     }
 }

@@ -34,7 +34,9 @@ impl Received {
     where
         T: DeserializeOwned + Serialize,
     {
-        let lay = || lay::<T>(&encode(before)?, &encode(after)?, self.object.as_str(), self.schema);
+        let received = self.object.as_str();
+        let encode = |object| encode(object, received.len());
+        let lay = || lay::<T>(&encode(before)?, &encode(after)?, received, self.schema);
         lay().map_err(Reject::from_fault)
     }
 
@@ -78,9 +80,12 @@ pub(crate) fn decode<T: DeserializeOwned>(object: &str) -> Result<T, Fault> {
     })
 }
 
-pub(crate) fn encode<T: Serialize>(object: &T) -> Result<String, Fault> {
-    serde_json::to_string(object)
-        .map_err(|_| Fault::new(FaultKind::Error, "the handler's object cannot be written as JSON"))
+/// In memory for about `length` bytes: grown in steps, a large object would be there twice.
+pub(crate) fn encode<T: Serialize>(object: &T, length: usize) -> Result<String, Fault> {
+    let unwritable = |_| Fault::new(FaultKind::Error, "the handler's object cannot be written as JSON");
+    let mut json = Vec::with_capacity(length + length / 8);
+    serde_json::to_writer(&mut json, object).map_err(unwritable)?;
+    String::from_utf8(json).map_err(|_| Fault::new(FaultKind::Error, "serde wrote what is no text"))
 }
 
 /// That the patched object decodes to what the handler gave back; checked in debug builds and tests.
@@ -94,7 +99,7 @@ fn reaches<T: DeserializeOwned + Serialize>(
     let mut document = Document::parse(received).map_err(failed)?;
     document.apply_all(operations).map_err(failed)?;
     let reached: T = serde_json::from_str(&document.to_json()).map_err(|_| astray(()))?;
-    let reached = encode(&reached)?;
+    let reached = encode(&reached, after.len())?;
     // By value: a `HashMap` in `T` writes its members in another order every time.
     match (Document::parse(&reached), Document::parse(after)) {
         (Ok(reached), Ok(after)) if reached.view().same_as(after.view()) => Ok(()),

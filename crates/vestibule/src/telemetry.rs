@@ -11,6 +11,7 @@ mod stores;
 mod tests;
 mod vocabulary;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -68,6 +69,7 @@ pub(crate) struct Telemetry {
     handshakes_failed: Counter,
     closed: Family<Closed, Counter>,
     failures: Arc<Sparing>,
+    refusals: Arc<BTreeMap<&'static str, Sparing>>,
     also: Option<Arc<dyn Observer>>,
 }
 
@@ -148,6 +150,7 @@ impl Telemetry {
             handshakes_failed,
             closed,
             failures: Arc::default(),
+            refusals: Arc::new(REFUSALS.map(|reason| (reason, Sparing::default())).into()),
             also,
         }
     }
@@ -205,8 +208,12 @@ impl Observer for Telemetry {
     }
 
     fn refused(&self, refusal: Refusal) {
-        tracing::info!(target: SERVER, reason = refusal.as_str(), "refused");
-        self.refused.get_or_create(&Refused { reason: refusal.as_str() }).inc();
+        let reason = refusal.as_str();
+        // Some need no more than the port either, and what is too much comes a thousand times a second.
+        if let Some(left_out) = self.refusals.get(reason).and_then(|sparing| sparing.admits(Instant::now())) {
+            tracing::info!(target: SERVER, reason, left_out = told(left_out), "refused");
+        }
+        self.refused.get_or_create(&Refused { reason }).inc();
         self.tell(|also| also.refused(refusal));
     }
 
@@ -231,8 +238,7 @@ impl Observer for Telemetry {
     fn handshake_failed(&self, peer: SocketAddr, reason: &str) {
         // Strangers need nothing for it but the port.
         if let Some(left_out) = self.failures.admits(Instant::now()) {
-            let left_out = Some(left_out).filter(|left_out| *left_out > 0);
-            tracing::info!(target: SERVER, %peer, reason, left_out, "a TLS handshake failed");
+            tracing::info!(target: SERVER, %peer, reason, left_out = told(left_out), "a TLS handshake failed");
         }
         self.handshakes_failed.inc();
         self.tell(|also| also.handshake_failed(peer, reason));
@@ -285,6 +291,11 @@ fn log(decided: &Decided<'_>) {
         trace_id = trace_id(request.trace),
         "decided"
     );
+}
+
+/// How many lines this one stands for besides itself; nothing where there are none.
+fn told(left_out: u64) -> Option<u64> {
+    Some(left_out).filter(|left_out| *left_out > 0)
 }
 
 /// Only of traces that others know: nobody else will search for it.

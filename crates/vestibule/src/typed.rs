@@ -48,11 +48,11 @@ where
         let Some(received) = request.object else { return Ok(Outcome::Allowed) };
         let (object, before) = debug_span!("decode").in_scope(|| {
             let object: T = decode(received)?;
-            encode(&object).map(|before| (object, before))
+            encode(&object, received.get().len()).map(|before| (object, before))
         })?;
         let handled = self.0.handler.mutate(object, context).instrument(debug_span!("handle")).await;
         let after = match handled {
-            Ok(Mutation::Object(object)) => encode(&object)?,
+            Ok(Mutation::Object(object)) => encode(&object, before.len())?,
             Ok(Mutation::Unchanged) => return Ok(Outcome::Allowed),
             Ok(Mutation::Patch(operations)) => return Ok(Outcome::Mutated(operations.into())),
             Err(reject) => return Ok(reject.into()),

@@ -105,7 +105,7 @@ fn wish(object: View<'_>) -> Option<String> {
 fn patch() -> Vec<Operation> {
     let path = Pointer::root().child("metadata").child("annotations").child("added");
     serde_json::value::to_raw_value(PATCH)
-        .map(|value| vec![Operation::Add { path, value }])
+        .map(|value| vec![Operation::Add { path, value: value.into() }])
         .unwrap_or_default()
 }
 

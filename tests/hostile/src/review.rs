@@ -107,7 +107,7 @@ impl Handler for Label {
 fn label(object: View<'_>) -> Option<Vec<Operation>> {
     let is_object = |view: View<'_>| view.kind() == Kind::Object;
     let add = |path: Pointer, value: &Value| {
-        Some(Operation::Add { path, value: serde_json::value::to_raw_value(value).ok()? })
+        Some(Operation::Add { path, value: serde_json::value::to_raw_value(value).ok()?.into() })
     };
     is_object(object).then_some(())?;
     let metadata = Pointer::root().child("metadata");

@@ -15,6 +15,11 @@ pub fn selector(input: &[u8]) {
     let Some([pod, namespace, matching]) = lines(input) else { return };
     let (Some(namespace), Some(matching)) = (judge::value(namespace), judge::value(matching)) else { return };
     let Some(name) = namespace["metadata"]["name"].as_str() else { return };
+    // Rules take a number for its text, in whatever way it was written.
+    let is_text = |map: &Value| map.as_object().is_none_or(|map| map.values().all(Value::is_string));
+    if ![&matching["namespaces"]["matchLabels"], &matching["objects"]["labels"]].into_iter().all(is_text) {
+        return;
+    }
     let facts =
         NamespaceFacts { labels: texts(&namespace["metadata"]["labels"]), annotations: BTreeMap::new() };
     let rule = json!({

@@ -40,20 +40,26 @@ pub fn yaml(input: &[u8]) {
         );
     }
     let [document] = &documents[..] else { return };
-    patched(patch, text, &document.to_json());
+    patched(patch, text, &document.to_kubectl_json());
 }
 
+/// Manifests are patched, whose plain words `kubectl` reads in its own way.
 fn patched(patch: &str, text: &str, json: &str) {
     let Ok(operations) = serde_json::from_str::<Vec<Operation>>(patch) else { return };
-    if judge::value(json).is_none() {
+    // A number beyond a double is refused by name elsewhere.
+    if judge::value(json).is_none() || judge::value(patch).is_none() {
         return;
     }
     let Ok(mut document) = Document::parse(json) else { return };
     let Ok(patched) = yaml::patch(text, &operations) else { return };
     document.apply_all(&operations).expect("what applies to the text applies to the object");
+    // Of a file, a document of nothing is none.
+    if document.view().is_null() {
+        return;
+    }
     let read = yaml::read("patched.yaml", &patched.text).unwrap_or_default();
     let [read] = &read[..] else { panic!("{} documents of {:?}", read.len(), patched.text) };
-    let read = read.to_json();
+    let read = read.to_kubectl_json();
     let read = Document::parse(&read).expect("a document");
     assert!(read.view().same_as(document.view()), "{:?} is not {}", patched.text, document.to_json());
 }

@@ -213,6 +213,7 @@ pub(super) const ROOMS: &[Room] = &[
             "k8s-openapi",
             "serde",
             "serde_json",
+            "tikv-jemallocator",
             "tokio",
             "tracing",
         ],

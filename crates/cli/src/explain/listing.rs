@@ -74,7 +74,7 @@ impl Listing {
         self.aligned(text, &title, plain, &place);
         self.gates(text, &rule.gates)?;
         let changes =
-            changes::explain(&step.answer.decision.changes, &step.json, &changes::dotted(step.prefix))?;
+            changes::explain(step.answer.decision.changes(), &step.json, &changes::dotted(step.prefix))?;
         self.clauses(text, &rule.clauses, &changes)?;
         let said = rule.gates.iter().any(|gate| gate.passage == Passage::Failed)
             || rule.clauses.iter().any(|clause| clause.effect == Effect::Failed);

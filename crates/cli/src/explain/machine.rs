@@ -42,7 +42,8 @@ fn told(step: &Step<Explanation>, rule: &RuleExplanation) -> anyhow::Result<Valu
         };
         json!({"name": gate.name, "line": gate.line, "passed": passed, "sentence": gate.sentence})
     });
-    let changes = changes::explain(&step.answer.decision.changes, &step.json, &changes::dotted(step.prefix))?;
+    let changes =
+        changes::explain(step.answer.decision.changes(), &step.json, &changes::dotted(step.prefix))?;
     let clauses = rule.clauses.iter().map(|clause| {
         let effect = match clause.effect {
             Effect::Added => "added",

@@ -191,7 +191,7 @@ fn words(outcome: &Outcome) -> (&'static str, Option<&str>) {
 fn told(evaluation: &Evaluation<'_, Decision>) -> anyhow::Result<Vec<String>> {
     let mut lines = Vec::new();
     for step in &evaluation.steps {
-        for why in changes::explain(&step.answer.changes, &step.json, &changes::dotted(step.prefix))? {
+        for why in changes::explain(step.answer.changes(), &step.json, &changes::dotted(step.prefix))? {
             lines.push(format!("{}  {}  {}", why.what, why.who, why.place));
         }
         for verdict in &step.answer.verdicts {

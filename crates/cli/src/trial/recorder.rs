@@ -54,7 +54,7 @@ impl Observer for Recorder {
             Some(Idle { rule: verdict.rule.to_string(), place, because })
         });
         let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        heard.changes.extend_from_slice(&decision.changes);
+        heard.changes.extend_from_slice(decision.changes());
         heard.idle.extend(idle);
     }
 }

@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use vestibule::command::colour::{Palette, Style};
-use vestibule::command::{CommandError, diff};
+use vestibule::command::diff;
 
 use super::Format;
 use super::recorder::Because;
 use super::run::{Pass, Trial};
-use crate::{print, render, say};
+use crate::{Failure, print, render, say};
 
 pub(super) struct Report<'t> {
     pub(super) trials: &'t [Trial<'t>],
@@ -17,7 +17,7 @@ pub(super) struct Report<'t> {
 
 impl Report<'_> {
     /// Data on stdout; warnings and refusals on stderr, as kubectl prints them.
-    pub(super) fn print(&self, format: Format) -> Result<(), CommandError> {
+    pub(super) fn print(&self, format: Format) -> Result<(), Failure> {
         for trial in self.trials {
             let whose = self.whose(trial);
             trial.first.warnings.iter().for_each(|warning| say(format_args!("{whose}Warning: {warning}")));
@@ -34,7 +34,7 @@ impl Report<'_> {
             Format::Yaml => render::yaml_of(&admitted),
             Format::Json => render::json_of(&admitted, several),
         };
-        print(&data.map_err(|error| CommandError::running(format_args!("{error:#}")))?)
+        Ok(print(&data?)?)
     }
 
     /// Which of several objects a line on stderr is about.

@@ -2,12 +2,14 @@
 //! printed Deployment's arguments, a ring of its own, and the real controllers that make pods of Deployments and Jobs.
 
 mod articles;
+mod default_namespace;
 mod others;
 mod pods;
 mod watched;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::{Method, Request, StatusCode};
@@ -22,16 +24,16 @@ use crate::fixture::{Folder, finish};
 const MERGE: &str = "application/merge-patch+json";
 const JSON: &str = "application/json";
 
-/// The API server with the injector, which all of these tests share; it ends with the process.
+/// An API server with the injector. Nearly all of these tests share one, which ends with the process.
 struct Hall {
     environment: Session,
-    _service: Service,
-    _server: Child,
+    service: Service,
+    server: Child,
 }
 
 /// One test's view of it.
 struct Cluster {
-    hall: &'static Hall,
+    hall: Arc<Hall>,
     client: Client,
 }
 
@@ -56,29 +58,36 @@ fn arguments(manifests: &[Value]) -> Vec<String> {
     printed.chain(ours).map(str::to_owned).collect()
 }
 
+/// What `vestibule manifests` prints for an injector in namespace `home`, and what it says beside that.
+fn print_manifests(rules: &Path, home: &str, service: &Service) -> (Vec<Value>, String) {
+    let (rules, target) = (rules.display(), format!("{home}/injector:{}", service.port()));
+    let printed = Folder::with(&[]).run(&format!(
+        "manifests --rules {rules} --service {target} -n {home} --image registry.invalid/injector:test"
+    ));
+    let said = printed.err.clone();
+    let documents = vestibule_rules::yaml::read("stdout", &printed.stdout()).unwrap();
+    let manifests =
+        documents.iter().map(|document| serde_json::from_str(&document.to_json()).unwrap()).collect();
+    (manifests, said)
+}
+
 impl Hall {
     async fn open() -> Option<Self> {
         let options = Options::default().audit().controller_manager();
         let environment = start_or_skip(&options).await?;
-        let client = environment.admin().unwrap();
-        let home = environment.namespace(&[]).await.unwrap().name().to_owned();
-        let service = environment.service(&home, "injector").await.unwrap();
-        let target = format!("{home}/injector:{}", service.port());
-        let folder = Folder::with(&[]);
-        let rules = examples().display().to_string();
+        let home = environment.namespace(&[]).await.unwrap();
+        let service = environment.service(home.name(), "injector").await.unwrap();
+        let (manifests, _) = print_manifests(&examples(), home.name(), &service);
+        Some(Self::install(environment, home.name(), service, manifests).await)
+    }
 
-        let printed = folder.run(&format!(
-            "manifests --rules {rules} --service {target} -n {home} --image registry.invalid/injector:test"
-        ));
-        let manifests: Vec<Value> = vestibule_rules::yaml::read("stdout", &printed.stdout())
-            .unwrap()
-            .iter()
-            .map(|document| serde_json::from_str(&document.to_json()).unwrap())
-            .collect();
+    /// Returns when it is called.
+    async fn install(environment: Session, home: &str, service: Service, manifests: Vec<Value>) -> Self {
+        let client = environment.admin().unwrap();
         environment.apply(manifests.clone()).await.unwrap();
-        environment.wait_until_granted(&home, "injector", &manifests).await.unwrap();
-        let kubeconfig = environment.service_account_kubeconfig(&home, "injector").await.unwrap();
-        let mut command = folder.command("");
+        environment.wait_until_granted(home, "injector", &manifests).await.unwrap();
+        let kubeconfig = environment.service_account_kubeconfig(home, "injector").await.unwrap();
+        let mut command = Folder::with(&[]).command("");
         command.args(arguments(&manifests)).arg(format!("--namespace={home}"));
         command.arg("--kubeconfig").arg(kubeconfig).current_dir("/");
         let server = environment.spawn("injector", &command).unwrap();
@@ -90,9 +99,9 @@ impl Hall {
         let (address, probes) = addresses.await.unwrap();
         service.add_replica(address, Some(probes)).unwrap();
         service.wait_for_replicas(1).await.unwrap();
-        let cluster = Self { environment, _service: service, _server: server };
-        cluster.wait_until_called(&client).await;
-        Some(cluster)
+        let hall = Self { environment, service, server };
+        hall.wait_until_called(&client).await;
+        hall
     }
 
     /// The configuration and its bundle are heard of by a watch.
@@ -103,7 +112,7 @@ impl Hall {
         while send(client, Method::POST, &uri, JSON, &pod("probe")).await.body["spec"]["initContainers"]
             .is_null()
         {
-            assert!(Instant::now() < end, "nothing is injected: {}", self._server.log());
+            assert!(Instant::now() < end, "nothing is injected: {}", self.server.log());
         }
     }
 }
@@ -111,9 +120,14 @@ impl Hall {
 impl Cluster {
     /// `None` where there is no API server to be had: the test is skipped, and says so.
     async fn shared() -> Option<Self> {
-        static HALL: OnceCell<Option<Hall>> = OnceCell::const_new();
-        let hall = HALL.get_or_init(Hall::open).await.as_ref()?;
-        Some(Self { hall, client: hall.environment.admin().unwrap() })
+        static HALL: OnceCell<Option<Arc<Hall>>> = OnceCell::const_new();
+        let hall = HALL.get_or_init(async || Hall::open().await.map(Arc::new)).await.clone()?;
+        Some(Self::of(hall))
+    }
+
+    fn of(hall: Arc<Hall>) -> Self {
+        let client = hall.environment.admin().unwrap();
+        Self { hall, client }
     }
 
     async fn namespace(&self, labels: &[(&str, &str)]) -> String {

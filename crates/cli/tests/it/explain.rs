@@ -125,6 +125,8 @@ fn lint_tells_people_and_machines() {
 
     let found: Value = serde_json::from_str(&folder.run("lint bad.yaml -o json").out).unwrap();
     assert_eq!(found[0]["code"], "VST0110");
+    let yaml = folder.run("lint bad.yaml good.yaml -o yaml").out;
+    assert!(yaml.starts_with("- code: VST0110\n"), "{yaml}");
     let sarif: Value = serde_json::from_str(&folder.run("lint bad.yaml good.yaml -o sarif").out).unwrap();
     assert_eq!(sarif["version"], "2.1.0");
     assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "VST0110");

@@ -84,6 +84,8 @@ fn what_differs_is_shown_with_what_the_rules_did() {
     let cases: serde_json::Value = serde_json::from_str(&json.out).unwrap();
     assert_eq!((&cases[0]["ok"], &cases[1]["ok"]), (&false.into(), &true.into()));
     assert_eq!(cases[0]["line"], 3);
+    let yaml = folder(&wrong).run("test cases.yaml -o yaml").out;
+    assert!(yaml.starts_with("- ") && yaml.contains("  line: 3\n"), "{yaml}");
 }
 
 #[test]

@@ -13,9 +13,15 @@ pub(super) struct Backoff {
     until: Option<Instant>,
     /// The pause is there to get out of step with others, whatever happens meanwhile.
     is_race: bool,
+    /// It has not worked since it failed: so it is until the next attempt has, although that may be made.
+    is_failing: bool,
 }
 
 impl Backoff {
+    pub(super) fn is_failing(&self) -> bool {
+        self.is_failing
+    }
+
     pub(super) fn allows(&self, now: Instant) -> bool {
         self.until.is_none_or(|until| until <= now)
     }
@@ -28,7 +34,7 @@ impl Backoff {
     pub(super) fn failed(&mut self, now: Instant) {
         let pause = FIRST.saturating_mul(1 << self.failures.min(6)).min(LONGEST);
         self.failures += 1;
-        (self.until, self.is_race) = (Some(now + pause), false);
+        (self.until, self.is_race, self.is_failing) = (Some(now + pause), false, true);
     }
 
     /// What was refused is refused again until somebody does something; but a new installation gets its rights late.
@@ -47,7 +53,7 @@ impl Backoff {
     /// Something happened to the object that may have removed the cause.
     pub(super) fn stirred(&mut self) {
         if !self.is_race {
-            self.clear();
+            *self = Self { is_failing: self.is_failing, ..Self::default() };
         }
     }
 

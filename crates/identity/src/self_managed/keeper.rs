@@ -63,7 +63,7 @@ impl Shared {
     }
 
     pub(super) fn status(&self) -> Status {
-        lock(&self.state).status(now(), Instant::now())
+        lock(&self.state).status(now())
     }
 
     pub(super) fn serving(&self) {

@@ -10,6 +10,7 @@ use kube::{Api, Client, ResourceExt};
 use tokio::sync::{mpsc, watch};
 
 use super::backoff::{Backoff, fraction};
+use crate::cluster::short_watch;
 use crate::{Desired, NamespacedName, RegistrationName};
 
 /// What a watch tells.
@@ -128,7 +129,7 @@ fn forbidden(error: &watcher::Error) -> Option<String> {
 }
 
 fn only(name: &str) -> watcher::Config {
-    watcher::Config::default().fields(&format!("metadata.name={name}"))
+    short_watch().fields(&format!("metadata.name={name}"))
 }
 
 /// The library's own pauses never grow while there is no server: to it, that a list is begun is a success.
@@ -145,9 +146,34 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
+    use futures_util::stream;
+    use http_body_util::{BodyStream, StreamBody};
     use kube::client::Body;
+    use serde_json::json;
 
     use super::*;
+
+    /// The connection is open, and nothing comes: no event, no bookmark, no end.
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_that_says_nothing_is_taken_up_again_within_a_minute() {
+        let watched = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&watched);
+        let silent = tower::service_fn(move |request: http::Request<Body>| {
+            let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+            count.fetch_add(usize::from(is_watch), Ordering::SeqCst);
+            let list = json!({ "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList",
+                               "metadata": { "resourceVersion": "1" }, "items": [] });
+            let said = if is_watch { String::new() } else { list.to_string() };
+            let said = BodyStream::new(Body::from(said.into_bytes()));
+            let body =
+                if is_watch { said.chain(stream::pending()).left_stream() } else { said.right_stream() };
+            async { Ok::<_, std::io::Error>(http::Response::new(StreamBody::new(body))) }
+        });
+        let (news, _inbox) = mpsc::channel(1);
+        let watch = watch_ring(Client::new(silent, "default"), "demo/ring".parse().unwrap(), news);
+        assert!(tokio::time::timeout(Duration::from_secs(61), watch).await.is_err(), "it never gives up");
+        assert_eq!(watched.load(Ordering::SeqCst), 2);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_server_that_is_not_there_is_asked_less_and_less() {

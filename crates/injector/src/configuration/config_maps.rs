@@ -9,7 +9,7 @@ use futures_util::StreamExt;
 use k8s_openapi::api::core::v1::{ConfigMap, ObjectReference};
 use kube::api::Api;
 use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher::{self, Event, watcher};
+use kube::runtime::watcher::{Event, watcher};
 use tokio::time::{Instant, sleep_until};
 
 use super::Finding;
@@ -53,7 +53,7 @@ pub(crate) async fn follow(
     events: Events,
 ) {
     restore(&last_good, &keeper).await;
-    let labelled = watcher::Config::default().labels(&format!("{CONFIG_LABEL}=true"));
+    let labelled = vestibule::identity::short_watch().labels(&format!("{CONFIG_LABEL}=true"));
     let mut changes = pin!(watcher(config_maps, labelled).default_backoff());
     let mut seen = Seen { namespace, ..Seen::default() };
     // When to take what was seen, and when to store what was good.

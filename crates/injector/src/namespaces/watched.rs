@@ -10,7 +10,7 @@ use futures_util::StreamExt;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{Api, ObjectMeta, PartialObjectMeta};
 use kube::runtime::reflector::{ObjectRef, Store, store};
-use kube::runtime::watcher::{Config, Event};
+use kube::runtime::watcher::Event;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, Resource};
 use tokio::task::AbortHandle;
@@ -33,7 +33,7 @@ impl Watched {
         let (seen, writer) = store();
         let ready = Arc::new(AtomicBool::new(false));
         let synced = Arc::clone(&ready);
-        let events = watcher(namespaces.clone(), Config::default())
+        let events = watcher(namespaces.clone(), vestibule::identity::short_watch())
             // Who wrote which field is most of the metadata, and nobody asks for it.
             .modify(|namespace| namespace.metadata.managed_fields = None)
             .default_backoff()

@@ -18,6 +18,17 @@ use vestibule_caller::Outcome;
 
 use stage::{RULES, call, conflicting, stage};
 
+/// Takes a value that no line of any file may be made of.
+const VALUED: &str = "---
+apiVersion: vestibule.dev/v1alpha1
+kind: Injection
+metadata: {name: valued}
+spec:
+  match: {objects: {labels: {app: web}}}
+  parameters: [{name: note, type: string, annotation: note}]
+  pod: {labels: {noted: {$cel: params.note}}}
+";
+
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -40,26 +51,37 @@ async fn secrets_are_seen_by_nobody() {
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE);
     subscriber.with_writer(move || writer.clone()).init();
-    let (road, cluster) = stage(RULES).await;
+    let (road, cluster) = stage(&format!("{RULES}{VALUED}")).await;
     let mut pod = conflicting("web-5d4f");
-    pod["metadata"]["annotations"] = json!({"note": "s3cret", "inject.vestibule.dev/aksed": "s3cret"});
+    pod["metadata"]["annotations"] = json!({"note": "s3cret\nmetadata: {{s3cret}} $(s3cret)", "inject.vestibule.dev/aksed": "s3cret",
+               "inject.vestibule.dev/asked": "s3cret", "vestibule.dev/inject": "s3cret"});
     let env = json!([{"name": "TOKEN", "value": "s3cret-of-the-pod"}, {"name": "OTHER", "value": "s3cret"}]);
     pod["spec"]["containers"][0]["env"] = env;
     let Outcome::Allowed(allowed) = call(&road, pod, false).await else { panic!("allowed") };
-    assert!(allowed.patch.is_none(), "both rules meet something else");
+    assert!(allowed.patch.is_none(), "two rules meet something else, and two a value that is none");
     let seen = [
         allowed.warnings.shown.join("\n"),
         format!("{:?}", allowed.audit_annotations.kept),
         cluster.posted().await.1.to_string(),
         cluster.posted().await.1.to_string(),
+        cluster.posted().await.1.to_string(),
+        cluster.posted().await.1.to_string(),
         road.page("/metrics").await,
         String::from_utf8(log.0.lock().unwrap().clone()).unwrap(),
     ];
-    for (text, part) in
-        seen.iter().zip(["aksed", "conflict", "data", "TOKEN", "injections", "a rule has decided"])
-    {
+    let parts = [
+        "aksed",
+        "conflict",
+        "invalid_value",
+        "data",
+        "TOKEN",
+        "invalid_parameter",
+        "injections",
+        "a rule has decided",
+    ];
+    for (text, part) in seen.iter().zip(parts) {
         assert!(text.contains(part), "{part}: {text}");
         assert!(!text.contains("s3cret"), "{part}: {text}");
     }
-    assert_eq!(allowed.warnings.shown.len(), 3, "{:?}", allowed.warnings.shown);
+    assert_eq!(allowed.warnings.shown.len(), 6, "{:?}", allowed.warnings.shown);
 }

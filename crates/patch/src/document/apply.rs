@@ -62,9 +62,13 @@ impl Document<'_> {
     /// document away.
     pub fn apply(&mut self, operation: &Operation) -> Result<(), ApplyError> {
         let done = match operation {
-            Operation::Add { path, value } => self.add(path, raw(value)).map_err(|kind| (path, kind)),
+            Operation::Add { path, value } => {
+                self.add(path, Node::brought(value)).map_err(|kind| (path, kind))
+            }
             Operation::Remove { path } => self.take(path).map(drop).map_err(|kind| (path, kind)),
-            Operation::Replace { path, value } => self.replace(path, raw(value)).map_err(|kind| (path, kind)),
+            Operation::Replace { path, value } => {
+                self.replace(path, Node::brought(value)).map_err(|kind| (path, kind))
+            }
             Operation::Move { from, path } => self.shift(from, path),
             Operation::Copy { from, path } => self.copy(from, path),
             Operation::Test { path, value } => self.test(path, value).map_err(|kind| (path, kind)),
@@ -95,6 +99,30 @@ impl Document<'_> {
 }
 
 impl<'a> Document<'a> {
+    /// Inserts into the list at `list`, one after the other; what was carried out is added to `done`.
+    pub(crate) fn insert(
+        &mut self,
+        list: &Pointer,
+        items: impl IntoIterator<Item = (usize, Arc<RawValue>)>,
+        done: &mut Vec<Operation>,
+    ) -> Result<(), ApplyError> {
+        let failed =
+            |path: &Pointer, kind| ApplyError { index: None, operation: "add", path: path.clone(), kind };
+        let there = match self.container(list.as_str()).map_err(|kind| failed(list, kind))? {
+            Node::Array(there) => Arc::make_mut(there),
+            Node::Object(_) | Node::Raw(_) => return Err(failed(list, ApplyErrorKind::NoParent)),
+        };
+        for (index, value) in items {
+            let index = index.min(there.len());
+            let path = if index < there.len() { list.item(index) } else { list.child("-") };
+            let node = Node::brought(&value);
+            fits(&path, &node).map_err(|kind| failed(&path, kind))?;
+            there.insert(index, node);
+            done.push(Operation::Add { path, value });
+        }
+        Ok(())
+    }
+
     fn add(&mut self, path: &Pointer, value: Node<'a>) -> Result<(), ApplyErrorKind> {
         fits(path, &value)?;
         let Some((parent, last)) = path.last_step() else {
@@ -158,7 +186,7 @@ impl<'a> Document<'a> {
         if copied > MAX_COPIED {
             return Err((from, ApplyErrorKind::Size));
         }
-        let value = Node::foreign(&value);
+        let value = Node::copied(&value);
         self.copied = copied;
         self.add(path, value).map_err(|kind| (path, kind))
     }
@@ -190,11 +218,10 @@ impl fmt::Display for ApplyError {
     }
 }
 
-fn raw(value: &RawValue) -> Node<'static> {
-    Node::foreign(value.get())
-}
-
 /// No path makes a document deeper than one that could have been read: whatever walks nodes may recurse.
 fn fits(path: &Pointer, value: &Node<'_>) -> Result<(), ApplyErrorKind> {
-    if path.tokens().count() + value.depth() > MAX_DEPTH { Err(ApplyErrorKind::Depth) } else { Ok(()) }
+    let above = path.as_str().bytes().filter(|byte| *byte == b'/').count();
+    // Every level takes two brackets.
+    let surely = matches!(value, Node::Raw(raw) if above + raw.text.len() / 2 <= MAX_DEPTH);
+    if surely || above + value.depth() <= MAX_DEPTH { Ok(()) } else { Err(ApplyErrorKind::Depth) }
 }

@@ -64,7 +64,7 @@ impl<'a> Members<'a> {
         if let Some(places) = &mut self.places {
             places.insert(name.to_owned(), self.list.len());
         }
-        self.list.push(Some(Member { name: Written::Brought(Arc::from(text::quote(name))), value }));
+        self.list.push(Some(Member { name: Written::Copied(Arc::from(text::quote(name))), value }));
     }
 
     /// All of a doubled member goes, else an earlier one would come to light.
@@ -104,6 +104,7 @@ impl<'a> Members<'a> {
 }
 
 impl Member<'_> {
+    #[inline]
     fn is(&self, name: &str) -> bool {
         text::means(&self.name, name)
     }

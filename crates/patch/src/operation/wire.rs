@@ -1,6 +1,7 @@
 //! Operations in and out of JSON. By hand: serde reads a tagged enum through a buffer that no raw value survives.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::de::Error as _;
 use serde::ser::SerializeMap as _;
@@ -30,8 +31,10 @@ impl<'de> Deserialize<'de> for Operation {
     /// Members that RFC 6902 does not define are left unread, as its section 4 says.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Wire { op, path, from, value } = Wire::deserialize(deserializer)?;
-        let value =
-            || value.ok_or_else(|| D::Error::custom(format_args!("`{op}` at `{path}` has no `value`")));
+        let value = || {
+            let value = value.map(Arc::from);
+            value.ok_or_else(|| D::Error::custom(format_args!("`{op}` at `{path}` has no `value`")))
+        };
         let from = || from.ok_or_else(|| D::Error::custom(format_args!("`{op}` at `{path}` has no `from`")));
         Ok(match &*op {
             "add" => Self::Add { value: value()?, path },

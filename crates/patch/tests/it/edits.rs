@@ -1,6 +1,10 @@
 //! An edit proves what it did, and nothing else.
 
-use vestibule_patch::{Document, Edit, Operation};
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::value::RawValue;
+use vestibule_patch::{Document, Edit, MAX_DEPTH, Operation, Pointer, to_json};
 
 fn operation(text: &str) -> Operation {
     serde_json::from_str(text).unwrap()
@@ -75,4 +79,57 @@ fn a_mark_of_another_edit_leaves_no_proof() {
         edit.go_back(foreign);
         assert!(!is_proved(edit, &original));
     }
+}
+
+fn number(number: usize) -> Arc<RawValue> {
+    RawValue::from_string(number.to_string()).map(Arc::from).unwrap()
+}
+
+proptest! {
+    /// What is inserted on one walk is what so many operations would insert.
+    #[test]
+    fn an_insertion_is_an_addition(length in 0_usize..4, indices in prop::collection::vec(0_usize..8, 0..6)) {
+        let text = serde_json::json!({"a": {"l": vec!["x"; length]}}).to_string();
+        let original = Document::parse(&text).unwrap();
+        let list: Pointer = "/a/l".parse().unwrap();
+        let mut edit = Edit::new(original.clone());
+        edit.insert(&list, indices.iter().copied().zip((0..).map(number))).unwrap();
+        let mut one_by_one = Edit::new(original.clone());
+        for (count, index) in indices.iter().enumerate() {
+            let path = if *index < length + count { list.item(*index) } else { list.child("-") };
+            one_by_one.apply(Operation::Add { path, value: number(count) }).unwrap();
+        }
+        prop_assert_eq!(to_json(edit.operations()), to_json(one_by_one.operations()));
+        prop_assert_eq!(edit.document().to_json(), one_by_one.document().to_json());
+        prop_assert!(is_proved(edit, &original));
+    }
+}
+
+#[test]
+fn an_insertion_into_what_is_no_list_leaves_no_proof() {
+    let original = Document::parse(r#"{"a":{"k":1}}"#).unwrap();
+    for place in ["/a", "/a/k", "/b"] {
+        let mut edit = Edit::new(original.clone());
+        assert!(edit.insert(&place.parse().unwrap(), [(0, number(1))]).is_err());
+        assert!(edit.operations().is_empty() && !edit.into_patch().was_carried_out_on(&original), "{place}");
+    }
+}
+
+/// Those before the one that fails are there, and a mark from before them leads back, with the proof.
+#[test]
+fn an_insertion_that_fails_midway_can_be_taken_back() {
+    let original = Document::parse(r#"{"l":["x"]}"#).unwrap();
+    let list: Pointer = "/l".parse().unwrap();
+    let mut edit = Edit::new(original.clone());
+    edit.apply(add("/a")).unwrap();
+    let mark = edit.mark();
+    let deep = format!("{}{}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
+    let deep: Arc<RawValue> = RawValue::from_string(deep).unwrap().into();
+    assert!(edit.insert(&list, [(0, number(7)), (1, deep)]).is_err());
+    assert_eq!(edit.document().to_json(), r#"{"l":[7,"x"],"a":1}"#);
+    assert_eq!(edit.operations().len(), 2);
+    assert!(!edit.clone().into_patch().was_carried_out_on(&original));
+    edit.go_back(mark);
+    assert_eq!(edit.document().to_json(), r#"{"l":["x"],"a":1}"#);
+    assert!(is_proved(edit, &original));
 }

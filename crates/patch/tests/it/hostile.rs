@@ -1,5 +1,7 @@
 //! Depth and size end in an error.
 
+use std::sync::Arc;
+
 use serde_json::value::RawValue;
 use vestibule_patch::{
     ApplyErrorKind, Document, DocumentError, LayError, MAX_DEPTH, Operation, Pointer, Schema, View, diff, lay,
@@ -41,14 +43,14 @@ fn views_of_foreign_values_do_not_overflow_either() {
     assert!(View::of(&one).same_as(View::of(&again)));
     assert!(!View::of(&one).same_as(View::of(&other)));
     let mut document = Document::parse("[1]").unwrap();
-    let operation = Operation::Test { path: Pointer::root(), value: other };
+    let operation = Operation::Test { path: Pointer::root(), value: other.into() };
     assert_eq!(document.apply(&operation).unwrap_err().kind, ApplyErrorKind::Differs);
 }
 
 #[test]
 fn no_operation_makes_a_document_too_deep() {
-    let (value, path) =
-        (RawValue::from_string(nested("[", "]", MAX_DEPTH)).unwrap(), Pointer::root().item(0));
+    let value: Arc<RawValue> = RawValue::from_string(nested("[", "]", MAX_DEPTH)).unwrap().into();
+    let path = Pointer::root().item(0);
     let mut document = Document::parse("[{}]").unwrap();
     for operation in [
         Operation::Add { path: path.clone(), value: value.clone() },

@@ -124,7 +124,7 @@ proptest! {
         let mut path = Pointer::root();
         path.push(&from);
         let from = path.child("from");
-        let value = RawValue::from_string(plain(&json)).unwrap();
+        let value = RawValue::from_string(plain(&json)).unwrap().into();
         let operation = match kind {
             0 => Operation::Add { path, value },
             1 => Operation::Remove { path },

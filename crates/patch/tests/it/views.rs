@@ -1,6 +1,7 @@
 //! Reading documents, whole and opened.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use vestibule_patch::{Document, Kind, Operation, Pointer, View};
@@ -12,8 +13,8 @@ fn pointer(text: &str) -> Pointer {
     text.parse().unwrap()
 }
 
-fn raw(text: &str) -> Box<RawValue> {
-    RawValue::from_string(text.to_owned()).unwrap()
+fn raw(text: &str) -> Arc<RawValue> {
+    RawValue::from_string(text.to_owned()).unwrap().into()
 }
 
 fn check(document: &Document<'_>) {

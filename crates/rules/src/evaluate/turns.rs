@@ -1,18 +1,19 @@
 //! Rules laid in one after the other, until another evaluation would change nothing.
 
+mod round;
+
 use std::borrow::Cow;
-use std::cell::{Cell, OnceCell};
-use std::collections::{BTreeMap, HashMap};
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Deref;
 
 use kube_cel::cel::Value;
-use vestibule_patch::{Schema, View};
 
-use crate::explanation::{Gate, Passage};
-use crate::expression::{Scope, Surroundings};
-use crate::logic::instantiate;
-use crate::merge::{self, Draft, Failure, Scene};
-use crate::parameter::{self, Invalid};
-use crate::rule::{Clause, OnError, Policy, Rule};
+use super::missed::{EXHAUSTED, Missed, RESTLESS, failure, left_out};
+use crate::merge::{Draft, straighten};
+use crate::parameter;
+use crate::pod::Shape;
+use crate::rule::Rule;
 use crate::subject::{Layout, Received, Subject};
 
 /// What all turns have in common.
@@ -20,29 +21,9 @@ pub(super) struct Turns<'t> {
     subject: &'t Subject<'t>,
     received: &'t Received<'t>,
     layout: &'t Layout,
-    pod: Schema<'static>,
+    shape: &'t Shape,
     /// How many times rules may still be laid in.
     allowance: Cell<usize>,
-}
-
-/// Why a selected rule is not laid in.
-pub(super) enum Missed {
-    /// A parameter has no value.
-    Invalid(Invalid),
-    /// A condition does not hold.
-    Declined(Clause),
-    Failed(Failure),
-}
-
-impl Missed {
-    /// Whether the object must not pass because `rule` is missing.
-    pub(super) fn denies(&self, rule: &Rule) -> bool {
-        match self {
-            Self::Declined(_) => false,
-            Self::Failed(Failure { conflict: Some(policy), .. }) => rule.required || *policy == Policy::Deny,
-            Self::Failed(_) | Self::Invalid(_) => rule.on_error == OnError::Deny,
-        }
-    }
 }
 
 /// What came of the rules.
@@ -50,9 +31,33 @@ pub(super) struct Laid<'d, 'r> {
     pub(super) draft: Draft<'d>,
     pub(super) missed: HashMap<&'r str, Missed>,
     /// The rules as they were laid in at last, with values for their expressions.
-    pub(super) rules: Vec<Cow<'r, Rule>>,
+    pub(super) rules: Vec<Filled<'r>>,
     /// Those whose condition ended with what was laid in: it stays, and the next evaluation will not know it for theirs.
     pub(super) ended: Vec<&'r str>,
+}
+
+/// A rule with a value for each of its expressions. Most have none, and a rule is large.
+pub(super) enum Filled<'r> {
+    AsWritten(&'r Rule),
+    Computed(Box<Rule>),
+}
+
+impl Deref for Filled<'_> {
+    type Target = Rule;
+
+    fn deref(&self) -> &Rule {
+        match self {
+            Self::AsWritten(rule) => rule,
+            Self::Computed(rule) => rule,
+        }
+    }
+}
+
+impl<'d, 'r> Laid<'d, 'r> {
+    /// Before anybody has asked which conditions ended.
+    fn new(draft: Draft<'d>, missed: HashMap<&'r str, Missed>, rules: Vec<Filled<'r>>) -> Self {
+        Self { draft, missed, rules, ended: Vec::new() }
+    }
 }
 
 /// The values of the parameters of every rule that has any.
@@ -73,14 +78,17 @@ impl<'t> Turns<'t> {
         subject: &'t Subject<'t>,
         received: &'t Received<'t>,
         layout: &'t Layout,
-        pod: Schema<'static>,
+        shape: &'t Shape,
     ) -> Self {
-        Self { subject, received, layout, pod, allowance: Cell::new(0) }
+        Self { subject, received, layout, shape, allowance: Cell::new(0) }
     }
 
     /// Lays in the rules, so that another evaluation of what comes out changes nothing.
     pub(super) fn lay_all<'d, 'r>(&self, rules: &[&'r Rule], draft: &Draft<'d>) -> Laid<'d, 'r> {
         let (mut parameters, mut out) = (HashMap::new(), HashMap::new());
+        if rules.is_empty() {
+            return Laid::new(draft.clone(), out, Vec::new());
+        }
         for rule in rules.iter().filter(|rule| !rule.logic.parameters.is_empty()) {
             match parameter::values(rule, self.subject, self.received) {
                 Ok(values) => drop(parameters.insert(rule.name(), values)),
@@ -102,7 +110,7 @@ impl<'t> Turns<'t> {
             laid = self.lay_without_readers(&acting, &parameters, draft, EXHAUSTED);
             if self.is_exhausted() {
                 let missed = left_out(&acting, EXHAUSTED).collect();
-                laid = Laid { draft: draft.clone(), missed, rules: Vec::new(), ended: Vec::new() };
+                laid = Laid::new(draft.clone(), missed, Vec::new());
             }
         }
         laid.missed.extend(out);
@@ -131,12 +139,17 @@ impl<'t> Turns<'t> {
         let mut known = Vec::new();
         for _ in 0..rules.len() + PASSES {
             let laid = self.lay_steadily(rules, parameters, &whole.settled());
-            let Laid { draft, mut missed, rules: laid, .. } = laid;
+            let Laid { mut draft, mut missed, rules: laid, .. } = laid;
+            // Expressions see which container is the first, so what is moved back is moved before they are asked again.
+            let acting = laid.iter().map(|rule| &**rule).filter(|rule| !missed.contains_key(rule.name()));
+            let acting: Vec<&Rule> = acting.collect();
+            straighten(&acting, self.layout, self.shape, &mut draft);
             renew(&mut known, laid);
             if draft.count() == 0 || self.is_exhausted() {
+                let authors = authors(&whole);
                 let settled = |rule: &&&Rule| {
                     let why = missed.get(rule.name());
-                    wrote(&whole, rule.name()) && why.is_some_and(|why| !why.denies(rule))
+                    authors.contains(rule.name()) && why.is_some_and(|why| !why.denies(rule))
                 };
                 let ended: Vec<_> = rules.iter().filter(settled).map(|rule| rule.name()).collect();
                 missed.retain(|name, _| !ended.contains(name));
@@ -195,8 +208,9 @@ impl<'t> Turns<'t> {
             let before = draft.count();
             let mut laid = self.lay_once(rules, parameters, &draft);
             renew(&mut known, std::mem::take(&mut laid.rules));
+            let authors = authors(&laid.draft);
             let broken =
-                |rule: &&&Rule| laid.missed.contains_key(rule.name()) && wrote(&laid.draft, rule.name());
+                |rule: &&&Rule| laid.missed.contains_key(rule.name()) && authors.contains(rule.name());
             if let Some(rule) = rules.iter().find(broken)
                 && !self.is_exhausted()
             {
@@ -227,9 +241,13 @@ impl<'t> Turns<'t> {
         loop {
             let acting = without(rules, &out);
             let Laid { draft, missed, rules, ended } = self.lay_in_turns(&acting, parameters, draft.clone());
+            if missed.is_empty() {
+                return Laid { draft, missed: out, rules, ended };
+            }
             let before = out.len();
+            let authors = authors(&draft);
             let (gone, missed): (HashMap<_, _>, HashMap<_, _>) =
-                missed.into_iter().partition(|(rule, _)| wrote(&draft, rule));
+                missed.into_iter().partition(|(rule, _)| authors.contains(rule));
             out.extend(gone);
             if out.len() == before || self.is_exhausted() {
                 out.extend(missed);
@@ -252,142 +270,35 @@ impl<'t> Turns<'t> {
             let before = draft.count();
             let turn = self.lay_most(rules, parameters, &draft);
             renew(&mut known, turn.rules);
-            let mut missed = turn.missed;
+            let missed = turn.missed;
             draft = turn.draft;
-            // A rule may be the end of its own condition.
-            missed.retain(|rule, missed| !(matches!(missed, Missed::Declined(_)) && wrote(&draft, rule)));
             if missed.is_empty() || draft.count() == before || turns == 0 || self.is_exhausted() {
-                return Laid { draft, missed, rules: known, ended: Vec::new() };
+                return Laid::new(draft, missed, known);
             }
             turns -= 1;
         }
     }
-
-    /// Lays in what can be laid in. With every rule that is missed all starts anew without it: what is left out leaves no
-    /// trace, and nobody yields to it.
-    fn lay_most<'d, 'r>(
-        &self,
-        rules: &[&'r Rule],
-        parameters: &Parameters<'r>,
-        start: &Draft<'d>,
-    ) -> Laid<'d, 'r> {
-        let surroundings = Surroundings::new(self.subject, start.whole());
-        let mut missed = HashMap::new();
-        loop {
-            let acting = without(rules, &missed);
-            if !self.spend(acting.len()) {
-                return Laid { draft: start.clone(), missed, rules: Vec::new(), ended: Vec::new() };
-            }
-            let scene = Scene::new(&acting, start.at(&self.layout.spec), self.layout, self.pod);
-            let mut draft = start.clone();
-            let mut object = OnceCell::new();
-            let mut rules_laid = Vec::new();
-            for (rank, rule) in acting.iter().enumerate() {
-                let before = draft.before();
-                let computed = if rule.logic.is_fixed() {
-                    Ok(Cow::Borrowed(*rule))
-                } else {
-                    computed(rule, &surroundings, draft.whole(), &object, parameters)
-                };
-                let laid = computed.and_then(|rule| {
-                    merge::lay(&rule, rank, &scene, &mut draft).map_err(Missed::Failed)?;
-                    Ok(rule)
-                });
-                match laid {
-                    Ok(rule) => {
-                        rules_laid.push(rule);
-                        if draft.is_after(&before) {
-                            object = OnceCell::new();
-                        }
-                    }
-                    Err(why) => {
-                        draft.go_back(before);
-                        missed.insert(rule.name(), why);
-                    }
-                }
-            }
-            if acting.len() + missed.len() == rules.len() {
-                return Laid { draft, missed, rules: rules_laid, ended: Vec::new() };
-            }
-        }
-    }
-}
-
-/// `rule` for the object that is `current`; `object` is what expressions made of that.
-fn computed<'r>(
-    rule: &'r Rule,
-    surroundings: &Surroundings<'_>,
-    current: View<'_>,
-    object: &OnceCell<Value>,
-    parameters: &Parameters<'_>,
-) -> Result<Cow<'r, Rule>, Missed> {
-    let none = BTreeMap::new();
-    let parameters = parameters.get(rule.name()).unwrap_or(&none);
-    let scope = Scope::new(surroundings, current, object, parameters, &rule.logic.variables);
-    match rule.logic.declined(&scope) {
-        Ok(None) => instantiate(rule, &scope).map_err(Missed::Failed),
-        Ok(Some(clause)) => Err(Missed::Declined(clause)),
-        Err(failure) => Err(Missed::Failed(failure)),
-    }
-}
-
-/// The gates of parameters and conditions: unasked, or as they were passed.
-pub(super) fn gates(rule: &Rule, asked: Option<Option<&Missed>>) -> Vec<Gate> {
-    let unasked = |name: &str, at| Gate::not_reached(name, Some(at));
-    let mut gates: Vec<Gate> = Vec::new();
-    if let Some(first) = rule.logic.parameters.first() {
-        gates.push(unasked("parameters", first.at));
-    }
-    let conditions = rule.logic.when.iter().enumerate();
-    gates.extend(conditions.map(|(index, condition)| unasked(&format!("when[{index}]"), condition.at)));
-    let Some(missed) = asked else { return gates };
-    let stopped = missed.map(|missed| match missed {
-        Missed::Invalid(Invalid { sentence, .. }) => ("parameters", sentence.clone()),
-        Missed::Declined(clause) => (clause.text.as_str(), "it does not hold".to_owned()),
-        Missed::Failed(Failure { clause, sentence, .. }) => (clause.text.as_str(), sentence.clone()),
-    });
-    for gate in &mut gates {
-        if let Some((name, sentence)) = &stopped
-            && *name == gate.name
-        {
-            gate.passage = Passage::Failed;
-            gate.sentence.clone_from(sentence);
-            break;
-        }
-        gate.passage = Passage::Passed;
-        let passed = if gate.name == "parameters" { "all of them have values" } else { "it holds" };
-        passed.clone_into(&mut gate.sentence);
-    }
-    gates
 }
 
 /// Rules that were laid in once more take the place of what they were.
-fn renew<'r>(known: &mut Vec<Cow<'r, Rule>>, newer: Vec<Cow<'r, Rule>>) {
-    known.retain(|rule| !newer.iter().any(|other| other.name == rule.name));
+fn renew<'r>(known: &mut Vec<Filled<'r>>, newer: Vec<Filled<'r>>) {
+    if known.is_empty() {
+        *known = newer;
+        return;
+    }
+    let names: HashSet<&str> = newer.iter().map(|rule| rule.name()).collect();
+    known.retain(|rule| !names.contains(rule.name()));
     known.extend(newer);
 }
 
-fn without<'r>(rules: &[&'r Rule], out: &HashMap<&str, Missed>) -> Vec<&'r Rule> {
+fn without<'a, 'r>(rules: &'a [&'r Rule], out: &HashMap<&str, Missed>) -> Cow<'a, [&'r Rule]> {
+    if out.is_empty() {
+        return Cow::Borrowed(rules);
+    }
     rules.iter().copied().filter(|rule| !out.contains_key(rule.name())).collect()
 }
 
-fn wrote(draft: &Draft<'_>, rule: &str) -> bool {
-    draft.origins().iter().any(|origin| &*origin.rule == rule)
-}
-
-/// Why such a rule is left out.
-pub(crate) const RESTLESS: &str =
-    "every evaluation would change the object again, since expressions read what rules write";
-
-/// Why all that were to be laid in together are left out.
-pub(crate) const EXHAUSTED: &str =
-    "the rules wait for each other longer than an evaluation of so many may take";
-
-fn left_out<'r>(rules: &[&'r Rule], why: &str) -> impl Iterator<Item = (&'r str, Missed)> {
-    rules.iter().map(move |rule| (rule.name(), Missed::Failed(failure(rule, why))))
-}
-
-fn failure(rule: &Rule, why: &str) -> Failure {
-    let clause = Clause { text: "spec".to_owned(), at: rule.at };
-    Failure { clause, sentence: why.to_owned(), conflict: None }
+/// The names of the rules that have changed something.
+fn authors<'d>(draft: &'d Draft<'_>) -> HashSet<&'d str> {
+    draft.authors().into_iter().map(|name| &**name).collect()
 }

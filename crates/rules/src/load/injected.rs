@@ -1,6 +1,7 @@
 //! Sidecars and init containers of a rule.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use vestibule_patch::Schema;
 
@@ -35,11 +36,11 @@ impl Reader {
                 injected.push(one);
             }
         }
-        let mut lists: HashMap<&str, String> = HashMap::new();
+        let mut lists: HashMap<&str, Arc<str>> = HashMap::new();
         for one in &injected {
             let list = one.item.clause.list().text;
             // Twice in one list was found with the list.
-            if lists.entry(&one.item.key).or_insert_with(|| list.clone()) != &list {
+            if lists.entry(&one.item.key).or_insert_with(|| Arc::clone(&list)) != &list {
                 let message = format!("container `{}` stands twice in this rule", one.item.key);
                 self.error(&diagnostic::DOUBLED_NAME, one.item.clause.at, message);
             }

@@ -141,7 +141,7 @@ impl Reader {
                 path.push(name);
                 for member in members {
                     let at = entry_of(node, &member.name).map_or(at, |entry| entry.at);
-                    let clause = Clause { text: format!("{clause}[{}]", member.name), at };
+                    let clause = Clause { text: format!("{clause}[{}]", member.name).into(), at };
                     let item = Item::new(clause, member.name, member.value, policy);
                     parts.push(Part { path: path.clone(), listed: false, item });
                 }
@@ -169,7 +169,7 @@ impl Reader {
                 let nodes = node.as_list().unwrap_or_default();
                 for (index, overlay) in items.into_iter().enumerate() {
                     let at = nodes.get(index).map_or(at, Node::at);
-                    let clause = Clause { text: format!("{clause}[{index}]"), at };
+                    let clause = Clause { text: format!("{clause}[{index}]").into(), at };
                     let key = match schema.list() {
                         List::Map(keys) => key::of_overlay(&overlay, keys),
                         List::Set | List::Atomic | List::Unknown => overlay.to_json(),
@@ -186,7 +186,7 @@ impl Reader {
                     let help = "name the field in `replace`, beside it, if the user's value may go";
                     self.error_with_help(&diagnostic::CLOSED_LIST, at, message, help);
                 }
-                let item = Item::new(Clause { text: clause, at }, name, overlay, policy);
+                let item = Item::new(Clause { text: clause.into(), at }, name, overlay, policy);
                 parts.push(Part { path, listed: false, item });
             }
         }

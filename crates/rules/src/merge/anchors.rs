@@ -3,26 +3,22 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use vestibule_patch::{Schema, View};
+use vestibule_patch::View;
 
 use super::{Draft, contains};
 use crate::decision::Origin;
 use crate::diagnostic::shown;
+use crate::pod::Shape;
 use crate::rule::{Injected, Place, Rule};
 use crate::subject::{Layout, text};
 
 /// Warnings about containers of `rules` that others have come before or behind.
-pub(crate) fn violated(
-    rules: &[&Rule],
-    layout: &Layout,
-    pod: Schema<'static>,
-    draft: &Draft<'_>,
-) -> Vec<String> {
+pub(crate) fn violated(rules: &[&Rule], layout: &Layout, shape: &Shape, draft: &Draft<'_>) -> Vec<String> {
     let mut warnings = Vec::new();
     if !rules.iter().flat_map(|rule| &rule.injected).any(|one| one.positioned.is_some()) {
         return warnings;
     }
-    let anchored = Anchored::new(rules, layout, pod, draft);
+    let anchored = Anchored::new(rules, layout, shape, draft);
     for rule in rules {
         for one in rule.injected.iter().filter(|one| one.positioned.is_some()) {
             if let Some((other, side)) = anchored.violation(one) {
@@ -41,21 +37,21 @@ pub(crate) fn violated(
 }
 
 /// Moves the containers of `rules` back whose position is `strict`; nobody else's.
-pub(crate) fn straighten(rules: &[&Rule], layout: &Layout, pod: Schema<'static>, draft: &mut Draft<'_>) {
+pub(crate) fn straighten(rules: &[&Rule], layout: &Layout, shape: &Shape, draft: &mut Draft<'_>) {
     if !rules.iter().flat_map(|rule| &rule.injected).any(|one| one.strict) {
         return;
     }
-    let mut anchored = Anchored::new(rules, layout, pod, draft);
+    let mut anchored = Anchored::new(rules, layout, shape, draft);
     for (rule, one) in anchored.strict() {
         let Some((from, to)) = anchored.put_back(one) else { continue };
         let origin = Origin {
             rule: Arc::clone(&rule.name),
-            clause: format!("{}.position", one.item.clause.text),
+            clause: format!("{}.position", one.item.clause.text).into(),
             source: Arc::clone(&rule.source),
             line: one.positioned.unwrap_or(one.item.clause.at).line,
         };
         // Both places are there, so nothing can go wrong.
-        let _ = draft.shift(&layout.spec.child(one.list), from, to, &origin);
+        let _ = draft.shift(&layout.list(one.list), from, to, origin);
     }
 }
 
@@ -70,13 +66,13 @@ struct Anchored<'a> {
 }
 
 impl<'a> Anchored<'a> {
-    fn new(rules: &'a [&'a Rule], layout: &Layout, pod: Schema<'static>, draft: &Draft<'_>) -> Self {
+    fn new(rules: &'a [&'a Rule], layout: &Layout, shape: &Shape, draft: &Draft<'_>) -> Self {
         let injected = || rules.iter().flat_map(|rule| &rule.injected);
         let brought = injected().map(|one| one.item.key.as_str()).collect();
-        let container = pod.field("spec").field("containers").item();
+        let container = shape.container;
         let (mut ours, mut names) = (HashSet::new(), HashMap::new());
         for list in ["initContainers", "containers"] {
-            let existing = draft.at(&layout.spec.child(list)).map(View::items).unwrap_or_default();
+            let existing = draft.at(&layout.list(list)).map(View::items).unwrap_or_default();
             let named: Vec<String> =
                 existing.iter().map(|one| text(Some(*one), "name").unwrap_or_default()).collect();
             let by_name: HashMap<&str, View<'_>> =
@@ -124,7 +120,7 @@ impl<'a> Anchored<'a> {
         };
         let to = to.unwrap_or(from);
         names.insert(to, name);
-        Some((from, to))
+        (from != to).then_some((from, to))
     }
 
     /// The containers whose position is strict, each behind the one it is anchored to. Of several rules that bring one

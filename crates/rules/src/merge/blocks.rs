@@ -1,23 +1,24 @@
 //! What a rule adds to containers that are there.
 
-use std::collections::HashSet;
+use std::sync::Arc;
 
 use vestibule_patch::Pointer;
 
-use super::{Failure, Merge, place};
+use super::{Brought, Failure, Merge, place};
 use crate::rule::{Block, Select, Which};
 use crate::subject::{Named, written};
 
 impl<'r> Merge<'_, 'r, '_, '_> {
     pub(super) fn block(&mut self, index: usize, block: &'r Block) -> Result<(), Failure> {
-        let container = self.scene.pod.field("spec").field("containers").item();
+        let container = self.scene.shape.container;
+        let lists: Vec<_> = block.lists.iter().map(|entry| (entry, container.field(entry.member))).collect();
         for (pointer, scope) in self.selected(&block.select) {
-            for entry in &block.lists {
-                let list = pointer.child(entry.member);
-                let schema = container.field(entry.member);
+            for (entry, schema) in &lists {
+                let (list, schema) = (pointer.child(entry.member), *schema);
                 let items = self.unclaimed(&entry.items, index, || format!("{scope}/{}", entry.member));
                 let mut sorted = self.sort(&list, entry.member, schema, items)?;
                 self.override_items(&list, schema, &sorted)?;
+                self.draft.held().note(sorted.held, Some(&scope), false);
                 if entry.member == "ports" {
                     let mut free = Vec::new();
                     for item in sorted.new {
@@ -31,11 +32,12 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                     continue;
                 }
                 let insertions = match entry.member {
-                    "env" => place::variables(&self.existing(&list), sorted.new),
+                    "env" => place::variables(|| self.existing(&list), sorted.new),
                     // Of two sources that set one variable the later counts, and the user's must.
                     "envFrom" => place::at(0, sorted.new),
                     _ => place::at(sorted.length, sorted.new),
                 };
+                self.draft.held().note(insertions.iter().map(|(_, item)| *item), Some(&scope), true);
                 self.insert(&list, sorted.length, insertions)?;
             }
             self.parts(&pointer, &scope, index, container, &block.parts)?;
@@ -44,14 +46,15 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     }
 
     /// The places and names of the containers that a block is for.
-    pub(super) fn selected(&self, select: &Select) -> Vec<(Pointer, String)> {
+    pub(super) fn selected(&self, select: &Select) -> Vec<(Pointer, Arc<str>)> {
         let lists: &[&str] = if select.init { &["containers", "initContainers"] } else { &["containers"] };
         let mut selected = Vec::new();
         for list in lists {
-            let pointer = self.scene.layout.spec.child(list);
+            let pointer = self.scene.layout.list(list);
             let containers = Named::all(self.draft.at(&pointer));
-            let users = selectable(&containers, select, &self.scene.owned);
-            selected.extend(users.into_iter().map(|(index, name)| (pointer.item(index), name.to_owned())));
+            self.scene.heeded.borrow_mut().pass_over(self.rank, &containers, &self.scene.brought);
+            let users = selectable(&containers, select, &self.scene.brought);
+            selected.extend(users.into_iter().map(|(index, name)| (pointer.item(index), Arc::from(name))));
         }
         selected
     }
@@ -61,9 +64,9 @@ impl<'r> Merge<'_, 'r, '_, '_> {
 pub(crate) fn selectable<'c>(
     containers: &'c [Named<'_>],
     select: &Select,
-    owned: &HashSet<&str>,
+    brought: &Brought<'_>,
 ) -> Vec<(usize, &'c str)> {
-    let users = containers.iter().enumerate().filter(|(_, one)| !owned.contains(&*one.name)).enumerate();
+    let users = containers.iter().enumerate().filter(|(_, one)| !brought.has(&one.name)).enumerate();
     let meant = users.filter(|(position, (_, Named { name, view }))| {
         let is_it = |wanted: &String| *wanted == **name;
         !select.exclude.iter().any(is_it)

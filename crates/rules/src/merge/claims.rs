@@ -1,10 +1,11 @@
 //! Of two rules that override one key the later wins. The earlier one knows it beforehand: otherwise the second
 //! evaluation would change the key to and fro.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use vestibule_patch::View;
 
+use super::Brought;
 use super::blocks::selectable;
 use crate::rule::{Block, Item, Policy, Rule};
 use crate::subject::Named;
@@ -19,8 +20,12 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
-    /// What `rules` override in a pod of the specification `spec`.
-    pub(crate) fn of(rules: &[&Rule], spec: Option<View<'_>>, owned: &HashSet<&str>) -> Self {
+    /// What `rules` override in a pod whose specification `spec` finds.
+    pub(crate) fn of<'d>(
+        rules: &[&Rule],
+        spec: impl Fn() -> Option<View<'d>>,
+        brought: &Brought<'_>,
+    ) -> Self {
         let mut claims = Self::default();
         for (rank, rule) in rules.iter().enumerate() {
             claims.add(&rule.volumes, (rank, 0), || "volumes".to_owned());
@@ -32,8 +37,8 @@ impl Claims {
             }
             for (number, block) in rule.blocks.iter().enumerate().filter(|(_, block)| overrides(block)) {
                 for list in ["containers", "initContainers"].iter().take(1 + usize::from(block.select.init)) {
-                    let containers = Named::all(spec.and_then(|spec| spec.get(list)));
-                    for (_, container) in selectable(&containers, &block.select, owned) {
+                    let containers = Named::all(spec().and_then(|spec| spec.get(list)));
+                    for (_, container) in selectable(&containers, &block.select, brought) {
                         for entry in &block.lists {
                             claims.add(&entry.items, (rank, number), || {
                                 format!("{container}/{}", entry.member)
@@ -49,9 +54,13 @@ impl Claims {
         claims
     }
 
-    /// Whether somebody after `turn` overrides `key`.
-    pub(crate) fn by_later(&self, scope: impl FnOnce() -> String, key: &str, turn: Turn) -> bool {
-        !self.last.is_empty() && self.last.get(&(scope(), key.to_owned())).is_some_and(|last| *last > turn)
+    /// The rank of the rule that overrides `key` after `turn`.
+    pub(crate) fn by_later(&self, scope: impl FnOnce() -> String, key: &str, turn: Turn) -> Option<usize> {
+        if self.last.is_empty() {
+            return None;
+        }
+        let last = self.last.get(&(scope(), key.to_owned()))?;
+        (*last > turn).then_some(last.0)
     }
 
     fn add<'i>(&mut self, items: impl IntoIterator<Item = &'i Item>, turn: Turn, scope: impl Fn() -> String) {

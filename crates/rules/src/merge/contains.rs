@@ -1,6 +1,5 @@
 //! Whether what a rule wants is there already. What others added around it does not matter.
 
-use serde_json::value::RawValue;
 use vestibule_patch::{Kind, List, Schema, View};
 
 use crate::key;
@@ -13,7 +12,7 @@ use crate::rule::Item;
 pub(crate) fn holds(found: View<'_>, item: &Item, name: &str, schema: Schema<'_>) -> bool {
     let written = found.as_written();
     // As we have brought it ourselves.
-    written.is_some() && written == item.json().map(RawValue::get)
+    written.is_some() && written == item.json().map(|json| json.get())
         || contains(found, &item.overlay, name, schema)
 }
 

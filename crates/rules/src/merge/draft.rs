@@ -4,27 +4,34 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
-use vestibule_patch::{Document, Edit, Kind, Mark, Operation, Patch, Pointer, View};
+use vestibule_patch::{Document, Edit, Key, Kind, Mark, Operation, Patch, Pointer, View};
 
+use super::held::Held;
+use super::index::{Lists, Places};
+use super::json;
 use crate::decision::Origin;
 use crate::rule::Item;
-use crate::yaml::quote;
+use crate::subject::Layout;
 
 /// Changes go through here one by one, so that each applies to what the ones before it made.
-#[derive(Clone)]
 pub(crate) struct Draft<'d> {
     edit: Edit<'d>,
+    lists: Lists,
+    /// A state of the document from which the later ones can be made again, with the number of operations that led there.
+    base: Option<(Mark<'d>, usize)>,
+    /// Whether an operation may have been carried out in part.
+    broken: bool,
     /// One for each of its operations.
     origins: Vec<Origin>,
     /// How many of them were there when somebody got it who knows nothing of the changes.
     settled: usize,
     /// Whether the usual places of a pod were taken apart.
     opened: bool,
+    held: Held,
 }
 
 /// A state to come back to.
-pub(crate) struct Before<'d> {
-    mark: Mark<'d>,
+pub(crate) struct Before {
     count: usize,
 }
 
@@ -34,7 +41,16 @@ pub(crate) struct Misfit(pub(crate) String);
 
 impl<'d> Draft<'d> {
     pub(crate) fn new(document: Document<'d>) -> Self {
-        Self { edit: Edit::new(document), origins: Vec::new(), opened: false, settled: 0 }
+        Self {
+            edit: Edit::new(document),
+            lists: Lists::default(),
+            base: None,
+            broken: false,
+            origins: Vec::new(),
+            opened: false,
+            settled: 0,
+            held: Held::default(),
+        }
     }
 
     /// The object as somebody gets it who knows nothing of the changes.
@@ -47,30 +63,51 @@ impl<'d> Draft<'d> {
         Self { settled: self.settled, ..next }
     }
 
-    pub(crate) fn before(&self) -> Before<'d> {
-        Before { mark: self.edit.mark(), count: self.origins.len() }
+    pub(crate) fn before(&mut self) -> Before {
+        self.base.get_or_insert_with(|| (self.edit.mark(), self.origins.len()));
+        Before { count: self.origins.len() }
     }
 
-    pub(crate) fn go_back(&mut self, before: Before<'d>) {
-        self.edit.go_back(before.mark);
-        self.opened = false;
+    /// Rules fail seldom, and a mark for each would copy every list that it changes: so what came before is made again.
+    pub(crate) fn go_back(&mut self, before: &Before) {
+        // Who failed may have noted what it did not come to bring.
+        self.held.forget();
+        if self.origins.len() == before.count && !self.broken {
+            return;
+        }
+        let Some((mark, count)) = self.base.take() else { return };
+        let again = self.edit.operations().get(count..before.count).unwrap_or_default().to_vec();
+        self.edit.go_back(mark);
+        for operation in again {
+            // They were carried out once. If one failed now, the patch would have lost its proof.
+            let _ = self.edit.apply(operation);
+        }
+        (self.opened, self.broken) = (false, false);
         self.origins.truncate(before.count);
+        self.lists.go_back(before.count);
     }
 
     /// Takes apart what every rule that acts looks at again and again.
-    pub(crate) fn open(&mut self, spec: &Pointer) {
+    pub(crate) fn open(&mut self, layout: &Layout) {
         if std::mem::replace(&mut self.opened, true) {
             return;
         }
-        let list = spec.child("containers");
-        self.edit.open(&list);
-        let length = self.at(&list).map_or(0, |list| list.items().len());
-        (0..length).for_each(|index| self.edit.open(&list.item(index)));
+        self.edit.open_items(&layout.list("containers"));
     }
 
     /// Whether anything has changed since.
-    pub(crate) fn is_after(&self, before: &Before<'d>) -> bool {
+    pub(crate) fn is_after(&self, before: &Before) -> bool {
         self.origins.len() > before.count
+    }
+
+    /// What it is known to hold of the items of rules; for who only adds to it, or says that it does more.
+    pub(crate) fn held(&mut self) -> &mut Held {
+        &mut self.held
+    }
+
+    /// The same, to ask.
+    pub(crate) fn holds(&self) -> &Held {
+        &self.held
     }
 
     /// All of it.
@@ -83,45 +120,93 @@ impl<'d> Draft<'d> {
         self.edit.document().at(pointer).filter(|value| !value.is_null())
     }
 
-    /// Sets the member at `pointer`, with the objects above it that are missing, in one operation.
-    pub(crate) fn set(&mut self, pointer: &Pointer, json: String, origin: &Origin) -> Result<(), Misfit> {
-        let (mut path, mut json) = (pointer.clone(), json);
-        while let Some((parent, last)) = path.split_last() {
+    /// Keeps an index of the list at `pointer` from now on, by `keys`.
+    pub(crate) fn index(&mut self, list: &Pointer, keys: &[Key]) {
+        if self.lists.get(list).is_some() || self.at(list).is_none() {
+            return;
+        }
+        self.edit.open(list);
+        let items = self.at(list).map(View::items).unwrap_or_default();
+        self.lists.put(list.clone(), Places::of(&items, keys), self.origins.len());
+    }
+
+    /// Where the items of the list at `pointer` stand, if an index of it is kept.
+    pub(super) fn places(&self, list: &Pointer) -> Option<&Places> {
+        self.lists.get(list)
+    }
+
+    /// Sets the member at `path`, with the objects above it that are missing, in one operation.
+    pub(crate) fn set(
+        &mut self,
+        mut path: Pointer,
+        mut value: Arc<RawValue>,
+        origin: Origin,
+    ) -> Result<(), Misfit> {
+        while let Some(parent) = path.parent() {
+            self.edit.open(&parent);
             match self.at(&parent) {
                 Some(found) if found.kind() == Kind::Object => break,
                 Some(_) => return Err(Misfit(format!("{parent} is no map"))),
-                None => json = format!("{{{}:{json}}}", quote(&last)),
+                None => value = json::within(&path.tokens().last().unwrap_or_default(), &value)?,
             }
             path = parent;
         }
-        let value = raw(json)?;
         self.apply(Operation::Add { path, value }, origin)
     }
 
-    /// Inserts `item` into the list at `pointer`, which is there and has `length` items.
-    pub(crate) fn insert(
+    /// Inserts items into the list at `list`, which is there and has `length` of them, one after the other, each at the index
+    /// that it comes with. With the error comes the item that could not be inserted.
+    pub(crate) fn insert<'i>(
         &mut self,
         list: &Pointer,
-        index: usize,
         length: usize,
-        item: impl Written,
-        origin: &Origin,
+        insertions: &[(usize, &'i Item)],
+        origin: impl Fn(&Item) -> Origin,
+    ) -> Result<(), (&'i Item, Misfit)> {
+        let Some((_, first)) = insertions.first() else { return Ok(()) };
+        self.is_list(list, length).map_err(|misfit| (*first, misfit))?;
+        let values = insertions.iter().map_while(|(index, item)| Some((*index, Arc::clone(item.json()?))));
+        let done = self.edit.insert(list, values);
+        let count = self.edit.operations().len().saturating_sub(self.origins.len());
+        for (index, item) in insertions.iter().take(count) {
+            self.origins.push(origin(item));
+            self.lists.inserted(list, *index, &item.key, self.origins.len());
+        }
+        let Some((_, failed)) = insertions.get(count) else { return Ok(()) };
+        self.broken = true;
+        Err((*failed, done.map_or_else(|error| Misfit(error.to_string()), |()| json::none())))
+    }
+
+    /// Adds `value` to the list at `list`, which is there and has `length` items.
+    pub(crate) fn append(
+        &mut self,
+        list: &Pointer,
+        length: usize,
+        value: Arc<RawValue>,
+        origin: Origin,
     ) -> Result<(), Misfit> {
-        // RFC 6902 would add a member `-` to a map that stands where a list belongs.
+        self.is_list(list, length)?;
+        self.apply(Operation::Add { path: list.child("-"), value }, origin)
+    }
+
+    /// RFC 6902 would add a member `-` to a map that stands where a list belongs.
+    fn is_list(&self, list: &Pointer, length: usize) -> Result<(), Misfit> {
         if length == 0 && self.at(list).is_some_and(|found| found.kind() != Kind::Array) {
             return Err(Misfit(format!("{list} is no list")));
         }
-        let path = if index < length { list.item(index) } else { list.child("-") };
-        let value = item.written()?;
-        self.apply(Operation::Add { path, value }, origin)
+        Ok(())
     }
 
-    pub(crate) fn replace(&mut self, path: &Pointer, json: String, origin: &Origin) -> Result<(), Misfit> {
-        let value = raw(json)?;
+    pub(crate) fn replace(
+        &mut self,
+        path: &Pointer,
+        value: Arc<RawValue>,
+        origin: Origin,
+    ) -> Result<(), Misfit> {
         self.apply(Operation::Replace { path: path.clone(), value }, origin)
     }
 
-    pub(crate) fn remove(&mut self, path: &Pointer, origin: &Origin) -> Result<(), Misfit> {
+    pub(crate) fn remove(&mut self, path: &Pointer, origin: Origin) -> Result<(), Misfit> {
         self.apply(Operation::Remove { path: path.clone() }, origin)
     }
 
@@ -131,7 +216,7 @@ impl<'d> Draft<'d> {
         list: &Pointer,
         from: usize,
         to: usize,
-        origin: &Origin,
+        origin: Origin,
     ) -> Result<(), Misfit> {
         self.apply(Operation::Move { from: list.item(from), path: list.item(to) }, origin)
     }
@@ -147,41 +232,50 @@ impl<'d> Draft<'d> {
 
     /// The names of the rules that have changed something.
     pub(crate) fn authors(&self) -> HashSet<&Arc<str>> {
-        self.origins().iter().map(|origin| &origin.rule).collect()
+        authors(self.origins())
     }
 
     pub(crate) fn into_patch(self) -> (Patch, Vec<Origin>) {
         (self.edit.into_patch(), self.origins)
     }
 
-    fn apply(&mut self, operation: Operation, origin: &Origin) -> Result<(), Misfit> {
-        self.edit.apply(operation).map_err(|error| Misfit(error.to_string()))?;
-        self.origins.push(origin.clone());
+    fn apply(&mut self, operation: Operation, origin: Origin) -> Result<(), Misfit> {
+        if !matches!(operation, Operation::Add { .. }) {
+            self.held.forget();
+        }
+        self.lists.changed(operation.path());
+        self.carry_out(operation, origin)
+    }
+
+    fn carry_out(&mut self, operation: Operation, origin: Origin) -> Result<(), Misfit> {
+        self.edit.apply(operation).map_err(|error| {
+            self.broken = true;
+            Misfit(error.to_string())
+        })?;
+        self.origins.push(origin);
         Ok(())
     }
 }
 
-/// What can be brought as a list item.
-pub(crate) trait Written {
-    fn written(self) -> Result<Box<RawValue>, Misfit>;
+/// The names of the rules that `origins` tell of.
+pub(crate) fn authors(origins: &[Origin]) -> HashSet<&Arc<str>> {
+    // What a rule does it mostly does in one go.
+    let runs = origins.chunk_by(|one, next| Arc::ptr_eq(&one.rule, &next.rule));
+    runs.filter_map(|run| run.first()).map(|origin| &origin.rule).collect()
 }
 
-impl Written for &Item {
-    fn written(self) -> Result<Box<RawValue>, Misfit> {
-        self.json().map(ToOwned::to_owned).ok_or_else(no_json)
+/// A clone goes back to states of its own.
+impl Clone for Draft<'_> {
+    fn clone(&self) -> Self {
+        Self {
+            edit: self.edit.clone(),
+            lists: self.lists.clone(),
+            base: None,
+            broken: self.broken,
+            origins: self.origins.clone(),
+            settled: self.settled,
+            opened: self.opened,
+            held: self.held.clone(),
+        }
     }
-}
-
-impl Written for String {
-    fn written(self) -> Result<Box<RawValue>, Misfit> {
-        raw(self)
-    }
-}
-
-fn no_json() -> Misfit {
-    Misfit("a value of the rule is no JSON".to_owned())
-}
-
-fn raw(json: String) -> Result<Box<RawValue>, Misfit> {
-    RawValue::from_string(json).map_err(|_| no_json())
 }

@@ -5,72 +5,90 @@ use std::collections::HashMap;
 use vestibule_patch::{List, Schema, View};
 
 use super::find;
+use super::index;
 use crate::key;
 use crate::rule::Item;
 
 /// A list that is searched for several items.
-pub(super) struct Existing<'d, 'i> {
-    items: Vec<View<'d>>,
-    /// Index by the key of the items searched for; of doubled ones the last.
-    by_key: Places<'i>,
+pub(super) enum Existing<'e, 'd, 'i> {
+    /// How many items it has, and which of them have the keys that are searched.
+    Keyed(usize, ByKey<'i, 'd>),
+    /// Items without keys.
+    Listed(Vec<View<'d>>),
+    /// A list that somebody has an index of.
+    Indexed(View<'d>, &'e index::Places),
 }
 
-/// Where something stands, by key: nothing is hashed for the few items that most rules bring.
-enum Places<'i> {
-    Few(Vec<(&'i str, Option<usize>)>),
-    Many(HashMap<&'i str, Option<usize>>),
+/// What stands where in the list; of doubled ones the last.
+type Found<'d> = Option<(usize, View<'d>)>;
+
+/// What was found, by key: nothing is hashed for the few items that most rules bring.
+pub(super) enum ByKey<'i, 'd> {
+    Few(Vec<(&'i str, Found<'d>)>),
+    Many(HashMap<&'i str, Found<'d>>),
 }
 
 const FEW: usize = 8;
 
-impl<'i> Places<'i> {
+impl<'i, 'd> ByKey<'i, 'd> {
     fn of(wanted: impl Iterator<Item = &'i str>) -> Self {
         let wanted: Vec<_> = wanted.map(|key| (key, None)).collect();
         if wanted.len() > FEW { Self::Many(wanted.into_iter().collect()) } else { Self::Few(wanted) }
     }
 
-    fn get_mut(&mut self, key: &str) -> Option<&mut Option<usize>> {
+    fn get_mut(&mut self, key: &str) -> Option<&mut Found<'d>> {
         match self {
-            Self::Few(places) => places.iter_mut().find(|(one, _)| *one == key).map(|(_, place)| place),
-            Self::Many(places) => places.get_mut(key),
+            Self::Few(all) => all.iter_mut().find(|(one, _)| *one == key).map(|(_, found)| found),
+            Self::Many(all) => all.get_mut(key),
         }
     }
 
-    fn get(&self, key: &str) -> Option<usize> {
+    fn get(&self, key: &str) -> Found<'d> {
         match self {
-            Self::Few(places) => places.iter().find(|(one, _)| *one == key).and_then(|(_, place)| *place),
-            Self::Many(places) => places.get(key).copied().flatten(),
+            Self::Few(all) => all.iter().find(|(one, _)| *one == key).and_then(|(_, found)| *found),
+            Self::Many(all) => all.get(key).copied().flatten(),
         }
     }
 }
 
-impl<'d, 'i> Existing<'d, 'i> {
-    /// The list of `items`, to be searched for what is `wanted`.
+impl<'d, 'i> Existing<'_, 'd, 'i> {
+    /// The items of `list`, to be searched for what is `wanted`.
     pub(super) fn new(
-        items: Vec<View<'d>>,
+        list: Option<View<'d>>,
         schema: Schema<'_>,
         wanted: impl IntoIterator<Item = &'i Item>,
     ) -> Self {
         let List::Map(keys) = schema.list() else {
-            return Self { items, by_key: Places::Few(Vec::new()) };
+            return Self::Listed(list.map(View::items).unwrap_or_default());
         };
-        let mut by_key = Places::of(wanted.into_iter().map(|item| item.key.as_str()));
-        for (index, item) in items.iter().enumerate() {
-            if let Some(place) = by_key.get_mut(&key::of_view(*item, keys)) {
-                *place = Some(index);
+        let mut by_key = ByKey::of(wanted.into_iter().map(|item| item.key.as_str()));
+        let mut length = 0;
+        for item in list.into_iter().flat_map(View::iter) {
+            if let Some(found) = by_key.get_mut(&key::of_view(item, keys)) {
+                *found = Some((length, item));
             }
+            length += 1;
         }
-        Self { items, by_key }
+        Self::Keyed(length, by_key)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Keyed(length, _) => *length,
+            Self::Listed(items) => items.len(),
+            Self::Indexed(_, places) => places.len(),
+        }
     }
 
     /// The item of the list `name` that `item`, one of those that are wanted, would be.
-    pub(super) fn find(&self, item: &Item, name: &str, schema: Schema<'_>) -> Option<(usize, View<'d>)> {
-        match schema.list() {
-            List::Map(_) => {
-                let index = self.by_key.get(&item.key)?;
-                self.items.get(index).map(|found| (index, *found))
+    pub(super) fn find(&self, item: &Item, name: &str, schema: Schema<'_>) -> Found<'d> {
+        match self {
+            Self::Keyed(_, by_key) => by_key.get(&item.key),
+            Self::Listed(items) => find(items, &item.overlay, name, schema),
+            Self::Indexed(list, places) => {
+                let index = places.find(&item.key)?;
+                list.item(index).map(|found| (index, found))
             }
-            List::Set | List::Atomic | List::Unknown => find(&self.items, &item.overlay, name, schema),
         }
     }
 }

@@ -1,12 +1,11 @@
 //! Sidecars and init containers.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
 
-use super::{CONTAINER_LISTS, Failure, Merge, conflict, place};
+use super::{CONTAINER_LISTS, Failure, Merge, conflict, json, place};
 use crate::overlay::Overlay;
 use crate::rule::{Clause, Injected, Item, Policy};
-use crate::subject::{text, written};
-use crate::yaml::quote;
+use crate::subject::written;
 
 /// The annotation that tells `kubectl logs` and `kubectl exec` which container is meant.
 pub(crate) const DEFAULT_CONTAINER: &str = "kubectl.kubernetes.io/default-container";
@@ -18,27 +17,27 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         if mine.is_empty() {
             return Ok(());
         }
-        let pointer = self.scene.layout.spec.child(list);
-        let schema = self.scene.pod.field("spec").field("containers");
+        let pointer = self.scene.layout.list(list);
+        let schema = self.scene.shape.containers;
         let items = self.unclaimed(mine.iter().map(|one| &one.item), 0, || list.to_owned());
         let sorted = self.sort(&pointer, list, schema, items)?;
         self.override_items(&pointer, schema, &sorted)?;
-        let mut new = HashSet::new();
+        self.draft.held().note(sorted.held, None, false);
+        let mut new = Vec::new();
         for item in sorted.new {
             if !self.taken(item, list)? {
-                new.insert(item.key.as_str());
+                new.push(item.key.as_str());
             }
         }
-        let name = |container| text(Some(container), "name").unwrap_or_default();
-        let names: Vec<String> = self.existing(&pointer).into_iter().map(name).collect();
-        let user = names.first().cloned();
-        let insertions = place::containers(names, &mine, &new, firsts, &self.scene.places, |name| {
-            self.scene.firsts.get(name).is_some_and(|rank| *rank < self.rank)
-        });
+        let name = |container| written(Some(container), "name").unwrap_or_default();
+        let names: Vec<Cow<'_, str>> = self.existing(&pointer).map(name).collect();
+        let user = names.first().filter(|_| list == "containers").map(|name| name.clone().into_owned());
+        let insertions = place::containers(names, &mine, &new, firsts, &self.scene.brought, self.rank);
         let leading = insertions.iter().find(|(index, _)| *index == 0).map(|(_, item)| *item);
+        self.draft.held().note(insertions.iter().map(|(_, item)| *item), None, true);
         self.insert(&pointer, sorted.length, insertions)?;
         match (leading, user) {
-            (Some(item), Some(user)) if list == "containers" => self.default_container(item, &user),
+            (Some(item), Some(user)) => self.default_container(item, &user),
             _ => Ok(()),
         }
     }
@@ -46,8 +45,8 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     /// Whether `item` has to be left out because of what other containers are called or listen to.
     fn taken(&self, item: &Item, list: &str) -> Result<bool, Failure> {
         for other in CONTAINER_LISTS.into_iter().filter(|other| *other != list) {
-            let containers = self.existing(&self.scene.layout.spec.child(other));
-            if containers.into_iter().any(|one| written(Some(one), "name").as_deref() == Some(&item.key)) {
+            let mut containers = self.existing(&self.scene.layout.list(other));
+            if containers.any(|one| written(Some(one), "name").as_deref() == Some(&item.key)) {
                 let sentence = format!("container `{}` exists already, among `{other}`", item.key);
                 // Two containers of one name are no valid pod, so there is nothing to override.
                 return match item.policy {
@@ -75,11 +74,11 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     }
 
     fn default_container(&mut self, item: &Item, user: &str) -> Result<(), Failure> {
-        let pointer = self.scene.layout.pod.child("metadata").child("annotations").child(DEFAULT_CONTAINER);
+        let pointer = self.scene.layout.annotations.child(DEFAULT_CONTAINER);
         if self.draft.at(&pointer).is_some() {
             return Ok(());
         }
-        let clause = Clause { text: format!("{}.position", item.clause.text), at: item.clause.at };
-        self.change(&clause, |draft, origin| draft.set(&pointer, quote(user), origin))
+        let clause = Clause { text: format!("{}.position", item.clause.text).into(), at: item.clause.at };
+        self.change(&clause, |draft, origin| draft.set(pointer, json::text(user)?, origin))
     }
 }

@@ -2,7 +2,7 @@
 
 use vestibule_patch::{Pointer, Schema};
 
-use super::{Draft, Misfit, contains, find, is_open, present};
+use super::{Draft, Misfit, contains, find, is_open, json, present};
 use crate::decision::Origin;
 use crate::overlay::Overlay;
 use crate::pod;
@@ -16,9 +16,10 @@ pub(super) fn overlay_onto(
     schema: Schema<'_>,
     origin: &Origin,
 ) -> Result<(), Misfit> {
+    draft.held().forget();
     match overlay {
         Overlay::Text(_) | Overlay::Literal(_) | Overlay::Expression(_) => {
-            draft.replace(path, overlay.to_json(), origin)
+            draft.replace(path, json::of_overlay(overlay)?, origin.clone())
         }
         Overlay::Map(members) => {
             for member in members {
@@ -26,7 +27,7 @@ pub(super) fn overlay_onto(
                 let below = path.child(&member.name);
                 let schema = schema.field(&member.name);
                 match draft.at(&below) {
-                    None => draft.set(&below, member.value.to_json(), origin)?,
+                    None => draft.set(below, json::of_overlay(&member.value)?, origin.clone())?,
                     Some(found) if contains(found, &member.value, &member.name, schema) => {}
                     Some(_) => overlay_onto(draft, &below, &member.value, schema, origin)?,
                 }
@@ -39,7 +40,7 @@ pub(super) fn overlay_onto(
             }
             Ok(())
         }
-        Overlay::List(_) => draft.replace(path, overlay.to_json(), origin),
+        Overlay::List(_) => draft.replace(path, json::of_overlay(overlay)?, origin.clone()),
     }
 }
 
@@ -59,7 +60,7 @@ fn lay_item(
     let existing = draft.at(list).map(vestibule_patch::View::items).unwrap_or_default();
     let length = existing.len();
     match find(&existing, item, &name, schema) {
-        None => draft.insert(list, length, length, item.to_json(), origin),
+        None => draft.append(list, length, json::of_overlay(item)?, origin.clone()),
         Some((_, found)) if contains(found, item, &name, schema.item()) => Ok(()),
         Some((index, _)) => overlay_onto(draft, &list.item(index), item, schema.item(), origin),
     }
@@ -75,7 +76,7 @@ fn remove_alternatives(
     let Some(union) = pod::union_of(member) else { return Ok(()) };
     for other in union.iter().filter(|other| **other != member) {
         if draft.at(path).is_some_and(|object| present(object, other).is_some()) {
-            draft.remove(&path.child(other), origin)?;
+            draft.remove(&path.child(other), origin.clone())?;
         }
     }
     Ok(())

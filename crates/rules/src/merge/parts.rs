@@ -3,7 +3,7 @@
 use vestibule_patch::{Pointer, Schema};
 
 use super::claims::scope;
-use super::{Failure, Merge, conflict, contains, overlay_onto, place};
+use super::{Failure, Merge, conflict, contains, json, overlay_onto, place};
 use crate::overlay::{Member, Overlay};
 use crate::pod;
 use crate::rule::{Item, Part, Policy};
@@ -32,7 +32,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let mut lists: Vec<(&'r [String], Vec<&'r Part>)> = Vec::new();
         for part in parts {
             let Part { path, item, listed } = part;
-            if self.scene.claims.by_later(|| scope(name, path), &item.key, (self.rank, block)) {
+            if self.yields(|| scope(name, path), &item.key, block) {
                 continue;
             }
             match lists.iter_mut().find(|(list, _)| list == path) {
@@ -50,8 +50,8 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 1 => first.item.clause.clone(),
                 _ => first.item.clause.above(first.path.len() + 1 - depth),
             };
-            let json = whole(&parts, depth).to_json();
-            self.change(&clause, |draft, origin| draft.set(&place, json, origin))?;
+            let whole = whole(&parts, depth);
+            self.change(&clause, |draft, origin| draft.set(place, json::of_overlay(&whole)?, origin))?;
         }
         Ok(())
     }
@@ -105,7 +105,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         match item.policy {
             Policy::Keep | Policy::KeepOwn => Ok(()),
             Policy::Override => self.change(&item.clause, |draft, origin| {
-                overlay_onto::overlay_onto(draft, &place, &item.overlay, schema, origin)
+                overlay_onto::overlay_onto(draft, &place, &item.overlay, schema, &origin)
             }),
             policy => {
                 let map = path.last().map_or("the pod", String::as_str);
@@ -153,8 +153,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         }
         if !part.listed && self.draft.at(&place).is_some() {
             let (item, place) = (&part.item, place.child(&part.item.key));
-            return self
-                .change(&item.clause, |draft, origin| draft.set(&place, item.overlay.to_json(), origin));
+            return self.change(&item.clause, |draft, origin| draft.set(place, json::of_item(item)?, origin));
         }
         match missing.iter_mut().find(|one| one.place == place) {
             Some(one) => one.parts.push(part),

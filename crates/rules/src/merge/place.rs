@@ -1,9 +1,11 @@
 //! Where new items go in a list.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use vestibule_patch::View;
 
+use super::Brought;
 use crate::rule::{Injected, Item, Place};
 
 /// New items with the index of each at the moment it is inserted, one after the other.
@@ -16,7 +18,10 @@ pub(crate) fn at<'r>(at: usize, items: Vec<&'r Item>) -> Insertions<'r> {
 
 /// Variables go before the user's, who may refer to them; except those that refer to a user's variable themselves,
 /// directly or through each other: the kubelet expands `$(X)` only if X stands before.
-pub(crate) fn variables<'r>(existing: &[View<'_>], items: Vec<&'r Item>) -> Insertions<'r> {
+pub(crate) fn variables<'r, 'd, I: Iterator<Item = View<'d>>>(
+    existing: impl FnOnce() -> I,
+    items: Vec<&'r Item>,
+) -> Insertions<'r> {
     let refers = |item: &&Item| item.overlay.text("value").is_some_and(|value| value.contains('$'));
     if !items.iter().any(refers) {
         return at(0, items);
@@ -26,7 +31,7 @@ pub(crate) fn variables<'r>(existing: &[View<'_>], items: Vec<&'r Item>) -> Inse
     // Behind how many of the existing variables each of those stands that are needed; looked for once, for all.
     let mut behind: HashMap<&str, usize> = needs.iter().flatten().map(|name| (*name, 0)).collect();
     if !behind.is_empty() {
-        for (index, variable) in existing.iter().enumerate() {
+        for (index, variable) in existing().enumerate() {
             let name = variable.get("name").and_then(View::as_str);
             if let Some(place) = name.and_then(|name| behind.get_mut(&*name)) {
                 *place = index + 1;
@@ -74,34 +79,36 @@ fn references(value: &str) -> Vec<&str> {
     names
 }
 
-/// Containers go where their `position` says, as far as they are `new`. `first` stands behind what the rules before
-/// put first (`is_first`) and what this one put there, whose names are `firsts`; and none comes between what has its place
-/// by it already, as `places` tell.
-pub(crate) fn containers<'r>(
-    existing: Vec<String>,
+/// Containers go where their `position` says, as far as they are `new`. `first` stands behind what the rules before the
+/// `rank`th put first and what this one put there, whose names are `firsts`; and none comes between what has its place by it
+/// already. `brought` is what all rules bring.
+pub(crate) fn containers<'n, 'r: 'n>(
+    existing: Vec<Cow<'n, str>>,
     containers: &[&'r Injected],
-    new: &HashSet<&str>,
+    new: &[&str],
     firsts: &mut Vec<&'r str>,
-    places: &HashMap<&str, &Place>,
-    is_first: impl Fn(&str) -> bool,
+    brought: &Brought<'_>,
+    rank: usize,
 ) -> Insertions<'r> {
     let mut names = existing;
     let mut insertions = Vec::new();
     for Injected { item, place, .. } in containers {
-        if new.contains(item.key.as_str()) {
-            let index_of = |anchor: &String| names.iter().position(|name| name == anchor);
+        if new.contains(&item.key.as_str()) {
+            let index_of = |anchor: &String| names.iter().position(|name| *name == **anchor);
             // An anchor that is not there is no reason to leave the container out: at the side it was to stand on.
             let index = match place {
                 Place::First => {
-                    let first = |name: &&String| is_first(name) || firsts.contains(&name.as_str());
+                    let first = |name: &&Cow<'_, str>| {
+                        brought.is_first(name, rank) || firsts.contains(&name.as_ref())
+                    };
                     names.iter().take_while(first).count()
                 }
                 Place::Last => names.len(),
                 Place::Before(anchor) => index_of(anchor).unwrap_or_default(),
                 Place::After(anchor) => index_of(anchor).map_or(names.len(), |index| index + 1),
             };
-            let index = between(&names, &item.key, index, places);
-            names.insert(index, item.key.clone());
+            let index = between(&names, &item.key, index, brought);
+            names.insert(index, Cow::Borrowed(&item.key));
             insertions.push((index, item));
         }
         if *place == Place::First {
@@ -112,10 +119,10 @@ pub(crate) fn containers<'r>(
 }
 
 /// The place nearest to `index` that is right for those who are to stand before or after `name`.
-fn between(names: &[String], name: &str, index: usize, places: &HashMap<&str, &Place>) -> usize {
-    let place = |other: &String| places.get(other.as_str()).copied();
-    let before = |other: &String| matches!(place(other), Some(Place::Before(anchor)) if anchor == name);
-    let after = |other: &String| matches!(place(other), Some(Place::After(anchor)) if anchor == name);
+fn between(names: &[Cow<'_, str>], name: &str, index: usize, brought: &Brought<'_>) -> usize {
+    let place = |other: &Cow<'_, str>| brought.place(other);
+    let before = |other: &_| matches!(place(other), Some(Place::Before(anchor)) if anchor == name);
+    let after = |other: &_| matches!(place(other), Some(Place::After(anchor)) if anchor == name);
     let least = names.iter().rposition(before).map_or(0, |last| last + 1);
     let most = names.iter().position(after).unwrap_or(names.len());
     if least <= most { index.clamp(least, most) } else { index }

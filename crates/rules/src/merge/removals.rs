@@ -12,11 +12,11 @@ use crate::subject::text;
 impl<'r> Merge<'_, 'r, '_, '_> {
     pub(super) fn removals(&mut self) -> Result<(), Failure> {
         for removal in &self.rule.removals {
-            let spec = self.scene.layout.spec.clone();
-            let schema = self.scene.pod.field("spec");
+            let spec = &self.scene.layout.spec;
+            let shape = self.scene.shape;
             match (removal.list, &removal.select) {
                 ("labels" | "annotations", _) => {
-                    let map = self.scene.layout.pod.child("metadata").child(removal.list);
+                    let map = self.scene.layout.metadata.child(removal.list);
                     if removal.list == "labels" && self.selects(&removal.key) {
                         let sentence = format!("the workload selects its pods by label `{}`", removal.key);
                         return Err(invalid(&removal.clause, sentence));
@@ -24,9 +24,9 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                     self.remove_entry(&map, removal)?;
                 }
                 ("nodeSelector", _) => self.remove_entry(&spec.child(removal.list), removal)?,
-                (list, None) => self.remove_items(&spec.child(list), removal, schema.field(list))?,
+                (list, None) => self.remove_items(&spec.child(list), removal, shape.spec.field(list))?,
                 (list, Some(select)) => {
-                    let schema = schema.field("containers").item().field(list);
+                    let schema = shape.container.field(list);
                     for (container, _) in self.selected(select) {
                         self.remove_items(&container.child(list), removal, schema)?;
                     }
@@ -51,7 +51,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         removal: &'r Removal,
         schema: Schema<'_>,
     ) -> Result<(), Failure> {
-        let existing = self.existing(list);
+        let existing: Vec<View<'_>> = self.existing(list).collect();
         let meant = |item: &View<'_>| match schema.list() {
             List::Map(keys) => key::of_view(*item, keys) == removal.key,
             _ => contains(*item, &removal.wanted, removal.list, schema.item()),
@@ -76,7 +76,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         }
         let mut used = HashSet::new();
         for list in super::CONTAINER_LISTS {
-            for container in self.existing(&self.scene.layout.spec.child(list)) {
+            for container in self.existing(&self.scene.layout.list(list)) {
                 for member in ["volumeMounts", "volumeDevices"] {
                     let mounts = present(container, member).map(View::items).unwrap_or_default();
                     used.extend(mounts.into_iter().filter_map(|mount| text(Some(mount), "name")));

@@ -5,7 +5,7 @@ use vestibule_patch::View;
 use super::{Failure, Merge, holds, invalid, present};
 use crate::overlay::Overlay;
 use crate::quantity::nanos;
-use crate::rule::Part;
+use crate::rule::{Item, Part};
 use crate::subject::{text, written};
 
 /// Fields that only containers have which go on running.
@@ -13,12 +13,11 @@ pub(crate) const ONLY_LASTING: &[&str] = &["lifecycle", "livenessProbe", "readin
 
 impl Merge<'_, '_, '_, '_> {
     pub(super) fn verify_containers(&self) -> Result<(), Failure> {
-        let schema = self.scene.pod.field("spec").field("containers").item();
-        for one in &self.rule.injected {
-            let existing = self.existing(&self.scene.layout.spec.child(one.list));
-            let found = existing
-                .into_iter()
-                .find(|found| written(Some(*found), "name").as_deref() == Some(&one.item.key));
+        let schema = self.scene.shape.container;
+        for one in self.rule.injected.iter().filter(|one| !self.is_sound_by_itself(&one.item)) {
+            let mut existing = self.existing(&self.scene.layout.list(one.list));
+            let found =
+                existing.find(|found| written(Some(*found), "name").as_deref() == Some(&one.item.key));
             // What was kept is somebody else's, and so is what is wrong with it.
             let Some(found) = found.filter(|found| holds(*found, &one.item, one.list, schema)) else {
                 continue;
@@ -50,6 +49,12 @@ impl Merge<'_, '_, '_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a container stands there as the rule brings it, and says nothing of what could be wrong.
+    fn is_sound_by_itself(&self, item: &Item) -> bool {
+        let says = |name| item.overlay.get(name).is_some();
+        !says("resources") && !says("securityContext") && self.draft.holds().has_as_brought(item)
     }
 }
 

@@ -1,18 +1,18 @@
 //! How the parts of a rule stand in the object in the end: for those who ask why one of them changed nothing.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use vestibule_patch::{Pointer, Schema, View};
 
 use super::blocks::selectable;
-use super::{Draft, contains, find};
-use crate::pod;
+use super::{Brought, Draft, contains, find};
+use crate::pod::{self, Shape};
 use crate::rule::{Item, Part, Policy, Rule};
 use crate::subject::{Layout, Named};
 
 /// How the parts of rules stand, by the name of the rule and the text of the clause.
-pub(crate) type Standings = HashMap<(Arc<str>, String), Standing>;
+pub(crate) type Standings = HashMap<(Arc<str>, Arc<str>), Standing>;
 
 /// How one part of a rule stands in all the places that it is meant for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,50 +28,42 @@ pub(crate) enum Standing {
 }
 
 /// How the parts of `rules` stand, which are laid into `draft`.
-pub(crate) fn standings(
-    rules: &[&Rule],
-    layout: &Layout,
-    schema: Schema<'static>,
-    draft: &Draft<'_>,
-) -> Standings {
-    let injected = rules.iter().flat_map(|rule| &rule.injected);
-    let owned = injected.map(|one| one.item.key.as_str()).collect();
-    let mut look = Look { layout, schema, draft, owned, found: Standings::new() };
+pub(crate) fn standings(rules: &[&Rule], layout: &Layout, shape: &Shape, draft: &Draft<'_>) -> Standings {
+    let mut look = Look { layout, shape, draft, brought: Brought::by(rules), found: Standings::new() };
     rules.iter().for_each(|rule| look.at(rule));
     look.found
 }
 
 struct Look<'l, 'd> {
     layout: &'l Layout,
-    schema: Schema<'static>,
+    shape: &'l Shape,
     draft: &'l Draft<'d>,
-    /// The names of the containers that rules bring: blocks are for the others.
-    owned: HashSet<&'l str>,
+    /// Blocks are for the other containers.
+    brought: Brought<'l>,
     found: Standings,
 }
 
 impl Look<'_, '_> {
     fn at(&mut self, rule: &Rule) {
-        let spec = self.schema.field("spec");
+        let Shape { metadata, spec, container, .. } = *self.shape;
         let layout = self.layout;
-        self.parts(rule, &layout.pod.child("metadata"), self.schema.field("metadata"), &rule.metadata);
+        self.parts(rule, &layout.metadata, metadata, &rule.metadata);
         self.parts(rule, &layout.spec, spec, &rule.spec);
-        self.items(rule, &layout.spec.child("volumes"), "volumes", spec, &rule.volumes);
+        self.items(rule, &layout.list("volumes"), "volumes", spec, &rule.volumes);
         for one in &rule.injected {
-            let list = layout.spec.child(one.list);
+            let list = layout.list(one.list);
             self.items(rule, &list, one.list, spec, std::slice::from_ref(&one.item));
         }
-        let container = spec.field("containers").item();
         for block in &rule.blocks {
             let items = block.lists.iter().flat_map(|entry| &entry.items);
             for item in items.chain(block.parts.iter().map(|part| &part.item)) {
-                self.found.insert((Arc::clone(&rule.name), item.clause.text.clone()), Standing::Nowhere);
+                self.found.insert((Arc::clone(&rule.name), Arc::clone(&item.clause.text)), Standing::Nowhere);
             }
             let lists = ["containers", "initContainers"];
             for list in lists.iter().take(1 + usize::from(block.select.init)) {
-                let list = layout.spec.child(list);
+                let list = layout.list(list);
                 let containers = Named::all(self.draft.at(&list));
-                for (index, _) in selectable(&containers, &block.select, &self.owned) {
+                for (index, _) in selectable(&containers, &block.select, &self.brought) {
                     let place = list.item(index);
                     for entry in &block.lists {
                         self.items(rule, &place.child(entry.member), entry.member, container, &entry.items);
@@ -117,7 +109,7 @@ impl Look<'_, '_> {
             Policy::Override => Standing::Overruled,
             _ => Standing::Yielded,
         };
-        let known = self.found.entry((Arc::clone(&rule.name), item.clause.text.clone()));
+        let known = self.found.entry((Arc::clone(&rule.name), Arc::clone(&item.clause.text)));
         let known = known.or_insert(standing);
         // Where it differs is what is asked about.
         if matches!(known, Standing::There | Standing::Nowhere) {

@@ -1,220 +1,200 @@
 //! The annotation that says what rules have added: for people and for tools that look for pods of older rules. Nothing
 //! here reads it.
 
-use std::collections::HashSet;
-use std::sync::Arc;
+mod search;
+mod words;
+
+use std::cell::LazyCell;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
 
 use vestibule_patch::{List, Schema, View};
 
 use super::blocks::selectable;
 use super::existing::Existing;
+use super::held::Held;
 use super::injected::DEFAULT_CONTAINER;
-use super::{Draft, contains, find, holds, present};
+use super::{Brought, Draft, contains, find, holds, index, json, present};
 use crate::STATUS_ANNOTATION;
 use crate::decision::Origin;
 use crate::overlay::Overlay;
-use crate::pod;
+use crate::pod::{self, Shape};
 use crate::rule::{BlockList, Item, Part, Rule};
 use crate::subject::{Layout, Named, written};
-use crate::yaml::quote;
-
-/// So long the annotation may be, in bytes. All annotations of an object together may have 256 KiB.
-const MAX_LENGTH: usize = 2048;
+use words::{Words, annotation};
 
 /// Records what `rules` have in the pod by now; `hash` names the documents they come from. Only pods get it: in a
 /// template it would roll the workload with every change of the rules.
-pub(crate) fn record(
-    rules: &[&Rule],
-    layout: &Layout,
-    schema: Schema<'static>,
-    hash: &str,
-    draft: &mut Draft<'_>,
-) {
+pub(crate) fn record(rules: &[&Rule], layout: &Layout, shape: &Shape, hash: &str, draft: &mut Draft<'_>) {
     if !layout.pod.is_root() {
         return;
     }
-    let status = Status::of(rules, layout, schema, draft).to_json(hash);
-    let place = layout.pod.child("metadata").child("annotations").child(STATUS_ANNOTATION);
-    let origin = Origin {
-        rule: Arc::from("injector"),
-        clause: "status".to_owned(),
-        source: Arc::from("injector"),
-        line: 0,
-    };
+    let status = json::text(&status(rules, layout, shape, hash, draft));
+    let place = layout.annotations.child(STATUS_ANNOTATION);
     // A pod whose annotations are no map was refused long before.
-    let _ = draft.set(&place, quote(&status), &origin);
+    let _ = status.and_then(|status| draft.set(place, status, ORIGIN.clone()));
 }
+
+/// Nobody's rule.
+static ORIGIN: LazyLock<Origin> = LazyLock::new(|| {
+    let injector: Arc<str> = Arc::from("injector");
+    Origin { rule: Arc::clone(&injector), clause: Arc::from("status"), source: injector, line: 0 }
+});
 
 /// What the annotation says.
-#[derive(Default)]
-struct Status {
-    rules: Vec<String>,
-    added: Vec<String>,
-}
-
-impl Status {
-    fn of(rules: &[&Rule], layout: &Layout, schema: Schema<'static>, draft: &Draft<'_>) -> Self {
-        let holding = Holding::new(rules, layout, schema, draft);
-        let authors = draft.authors();
-        let mut status = Self::default();
-        for rule in rules {
-            let before = status.added.len();
-            holding.of(rule, &mut status.added);
-            if status.added.len() > before || authors.contains(&rule.name) {
-                status.rules.push(format!("{}@{}", rule.name, rule.hash().get(..4).unwrap_or_default()));
-            }
+fn status(rules: &[&Rule], layout: &Layout, shape: &Shape, hash: &str, draft: &Draft<'_>) -> String {
+    let holding = Holding::new(rules, layout, shape, draft);
+    let authors = LazyCell::new(|| draft.authors());
+    let (mut acted, mut added) = (Words::new(), Words::new());
+    for rule in rules {
+        let before = added.len();
+        holding.of(rule, &mut added);
+        if added.len() > before || authors.contains(&rule.name) {
+            acted.push([&*rule.name, "@", rule.hash().get(..4).unwrap_or_default()]);
         }
-        let mut seen = HashSet::with_capacity(status.added.len());
-        let first: Vec<bool> = status.added.iter().map(|word| seen.insert(word.as_str())).collect();
-        let mut first = first.into_iter();
-        status.added.retain(|_| first.next() == Some(true));
-        status
     }
-
-    /// Names as long as there is room, and how many are missing.
-    fn to_json(&self, hash: &str) -> String {
-        const MORE: usize = r#","more":1000000}"#.len();
-        let mut left =
-            MAX_LENGTH.saturating_sub(r#"{"v":1,"cfg":"","rules":[],"add":[]"#.len() + hash.len() + MORE);
-        let mut fitting = |words: &[String]| {
-            let mut fitting = Vec::new();
-            for word in words.iter().map(|word| quote(word)) {
-                if word.len() + 1 > left {
-                    break;
-                }
-                left -= word.len() + 1;
-                fitting.push(word);
-            }
-            fitting
-        };
-        let (rules, added) = (fitting(&self.rules), fitting(&self.added));
-        let more = self.rules.len() - rules.len() + self.added.len() - added.len();
-        let more = if more > 0 { format!(",\"more\":{more}") } else { String::new() };
-        let hash = quote(hash);
-        format!(r#"{{"v":1,"cfg":{hash},"rules":[{}],"add":[{}]{more}}}"#, rules.join(","), added.join(","))
-    }
+    annotation(hash, &acted, &added)
 }
 
 /// The object with all rules laid in.
 struct Holding<'h> {
     metadata: Option<View<'h>>,
     spec: Option<View<'h>>,
-    schema: Schema<'static>,
+    shape: &'h Shape,
+    held: &'h Held,
     containers: Vec<Named<'h>>,
     init_containers: Vec<Named<'h>>,
-    /// The names of the containers that rules bring.
-    owned: HashSet<&'h str>,
+    brought: Brought<'h>,
+    /// Where many rules act, the lists that they look into, each searched once for all of them.
+    searched: HashMap<(Place, &'static str), Existing<'h, 'h, 'h>>,
+}
+
+/// What has lists: the specification, or a container by its list and index.
+type Place = (&'static str, usize);
+
+const SPEC: Place = ("spec", 0);
+
+/// What lists stand in.
+#[derive(Clone, Copy)]
+struct Base<'h> {
+    place: Place,
+    view: Option<View<'h>>,
+    /// Its name, where it is a container.
+    container: Option<&'h str>,
 }
 
 impl<'h> Holding<'h> {
-    fn new(rules: &[&'h Rule], layout: &Layout, schema: Schema<'static>, draft: &'h Draft<'_>) -> Self {
+    fn new(rules: &[&'h Rule], layout: &Layout, shape: &'h Shape, draft: &'h Draft<'_>) -> Self {
         let [metadata, spec] =
             draft.at(&layout.pod).map(|pod| pod.select(["metadata", "spec"])).unwrap_or_default();
-        let list = |name| Named::all(spec.and_then(|spec| present(spec, name)));
-        let injected = rules.iter().flat_map(|rule| &rule.injected);
-        Self {
+        let blocks = || rules.iter().flat_map(|rule| &rule.blocks);
+        let injected = || rules.iter().flat_map(|rule| &rule.injected);
+        let list =
+            |asked: bool, name| Named::all(spec.filter(|_| asked).and_then(|spec| present(spec, name)));
+        let regular = injected().any(|one| one.list == "containers");
+        let mut holding = Self {
             metadata,
             spec,
-            schema,
-            containers: list("containers"),
-            init_containers: list("initContainers"),
-            owned: injected.map(|one| one.item.key.as_str()).collect(),
+            shape,
+            held: draft.holds(),
+            containers: list(regular || blocks().next().is_some(), "containers"),
+            init_containers: list(blocks().any(|block| block.select.init), "initContainers"),
+            brought: Brought::by(rules),
+            searched: HashMap::new(),
+        };
+        if rules.len() > index::FEW {
+            holding.search(rules);
         }
+        holding
     }
 
     /// Adds the names of what `rule` brings and the object holds.
-    fn of(&self, rule: &Rule, held: &mut Vec<String>) {
-        let spec = self.schema.field("spec");
-        parts(
-            self.metadata,
-            self.schema.field("metadata"),
-            &rule.metadata,
-            |path, key| format!("{}:{key}", path.trim_end_matches('s')),
-            held,
-        );
-        parts(
-            self.spec,
-            spec,
-            &rule.spec,
-            |path, key| match path {
-                "imagePullSecrets" => format!("pullSecret:{key}"),
-                "" => format!("spec:{key}"),
-                _ => format!("spec:{path}/{key}"),
-            },
-            held,
-        );
-        items(self.spec, "volumes", spec, &rule.volumes, |key| format!("vol:{key}"), held);
+    fn of(&self, rule: &Rule, held: &mut Words) {
+        let Shape { metadata, spec, volumes, containers, container, .. } = *self.shape;
+        parts(self.metadata, metadata, &rule.metadata, held, |held, path, key| {
+            let map = path.first().map_or("", String::as_str);
+            held.push([map.trim_end_matches('s'), ":", key]);
+        });
+        parts(self.spec, spec, &rule.spec, held, |held, path, key| match path {
+            [list] if list == "imagePullSecrets" => held.push(["pullSecret:", key]),
+            path => held.push(["spec:"].into_iter().chain(steps(path)).chain([key])),
+        });
+        let pod = Base { place: SPEC, view: self.spec, container: None };
+        self.items(pod, "volumes", volumes, &rule.volumes, held, |held, key| held.push(["vol:", key]));
         for one in &rule.injected {
-            let word = if one.list == "containers" { "container" } else { "init" };
+            let word = if one.list == "containers" { "container:" } else { "init:" };
             let item = std::slice::from_ref(&one.item);
-            items(self.spec, one.list, spec, item, |key| format!("{word}:{key}"), held);
+            self.items(pod, one.list, containers, item, held, |held, key| held.push([word, key]));
         }
-        if rule.injected.iter().any(|one| one.list == "containers") {
-            held.extend(self.default_container());
+        if rule.injected.iter().any(|one| one.list == "containers") && self.has_default_container() {
+            held.push(["annotation:", DEFAULT_CONTAINER]);
         }
-        let container = spec.field("containers").item();
         for block in &rule.blocks {
+            let lists: Vec<_> = block.lists.iter().map(|list| (list, container.field(list.member))).collect();
             let init = if block.select.init { self.init_containers.as_slice() } else { &[] };
-            for containers in [&self.containers, init] {
-                for (index, name) in selectable(containers, &block.select, &self.owned) {
-                    let place = containers.get(index).map(|one| one.view);
-                    for BlockList { member, items: wanted } in &block.lists {
+            for (list, named) in [("containers", &*self.containers), ("initContainers", init)] {
+                for (index, name) in selectable(named, &block.select, &self.brought) {
+                    let view = named.get(index).map(|one| one.view);
+                    let base = Base { place: (list, index), view, container: Some(name) };
+                    for (BlockList { member, items }, schema) in &lists {
                         let word = match *member {
                             "volumeMounts" => "mount",
                             "volumeDevices" => "device",
                             "ports" => "port",
                             member => member,
                         };
-                        let word = |key: &str| format!("{word}:{name}/{key}");
-                        items(place, member, container, wanted, word, held);
+                        self.items(base, member, *schema, items, held, |held, key| {
+                            held.push([word, ":", name, "/", key]);
+                        });
                     }
-                    parts(
-                        place,
-                        container,
-                        &block.parts,
-                        |path, key| match path {
-                            "" => format!("set:{name}/{key}"),
-                            _ => format!("set:{name}/{path}/{key}"),
-                        },
-                        held,
-                    );
+                    parts(view, container, &block.parts, held, |held, path, key| {
+                        held.push(["set:", name, "/"].into_iter().chain(steps(path)).chain([key]));
+                    });
                 }
             }
         }
     }
 
-    /// The annotation that a container in the first place brings along.
-    fn default_container(&self) -> Option<String> {
+    /// Adds what the list `name` of `base` holds of the items `wanted`.
+    fn items(
+        &self,
+        base: Base<'_>,
+        name: &'static str,
+        schema: Schema<'_>,
+        wanted: &[Item],
+        held: &mut Words,
+        word: impl Fn(&mut Words, &str),
+    ) {
+        let mut add = |item: &Item| word(held, called(&item.overlay, &item.key, schema));
+        if wanted.iter().all(|item| self.held.has(item, base.container)) {
+            return wanted.iter().for_each(add);
+        }
+        let searched;
+        let existing = if let Some(existing) = self.searched.get(&(base.place, name)) {
+            existing
+        } else {
+            let list = base.view.and_then(|view| present(view, name));
+            searched = Existing::new(list, schema, wanted);
+            &searched
+        };
+        for item in wanted {
+            let found = existing.find(item, name, schema);
+            if found.is_some_and(|(_, found)| holds(found, item, name, schema.item())) {
+                add(item);
+            }
+        }
+    }
+
+    /// Whether there is the annotation that a container in the first place brings along.
+    fn has_default_container(&self) -> bool {
         let mut names =
             self.containers.iter().map(|one| &*one.name).filter(|name| !name.is_empty()).peekable();
-        self.owned.contains(*names.peek()?).then_some(())?;
-        let user = names.find(|name| !self.owned.contains(name))?;
-        let annotations = self.metadata.and_then(|metadata| present(metadata, "annotations"));
-        let said = written(annotations, DEFAULT_CONTAINER)?;
-        (said == user).then(|| format!("annotation:{DEFAULT_CONTAINER}"))
-    }
-}
-
-/// Adds what the list `name` of `base` holds of the items `wanted`.
-fn items(
-    base: Option<View<'_>>,
-    name: &str,
-    above: Schema<'_>,
-    wanted: &[Item],
-    word: impl Fn(&str) -> String,
-    held: &mut Vec<String>,
-) {
-    if wanted.is_empty() {
-        return;
-    }
-    let schema = above.field(name);
-    let list = base.and_then(|base| present(base, name));
-    let existing = Existing::new(list.map(View::items).unwrap_or_default(), schema, wanted);
-    for item in wanted {
-        let found = existing.find(item, name, schema);
-        if found.is_some_and(|(_, found)| holds(found, item, name, schema.item())) {
-            held.push(word(called(&item.overlay, &item.key, schema)));
+        if !names.peek().is_some_and(|first| self.brought.has(first)) {
+            return false;
         }
+        let user = names.find(|name| !self.brought.has(name));
+        let annotations = self.metadata.and_then(|metadata| present(metadata, "annotations"));
+        user.is_some() && written(annotations, DEFAULT_CONTAINER).as_deref() == user
     }
 }
 
@@ -223,8 +203,8 @@ fn parts(
     base: Option<View<'_>>,
     schema: Schema<'_>,
     wanted: &[Part],
-    word: impl Fn(&str, &str) -> String,
-    held: &mut Vec<String>,
+    held: &mut Words,
+    word: impl Fn(&mut Words, &[String], &str),
 ) {
     for Part { path, listed, item } in wanted {
         let place = path.iter().try_fold(base, |place, name| Some(present(place?, name))).flatten();
@@ -241,9 +221,14 @@ fn parts(
         };
         if there {
             let key = if *listed { called(&item.overlay, &item.key, schema) } else { &item.key };
-            held.push(word(&path.join("/"), key));
+            word(held, path, key);
         }
     }
+}
+
+/// Each step with what parts it from the next.
+fn steps(path: &[String]) -> impl Iterator<Item = &str> {
+    path.iter().flat_map(|step| [step, "/"])
 }
 
 /// What an item is called: by its key where its list has one, else by a name within it, never by its values.

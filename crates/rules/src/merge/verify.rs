@@ -16,23 +16,34 @@ const MOUNTS: &[&str] = &["volumeDevices", "volumeMounts"];
 
 impl<'r> Merge<'_, 'r, '_, '_> {
     /// Every mount that the rule brings has a volume.
-    pub(super) fn verify(&self) -> Result<(), Failure> {
+    pub(super) fn verify(&mut self) -> Result<(), Failure> {
         let mounts = self.mounts();
         if mounts.is_empty() {
             return Ok(());
         }
-        let volumes = self.existing(&self.scene.layout.spec.child("volumes"));
+        let list = self.scene.layout.list("volumes");
+        self.index(&list, self.scene.shape.volumes);
+        let known = self.draft.places(&list);
+        let listed = known.is_none().then(|| self.existing(&list)).into_iter().flatten();
         let mut volumes: HashSet<Cow<'_, str>> =
-            volumes.into_iter().filter_map(|volume| written(Some(volume), "name")).collect();
+            listed.filter_map(|volume| written(Some(volume), "name")).collect();
         volumes.extend(self.claimed_volumes());
         for (clause, mount) in mounts {
             let volume = mount.text("name").unwrap_or_default();
-            if !volumes.contains(volume) {
+            let is_known = || known.is_some_and(|known| known.find(volume).is_some());
+            if !volumes.contains(volume) && !is_known() {
                 let sentence = format!("a mount names volume `{volume}`, which the pod does not have");
                 return Err(invalid(clause, sentence));
             }
         }
         Ok(())
+    }
+
+    /// Whether it is known that a volume of the rule itself is there for `mount`.
+    fn has_volume_of_mine(&self, mount: &Overlay) -> bool {
+        let name = mount.text("name");
+        let mut mine = self.rule.volumes.iter().filter(|volume| Some(volume.key.as_str()) == name);
+        mine.any(|volume| self.draft.holds().has(volume, None))
     }
 
     /// The volumes that a StatefulSet gives each of its pods.
@@ -43,6 +54,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         claims.filter_map(|claim| written(present(claim, "metadata"), "name"))
     }
 
+    /// The mounts that the rule brings, for which it has no volume.
     fn mounts(&self) -> Vec<(&'r Clause, &'r Overlay)> {
         let in_containers = self.rule.injected.iter().flat_map(|one| {
             let mounts = MOUNTS
@@ -55,7 +67,8 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             // A block that is for none of the containers mounts nothing.
             lists.filter(|_| !self.selected(&block.select).is_empty()).flat_map(|list| &list.items)
         });
-        in_containers.chain(in_blocks.map(|item| (&item.clause, &item.overlay))).collect()
+        let mounts = in_containers.chain(in_blocks.map(|item| (&item.clause, &item.overlay)));
+        mounts.filter(|(_, mount)| !self.has_volume_of_mine(mount)).collect()
     }
 
     /// A template whose labels no longer fit its workload's selector is refused by the API server.
@@ -63,7 +76,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         if self.scene.layout.selector.is_none() {
             return Ok(());
         }
-        let written = self.draft.at(&self.scene.layout.pod.child("metadata").child("labels"));
+        let written = self.draft.at(&self.scene.layout.metadata.child("labels"));
         for Part { item, .. } in self.rule.metadata.iter().filter(|part| part.path == ["labels"]) {
             let stays = match written.and_then(|labels| present(labels, &item.key)) {
                 Some(found) => {
@@ -94,7 +107,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             return None;
         }
         for list in CONTAINER_LISTS {
-            for container in self.existing(&self.scene.layout.spec.child(list)) {
+            for container in self.existing(&self.scene.layout.list(list)) {
                 // An init container that ends has left its ports before the others start.
                 if list == "initContainers"
                     && text(Some(container), "restartPolicy").as_deref() != Some("Always")

@@ -56,7 +56,10 @@ fn is_suspicious(key: &str, inquiry: &Inquiry<'_>) -> bool {
     // Two letters may be wrong, but not in all three.
     let like_ours = |three: &[u8]| match three {
         // Lower case where these are letters, and no such letter where they are not.
-        [one, two, three] => matches!(&[one | 0x20, two | 0x20, three | 0x20], b"ves" | b"tib" | b"ule"),
+        [one, two, three] => {
+            matches!(one | 0x20, b't'..=b'v')
+                && matches!(&[one | 0x20, two | 0x20, three | 0x20], b"ves" | b"tib" | b"ule")
+        }
         _ => false,
     };
     !fine && key.as_bytes().windows(3).any(like_ours)

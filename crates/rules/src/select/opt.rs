@@ -23,7 +23,7 @@ enum Say {
     Nothing,
     In,
     Out,
-    /// A value that cannot be read.
+    /// A value that cannot be read, and which ones can.
     Invalid(String),
 }
 
@@ -35,8 +35,8 @@ pub(super) enum List<'i> {
     Invalid,
 }
 
-/// Of the names in one list; a hostile list is long.
-const MOST_WARNINGS: usize = 4;
+/// Of the names in one list, or the values that are read; a hostile list is long.
+const MOST_NAMED: usize = 4;
 
 /// At which level a row stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,13 +47,11 @@ enum Level {
 
 fn own_key_of_object(inquiry: &Inquiry<'_>, rule: &Rule, warnings: &mut Vec<String>) -> Answer {
     if let Some(value) = inquiry.value(Level::Object, &rule.key, warnings) {
-        return settle(rule, Level::Object, &rule.key, truth(value), warnings);
+        return settle(rule, Level::Object, &rule.key, truth(value, &[]), warnings);
     }
     for compat in &rule.compat {
         if let Some(value) = inquiry.received.annotation(&compat.key) {
-            let accepted = compat.accepted.iter().any(|accepted| accepted == value);
-            let say = if accepted { Say::In } else { truth(value) };
-            return settle(rule, Level::Object, &compat.key, say, warnings);
+            return settle(rule, Level::Object, &compat.key, truth(value, &compat.accepted), warnings);
         }
     }
     Answer::Passed(|_, rule| format!("the object has no {}", rule.key))
@@ -81,7 +79,7 @@ fn own_key_of_namespace(inquiry: &Inquiry<'_>, rule: &Rule, warnings: &mut Vec<S
         return answer;
     }
     match inquiry.value(Level::Namespace, &rule.key, warnings) {
-        Some(value) => settle(rule, Level::Namespace, &rule.key, truth(value), warnings),
+        Some(value) => settle(rule, Level::Namespace, &rule.key, truth(value, &[]), warnings),
         None => Answer::Passed(|_, rule| format!("the namespace has no {}", rule.key)),
     }
 }
@@ -130,10 +128,11 @@ fn settle(rule: &Rule, level: Level, key: &str, say: Say, warnings: &mut Vec<Str
             Some(at),
             format!("{key} of {} declines the rule", level.whose()),
         )),
-        Say::Invalid(value) => {
-            let value = shown(&value);
+        // The value itself may be anything, and whoever reads this need not be whoever wrote it.
+        Say::Invalid(readable) => {
+            let whose = level.whose();
             let sentence =
-                format!("`{value}` at {key} is none of the values that rule `{}` reads", rule.name);
+                format!("{key} of {whose} has a value that rule `{}` does not read: {readable}", rule.name);
             warn(warnings, sentence.clone());
             Answer::Out(Out::failure(Reason::InvalidValue, at, sentence))
         }
@@ -170,10 +169,10 @@ impl<'i> Inquiry<'i> {
             Level::Object => matches!(rule.opt_in, OptIn::Pod | OptIn::Either),
             Level::Namespace => matches!(rule.opt_in, OptIn::Namespace | OptIn::Either),
         };
-        match list.get_or_init(|| self.read(value, warnings)) {
+        match list.get_or_init(|| self.read(level, value, warnings)) {
             List::Everything(true) => Say::In,
             List::Everything(false) => Say::Out,
-            List::Invalid => Say::Invalid(value.to_owned()),
+            List::Invalid => Say::Invalid("it reads `true`, `false` and names of rules".to_owned()),
             List::Names(_) if !asks => Say::Nothing,
             List::Names(names) if names.contains(rule.name()) => Say::In,
             List::Names(_) => Say::Out,
@@ -181,7 +180,7 @@ impl<'i> Inquiry<'i> {
     }
 
     /// Whatever could be names of rules is a list of them, even if it names none.
-    fn read(&self, value: &'i str, warnings: &mut Vec<String>) -> List<'i> {
+    fn read(&self, level: Level, value: &'i str, warnings: &mut Vec<String>) -> List<'i> {
         if let Ok(everything) = value.parse() {
             return List::Everything(everything);
         }
@@ -189,9 +188,10 @@ impl<'i> Inquiry<'i> {
         if names.iter().any(|name| check::name(name).is_err()) {
             return List::Invalid;
         }
-        let unknown = names.iter().filter(|name| !self.names().contains(**name)).take(MOST_WARNINGS);
-        for name in unknown {
-            warn(warnings, format!("{INJECT_KEY} names `{}`, which is no rule", shown(name)));
+        let unknown = (1..).zip(&names).filter(|(_, name)| !self.names().contains(**name));
+        for (number, _) in unknown.take(MOST_NAMED) {
+            let whose = level.whose();
+            warn(warnings, format!("name {number} in {INJECT_KEY} of {whose} is no rule's"));
         }
         List::Names(names.into_iter().collect())
     }
@@ -206,11 +206,17 @@ impl Level {
     }
 }
 
-fn truth(value: &str) -> Say {
+/// Beside `true` and `false` it reads what the rule has `accepted`.
+fn truth(value: &str, accepted: &[String]) -> Say {
     match value {
+        _ if accepted.iter().any(|accepted| accepted == value) => Say::In,
         "true" => Say::In,
         "false" => Say::Out,
-        _ => Say::Invalid(value.to_owned()),
+        _ => {
+            let shown = accepted.iter().take(MOST_NAMED).map(|accepted| format!(", `{}`", shown(accepted)));
+            let more: String = shown.collect();
+            Say::Invalid(format!("it reads `true`, `false`{more}"))
+        }
     }
 }
 

@@ -23,6 +23,9 @@ pub fn from_json(json: &str) -> Result<String, DocumentError> {
     Ok(lines.join("\n") + "\n")
 }
 
+/// In front of its colon, no longer key is one (YAML 1.2.2, 7.4.2).
+const LONGEST_KEY: usize = 1024;
+
 /// How to lay out.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Layout {
@@ -67,9 +70,17 @@ impl Layout {
 
     /// A member of a map whose keys stand at `column`.
     pub(super) fn entry(self, key: &str, value: View<'_>, column: usize, lines: &mut Vec<String>) {
-        let (head, below) = self.member(value, column);
-        lines.push(format!("{:column$}{}:{head}", "", inline(key)));
-        lines.extend(below);
+        let key = inline(key);
+        if key.chars().count() <= LONGEST_KEY {
+            let (head, below) = self.member(value, column);
+            lines.push(format!("{:column$}{key}:{head}", ""));
+            lines.extend(below);
+        } else {
+            let (head, below) = Self { lists_indented: true }.member(value, column);
+            lines.push(format!("{:column$}? {key}", ""));
+            lines.push(format!("{:column$}:{head}", ""));
+            lines.extend(below);
+        }
     }
 
     fn root(self, value: View<'_>, lines: &mut Vec<String>) {
@@ -215,6 +226,17 @@ mod tests {
         let json = r#"{"a":"one\ntwo\n","b":["x\n\ny"],"c":" x\ny"}"#;
         let expected = "a: |\n  one\n  two\nb:\n- |-\n  x\n\n  y\nc: \" x\\ny\"\n";
         assert_eq!(from_json(json).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_key_that_is_too_long_for_its_line_is_read_back() {
+        let long = "k".repeat(LONGEST_KEY + 1);
+        for value in ["1", "\"a\\nb\"", "[1,{\"a\":2}]", "{\"a\":[1]}", "[]"] {
+            let json = format!("{{\"a\":[{{\"{long}\":{value},\"b\":{{\"{long}\":{value}}}}}]}}");
+            let yaml = from_json(&json).unwrap();
+            let documents = super::super::read("test.yaml", &yaml).unwrap();
+            assert_eq!(documents[0].to_json(), json, "{yaml}");
+        }
     }
 
     #[test]

@@ -109,7 +109,9 @@ fn every_part_of_a_rule_is_told() {
         ]
     );
     let same = |one: &vestibule_rules::Change, other: &vestibule_rules::Change| one.origin == other.origin;
-    assert!(explanation.decision.changes.iter().zip(&decision.changes).all(|(one, other)| same(one, other)));
+    assert!(
+        explanation.decision.changes().iter().zip(decision.changes()).all(|(one, other)| same(one, other))
+    );
 }
 
 /// What changed nothing: because it was there, because something else was, because nobody was meant.

@@ -77,8 +77,8 @@ fn what_is_made_above_a_part_is_made_once() {
     let whole = r#"add /spec/containers/0/securityContext {"runAsNonRoot":true,"seccompProfile":{"type":"RuntimeDefault"},"capabilities":{"drop":["ALL"],"add":["CHOWN"]}}"#;
     assert_eq!(done(lines, bare), [whole]);
     let rules = rules(&rule("r", lines));
-    let clause = &decide(&rules, &pod(bare)).changes[0].origin.clause;
-    assert_eq!(clause, "containers[0].securityContext");
+    let decision = decide(&rules, &pod(bare));
+    assert_eq!(&*decision.changes()[0].origin.clause, "containers[0].securityContext");
 
     let some = r#"{"containers":[{"name":"app","securityContext":{"capabilities":{"drop":["ALL"]},"runAsNonRoot":false}}]}"#;
     assert_eq!(

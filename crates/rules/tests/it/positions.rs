@@ -31,8 +31,8 @@ fn a_strict_container_goes_back_by_one_move() {
         let decision = decide(&rules(&sidecar("a", position)), &init(&between));
         assert_eq!(steps(&decision), [moved], "{position}");
         assert_eq!((word(&decision), decision.warnings.len()), ("applied", 0));
-        let origin = &decision.changes[0].origin;
-        assert_eq!((&*origin.rule, origin.clause.as_str()), ("rule-a", "sidecars[0].position"));
+        let origin = &decision.changes()[0].origin;
+        assert_eq!((&*origin.rule, &*origin.clause), ("rule-a", "sidecars[0].position"));
         result(&rules(&sidecar("a", position)), &init(&between));
     }
     for fine in [["a", "x", "y"], ["b", "a", "x"]] {

@@ -223,3 +223,74 @@ fn a_rule_that_ended_itself_is_nobody_to_stand_behind() {
     applied(&both, &creation(&web));
     assert_eq!(names(&result(&both, &web)["spec"]["initContainers"]), ["b", "a"]);
 }
+
+/// The second brings a container of the name that the first counts from, but is never for this pod.
+#[test]
+fn nobody_fails_beside_a_rule_that_is_absent() {
+    let first = "containers: [{select: {index: 0}, onConflict: skipRule, env: [{name: A, value: ours}]}]";
+    for absent in ["when: ['false']", "when: ['object.spec.gone']"] {
+        let second = format!("{absent}\ninitContainers: [{{name: zero, image: i}}]");
+        let both = rules(&(rule("one", first) + &rule("two", &second)));
+        let web = pod(
+            r#"{"containers":[{"name":"zero","image":"i"},{"name":"app","env":[{"name":"A","value":"theirs"}]}]}"#,
+        );
+        let made = result(&both, &web);
+        assert_eq!(made["spec"]["containers"][0]["env"], json!([{"name": "A", "value": "ours"}]), "{absent}");
+    }
+}
+
+/// The second ends its own condition. Whether the third was laid in hung on the first, which never is.
+#[test]
+fn a_rule_that_ended_itself_keeps_its_place_beside_the_others() {
+    let first = "order: -1\nonConflict: skipRule\nsidecars: [{name: e, image: ours, mode: regular}]";
+    let second = "order: -1\nonConflict: keep\nsidecars: [{name: c, image: i}]\npod: {labels: {l: m}}\n\
+                  when: ['!has(object.metadata.labels.l)']";
+    let third = "onConflict: skipRule\ncontainers: [{select: {index: 0}, env: [{name: A, value: ours}]}]";
+    let web = pod(r#"{"containers":[{"name":"c"},{"name":"e","env":[{"name":"A","value":"theirs"}]}]}"#);
+    let (second, third) = (rule("b", second), rule("c", third));
+    let (all, two) = (rules(&(rule("a", first) + &second + &third)), rules(&(second + &third)));
+    assert_eq!(words(&decide(&all, &web)), ["conflict", "applied", "applied"]);
+    assert_eq!(words(&decide(&two, &web)), ["applied", "applied"]);
+    assert_eq!(result(&all, &web)["spec"], result(&two, &web)["spec"]);
+}
+
+/// The first is never for this pod, whose container has the name of the one it brings. The second passed that container over,
+/// failed for another reason, and was left out with it: a pod came in that it refuses.
+#[test]
+fn nobody_fails_over_a_rule_that_fails() {
+    let first = "initContainers: [{name: app, image: i}]";
+    let second = "onConflict: keep\n\
+                  containers: [{select: {all: true}, onConflict: deny, env: [{name: E, value: ours}]}]\n\
+                  initContainers: [{name: b, image: i, volumeMounts: [{name: gone, mountPath: /x}]}]";
+    let web = pod(r#"{"containers":[{"name":"app","env":[{"name":"E","value":"theirs"}]}]}"#);
+    let both = decide(&rules(&(rule("a", first) + &rule("b", second))), &web);
+    let alone = decide(&rules(&rule("b", second)), &web);
+    assert_eq!((words(&both), words(&alone)), (vec!["conflict", "denied"], vec!["denied"]));
+}
+
+/// What was moved back to the first place was named by a label only in the second evaluation.
+#[test]
+fn expressions_see_what_was_moved_back() {
+    let spec = "onConflict: override\n\
+                sidecars: [{name: b, image: i, mode: regular, position: {containers: first, strict: true}}]\n\
+                pod: {labels: {l: {$cel: 'labelValue(object.spec.containers[0].name)'}}}";
+    let loaded = rules(&rule("r", spec));
+    let web =
+        pod(r#"{"containers":[{"name":"a","image":"i"},{"name":"b","image":"i"}],"initContainers":[]}"#);
+    applied(&loaded, &creation(&web));
+    let made = result(&loaded, &web);
+    assert_eq!(names(&made["spec"]["containers"]), ["b", "a"]);
+    assert_eq!(made["metadata"]["labels"]["l"], "b");
+}
+
+/// The second ends the condition of the first, whose container stands elsewhere already.
+#[test]
+fn nothing_is_moved_for_a_rule_that_is_left_out() {
+    let first = "when: ['!has(object.metadata.labels.l)']\n\
+                 sidecars: [{name: b, image: i, mode: regular, position: {containers: first, strict: true}}]";
+    let both = rules(&(rule("a", first) + &rule("b", "pod: {labels: {l: m}}")));
+    let web =
+        pod(r#"{"containers":[{"name":"a","image":"i"},{"name":"b","image":"i"}],"initContainers":[]}"#);
+    assert_eq!(words(&decide(&both, &web)), ["when_false", "applied"]);
+    assert_eq!(names(&result(&both, &web)["spec"]["containers"]), ["a", "b"]);
+}

@@ -73,7 +73,7 @@ fn the_own_namespace_is_out_unless_the_settings_say_otherwise() {
 fn without_native_sidecars_auto_is_regular() {
     let rule = rule("r", "sidecars: [{name: s, image: i}]");
     let pod = r#"{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":"app"}]}}"#;
-    let list = |rules: &RuleSet| decide(rules, pod).changes[0].operation.path().to_string();
+    let list = |rules: &RuleSet| decide(rules, pod).changes()[0].operation.path().to_string();
     assert_eq!(list(&rules(&rule)), "/spec/initContainers");
     assert_eq!(list(&rules(&(rule + &settings("{nativeSidecars: false}")))), "/spec/containers/-");
 }

@@ -50,12 +50,12 @@ fn names_of_all_that_was_added_and_no_values() {
 fn it_is_the_last_operation_and_never_the_only_one() {
     let rules = rules(&rule("r", "pod: {labels: {l: v}}"));
     let decision = decide(&rules, &pod("{}"));
-    let last = decision.changes.last().unwrap();
-    assert_eq!((decision.changes.len(), steps(&decision).len()), (2, 1));
-    assert_eq!((&*last.origin.rule, last.origin.clause.as_str()), ("injector", "status"));
+    let last = decision.changes().last().unwrap();
+    assert_eq!((decision.changes().len(), steps(&decision).len()), (2, 1));
+    assert_eq!((&*last.origin.rule, &*last.origin.clause), ("injector", "status"));
     // What is there already, or was written by somebody else, is no reason for anything.
     let labelled = r#"{"metadata":{"labels":{"app":"web","l":"v"}},"spec":{}}"#;
-    assert!(decide(&rules, labelled).changes.is_empty());
+    assert!(decide(&rules, labelled).changes().is_empty());
     let forged = pod("{}").replace(
         "\"labels\"",
         r#""annotations":{"vestibule.dev/injected":"{\"add\":[\"label:l\"]}"},"labels""#,
@@ -94,7 +94,7 @@ fn templates_get_none() {
     let rules = rules(&rule("r", "targets: [deployments]\npod: {labels: {l: v}}"));
     let object = r#"{"metadata":{"labels":{"app":"web"}},"spec":{"template":{"spec":{}}}}"#;
     let subject = creation(object).resource(Resource::Deployments);
-    assert_eq!(evaluate(&rules, &subject).changes.len(), 1);
+    assert_eq!(evaluate(&rules, &subject).changes().len(), 1);
     assert!(!applied(&rules, &subject).contains(STATUS_ANNOTATION));
 }
 

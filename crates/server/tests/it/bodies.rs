@@ -206,6 +206,33 @@ async fn small_bodies_do_not_wait_for_large_ones() {
 }
 
 #[tokio::test]
+async fn large_bodies_are_worked_on_one_after_the_other_and_small_ones_beside_them() {
+    const LARGE: usize = 1 << 20;
+    let (handler, entered, go_on) = patient();
+    let mut server = serve_with(
+        |settings| settings.max_body = 2 * LARGE,
+        |server| {
+            let server = server.route("/large", Hook::validating("large", handler), TIMEOUT);
+            server.route(HOOK, Hook::validating("hook", allow()), TIMEOUT)
+        },
+    )
+    .await;
+    let large = |uid| review(uid) + &" ".repeat(LARGE);
+    let mut first = server.connect().await;
+    let first = tokio::spawn(async move { first.post("/large", large("1")).await.status });
+    entered.notified().await;
+    let mut second = server.connect().await;
+    let reply = second.post("/hook?timeout=200ms", large("2")).await;
+    assert_eq!(reply.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(reply.body, "too many large requests; try again");
+    assert_eq!(server.event().await, "refused deadline_passed");
+    assert_eq!(second.post(HOOK, review("3")).await.status, StatusCode::OK);
+    go_on.notify_one();
+    assert_eq!(first.await.unwrap(), StatusCode::OK);
+    assert_eq!(second.post(HOOK, large("4")).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
 async fn room_that_a_body_does_not_need_is_given_back() {
     let (handler, entered, go_on) = patient();
     let server = serve(handler).await;

@@ -24,7 +24,7 @@ async fn a_review_is_answered_with_a_review() {
 #[tokio::test]
 async fn a_mutation_leaves_as_a_patch() {
     let mutate = || async {
-        let value = serde_json::value::to_raw_value("yes").unwrap();
+        let value = serde_json::value::to_raw_value("yes").unwrap().into();
         Verdict::mutated(vec![Operation::Add { path: "/seen".parse().unwrap(), value }])
     };
     let mut server = serve(Do(mutate)).await;

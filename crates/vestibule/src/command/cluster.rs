@@ -175,7 +175,7 @@ pub(super) async fn client(kubeconfig: Option<&Path>) -> Result<Client, CommandE
             Config::from_custom_kubeconfig(file, &options).await.map_err(|error| unusable(&error))?
         }
     };
-    Client::try_from(config).map_err(|error| unusable(&error))
+    vestibule_identity::client(config).map_err(|error| unusable(&error))
 }
 
 pub(super) fn only_with_a_ring(flag: &str, source: &Source) -> CommandError {

@@ -59,6 +59,7 @@ impl ReachArguments {
             None => Config::infer().await.map_err(|error| unusable(&error))?,
         };
         config.connect_timeout = Some(PATIENCE);
+        (config.read_timeout, config.reset_reader_on_write) = (Some(PATIENCE), true);
         config.default_retry = false;
         Ok(config)
     }

@@ -38,7 +38,12 @@ type SlimOne<T> = dyn Fn(&mut T) + Send + Sync;
 impl<T: LookedUp> Watch<T> {
     /// Every object of the type, in all namespaces.
     pub fn new() -> Self {
-        Self { namespace: None, selection: Config::default(), slim: Slim(None), indices: BTreeMap::new() }
+        Self {
+            namespace: None,
+            selection: vestibule_identity::short_watch(),
+            slim: Slim(None),
+            indices: BTreeMap::new(),
+        }
     }
 
     /// Only objects in `namespace`; the right to is asked for there alone.

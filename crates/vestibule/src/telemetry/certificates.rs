@@ -15,7 +15,7 @@ use vestibule_identity::{Happening, Identity, RegistrationName};
 use super::Sample;
 use super::vocabulary::{
     BLOCKED, BLOCKED_BY, CLOCK_SKEW, DISCONTINUITIES, GENERATION, IN_SYNC, NOT_AFTER, NOT_BEFORE, REPAIRS,
-    ROTATIONS,
+    RING_READ, ROTATIONS,
 };
 
 /// Counts what an identity does, for the metrics of the app that presents its certificate: one clone is the identity's
@@ -107,6 +107,8 @@ impl Collector for CertificateGauges {
         NOT_BEFORE.write(&mut encoder, begin.map(in_role))?;
         GENERATION
             .write(&mut encoder, status.generation.map(|generation| Sample::new(number(generation))))?;
+        let read_ago = status.ring_read_ago.map(|ago| Sample::new(ago.as_secs_f64()));
+        RING_READ.write(&mut encoder, read_ago)?;
         IN_SYNC.write(&mut encoder, in_sync)?;
         BLOCKED.write(&mut encoder, blocked)?;
         CLOCK_SKEW.write(&mut encoder, [Sample::new(status.clock_skew as f64)])

@@ -33,6 +33,7 @@ impl Identity for Detailed {
             .map(|role| AuthorityStatus { role, not_after })
             .to_vec();
         status.generation = Some(7);
+        status.ring_read_ago = Some(Duration::from_secs(1));
         status.registrations = vec![RegistrationStatus { registration: registration(), in_sync: true }];
         (status.clock_skew, status.blocked) = (-42, Some("clock"));
         status
@@ -189,6 +190,27 @@ fn no_request_makes_a_series() {
     for theirs in ["namespace-", "user-", "Kind", "name-", "kinds"] {
         assert!(!served.contains(theirs), "{theirs}");
     }
+}
+
+/// A flood of what is refused is one line a second for each reason, and all of it is counted.
+#[test]
+fn a_flood_of_refusals_is_no_flood_of_lines() {
+    const EACH: u64 = 1_000;
+    let ((telemetry, _), start) = (telemetry(), Instant::now());
+    let lines = |at: Instant, times: u64| -> Vec<u64> {
+        let admitted = |refusal: Refusal| telemetry.refusals[refusal.as_str()].admits(at);
+        Refusal::ALL
+            .into_iter()
+            .flat_map(|refusal| (0..times).filter_map(move |_| admitted(refusal)))
+            .collect()
+    };
+    assert_eq!(lines(start, EACH), [0; Refusal::ALL.len()], "the first of each at once");
+    assert_eq!(lines(start + Duration::from_secs(1), 1), [EACH - 1; Refusal::ALL.len()]);
+
+    (0..EACH).for_each(|_| telemetry.refused(Refusal::QueueFull));
+    let served = Exposition::read(&telemetry.metrics()).unwrap();
+    let labels = [("reason", "queue_full")];
+    assert_eq!(served.value("vestibule_admission_refused_total", &labels), Some(EACH as f64));
 }
 
 #[test]

@@ -132,6 +132,8 @@ pub(super) const ROTATIONS: MetricFamily = MetricFamily::counter(
 .labels(&[ROTATION]);
 pub(super) const GENERATION: MetricFamily =
     MetricFamily::gauge("ca_generation", "The generation of the CA ring");
+pub(super) const RING_READ: MetricFamily =
+    MetricFamily::gauge("ring_read_age", "How long ago the CA ring was last read").seconds();
 pub(super) const IN_SYNC: MetricFamily =
     MetricFamily::gauge("cabundle_in_sync", "Whether a caBundle was last seen as it should be")
         .labels(&[REGISTRATION_KIND, REGISTRATION]);
@@ -172,7 +174,7 @@ pub(super) const PROCESSOR: MetricFamily =
     MetricFamily::counter("process_cpu", "Processor time used").seconds().of_any_process();
 
 /// All of them, in the order in which people read about them.
-pub(super) const VOCABULARY: [MetricFamily; 28] = [
+pub(super) const VOCABULARY: [MetricFamily; 29] = [
     READY,
     REQUESTS,
     DURATION,
@@ -188,6 +190,7 @@ pub(super) const VOCABULARY: [MetricFamily; 28] = [
     NOT_BEFORE,
     ROTATIONS,
     GENERATION,
+    RING_READ,
     IN_SYNC,
     REPAIRS,
     DISCONTINUITIES,

@@ -126,6 +126,7 @@ async fn metrics_show_the_state_of_certificates() {
         r#"vestibule_certificate_not_after_seconds{role="foreign"} 500"#.to_owned(),
         format!(r#"vestibule_certificate_not_before_seconds{{role="leaf"}} {}"#, leaf.not_before.as_secs()),
         "vestibule_ca_generation 7".to_owned(),
+        "vestibule_ring_read_age_seconds 1.5".to_owned(),
         r#"vestibule_cabundle_in_sync{kind="mutating",name="demo"} 0"#.to_owned(),
         r#"vestibule_rotation_blocked{reason="clock"} 1"#.to_owned(),
         r#"vestibule_rotation_blocked{reason="hold"} 0"#.to_owned(),
@@ -196,6 +197,7 @@ pub(crate) fn detailed(status: &mut Status) {
         authority(Role::Foreign, 500),
     ];
     status.generation = Some(7);
+    status.ring_read_ago = Some(Duration::from_millis(1500));
     let registration = RegistrationName { kind: RegistrationKind::Mutating, name: "demo".to_owned() };
     status.registrations = vec![RegistrationStatus { registration, in_sync: false }];
     status.clock_skew = -42;

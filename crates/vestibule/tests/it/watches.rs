@@ -304,57 +304,6 @@ async fn one_odd_object_is_left_out_and_its_values_stay_unsaid() {
     within(&cluster, App::watch::<Claims>, body).await;
 }
 
-#[cfg(feature = "cli")]
-#[tokio::test]
-async fn not_even_a_trace_holds_what_is_looked_up() {
-    let log = Log::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt().with_max_level(tracing_subscriber::filter::LevelFilter::TRACE);
-    let subscriber = subscriber.with_writer(move || writer.clone()).finish();
-    // Everything runs on this thread.
-    let _guard = tracing_subscriber::util::SubscriberInitExt::set_default(subscriber);
-    let cluster = FakeCluster::open();
-    cluster.put(&path("a"), claim("one"));
-    let odd = json!({"metadata": {"annotations": {"note": "s3cret"}}, "spec": {"volumeName": ["s3cret"]}});
-    cluster.put(&path("odd"), odd);
-    let body = {
-        let cluster = cluster.clone();
-        move |context: Context| {
-            let cluster = cluster.clone();
-            async move {
-                synced(&context).await;
-                until(|| cluster.is_watched()).await;
-                cluster.tell("MODIFIED", &path("odd"));
-                cluster.tell("MODIFIED", &path("a"));
-                assert!(claims(&context).fresh("a").await?.is_some());
-                assert!(claims(&context).get("odd").await.is_err());
-                Ok(())
-            }
-        }
-    };
-    within(&cluster, App::watch::<Claims>, body).await;
-    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-    assert!(log.contains("does not fit its type") && log.contains("TRACE"), "{log}");
-    assert!(!log.contains("s3cret"), "{log}");
-}
-
-/// What would go to stderr.
-#[cfg(feature = "cli")]
-#[derive(Clone, Default)]
-struct Log(Arc<std::sync::Mutex<Vec<u8>>>);
-
-#[cfg(feature = "cli")]
-impl std::io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 #[tokio::test]
 async fn names_of_no_object_are_not_asked_for() {
     let cluster = FakeCluster::open();

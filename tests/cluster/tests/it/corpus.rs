@@ -194,7 +194,7 @@ impl Handler for Label {
                 true => (labels.child("corpus"), json!("seen")),
                 false => (labels, json!({ "corpus": "seen" })),
             };
-            Step::Add { path, value: to_raw_value(&value).unwrap() }
+            Step::Add { path, value: to_raw_value(&value).unwrap().into() }
         });
         Box::pin(async { Verdict::mutated(step.into_iter().collect::<Vec<_>>()) })
     }

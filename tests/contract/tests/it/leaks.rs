@@ -1,6 +1,7 @@
 //! Whatever happens to an object: nothing of it is in logs, metrics or the words of accidents.
 
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -11,7 +12,12 @@ use http_body_util::Full;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::Api;
 use kube::api::PostParams;
-use rcgen::{CertificateParams, KeyPair};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+};
+use rustls::ClientConfig;
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls_pki_types::PrivateKeyDer;
 use serde_json::{Value, json};
 use vestibule_caller::{Hook, Review, ReviewBuilder};
 
@@ -52,37 +58,81 @@ async fn nothing_of_an_object_is_in_logs_metrics_or_faults() {
     }
 }
 
+/// With everything on that looks at who calls, and spans besides.
 #[tokio::test]
-async fn nothing_of_a_token_is_in_logs_metrics_or_faults() {
+async fn nothing_of_who_calls_is_in_logs_metrics_spans_or_faults() {
     let folder = tempfile::tempdir().unwrap();
-    let keys = folder.path().join("keys.json");
-    std::fs::write(&keys, KEYS).unwrap();
-    let keys = format!("--token-keys={}", keys.display());
-    let known =
-        ["--token-issuer=https://issuer.example", "--token-audience=hook", "--client-name=api", &keys];
+    let file = |name: &str, text: &str| {
+        std::fs::write(folder.path().join(name), text).unwrap();
+        folder.path().join(name).display().to_string()
+    };
+    let (known, stranger) = (authority(USER), authority(&format!("{USER} of another")));
+    let flags = [
+        format!("--token-keys={}", file("keys.json", KEYS)),
+        format!("--client-ca={}", file("ca.crt", &known.pem())),
+        "--token-issuer=https://issuer.example".to_owned(),
+        "--token-audience=hook".to_owned(),
+        "--client-name=api".to_owned(),
+    ];
     for (authentication, status) in [("--client-auth=observe", 200), ("--client-auth=require", 401)] {
-        let flags = [&[authentication], &known[..]].concat();
-        let server = Process::start(&flags, &[("RUST_LOG", "trace")]);
-        let mut client = Client::trusting(&server, &trust(&server)).await;
-        for authorization in [format!("Bearer {TOKEN}"), format!("Bearer {USER}"), format!("Basic {USER}")] {
+        let collector = Collector::start();
+        let spans = [("VESTIBULE_OTLP_ENDPOINT", &*collector.address), ("VESTIBULE_TRACE_RATIO", "1")];
+        let variables = spans.into_iter().chain([("RUST_LOG", "trace"), ("OTEL_BSP_SCHEDULE_DELAY", "20")]);
+        let flags: Vec<&str> = flags.iter().map(String::as_str).chain([authentication]).collect();
+        let server = Process::start(&flags, &variables.collect::<Vec<_>>());
+        let nobody = trust(&server);
+        for (config, authorization) in [
+            (nobody.clone(), format!("Bearer {TOKEN}")),
+            (nobody.clone(), format!("Bearer {USER}")),
+            (nobody.clone(), format!("Basic {USER}")),
+            (showing(&nobody, &known), "none".to_owned()),
+            (showing(&nobody, &stranger), "none".to_owned()),
+        ] {
+            let mut client = Client::trusting(&server, &config).await;
             let [create, ..] = reviews(&secret("change"));
             let body = create.build().unwrap().body().to_vec();
             let reply = post_as(&mut client, "/mutate/secret", body, &authorization).await;
             assert_eq!(reply.status, status, "{}", reply.body);
             assert_nothing_of_the_object(&reply);
-            if status == 401 {
-                client = Client::trusting(&server, &trust(&server)).await;
-            }
         }
         let (_, metrics) = server.probe("/metrics");
-        for told in [r#"{kind="invalid",reason="signature"} 1"#, r#"{kind="invalid",reason="unreadable"} 1"#]
-        {
-            assert!(metrics.contains(told), "{told} in {metrics}");
+        for told in ["signature", "unreadable", "name", "unknown_authority"] {
+            let told = format!(r#"{{kind="invalid",reason="{told}"}} 1"#);
+            assert!(metrics.contains(&told), "{told} in {metrics}");
+        }
+        if status == 200 {
+            collector
+                .taken(|spans| spans.iter().filter(|span| span.name == "mutate secret").count() == 5)
+                .await;
+        }
+        for canary in [OBJECT, USER, DATA] {
+            assert!(!collector.holds(canary), "{canary} is in a span");
         }
         let log = server.whole_log();
         assert!(log.contains(r#""level":"DEBUG""#) && log.contains("who calls"), "the log is heard: {log}");
         assert_none(&log, &metrics, [OBJECT, USER, DATA]);
     }
+}
+
+fn authority(name: &str) -> CertifiedIssuer<'static, KeyPair> {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.distinguished_name.push(DnType::CommonName, name);
+    CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
+}
+
+/// The same with a certificate of a name that nobody has asked for.
+fn showing(config: &ClientConfig, authority: &CertifiedIssuer<'static, KeyPair>) -> Arc<ClientConfig> {
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::new([format!("{USER}.example")]).unwrap();
+    params.distinguished_name.push(DnType::CommonName, USER);
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    let chain = vec![params.signed_by(&key, authority).unwrap().der().clone()];
+    let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+    let certified = CertifiedKey::from_der(chain, key, config.crypto_provider()).unwrap();
+    let mut config = config.clone();
+    config.client_auth_cert_resolver = Arc::new(SingleCertAndKey::from(certified));
+    Arc::new(config)
 }
 
 /// On a terminal, as a person reads it.

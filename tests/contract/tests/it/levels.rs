@@ -1,10 +1,12 @@
 //! Levels of log on a real cluster: raised by the command, followed by the process, and back by themselves.
 
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::Api;
+use k8s_openapi::api::events::v1::Event;
 use kube::api::{ListParams, Patch, PatchParams};
+use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use crate::process::Process;
@@ -56,6 +58,13 @@ async fn a_level_is_raised_for_a_while_and_a_bad_one_changes_nothing() {
     server.said("nothing useful");
     assert!(in_force().contains("log level: debug, over info (RUST_LOG)"), "{}", in_force());
     assert!(stdout(&["loglevel"]).contains("not understood: `loglevel.server`"));
+    let event = bad_level_event(environment.admin().unwrap(), &namespace).await;
+    let about = event.regarding.unwrap_or_default();
+    assert_eq!((about.kind.as_deref(), about.name.as_deref()), (Some("ConfigMap"), Some(CONFIG_MAP)));
+    assert!(about.uid.is_some(), "kubectl describe finds it");
+    assert_eq!(event.type_.as_deref(), Some("Warning"));
+    let note = event.note.unwrap_or_default();
+    assert!(note.contains("`loglevel.server`") && !note.contains(CANARY), "{note}");
     assert_eq!(run(&["loglevel", "loud"]).status.code(), Some(2));
     assert_eq!(run(&["loglevel", "debug", "--for", "48h"]).status.code(), Some(2));
 
@@ -97,4 +106,18 @@ async fn a_level_is_raised_for_a_while_and_a_bad_one_changes_nothing() {
     let ours = ListParams::default().fields(&format!("metadata.name={CONFIG_MAP}"));
     assert_eq!(config_maps.list(&ours).await.unwrap().items.len(), 1);
     assert!(config_maps.list(&ListParams::default()).await.is_err());
+}
+
+/// The one about the bad level, which is written beside all other work.
+async fn bad_level_event(admin: Client, namespace: &str) -> Event {
+    let events = Api::<Event>::namespaced(admin, namespace);
+    let ours = ListParams::default().fields("reason=LogLevelNotUnderstood");
+    let last = Instant::now() + Duration::from_secs(30);
+    loop {
+        if let [event] = &events.list(&ours).await.unwrap().items[..] {
+            return event.clone();
+        }
+        assert!(Instant::now() < last, "no Event, or more than one");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }

@@ -72,7 +72,7 @@ fn every_promise_is_held_by_tests_that_exist() {
     let rows = rows(&page, &code);
     assert!(rows.len() > 20, "{rows:?}");
     let commands = page.split('`').filter_map(|quoted| quoted.strip_prefix("cargo xtask fire "));
-    let named = commands.flat_map(str::split_whitespace);
+    let named = commands.flat_map(str::split_whitespace).filter(|name| *name != "--long");
     let missing: Vec<_> = named.filter(|name| !is_a_case(&format!("fire {name}"), &cases)).collect();
     assert!(missing.is_empty(), "no such cases: {missing:?}");
 }

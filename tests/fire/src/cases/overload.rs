@@ -12,8 +12,8 @@ use super::ground::{hook, mebibytes, millis, review, said, turned_away, webhook}
 use crate::rig::Process;
 
 /// One handler computes at a time, as on one processor; the other one is for everything else, this rig included.
-const BOUND: &[&str] = &["--max-computing", "1", "--max-waiting", "16"];
-const QUEUE: u32 = 16;
+const BOUND: &[&str] = &["--max-computing", "1", "--max-waiting", "48"];
+const QUEUE: u32 = 48;
 const UNBOUND: &[&str] = &[
     "--max-computing",
     "1",
@@ -24,8 +24,13 @@ const UNBOUND: &[&str] = &[
     "--latency-budget",
     "1h",
 ];
-/// What one call costs.
+/// So many times as long as the bound allows, and it is useless.
+const COLLAPSE: u32 = 10;
+/// What one call costs: a handler's turn, and hardly any processor time, of which this rig needs nearly all there is.
 const SERVICE: Duration = Duration::from_millis(1);
+/// Each keeps no more than 25 connections at rest. With a few of them, calls that are late for a moment open new ones, and the
+/// handshakes make others late: on two processors that is what would be measured.
+const API_SERVERS: usize = 8;
 /// As impatient as users are: what takes longer has failed.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -53,7 +58,7 @@ async fn measured(flags: &[&str]) -> anyhow::Result<(Process, f64)> {
 
 /// API servers that take the first answer: what is called is what is offered.
 fn callers(server: &Process) -> anyhow::Result<Vec<Arc<Caller>>> {
-    (0..3).map(|_| Ok(Arc::new(server.caller_by(server.address())?.retries(0)))).collect()
+    (0..API_SERVERS).map(|_| Ok(Arc::new(server.caller_by(server.address())?.retries(0)))).collect()
 }
 
 async fn offered(
@@ -72,7 +77,7 @@ async fn offered(
     let p99 = report.latency.quantile(0.99);
     let longest = (SERVICE * QUEUE).mul_f64(1.5);
     let lost = report.failures() - turned_away(&report);
-    let good = goodput >= 95.0 && p99 <= longest && lost == 0 && peak <= 2 * before.resident;
+    let (is_quick, is_flat) = (p99 <= longest, peak <= 2 * before.resident);
 
     let queue = if is_bound {
         format!("{QUEUE} may wait")
@@ -80,19 +85,19 @@ async fn offered(
         "the control: as many as come may wait".to_owned()
     };
     let done = format!(
-        "{times} x the capacity of {capacity:.0}/s, handlers burn 1 ms, {} s; {queue}",
+        "{times} x the capacity of {capacity:.0}/s, handlers hold their turn for 1 ms, {} s; {queue}",
         during.as_secs()
     );
     let seen = format!("{}, from {} to {}", told(&report), mebibytes(before.resident), mebibytes(peak));
     let figure = format!("{goodput:.1} % of capacity, p99 {}, {lost} lost", millis(p99));
     let limit = format!("95 %, {}, 0 lost, memory at most doubled", millis(longest));
-    Ok(match is_bound {
-        true => Row::of("F09", done).seen(seen).judged(figure, limit, good),
-        false => Row::of("F09", done).seen(seen).judged(
-            figure,
-            "calls lost, goodput below 95 %",
-            goodput < 95.0 && lost > 0,
-        ),
+    let row = Row::of("F09", done).seen(seen);
+    Ok(if is_bound {
+        row.judged(figure, limit, goodput >= 95.0 && is_quick && lost == 0 && is_flat)
+    } else {
+        let collapse = longest * COLLAPSE;
+        let limit = format!("p99 above {}, memory more than doubled", millis(collapse));
+        row.judged(figure, limit, p99 > collapse && !is_flat)
     })
 }
 

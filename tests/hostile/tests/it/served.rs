@@ -41,10 +41,13 @@ fn malformed_reviews_are_answered_in_a_line_or_with_a_review() {
 }
 
 #[test]
-#[ignore = "it takes half a minute; in release it prints how long the slowest took"]
+#[ignore = "it takes half a minute; in release none may take long"]
 fn ten_thousand_malformed_reviews() {
     send(10_000, std::process::id().into());
 }
+
+/// Within this, each is answered.
+const SLOWEST: Duration = Duration::from_millis(50);
 
 /// A name, an app, and the paths of its hooks.
 type Webhook = (&'static str, fn() -> App, &'static [&'static str]);
@@ -86,6 +89,8 @@ fn send(count: usize, seed: u64) {
         }
     }
     println!("{count} reviews, by status {statuses:?}; the slowest took {slowest:?}, of {longest} bytes");
+    // On a machine with other work, and without optimisation, it is the machine that would be measured.
+    assert!(cfg!(debug_assertions) || slowest < SLOWEST, "{slowest:?}");
     assert!(statuses[&200] > count / 50 && statuses[&400] > count / 50, "{statuses:?}");
     assert_eq!(PANICS.load(Ordering::SeqCst), 0);
 }

@@ -6,15 +6,23 @@ use super::{Cluster, names, pod};
 
 const NGINX_KEY: &str = "sidecar-injector-webhook.morven.me/inject";
 
-fn annotated(name: &str) -> Value {
+/// A pod that asks for the sidecar of the tutorial.
+pub(super) fn annotated(name: &str) -> Value {
     let mut pod = pod(name);
     pod["metadata"]["annotations"] = json!({NGINX_KEY: "true"});
     pod
 }
 
+/// The application of the article about Envoy.
+pub(super) fn echo(name: &str) -> Value {
+    let mut pod = pod(name);
+    pod["spec"]["containers"][0] = json!({"name": "http-echo", "image": "hashicorp/http-echo"});
+    pod
+}
+
 /// The explanation holds each of the lines, or parts of them.
 #[track_caller]
-fn quotes(explanation: &str, lines: &[&str]) {
+pub(super) fn quotes(explanation: &str, lines: &[&str]) {
     for line in lines {
         assert!(explanation.contains(line), "`{line}` is not in\n{explanation}");
     }
@@ -70,6 +78,7 @@ async fn the_sidecar_of_nginx() {
         &["rule nginx left out: not_opted_in", "the object does not ask for the rule"],
     );
     assert!(with_nginx(&cluster.create(&namespace, &annotated("asking")).await.object()));
+    quotes(&explained("asking"), &["rule nginx unchanged", "true opt.4 11 it asks for the rule"]);
 }
 
 /// The article about Envoy beside hashicorp/http-echo: a namespace that asks for all of its pods.
@@ -78,11 +87,6 @@ async fn envoy_beside_http_echo() {
     let Some(cluster) = Cluster::shared().await else { return };
     let namespace = cluster.namespace(&[]).await;
     let with_envoy = |pod: &Value| names(&pod["spec"]["initContainers"]) == ["envoy"];
-    let echo = |name: &str| {
-        let mut pod = pod(name);
-        pod["spec"]["containers"][0] = json!({"name": "http-echo", "image": "hashicorp/http-echo"});
-        pod
-    };
 
     let old = echo("http-echo");
     assert!(!with_envoy(&cluster.create(&namespace, &old).await.object()));

@@ -1,6 +1,6 @@
 //! What readiness, metrics and people are told.
 
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use vestibule_pki::ring::{Action, AuthorityState, Blocked, Facts, Moment, RingFacts, step};
 
@@ -22,7 +22,7 @@ impl State {
         format!("{}/{}", self.secrets_path(), self.secret_name.name)
     }
 
-    pub(in crate::self_managed) fn status(&self, now: Moment, at: Instant) -> Status {
+    pub(in crate::self_managed) fn status(&self, now: Moment) -> Status {
         let facts = self.ring.as_ref().and_then(RingFacts::facts).or(self.seen.memory.as_ref());
         let authorities = facts.map(authorities).unwrap_or_default();
         let registrations = self.registered_ones().map(|(position, watched)| RegistrationStatus {
@@ -34,9 +34,10 @@ impl State {
             leaf_not_after: self.seen.leaf.as_ref().map(|leaf| system_time(leaf.not_after)),
             authorities,
             generation: facts.map(|facts| facts.generation),
+            ring_read_ago: self.seen.confirmed.map(|confirmed| self.corrected(now).since(confirmed)),
             registrations: registrations.collect(),
             clock_skew: self.seen.offset,
-            blocked: self.blocked(now, at),
+            blocked: self.blocked(now),
         }
     }
 
@@ -95,10 +96,10 @@ impl State {
         })
     }
 
-    fn blocked(&self, now: Moment, at: Instant) -> Option<&'static str> {
+    fn blocked(&self, now: Moment) -> Option<&'static str> {
         let actions = step(self.ring.as_ref()?, &self.seen, now, &self.settings.policy);
         let writes = actions.iter().any(|action| matches!(action, Action::WriteRing(_)));
-        if writes && !self.writing.allows(at) {
+        if writes && self.writing.is_failing() {
             return Some("ring_write");
         }
         actions.iter().find_map(|action| match action {

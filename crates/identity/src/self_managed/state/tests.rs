@@ -57,6 +57,7 @@ fn without_an_api_server_the_leaf_lasts_to_its_end_and_no_longer() {
     bench.reachable = false;
     bench.pass(Duration::from_secs(5 * 24 * 60 * 60));
     assert!(bench.run().is_none(), "a new one would end no later");
+    assert_eq!(bench.status().ring_read_ago, Some(Duration::from_secs(5 * 24 * 60 * 60)));
     assert_eq!(bench.status().waiting_for, None);
     let left = leaf.not_after.0 - bench.now.0;
     bench.pass(Duration::from_secs(left - 10));
@@ -74,6 +75,26 @@ fn without_an_api_server_the_leaf_lasts_to_its_end_and_no_longer() {
     bench.pass(Duration::from_secs(60));
     assert!(bench.run().is_some(), "it recovers by itself");
     assert_eq!(bench.status().waiting_for, None);
+}
+
+/// Also to whoever looks when the pause is over, before the next attempt, and after the Secret was touched.
+#[test]
+fn what_does_not_work_is_told_until_it_does() {
+    let mut bench = Bench::new();
+    bench.version = 1;
+    let metadata = json!({ "name": "hooks-ring", "namespace": "demo", "resourceVersion": "1" });
+    bench.secret = Some(json!({ "metadata": metadata, "immutable": true, "data": {} }));
+    assert!(bench.run().is_none());
+    assert_eq!(bench.status().blocked, Some("ring_write"));
+    bench.pass(Duration::from_secs(60));
+    assert_eq!(bench.status().blocked, Some("ring_write"));
+    bench.edit_secret(|_| {});
+    assert_eq!(bench.status().blocked, Some("ring_write"));
+
+    bench.secret = None;
+    bench.state.heard(News::Ring(None), bench.now);
+    assert!(bench.run().is_some());
+    assert_eq!(bench.status().blocked, None);
 }
 
 #[test]

@@ -1,12 +1,18 @@
 //! `caBundle`s that others overwrite.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt;
+use http_body_util::{BodyStream, StreamBody};
+use kube::Client;
+use kube::client::Body;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use vestibule_identity::{Happening, Identity, Local, SelfManaged};
 use vestibule_testenv as testenv;
 
-use super::fixture::{Fixture, assert_accepted, bundles, fleeting, until};
+use super::fixture::{Fixture, assert_accepted, bundles, fleeting, until, within};
 use super::listener::Listener;
 
 #[tokio::test]
@@ -35,7 +41,7 @@ async fn a_bundle_that_others_spoil_is_repaired_within_a_second_and_nothing_else
     assert_eq!(without_ours(&fixture).await, before);
     let repair =
         |happening: &Happening| matches!(happening, Happening::BundleWritten { repaired_from: Some(_), .. });
-    until("five repairs are told", 2, async || {
+    until("five repairs are told", 20, async || {
         listener.heard().iter().filter(|happening| repair(happening)).count() == 5
     })
     .await;
@@ -77,7 +83,7 @@ async fn leaves_are_renewed_without_a_write() {
     let before = versions().await;
     for _ in 0..2 {
         let leaf = replica.present().unwrap();
-        until("another leaf", 10, async || !std::sync::Arc::ptr_eq(&leaf, &replica.present().unwrap())).await;
+        until("another leaf", 10, async || !Arc::ptr_eq(&leaf, &replica.present().unwrap())).await;
     }
     assert_eq!(versions().await, before);
     assert_accepted(&replica, &fixture.bundles().await[1], &fixture.namespace);
@@ -106,4 +112,61 @@ async fn the_owners_next_apply_meets_no_conflict_and_leaves_the_bundle() {
     until("the renamed entry holds the bundle", 2, async || fixture.bundles().await[1] == good[1]).await;
     let again = fixture.configurations().patch(&name, &params, &Patch::Apply(&manifest)).await.unwrap();
     assert_eq!(bundles(&again)[1], good[1], "an apply that says nothing of the bundle leaves it");
+}
+
+/// F13: the connections of its watches stay open, and for a while nothing comes.
+#[tokio::test]
+async fn while_watches_stall_it_goes_by_what_it_reads_and_afterwards_by_them() {
+    let Some(env) = testenv::shared_or_skip().await else { return };
+    let mut policy = fleeting();
+    // The ring is read every two seconds.
+    policy.leaf_life = Duration::from_secs(20);
+    let fixture = Fixture::with(&env, policy).await;
+    let stalls = watch::Sender::new(false);
+    let client = stalling(&fixture.admin, &stalls);
+    let replica = SelfManaged::start(client, fixture.settings()).unwrap();
+    within(10, &replica).await;
+    let (namespace, good) = (&fixture.namespace, fixture.bundles().await);
+
+    stalls.send_replace(true);
+    fixture.tamper(1, b"\n").await;
+    fixture.secrets().delete("hooks-ring", &Default::default()).await.unwrap();
+    // It is read that the Secret is gone, which also asks for the next CA; and none signs before it is read, too, that the
+    // bundle is not where it was.
+    until("the next CA signs", 30, async || fixture.has_event("RingPromoted", namespace).await).await;
+    let next = fixture.bundles().await;
+    assert!(next[1] == next[2] && next[0] == good[0], "repaired before");
+    assert_accepted(&replica, &next[1], namespace);
+
+    fixture.tamper(2, b"\n").await;
+    stalls.send_replace(false);
+    until("the bundle is repaired", 10, async || {
+        let bundles = fixture.bundles().await;
+        bundles[2] == bundles[1]
+    })
+    .await;
+    assert_eq!(replica.status().waiting_for, None, "it has served all the while");
+}
+
+/// A client whose watches say nothing while they stall, and all of it afterwards.
+fn stalling(inner: &Client, stalls: &watch::Sender<bool>) -> Client {
+    let (inner, stalls) = (inner.clone(), stalls.subscribe());
+    let service = tower::service_fn(move |request: http::Request<Body>| {
+        let (inner, stalls) = (inner.clone(), stalls.clone());
+        async move {
+            let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+            let response = inner.send(request).await?;
+            Ok::<_, kube::Error>(response.map(|body| {
+                StreamBody::new(BodyStream::new(body).then(move |said| {
+                    let mut stalls = stalls.clone();
+                    async move {
+                        // The sender lives as long as the test.
+                        let _ = stalls.wait_for(|stalls| !(is_watch && *stalls)).await;
+                        said
+                    }
+                }))
+            }))
+        }
+    });
+    Client::new(service, "default")
 }

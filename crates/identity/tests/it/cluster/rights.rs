@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use vestibule_identity::{Identity, SelfManaged};
 use vestibule_testenv::{self as testenv, Session};
 
-use super::fixture::{Fixture, fleeting, until, within};
+use super::fixture::{Fixture, assert_accepted, fleeting, until, within};
 
 /// A client with exactly the rights that are documented; `create` decides about the one that may be left out.
 async fn least(env: &Session, fixture: &Fixture, create: bool) -> Client {
@@ -72,7 +72,8 @@ async fn the_documented_rights_are_enough_for_everything() {
 
     fixture.tamper(1, b"\n").await;
     until("the bundle is repaired", 2, async || fixture.bundles().await == good).await;
-    until("an Event names the other", 5, async || fixture.has_event("BundleRepaired", "default").await).await;
+    until("an Event names the other", 20, async || fixture.has_event("BundleRepaired", "default").await)
+        .await;
     fixture.annotate_secret("vestibule.dev/rotate", "1").await;
     until("a rotation began", 10, async || fixture.has_event("RingPromoted", &fixture.namespace).await).await;
     fixture.secrets().delete("hooks-ring", &Default::default()).await.unwrap();
@@ -86,7 +87,7 @@ async fn without_the_right_to_create_it_waits_for_the_secret_and_fills_it() {
     let fixture = Fixture::new(&env).await;
     let client = least(&env, &fixture, false).await;
     let replica = SelfManaged::start(client, fixture.settings()).unwrap();
-    until("an Event names the command", 5, async || {
+    until("an Event names the command", 20, async || {
         let note = fixture.event_note("RingNotWritten", &fixture.namespace).await;
         note.is_some_and(|note| {
             note.contains(&format!("kubectl create secret generic hooks-ring -n {}", fixture.namespace))
@@ -105,6 +106,42 @@ async fn without_the_right_to_create_it_waits_for_the_secret_and_fills_it() {
     within(7, &replica).await;
 }
 
+/// F11, later: somebody tidies up roles while it serves, and puts them back.
+#[tokio::test]
+async fn a_right_that_is_taken_away_is_told_of_and_used_again_once_it_is_back() {
+    let Some(env) = testenv::shared_or_skip().await else { return };
+    let mut policy = fleeting();
+    // Read every two seconds; nobody who serves has to hurry.
+    policy.leaf_life = Duration::from_secs(20);
+    let fixture = Fixture::with(&env, policy).await;
+    let client = least(&env, &fixture, true).await;
+    let replica = SelfManaged::start(client, fixture.settings()).unwrap();
+    within(10, &replica).await;
+    let (namespace, bundle) = (&fixture.namespace, &fixture.bundles().await[1]);
+
+    let roles = Api::<Role>::namespaced(fixture.admin.clone(), namespace);
+    let role = roles.get("hooks").await.unwrap();
+    let mut without = role.clone();
+    without.rules.as_mut().unwrap().retain(|rule| rule.resources.as_deref() != Some(&["secrets".to_owned()]));
+    roles.replace("hooks", &PostParams::default(), &without).await.unwrap();
+    let note = async || fixture.event_note("RingNotReadable", namespace).await;
+    until("an Event says so", 20, async || note().await.is_some()).await;
+    let note = note().await.unwrap();
+    let said = format!("Secret {namespace}/hooks-ring cannot be read: secrets \"hooks-ring\" is forbidden: ");
+    assert!(note.starts_with(&said), "{note}");
+    assert_eq!(replica.status().waiting_for, None, "it serves on");
+    assert_accepted(&replica, bundle, namespace);
+    // Of a wish that comes meanwhile it learns nothing.
+    fixture.annotate_secret("vestibule.dev/rotate", "1").await;
+
+    let mut role = role;
+    role.metadata.resource_version = None;
+    roles.replace("hooks", &PostParams::default(), &role).await.unwrap();
+    until("it fulfils the wish", 20, async || fixture.has_event("RingPromoted", namespace).await).await;
+    assert_eq!(replica.status().waiting_for, None);
+    assert_accepted(&replica, &fixture.bundles().await[1], namespace);
+}
+
 #[tokio::test]
 async fn one_configuration_that_may_not_be_written_does_not_stop_the_others() {
     let Some(env) = testenv::shared_or_skip().await else { return };
@@ -113,6 +150,6 @@ async fn one_configuration_that_may_not_be_written_does_not_stop_the_others() {
     let mut settings = fixture.settings();
     settings.registrations.insert(0, "validating/not-ours-to-see".parse().unwrap());
     let replica = SelfManaged::start(client, settings).unwrap();
-    until("the other holds a bundle", 5, async || !fixture.bundles().await[1].is_empty()).await;
+    until("the other holds a bundle", 20, async || !fixture.bundles().await[1].is_empty()).await;
     assert!(replica.status().waiting_for.is_some());
 }

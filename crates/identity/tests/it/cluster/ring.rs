@@ -114,13 +114,13 @@ async fn an_immutable_secret_is_left_alone_and_told_of() {
     make(&fixture, json!({ "metadata": { "name": "hooks-ring" }, "immutable": true })).await;
     let before = fixture.secret().await.metadata.resource_version;
     let replica = fixture.replica();
-    until("an Event says so", 5, async || fixture.has_event("SecretImmutable", &fixture.namespace).await)
+    until("an Event says so", 20, async || fixture.has_event("SecretImmutable", &fixture.namespace).await)
         .await;
     assert_eq!(fixture.secret().await.metadata.resource_version, before);
     assert_eq!(replica.status().blocked, Some("ring_write"));
 
     fixture.secrets().delete("hooks-ring", &DeleteParams::default()).await.unwrap();
-    within(8, &replica).await;
+    within(20, &replica).await;
 }
 
 #[tokio::test]

@@ -44,7 +44,7 @@ impl Bench {
         );
         let decision =
             snapshot.rules().evaluate(&Subject::new(&pod, Resource::Pods, Verb::Create, "shop")).unwrap();
-        let labels = decision.changes.iter().filter_map(|change| {
+        let labels = decision.changes().iter().filter_map(|change| {
             let path = change.operation.path();
             let rule = path.as_str().strip_prefix("/metadata/labels/")?.split('.').next()?.to_owned();
             Some(format!("{rule} {}", change.operation.value()?.to_string().trim_matches('"')))

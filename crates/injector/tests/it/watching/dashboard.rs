@@ -215,6 +215,7 @@ const ROWS: &[Row] = &[
                 queries: &[
                     ("{{reason}}", "max by (reason) (vestibule_rotation_blocked{job=~\"$job\"}) > 0"),
                     ("clock is off", "max(abs(vestibule_clock_skew_seconds{job=~\"$job\"})) > 300"),
+                    ("ring is not read", "max(vestibule_ring_read_age_seconds{job=~\"$job\"}) > 1800"),
                 ],
             },
         ],

@@ -71,6 +71,14 @@ fn d16_a_label_that_is_none_is_refused() {
     }
     let spec = "containers:\n- select: {all: true}\n  env: [{name: \"a=b\", value: c}]";
     assert_eq!(load(&rule("r", spec)).err().unwrap()[0].code().id, "VST0113");
+    // One that is computed is the rule's own error, and nothing of it is laid in.
+    let rules = rules(&rule("r", "pod: {labels: {first: '1', owner: {$cel: owner.name}}}"));
+    let name = "a".repeat(64);
+    let owned = format!(
+        r#"{{"metadata":{{"labels":{{"app":"web"}},"ownerReferences":[{{"apiVersion":"v1","kind":"Widget","name":"{name}","uid":"u","controller":true}}]}},"spec":{{}}}}"#
+    );
+    let decision = decide(&rules, &owned);
+    assert_eq!((word(&decision), steps(&decision).len()), ("error", 0));
 }
 
 /// A resource of null became a limit of 0.

@@ -26,6 +26,9 @@ fn d02_annotations_of_the_user_stay() {
     for (key, value) in [("a/b", "x~1/y"), ("c~d", "2"), ("e", "3"), ("example.com/ours", "1")] {
         assert_eq!(annotations[key], value, "{key}");
     }
+    // Who took the place of a key with a slash wrote to nowhere.
+    let overriding = crate::kit::rules(&rule("r", "onConflict: override\npod: {annotations: {a/b: \"1\"}}"));
+    assert_eq!(steps(&decide(&overriding, pod))[0], r#"replace /metadata/annotations/a~1b "1""#);
 }
 
 /// An existing variable was overwritten in a copy, and the log said it was done.
@@ -55,7 +58,7 @@ fn d05_several_sidecars_make_one_list() {
     let rules = rules(&text);
     let pod = r#"{"metadata":{"labels":{"app":"web"},"annotations":null},"spec":{"containers":[]}}"#;
     let decision = decide(&rules, pod);
-    let origins: Vec<&str> = decision.changes.iter().map(|change| change.origin.clause.as_str()).collect();
+    let origins: Vec<&str> = decision.changes().iter().map(|change| &*change.origin.clause).collect();
     assert_eq!(origins[..5], ["volumes", "sidecars", "pod.labels[l]", "volumes[0]", "sidecars[0]"]);
     assert!(!steps(&decision).iter().any(|step| step.contains("null")), "{:?}", steps(&decision));
     let result = result(&rules, pod);

@@ -256,7 +256,7 @@ proptest! {
         let object = annotated(&serde_json::json!({"example.com/cpu": value}).to_string(), APP);
         let decision = rules.evaluate(&creation(&object)).unwrap();
         let applied = word(&decision) == "applied";
-        prop_assert!(applied || decision.changes.is_empty());
+        prop_assert!(applied || decision.changes().is_empty());
         prop_assert!(applied || word(&decision) == "invalid_parameter");
         if applied {
             let mut document = vestibule_patch::Document::parse(&object).unwrap();
@@ -284,7 +284,7 @@ proptest! {
                 verdict.outcome,
                 vestibule_rules::Outcome::Skipped { .. } | vestibule_rules::Outcome::Denied { .. }
             );
-            let wrote = decision.changes.iter().any(|change| change.origin.rule == verdict.rule);
+            let wrote = decision.changes().iter().any(|change| change.origin.rule == verdict.rule);
             prop_assert!(!(out && wrote), "{} is out and wrote\n{text}", verdict.rule);
         }
         applied(&rules, &creation(&object));

@@ -20,7 +20,7 @@ fn row_19_an_anchor_that_others_violated_is_told_or_mended() {
         rules(&rule("r", "sidecars: [{name: s, image: x, position: {initContainers: first, strict: true}}]"));
     let decision = decide(&strict, &between);
     assert_eq!((steps(&decision).len(), decision.warnings.len()), (1, 0), "{:?}", decision.warnings);
-    let step = &decision.changes[0].operation;
+    let step = &decision.changes()[0].operation;
     assert_eq!((step.name(), step.path().as_str()), ("move", "/spec/initContainers/0"));
     assert_eq!(names(&result(&strict, &between)["spec"]["initContainers"]), ["s", "theirs"]);
 }
@@ -46,7 +46,7 @@ fn row_30_sidecar_then_theirs_then_a_plain_init_container() {
     let rules = rules(&both);
     let pod = pod(r#"{"containers":[{"name":"app"}],"initContainers":[{"name":"a"},{"name":"b"}]}"#);
     let paths: Vec<String> =
-        decide(&rules, &pod).changes.iter().map(|change| change.operation.path().to_string()).collect();
+        decide(&rules, &pod).changes().iter().map(|change| change.operation.path().to_string()).collect();
     assert_eq!(paths[..2], ["/spec/initContainers/0", "/spec/initContainers/-"]);
     assert_eq!(names(&result(&rules, &pod)["spec"]["initContainers"]), ["sidecar", "a", "b", "c"]);
 }

@@ -24,9 +24,9 @@ fn row_01_a_variable_makes_its_list() {
         steps(&decision)[0],
         r#"add /spec/containers/0/env [{"name":"TARGET","value":"Sample Injector v1"}]"#
     );
-    assert_eq!(decision.changes[0].origin.clause, "containers[0].env[0]");
+    assert_eq!(&*decision.changes()[0].origin.clause, "containers[0].env[0]");
     // The status goes with it.
-    let [_, status] = &*decision.changes else { panic!("{:?}", steps(&decision)) };
+    let [_, status] = decision.changes() else { panic!("{:?}", steps(&decision)) };
     assert_eq!(status.operation.path().as_str(), "/metadata/annotations");
     let status = status.operation.value().unwrap().get();
     assert!(status.contains(STATUS_ANNOTATION) && status.contains("env:user-container/TARGET"), "{status}");

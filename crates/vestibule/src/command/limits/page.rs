@@ -49,7 +49,7 @@ const BEYOND: [(&str, &[Seen], &str); 15] = [
     (
         "max-bodies",
         &[Held("body_bytes"), Refused(Refusal::BytesInFlight)],
-        "waits unread until half of its time is over, then gets 429 with `Retry-After: 1` and is closed",
+        "waits unread until half of its time is over, then gets 429 with `Retry-After: 1` and is closed; at once where 64 wait",
     ),
     ("max-running", &[Held("running")], "waits in the queue"),
     ("max-computing", &[], "waits for a turn"),

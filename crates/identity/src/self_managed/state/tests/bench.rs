@@ -189,7 +189,7 @@ impl Bench {
     }
 
     pub(super) fn status(&self) -> crate::Status {
-        self.state.status(self.now, self.at)
+        self.state.status(self.now)
     }
 }
 

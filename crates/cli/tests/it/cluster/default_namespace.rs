@@ -1,0 +1,68 @@
+//! Both articles as they were written: the injector is installed into `default`, and so are the pods.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use vestibule_testenv::{Options, start_or_skip};
+
+use super::articles::{annotated, echo, quotes};
+use super::{Cluster, Hall, examples, names, print_manifests};
+use crate::fixture::Folder;
+
+const HOME: &str = "default";
+const SETTINGS: &str = "\
+{apiVersion: vestibule.dev/v1alpha1, kind: InjectorSettings, metadata: {name: injector}, spec: {ownNamespace: inject}}
+";
+
+/// On an API server of its own, as `default` is everybody's.
+#[tokio::test]
+async fn the_articles_install_into_default_and_inject_there_once_the_settings_say_so() {
+    let Some(environment) = start_or_skip(&Options::default()).await else { return };
+    // On a cluster, a controller makes the account without which no pod is taken; none does here.
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": HOME}});
+    environment.apply([account]).await.unwrap();
+    let rule = |file: &str| std::fs::read_to_string(examples().join(file)).unwrap();
+    let folder = Folder::with(&[("nginx.yaml", &rule("nginx.yaml")), ("envoy.yaml", &rule("envoy.yaml"))]);
+    let service = environment.service(HOME, "injector").await.unwrap();
+    let (manifests, said) = print_manifests(folder.path(), HOME, &service);
+    quotes(
+        &said,
+        &["note: rules leave default, the injector's own namespace, alone; `ownNamespace: inject` in the \
+           InjectorSettings opens it to them"],
+    );
+    let hall = Hall::install(environment, HOME, service, manifests).await;
+    let cluster = Cluster::of(Arc::new(hall));
+    // Lines are folded where they grow long.
+    let explained = |pod: &str| cluster.explain(HOME, pod).replace('\n', " ");
+    let with_nginx = |pod: &Value| names(&pod["spec"]["containers"]) == ["app", "sidecar-nginx"];
+    let with_envoy = |pod: &Value| names(&pod["spec"]["initContainers"]) == ["envoy"];
+
+    // All that the articles ask for, which is enough in any other namespace.
+    cluster.label(HOME, "sidecar-injector", "enabled").await;
+    cluster.label(HOME, "injection", "enabled").await;
+    let pods = [("nginx", annotated("sleep")), ("envoy", echo("http-echo"))];
+    for (rule, pod) in &pods {
+        let made = cluster.create(HOME, pod).await.object();
+        assert!(!with_nginx(&made) && !with_envoy(&made), "{made}");
+        let left_out = format!("rule {rule} left out: excluded_own_namespace");
+        let remedy =
+            "default is the injector's own namespace, and its settings do not say `ownNamespace: inject`";
+        quotes(&explained(pod["metadata"]["name"].as_str().unwrap()), &[&left_out, remedy]);
+    }
+
+    std::fs::write(folder.path().join("settings.yaml"), SETTINGS).unwrap();
+    let (manifests, said) = print_manifests(folder.path(), HOME, &cluster.hall.service);
+    assert!(!said.contains("ownNamespace"), "{said}");
+    cluster.hall.environment.apply(manifests).await.unwrap();
+    cluster.wait_until_injected(HOME, &annotated("probe"), |pod| with_nginx(pod) && with_envoy(pod)).await;
+    for (rule, pod) in &pods {
+        let name = pod["metadata"]["name"].as_str().unwrap();
+        let old = cluster.read(HOME, pod).await;
+        assert!(!with_nginx(&old) && !with_envoy(&old), "what is there stays as it is");
+        quotes(&explained(name), &[&format!("rule {rule} applied")]);
+        cluster.delete(HOME, pod).await;
+        let made = cluster.create(HOME, pod).await.object();
+        assert!(with_envoy(&made) && with_nginx(&made) == (*rule == "nginx"), "{made}");
+        quotes(&explained(name), &[&format!("rule {rule} unchanged")]);
+    }
+}

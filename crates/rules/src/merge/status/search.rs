@@ -1,0 +1,46 @@
+//! Each list searched once for all rules, where many of them act.
+
+use std::collections::HashMap;
+
+use vestibule_patch::{Schema, View};
+
+use super::{Holding, SPEC};
+use crate::merge::existing::Existing;
+use crate::merge::present;
+use crate::pod::Shape;
+use crate::rule::{Item, Rule};
+
+impl<'h> Holding<'h> {
+    /// Searches the lists that `rules` add to, for all that they add.
+    pub(super) fn search(&mut self, rules: &[&'h Rule]) {
+        let mut wanted: HashMap<(bool, &'static str), Vec<&'h Item>> = HashMap::new();
+        for rule in rules {
+            wanted.entry((false, "volumes")).or_default().extend(&rule.volumes);
+            for one in &rule.injected {
+                wanted.entry((false, one.list)).or_default().push(&one.item);
+            }
+            for list in rule.blocks.iter().flat_map(|block| &block.lists) {
+                wanted.entry((true, list.member)).or_default().extend(&list.items);
+            }
+        }
+        let Shape { spec, container, .. } = *self.shape;
+        for ((of_containers, name), wanted) in wanted {
+            let search = |base: Option<View<'h>>, above: Schema<'_>| {
+                let list = base.and_then(|base| present(base, name));
+                Existing::new(list, above.field(name), wanted.iter().copied())
+            };
+            if !of_containers {
+                self.searched.insert((SPEC, name), search(self.spec, spec));
+                continue;
+            }
+            for (list, containers) in
+                [("containers", &self.containers), ("initContainers", &self.init_containers)]
+            {
+                let users = containers.iter().enumerate().filter(|(_, one)| !self.brought.has(&one.name));
+                let found =
+                    users.map(|(index, one)| (((list, index), name), search(Some(one.view), container)));
+                self.searched.extend(found);
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What is read in the log. A program of its own: whether a line is wanted is remembered for the whole process by whoever
+//! meets it first, so that a log beside other tests may be told of none.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, dead_code)]
+
+#[path = "../it/fake_cluster.rs"]
+mod fake_cluster;
+#[path = "../it/served.rs"]
+mod served;
+
+use std::io::Write;
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::{Duration, Instant};
+
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use serde_json::json;
+use tracing_subscriber::filter::LevelFilter;
+use vestibule::Operation::Create;
+use vestibule::{App, Context, LookupError, Reject, on};
+use vestibule_caller::{Hook, Outcome};
+
+use fake_cluster::FakeCluster;
+use served::{Served, review};
+
+const CLAIMS: &str = "/api/v1/namespaces/shop/persistentvolumeclaims";
+
+/// What would go to stderr.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Of all tests here.
+static LOG: LazyLock<Log> = LazyLock::new(|| {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE).with_ansi(false);
+    subscriber.with_writer(move || writer.clone()).init();
+    log
+});
+
+impl Log {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+#[tokio::test]
+async fn not_even_a_trace_holds_what_is_looked_up() {
+    LazyLock::force(&LOG);
+    let cluster = FakeCluster::open();
+    let (claim, odd) = (format!("{CLAIMS}/a"), format!("{CLAIMS}/odd"));
+    cluster.put(&claim, json!({"metadata": {"labels": {"node": "one"}}, "spec": {"volumeName": "s3cret"}}));
+    let misfit = json!({"metadata": {"annotations": {"note": "s3cret"}}, "spec": {"volumeName": ["s3cret"]}});
+    cluster.put(&odd, misfit);
+    let told = cluster.clone();
+    let handler = move |pod: Pod, context: Context| {
+        let (told, claim, odd) = (told.clone(), claim.clone(), odd.clone());
+        async move {
+            let claims = context.lookup::<PersistentVolumeClaim>();
+            until(|| told.is_watched() && !matches!(claims.cached("a"), Err(LookupError::NotSynced { .. })))
+                .await;
+            told.tell("MODIFIED", &odd);
+            told.tell("MODIFIED", &claim);
+            assert!(claims.fresh("a").await?.is_some());
+            assert!(claims.get("odd").await.is_err());
+            Ok::<_, Reject>(pod)
+        }
+    };
+    let app = App::new("demo").mutate("look", on::<Pod>([Create]).fail_closed(), handler);
+    let served = Served::beside(app.watch::<PersistentVolumeClaim>(), cluster.client()).await;
+    let look = Hook::mutating("look", "/mutate/look").timeout(Duration::from_secs(5));
+    assert!(matches!(served.outcome(&review(), &look).await, Outcome::Allowed(_)));
+    served.stop().await;
+    let log = LOG.text();
+    assert!(log.contains("does not fit its type") && log.contains("TRACE"), "{log}");
+    assert!(!log.contains("s3cret"), "{log}");
+}
+
+/// A line a second, which tells of the others.
+#[tokio::test]
+async fn many_that_are_turned_away_are_few_lines() {
+    LazyLock::force(&LOG);
+    let app =
+        App::new("demo").mutate("look", on::<Pod>([Create]).fail_closed(), async |pod: Pod, _: Context| {
+            Ok::<_, Reject>(pod)
+        });
+    let served = Served::start(app).await;
+    let (nowhere, began) = (Hook::mutating("look", "/nowhere"), Instant::now());
+    for _ in 0..50 {
+        assert!(matches!(served.outcome(&review(), &nowhere).await, Outcome::Failed(_)));
+    }
+    served.stop().await;
+    let lines = LOG.text().lines().filter(|line| line.contains(": refused reason=")).count() as u64;
+    assert!((1..=1 + began.elapsed().as_secs()).contains(&lines), "{lines} lines");
+}
+
+async fn until(mut holds: impl FnMut() -> bool) {
+    let waits = async {
+        while !holds() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), waits).await.unwrap();
+}
