@@ -182,6 +182,16 @@ impl<'e> Soak<'e> {
         Ok(())
     }
 
+    /// Sends no more calls to a replica that is none of [`Soak::replicas`] any more. It is not told so, and connections that
+    /// are kept to it would carry calls: with another caBundle, API servers open other connections.
+    ///
+    /// # Errors
+    /// The rotation that changes the bundle takes longer than `patience`.
+    pub async fn abandon(&mut self, replica: &Replica, patience: Duration) -> anyhow::Result<()> {
+        self.cluster.unroute(replica).await;
+        self.rotate(Duration::ZERO, patience).await
+    }
+
     /// Whose leaf each replica presented last.
     fn issuers(&self) -> Vec<Option<String>> {
         let book = self.cluster.ledger().read();

@@ -17,7 +17,7 @@ async fn a_replica_killed_in_the_middle_of_a_rotation_leaves_nothing_undone() {
     for milliseconds in [0, 150, 400, 900] {
         let victim = soak.replicas.remove(0);
         // Only certificates are to be put to the test: no call is on its way to a process that ends.
-        soak.cluster.unroute(&victim).await;
+        soak.abandon(&victim, PATIENCE).await.unwrap();
         let kill = async {
             sleep(Duration::from_millis(milliseconds)).await;
             victim.kill().await.unwrap();
@@ -39,9 +39,7 @@ async fn a_replica_that_hung_for_longer_than_a_leaf_lives_comes_back() {
     let Some(fixture) = Fixture::shared_or_skip(&["--replicas=3"]).await else { return };
     let mut soak = fixture.begin().await;
     let sleeper = soak.replicas.remove(0);
-    soak.cluster.unroute(&sleeper).await;
-    // Another caBundle, other connections: those that are kept to the sleeper would carry calls to it.
-    soak.rotate(AT_ONCE, PATIENCE).await.unwrap();
+    soak.abandon(&sleeper, PATIENCE).await.unwrap();
     let slept = Instant::now();
     sleeper.child().pause().unwrap();
     for _ in 0..2 {
