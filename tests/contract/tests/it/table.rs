@@ -1,7 +1,7 @@
 //! The tables of the contract and of the injector's cases have every row; they, the promises and the table of faults name tests
-//! that exist.
+//! that exist and run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -17,16 +17,14 @@ const CASES: &[u8] =
 
 #[test]
 fn the_table_of_the_contract_is_whole_and_names_tests_that_exist() {
-    let code = code();
-    let rows = rows(&page("contract.md"), &code);
+    let rows = rows(&page("contract.md"), &Tests::of_the_workspace());
     let numbers: BTreeSet<u8> = rows.iter().filter_map(|(row, _)| row.parse().ok()).collect();
     assert_eq!(numbers, ROWS.iter().copied().collect(), "rows that are missing, or that nobody asked for");
 }
 
 #[test]
 fn the_tables_of_injection_are_whole_and_name_tests_of_their_numbers() {
-    let code = code();
-    let rows = rows(&page("injection-cases.md"), &code);
+    let rows = rows(&page("injection-cases.md"), &Tests::of_the_workspace());
     let cases = CASES.iter().map(|row| (row.to_string(), format!("row_{row:02}_")));
     let defects = (1..=18).map(|defect| (format!("D{defect}"), format!("d{defect:02}_")));
     for (row, prefix) in cases.chain(defects) {
@@ -40,7 +38,7 @@ fn the_tables_of_injection_are_whole_and_name_tests_of_their_numbers() {
 /// Cases of the front door that need no second machine.
 #[test]
 fn the_tables_of_fire_are_whole_and_name_tests_and_cases_that_exist() {
-    let (page, code) = (page("fire.md"), code());
+    let (page, tests) = (page("fire.md"), Tests::of_the_workspace());
     let cases = fs::read_to_string(workspace().join("tests/fire/src/cases.rs")).unwrap();
     let cells: Vec<_> = page.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | ")).collect();
     let faults = (1..=21).chain([26]).map(|number| format!("F{number:02}"));
@@ -50,11 +48,11 @@ fn the_tables_of_fire_are_whole_and_name_tests_and_cases_that_exist() {
         let named: Vec<_> = held.split('`').skip(1).step_by(2).collect();
         assert!(!named.is_empty(), "nothing holds {row}");
         for name in named {
-            let exists = match name.strip_prefix("cargo xtask ") {
+            let holds = match name.strip_prefix("cargo xtask ") {
                 Some(command) => is_a_case(command, &cases),
-                None => code.contains(&format!("fn {name}(")),
+                None => tests.hold(name, rest),
             };
-            assert!(exists, "{row} names {name}, which does not exist");
+            assert!(holds, "{row} names {name}, which does not exist, or is not run");
         }
     }
 }
@@ -68,8 +66,8 @@ fn is_a_case(command: &str, cases: &str) -> bool {
 #[test]
 fn every_promise_is_held_by_tests_that_exist() {
     let cases = fs::read_to_string(workspace().join("tests/fire/src/cases.rs")).unwrap();
-    let (page, code) = (page("promises.md"), code());
-    let rows = rows(&page, &code);
+    let page = page("promises.md");
+    let rows = rows(&page, &Tests::of_the_workspace());
     assert!(rows.len() > 20, "{rows:?}");
     let commands = page.split('`').filter_map(|quoted| quoted.strip_prefix("cargo xtask fire "));
     let named = commands.flat_map(str::split_whitespace).filter(|name| *name != "--long");
@@ -79,22 +77,67 @@ fn every_promise_is_held_by_tests_that_exist() {
 
 #[test]
 fn every_test_in_the_table_of_faults_exists() {
-    let (page, code) = (page("rotation-faults.md"), code());
+    let (page, tests) = (page("rotation-faults.md"), Tests::of_the_workspace());
     let rows = page.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| # "));
-    let cells = rows.filter_map(|row| row.trim_end_matches(['|', ' ']).rsplit('|').next());
-    let quoted = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
-    let names: Vec<_> = quoted.filter(|word| !word.contains(' ')).collect();
+    let cells = rows.filter_map(|row| Some((row, row.trim_end_matches(['|', ' ']).rsplit('|').next()?)));
+    let quoted =
+        cells.flat_map(|(row, cell)| cell.split('`').skip(1).step_by(2).map(move |word| (row, word)));
+    let names: Vec<_> = quoted.filter(|(_, word)| !word.contains(' ')).collect();
     assert!(names.len() > 30, "{names:?}");
-    let missing: Vec<_> = names.iter().filter(|name| !code.contains(&format!("fn {name}("))).collect();
-    assert!(missing.is_empty(), "no such tests: {missing:?}");
+    let missing: Vec<_> = names.iter().filter(|(row, name)| !tests.hold(name, row)).collect();
+    assert!(missing.is_empty(), "no such tests that run: {missing:?}");
     let cases = fs::read_to_string(workspace().join("tests/fire/src/cases.rs")).unwrap();
     let commands = page.split('`').filter_map(|word| word.strip_prefix("cargo xtask "));
     let missing: Vec<_> = commands.filter(|command| !is_a_case(command, &cases)).collect();
     assert!(missing.is_empty(), "no such cases: {missing:?}");
 }
 
-/// The rows of all tables of a page, each with the tests that its last cell names; all of them exist.
-fn rows(page: &str, code: &str) -> Vec<(String, Vec<String>)> {
+/// The tests of a piece of code, by name: whether each is ignored.
+struct Tests(BTreeMap<String, bool>);
+
+impl Tests {
+    fn of_the_workspace() -> Self {
+        Self::of(&code())
+    }
+
+    /// Functions whose attributes say so, line by line above them. What is called the same is ignored where all are.
+    fn of(code: &str) -> Self {
+        let (mut tests, mut attributes) = (BTreeMap::new(), Vec::new());
+        for line in code.lines().map(str::trim) {
+            if line.starts_with("#[") {
+                attributes.push(line);
+            } else if !line.starts_with("//") {
+                let is = |what: &str| attributes.iter().any(|attribute| attribute.contains(what));
+                if let Some((_, name)) = line.split_once("fn ").filter(|_| is("test]") || is("test("))
+                    && let Some((name, _)) = name.split_once('(')
+                {
+                    let ignored = tests.entry(name.to_owned()).or_insert(true);
+                    *ignored &= is("#[ignore");
+                }
+                attributes.clear();
+            }
+        }
+        Self(tests)
+    }
+
+    /// Whether there is such a test, and it runs: with all others, or by a command that the row tells.
+    fn hold(&self, name: &str, row: &str) -> bool {
+        self.0.get(name).is_some_and(|ignored| !ignored || row.contains("-- --ignored"))
+    }
+}
+
+#[test]
+fn a_test_that_is_ignored_holds_nothing_unless_the_row_says_how_to_run_it() {
+    let tests = Tests::of(
+        "#[test]\nfn runs() {\n#[tokio::test(flavor = \"multi_thread\")]\n#[ignore = \"slow\"]\n/// Why.\nasync fn waits() {\nfn helps() {\n",
+    );
+    let held = ["runs", "waits", "helps", "is_not"].map(|name| tests.hold(name, "| 1 | what |"));
+    assert_eq!(held, [true, false, false, false]);
+    assert!(tests.hold("waits", "| 1 | by hand: `cargo test -p contract -- --ignored` |"));
+}
+
+/// The rows of all tables of a page, each with the tests that its last cell names; all of them exist and run.
+fn rows(page: &str, tests: &Tests) -> Vec<(String, Vec<String>)> {
     let mut rows = Vec::new();
     for line in page.lines() {
         let Some((row, rest)) = line.strip_prefix("| ").and_then(|line| line.split_once(" | ")) else {
@@ -103,11 +146,11 @@ fn rows(page: &str, code: &str) -> Vec<(String, Vec<String>)> {
         if row == "#" {
             continue;
         }
-        let tests = rest.trim_end_matches(['|', ' ']).rsplit('|').next().unwrap();
-        let names: Vec<_> = tests.split('`').skip(1).step_by(2).filter(|word| !word.contains(' ')).collect();
+        let held = rest.trim_end_matches(['|', ' ']).rsplit('|').next().unwrap();
+        let names: Vec<_> = held.split('`').skip(1).step_by(2).filter(|word| !word.contains(' ')).collect();
         assert!(!names.is_empty(), "row {row} names no test");
-        let missing: Vec<_> = names.iter().filter(|name| !code.contains(&format!("fn {name}("))).collect();
-        assert!(missing.is_empty(), "no such tests: {missing:?}");
+        let missing: Vec<_> = names.iter().filter(|name| !tests.hold(name, rest)).collect();
+        assert!(missing.is_empty(), "no such tests that run: {missing:?}");
         rows.push((row.to_owned(), names.into_iter().map(str::to_owned).collect()));
     }
     rows
