@@ -25,6 +25,8 @@ pub(crate) struct Gate {
     pub(crate) running: Counted,
     pub(crate) waiting: Counted,
     turns: Turns,
+    /// Of those who take so long that nobody is to wait behind them, one at a time, [apart](crate::apart).
+    long_turn: Turns,
     longest_queue: u64,
     latency_budget: Duration,
     /// With a single thread, whoever has come meanwhile is seen only when it is let go.
@@ -35,6 +37,7 @@ pub(crate) struct Gate {
 /// A place in the queue.
 pub(crate) struct Place<'a> {
     _waits: One<'a>,
+    takes_long: bool,
 }
 
 /// As many wait as may.
@@ -55,6 +58,7 @@ impl Gate {
             running: Counted::default(),
             waiting: Counted::default(),
             turns: Turns::new(turns),
+            long_turn: Turns::new(1),
             longest_queue: settings.max_waiting.try_into().unwrap_or(u64::MAX),
             latency_budget: settings.latency_budget,
             is_alone: threads == 1,
@@ -76,12 +80,12 @@ impl Gate {
     }
 
     /// Takes a place, or says at once that there is none.
-    pub(crate) fn queue(&self) -> Result<Place<'_>, Full> {
+    pub(crate) fn queue(&self, takes_long: bool) -> Result<Place<'_>, Full> {
         let waits = self.waiting.one();
         // Whoever can begin at once does not wait.
-        let free = self.turns.free().min(self.places.free.available_permits());
+        let free = self.turns(takes_long).free().min(self.places.free.available_permits());
         let bound = self.bound().saturating_add(u64::try_from(free).unwrap_or(u64::MAX));
-        if self.waiting.now() > bound { Err(Full) } else { Ok(Place { _waits: waits }) }
+        if self.waiting.now() > bound { Err(Full) } else { Ok(Place { _waits: waits, takes_long }) }
     }
 
     /// What `work` comes to until `deadline`. It is begun in the order of the queue.
@@ -91,11 +95,13 @@ impl Gate {
         deadline: Instant,
         work: impl FnOnce(Duration) -> W,
     ) -> Result<Result<W::Output, Late>, NoTurn> {
+        let takes_long = place.takes_long;
+        let turns = self.turns(takes_long);
         let first = async {
             if self.is_alone {
                 yield_now().await;
             }
-            (self.places.take().await, self.turns.next().await)
+            (self.places.take().await, turns.next().await)
         };
         let (_place, turn) = timeout_at(deadline, first).await.map_err(|_| NoTurn)?;
         // A turn that came at last is taken although it comes too late: no handler is begun to be blamed for that.
@@ -106,10 +112,15 @@ impl Gate {
         let _running = self.running.one();
         drop(place);
         let work = work(left);
-        let mut run = Run::begin(&self.pace);
-        let outcome = timeout_at(deadline, self.turns.take(work, turn, &mut run)).await.map_err(|_| Late);
-        self.turns.step_aside().await;
+        // Who waits does not wait for those.
+        let mut run = (!takes_long).then(|| Run::begin(&self.pace));
+        let outcome = timeout_at(deadline, turns.take(work, turn, &mut run)).await.map_err(|_| Late);
+        turns.step_aside().await;
         Ok(outcome)
+    }
+
+    fn turns(&self, takes_long: bool) -> &Turns {
+        if takes_long { &self.long_turn } else { &self.turns }
     }
 }
 
@@ -122,7 +133,7 @@ mod tests {
         // Where there are several threads, a turn that is free is there at the first look, however late that is.
         let gate = Gate { is_alone: false, ..Gate::new(&Settings::default()) };
         let mut begun = false;
-        let place = gate.queue().unwrap_or_else(|Full| panic!("nobody waits"));
+        let place = gate.queue(false).unwrap_or_else(|Full| panic!("nobody waits"));
         let outcome = gate.pass(place, Instant::now(), |_| async { begun = true }).await;
         assert!(matches!(outcome, Err(NoTurn)));
         assert!(!begun);

@@ -13,6 +13,7 @@ use hyper::body::Incoming;
 use tokio::time::{Instant, timeout_at};
 use vestibule_admission::{Answer, ConversionHook, ConversionReview, Hook, Review, Trace};
 
+use crate::apart::apart;
 use crate::body::{Bodies, Received};
 use crate::client::{ClientAuthentication, ClientIdentity, Clients, Peer};
 use crate::connection::Respond;
@@ -88,15 +89,25 @@ impl Hooks {
         self.check_readiness()?;
         let room = &self.limits.room;
         let work = timeout_at(deadline, room.work_on(body.bytes.len())).await;
-        let _work =
-            work.map_err(|_| Refusal::DeadlinePassed.because("too many large requests; try again"))?;
+        let work = work.map_err(|_| Refusal::DeadlinePassed.because("too many large requests; try again"))?;
         time.stages.ended("receive");
         // Before it is looked at: whoever is turned away is to cost little.
         let full = |QueueFull| Refusal::QueueFull.because("too many requests wait; try again");
-        let place = self.limits.gate.queue().map_err(full)?;
+        let place = self.limits.gate.queue(work.is_some()).map_err(full)?;
+        let answer = self.answer(route, &body.bytes, &mut time, place);
+        if work.is_some() { apart(answer).await } else { answer.await }
+    }
+
+    async fn answer(
+        &self,
+        route: &Route,
+        body: &[u8],
+        time: &mut Time,
+        place: Place<'_>,
+    ) -> Result<Answer, Refused> {
         match &route.to {
-            To::Hook(hook) => self.admit(hook, &body.bytes, &mut time, place).await,
-            To::Conversion(hook) => self.convert(hook, &body.bytes, &mut time, place).await,
+            To::Hook(hook) => self.admit(hook, body, time, place).await,
+            To::Conversion(hook) => self.convert(hook, body, time, place).await,
         }
     }
 

@@ -33,6 +33,7 @@
 //! # Ok(()) }
 //! ```
 
+mod apart;
 mod body;
 mod certificate;
 mod chance;

@@ -54,7 +54,8 @@ pub struct Settings {
     /// Handlers that have begun and not ended. 512.
     pub max_running: usize,
     /// Handlers that compute at a time; the others await something, or their turn. One less than the runtime has threads
-    /// and at least one, unless set: who reads and refuses needs one too.
+    /// and at least one, unless set: who reads and refuses needs one too. Of those whose body has 1 MiB or more, one computes
+    /// beside them, on a thread that the runtime replaces meanwhile.
     pub max_computing: Option<usize>,
     /// Requests that wait until their handler begins; further ones are turned away with 429 at once. 512, and fewer where
     /// handlers are too slow for the [latency budget](Self::latency_budget).

@@ -20,11 +20,14 @@ use vestibule_patch::View;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct RawObject(Arc<RawValue>);
+pub struct RawObject(
+    // An `Arc<RawValue>` made of a box is a second copy of the text.
+    Arc<Box<RawValue>>,
+);
 
 impl RawObject {
     pub(crate) fn new(received: &RawValue) -> Self {
-        Self(received.to_owned().into())
+        Self(Arc::new(received.to_owned()))
     }
 
     /// Looks into it; what is not asked for is not read.
@@ -61,6 +64,6 @@ impl Serialize for RawObject {
 
 impl<'de> Deserialize<'de> for RawObject {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Box::<RawValue>::deserialize(deserializer).map(|text| Self(text.into()))
+        Box::deserialize(deserializer).map(|text| Self(Arc::new(text)))
     }
 }

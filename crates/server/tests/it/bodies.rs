@@ -1,14 +1,16 @@
 //! The limits of heads and bodies, and clients that are slow.
 
+use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 use http::StatusCode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout};
-use vestibule_admission::Hook;
+use vestibule_admission::{Hook, Verdict};
 use vestibule_server::Settings;
 
-use crate::harness::{HOOK, Running, TIMEOUT, allow, patient, review, serve, serve_with, until};
+use crate::harness::{Do, HOOK, Running, TIMEOUT, allow, patient, review, serve, serve_with, until};
 
 /// Far beyond the limits that are set here, for a crowded machine.
 const SOON: Duration = Duration::from_secs(9);
@@ -230,6 +232,37 @@ async fn large_bodies_are_worked_on_one_after_the_other_and_small_ones_beside_th
     go_on.notify_one();
     assert_eq!(first.await.unwrap(), StatusCode::OK);
     assert_eq!(second.post(HOOK, large("4")).await.status, StatusCode::OK);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn small_calls_do_not_wait_for_a_large_one_that_computes() {
+    let (enter, entered) = mpsc::channel();
+    let (go_on, told) = mpsc::channel();
+    let told = Mutex::new(told);
+    // It holds its thread, as who decodes and compares does.
+    let handler = Do(move || {
+        enter.send(()).unwrap();
+        let told = told.lock().unwrap().recv_timeout(SOON);
+        async move { told.map_or_else(|_| Verdict::not_ready("small calls"), |()| Verdict::allowed()) }
+    });
+    let server = serve_with(
+        |_| {},
+        |server| {
+            let server = server.route("/large", Hook::validating("large", handler), TIMEOUT);
+            server.route(HOOK, Hook::validating("hook", allow()), TIMEOUT)
+        },
+    )
+    .await;
+    let mut large = server.connect().await;
+    let body = review("1") + &" ".repeat(1 << 20);
+    let large = tokio::spawn(async move { large.post("/large", body).await.body });
+    spawn_blocking(move || entered.recv()).await.unwrap().unwrap();
+    for _ in 0..3 {
+        assert_eq!(server.connect().await.review().await.status, StatusCode::OK);
+    }
+    go_on.send(()).unwrap();
+    let answer = large.await.unwrap();
+    assert!(answer.contains(r#""allowed":true"#), "{answer}");
 }
 
 #[tokio::test]
