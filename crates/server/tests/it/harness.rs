@@ -112,16 +112,7 @@ impl Running {
 
     /// Everything the server says to these bytes until it closes the connection.
     pub(crate) async fn exchange(&self, bytes: impl AsRef<[u8]>) -> String {
-        let (mut reader, mut writer) = tokio::io::split(self.tls().await);
-        let mut said = Vec::new();
-        let write = async {
-            // Whoever is refused may find the door shut.
-            let _shut = writer.write_all(bytes.as_ref()).await;
-            let _shut = writer.flush().await;
-        };
-        let (_, read) = tokio::join!(write, reader.read_to_end(&mut said));
-        read.unwrap();
-        String::from_utf8(said).unwrap()
+        exchange(self.tls().await, bytes).await
     }
 
     pub(crate) async fn event(&mut self) -> String {
@@ -166,11 +157,30 @@ pub(crate) async fn secure(
     TlsConnector::from(Arc::new(config)).connect(ServerName::try_from(name).unwrap(), stream).await
 }
 
+/// Everything the server says to these bytes until it closes the connection.
+pub(crate) async fn exchange(stream: TlsStream<TcpStream>, bytes: impl AsRef<[u8]>) -> String {
+    let (mut reader, mut writer) = tokio::io::split(stream);
+    let mut said = Vec::new();
+    let write = async {
+        // Whoever is refused may find the door shut.
+        let _shut = writer.write_all(bytes.as_ref()).await;
+        let _shut = writer.flush().await;
+    };
+    let (_, read) = tokio::join!(write, reader.read_to_end(&mut said));
+    read.unwrap();
+    String::from_utf8(said).unwrap()
+}
+
 /// Waits for something that is seen but not told.
 pub(crate) async fn until(holds: impl Fn() -> bool) {
-    while !holds() {
-        tokio::task::yield_now().await;
-    }
+    /// Longer than anything here takes: what never comes is a failure, and no test that hangs.
+    const PATIENCE: Duration = Duration::from_secs(60);
+    let waits = async {
+        while !holds() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, waits).await.expect("it has not come about");
 }
 
 /// One connection.

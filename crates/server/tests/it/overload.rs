@@ -62,7 +62,7 @@ async fn what_neither_runs_nor_may_wait_is_turned_away_at_once() {
         // and whoever waits for a place waits for ever here.
         let began = Instant::now();
         assert_eq!(client.review().await.status, StatusCode::TOO_MANY_REQUESTS);
-        assert!(began.elapsed() < Duration::from_secs(2));
+        assert!(began.elapsed() < Duration::from_secs(10));
 
         go_on.add_permits(5);
         let admitted = calls.join_all().await;
