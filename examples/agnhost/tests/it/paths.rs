@@ -185,7 +185,7 @@ async fn a_pod_that_waits_for_ever_meets_the_deadline_and_a_delay_is_sat_out() {
     let process = Process::start(&[]);
     for version in VERSIONS {
         let review = Review::create(labelled("wait-forever")).version(version).build().unwrap();
-        let waits = hook("/pods").timeout(Duration::from_secs(1));
+        let waits = hook("/pods").timeout(Duration::from_secs(5));
         let Outcome::Failed(failed) = process.outcome(&review, &waits).await else { panic!("an answer") };
         assert!(format!("{failed:?}").contains("deadline"), "{failed:?}");
     }
