@@ -55,7 +55,7 @@ async fn within<F>(
 }
 
 fn look() -> Hook {
-    Hook::mutating("look", "/mutate/look").timeout(Duration::from_secs(5))
+    Hook::mutating("look", "/mutate/look").timeout(Duration::from_secs(30))
 }
 
 fn claims(context: &Context) -> Lookup<Claims> {
@@ -196,7 +196,7 @@ async fn a_question_ends_before_the_request_does_and_is_taken_back() {
     };
     let served = Served::beside(app(look_up).read::<Claims>(), cluster.client()).await;
     for questions in 1..3 {
-        let hook = look().timeout(Duration::from_secs(1));
+        let hook = look().timeout(Duration::from_secs(3));
         let Outcome::Failed(failed) = served.outcome(&review(), &hook).await else { panic!("an answer") };
         let words = "PersistentVolumeClaim shop/slow could not be read within";
         assert!(failed.message.contains(words) && failed.ignorable, "{}", failed.message);

@@ -21,9 +21,10 @@ use crate::widget::Widget;
 
 const TROUBLESHOOTING: &str = include_str!("../../../../docs/troubleshooting.md");
 
-/// An app of one hook that is called for new ConfigMaps.
+/// An app of one hook that is called for new ConfigMaps. Half a second before the API server gives up, a hook that has not
+/// decided is told of: with a shorter time to answer in, it would be less.
 fn app(policy: fn(On<ConfigMap>) -> On<ConfigMap>, handler: impl Mutate<ConfigMap>) -> App {
-    App::new("failures").mutate("fails", policy(on([Create]).timeout_seconds(1)), handler)
+    App::new("failures").mutate("fails", policy(on([Create]).timeout_seconds(5)), handler)
 }
 
 fn raw(policy: fn(On<vestibule::Raw>) -> On<vestibule::Raw>, handler: impl Handler) -> App {

@@ -234,7 +234,7 @@ async fn call_everything(server: &Process) {
         waiting.push(async move {
             let [create, ..] = reviews(&secret("wait"));
             let mut client = Client::trusting(server, config).await;
-            let reply = send(&mut client, &format!("{path}?timeout=1s"), create).await;
+            let reply = send(&mut client, &format!("{path}?timeout=5s"), create).await;
             assert!(reply.body.contains("no verdict"), "{}", reply.body);
             assert_nothing_of_the_object(&reply);
         });

@@ -28,7 +28,7 @@ async fn pass(_: Change<ConfigMap>, _: Context) -> Result<(), Reject> {
 }
 
 fn app() -> App {
-    let maps = || on::<ConfigMap>([Create]).timeout_seconds(2);
+    let maps = || on::<ConfigMap>([Create]).timeout_seconds(5);
     App::new("painter")
         .watch::<ConfigMap>()
         .mutate("paint", on::<Pod>([Create]).fail_closed(), paint)
