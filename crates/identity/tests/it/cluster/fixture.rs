@@ -14,6 +14,9 @@ use vestibule_identity::{Identity, NamespacedName, RegistrationName, SelfManaged
 use vestibule_pki::ring::{Policy, read_bundle};
 use vestibule_testenv::Session;
 
+/// Seconds that are waited for are those of a free machine; on a crowded one all takes longer, and that is no failure.
+const CROWDED: u32 = 6;
+
 /// Short lives: a first start takes two seconds.
 pub(crate) fn policy() -> Policy {
     let mut policy = Policy::default();
@@ -23,10 +26,11 @@ pub(crate) fn policy() -> Policy {
     policy
 }
 
-/// A rotation is over within a quarter of a minute, and a leaf is renewed every four seconds.
+/// A rotation is over within a quarter of a minute, and a leaf is renewed every seven seconds: three before its end, of which
+/// a crowded machine and whole seconds take two.
 pub(crate) fn fleeting() -> Policy {
     let mut policy = policy();
-    policy.leaf_life = Duration::from_secs(6);
+    policy.leaf_life = Duration::from_secs(10);
     policy.skew = Duration::from_secs(1);
     policy.authority_life = Duration::from_secs(600);
     policy.switch_wait = Duration::from_secs(1);
@@ -123,6 +127,15 @@ impl Fixture {
         self.secrets().get("hooks-ring").await.unwrap()
     }
 
+    /// Next is held two seconds after it was published: the last write before the next rotation.
+    pub(crate) async fn until_held(&self) {
+        until("next is held", 10, async || {
+            let description = self.secret().await.data.unwrap()["ring.json"].0.clone();
+            String::from_utf8(description).unwrap().matches("\"held\"").count() == 2
+        })
+        .await;
+    }
+
     /// The `caBundle` of each entry, as text.
     pub(crate) async fn bundles(&self) -> Vec<String> {
         bundles(&self.configuration().await)
@@ -174,15 +187,16 @@ pub(crate) fn bundles(configuration: &MutatingWebhookConfiguration) -> Vec<Strin
 }
 
 pub(crate) async fn within(seconds: u64, replica: &SelfManaged) {
-    let ready = tokio::time::timeout(Duration::from_secs(seconds), replica.ready()).await;
-    assert!(ready.is_ok(), "not ready within {seconds} s: {:?}", replica.status());
+    let patience = Duration::from_secs(seconds) * CROWDED;
+    let ready = tokio::time::timeout(patience, replica.ready()).await;
+    assert!(ready.is_ok(), "not ready within {patience:?}: {:?}", replica.status());
 }
 
 /// Asks until it is so; says how long that took.
 pub(crate) async fn until(what: &str, seconds: u64, mut is_so: impl AsyncFnMut() -> bool) -> Duration {
-    let start = Instant::now();
+    let (start, patience) = (Instant::now(), Duration::from_secs(seconds) * CROWDED);
     while !is_so().await {
-        assert!(start.elapsed() < Duration::from_secs(seconds), "not within {seconds} s: {what}");
+        assert!(start.elapsed() < patience, "not within {patience:?}: {what}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     start.elapsed()

@@ -101,8 +101,7 @@ async fn without_the_right_to_create_it_waits_for_the_secret_and_fills_it() {
 
     let secret: Secret = serde_json::from_value(json!({ "metadata": { "name": "hooks-ring" } })).unwrap();
     fixture.secrets().create(&PostParams::default(), &secret).await.unwrap();
-    let filled = until("the ring is there", 5, async || fixture.secret().await.data.is_some()).await;
-    assert!(filled < Duration::from_secs(2), "{filled:?}");
+    until("the ring is there", 2, async || fixture.secret().await.data.is_some()).await;
     within(7, &replica).await;
 }
 

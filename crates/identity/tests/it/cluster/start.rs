@@ -6,19 +6,22 @@ use std::time::{Duration, Instant};
 use vestibule_identity::{Happening, Identity, Observer, SelfManaged};
 use vestibule_testenv as testenv;
 
-use super::fixture::{Fixture, assert_accepted, count, within};
+use super::fixture::{Fixture, assert_accepted, count, policy, within};
 
 #[tokio::test]
 async fn a_first_start_is_ready_soon_after_the_hold_and_a_restart_at_once() {
     let Some(env) = testenv::shared_or_skip().await else { return };
-    let fixture = Fixture::new(&env).await;
+    // Longer than a restart takes on a crowded machine.
+    const HOLD: Duration = Duration::from_secs(10);
+    let mut policy = policy();
+    (policy.hold, policy.hold_cold) = (HOLD, HOLD);
+    let fixture = Fixture::with(&env, policy).await;
     let start = Instant::now();
     let replica = fixture.replica();
     assert!(replica.present().is_none());
-    within(7, &replica).await;
-    let first = start.elapsed();
-    // Of two seconds, which are counted in whole ones: it may have begun at the end of the first.
-    assert!(first >= Duration::from_secs(1), "the hold was kept: {first:?}");
+    within(15, &replica).await;
+    // It is counted in whole seconds: it may have begun at the end of the first.
+    assert!(start.elapsed() >= HOLD - Duration::from_secs(1), "the hold was kept: {:?}", start.elapsed());
 
     let bundles = fixture.bundles().await;
     assert_eq!(bundles[0], "not ours");
@@ -33,11 +36,10 @@ async fn a_first_start_is_ready_soon_after_the_hold_and_a_restart_at_once() {
     drop(replica);
     let start = Instant::now();
     let replica = fixture.replica();
-    within(2, &replica).await;
-    let again = start.elapsed();
+    within(5, &replica).await;
+    assert!(start.elapsed() < HOLD, "there was no other hold: {:?}", start.elapsed());
     assert_accepted(&replica, &bundles[1], &fixture.namespace);
     assert_eq!(fixture.bundles().await, bundles);
-    assert!(first < Duration::from_secs(2 + 5) && again < Duration::from_secs(2), "{first:?}, {again:?}");
 }
 
 #[tokio::test]
