@@ -217,9 +217,9 @@ impl Service {
     /// Waits until exactly `count` replicas get connections.
     ///
     /// # Errors
-    /// [`Error::Late`] after 30 seconds.
+    /// [`Error::Late`] after a minute.
     pub async fn wait_for_replicas(&self, count: usize) -> Result<(), Error> {
-        const SECONDS: u64 = 30;
+        const SECONDS: u64 = 60;
         let wait = self.replicas.wait_for(count);
         tokio::time::timeout(Duration::from_secs(SECONDS), wait).await.map_err(|_| Error::Late {
             what: format!("{count} replicas of {} being ready", self.host()),

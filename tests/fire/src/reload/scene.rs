@@ -14,7 +14,7 @@ use super::pod::{Outcome, pod};
 const APPLY: &str = "application/apply-patch+yaml";
 const JSON: &str = "application/json";
 /// Longer than anything that is waited for.
-pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 pub(super) const PAUSE: Duration = Duration::from_millis(20);
 
 /// An injector that is installed by its printed manifests, and who asks the API server.

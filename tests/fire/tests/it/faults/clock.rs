@@ -27,7 +27,8 @@ async fn a_replica_whose_clock_is_wrong_signs_by_the_api_servers_clock_and_promo
         replica.ready().await;
         assert!(is_accepted(&ground, &replica, shift).await, "{shift}");
         until("the skew is told", 10, async || ground.event("ClockSkew").await.is_some()).await;
-        assert!((replica.identity.status().clock_skew - shift).abs() <= 3);
+        // Whole seconds, and what a busy machine takes to hear of them.
+        assert!((replica.identity.status().clock_skew - shift).abs() <= 10);
 
         ground.annotate(ROTATE, "not now").await;
         let blocked = async || replica.identity.status().blocked == Some("clock");

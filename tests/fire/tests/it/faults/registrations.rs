@@ -31,8 +31,7 @@ async fn a_configuration_that_is_made_again_is_filled_and_held_anew() {
     until("it is missed", 10, async || !replica.identity.status().registrations[0].in_sync).await;
     all.create(&Default::default(), &plain(&ground, name, None)).await.unwrap();
     let made = Instant::now();
-    until("it is filled", 10, async || ground.bundles().await == bundles).await;
-    assert!(made.elapsed() < Duration::from_secs(2), "{:?}", made.elapsed());
+    until("it is filled", 2, async || ground.bundles().await == bundles).await;
     assert_eq!(replica.identity.status().waiting_for, None, "rule E1");
     until("the next CA is held", 30, async || {
         ground.ring().await.is_some_and(|ring| ring.next().is_some_and(|next| next.held.is_some()))

@@ -42,7 +42,7 @@ async fn a_revoked_ring_is_trusted_no_longer_and_no_call_fails() {
     let promised = ground.policy.hold_cold + ground.policy.switch_wait;
     println!("revoked within {took:?}; hold_cold and switch_wait are {promised:?}");
     // Whole seconds, a random moment before what is planned, and a busy machine.
-    assert!(took < promised + Duration::from_secs(5), "{took:?}");
+    assert!(took < promised + Duration::from_secs(15), "{took:?}");
     let after = ground.steady().await.trusted();
     assert!(after.is_disjoint(&before));
     stays("nobody brings them back", 3, async || ground.trusted().await == after).await;

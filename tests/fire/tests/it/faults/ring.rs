@@ -39,8 +39,7 @@ async fn a_deleted_secret_is_back_at_once_and_rotates_once() {
     let before = ground.steady().await;
 
     ground.delete_secret().await;
-    let took = until("the ring is back", 10, async || ground.ring().await.is_some()).await;
-    assert!(took < Duration::from_secs(2), "{took:?}");
+    until("the ring is back", 2, async || ground.ring().await.is_some()).await;
     assert!(ground.ring().await.unwrap().trusted().is_superset(&before.trusted()));
     let next = before.next().map(|ca| ca.id);
     until("the next CA signs", 20, async || ground.active().await == next).await;
@@ -70,7 +69,7 @@ async fn a_secret_that_goes_with_all_replicas_is_made_anew() {
     ground.delete_secret().await;
 
     // Beyond the hold, what a start and a busy machine take.
-    const SLACK: Duration = Duration::from_secs(5);
+    const SLACK: Duration = Duration::from_secs(15);
     let begun = Instant::now();
     let _replicas = ground.serve(2).await;
     let (took, hold) = (begun.elapsed(), ground.policy.hold_cold);

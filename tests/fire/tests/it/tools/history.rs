@@ -39,6 +39,12 @@ impl History {
         self.versions.lock().unwrap().len()
     }
 
+    /// Whether it was told of this version.
+    pub(crate) fn has(&self, version: Option<&str>) -> bool {
+        let versions = self.versions.lock().unwrap();
+        versions.iter().any(|(_, object)| object.metadata.resource_version.as_deref() == version)
+    }
+
     /// Versions after the first `start` that lack the bundle in some entry: which entries, and until when it was so.
     pub(crate) fn gaps(&self, start: usize, bundle: &str) -> Vec<(Vec<String>, Duration)> {
         let versions = self.versions.lock().unwrap();

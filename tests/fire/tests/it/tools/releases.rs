@@ -1,11 +1,9 @@
 //! helm and kubectl release one version after the other.
 
-use std::time::Duration;
-
 use vestibule_testenv::tools_or_skip;
 
 use super::owner::{Apply, Helm, Owner};
-use super::scene::{AT_ONCE, Scene, Version, succeed, until};
+use super::scene::{AT_ONCE, PATIENCE, Scene, Version, succeed, until};
 use crate::fixture::shared_or_skip;
 
 /// What holds for every tool that applies: it sees no difference where only we wrote, entries that stay keep their
@@ -16,21 +14,21 @@ pub(crate) async fn releases_go_well(scene: &Scene<'_>, owner: &impl Owner) {
     scene.answers().await;
     let load = scene.load();
 
-    let before = (scene.version().await, scene.history.len());
+    let before = (scene.version().await, scene.versions().await);
     owner.sees_no_difference(scene, Version::First);
     owner.release(scene, Version::First);
-    assert_eq!((scene.version().await, scene.history.len()), before, "there was nothing to write");
+    assert_eq!((scene.version().await, scene.versions().await), before, "there was nothing to write");
 
-    let start = scene.history.len();
+    let start = scene.versions().await;
     owner.release(scene, Version::Changed);
-    until("the change is seen", AT_ONCE, async || scene.history.len() > start).await;
+    until("the change is seen", PATIENCE, async || scene.history.len() > start).await;
     assert_eq!(scene.history.gaps(start, &bundle), [], "entries that stay keep their bundle");
     assert_eq!(scene.configuration().await.webhooks.unwrap()[0].timeout_seconds, Some(9));
     owner.sees_no_difference(scene, Version::Changed);
 
     // Under calls, which the new entry does not take.
     gets_the_bundle(scene, owner, (Version::Added, "added.fire.vestibule.dev"), &bundle).await;
-    until("calls were made", Duration::from_secs(5), async || scene.calls() > 40).await;
+    until("calls were made", PATIENCE, async || scene.calls() > 40).await;
     load.stop().await;
     assert_eq!(scene.failures(), [].into());
 
@@ -48,7 +46,7 @@ async fn gets_the_bundle(
     (version, entry): (Version, &str),
     bundle: &str,
 ) {
-    let start = scene.history.len();
+    let start = scene.versions().await;
     owner.release(scene, version);
     is_injected(scene, (start, entry), bundle).await;
     let wanted = scene.manifest(version)["webhooks"].as_array().unwrap().len();
@@ -57,12 +55,11 @@ async fn gets_the_bundle(
 }
 
 async fn is_injected(scene: &Scene<'_>, (start, entry): (usize, &str), bundle: &str) {
-    let patience = Duration::from_secs(5);
-    until("the new entry holds the bundle", patience, async || {
+    until("the new entry holds the bundle", AT_ONCE, async || {
         scene.bundles().await.get(entry).is_some_and(|held| held == bundle)
     })
     .await;
-    until("that is seen", AT_ONCE, async || scene.history.repairs(start, bundle) > 0).await;
+    until("that is seen", PATIENCE, async || scene.history.repairs(start, bundle) > 0).await;
     match scene.history.gaps(start, bundle).as_slice() {
         [(entries, took)] => {
             assert_eq!(entries, &[entry]);
@@ -121,7 +118,7 @@ async fn goes_back_and_comes_again(scene: &Scene<'_>, helm: &Helm<'_>) {
     let history = helm.run(scene, "history", &["--output", "json"]);
     let revisions: Vec<serde_json::Value> = serde_json::from_str(&history).unwrap();
     let renaming = revisions[revisions.len() - 2]["revision"].to_string();
-    let start = scene.history.len();
+    let start = scene.versions().await;
     helm.run(scene, "rollback", &[&renaming]);
     is_injected(scene, (start, "renamed.fire.vestibule.dev"), &bundle).await;
     scene.answers().await;
@@ -129,11 +126,11 @@ async fn goes_back_and_comes_again(scene: &Scene<'_>, helm: &Helm<'_>) {
     helm.run(scene, "uninstall", &[]);
     let start = scene.history.len();
     helm.release(scene, Version::First);
-    until("the new object holds the bundle", Duration::from_secs(5), async || {
+    until("the new object holds the bundle", AT_ONCE, async || {
         scene.bundles().await.values().all(|held| *held == bundle)
     })
     .await;
-    until("that is seen", AT_ONCE, async || scene.history.repairs(start, &bundle) > 0).await;
+    until("that is seen", PATIENCE, async || scene.history.repairs(start, &bundle) > 0).await;
     let gaps = scene.history.gaps(start, &bundle);
     assert!(gaps.iter().all(|(_, took)| *took < AT_ONCE), "{gaps:?}");
     scene.answers().await;
@@ -147,9 +144,9 @@ async fn helm_4_takes_over_what_helm_3_installed() {
     Helm { program: &tools.helm3, flags: &[] }.release(&scene, Version::First);
     let bundle = scene.ready().await;
     let helm = Helm { program: &tools.helm4, flags: &["--server-side=true"] };
-    let start = scene.history.len();
+    let start = scene.versions().await;
     helm.release(&scene, Version::Changed);
-    until("the change is seen", AT_ONCE, async || scene.history.len() > start).await;
+    until("the change is seen", PATIENCE, async || scene.history.len() > start).await;
     assert_eq!(scene.history.gaps(start, &bundle), []);
     gets_the_bundle(&scene, &helm, (Version::Renamed, "renamed.fire.vestibule.dev"), &bundle).await;
     gets_the_bundle(&scene, &helm, (Version::First, "close.fire.vestibule.dev"), &bundle).await;
@@ -168,12 +165,9 @@ async fn kubectl_replace_takes_the_bundle_away_and_it_is_repaired() {
     kubectl("create", Version::First);
     let bundle = scene.ready().await;
     for version in [Version::Changed, Version::Renamed] {
-        let start = scene.history.len();
+        let start = scene.versions().await;
         kubectl("replace", version);
-        until("the bundle is back", Duration::from_secs(5), async || {
-            scene.history.repairs(start, &bundle) == 1
-        })
-        .await;
+        until("the bundle is back", AT_ONCE, async || scene.history.repairs(start, &bundle) == 1).await;
         let gaps = scene.history.gaps(start, &bundle);
         assert!(gaps.len() == 1 && gaps[0].0.len() == 2 && gaps[0].1 < AT_ONCE, "{gaps:?}");
         scene.answers().await;

@@ -19,7 +19,9 @@ use vestibule_testenv::{Child, Environment, Service};
 use super::history::History;
 
 /// Repairs and first bundles take no longer: they take less than a second, and a machine that builds besides is slow.
-pub(crate) const AT_ONCE: Duration = Duration::from_secs(3);
+pub(crate) const AT_ONCE: Duration = Duration::from_secs(10);
+/// Longer than a rotation takes on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Tools take all of a small machine, and what they do is measured in seconds: two scenes at a time.
 static TURNS: Semaphore = Semaphore::const_new(2);
@@ -169,6 +171,13 @@ impl<'e> Scene<'e> {
         self.configuration().await.metadata.resource_version
     }
 
+    /// How many versions there were so far: a watch may be behind what is read.
+    pub(crate) async fn versions(&self) -> usize {
+        let now = self.version().await;
+        until("the history has what is there", PATIENCE, async || self.history.has(now.as_deref())).await;
+        self.history.len()
+    }
+
     /// What each entry holds, by its name.
     pub(crate) async fn bundles(&self) -> BTreeMap<String, String> {
         bundles(&self.configuration().await)
@@ -192,7 +201,7 @@ impl<'e> Scene<'e> {
     /// Waits until the API server trusts the replica again, and each hook answers.
     pub(crate) async fn answers(&self) {
         for connection in ["close", "keep"] {
-            until("the hook answers", AT_ONCE * 2, async || self.call(connection).await).await;
+            until("the hook answers", PATIENCE, async || self.call(connection).await).await;
         }
     }
 
@@ -224,7 +233,7 @@ impl<'e> Scene<'e> {
 
     /// An Event says that the bundle was repaired after this manager's write.
     pub(crate) async fn repair_is_told(&self, manager: &str) {
-        until(&format!("an Event names {manager}"), Duration::from_secs(5), async || {
+        until(&format!("an Event names {manager}"), PATIENCE, async || {
             self.notes("BundleRepaired").await.iter().any(|note| note.contains(manager))
         })
         .await;

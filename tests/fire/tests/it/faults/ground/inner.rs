@@ -22,7 +22,7 @@ impl Inner {
     }
 
     pub(crate) async fn ready(&self) {
-        const SECONDS: u64 = 20;
+        const SECONDS: u64 = 60;
         let ready = tokio::time::timeout(Duration::from_secs(SECONDS), self.identity.ready()).await;
         assert!(ready.is_ok(), "not ready within {SECONDS} s: {:?}", self.identity.status());
     }

@@ -2,11 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+/// Seconds that are waited for are those of a free machine; on a crowded one all takes longer, and that is no failure.
+const CROWDED: u32 = 3;
+
 /// Asks until it is so; says how long that took.
 pub(crate) async fn until(what: &str, seconds: u64, mut is_so: impl AsyncFnMut() -> bool) -> Duration {
-    let start = Instant::now();
+    let (start, patience) = (Instant::now(), Duration::from_secs(seconds) * CROWDED);
     while !is_so().await {
-        assert!(start.elapsed() < Duration::from_secs(seconds), "not within {seconds} s: {what}");
+        assert!(start.elapsed() < patience, "not within {patience:?}: {what}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     start.elapsed()
