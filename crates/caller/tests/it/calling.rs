@@ -64,7 +64,7 @@ async fn a_server_that_stays_busy_is_asked_eleven_times() {
 async fn the_deadline_bounds_waiting_for_retry_and_answer() {
     for script in [busy("30"), None] {
         let (server, caller) = served(vec![script]).await;
-        let hook = mutating().timeout(Duration::from_millis(200));
+        let hook = mutating().timeout(Duration::from_secs(1));
         let error = caller.call(&review(), &hook).await.err().expect("no answer");
         assert!(matches!(error, CallError::Deadline { .. }), "{error}");
         assert_eq!(server.seen().len(), 1);

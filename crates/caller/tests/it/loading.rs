@@ -18,9 +18,9 @@ const HELD: Duration = Duration::from_millis(400);
 async fn what_waits_for_a_slow_server_is_slow_from_the_moment_it_was_due() {
     let (server, caller) = served(vec![ok()]).await;
     server.hold(true);
-    let begin = Instant::now();
     // 40 calls in 200 ms, of which one at a time may be under way: the first is answered after 400 ms.
     let load = Load::open(200.0).calls(40).in_flight(1).start(&[Arc::new(caller)], &mutating(), &[review()]);
+    let begin = Instant::now();
     server.until(|state| state.waiting == 1).await;
     sleep_until(begin + HELD).await;
     server.hold(false);
@@ -106,10 +106,12 @@ async fn silence_and_absence_are_failures_too() {
     // The first had no answer in time; what waited for its place was never sent, unless the place was free just in time.
     assert_eq!(report.failures(), 4, "{report}");
     assert!(report.failed[&Failure::Deadline] >= 1, "{report}");
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let caller =
-        Caller::new(nobody, super::server::NAME, super::server::Authority::new().bundle().as_bytes())
-            .unwrap();
+    // Nobody listens there, and nobody else gets the port.
+    let taken = tokio::net::TcpSocket::new_v4().unwrap();
+    taken.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let bundle = super::server::Authority::new().bundle();
+    let nobody = taken.local_addr().unwrap();
+    let caller = Caller::new(nobody, super::server::NAME, bundle.as_bytes()).unwrap();
     let report = Load::closed(1).calls(3).run(&[Arc::new(caller)], &mutating(), &[review()]).await;
     assert_eq!(report.failed, [(Failure::Connect, 3)].into(), "{report}");
 }

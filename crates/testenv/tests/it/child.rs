@@ -23,7 +23,7 @@ async fn a_child_runs_hangs_and_ends_as_it_is_told() {
     child.resume().unwrap();
     let start = Instant::now();
     while child.log() == silent {
-        assert!(start.elapsed() < Duration::from_secs(5));
+        assert!(start.elapsed() < Duration::from_secs(20));
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 
@@ -50,7 +50,7 @@ async fn a_paused_child_can_be_killed_and_one_like_it_started() {
     drop(other);
     let start = Instant::now();
     while !process.exists() {
-        assert!(start.elapsed() < Duration::from_secs(5), "it goes on");
+        assert!(start.elapsed() < Duration::from_secs(20), "it goes on");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }

@@ -45,7 +45,7 @@ async fn a_killed_process_leaves_nothing_behind() {
 
     let start = Instant::now();
     while folder.exists() || any_process_in(&folder) {
-        assert!(start.elapsed() < Duration::from_secs(20), "{} is still there", folder.display());
+        assert!(start.elapsed() < Duration::from_secs(60), "{} is still there", folder.display());
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }

@@ -23,7 +23,7 @@ async fn what_comes_back_comes_later_and_in_order() {
     let mut heard = [0; 8];
     stream.read_exact(&mut heard).await.unwrap();
     assert_eq!(&heard, b"one, two");
-    assert!(start.elapsed() >= PATIENCE && start.elapsed() < PATIENCE * 4, "{:?}", start.elapsed());
+    assert!(start.elapsed() >= PATIENCE, "{:?}", start.elapsed());
 
     // Also for what is on its way already.
     proxy.delay(Duration::from_secs(3600));
