@@ -174,7 +174,7 @@ impl Cluster {
 
     /// Returns when the injector, which learns of namespaces by a watch, gives `object` what `there` looks for.
     async fn wait_until_injected(&self, namespace: &str, object: &Value, there: impl Fn(&Value) -> bool) {
-        let end = Instant::now() + Duration::from_secs(30);
+        let end = Instant::now() + Duration::from_secs(60);
         while !there(&self.create_dry_run(namespace, object).await.object()) {
             assert!(Instant::now() < end, "the label was never heard of");
         }

@@ -154,7 +154,7 @@ fn names(configuration: &Value) -> Vec<String> {
 }
 
 async fn until(holds: impl AsyncFn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(20);
+    let end = Instant::now() + Duration::from_secs(60);
     while !holds().await {
         assert!(Instant::now() < end, "it never holds");
         tokio::time::sleep(Duration::from_millis(20)).await;

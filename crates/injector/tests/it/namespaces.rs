@@ -53,7 +53,7 @@ async fn a_cluster_is_watched_and_asked_for_what_the_watch_has_not_seen() {
 /// Asks again until the watch has told it.
 async fn becomes(road: &Road, namespace: &str, expected: bool) {
     let told = async { while changed(road, namespace).await != expected {} };
-    let told = tokio::time::timeout(Duration::from_secs(20), told).await;
+    let told = tokio::time::timeout(Duration::from_secs(60), told).await;
     assert!(told.is_ok(), "{namespace} never became {expected}");
 }
 

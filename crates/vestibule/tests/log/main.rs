@@ -77,7 +77,7 @@ async fn not_even_a_trace_holds_what_is_looked_up() {
     };
     let app = App::new("demo").mutate("look", on::<Pod>([Create]).fail_closed(), handler);
     let served = Served::beside(app.watch::<PersistentVolumeClaim>(), cluster.client()).await;
-    let look = Hook::mutating("look", "/mutate/look").timeout(Duration::from_secs(5));
+    let look = Hook::mutating("look", "/mutate/look").timeout(Duration::from_secs(30));
     assert!(matches!(served.outcome(&review(), &look).await, Outcome::Allowed(_)));
     served.stop().await;
     let log = LOG.text();

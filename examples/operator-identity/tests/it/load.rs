@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use crate::cluster::Cluster;
 
 /// How long the API server may take to fill a cache.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) struct Load {
     over: Arc<AtomicBool>,

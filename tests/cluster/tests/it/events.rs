@@ -31,7 +31,7 @@ async fn told(events: &Api<Event>) -> Vec<Event> {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), told).await.expect("nobody was told")
+    tokio::time::timeout(Duration::from_secs(60), told).await.expect("nobody was told")
 }
 
 #[tokio::test]

@@ -16,6 +16,9 @@ use vestibule::{App, Context, LookupError, Reject, Target, Watch, on};
 use crate::cluster::Cluster;
 use crate::samples::config_map;
 
+/// Far longer than anything here takes, on a crowded machine too.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Two hooks: `look` leaves in the object's data what it finds, `free` looks nothing up. `refused` is told when `look`
 /// cannot answer yet.
 fn app(refused: Arc<Notify>) -> App {
@@ -35,7 +38,7 @@ fn app(refused: Arc<Notify>) -> App {
         .slim(|secret| secret.data = None)
         .index("by-type", |secret| secret.type_.clone().into_iter().collect());
     App::new("lookups")
-        .mutate("look", on::<ConfigMap>([Create]).objects("look").timeout_seconds(20).fail_closed(), look)
+        .mutate("look", on::<ConfigMap>([Create]).objects("look").timeout_seconds(30).fail_closed(), look)
         .mutate(
             "free",
             on::<ConfigMap>([Create]).objects("!look").fail_closed(),
@@ -88,10 +91,17 @@ async fn handlers_find_what_there_is_as_soon_as_they_may() {
     let mut webhook = cluster.webhook().await;
     let name = format!("{}-lookups", cluster.home.name());
     let client = cluster.environment.service_account(cluster.home.name(), &name).await.unwrap();
-    let replica = webhook.replica_beside(app.clone(), client).await;
-    webhook.register(&cluster, &webhook.registration(&app), |_| {}).await;
     let namespace = cluster.namespace(&[("team", "blue")]).await;
     let elsewhere = cluster.namespace(&[]).await;
+    for (name, kept, of_type) in
+        [("a", "yes", "example.com/token"), ("b", "yes", "Opaque"), ("c", "no", "example.com/token")]
+    {
+        namespace.create(&secret(name, kept, of_type)).await.object();
+    }
+    elsewhere.create(&secret("z", "yes", "example.com/token")).await.object();
+    // The longer it has no right, the longer it waits before it asks again: from here on there is no time to lose.
+    let replica = webhook.replica_beside(app.clone(), client).await;
+    webhook.register(&cluster, &webhook.registration(&app), |_| {}).await;
 
     // Without any right: who looks nothing up is served, and readiness names the right.
     namespace.create(&config_map("free")).await.object();
@@ -101,15 +111,9 @@ async fn handlers_find_what_there_is_as_soon_as_they_may() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    timeout(Duration::from_secs(10), told).await.unwrap();
+    timeout(PATIENCE, told).await.unwrap();
 
     // The rights come while the API server calls, and calls again.
-    for (name, kept, of_type) in
-        [("a", "yes", "example.com/token"), ("b", "yes", "Opaque"), ("c", "no", "example.com/token")]
-    {
-        namespace.create(&secret(name, kept, of_type)).await.object();
-    }
-    elsewhere.create(&secret("z", "yes", "example.com/token")).await.object();
     let object = looking_for("a");
     let (first, ()) = tokio::join!(namespace.create(&object), async {
         refused.notified().await;
@@ -131,7 +135,7 @@ async fn handlers_find_what_there_is_as_soon_as_they_may() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    timeout(Duration::from_secs(10), ready).await.unwrap();
+    timeout(PATIENCE, ready).await.unwrap();
 
     // What the watch never sees, what it may have yet to see, and what is not there.
     for (name, kept) in [("late", "no"), ("new-1", "yes"), ("new-2", "yes"), ("new-3", "yes")] {
@@ -150,5 +154,5 @@ async fn handlers_find_what_there_is_as_soon_as_they_may() {
         object["metadata"]["generateName"] = json!("for-none-");
         while namespace.create(&object).await.object()["data"]["listed"] != "a,new-1,new-2,new-3 true" {}
     };
-    timeout(Duration::from_secs(10), gone).await.unwrap();
+    timeout(PATIENCE, gone).await.unwrap();
 }

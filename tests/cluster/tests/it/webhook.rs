@@ -19,7 +19,7 @@ use crate::cluster::{Cluster, TEST};
 use crate::decisions::Decisions;
 
 /// Long enough for the balancer, which asks every 50 ms, to learn that a replica is not ready; also on a busy machine.
-pub(crate) const DRAIN_DELAY: Duration = Duration::from_secs(1);
+pub(crate) const DRAIN_DELAY: Duration = Duration::from_secs(3);
 /// Long enough for connections in use. The API server keeps idle ones for 90 s; a test does not wait for them.
 pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(4);
 /// Longer than any drain, so that only the drain's own limit ends a connection that says nothing.

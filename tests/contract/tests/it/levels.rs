@@ -112,7 +112,7 @@ async fn a_level_is_raised_for_a_while_and_a_bad_one_changes_nothing() {
 async fn bad_level_event(admin: Client, namespace: &str) -> Event {
     let events = Api::<Event>::namespaced(admin, namespace);
     let ours = ListParams::default().fields("reason=LogLevelNotUnderstood");
-    let last = Instant::now() + Duration::from_secs(30);
+    let last = Instant::now() + Duration::from_secs(60);
     loop {
         if let [event] = &events.list(&ours).await.unwrap().items[..] {
             return event.clone();

@@ -16,7 +16,7 @@ use crate::cluster::{object, refusal};
 
 /// Longer than the operator takes to try again.
 async fn wait<T, E: std::fmt::Debug>(for_it: impl Future<Output = Result<T, E>>) {
-    tokio::time::timeout(Duration::from_secs(30), for_it).await.expect("the operator acts").unwrap();
+    tokio::time::timeout(Duration::from_secs(60), for_it).await.expect("the operator acts").unwrap();
 }
 
 #[tokio::test]
