@@ -55,9 +55,15 @@ fn leaf(authority: &Authority) -> Leaf {
 }
 
 fn write(folder: &Path, authority: &Authority, leaf: &Leaf) {
-    fs::write(folder.join("tls.crt"), leaf.chain_pem()).unwrap();
-    fs::write(folder.join("tls.key"), &*leaf.key_pem()).unwrap();
-    fs::write(folder.join("ca.crt"), authority.certificate_pem()).unwrap();
+    put(folder, "tls.crt", &leaf.chain_pem());
+    put(folder, "tls.key", &leaf.key_pem());
+    put(folder, "ca.crt", authority.certificate_pem());
+}
+
+/// At once: half of a file that is looked at twice is told of.
+fn put(folder: &Path, file: &str, text: &str) {
+    fs::write(folder.join("new"), text).unwrap();
+    fs::rename(folder.join("new"), folder.join(file)).unwrap();
 }
 
 /// A Secret as a kubelet mounts it: `tls.crt -> ..data/tls.crt`, `..data -> ..GENERATION`, one rename swaps all.
@@ -143,7 +149,7 @@ async fn files_that_are_not_there_yet_are_waited_for_by_name() {
     assert!(waits("tls.crt"));
     assert!(identity.present().is_none());
     until("it is counted", || told.failures() == ["tls.crt is missing"]).await;
-    fs::write(folder.path().join("tls.crt"), leaf.chain_pem()).unwrap();
+    put(folder.path(), "tls.crt", &leaf.chain_pem());
     until("the other file is named", || waits("tls.key")).await;
     write(folder.path(), &authority, &leaf);
     identity.ready().await;
@@ -158,7 +164,7 @@ async fn a_torn_pair_leaves_the_last_good_one_whichever_file_comes_first() {
         write(folder.path(), &authority, &old);
         let identity = Mounted::start(folder.path(), &settings(&told)).unwrap();
         let text = if first == "tls.key" { new.key_pem().to_string() } else { new.chain_pem() };
-        fs::write(folder.path().join(first), text).unwrap();
+        put(folder.path(), first, &text);
         until("it is counted", || told.failures().len() == 1).await;
         assert!(presents(&identity, &old));
         assert_eq!(identity.status().waiting_for, None, "it serves on");
@@ -181,7 +187,7 @@ async fn a_file_that_vanishes_or_rots_changes_nothing() {
         let before = told.failures().len();
         match content {
             None => fs::remove_file(folder.path().join(file)).unwrap(),
-            Some(text) => fs::write(folder.path().join(file), text).unwrap(),
+            Some(text) => put(folder.path(), file, text),
         }
         until("it is counted", || told.failures().len() > before).await;
         assert!(told.failures()[before].contains(file), "{:?}", told.failures());
@@ -237,7 +243,7 @@ async fn a_new_authority_alone_is_no_renewal() {
     write(folder.path(), &old, &leaf(&old));
     let identity = Mounted::start(folder.path(), &settings(&told)).unwrap();
     let both = format!("{}{}", old.certificate_pem(), authority().certificate_pem());
-    fs::write(folder.path().join("ca.crt"), &both).unwrap();
+    put(folder.path(), "ca.crt", &both);
     until("the bundle is noticed", || *identity.ca_bundle().unwrap() == *both).await;
     let told = told.0.lock().unwrap();
     assert!(matches!(told[..], [Happening::LeafRenewed { .. }]), "{told:?}");
