@@ -100,7 +100,7 @@ async fn failures_are_told_apart_and_the_policy_decides_about_them() {
 #[tokio::test]
 async fn silence_and_absence_are_failures_too() {
     let (_server, caller) = served(vec![None]).await;
-    let hook = mutating().timeout(Duration::from_millis(100));
+    let hook = mutating().timeout(Duration::from_secs(1));
     let load = Load::open(100.0).calls(4).in_flight(1);
     let report = load.run(&[Arc::new(caller)], &hook, &[review()]).await;
     // The first had no answer in time; what waited for its place was never sent, unless the place was free just in time.
