@@ -31,13 +31,13 @@ async fn row_11_three_hundred_new_connections_at_once_are_all_served() {
     assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
 }
 
-/// As large as objects may become, twice.
+/// As large as objects may become, twice. Of a server of its own: where one handler computes at a time, all others wait for it.
 #[tokio::test]
 async fn an_update_of_three_mebibytes_by_three_is_served() {
     let object = |filler: &str| annotated(json!({ "fill": filler.repeat(3 << 20) }));
     let update = Review::update(object("a"), object("b")).namespace("demo").build().unwrap();
     assert!(update.body().len() > 6 << 20);
-    let outcome = shared().outcome(&update, &Hook::mutating("same", "/mutate/same")).await;
+    let outcome = Process::start(&[], &[]).outcome(&update, &Hook::mutating("same", "/mutate/same")).await;
     assert_eq!(allowed(outcome).patch, None);
 }
 
