@@ -11,3 +11,4 @@ mod sample;
 mod scale;
 mod three_way;
 mod views;
+mod work;

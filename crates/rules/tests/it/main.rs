@@ -28,4 +28,6 @@ mod sound;
 mod status;
 mod targets;
 mod typed;
+#[path = "../../../patch/tests/it/work.rs"]
+mod work;
 mod yaml_patch;
