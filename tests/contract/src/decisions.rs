@@ -10,7 +10,8 @@ use vestibule::{App, Change, Context, OnFault, Reject, deny, on, retry_later};
 static EFFECTS: AtomicUsize = AtomicUsize::new(0);
 
 pub(crate) fn hooks(app: App) -> App {
-    let pods = || on::<Pod>([Create, Update]).fail_closed();
+    // Three hundred handshakes of an unoptimized build take theirs on a busy machine.
+    let pods = || on::<Pod>([Create, Update]).fail_closed().timeout_seconds(30);
     app.mutate("same", pods(), same)
         .mutate("refuse", pods(), refuse)
         .mutate("fail", pods(), fail)

@@ -21,7 +21,7 @@ struct Odd {
 }
 
 pub(crate) fn hooks(app: App) -> App {
-    let pods = || on::<Pod>([Create]).fail_closed();
+    let pods = || on::<Pod>([Create]).fail_closed().timeout_seconds(30);
     app.watch::<Secret>()
         .watch::<Odd>()
         .mutate("lookup", pods(), looks)
