@@ -177,6 +177,24 @@ mod tests {
         assert!(quarrel.allows(now), "forgotten after a while");
     }
 
+    /// Case F17: each reset is answered within five seconds, and a minute has twelve of these.
+    #[test]
+    fn whoever_resets_every_second_is_answered_twelve_times_a_minute_in_the_end() {
+        let (mut quarrel, start) = (Quarrel::default(), Instant::now());
+        let repaired = (0..600).filter(|second| {
+            let now = start + Duration::from_secs(*second);
+            let allowed = quarrel.allows(now);
+            if allowed {
+                quarrel.repaired(now);
+            }
+            allowed
+        });
+        let repaired: Vec<u64> = repaired.collect();
+        assert!(repaired.windows(2).all(|pair| pair[1] - pair[0] <= 5), "{repaired:?}");
+        let within = |from: u64| repaired.iter().filter(|second| (from..from + 60).contains(*second)).count();
+        assert_eq!((within(0), within(60), within(540)), (19, 12, 12), "{repaired:?}");
+    }
+
     #[test]
     fn chance_stays_below_its_limit_and_moves() {
         let spans: Vec<_> = (0..50).map(|_| chance(Duration::from_secs(1))).collect();

@@ -97,6 +97,24 @@ fn what_does_not_work_is_told_until_it_does() {
     assert_eq!(bench.status().blocked, None);
 }
 
+/// Case F20: no timer has moved when the machine wakes. None is waited for that is longer than a second.
+#[test]
+fn after_a_sleep_of_the_machine_what_is_due_is_done_at_once() {
+    const HOUR: Duration = Duration::from_secs(60 * 60);
+    let mut bench = Bench::new();
+    let leaf = bench.run().unwrap();
+    let due = bench.state.seen.leaf.as_ref().unwrap().renew;
+    bench.pass(due.since(bench.now) - HOUR * 4);
+    assert!(bench.run().is_none(), "nothing is due");
+
+    bench.now = bench.now.plus(HOUR * 8);
+    assert!(bench.state.pause(bench.at) <= Duration::from_secs(1));
+    let renewed = bench.run().unwrap();
+    assert!(renewed.not_after.as_secs() > leaf.not_after.as_secs());
+    assert!(renewed.not_before.as_secs() + HOUR.as_secs() <= bench.now.0, "dated back");
+    assert_eq!(bench.status().waiting_for, None);
+}
+
 #[test]
 fn a_ring_that_ended_in_the_sleep_of_all_is_made_anew() {
     let mut bench = Bench::new();
