@@ -11,6 +11,7 @@ mod roll_outs;
 mod rotations;
 mod row;
 mod scale;
+mod set;
 mod steady;
 mod strangers;
 mod uploads;
@@ -20,9 +21,10 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 pub use row::Row;
+pub use set::{run, whole};
 
 /// Something that is done to a webhook, and what must come of it.
 pub struct Case {
@@ -94,12 +96,18 @@ pub fn find(name: &str) -> Result<&'static Case, String> {
 }
 
 impl Case {
-    /// Runs it to its end, or to the end of its time; with all of its counts where it may be `long`.
-    pub async fn run(&self, long: bool) -> Vec<Row> {
+    /// Runs it to its end, or to the end of its time, which is `end` at the latest; with all of its counts where it may be
+    /// `long`.
+    async fn run(&self, long: bool, end: Instant) -> Vec<Row> {
         let bound = Duration::from_secs(60 * self.minutes[usize::from(long)]);
-        let ran = match timeout(bound, (self.run)(long)).await {
-            Ok(ran) => ran,
-            Err(_) => Err(anyhow!("it takes longer than {} minutes", bound.as_secs() / 60)),
+        let left = end.saturating_duration_since(Instant::now());
+        let ran = if left.is_zero() {
+            Err(anyhow!("not run: the time that all cases have together was over"))
+        } else {
+            timeout(bound.min(left), (self.run)(long)).await.unwrap_or_else(|_| match left < bound {
+                true => Err(anyhow!("the time that all cases have together was over")),
+                false => Err(anyhow!("it takes longer than {} minutes", bound.as_secs() / 60)),
+            })
         };
         ran.unwrap_or_else(|error| vec![Row::broken(self.name, self.about, &error)])
     }
