@@ -71,6 +71,11 @@ impl Gate {
         self.places.limit.into()
     }
 
+    /// How many handlers compute, and how many may.
+    pub(crate) fn computing(&self) -> (u64, u64) {
+        self.turns.taken()
+    }
+
     /// How many may wait now: as many as handlers get done in the latency budget.
     pub(crate) fn bound(&self) -> u64 {
         match self.pace.done_within(self.latency_budget, self.turns.number(), self.places.limit) {
@@ -139,5 +144,24 @@ mod tests {
         assert!(!begun);
         assert_eq!((gate.running.now(), gate.waiting.now()), (0, 0));
         assert_eq!(gate.turns.free(), all_but_one(threads()));
+    }
+
+    #[tokio::test]
+    async fn who_computes_is_counted_and_who_awaits_is_not() {
+        let gate = Gate::new(&Settings { max_computing: Some(3), ..Settings::default() });
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let place = gate.queue(false).unwrap_or_else(|Full| panic!("nobody waits"));
+        let (said, hear) = tokio::sync::oneshot::channel();
+        let work = |_| async {
+            let computing = gate.computing();
+            let awaiting = hear.await;
+            (computing, awaiting)
+        };
+        let look = async { said.send(gate.computing()) };
+        let (outcome, looked) = tokio::join!(gate.pass(place, deadline, work), look);
+        assert!(looked.is_ok());
+        let Ok(Ok((computing, awaiting))) = outcome else { panic!("there was time") };
+        assert_eq!((computing, awaiting), ((1, 3), Ok((0, 3))));
+        assert_eq!(gate.computing(), (0, 3));
     }
 }

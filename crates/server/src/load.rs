@@ -44,6 +44,7 @@ pub(crate) struct Limits {
     pub(crate) connections: Places,
     pub(crate) connected: Counted,
     pub(crate) newcomers: Newcomers,
+    pub(crate) threads: usize,
     pub(crate) handshake_turns: Turns,
     pub(crate) room: Room,
     pub(crate) gate: Gate,
@@ -64,8 +65,10 @@ pub(crate) struct One<'a>(&'a AtomicU64);
 
 impl Load {
     /// What is counted: connections; of those, the ones whose TLS handshake is not done; bytes of bodies in memory;
-    /// handlers that have begun and not ended; requests that wait for their handler to begin.
-    pub const WHAT: [&'static str; 5] = ["connections", "handshakes", "body_bytes", "running", "waiting"];
+    /// handlers that have begun and not ended; of those, the ones that compute; requests that wait for their handler to
+    /// begin.
+    pub const WHAT: [&'static str; 6] =
+        ["connections", "handshakes", "body_bytes", "running", "computing", "waiting"];
 
     pub(crate) fn new(limits: Arc<Limits>) -> Self {
         Self(limits)
@@ -73,6 +76,12 @@ impl Load {
 
     pub(crate) fn limits(&self) -> &Arc<Limits> {
         &self.0
+    }
+
+    /// The threads of the runtime that the server was made on.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.0.threads
     }
 
     /// All of them, in the order of [`Load::WHAT`]. Each is read for itself.
@@ -83,6 +92,7 @@ impl Load {
             (newcomers.unfinished(), newcomers.limit()),
             room.held(),
             (gate.running.now(), gate.most_running()),
+            gate.computing(),
             (gate.waiting.now(), gate.bound()),
         ];
         Self::WHAT.into_iter().zip(counts).map(|(what, (now, limit))| Held { what, now, limit }).collect()
@@ -91,11 +101,13 @@ impl Load {
 
 impl Limits {
     pub(crate) fn of(settings: &Settings) -> Self {
+        let threads = threads();
         Self {
             connections: Places::new(settings.max_connections),
             connected: Counted::default(),
             newcomers: Newcomers::new(settings.max_handshakes),
-            handshake_turns: Turns::new(all_but_one(threads())),
+            threads,
+            handshake_turns: Turns::new(all_but_one(threads)),
             room: Room::new(settings.max_bodies, settings.max_body),
             gate: Gate::new(settings),
         }

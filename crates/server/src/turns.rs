@@ -55,6 +55,11 @@ impl Turns {
         self.0.free.available_permits()
     }
 
+    /// How many are taken, and how many there are.
+    pub(crate) fn taken(&self) -> (u64, u64) {
+        self.0.held()
+    }
+
     pub(crate) async fn next(&self) -> SemaphorePermit<'_> {
         self.0.take().await
     }

@@ -11,6 +11,7 @@ mod limits;
 mod log_level;
 mod logs;
 mod manifests;
+mod or_off;
 mod reach;
 #[cfg(test)]
 mod reference;

@@ -10,6 +10,7 @@ use vestibule_server::{CloseReason, Settings};
 
 use crate::harness::{
     Authority, HOOK, NAME, Running, TIMEOUT, allow, client_config, handshake, patient, serve, serve_with,
+    until,
 };
 
 const MOMENT: Duration = Duration::from_millis(100);
@@ -107,12 +108,13 @@ async fn what_is_held_is_counted_and_given_back() {
     assert_eq!(server.held("handshakes").0, 1);
     assert_eq!(server.held("running").0, 1);
     assert!(server.held("body_bytes").0 > 0);
+    until(|| server.held("computing").0 == 0).await;
     go_on.notify_one();
     assert_eq!(call.await.unwrap(), StatusCode::OK);
     drop(silent);
     let ended = [server.closed().await, server.closed().await];
     assert!(ended.contains(&CloseReason::Handshake) && ended.contains(&CloseReason::Client), "{ended:?}");
-    for what in ["handshakes", "running", "waiting", "body_bytes"] {
+    for what in ["handshakes", "running", "computing", "waiting", "body_bytes"] {
         assert_eq!(server.held(what).0, 0, "{what}");
     }
 }

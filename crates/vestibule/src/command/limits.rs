@@ -9,6 +9,7 @@ use clap::Args;
 use vestibule_server::Settings;
 
 use super::duration::duration;
+use super::or_off::{OrOff, or_off};
 
 /// The API server closes connections that rested for 90 s: whoever does so first fails the call that is just being sent.
 const SHORTEST_IDLE: Duration = Duration::from_secs(91);
@@ -35,6 +36,9 @@ pub(super) struct LimitArguments {
     /// How long a connection may rest between requests; at least 91s [default: 120s]
     #[arg(long, env = "VESTIBULE_IDLE_TIMEOUT", value_name = "TIME", value_parser = idle)]
     idle_timeout: Option<Duration>,
+    /// How old a connection may become, 20 % more or less, before an answer ends it, or `off` [default: 5m]
+    #[arg(long, env = "VESTIBULE_CONNECTION_AGE", value_name = "TIME|off", value_parser = time_or_off)]
+    connection_age: Option<OrOff<Duration>>,
     /// The largest head of a request; at least 8Ki [default: 64Ki]
     #[arg(long, env = "VESTIBULE_MAX_HEAD", value_name = "BYTES", value_parser = head)]
     max_head: Option<usize>,
@@ -90,6 +94,7 @@ impl LimitArguments {
         for (number, given) in numbers {
             *number = given.unwrap_or(*number);
         }
+        settings.connection_age = self.connection_age.map_or(settings.connection_age, |given| given.0);
         settings.max_computing = self.max_computing.or(settings.max_computing);
     }
 }
@@ -118,6 +123,10 @@ fn head(text: &str) -> Result<usize, String> {
             Ok(bytes)
         }
     })
+}
+
+fn time_or_off(text: &str) -> Result<OrOff<Duration>, String> {
+    or_off(text, |text| duration(text).map_err(|error| format!("{error}, or `off`")))
 }
 
 /// In no time nobody is served.
@@ -167,6 +176,13 @@ mod tests {
             assert!(with("0s").unwrap_err().to_string().contains("nobody can be served"), "{flag}");
             assert!(with("1s").is_ok(), "{flag}");
         }
+    }
+
+    #[test]
+    fn connections_may_become_as_old_as_they_like() {
+        assert_eq!(time_or_off("off"), Ok(OrOff(None)));
+        assert_eq!(time_or_off("0s"), Ok(OrOff(Some(Duration::ZERO))));
+        assert!(time_or_off("never").is_err());
     }
 
     #[test]

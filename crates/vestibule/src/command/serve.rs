@@ -15,6 +15,7 @@ use super::duration::duration;
 use super::knobs::{KnobArguments, MountedArguments};
 use super::limits::LimitArguments;
 use super::logs::LogArguments;
+use super::or_off::{OrOff, or_off};
 use crate::defaults::{https_port, plain_port};
 #[cfg(not(feature = "otel"))]
 use crate::logs::Beside;
@@ -54,10 +55,6 @@ pub struct ServeArguments {
     /// The oldest TLS to accept: 1.2 or 1.3.
     #[arg(long, env = "VESTIBULE_TLS_MIN", default_value = "1.2", value_name = "VERSION", value_parser = tls_version)]
     tls_min: TlsVersion,
-    /// How old a connection may become, 20 % more or less, before an answer ends it, or `off`.
-    #[arg(long, env = "VESTIBULE_CONNECTION_AGE", default_value = "5m", value_name = "DURATION|off")]
-    #[arg(value_parser = duration_or_off)]
-    connection_age: OrOff<Duration>,
     /// After SIGTERM, how long to go on taking connections while endpoints learn of it.
     #[arg(long, env = "VESTIBULE_DRAIN_DELAY", value_name = "DURATION", default_value = "10s", value_parser = duration)]
     drain_delay: Duration,
@@ -80,9 +77,6 @@ pub struct ServeArguments {
     #[command(flatten)]
     traces: super::traces::TraceArguments,
 }
-
-#[derive(Clone, Copy, Debug)]
-struct OrOff<T>(Option<T>);
 
 impl ServeArguments {
     /// Serves `app` until SIGTERM has drained it or SIGINT ends it.
@@ -145,7 +139,6 @@ impl ServeArguments {
         }
         options.settings.probes = self.metrics_listen(&app);
         options.settings.tls_min = self.tls_min;
-        options.settings.connection_age = self.connection_age.0;
         options.settings.drain_delay = self.drain_delay;
         options.settings.drain_timeout = self.drain_timeout;
         self.limits.apply(&mut options.settings);
@@ -260,14 +253,6 @@ fn address_or_off(text: &str) -> Result<OrOff<SocketAddr>, String> {
     or_off(text, |text| text.parse().map_err(|_| "write ADDRESS:PORT or `off`".to_owned()))
 }
 
-fn duration_or_off(text: &str) -> Result<OrOff<Duration>, String> {
-    or_off(text, |text| duration(text).map_err(|error| format!("{error}, or `off`")))
-}
-
-fn or_off<T>(text: &str, read: impl FnOnce(&str) -> Result<T, String>) -> Result<OrOff<T>, String> {
-    (text != "off").then(|| read(text)).transpose().map(OrOff)
-}
-
 fn tls_version(text: &str) -> Result<TlsVersion, String> {
     match text {
         "1.2" => Ok(TlsVersion::V1_2),
@@ -291,12 +276,5 @@ mod tests {
         assert!(address_or_off("off").unwrap().0.is_none());
         assert_eq!(address_or_off("127.0.0.1:0").unwrap().0.unwrap().port(), 0);
         assert!(address_or_off("9090").is_err());
-    }
-
-    #[test]
-    fn connections_may_become_as_old_as_they_like() {
-        assert!(duration_or_off("off").unwrap().0.is_none());
-        assert_eq!(duration_or_off("0s").unwrap().0, Some(Duration::ZERO));
-        assert!(duration_or_off("never").is_err());
     }
 }

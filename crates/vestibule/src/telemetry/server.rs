@@ -7,7 +7,7 @@ use prometheus_client::encoding::DescriptorEncoder;
 use vestibule_server::{Held, Load};
 
 use super::Sample;
-use super::vocabulary::{HELD, LIMIT, READY};
+use super::vocabulary::{HELD, LIMIT, READY, THREADS};
 
 /// Whether hooks are asked now.
 pub(crate) type Ready = Box<dyn Fn() -> bool + Send + Sync>;
@@ -26,7 +26,8 @@ impl Collector for ServerGauges {
             held.iter().map(move |held| Sample::new(number(held) as f64).label("what", held.what))
         };
         HELD.write(&mut encoder, of_each(|held| held.now))?;
-        LIMIT.write(&mut encoder, of_each(|held| held.limit))
+        LIMIT.write(&mut encoder, of_each(|held| held.limit))?;
+        THREADS.write(&mut encoder, [Sample::new(self.load.threads() as f64)])
     }
 }
 

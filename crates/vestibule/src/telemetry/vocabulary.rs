@@ -114,6 +114,8 @@ pub(super) const HELD: MetricFamily =
     MetricFamily::gauge("server_held", "How much is taken now of what has a limit").labels(&[WHAT]);
 pub(super) const LIMIT: MetricFamily =
     MetricFamily::gauge("server_limit", "How much of it there is").labels(&[WHAT]);
+pub(super) const THREADS: MetricFamily =
+    MetricFamily::gauge("worker_threads", "Threads that calls are read, decided and answered on");
 
 pub(super) const NOT_AFTER: MetricFamily = MetricFamily::gauge(
     "certificate_not_after",
@@ -174,7 +176,7 @@ pub(super) const PROCESSOR: MetricFamily =
     MetricFamily::counter("process_cpu", "Processor time used").seconds().of_any_process();
 
 /// All of them, in the order in which people read about them.
-pub(super) const VOCABULARY: [MetricFamily; 29] = [
+pub(super) const VOCABULARY: [MetricFamily; 30] = [
     READY,
     REQUESTS,
     DURATION,
@@ -186,6 +188,7 @@ pub(super) const VOCABULARY: [MetricFamily; 29] = [
     CLOSED,
     HELD,
     LIMIT,
+    THREADS,
     NOT_AFTER,
     NOT_BEFORE,
     ROTATIONS,

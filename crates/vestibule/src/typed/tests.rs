@@ -82,6 +82,21 @@ async fn an_undecodable_object_is_a_fault_that_repeats_no_value() {
     assert!(!text.contains("s3cret"));
 }
 
+/// As docs/reference/limits.md has it.
+#[tokio::test]
+async fn an_object_is_decoded_down_to_127_levels() {
+    let keep = async |object: HashMap<String, Value>, _: Context| Ok(object);
+    for (levels, decision) in [(127, Decision::Allowed), (128, Decision::Fault(FaultKind::Undecodable))] {
+        // The object itself is one of them.
+        let deep = format!("{}{}", "[".repeat(levels - 1), "]".repeat(levels - 1));
+        let body = review("CREATE", |request| request["object"] = json!({"deep": "HERE"}));
+        let body = String::from_utf8(body).unwrap().replace(r#""HERE""#, &deep).into_bytes();
+        let on = on_rules::<HashMap<String, Value>>([Rule::new("v1", "pods", [Operation::Create])]);
+        let hook = Hook::mutating("m", Mutating(typed(&on, keep)));
+        assert_eq!(call(hook, &body).await.decision, decision, "{levels}");
+    }
+}
+
 #[tokio::test]
 async fn subresources_and_operations_that_were_not_named_pass_untouched() {
     let never = async |_: Pod, _: Context| -> Result<Pod, Reject> { panic!("called") };

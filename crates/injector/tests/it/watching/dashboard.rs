@@ -257,13 +257,13 @@ const ROWS: &[Row] = &[
             },
             Panel {
                 title: "Processor",
-                says: "Cores in use, by replica.",
+                says: "Cores in use, by replica, and the threads that there are for it.",
                 shape: Shape::Lines,
                 unit: "short",
-                queries: &[(
-                    "{{instance}}",
-                    "rate(process_cpu_seconds_total{job=~\"$job\"}[$__rate_interval])",
-                )],
+                queries: &[
+                    ("{{instance}}", "rate(process_cpu_seconds_total{job=~\"$job\"}[$__rate_interval])"),
+                    ("{{instance}} threads", "vestibule_worker_threads{job=~\"$job\"}"),
+                ],
             },
             Panel {
                 title: "Objects in memory",

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use clap::{CommandFactory, Parser};
+use vestibule_admission::FaultKind;
 use vestibule_server::{CloseReason, Load, Refusal, Settings};
 
 use super::LimitArguments;
@@ -18,12 +19,14 @@ enum Seen {
     Held(&'static str),
     Closed(CloseReason),
     Refused(Refusal),
+    Undecided(FaultKind),
+    Threads,
 }
 
-use Seen::{Closed, Held, Refused};
+use Seen::{Closed, Held, Refused, Threads, Undecided};
 
 /// By flag: what is seen of it, and what becomes of whoever is beyond it.
-const BEYOND: [(&str, &[Seen], &str); 15] = [
+const BEYOND: [(&str, &[Seen], &str); 16] = [
     ("max-connections", &[Held("connections")], "waits in the backlog of the system, unaccepted"),
     (
         "max-handshakes",
@@ -38,6 +41,11 @@ const BEYOND: [(&str, &[Seen], &str); 15] = [
         "gets 408 and is closed; so does, while others wait for room, whoever brings less than 64 KiB in a second",
     ),
     ("idle-timeout", &[Closed(CloseReason::Idle)], "is closed"),
+    (
+        "connection-age",
+        &[Closed(CloseReason::Age)],
+        "gets one more answer, which says `Connection: close`, and connects anew",
+    ),
     ("max-head", &[Closed(CloseReason::Malformed)], "gets 431 and is closed"),
     ("max-headers", &[Closed(CloseReason::Malformed)], "gets 431 and is closed"),
     (
@@ -52,7 +60,7 @@ const BEYOND: [(&str, &[Seen], &str); 15] = [
         "waits unread until half of its time is over, then gets 429 with `Retry-After: 1` and is closed; at once where 64 wait",
     ),
     ("max-running", &[Held("running")], "waits in the queue"),
-    ("max-computing", &[], "waits for a turn"),
+    ("max-computing", &[Held("computing")], "waits for a turn"),
     (
         "max-waiting",
         &[Held("waiting"), Refused(Refusal::QueueFull)],
@@ -62,6 +70,24 @@ const BEYOND: [(&str, &[Seen], &str); 15] = [
         "latency-budget",
         &[Held("waiting"), Refused(Refusal::QueueFull), Refused(Refusal::DeadlinePassed)],
         "the same; whoever waited and reaches the deadline of the call, too",
+    ),
+];
+
+/// What no flag of the framework is: limit, flag, default, what is seen of it, and what becomes of whoever is beyond it.
+const OTHERS: [(&str, &str, &str, &[Seen], &str); 2] = [
+    (
+        "Threads that all runs on",
+        "`--worker-threads`, `VESTIBULE_WORKER_THREADS`, of the injector",
+        "one for each CPU that mask and quota leave",
+        &[Threads],
+        "waits for one of them",
+    ),
+    (
+        "Levels of JSON where an object is decoded into a type; what nobody decodes may have any number",
+        "none, it is fixed",
+        "127",
+        &[Undecided(FaultKind::Undecodable)],
+        "gets a fault, and the `failurePolicy` decides; with `on_fault(Deny)` the hook denies",
     ),
 ];
 
@@ -84,6 +110,10 @@ impl Seen {
             Refused(reason) => {
                 format!("`vestibule_admission_refused_total{{reason=\"{}\"}}`", reason.as_str())
             }
+            Undecided(kind) => {
+                format!("`vestibule_admission_undecided_total{{reason=\"{}\"}}`", kind.as_str())
+            }
+            Threads => "`vestibule_worker_threads`".to_owned(),
         }
     }
 }
@@ -97,18 +127,22 @@ fn tables() -> String {
         let argument = command.get_arguments().find(|argument| argument.get_long() == Some(flag));
         let argument = argument.unwrap_or_else(|| panic!("no flag --{flag}"));
         let help = argument.get_help().unwrap().to_string();
-        let (about, default) = help.split_once(" [default: ").unwrap_or((&help, ""));
+        let default = help.split_once(" [default: ").or_else(|| help.split_once(". Unless given, "));
+        let (about, default) = default.unwrap_or_else(|| panic!("--{flag} has no default"));
         let variable = argument.get_env().unwrap().to_string_lossy();
-        let seen: Vec<_> = seen.iter().map(Seen::metric).collect();
-        let (about, default) = (about.trim_end_matches('.'), default.trim_end_matches(']'));
-        writeln!(
-            table,
-            "| {about} | `--{flag}`, `{variable}` | {default} | {beyond} | {} |",
-            seen.join(", ")
-        )
-        .unwrap();
+        let default = default.trim_end_matches([']', '.']);
+        let flag = format!("`--{flag}`, `{variable}`");
+        writeln!(table, "| {about} | {flag} | {default} | {beyond} | {} |", metrics(seen)).unwrap();
+    }
+    for (about, flag, default, seen, beyond) in OTHERS {
+        writeln!(table, "| {about} | {flag} | {default} | {beyond} | {} |", metrics(seen)).unwrap();
     }
     table
+}
+
+fn metrics(seen: &[Seen]) -> String {
+    assert!(!seen.is_empty(), "a limit that nobody sees");
+    seen.iter().map(Seen::metric).collect::<Vec<_>>().join(", ")
 }
 
 #[test]
@@ -153,6 +187,7 @@ fn the_defaults_in_the_help_are_the_defaults() {
     let none = std::time::Duration::ZERO;
     (settings.handshake_timeout, settings.head_timeout, settings.body_timeout) = (none, none, none);
     (settings.idle_timeout, settings.latency_budget) = (none, none);
+    settings.connection_age = None;
     given.limits.apply(&mut settings);
     assert_eq!(format!("{settings:?}"), format!("{defaults:?}"));
 }

@@ -1,0 +1,12 @@
+//! What can be switched off.
+
+/// A value, or none where somebody wrote `off`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct OrOff<T>(pub(super) Option<T>);
+
+pub(super) fn or_off<T>(
+    text: &str,
+    read: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<OrOff<T>, String> {
+    (text != "off").then(|| read(text)).transpose().map(OrOff)
+}
