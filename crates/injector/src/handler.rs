@@ -1,5 +1,6 @@
 //! From a request to rules, and from their decision to a verdict.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Once};
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tracing::debug_span;
 use vestibule::patch::{Document, DocumentError};
 use vestibule::{Fault, FaultKind, Handler, HandlerFuture, Operation, Request, Verdict};
 use vestibule_rules::{
@@ -150,7 +152,8 @@ fn evaluate(
     facts: Option<&NamespaceFacts>,
 ) -> Result<Decision, DocumentError> {
     // What the check of the answer reads as well.
-    let document = request.document().unwrap_or_else(|| Document::parse(object.get()))?;
+    let read = || request.document().unwrap_or_else(|| Document::parse(object.get()));
+    let document = debug_span!("decode").in_scope(read)?;
     let namespace = request.namespace.as_deref().unwrap_or_default();
     let user = user_info(request);
     let subject = Subject::new(object.get(), resource, verb(request.operation), namespace)
@@ -161,7 +164,11 @@ fn evaluate(
         .user(Some(&user))
         .dry_run(request.dry_run)
         .document(&document);
-    tracing::debug_span!("match").in_scope(|| rules.evaluate(&subject))
+    let (matching, handling) = (debug_span!("match").entered(), Cell::new(None));
+    rules.evaluate_in_steps(&subject, || {
+        drop(matching);
+        handling.set(Some(debug_span!("handle").entered()));
+    })
 }
 
 /// The hash of the rules that an object to be created says it was changed by, as by an earlier call for the same create.

@@ -177,7 +177,20 @@ impl RuleSet {
     /// # Errors
     /// The object is no JSON, or nested too deeply.
     pub fn evaluate(&self, subject: &Subject<'_>) -> Result<Decision, DocumentError> {
-        self.decide(subject, &mut ())
+        self.decide(subject, &mut (), || ())
+    }
+
+    /// The same, and `matched` is called once it is known which rules take the object, before they are laid in: for whoever
+    /// measures. Not where the object is none of any rule's business.
+    ///
+    /// # Errors
+    /// As [`RuleSet::evaluate`].
+    pub fn evaluate_in_steps(
+        &self,
+        subject: &Subject<'_>,
+        matched: impl FnOnce(),
+    ) -> Result<Decision, DocumentError> {
+        self.decide(subject, &mut (), matched)
     }
 
     /// The same, with every gate on the way of every rule, and what became of each of its parts.
@@ -198,12 +211,17 @@ impl RuleSet {
     /// ```
     pub fn explain(&self, subject: &Subject<'_>) -> Result<Explanation, DocumentError> {
         let mut record = Record::default();
-        let decision = self.decide(subject, &mut record)?;
+        let decision = self.decide(subject, &mut record, || ())?;
         let gates = |rule: &Rule| [select::gates(rule), gates(rule, None)].concat();
         Ok(record.explain(&self.rules, decision, gates))
     }
 
-    fn decide(&self, subject: &Subject<'_>, trace: &mut impl Trace) -> Result<Decision, DocumentError> {
+    fn decide(
+        &self,
+        subject: &Subject<'_>,
+        trace: &mut impl Trace,
+        matched: impl FnOnce(),
+    ) -> Result<Decision, DocumentError> {
         let document = subject.read()?;
         let layout = Layout::of(subject.resource);
 
@@ -225,6 +243,7 @@ impl RuleSet {
         let outs: Vec<(&Rule, Option<Out>)> = self.rules.iter().map(|rule| (rule, out(rule))).collect();
         let selected: Vec<&Rule> =
             outs.iter().filter(|(_, out)| out.is_none()).map(|(rule, _)| *rule).collect();
+        matched();
         let turns = Turns::new(subject, &received, layout, &self.shape);
         let Laid { mut draft, missed, rules, ended } =
             turns.lay_all(&selected, &Draft::new(document.clone()));
