@@ -2,7 +2,7 @@
 //!
 //! A block ```` ```yaml NAME ```` (or `json`) is a file; in a block ```` ```console ```` each line that begins with `$ ` is typed, in a
 //! folder with those files and the repository's `examples`, and what follows is what comes out. Blocks for cargo and kubectl
-//! are left as they are. `VESTIBULE_UPDATE_GOLDEN=1` writes what comes out into the page.
+//! are left as they are, and where there is no promtool its blocks, which is said. `VESTIBULE_UPDATE_GOLDEN=1` writes what comes out into the page.
 
 mod watch;
 
@@ -53,8 +53,11 @@ fn run_in(folder: &Folder, page: &str) -> String {
 
 /// Commands that compile, ask a cluster, do not end by themselves, or are not there.
 fn is_elsewhere(line: &str) -> bool {
+    if line.starts_with("$ promtool ") && !watch::is_there("promtool") {
+        eprintln!("NOT RUN, for there is no promtool here; it is in Debian's package `prometheus`: {line}");
+        return true;
+    }
     ["$ cargo ", "$ kubectl ", "$ vestibule serve "].iter().any(|command| line.starts_with(command))
-        || line.starts_with("$ promtool ") && !watch::is_there("promtool")
 }
 
 /// The commands of a block with their outputs; of commands that go on in the next line, all of it.
