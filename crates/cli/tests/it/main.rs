@@ -17,6 +17,7 @@ mod identity_self;
 mod inject;
 mod leaks;
 mod manifests;
+mod quota;
 mod serve;
 mod trial;
 mod trial_formats;

@@ -1,0 +1,74 @@
+//! The threads of `vestibule serve` under a quota of processor time, as a container has one.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use vestibule_caller::Exposition;
+
+use crate::fixture::{Folder, TARGET};
+use crate::serve::{Server, get};
+
+/// A cgroup that may use one CPU's time.
+struct OneCpu(PathBuf);
+
+impl OneCpu {
+    /// Of whichever version the system has. Takes the rights of root.
+    fn make() -> io::Result<Self> {
+        let root = Path::new("/sys/fs/cgroup");
+        let name = format!("vestibule-quota-{}", std::process::id());
+        let is_second = fs::read_to_string(root.join("cgroup.subtree_control"));
+        let (folder, file, quota) = match is_second {
+            Ok(controllers) if controllers.split_whitespace().any(|controller| controller == "cpu") => {
+                (root.join(name), "cpu.max", "100000 100000")
+            }
+            _ => (root.join("cpu").join(name), "cpu.cfs_quota_us", "100000"),
+        };
+        fs::create_dir(&folder)?;
+        let cpu = Self(folder);
+        fs::write(cpu.0.join(file), quota)?;
+        Ok(cpu)
+    }
+
+    /// What runs `command` in it.
+    fn holds(&self, command: &Command) -> Command {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", r#"echo $$ > "$0/cgroup.procs" && exec "$@""#]).arg(&self.0);
+        shell.arg(command.get_program()).args(command.get_args());
+        shell.current_dir(command.get_current_dir().unwrap());
+        shell
+    }
+}
+
+impl Drop for OneCpu {
+    fn drop(&mut self) {
+        // A process that has ended is out of it a moment later.
+        while fs::remove_dir(&self.0).is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy) {}
+    }
+}
+
+/// Threads, and handlers that compute at a time.
+fn threads(command: &mut Command) -> [f64; 2] {
+    let server = Server::spawn(command);
+    let page = get(&server, "/metrics");
+    let served = Exposition::read(page.split_once("\r\n\r\n").unwrap().1).unwrap();
+    let limit = served.value("vestibule_server_limit", &[("what", "computing")]);
+    [served.value("vestibule_worker_threads", &[]).unwrap(), limit.unwrap()]
+}
+
+#[test]
+fn threads_are_as_many_as_the_quota_leaves() {
+    const SERVE: &str = "serve --rules rules.yaml --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --identity local:identity";
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
+    let three = format!("{SERVE} --worker-threads 3");
+    assert_eq!(threads(&mut folder.command(&three)), [3.0, 2.0]);
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    let one = match OneCpu::make() {
+        Ok(one) if cpus > 1 => one,
+        Ok(_) => return eprintln!("NOT RUN: there is one CPU here, a quota of one says nothing"),
+        Err(error) => return eprintln!("NOT RUN: no cgroup with a quota can be made here: {error}"),
+    };
+    assert_eq!(threads(&mut folder.command(SERVE)), [cpus as f64, cpus as f64 - 1.0]);
+    assert_eq!(threads(&mut one.holds(&folder.command(SERVE))), [1.0, 1.0]);
+}
