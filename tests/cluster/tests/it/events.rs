@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1::Event;
 use kube::Api;
 use kube::api::ListParams;
 use serde_json::json;
+use vestibule::identity::events::{Events, Report};
 use vestibule_injector::{Namespaces, app, compile};
 
 use crate::cluster::Cluster;
@@ -21,11 +23,12 @@ spec:
   volumes: [{name: data, emptyDir: {}}]
 ";
 
-async fn told(events: &Api<Event>) -> Vec<Event> {
+/// All Events, once one of them is as `expected`.
+async fn told(events: &Api<Event>, expected: impl Fn(&Event) -> bool) -> Vec<Event> {
     let told = async {
         loop {
             let found = events.list(&ListParams::default()).await.unwrap().items;
-            if !found.is_empty() {
+            if found.iter().any(&expected) {
                 return found;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -53,7 +56,7 @@ async fn the_owner_of_a_pod_without_its_sidecar_is_told() {
     assert!(is_bare, "{created}");
 
     let events = Api::<Event>::namespaced(cluster.client(), namespace.name());
-    let told = told(&events).await;
+    let told = told(&events, |_| true).await;
     assert_eq!(told.len(), 1);
     let event = &told[0];
     assert_eq!(
@@ -70,4 +73,35 @@ async fn the_owner_of_a_pod_without_its_sidecar_is_told() {
     assert!(!note.contains("s3cret"), "{note}");
     // The second call of one creation and the dry run before it told nothing more.
     assert!(event.series.is_none());
+}
+
+/// Told three times, as often as its pace allows, it is one Event that counts.
+#[tokio::test]
+async fn what_is_told_again_is_counted_in_the_event_that_is_there() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let namespace = cluster.namespace(&[]).await;
+
+    let (events, waiting) = Events::queue(Duration::ZERO);
+    let writing = tokio::spawn(waiting.write(as_printed(&cluster).await, "vestibule.dev/test"));
+    let seen = Api::<Event>::namespaced(cluster.client(), namespace.name());
+    for count in 1..=3 {
+        events.tell(Report {
+            about: ObjectReference {
+                kind: Some("ReplicaSet".to_owned()),
+                name: Some("web-5d4f".to_owned()),
+                namespace: Some(namespace.name().to_owned()),
+                uid: Some("8d2b6f2e-8d4f-4c58-9d0e-5d4f00000001".to_owned()),
+                ..ObjectReference::default()
+            },
+            is_warning: true,
+            reason: "InjectionConflict",
+            action: "Inject data".to_owned(),
+            note: format!("for the time {count}"),
+        });
+        let times = |event: &Event| event.series.as_ref().map_or(1, |series| series.count);
+        let told = told(&seen, |event| times(event) == count).await;
+        assert_eq!(told.len(), 1, "{told:?}");
+    }
+    drop(events);
+    writing.await.unwrap();
 }
