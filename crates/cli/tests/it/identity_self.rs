@@ -294,7 +294,10 @@ async fn switched_off_it_stays_off(rules: &Rules, shop: &str, manifests: &[Value
     let (status, _) = send(admin, Method::GET, CONFIGURATION, "application/json", &Value::Null).await;
     assert_eq!(status, StatusCode::NOT_FOUND);
 
+    let before = in_force();
     apply_all(admin, manifests).await;
+    // The rules as well: whoever writes the next ones would take these for them.
+    until(async || in_force() > before).await;
     create_until_injected(admin.clone(), shop.to_owned()).await;
 }
 
