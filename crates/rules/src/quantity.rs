@@ -45,6 +45,70 @@ fn scale(suffix: &str) -> Option<(i128, i32)> {
     })
 }
 
+/// An amount as the API server holds small ones, from which it tells whether they are whole: `value` times ten to the
+/// power of `scale`. It holds `1.0` and `1000m` with a scale below zero, and takes neither for whole.
+#[derive(Clone, Copy)]
+pub(crate) struct Scaled {
+    value: i64,
+    scale: i32,
+}
+
+impl Scaled {
+    /// What [`nanos`] can read, unless it has more digits than there is room for (`ParseQuantity` of apimachinery).
+    pub(crate) fn of(text: &str) -> Option<Self> {
+        let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text).trim_start_matches('0');
+        let end = unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
+        let (digits, suffix) = unsigned.split_at(end);
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        let whole = if whole.is_empty() { "0" } else { whole };
+        let (factor, power) = scale(suffix)?;
+        let room = match suffix.ends_with('i') {
+            false => 18,
+            true if fraction.is_empty() => 14_u32.checked_sub(factor.ilog2() * 3 / 10)?,
+            true => return None,
+        };
+        let digits = format!("{whole}{fraction}");
+        let digits =
+            Some(digits).filter(|digits| u32::try_from(digits.len()).is_ok_and(|length| length <= room));
+        let value = digits?.parse::<i64>().ok()?.checked_mul(i64::try_from(factor).ok()?)?;
+        let scale = power - i32::try_from(fraction.len()).ok()?;
+        let value = if text.starts_with('-') { -value } else { value };
+        (scale >= -9).then_some(Self { value, scale })
+    }
+
+    /// The whole number, where it is one of 64 bits.
+    pub(crate) fn whole(self) -> Option<i64> {
+        self.at(0)
+    }
+
+    /// The sum, where it has room.
+    pub(crate) fn plus(self, other: Self) -> Option<Self> {
+        match (self.value, other.value) {
+            (_, 0) => return Some(self),
+            (0, _) => return Some(other),
+            _ => {}
+        }
+        let scale = self.scale.min(other.scale);
+        Some(Self { value: self.at(scale)?.checked_add(other.at(scale)?)?, scale })
+    }
+
+    pub(crate) fn times(self, sign: i8) -> Option<Self> {
+        Some(Self { value: self.value.checked_mul(sign.into())?, ..self })
+    }
+
+    /// The value at a scale that is no larger.
+    fn at(self, scale: i32) -> Option<i64> {
+        let power = u32::try_from(self.scale - scale).ok()?;
+        if self.value == 0 { Some(0) } else { self.value.checked_mul(10_i64.checked_pow(power)?) }
+    }
+}
+
+impl From<i64> for Scaled {
+    fn from(value: i64) -> Self {
+        Self { value, scale: 0 }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::nanos;

@@ -1,8 +1,10 @@
 //! The functions of expressions: the API server's by its names and with its results, and a few of ours.
 
 mod bridge;
+mod format;
 mod table;
 mod texts;
+mod url;
 mod written;
 
 use std::cmp::Ordering;
@@ -74,10 +76,7 @@ pub(super) fn call(
             let inner = inner(name, value)?.cloned();
             inner.ok_or_else(|| Trouble::failed("`value()` of an optional that holds none"))
         }
-        ("format", [Value::String(form), Value::List(values)]) => {
-            let (form, values) = written::plainly(form, values, budget)?;
-            bridge::call(name, Some(Form::Method), &[form, values], budget)
-        }
+        ("format", [Value::String(form), Value::List(values)]) => format::format(form, values, budget),
         ("duration", [Value::String(written)]) => {
             budget.text(written.len())?;
             // The library reads as far as it can, and the API server all of it; as many nanoseconds as 64 bits hold.
@@ -87,7 +86,45 @@ pub(super) fn call(
             let plain = text(&written.trim_start_matches('+').replace('\u{b5}', "u"));
             bridge::call(name, form, &[plain], budget)
         }
+        ("getHours" | "getMinutes" | "getSeconds" | "getMilliseconds", [Value::Duration(length)]) => {
+            Ok(Value::Int(match name {
+                "getHours" => length.num_hours(),
+                "getMinutes" => length.num_minutes(),
+                "getSeconds" => length.num_seconds(),
+                _ => length.num_milliseconds(),
+            }))
+        }
+        ("isURL", [Value::String(written)]) => {
+            budget.text(written.len())?;
+            Ok(Value::Bool(url::is_url(written)))
+        }
+        ("url", [Value::String(written)]) => {
+            budget.text(written.len())?;
+            url::parse(written)
+                .ok_or_else(|| mistyped(name, "an address with a scheme, or a path from the root"))
+        }
+        ("getScheme" | "getHost" | "getHostname" | "getPort" | "getEscapedPath" | "getQuery", [address]) => {
+            let found = url::call(name, address).ok_or_else(|| mistyped(name, "an address"))?;
+            budget.read(&found)?;
+            Ok(found)
+        }
+        ("semver" | "isSemver", [Value::String(written)]) => version(name, written, budget),
+        ("semver" | "isSemver", [Value::String(written), Value::Bool(tolerant)]) => {
+            let whole = if *tolerant { texts::whole_version(written) } else { Some(written.to_string()) };
+            // No text is no version.
+            version(name, &whole.unwrap_or_default(), budget)
+        }
         _ => bridge::call(name, form, &all, budget),
+    }
+}
+
+/// A version, or whether it is one. What stands behind `+` tells no versions apart.
+fn version(function: &str, written: &str, budget: &Budget) -> Result<Value, Trouble> {
+    let strict = |version: &str| bridge::call(function, Some(Form::Function), &[text(version)], budget);
+    let made = strict(written)?;
+    match written.split_once('+') {
+        Some((version, _)) if function == "semver" => strict(version),
+        _ => Ok(made),
     }
 }
 

@@ -9,11 +9,24 @@ use kube_cel::cel::objects::Opaque;
 
 use super::Trouble;
 use super::functions::mistyped;
-use crate::quantity::nanos;
+use crate::quantity::{Scaled, nanos};
 
-/// Billionths. `Debug` is asked for by the library's trait, and tells nothing: an amount may come from anywhere.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Amount(i128);
+/// `Debug` is asked for by the library's trait, and tells nothing: an amount may come from anywhere.
+#[derive(Clone, Copy)]
+struct Amount {
+    nanos: i128,
+    /// The same as the API server holds it, as long as that is a whole number and a power of ten: of others it does not
+    /// know whether they are whole.
+    scaled: Option<Scaled>,
+}
+
+impl PartialEq for Amount {
+    fn eq(&self, other: &Self) -> bool {
+        self.nanos == other.nanos
+    }
+}
+
+impl Eq for Amount {}
 
 const ONE: i128 = 1_000_000_000;
 
@@ -35,7 +48,7 @@ pub(super) fn is_quantity(value: &Value) -> bool {
 
 pub(super) fn parse(text: &str) -> Result<Value, Trouble> {
     let amount = nanos(text).ok_or_else(|| Trouble::failed("`quantity` wants an amount such as `100m`"))?;
-    Ok(made(Amount(amount)))
+    Ok(made(Amount { nanos: amount, scaled: Scaled::of(text) }))
 }
 
 /// The method `name` of an amount; `None` where amounts have none of that name.
@@ -47,10 +60,10 @@ pub(super) fn call(name: &str, this: &Value, arguments: &[Value]) -> Option<Resu
             Trouble::failed("`asInteger` wants a whole amount that fits 64 bits; `isInteger` tells")
         }),
         #[expect(clippy::cast_precision_loss, reason = "the name says so")]
-        ("asApproximateFloat", []) => Ok(Value::Float(amount.0 as f64 / ONE as f64)),
-        ("sign", []) => Ok(Value::Int(amount.0.cmp(&0) as i64)),
-        ("add", [other]) => sum(amount, other, i128::checked_add),
-        ("sub", [other]) => sum(amount, other, i128::checked_sub),
+        ("asApproximateFloat", []) => Ok(Value::Float(amount.nanos as f64 / ONE as f64)),
+        ("sign", []) => Ok(Value::Int(amount.nanos.cmp(&0) as i64)),
+        ("add", [other]) => sum(amount, other, 1),
+        ("sub", [other]) => sum(amount, other, -1),
         ("compareTo", [other]) => compared(amount, other).map(|order| Value::Int(order as i64)),
         ("isGreaterThan", [other]) => compared(amount, other).map(|order| Value::Bool(order.is_gt())),
         ("isLessThan", [other]) => compared(amount, other).map(|order| Value::Bool(order.is_lt())),
@@ -68,18 +81,22 @@ fn made(amount: Amount) -> Value {
 }
 
 fn integer(amount: Amount) -> Option<i64> {
-    (amount.0 % ONE == 0).then(|| i64::try_from(amount.0 / ONE).ok()).flatten()
+    amount.scaled.and_then(Scaled::whole)
 }
 
-fn sum(one: Amount, other: &Value, operation: fn(i128, i128) -> Option<i128>) -> Result<Value, Trouble> {
+fn sum(one: Amount, other: &Value, sign: i8) -> Result<Value, Trouble> {
     let other = match other {
-        Value::Int(number) => i128::from(*number) * ONE,
-        other => of(other).ok_or_else(|| mistyped("add", "a quantity or a whole number"))?.0,
+        Value::Int(number) => {
+            Amount { nanos: i128::from(*number) * ONE, scaled: Some(Scaled::from(*number)) }
+        }
+        other => of(other).ok_or_else(|| mistyped("add", "a quantity or a whole number"))?,
     };
-    let sum = operation(one.0, other).ok_or_else(|| Trouble::failed("an amount grew too large"))?;
-    Ok(made(Amount(sum)))
+    let nanos = one.nanos.checked_add(other.nanos * i128::from(sign));
+    let nanos = nanos.ok_or_else(|| Trouble::failed("an amount grew too large"))?;
+    let scaled = one.scaled.zip(other.scaled).and_then(|(one, other)| one.plus(other.times(sign)?));
+    Ok(made(Amount { nanos, scaled }))
 }
 
 fn compared(one: Amount, other: &Value) -> Result<Ordering, Trouble> {
-    of(other).map(|other| one.cmp(&other)).ok_or_else(|| mistyped("compareTo", "a quantity"))
+    of(other).map(|other| one.nanos.cmp(&other.nanos)).ok_or_else(|| mistyped("compareTo", "a quantity"))
 }

@@ -152,6 +152,17 @@ fn the_functions_of_the_api_server() {
         "labelValue('a/b') == 'a-b' && 'a.'.labelValue() == 'a'",
         "string(1000000.0) == '1e+06' && string(duration('90s')) == '90s' && string(b'abc') == 'abc' && uint(1.9) == 1u",
         "'%s %s'.format([1e6, duration('90s')]) == '1e+06 90s' && duration('+1.5s') == duration('1500000µs') && '%x %X%%%b'.format([-255, 10, 5]) == '-ff A%101'",
+        "'%f %.0f %e'.format([-1234.5, 999.5, 0.00012]) == '-1,234.500000 1,000 1.200000×10⁻⁰⁴' && '%.2e'.format([1.0 / 0.0]) == ' ∞'",
+        "'%s'.format([{'b': [1.5, -1.0 / 0.0], 'a': {'c': null, 'b': 'x\\n'}}]) == '{\"a\":{\"b\":\"x\\\\n\", \"c\":null}, \"b\":[1.500000, \"-Inf\"]}'",
+        "'%s'.format([[duration('90s'), b'a', 'é\\u200b\\u0001']]) == '[duration(\"90s\"), b\"a\", \"é\\\\u200b\\\\x01\"]' && '%.1s%%'.format(['ab']) == 'ab%'",
+        "!quantity('1000m').isInteger() && !quantity('100Ti').isInteger() && quantity('10Ti').isInteger() && !quantity('1Pi').isInteger()",
+        "!quantity('1').add(quantity('1000m')).isInteger() && quantity('-5Gi').sub(1).asInteger() == -5368709121 && quantity('0e25').isInteger() && !quantity('0.000').isInteger()",
+        "semver('1.0.0+a') == semver('1.0.0+b') && semver('v1.0.0-a+b', true) == semver('1.0.0-a') && !isSemver('1.0.0+')",
+        "semver('v01.0.0+a', true) == semver('1.0.0') && !isSemver('1.0-a', true) && !isSemver('V1.0.0', true) && !isSemver('', true)",
+        "duration('-90m').getHours() == -1 && duration('90s').getMinutes() == 1 && duration('1.5s').getSeconds() == 1 && duration('1.5s').getMilliseconds() == 1500",
+        "url('HTTPS://u@X.Y:/a b?c=1+2#d').getHost() == 'X.Y:' && url('HTTPS://X.Y').getScheme() == 'https' && url('/a').getHost() == ''",
+        "url('http://[fe80::1%25eth0]:8/').getHostname() == 'fe80::1%eth0' && !isURL('http://[1.2.3.4]/') && !isURL('x') && url('x:y').getEscapedPath() == ''",
+        "url('http://a/%41[x]').getEscapedPath() == '/%41[x]' && url('http://a/b c?d=%41&e=%zz&d').getQuery() == {'d': ['A', '']}",
         "'äbcb'.lastIndexOf('b', 2) == 1 && 'abc'.indexOf('', 1) == 1 && 'abc'.lastIndexOf('') == 3 && ''.indexOf('a') == -1",
         "'äbc'.split('', 2) == ['ä', 'bc'] && ''.split('', 2) == [] && 'ab'.split('', 9) == ['a', 'b'] && lists.range(-1) == []",
     ] {
@@ -181,9 +192,14 @@ fn what_fails_says_so_without_values() {
     fails("'abc'.indexOf('b', -1)", "no negative place");
     fails("string(b'\\xff')", "bytes of UTF-8");
     // As the API server: whole numbers and nothing else.
-    fails("'%d'.format([1.0])", "`format` cannot take");
+    fails("'%d'.format([1.0])", "`format` wants a whole number for `%d`");
     fails("optional.none().value()", "holds none");
-    fails("'%s'.format([{'a': 1}])", "`format` wants");
+    fails("'%s'.format([optional.of(1)])", "`format` wants single values");
+    fails("'%.100f'.format([1.0])", "`format` wants 99 digits");
+    fails("'%'.format([])", "`format` wants `%%`");
+    fails("semver('1.0.0+') == semver('1.0.0')", "`semver` cannot take");
+    fails("url('a b').getHost() == ''", "`url` wants an address");
+    fails("'x'.getHost() == ''", "`getHost` wants an address");
     fails("1 ? 2 : 3", "a condition is true or false");
     fails(
         "quantity('1e20').add(quantity('1n')).isInteger() || quantity('9e20').asInteger() == 1",

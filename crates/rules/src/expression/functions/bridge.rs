@@ -8,7 +8,6 @@ use kube_cel::cel::{Context, Value};
 
 use super::super::Trouble;
 use super::super::budget::Budget;
-use super::super::values::as_optional;
 use super::Form;
 
 static LIBRARY: LazyLock<Context<'static>> = LazyLock::new(|| Context::default().with_all());
@@ -34,9 +33,6 @@ pub(super) fn call(
         let least = sizes.get(1).or(sizes.first()).copied().unwrap_or_default();
         budget.spend(sizes.first().copied().unwrap_or_default().saturating_mul(least))?;
     }
-    if name == "format" {
-        formattable(arguments)?;
-    }
     let mut names = NAMES.into_iter().map(|name| IdedExpr { id: 0, expr: Expr::Ident(name.to_owned()) });
     let mut context = LIBRARY.new_inner_scope();
     for (name, argument) in NAMES.into_iter().zip(arguments) {
@@ -57,29 +53,4 @@ pub(super) fn call(
     let result = result.map_err(|_| Trouble::failed(format!("`{name}` cannot take what it is given")))?;
     budget.read(&result)?;
     Ok(result)
-}
-
-/// A map has no order, a precision no bound, and other values no form.
-fn formattable(arguments: &[Value]) -> Result<(), Trouble> {
-    let [Value::String(form), Value::List(values)] = arguments else {
-        return Err(super::mistyped("format", "text, and a list"));
-    };
-    let digits = |rest: &str| rest.bytes().take_while(u8::is_ascii_digit).count();
-    if form.split("%.").skip(1).any(|rest| digits(rest) > 2) {
-        return Err(Trouble::failed("`format` gives 99 digits at most"));
-    }
-    if values.iter().all(plain) {
-        Ok(())
-    } else {
-        Err(super::mistyped("format", "single values and lists of them"))
-    }
-}
-
-// Recursion is bounded: the value was read before.
-fn plain(value: &Value) -> bool {
-    match value {
-        Value::List(items) => items.iter().all(plain),
-        Value::Map(_) | Value::Opaque(_) | Value::Function(..) => false,
-        other => as_optional(other).is_none(),
-    }
 }

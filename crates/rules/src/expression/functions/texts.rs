@@ -192,6 +192,25 @@ fn fnv(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
+/// `v1.2` with what is missing, without `v` and leading zeros (`normalizeAndParse` of the API server's library).
+pub(super) fn whole_version(written: &str) -> Option<String> {
+    let part = |part: &str| {
+        let rest = part.trim_start_matches('0');
+        if part.len() > 1 && !rest.starts_with(|c: char| c.is_ascii_digit()) {
+            return format!("0{rest}");
+        }
+        if part.len() > 1 { rest.to_owned() } else { part.to_owned() }
+    };
+    let mut parts: Vec<String> =
+        written.strip_prefix('v').unwrap_or(written).splitn(3, '.').map(part).collect();
+    // A short one is followed by nothing.
+    if parts.len() < 3 && parts.last().is_some_and(|last| last.contains(['+', '-'])) {
+        return None;
+    }
+    parts.resize(3, "0".to_owned());
+    Some(parts.join("."))
+}
+
 #[cfg(test)]
 mod tests {
     use super::label_value;
