@@ -272,7 +272,12 @@ impl RuleSet {
             let known: Vec<&Rule> = laid.iter().filter(known).copied().collect();
             trace.standings(merge::standings(&known, layout, &self.shape, &draft));
         }
+        debug_assert!(draft.follows_from(&document), "the operations make another object than the rules did");
         let (patch, origins) = draft.into_patch();
+        debug_assert!(
+            patch.is_empty() || patch.was_carried_out_on(&document),
+            "the patch has lost its proof"
+        );
         let applied = merge::authors(origins.get(..count).unwrap_or_default());
         let verdicts = outs.iter().map(|(rule, out)| match (out, missed.get(rule.name())) {
             (Some(out), _) => skipped(rule, out),

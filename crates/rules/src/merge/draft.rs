@@ -235,6 +235,12 @@ impl<'d> Draft<'d> {
         authors(self.origins())
     }
 
+    /// Whether its operations, one after the other, make of `received` what it holds.
+    pub(crate) fn follows_from(&self, received: &Document<'_>) -> bool {
+        let mut made = received.clone();
+        made.apply_all(self.edit.operations()).is_ok() && made.view().same_as(self.edit.view())
+    }
+
     pub(crate) fn into_patch(self) -> (Patch, Vec<Origin>) {
         (self.edit.into_patch(), self.origins)
     }
