@@ -24,9 +24,12 @@ pub const MAX_DEPTH: usize = 128;
 /// one more.
 pub const MAX_NODES: usize = 1_000_000;
 
+/// How many of them may be copies: those are what a short text could take much memory by.
+pub const MAX_COPIES: usize = 100_000;
+
 /// Reads every document of `text`; `name` is what diagnostics call it. Empty documents are left out.
 ///
-/// Doubled keys, tags, keys that are no text, and aliases that grow beyond [`MAX_NODES`] are errors.
+/// Doubled keys, tags, keys that are no text, and aliases that grow beyond [`MAX_COPIES`] are errors.
 ///
 /// # Errors
 /// Everything that is wrong with any of the documents, at once.

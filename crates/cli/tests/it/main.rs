@@ -1,6 +1,7 @@
 //! The binary as users meet it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod bounded;
 mod certs;
 mod certs_cluster;
 mod certs_flags;

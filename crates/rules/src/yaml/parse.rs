@@ -6,7 +6,7 @@ use std::sync::Arc;
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, Span, StrInput};
 
 use super::split::split;
-use super::{Entry, MAX_DEPTH, MAX_NODES, Node, Position, Scalar, Value};
+use super::{Entry, MAX_COPIES, MAX_DEPTH, MAX_NODES, Node, Position, Scalar, Value};
 use crate::diagnostic::{self, Diagnostic, MAX_FINDINGS, Source};
 
 /// What a source holds.
@@ -85,6 +85,8 @@ struct Builder<'s> {
     root: Option<Node>,
     anchors: HashMap<usize, (Node, usize, usize)>,
     nodes: usize,
+    /// How many of them are copies.
+    copies: usize,
     exhausted: bool,
 }
 
@@ -141,6 +143,7 @@ impl<'s> Builder<'s> {
             root: None,
             anchors: HashMap::new(),
             nodes: 0,
+            copies: 0,
             exhausted: false,
         }
     }
@@ -224,19 +227,14 @@ impl<'s> Builder<'s> {
     }
 
     fn alias(&mut self, anchor: usize, at: Position) -> Result<(), Diagnostic> {
-        let Some((node, height, size)) = self.anchors.get(&anchor) else {
+        let Some((node, height, size)) = self.anchors.get(&anchor).cloned() else {
             return Err(self.source.error(&diagnostic::ALIAS, at, "this alias stands inside its own anchor"));
         };
-        let (height, size) = (*height, *size);
-        if self.nodes + size > MAX_NODES {
-            self.exhausted = true;
-            let message = format!("aliases expand to more than {MAX_NODES} values");
-            return Err(self.source.error(&diagnostic::ALIAS, at, message));
-        }
+        self.count_copies(size, at)?;
         if self.open.len() + height > MAX_DEPTH {
             return Err(self.too_deep(at));
         }
-        let node = Node { at, value: node.value.clone() };
+        let node = Node { at, value: node.value };
         // The node itself is counted where it is placed.
         self.nodes += size - 1;
         self.finish(node, 0, height, size, false)
@@ -259,6 +257,7 @@ impl<'s> Builder<'s> {
         }
         if anchor != 0 {
             // The copy that is kept for aliases counts as well: anchors may stand around each other.
+            self.count_copies(size, node.at)?;
             self.nodes += size;
             self.anchors.insert(anchor, (node.clone(), height, size));
         }
@@ -297,6 +296,16 @@ impl<'s> Builder<'s> {
             content => content.place(node),
         }
         Ok(())
+    }
+
+    fn count_copies(&mut self, count: usize, at: Position) -> Result<(), Diagnostic> {
+        self.copies += count;
+        if self.copies <= MAX_COPIES {
+            return Ok(());
+        }
+        self.exhausted = true;
+        let message = format!("anchors and aliases make more than {MAX_COPIES} copies of values");
+        Err(self.source.error(&diagnostic::ALIAS, at, message))
     }
 
     fn too_deep(&self, at: Position) -> Diagnostic {

@@ -118,6 +118,17 @@ fn alias_bombs_are_refused() {
     }
     assert!(headlines(&text)[0].contains("VST0104"));
 
+    // Few levels, many copies; and anchors around each other, of which each keeps one.
+    let wide = |aliases: usize| {
+        format!("a: &a [{}]\nb: [{}]\n", ["x"; 900].join(","), vec!["*a"; aliases].join(","))
+    };
+    assert!(read("test.yaml", &wide(109)).is_ok());
+    assert!(headlines(&wide(111))[0].contains("VST0104"));
+    let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(100_000), ["*a"; 100].join(","));
+    assert!(headlines(&long)[0].contains("VST0104"));
+    let around = format!("{}[{}]{}", "[&a ".repeat(120), ["x"; 900].join(","), "]".repeat(120));
+    assert!(headlines(&around)[0].contains("VST0104"));
+
     let mut deep = "a0: &a0 [x]\n".to_owned();
     for level in 1..400 {
         deep += &format!("a{level}: &a{level} [*a{}]\n", level - 1);

@@ -1,0 +1,139 @@
+//! Input that is meant to hurt, under a limit of memory that the kernel keeps: whoever passes it is ended there, and not
+//! with the exit code that is asked for here.
+#![cfg(target_os = "linux")]
+
+use std::fmt::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+
+use crate::fixture::{Done, Folder, finish};
+
+/// All that the process may write to of its own, in MiB: what it allocates, and what its allocator keeps. The inputs below
+/// take 33 to 48.
+const MOST: usize = 64;
+
+const HEAD: &str =
+    "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: r}\nspec:\n  optIn: pod\n";
+const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, labels: {app: web}}\n";
+const RULE: &str = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: r}\nspec:\n  \
+    match: {objects: {labels: {app: web}}}\n  sidecars: [{name: s, image: 's:1'}]\n  \
+    containers: [{select: {all: true}, env: [{name: TARGET, value: hall}]}]\n";
+
+/// `vestibule ARGUMENTS` that may have so many MiB.
+fn run(folder: &Folder, most: usize, arguments: &str) -> Done {
+    let vestibule = folder.command(arguments);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("ulimit -d {}; exec \"$0\" \"$@\"", most * 1024)]);
+    shell.arg(vestibule.get_program()).args(vestibule.get_args()).current_dir(folder.path());
+    finish(shell.stdin(Stdio::null()), "")
+}
+
+/// What is said of a text as rules.
+fn lint(rules: &str, code: i32, says: &str) {
+    let folder = Folder::with(&[("rules.yaml", rules)]);
+    let done = run(&folder, MOST, "lint rules.yaml");
+    assert!(
+        done.status.code() == Some(code) && done.out.contains(says),
+        "{says}: {:?} {}",
+        done.status,
+        done.err
+    );
+}
+
+/// What is said of a text as the object that [`RULE`] is for.
+fn inject(object: &str, code: i32, says: &str) {
+    let folder = Folder::with(&[("pod.yaml", object), ("rules.yaml", RULE)]);
+    let done = run(&folder, MOST, "inject -f pod.yaml --rules rules.yaml");
+    let said = done.out + &done.err;
+    assert!(done.status.code() == Some(code) && said.contains(says), "{says}: {:?}", done.status);
+}
+
+/// Nine levels of ten aliases each: a billion values.
+fn bomb() -> String {
+    let mut text = "  a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
+    for level in 1..9 {
+        let below = format!("*a{}", level - 1);
+        writeln!(text, "  a{level}: &a{level} [{}]", vec![below; 10].join(",")).unwrap();
+    }
+    text
+}
+
+/// A long text, a thousand times: few values, and a gigabyte.
+fn heavy_bomb() -> String {
+    format!("  a: &a {}\n  b: [{}]\n", "x".repeat(1_000_000), vec!["*a"; 1_000].join(","))
+}
+
+/// Texts that are just too short to count for more than one value, and few levels of them.
+fn wide_bomb() -> String {
+    let texts = vec!["x".repeat(99); 900].join(",");
+    format!("  a: &a [{texts}]\n  b: [{}]\n", vec!["*a"; 1_000].join(","))
+}
+
+fn deep(levels: usize) -> String {
+    format!("  a: {}{}\n", "[".repeat(levels), "]".repeat(levels))
+}
+
+/// The limit is one: what is refused below is refused within it.
+#[test]
+fn whoever_passes_the_limit_is_ended() {
+    let folder = Folder::with(&[("rules.yaml", &format!("{HEAD}{}", wide_bomb()))]);
+    let done = run(&folder, 24, "lint rules.yaml");
+    assert!(done.status.signal().is_some(), "{:?} {}", done.status, done.err);
+}
+
+#[test]
+fn bombs_and_depths_as_rules() {
+    lint(&format!("{HEAD}{}", bomb()), 1, "VST0104");
+    lint(&format!("{HEAD}{}", heavy_bomb()), 1, "VST0104");
+    lint(&format!("{HEAD}{}", wide_bomb()), 1, "VST0104");
+    lint(&format!("{HEAD}{}", deep(100_000)), 1, "VST0105");
+    lint(&format!("{HEAD}{}", deep(120)), 1, "VST0110");
+}
+
+#[test]
+fn bombs_and_depths_as_objects() {
+    inject(&format!("{POD}spec:\n{}", bomb()), 2, "VST0104");
+    inject(&format!("{POD}spec:\n{}", heavy_bomb()), 2, "VST0104");
+    inject(&format!("{POD}spec:\n{}", wide_bomb()), 2, "VST0104");
+    inject(&format!("{POD}spec:\n{}", deep(100_000)), 2, "VST0105");
+    inject(&format!("{POD}spec:\n  containers: [{{name: app, image: i}}]\n{}", deep(120)), 0, "name: TARGET");
+}
+
+/// As large as the API server stores any.
+#[test]
+fn a_pod_of_a_megabyte_and_a_half() {
+    let annotation = "configuration ".repeat(100_000);
+    let metadata = POD.replace("name: web,", &format!("name: web, annotations: {{a: \"{annotation}\"}},"));
+    inject(&format!("{metadata}spec:\n  containers: [{{name: app, image: i}}]\n"), 0, "name: TARGET");
+}
+
+#[test]
+fn ten_thousand_variables() {
+    let env = |indent: &str| {
+        (0..10_000).fold(String::new(), |text, index| {
+            text + &format!("{indent}- {{name: SETTING_{index}, value: https://s{index}.example.com:8443}}\n")
+        })
+    };
+    inject(
+        &format!("{POD}spec:\n  containers:\n  - name: app\n    image: i\n    env:\n{}", env("    ")),
+        0,
+        "name: TARGET",
+    );
+    let brought = format!("{HEAD}  containers:\n  - select: {{all: true}}\n    env:\n{}", env("    "));
+    lint(&brought, 0, "nothing found");
+}
+
+#[test]
+fn a_thousand_rules() {
+    let rules = (0..1_000).fold(String::new(), |text, index| {
+        let name = format!("name: r{index}");
+        let rule = RULE.replace("name: r", &name).replace("name: s,", &format!("name: s{index},"));
+        text + "---\n" + &rule.replace("TARGET", &format!("TARGET_{index}"))
+    });
+    lint(&rules, 0, "2000 hints");
+    let pod = format!("{POD}spec:\n  containers: [{{name: app, image: i}}]\n");
+    let folder = Folder::with(&[("pod.yaml", &pod), ("rules.yaml", &rules)]);
+    let done = run(&folder, MOST, "inject -f pod.yaml --rules rules.yaml");
+    assert_eq!(done.status.code(), Some(0), "{}", done.err);
+    assert_eq!(done.out.matches("- name: TARGET_").count(), 1_000);
+}
