@@ -8,6 +8,20 @@
 //! Objects stay the text they came as and are opened only along the paths rules touch, so fields that nobody here knows
 //! survive. What rules made they recognise: a second evaluation changes nothing.
 
+/// The API group of rule documents, and the domain of the keys beside them: said here and nowhere else.
+macro_rules! group {
+    () => {
+        "vestibule.dev"
+    };
+}
+
+/// The one version of the group.
+macro_rules! api_version {
+    () => {
+        concat!(group!(), "/v1alpha1")
+    };
+}
+
 mod decision;
 pub mod diagnostic;
 mod digest;
@@ -43,13 +57,13 @@ pub use settings::{Exemption, Mode, Settings};
 pub use subject::{NamespaceFacts, Subject};
 
 /// The `apiVersion` of rule documents.
-pub const API_VERSION: &str = "vestibule.dev/v1alpha1";
+pub const API_VERSION: &str = api_version!();
 
 /// The label or annotation by which pods and namespaces opt in or out of rules.
-pub const INJECT_KEY: &str = "vestibule.dev/inject";
+pub const INJECT_KEY: &str = concat!(group!(), "/inject");
 
 /// The same for one rule: its name follows.
-pub const RULE_KEY_PREFIX: &str = "inject.vestibule.dev/";
+pub const RULE_KEY_PREFIX: &str = concat!("inject.", group!(), "/");
 
 /// The annotation that says what rules have added to a pod. Nothing here reads it.
-pub const STATUS_ANNOTATION: &str = "vestibule.dev/injected";
+pub const STATUS_ANNOTATION: &str = concat!(group!(), "/injected");

@@ -1,7 +1,5 @@
 //! The table of codes: what `explain` prints.
 
-use crate::API_VERSION;
-
 /// One kind of finding.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Code {
@@ -19,6 +17,8 @@ pub struct Code {
 enum Example {
     /// The text of a source.
     Text(&'static str),
+    /// Documents that begin with their kind.
+    Documents(&'static str),
     /// Lines of a rule's `spec`.
     Spec(&'static str),
 }
@@ -28,20 +28,25 @@ impl Code {
     pub fn example(&self) -> Option<String> {
         match self.example.as_ref()? {
             Example::Text(text) => Some((*text).to_owned()),
+            Example::Documents(text) => {
+                Some(text.replace("kind: ", concat!("apiVersion: ", api_version!(), "\nkind: ")))
+            }
             Example::Spec(lines) => {
-                let head = format!(
-                    "apiVersion: {API_VERSION}\nkind: Injection\nmetadata: {{name: example}}\nspec:\n"
+                let head = concat!(
+                    "apiVersion: ",
+                    api_version!(),
+                    "\nkind: Injection\nmetadata: {name: example}\nspec:\n  optIn: pod\n"
                 );
                 let lines = lines.lines().map(|line| format!("  {line}\n"));
-                Some(head + "  optIn: pod\n" + &lines.collect::<String>())
+                Some(head.to_owned() + &lines.collect::<String>())
             }
         }
     }
 }
 
-/// `NAME = id, title, explanation, Text|Spec example;`
+/// `NAME = id, title, explanation, Text|Documents|Spec example;`
 macro_rules! codes {
-    ($($name:ident = $id:literal, $title:literal, $explanation:literal $(, $form:ident $example:literal)?;)*) => {
+    ($($name:ident = $id:literal, $title:literal, $explanation:expr $(, $form:ident $example:expr)?;)*) => {
         $(
             #[doc = $title]
             pub static $name: Code = Code {
@@ -56,7 +61,7 @@ macro_rules! codes {
         pub static CODES: &[&Code] = &[$(&$name),*];
     };
     (@) => { None };
-    (@ $form:ident $example:literal) => { Some(Example::$form($example)) };
+    (@ $form:ident $example:expr) => { Some(Example::$form($example)) };
 }
 
 codes! {
@@ -112,8 +117,8 @@ codes! {
          nobody relies on what does not happen.",
         Spec "lookups: []";
     WRONG_KIND = "VST0115", "not a document of ours",
-        "A rule document starts with `apiVersion: vestibule.dev/v1alpha1` and `kind: Injection`. Other objects do not belong \
-         into a folder of rules.",
+        concat!("A rule document starts with `apiVersion: ", api_version!(), "` and `kind: Injection`. Other objects do not \
+         belong into a folder of rules."),
         Text "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: rules}\n";
     DOUBLED_NAME = "VST0116", "a name is used twice",
         "Rules are told apart by their names, in messages, opt-in keys and metrics; containers, volumes, variables, ports and \
@@ -129,7 +134,7 @@ codes! {
     ADDRESSES_NOBODY = "VST0119", "a rule for every pod of the cluster",
         "A rule with `optIn: always` (the default) has to name the namespaces or the labels it is for. Without that it \
          would change every pod of the cluster, which is hardly ever meant.",
-        Text "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: example}\nspec:\n  pod: {labels: {team: blue}}\n";
+        Documents "kind: Injection\nmetadata: {name: example}\nspec:\n  pod: {labels: {team: blue}}\n";
     EMPTY_RULE = "VST0120", "a rule that changes nothing",
         "The rule names nothing to add: no sidecars, init containers, volumes, labels, annotations, nor blocks for containers.",
         Spec "order: 1";
@@ -143,7 +148,7 @@ codes! {
     FEEDBACK = "VST0123", "a rule writes what a rule reads",
         "`match` and the opt-in keys read labels and annotations. If a rule writes one of them, the second evaluation of the \
          same pod comes out differently from the first, and the API server does evaluate twice. Use another key.",
-        Spec "pod: {labels: {vestibule.dev/inject: 'true'}}";
+        Spec concat!("pod: {labels: {", group!(), "/inject: 'true'}}");
 
 
     EXPRESSION_SYNTAX = "VST0130", "an expression that cannot be read",
@@ -192,9 +197,9 @@ codes! {
          own places in a rule, because they are added item by item.",
         Spec "pod:\n  spec:\n    volumes: [{name: certs, emptyDir: {}}]";
     RESERVED = "VST0153", "the injector's own annotation",
-        "`vestibule.dev/injected` says what rules have added to a pod. The injector writes it with every change of a pod, so \
-         that what a rule writes there would be lost. Use another key.",
-        Spec "pod: {annotations: {vestibule.dev/injected: mine}}";
+        concat!("`", group!(), "/injected` says what rules have added to a pod. The injector writes it with every change of a \
+         pod, so that what a rule writes there would be lost. Use another key."),
+        Spec concat!("pod: {annotations: {", group!(), "/injected: mine}}");
     ANCHOR_CYCLE = "VST0154", "positions that contradict each other",
         "Each of these containers is to stand before the next, and the last before the first. No order is like that. Take \
          one of the positions away.",
@@ -210,12 +215,12 @@ codes! {
     DOUBLED_SETTINGS = "VST0165", "settings twice",
         "One document of kind `InjectorSettings` speaks for the whole injector. Of two of them nobody could say which counts: \
          put everything into one.",
-        Text "apiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {name: settings}\nspec: {mode: on}\n---\napiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {name: more}\nspec: {successEvents: true}\n";
+        Documents "kind: InjectorSettings\nmetadata: {name: settings}\nspec: {mode: on}\n---\nkind: InjectorSettings\nmetadata: {name: more}\nspec: {successEvents: true}\n";
     EMPTY_EXEMPTION = "VST0166", "an exemption without a condition",
         "An exemption takes away from all rules whatever meets every one of its conditions. Without any condition that is \
          everything. Name `namespaces`, `namespaceLabels`, `objectLabels` or `users`; to switch the injector off, set \
          `mode: off`.",
-        Text "apiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {name: settings}\nspec:\n  exemptions: [{reason: none}]\n";
+        Documents "kind: InjectorSettings\nmetadata: {name: settings}\nspec:\n  exemptions: [{reason: none}]\n";
     UNSEEN_OWNER = "VST0167", "an owner that pods never name",
         "`match.ownerKinds` compares the kind of the controller that a pod names. A pod of a CronJob names the Job, which \
          alone names the CronJob: such a rule would match nothing.",
@@ -244,7 +249,9 @@ codes! {
         Spec "sidecars: [{name: proxy, image: 'proxy:1.8'}]";
     NO_STARTUP_PROBE = "VST0201", "a native sidecar that nobody waits for",
         "A native sidecar with a `startupProbe` holds back the application until the probe succeeds. Without one, the \
-         application starts as soon as the sidecar's process exists, and its first connections may fail.",
+         application starts as soon as the sidecar's process exists: its first connections may fail, and what an agent was \
+         to fetch for it may not be there yet. A `lifecycle.postStart` is waited for as well. Where the application needs \
+         nothing of the sidecar to start, leave it as it is.",
         Spec "sidecars:\n- name: proxy\n  image: proxy:1.8\n  ports: [{containerPort: 15001}]\n  resources: {requests: {cpu: 10m}}";
     UNRESOLVED = "VST0202", "a reference to no variable",
         "The kubelet replaces `$(NAME)` by a variable of the same container that stands before it, and leaves the text as it \
@@ -257,7 +264,7 @@ codes! {
     OVERRIDDEN_TWICE = "VST0204", "two rules override one key",
         "Both rules may mean the same pod, and both override the same key with values of their own. The one that acts later \
          (by `order`, then by name) wins, whatever the earlier one wanted.",
-        Text "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: one}\nspec:\n  optIn: pod\n  onConflict: override\n  pod: {labels: {team: blue}}\n---\napiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: two}\nspec:\n  optIn: pod\n  onConflict: override\n  pod: {labels: {team: red}}\n";
+        Documents "kind: Injection\nmetadata: {name: one}\nspec:\n  optIn: pod\n  onConflict: override\n  pod: {labels: {team: blue}}\n---\nkind: Injection\nmetadata: {name: two}\nspec:\n  optIn: pod\n  onConflict: override\n  pod: {labels: {team: red}}\n";
     REMOVED_IN_USE = "VST0205", "something removed that is still needed",
         "The rule removes what it refers to elsewhere. On most pods it will fail, because the result would be refused by the \
          API server.",
@@ -284,6 +291,8 @@ codes! {
     FITS_POLICY = "VST0211", "a MutatingAdmissionPolicy could do it",
         "The rule only sets labels, annotations, variables and the like on everything it matches. Since Kubernetes 1.36 a \
          MutatingAdmissionPolicy does that inside the API server, without a webhook that could be down. It knows no opt-in, \
-         no `keep`, no arguments or sources of variables, and it neither explains nor reports what it did.",
-        Text "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: example}\nspec:\n  match: {objects: {labels: {app: web}}}\n  onConflict: override\n  pod: {annotations: {team: blue}}\n";
+         no `keep`, no arguments or sources of variables, and it neither explains nor reports what it did. This is said only \
+         where it is certain: of a rule with conditions, parameters or expressions, or one for some containers, nothing is \
+         said, even where a policy could be written that does the same.",
+        Documents "kind: Injection\nmetadata: {name: example}\nspec:\n  match: {objects: {labels: {app: web}}}\n  onConflict: override\n  pod: {annotations: {team: blue}}\n";
 }

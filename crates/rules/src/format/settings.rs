@@ -6,7 +6,7 @@ use crate::settings::Mode;
 pub(crate) static SETTINGS_DOCUMENT: Table = Table {
     what: "the document",
     fields: &[
-        Field::new("apiVersion", Kind::Text, "`vestibule.dev/v1alpha1`.").required(),
+        Field::new("apiVersion", Kind::Text, concat!("`", api_version!(), "`.")).required(),
         Field::new("kind", Kind::Text, "`InjectorSettings`.").required(),
         Field::new("metadata", Kind::Map(&METADATA), "The document's name.").required(),
         Field::new("spec", Kind::Map(&SETTINGS), "What holds for all rules.").required(),

@@ -9,7 +9,7 @@ use crate::rule::{OnError, OptIn, Policy, Resource};
 pub(crate) static INJECTION: Table = Table {
     what: "the document",
     fields: &[
-        Field::new("apiVersion", Kind::Text, "`vestibule.dev/v1alpha1`.").required(),
+        Field::new("apiVersion", Kind::Text, concat!("`", api_version!(), "`.")).required(),
         Field::new("kind", Kind::Text, "`Injection`.").required(),
         Field::new("metadata", Kind::Map(&METADATA), "The document's name.").required(),
         Field::new("spec", Kind::Map(&SPEC), "The rule.").required(),

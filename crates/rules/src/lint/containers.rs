@@ -41,12 +41,12 @@ fn image(page: &Page<'_>, container: &Node) -> Option<Diagnostic> {
     (literal && !pinned).then(|| page.hint(&diagnostic::FLOATING_IMAGE, node.at(), message, help))
 }
 
-/// Only a container that listens is waited for.
+/// What the kubelet waits for before it starts the next container. One that listens nowhere may be waited for, too: for
+/// the secret that it writes into a file.
 fn startup(page: &Page<'_>, container: &Node) -> Option<Diagnostic> {
     let regular = text(container, "mode") == Some("regular");
-    let probed = container.get("startupProbe").is_some();
-    let listens = container.get("ports").and_then(Node::as_list).is_some_and(|ports| !ports.is_empty());
-    if regular || probed || !listens {
+    let hook = container.get("lifecycle").and_then(|lifecycle| lifecycle.get("postStart"));
+    if regular || hook.is_some() || container.get("startupProbe").is_some() {
         return None;
     }
     let message = format!("nobody waits until `{}` is ready", name_of(container));

@@ -14,7 +14,7 @@ pub(crate) const SYSTEM_NAMESPACES: &[&str] = &["kube-node-lease", "kube-public"
 pub const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 
 /// The label by which the injector's own pods are left alone.
-pub const OWN_POD_LABEL: &str = "vestibule.dev/injector";
+pub const OWN_POD_LABEL: &str = concat!(group!(), "/injector");
 
 impl Inquiry<'_> {
     pub(super) fn exclusion(&self) -> Option<Out> {

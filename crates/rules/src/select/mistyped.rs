@@ -12,8 +12,8 @@ const MOST_TOLD: usize = 4;
 /// No key is longer: what is cannot be a slip.
 const LONGEST: usize = 63;
 
-const DOMAIN: &str = "vestibule.dev";
-const RULE_DOMAIN: &str = "inject.vestibule.dev";
+const DOMAIN: &str = group!();
+const RULE_DOMAIN: &str = concat!("inject.", group!());
 const INJECT: &str = "inject";
 
 /// Names below our domain that mean something, or are written by us.

@@ -71,7 +71,7 @@ fn a_thousand_rules() {
     let work = Work::begin();
     let set = RuleSet::load([("rules.yaml", &*text)], schema()).unwrap();
     assert_eq!(set.rules().len(), 1000);
-    assert_eq!(set.lint().len(), 2000);
+    assert_eq!(set.lint().len(), 3000);
     assert!(work.done() < Duration::from_secs(30), "{:?}", work.done());
     assert_eq!(codes(&text.replace("image", "imgae")), ["VST0109", "VST0110"]);
 }
