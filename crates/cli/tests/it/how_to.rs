@@ -117,7 +117,7 @@ fn try_rules() {
     check("docs/how-to/try-rules.md");
 }
 
-/// Each example rule has a page, and each page all five commands.
+/// Each example rule has a page, and each page all five commands, with every word that they say.
 #[test]
 fn the_example_rules() {
     let rules = crate::examples::rules();
@@ -126,7 +126,10 @@ fn the_example_rules() {
         check(&page);
         let text = std::fs::read_to_string(Path::new(ROOT).join(&page)).unwrap();
         for command in ["try", "inject", "explain", "lint", "test"] {
-            assert!(text.contains(&format!("\n$ vestibule {command} ")), "{page}: {command}");
+            let typed: Vec<&str> =
+                text.lines().filter(|line| line.starts_with(&format!("$ vestibule {command} "))).collect();
+            assert!(!typed.is_empty(), "{page}: {command}");
+            assert!(typed.iter().all(|line| !line.contains(['|', '>'])), "{page}: {typed:?}");
         }
     }
 }
