@@ -159,6 +159,10 @@ async fn rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_sta
     let emptied = async { while home.read(&stored).await.text.contains("nginx") {} };
     tokio::time::timeout(PATIENCE, emptied).await.expect("the rules are still stored");
     drop(restarted);
+    let restarted = start();
+    let gone = becomes(&restarted, |snapshot| snapshot.state() == State::Current).await;
+    assert_eq!((gone.rules().rules().len(), restarted.ready()), (0, Ok(())));
+    drop(restarted);
 
     // Without anything good, it is not ready, and says why.
     home.create(&config_map("nginx", &broken)).await.object();
