@@ -142,13 +142,15 @@ impl<'de> Deserialize<'de> for Pointer {
 
 /// The steps of the pointer that is written so.
 pub(crate) fn tokens(written: &str) -> impl Iterator<Item = Cow<'_, str>> {
-    // Most steps are a few letters: no search that has to get going.
+    // Most steps are a few letters: no search that has to get going, and one look at each.
     let mut rest = written.get(1..);
     std::iter::from_fn(move || {
         let text = rest?;
-        let end = text.bytes().position(|byte| byte == b'/').unwrap_or(text.len());
+        let plain = text.bytes().position(|byte| matches!(byte, b'/' | b'~')).unwrap_or(text.len());
+        let escaped = text.as_bytes().get(plain) == Some(&b'~');
+        let end = if escaped { text.find('/').unwrap_or(text.len()) } else { plain };
         rest = text.get(end + 1..);
-        text.get(..end).map(unescape)
+        text.get(..end).map(|step| if escaped { unescape(step) } else { Cow::Borrowed(step) })
     })
 }
 

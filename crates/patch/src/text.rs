@@ -114,7 +114,8 @@ fn means_wholly(written: &str, plain: &str) -> bool {
     let inner = written.as_bytes().get(1..written.len().saturating_sub(1)).unwrap_or_default();
     // No escape is shorter than what it stands for, or as long.
     if inner.len() <= plain.len() {
-        return inner == plain.as_bytes() && !inner.contains(&b'\\');
+        let is_it = |(one, other): (&u8, &u8)| one == other && *one != b'\\';
+        return inner.len() == plain.len() && inner.iter().zip(plain.as_bytes()).all(is_it);
     }
     inner.contains(&b'\\') && unescape(written) == plain
 }
