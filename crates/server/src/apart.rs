@@ -24,6 +24,7 @@ fn has_many_threads() -> bool {
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
+    use std::time::Duration;
 
     use super::*;
 
@@ -32,7 +33,7 @@ mod tests {
         let (done, other) = mpsc::channel();
         let work = tokio::spawn(apart(async move {
             tokio::spawn(async move { done.send(()) });
-            other.recv()
+            other.recv_timeout(Duration::from_secs(60))
         }));
         assert_eq!(work.await.unwrap(), Ok(()));
     }

@@ -25,8 +25,6 @@ pub(crate) struct Gate {
     pub(crate) running: Counted,
     pub(crate) waiting: Counted,
     turns: Turns,
-    /// Of those who take so long that nobody is to wait behind them, one at a time, [apart](crate::apart).
-    long_turn: Turns,
     longest_queue: u64,
     latency_budget: Duration,
     /// With a single thread, whoever has come meanwhile is seen only when it is let go.
@@ -34,10 +32,10 @@ pub(crate) struct Gate {
     pace: Pace,
 }
 
-/// A place in the queue.
+/// A place in the queue before a gate.
 pub(crate) struct Place<'a> {
-    _waits: One<'a>,
-    takes_long: bool,
+    gate: &'a Gate,
+    waits: One<'a>,
 }
 
 /// As many wait as may.
@@ -51,17 +49,23 @@ pub(crate) struct Late;
 
 impl Gate {
     pub(crate) fn new(settings: &Settings) -> Self {
-        let threads = threads();
-        let turns = settings.max_computing.unwrap_or_else(|| all_but_one(threads)).max(1);
+        Self::of(settings, settings.max_computing.unwrap_or_else(|| all_but_one(threads())).max(1))
+    }
+
+    /// For those who take so long that nobody is to wait behind them: one at a time, [apart](crate::apart).
+    pub(crate) fn apart(settings: &Settings) -> Self {
+        Self::of(settings, 1)
+    }
+
+    fn of(settings: &Settings, turns: usize) -> Self {
         Self {
             places: Places::new(settings.max_running),
             running: Counted::default(),
             waiting: Counted::default(),
             turns: Turns::new(turns),
-            long_turn: Turns::new(1),
             longest_queue: settings.max_waiting.try_into().unwrap_or(u64::MAX),
             latency_budget: settings.latency_budget,
-            is_alone: threads == 1,
+            is_alone: threads() == 1,
             pace: Pace::default(),
         }
     }
@@ -85,28 +89,28 @@ impl Gate {
     }
 
     /// Takes a place, or says at once that there is none.
-    pub(crate) fn queue(&self, takes_long: bool) -> Result<Place<'_>, Full> {
+    pub(crate) fn queue(&self) -> Result<Place<'_>, Full> {
         let waits = self.waiting.one();
         // Whoever can begin at once does not wait.
-        let free = self.turns(takes_long).free().min(self.places.free.available_permits());
+        let free = self.turns.free().min(self.places.free.available_permits());
         let bound = self.bound().saturating_add(u64::try_from(free).unwrap_or(u64::MAX));
-        if self.waiting.now() > bound { Err(Full) } else { Ok(Place { _waits: waits, takes_long }) }
+        if self.waiting.now() > bound { Err(Full) } else { Ok(Place { gate: self, waits }) }
     }
+}
 
+impl Place<'_> {
     /// What `work` comes to until `deadline`. It is begun in the order of the queue.
     pub(crate) async fn pass<W: Future>(
-        &self,
-        place: Place<'_>,
+        self,
         deadline: Instant,
         work: impl FnOnce(Duration) -> W,
     ) -> Result<Result<W::Output, Late>, NoTurn> {
-        let takes_long = place.takes_long;
-        let turns = self.turns(takes_long);
+        let Self { gate, waits } = self;
         let first = async {
-            if self.is_alone {
+            if gate.is_alone {
                 yield_now().await;
             }
-            (self.places.take().await, turns.next().await)
+            (gate.places.take().await, gate.turns.next().await)
         };
         let (_place, turn) = timeout_at(deadline, first).await.map_err(|_| NoTurn)?;
         // A turn that came at last is taken although it comes too late: no handler is begun to be blamed for that.
@@ -114,18 +118,13 @@ impl Gate {
         if left.is_zero() {
             return Err(NoTurn);
         }
-        let _running = self.running.one();
-        drop(place);
+        let _running = gate.running.one();
+        drop(waits);
         let work = work(left);
-        // Who waits does not wait for those.
-        let mut run = (!takes_long).then(|| Run::begin(&self.pace));
-        let outcome = timeout_at(deadline, turns.take(work, turn, &mut run)).await.map_err(|_| Late);
-        turns.step_aside().await;
+        let mut run = Run::begin(&gate.pace);
+        let outcome = timeout_at(deadline, gate.turns.take(work, turn, &mut run)).await.map_err(|_| Late);
+        gate.turns.step_aside().await;
         Ok(outcome)
-    }
-
-    fn turns(&self, takes_long: bool) -> &Turns {
-        if takes_long { &self.long_turn } else { &self.turns }
     }
 }
 
@@ -138,8 +137,8 @@ mod tests {
         // Where there are several threads, a turn that is free is there at the first look, however late that is.
         let gate = Gate { is_alone: false, ..Gate::new(&Settings::default()) };
         let mut begun = false;
-        let place = gate.queue(false).unwrap_or_else(|Full| panic!("nobody waits"));
-        let outcome = gate.pass(place, Instant::now(), |_| async { begun = true }).await;
+        let place = gate.queue().unwrap_or_else(|Full| panic!("nobody waits"));
+        let outcome = place.pass(Instant::now(), |_| async { begun = true }).await;
         assert!(matches!(outcome, Err(NoTurn)));
         assert!(!begun);
         assert_eq!((gate.running.now(), gate.waiting.now()), (0, 0));
@@ -150,7 +149,7 @@ mod tests {
     async fn who_computes_is_counted_and_who_awaits_is_not() {
         let gate = Gate::new(&Settings { max_computing: Some(3), ..Settings::default() });
         let deadline = Instant::now() + Duration::from_secs(60);
-        let place = gate.queue(false).unwrap_or_else(|Full| panic!("nobody waits"));
+        let place = gate.queue().unwrap_or_else(|Full| panic!("nobody waits"));
         let (said, hear) = tokio::sync::oneshot::channel();
         let work = |_| async {
             let computing = gate.computing();
@@ -158,7 +157,7 @@ mod tests {
             (computing, awaiting)
         };
         let look = async { said.send(gate.computing()) };
-        let (outcome, looked) = tokio::join!(gate.pass(place, deadline, work), look);
+        let (outcome, looked) = tokio::join!(place.pass(deadline, work), look);
         assert!(looked.is_ok());
         let Ok(Ok((computing, awaiting))) = outcome else { panic!("there was time") };
         assert_eq!((computing, awaiting), ((1, 3), Ok((0, 3))));

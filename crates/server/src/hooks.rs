@@ -93,7 +93,8 @@ impl Hooks {
         time.stages.ended("receive");
         // Before it is looked at: whoever is turned away is to cost little.
         let full = |QueueFull| Refusal::QueueFull.because("too many requests wait; try again");
-        let place = self.limits.gate.queue(work.is_some()).map_err(full)?;
+        let gate = if work.is_some() { &self.limits.gate_of_large } else { &self.limits.gate };
+        let place = gate.queue().map_err(full)?;
         let answer = self.answer(route, &body.bytes, &mut time, place);
         if work.is_some() { apart(answer).await } else { answer.await }
     }
@@ -229,7 +230,7 @@ impl Hooks {
             stages.ended("wait");
             work(left)
         };
-        let decision = self.limits.gate.pass(place, time.deadline, turn).await;
+        let decision = place.pass(time.deadline, turn).await;
         time.stages.ended("decide");
         caller.waits = false;
         decision.map_err(|NoTurn| Refusal::DeadlinePassed.because("no handler was free in time; try again"))

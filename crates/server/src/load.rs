@@ -48,6 +48,8 @@ pub(crate) struct Limits {
     pub(crate) handshake_turns: Turns,
     pub(crate) room: Room,
     pub(crate) gate: Gate,
+    /// Of those with large bodies, before which no small one waits. How many they are is for the room to say.
+    pub(crate) gate_of_large: Gate,
 }
 
 /// Places of which each is taken by one.
@@ -65,8 +67,8 @@ pub(crate) struct One<'a>(&'a AtomicU64);
 
 impl Load {
     /// What is counted: connections; of those, the ones whose TLS handshake is not done; bytes of bodies in memory;
-    /// handlers that have begun and not ended; of those, the ones that compute; requests that wait for their handler to
-    /// begin.
+    /// handlers that have begun and not ended; of those, the ones that compute, but for the one of a large body; requests
+    /// that wait for their handler to begin.
     pub const WHAT: [&'static str; 6] =
         ["connections", "handshakes", "body_bytes", "running", "computing", "waiting"];
 
@@ -86,14 +88,14 @@ impl Load {
 
     /// All of them, in the order of [`Load::WHAT`]. Each is read for itself.
     pub fn now(&self) -> Vec<Held> {
-        let Limits { connections, connected, newcomers, room, gate, .. } = &*self.0;
+        let Limits { connections, connected, newcomers, room, gate, gate_of_large: large, .. } = &*self.0;
         let counts = [
             (connected.now(), connections.limit.into()),
             (newcomers.unfinished(), newcomers.limit()),
             room.held(),
-            (gate.running.now(), gate.most_running()),
+            (gate.running.now() + large.running.now(), gate.most_running()),
             gate.computing(),
-            (gate.waiting.now(), gate.bound()),
+            (gate.waiting.now() + large.waiting.now(), gate.bound()),
         ];
         Self::WHAT.into_iter().zip(counts).map(|(what, (now, limit))| Held { what, now, limit }).collect()
     }
@@ -110,6 +112,7 @@ impl Limits {
             handshake_turns: Turns::new(all_but_one(threads)),
             room: Room::new(settings.max_bodies, settings.max_body),
             gate: Gate::new(settings),
+            gate_of_large: Gate::apart(settings),
         }
     }
 }

@@ -27,21 +27,6 @@ pub(crate) trait Measure {
 /// Nobody wants to know.
 impl Measure for () {}
 
-/// Somebody may want to know.
-impl<M: Measure> Measure for Option<M> {
-    fn waited(&mut self, time: Duration) {
-        if let Some(measure) = self {
-            measure.waited(time);
-        }
-    }
-
-    fn computed(&mut self, time: Duration) {
-        if let Some(measure) = self {
-            measure.computed(time);
-        }
-    }
-}
-
 impl Turns {
     pub(crate) fn new(number: usize) -> Self {
         Self(Places::new(number))

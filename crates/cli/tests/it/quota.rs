@@ -4,11 +4,14 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use vestibule_caller::Exposition;
 
 use crate::fixture::{Folder, TARGET};
 use crate::serve::{Server, get};
+
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A cgroup that may use one CPU's time.
 struct OneCpu(PathBuf);
@@ -43,8 +46,13 @@ impl OneCpu {
 
 impl Drop for OneCpu {
     fn drop(&mut self) {
-        // A process that has ended is out of it a moment later.
-        while fs::remove_dir(&self.0).is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy) {}
+        // A process that has ended is out of it a moment later; one that has not may be there for ever.
+        let begun = Instant::now();
+        while fs::remove_dir(&self.0).is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy)
+            && begun.elapsed() < PATIENCE
+        {
+            std::thread::yield_now();
+        }
     }
 }
 

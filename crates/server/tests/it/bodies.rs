@@ -212,7 +212,7 @@ async fn large_bodies_are_worked_on_one_after_the_other_and_small_ones_beside_th
     const LARGE: usize = 1 << 20;
     let (handler, entered, go_on) = patient();
     let mut server = serve_with(
-        |settings| settings.max_body = 2 * LARGE,
+        |settings| (settings.max_body, settings.max_running, settings.max_waiting) = (2 * LARGE, 1, 1),
         |server| {
             let server = server.route("/large", Hook::validating("large", handler), TIMEOUT);
             server.route(HOOK, Hook::validating("hook", allow()), TIMEOUT)

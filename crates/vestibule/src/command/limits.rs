@@ -57,7 +57,8 @@ pub(super) struct LimitArguments {
     /// Handlers that have begun and not ended [default: 512]
     #[arg(long, env = "VESTIBULE_MAX_RUNNING", value_name = "NUMBER", value_parser = number)]
     max_running: Option<usize>,
-    /// Handlers that compute at a time. Unless given, one less than there are threads, and at least one.
+    /// Handlers that compute at a time, beside one of a large body. Unless given, one less than there are threads, and at
+    /// least one.
     #[arg(long, env = "VESTIBULE_MAX_COMPUTING", value_name = "NUMBER", value_parser = number)]
     max_computing: Option<usize>,
     /// Requests that wait for their handler; fewer where handlers are slow [default: 512]

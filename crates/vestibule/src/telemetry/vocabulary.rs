@@ -114,8 +114,10 @@ pub(super) const HELD: MetricFamily =
     MetricFamily::gauge("server_held", "How much is taken now of what has a limit").labels(&[WHAT]);
 pub(super) const LIMIT: MetricFamily =
     MetricFamily::gauge("server_limit", "How much of it there is").labels(&[WHAT]);
-pub(super) const THREADS: MetricFamily =
-    MetricFamily::gauge("worker_threads", "Threads that calls are read, decided and answered on");
+pub(super) const THREADS: MetricFamily = MetricFamily::gauge(
+    "worker_threads",
+    "Threads that calls are read, decided and answered on; large bodies have others",
+);
 
 pub(super) const NOT_AFTER: MetricFamily = MetricFamily::gauge(
     "certificate_not_after",

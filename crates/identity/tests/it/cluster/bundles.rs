@@ -36,7 +36,8 @@ async fn a_bundle_that_others_spoil_is_repaired_within_a_second_and_nothing_else
     let mut quickest = Duration::MAX;
     for spoilt in [b"".as_slice(), b"\n", stranger.as_bytes(), joined.as_bytes(), commented.as_bytes()] {
         fixture.tamper(1, spoilt).await;
-        let took = until("the bundle is repaired", 5, async || fixture.bundles().await == good).await;
+        // The fifth waits: somebody might be at it again and again.
+        let took = until("the bundle is repaired", 10, async || fixture.bundles().await == good).await;
         quickest = quickest.min(took);
     }
     // The others may have met a crowded machine.

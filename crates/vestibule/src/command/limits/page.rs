@@ -76,7 +76,7 @@ const BEYOND: [(&str, &[Seen], &str); 16] = [
 /// What no flag of the framework is: limit, flag, default, what is seen of it, and what becomes of whoever is beyond it.
 const OTHERS: [(&str, &str, &str, &[Seen], &str); 2] = [
     (
-        "Threads that all runs on",
+        "Threads of the runtime; large bodies have others while they are worked on",
         "`--worker-threads`, `VESTIBULE_WORKER_THREADS`, of the injector",
         "one for each CPU that mask and quota leave",
         &[Threads],
