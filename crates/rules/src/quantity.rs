@@ -68,12 +68,13 @@ impl Scaled {
             true => return None,
         };
         let digits = format!("{whole}{fraction}");
-        let digits =
-            Some(digits).filter(|digits| u32::try_from(digits.len()).is_ok_and(|length| length <= room));
-        let value = digits?.parse::<i64>().ok()?.checked_mul(i64::try_from(factor).ok()?)?;
-        let scale = power - i32::try_from(fraction.len()).ok()?;
+        if u32::try_from(digits.len()).ok()? > room {
+            return None;
+        }
+        let value = digits.parse::<i64>().ok()?.checked_mul(i64::try_from(factor).ok()?)?;
+        let power = power - i32::try_from(fraction.len()).ok()?;
         let value = if text.starts_with('-') { -value } else { value };
-        (scale >= -9).then_some(Self { value, scale })
+        (power >= -9).then_some(Self { value, scale: power })
     }
 
     /// The whole number, where it is one of 64 bits.

@@ -99,6 +99,19 @@ fn bombs_and_depths_as_objects() {
     inject(&format!("{POD}spec:\n  containers: [{{name: app, image: i}}]\n{}", deep(120)), 0, "name: TARGET");
 }
 
+/// A text of half a mebibyte that few steps make, and a list that holds it ninety times.
+#[test]
+fn what_an_expression_writes() {
+    let text = format!("['{0}'].map(t, t.replace('x', t)).map(t, t.replace('x', '{0}{0}'))", "x".repeat(64));
+    let expression = format!("{text}.map(t, '%s'.format([[{}]]))[0]", ["t"; 90].join(", "));
+    let rules = RULE.replace("value: hall", &format!("value: {{$cel: \"{expression}\"}}"));
+    let pod = format!("{POD}spec:\n  containers: [{{name: app, image: i}}]\n");
+    let folder = Folder::with(&[("pod.yaml", &pod), ("rules.yaml", &rules)]);
+    // Whoever reads expressions asks for a stack of 64 MiB first.
+    let done = run(&folder, MOST + 32, "inject -f pod.yaml --rules rules.yaml");
+    assert!(done.err.contains("more than 1048576 bytes"), "{:?} {}", done.status, done.err);
+}
+
 /// As large as the API server stores any.
 #[test]
 fn a_pod_of_a_megabyte_and_a_half() {

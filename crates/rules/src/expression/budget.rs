@@ -6,6 +6,7 @@ use kube_cel::cel::Value;
 use kube_cel::cel::objects::Key;
 
 use super::Trouble;
+use super::functions::address_length;
 use super::values::as_optional;
 
 /// What the expressions of one rule may use up each time it is asked: turns of loops. What else costs counts as parts
@@ -43,20 +44,15 @@ impl Budget {
         self.spend(TURN)
     }
 
-    /// Uses up what going through `value` costs if it is a text; whoever goes through the items of a list counts those.
+    /// Uses up what going through `value` costs if it is a text or an address; whoever goes through the items of a list
+    /// counts those.
     pub(super) fn single(&self, value: &Value) -> Result<(), Trouble> {
-        match value {
-            Value::String(text) => self.spend(text.len() / BYTES),
-            Value::Bytes(bytes) => self.spend(bytes.len() / BYTES),
-            _ => Ok(()),
-        }
+        self.spend(length(value) / BYTES)
     }
 
     /// Uses up what a text of `bytes` costs, and refuses one that is too long.
     pub(super) fn text(&self, bytes: usize) -> Result<(), Trouble> {
-        if bytes > MAX_TEXT {
-            return Err(Trouble::failed(format!("a text of more than {MAX_TEXT} bytes")));
-        }
+        fits(bytes)?;
         self.spend(1 + bytes / BYTES)
     }
 
@@ -71,10 +67,9 @@ impl Budget {
         if depth > MAX_DEPTH {
             return Err(Trouble::failed("lists and maps nest too deeply"));
         }
-        let mut steps = 1;
+        let own = 1 + length(value) / BYTES;
+        let mut steps = own;
         match value {
-            Value::String(text) => steps += text.len() / BYTES,
-            Value::Bytes(bytes) => steps += bytes.len() / BYTES,
             Value::List(items) => {
                 for item in items.iter() {
                     steps += self.read_below(item, depth + 1)?;
@@ -94,11 +89,24 @@ impl Budget {
             }
             _ => {}
         }
-        let own = match value {
-            Value::String(_) | Value::Bytes(_) => steps,
-            _ => 1,
-        };
         self.spend(own)?;
         Ok(steps)
+    }
+}
+
+/// Refuses a text of so many bytes if it is too long.
+pub(super) fn fits(bytes: usize) -> Result<(), Trouble> {
+    if bytes > MAX_TEXT {
+        return Err(Trouble::failed(format!("a text of more than {MAX_TEXT} bytes")));
+    }
+    Ok(())
+}
+
+/// The bytes of `value` itself. An address is as long as its text.
+fn length(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        _ => address_length(value),
     }
 }

@@ -19,6 +19,7 @@ use super::{Trouble, quantity};
 use crate::parameter::nanoseconds;
 pub(super) use table::{Form, MACROS, TABLE, find};
 pub(crate) use texts::pattern;
+pub(super) use url::address_length;
 
 /// Calls the function `name`, which is in the table; `this` is what a method is called on.
 pub(super) fn call(

@@ -91,7 +91,7 @@ fn sum(one: Amount, other: &Value, sign: i8) -> Result<Value, Trouble> {
         }
         other => of(other).ok_or_else(|| mistyped("add", "a quantity or a whole number"))?,
     };
-    let nanos = one.nanos.checked_add(other.nanos * i128::from(sign));
+    let nanos = other.nanos.checked_mul(i128::from(sign)).and_then(|nanos| one.nanos.checked_add(nanos));
     let nanos = nanos.ok_or_else(|| Trouble::failed("an amount grew too large"))?;
     let scaled = one.scaled.zip(other.scaled).and_then(|(one, other)| one.plus(other.times(sign)?));
     Ok(made(Amount { nanos, scaled }))

@@ -162,6 +162,7 @@ fn the_functions_of_the_api_server() {
         "duration('-90m').getHours() == -1 && duration('90s').getMinutes() == 1 && duration('1.5s').getSeconds() == 1 && duration('1.5s').getMilliseconds() == 1500",
         "url('HTTPS://u@X.Y:/a b?c=1+2#d').getHost() == 'X.Y:' && url('HTTPS://X.Y').getScheme() == 'https' && url('/a').getHost() == ''",
         "url('http://[fe80::1%25eth0]:8/').getHostname() == 'fe80::1%eth0' && !isURL('http://[1.2.3.4]/') && !isURL('x') && url('x:y').getEscapedPath() == ''",
+        "url('/%FF b').getEscapedPath() == '/%FF%20b' && url('/?%FF=').getQuery() == {'\u{fffd}': ['']}",
         "url('http://a/%41[x]').getEscapedPath() == '/%41[x]' && url('http://a/b c?d=%41&e=%zz&d').getQuery() == {'d': ['A', '']}",
         "'äbcb'.lastIndexOf('b', 2) == 1 && 'abc'.indexOf('', 1) == 1 && 'abc'.lastIndexOf('') == 3 && ''.indexOf('a') == -1",
         "'äbc'.split('', 2) == ['ä', 'bc'] && ''.split('', 2) == [] && 'ab'.split('', 9) == ['a', 'b'] && lists.range(-1) == []",
@@ -206,6 +207,10 @@ fn what_fails_says_so_without_values() {
         "fits 64 bits",
     );
     fails("quantity('1e99')", "`quantity` wants");
+    // The least amount of all, which has no counterpart.
+    let least = "quantity('-170141183460469231731687303715.884105727').sub(quantity('1n'))";
+    holds(&format!("sign({least}) == -1"));
+    fails(&format!("quantity('0').sub({least})"), "an amount grew too large");
 }
 
 #[test]
@@ -336,6 +341,23 @@ fn long_texts_cost_more() {
         "t.reverse()",
     ] {
         fails(&format!("[{long}].map(t, lists.range(60000).map(i, {body}))"), "100000 ticks");
+    }
+}
+
+/// A quarter of a mebibyte, of which nothing is found.
+#[test]
+fn an_address_costs_what_its_text_does() {
+    for (start, letter, body) in [
+        ("/?", ";", "u.getQuery().size()"),
+        ("/?", "&", "u.getQuery().size()"),
+        ("http://", "a", "u.getPort()"),
+        ("/", "a", "u == u"),
+        ("/", " ", "u in [u]"),
+    ] {
+        let part = letter.repeat(64);
+        let long = format!("lists.range(64).map(x, lists.range(64).map(y, '{part}').join('')).join('')");
+        let loops = format!("lists.range(20000).map(i, {body})");
+        fails(&format!("[{long}].map(t, url('{start}' + t)).map(u, {loops})"), "100000 ticks");
     }
 }
 

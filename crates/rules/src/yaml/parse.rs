@@ -85,7 +85,7 @@ struct Builder<'s> {
     root: Option<Node>,
     anchors: HashMap<usize, (Node, usize, usize)>,
     nodes: usize,
-    /// How many of them are copies.
+    /// How many copies there are, and those that are kept for aliases.
     copies: usize,
     exhausted: bool,
 }
@@ -258,7 +258,6 @@ impl<'s> Builder<'s> {
         if anchor != 0 {
             // The copy that is kept for aliases counts as well: anchors may stand around each other.
             self.count_copies(size, node.at)?;
-            self.nodes += size;
             self.anchors.insert(anchor, (node.clone(), height, size));
         }
         let Some(parent) = self.open.last_mut() else {

@@ -28,6 +28,5 @@ mod sound;
 mod status;
 mod targets;
 mod typed;
-#[path = "../../../patch/tests/it/work.rs"]
 mod work;
 mod yaml_patch;

@@ -1,10 +1,12 @@
 //! `format`: values in a form, as the API server's library writes them, which does it in English.
 
+use std::fmt::Write;
+
 use kube_cel::cel::Value;
-use kube_cel::cel::objects::Key;
+use kube_cel::cel::objects::{Key, Map};
 
 use super::super::Trouble;
-use super::super::budget::Budget;
+use super::super::budget::{Budget, fits};
 use super::super::values::text;
 use super::mistyped;
 use super::written::{double, duration};
@@ -22,24 +24,30 @@ pub(super) fn format(form: &str, values: &[Value], budget: &Budget) -> Result<Va
     let mut written = String::with_capacity(form.len());
     let mut rest = form;
     while let Some((before, after)) = rest.split_once('%') {
-        written.push_str(before);
+        push(&mut written, before)?;
         let (digits, after) = precision(after)?;
         let mut letters = after.chars();
         let verb = letters.next();
         rest = letters.as_str();
-        let clause = match (verb, digits) {
-            (Some('%'), None) => "%".to_owned(),
+        match (verb, digits) {
+            (Some('%'), None) => push(&mut written, "%")?,
             (Some(verb), _) => {
                 let value = values.next().ok_or_else(|| mistyped("format", "a value for each clause"))?;
-                clause(verb, digits.unwrap_or(DIGITS), value)?
+                clause(verb, digits.unwrap_or(DIGITS), value, &mut written)?;
             }
             (None, _) => return Err(mistyped("format", "`%%` for a percent sign")),
-        };
-        budget.text(written.len() + clause.len())?;
-        written.push_str(&clause);
+        }
+        budget.text(written.len())?;
     }
-    written.push_str(rest);
+    push(&mut written, rest)?;
     Ok(text(&written))
+}
+
+/// Values share their parts, so that a short one may be long when it is written: none is, beyond the longest text.
+fn push(written: &mut String, part: &str) -> Result<(), Trouble> {
+    fits(written.len() + part.len())?;
+    written.push_str(part);
+    Ok(())
 }
 
 /// The digits behind the point that a clause begins with, and the rest of it.
@@ -53,46 +61,46 @@ fn precision(clause: &str) -> Result<(Option<usize>, &str), Trouble> {
         .ok_or_else(|| mistyped("format", "99 digits at most behind a point"))
 }
 
-fn clause(verb: char, digits: usize, value: &Value) -> Result<String, Trouble> {
+fn clause(verb: char, digits: usize, value: &Value, written: &mut String) -> Result<(), Trouble> {
     let wanted = |wanted: &str| mistyped("format", &format!("{wanted} for `%{verb}`"));
-    match (verb, value) {
-        ('s', value) => in_words(value),
-        ('f', value) => Ok(fixed(number(value).ok_or_else(|| wanted("a number with a fraction"))?, digits)),
-        ('e', value) => {
-            Ok(scientific(number(value).ok_or_else(|| wanted("a number with a fraction"))?, digits))
-        }
-        ('d', Value::Int(number)) => Ok(number.to_string()),
-        ('d', Value::UInt(number)) => Ok(number.to_string()),
-        ('b', Value::Bool(truth)) => Ok(u8::from(*truth).to_string()),
-        ('x' | 'X', Value::String(text)) => Ok(hexadecimal(verb, text.as_bytes())),
-        ('x' | 'X', Value::Bytes(bytes)) => Ok(hexadecimal(verb, bytes)),
+    let clause = match (verb, value) {
+        ('s', value) => return in_words(value, written),
+        ('f', value) => fixed(number(value).ok_or_else(|| wanted("a number with a fraction"))?, digits),
+        ('e', value) => scientific(number(value).ok_or_else(|| wanted("a number with a fraction"))?, digits),
+        ('d', Value::Int(number)) => number.to_string(),
+        ('d', Value::UInt(number)) => number.to_string(),
+        ('b', Value::Bool(truth)) => u8::from(*truth).to_string(),
+        ('x' | 'X', Value::String(text)) => hexadecimal(verb, text.as_bytes()),
+        ('x' | 'X', Value::Bytes(bytes)) => hexadecimal(verb, bytes),
         ('x' | 'X' | 'o' | 'b', Value::Int(number)) => {
             let sign = if *number < 0 { "-" } else { "" };
-            Ok(sign.to_owned() + &in_base(verb, number.unsigned_abs()))
+            sign.to_owned() + &in_base(verb, number.unsigned_abs())
         }
-        ('x' | 'X' | 'o' | 'b', Value::UInt(number)) => Ok(in_base(verb, *number)),
-        ('d' | 'b' | 'x' | 'X' | 'o', _) => Err(wanted("a whole number")),
-        _ => Err(mistyped("format", "clauses of `s`, `d`, `f`, `e`, `b`, `o`, `x` and `X`")),
-    }
+        ('x' | 'X' | 'o' | 'b', Value::UInt(number)) => in_base(verb, *number),
+        ('d' | 'b' | 'x' | 'X' | 'o', _) => return Err(wanted("a whole number")),
+        _ => return Err(mistyped("format", "clauses of `s`, `d`, `f`, `e`, `b`, `o`, `x` and `X`")),
+    };
+    push(written, &clause)
 }
 
 // Recursion is bounded: the value was read before.
-fn in_words(value: &Value) -> Result<String, Trouble> {
+fn in_words(value: &Value, written: &mut String) -> Result<(), Trouble> {
     match value {
-        Value::String(text) => Ok(text.to_string()),
-        Value::Float(number) => Ok(double(*number)),
-        Value::Duration(length) => Ok(duration(length.num_nanoseconds())),
-        Value::Bytes(bytes) => {
-            let readable = std::str::from_utf8(bytes).map_err(|_| mistyped("format", "bytes of UTF-8"))?;
-            Ok(readable.to_owned())
-        }
-        other => literal(other),
+        Value::String(text) => push(written, text),
+        Value::Float(number) => push(written, &double(*number)),
+        Value::Duration(length) => push(written, &duration(length.num_nanoseconds())),
+        Value::Bytes(bytes) => push(written, readable(bytes)?),
+        other => literal(other, written),
     }
 }
 
+fn readable(bytes: &[u8]) -> Result<&str, Trouble> {
+    std::str::from_utf8(bytes).map_err(|_| mistyped("format", "bytes of UTF-8"))
+}
+
 /// A value in a list or map, as the language itself would write it.
-fn literal(value: &Value) -> Result<String, Trouble> {
-    Ok(match value {
+fn literal(value: &Value, written: &mut String) -> Result<(), Trouble> {
+    let single = match value {
         Value::Null => "null".to_owned(),
         Value::Bool(truth) => truth.to_string(),
         Value::Int(number) => number.to_string(),
@@ -100,24 +108,44 @@ fn literal(value: &Value) -> Result<String, Trouble> {
         Value::Float(number) if number.is_finite() => format!("{number:.DIGITS$}"),
         Value::Float(number) => quoted(&double(*number)),
         Value::String(text) => quoted(text),
-        Value::Bytes(_) => format!("b{}", quoted(&in_words(value)?)),
-        Value::Duration(_) => format!("duration({})", quoted(&in_words(value)?)),
-        Value::List(items) => {
-            let items = items.iter().map(literal).collect::<Result<Vec<_>, _>>()?;
-            format!("[{}]", items.join(", "))
-        }
-        Value::Map(map) => {
-            let entry = |(key, value): (&Key, &Value)| match key {
-                Key::String(text) => Ok((quoted(text), literal(value)?)),
-                _ => Err(mistyped("format", "texts as keys")),
-            };
-            let mut entries = map.map.iter().map(entry).collect::<Result<Vec<_>, Trouble>>()?;
-            entries.sort_unstable();
-            let entries: Vec<String> = entries.iter().map(|(key, value)| format!("{key}:{value}")).collect();
-            format!("{{{}}}", entries.join(", "))
-        }
+        Value::Bytes(bytes) => format!("b{}", quoted(readable(bytes)?)),
+        Value::Duration(length) => format!("duration({})", quoted(&duration(length.num_nanoseconds()))),
+        Value::List(items) => return list(items, written),
+        Value::Map(entries) => return map(entries, written),
         _ => return Err(mistyped("format", "single values, lists and maps")),
-    })
+    };
+    push(written, &single)
+}
+
+fn list(items: &[Value], written: &mut String) -> Result<(), Trouble> {
+    push(written, "[")?;
+    for (index, item) in items.iter().enumerate() {
+        push(written, if index > 0 { ", " } else { "" })?;
+        literal(item, written)?;
+    }
+    push(written, "]")
+}
+
+/// In the order of the keys as they are written.
+fn map(map: &Map, written: &mut String) -> Result<(), Trouble> {
+    let mut entries = Vec::with_capacity(map.map.len());
+    let mut bytes = written.len();
+    for (key, value) in map.map.iter() {
+        let Key::String(key) = key else { return Err(mistyped("format", "texts as keys")) };
+        let key = quoted(key);
+        bytes += key.len();
+        fits(bytes)?;
+        entries.push((key, value));
+    }
+    entries.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    push(written, "{")?;
+    for (index, (key, value)) in entries.iter().enumerate() {
+        push(written, if index > 0 { ", " } else { "" })?;
+        push(written, key)?;
+        push(written, ":")?;
+        literal(value, written)?;
+    }
+    push(written, "}")
 }
 
 /// Between quotation marks, as Go writes it: what cannot be seen by its number.
@@ -227,6 +255,9 @@ fn in_base(verb: char, number: u64) -> String {
 }
 
 fn hexadecimal(verb: char, bytes: &[u8]) -> String {
-    let byte = |byte: &u8| if verb == 'x' { format!("{byte:02x}") } else { format!("{byte:02X}") };
-    bytes.iter().map(byte).collect()
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut written, byte| {
+        // Writing to a text never fails.
+        let _ = if verb == 'x' { write!(written, "{byte:02x}") } else { write!(written, "{byte:02X}") };
+        written
+    })
 }

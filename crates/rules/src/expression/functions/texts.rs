@@ -195,11 +195,12 @@ fn fnv(text: &str) -> u32 {
 /// `v1.2` with what is missing, without `v` and leading zeros (`normalizeAndParse` of the API server's library).
 pub(super) fn whole_version(written: &str) -> Option<String> {
     let part = |part: &str| {
-        let rest = part.trim_start_matches('0');
-        if part.len() > 1 && !rest.starts_with(|c: char| c.is_ascii_digit()) {
-            return format!("0{rest}");
+        if part.len() < 2 {
+            return part.to_owned();
         }
-        if part.len() > 1 { rest.to_owned() } else { part.to_owned() }
+        let rest = part.trim_start_matches('0');
+        let zero = if rest.starts_with(|c: char| c.is_ascii_digit()) { "" } else { "0" };
+        format!("{zero}{rest}")
     };
     let mut parts: Vec<String> =
         written.strip_prefix('v').unwrap_or(written).splitn(3, '.').map(part).collect();
@@ -213,7 +214,7 @@ pub(super) fn whole_version(written: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::label_value;
+    use super::{label_value, whole_version};
 
     #[test]
     fn values_of_labels() {
@@ -224,5 +225,22 @@ mod tests {
         assert_eq!(long, format!("{}-a22b5558", "a".repeat(53)));
         assert!(label_value(&"é".repeat(80)).is_empty());
         assert_eq!(label_value(&"x".repeat(80)).len(), 63);
+    }
+
+    #[test]
+    fn versions_made_whole() {
+        let table = [
+            ("v01", Some("1.0.0")),
+            ("00", Some("0.0.0")),
+            ("1.2", Some("1.2.0")),
+            ("01.002.03-a", Some("1.2.3-a")),
+            ("1.0.00-a.01", Some("1.0.0-a.01")),
+            ("v", Some(".0.0")),
+            ("1.0-a", None),
+            ("1+a", None),
+        ];
+        for (written, whole) in table {
+            assert_eq!(whole_version(written).as_deref(), whole, "{written}");
+        }
     }
 }

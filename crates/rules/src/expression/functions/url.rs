@@ -1,6 +1,5 @@
 //! Addresses of the web, as Go's `net/url` takes them apart, which the API server asks.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::net::Ipv6Addr;
 use std::sync::Arc;
@@ -54,10 +53,16 @@ pub(super) fn is_url(written: &str) -> bool {
     !written.is_empty() && read(written, true).is_some()
 }
 
+/// The bytes that an address is made of; nothing where this is none.
+pub(in super::super) fn address_length(value: &Value) -> usize {
+    address(value).map_or(0, |Address { scheme, opaque, user, host, path, query, fragment }| {
+        [scheme, opaque, user, host, path, query, fragment].iter().map(|part| part.len()).sum()
+    })
+}
+
 /// The method `name` of an address; `None` where it has none of that name, or this is none.
 pub(super) fn call(name: &str, this: &Value) -> Option<Value> {
-    let Value::Opaque(opaque) = this else { return None };
-    let address = opaque.downcast_ref::<Address>()?;
+    let address = address(this)?;
     Some(match name {
         "getScheme" => text(&address.scheme),
         "getHost" => text(&address.host),
@@ -67,6 +72,11 @@ pub(super) fn call(name: &str, this: &Value) -> Option<Value> {
         "getQuery" => query(&address.query),
         _ => return None,
     })
+}
+
+fn address(value: &Value) -> Option<&Address> {
+    let Value::Opaque(opaque) = value else { return None };
+    opaque.downcast_ref()
 }
 
 fn read(written: &str, is_request: bool) -> Option<Address> {
@@ -87,7 +97,7 @@ fn read(written: &str, is_request: bool) -> Option<Address> {
     if written == "*" {
         return Some(Address { path: "*".to_owned(), ..address });
     }
-    if !rest.starts_with('/') && (is_request || !scheme.is_empty()) {
+    if !rest.starts_with('/') {
         let opaque = rest.to_owned();
         return (!scheme.is_empty()).then_some(Address { opaque, ..address });
     }
@@ -130,16 +140,17 @@ fn host(scheme: &str, host: &str) -> Option<String> {
         // Databases name several hosts; those of the web are one.
         let colon = if matches!(scheme, "http" | "https") { host.find(':') } else { host.rfind(':') };
         let fine = colon.is_none_or(|colon| is_port(&host[colon..]));
-        return if fine { unescape(host, Part::Host) } else { None };
+        return fine.then(|| unescape(host, Part::Host))?.map(lossy);
     };
     let (inner, port) = host.strip_prefix('[').filter(|_| open == 0)?.rsplit_once(']')?;
     if !is_port(port) {
         return None;
     }
     let inner = match inner.find("%25") {
-        Some(zone) => unescape(&inner[..zone], Part::Host)? + &unescape(&inner[zone..], Part::Zone)?,
+        Some(zone) => [unescape(&inner[..zone], Part::Host)?, unescape(&inner[zone..], Part::Zone)?].concat(),
         None => unescape(inner, Part::Host)?,
     };
+    let inner = lossy(inner);
     let (address, zone) =
         inner.split_once('%').map_or((&*inner, None), |(address, zone)| (address, Some(zone)));
     let fine = address.parse::<Ipv6Addr>().is_ok() && zone != Some("");
@@ -164,7 +175,7 @@ fn query(written: &str) -> Value {
     let mut found: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for pair in written.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';')) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let plain = |part: &str| unescape(&part.replace('+', " "), Part::Other);
+        let plain = |part: &str| unescape(&part.replace('+', " "), Part::Other).map(lossy);
         if let (Some(name), Some(value)) = (plain(name), plain(value)) {
             found.entry(name).or_default().push(text(&value));
         }
@@ -180,7 +191,7 @@ enum Part {
 }
 
 /// What is written by `%41` put in its place; none where that is wrong. Hosts write only so what is not ASCII, or `%`.
-fn unescape(written: &str, part: Part) -> Option<String> {
+fn unescape(written: &str, part: Part) -> Option<Vec<u8>> {
     let bytes = written.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());
     let mut index = 0;
@@ -204,15 +215,17 @@ fn unescape(written: &str, part: Part) -> Option<String> {
         plain.push(byte);
         index += 1;
     }
-    Some(
-        String::from_utf8(plain)
-            .unwrap_or_else(|error| Cow::into_owned(String::from_utf8_lossy(error.as_bytes()))),
-    )
+    Some(plain)
 }
 
-fn escape(path: &str) -> String {
+/// Texts are characters here, and bytes in Go.
+fn lossy(plain: Vec<u8>) -> String {
+    String::from_utf8(plain).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+fn escape(path: &[u8]) -> String {
     let mut escaped = String::with_capacity(path.len());
-    for byte in path.bytes() {
+    for &byte in path {
         if is_plain(byte) || b"/$&+,:;=@".contains(&byte) {
             escaped.push(char::from(byte));
         } else {
