@@ -9,10 +9,8 @@ mod road;
 #[path = "../it/seen/stage.rs"]
 mod stage;
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
-
 use serde_json::json;
+use tempfile::NamedTempFile;
 use tracing_subscriber::filter::LevelFilter;
 use vestibule_caller::Outcome;
 
@@ -29,28 +27,13 @@ spec:
   pod: {labels: {noted: {$cel: params.note}}}
 ";
 
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 /// Values of the object and of the rules are seen nowhere but in the patch: not in the log at any level, nor in metrics,
 /// Events, audit annotations and warnings.
 #[tokio::test]
 async fn secrets_are_seen_by_nobody() {
-    let log = Log::default();
-    let writer = log.clone();
+    let log = NamedTempFile::new().unwrap();
     let subscriber = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE);
-    subscriber.with_writer(move || writer.clone()).init();
+    subscriber.with_writer(log.reopen().unwrap()).init();
     let (road, cluster) = stage(&format!("{RULES}{VALUED}")).await;
     let mut pod = conflicting("web-5d4f");
     pod["metadata"]["annotations"] = json!({"note": "s3cret\nmetadata: {{s3cret}} $(s3cret)", "inject.vestibule.dev/aksed": "s3cret",
@@ -67,7 +50,7 @@ async fn secrets_are_seen_by_nobody() {
         cluster.posted().await.1.to_string(),
         cluster.posted().await.1.to_string(),
         road.page("/metrics").await,
-        String::from_utf8(log.0.lock().unwrap().clone()).unwrap(),
+        std::fs::read_to_string(log.path()).unwrap(),
     ];
     let parts = [
         "aksed",

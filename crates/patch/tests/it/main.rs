@@ -11,4 +11,3 @@ mod sample;
 mod scale;
 mod three_way;
 mod views;
-mod work;

@@ -28,5 +28,4 @@ mod sound;
 mod status;
 mod targets;
 mod typed;
-mod work;
 mod yaml_patch;

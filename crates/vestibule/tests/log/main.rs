@@ -7,12 +7,12 @@ mod fake_cluster;
 #[path = "../it/served.rs"]
 mod served;
 
-use std::io::Write;
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use serde_json::json;
+use tempfile::NamedTempFile;
 use tracing_subscriber::filter::LevelFilter;
 use vestibule::Operation::Create;
 use vestibule::{App, Context, LookupError, Reject, on};
@@ -23,34 +23,16 @@ use served::{Served, review};
 
 const CLAIMS: &str = "/api/v1/namespaces/shop/persistentvolumeclaims";
 
-/// What would go to stderr.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Of all tests here.
-static LOG: LazyLock<Log> = LazyLock::new(|| {
-    let log = Log::default();
-    let writer = log.clone();
+/// What would go to stderr, of all tests here.
+static LOG: LazyLock<NamedTempFile> = LazyLock::new(|| {
+    let log = NamedTempFile::new().unwrap();
     let subscriber = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE).with_ansi(false);
-    subscriber.with_writer(move || writer.clone()).init();
+    subscriber.with_writer(log.reopen().unwrap()).init();
     log
 });
 
-impl Log {
-    fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-    }
+fn logged() -> String {
+    std::fs::read_to_string(LOG.path()).unwrap()
 }
 
 #[tokio::test]
@@ -80,7 +62,7 @@ async fn not_even_a_trace_holds_what_is_looked_up() {
     let look = Hook::mutating("look", "/mutate/look").timeout(Duration::from_secs(30));
     assert!(matches!(served.outcome(&review(), &look).await, Outcome::Allowed(_)));
     served.stop().await;
-    let log = LOG.text();
+    let log = logged();
     assert!(log.contains("does not fit its type") && log.contains("TRACE"), "{log}");
     assert!(!log.contains("s3cret"), "{log}");
 }
@@ -99,7 +81,7 @@ async fn many_that_are_turned_away_are_few_lines() {
         assert!(matches!(served.outcome(&review(), &nowhere).await, Outcome::Failed(_)));
     }
     served.stop().await;
-    let lines = LOG.text().lines().filter(|line| line.contains(": refused reason=")).count() as u64;
+    let lines = logged().lines().filter(|line| line.contains(": refused reason=")).count() as u64;
     assert!((1..=1 + began.elapsed().as_secs()).contains(&lines), "{lines} lines");
 }
 

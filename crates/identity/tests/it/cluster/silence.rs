@@ -1,44 +1,19 @@
 //! What is never logged.
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
-
-use tracing_subscriber::fmt::MakeWriter;
+use tempfile::NamedTempFile;
 use vestibule_identity::SelfManaged;
 use vestibule_testenv as testenv;
 
 use super::fixture::{Fixture, count, fleeting, until, within};
 
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Log {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
-    }
-}
-
 #[tokio::test]
 async fn keys_reach_no_log_at_any_level_and_a_first_start_logs_no_error() {
     let Some(env) = testenv::shared_or_skip().await else { return };
-    let log = Log::default();
+    let log = NamedTempFile::new().unwrap();
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(tracing::Level::TRACE)
         .with_ansi(false)
-        .with_writer(log.clone());
+        .with_writer(log.reopen().unwrap());
     // The runtime of this test has one thread: all tasks log here.
     let _guard = tracing::subscriber::set_default(subscriber.finish());
     let fixture = Fixture::with(&env, fleeting()).await;
@@ -59,7 +34,7 @@ async fn keys_reach_no_log_at_any_level_and_a_first_start_logs_no_error() {
     let client = env.admin().unwrap();
     let replica = SelfManaged::start(client, fixture.settings()).unwrap();
     within(10, &replica).await;
-    let text = || String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
+    let text = || std::fs::read_to_string(log.path()).unwrap();
     assert!(text().contains("was signed by CA"), "the log is heard");
     let errors: Vec<_> = text().lines().filter(|line| line.contains("Z ERROR ")).map(str::to_owned).collect();
     assert!(text().contains("Z TRACE ") && errors.is_empty(), "{errors:?}");
