@@ -31,6 +31,9 @@ const SERVICE: Duration = Duration::from_millis(1);
 /// Each keeps no more than 25 connections at rest. With a few of them, calls that are late for a moment open new ones, and the
 /// handshakes make others late: on two processors that is what would be measured.
 const API_SERVERS: usize = 8;
+/// How long they call before it counts: 200 connections are opened in the first instants, and of twelve seconds' admitted
+/// calls one in a hundred is what comes within the tenth of a second that this takes. It is told, and not judged.
+const OPENING: Duration = Duration::from_secs(1);
 /// As impatient as users are: what takes longer has failed.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -70,13 +73,15 @@ async fn offered(
 ) -> anyhow::Result<Row> {
     server.forget_peak();
     let before = server.memory()?;
-    let load = Load::open(capacity * f64::from(times)).during(during);
-    let report = load.run(&callers(server)?, &hook("work").timeout(TIMEOUT), &[review()?]).await;
+    let (callers, hook, review) = (callers(server)?, hook("work").timeout(TIMEOUT), [review()?]);
+    let load = Load::open(capacity * f64::from(times));
+    let opening = load.during(OPENING).run(&callers, &hook, &review).await;
+    let report = load.during(during).run(&callers, &hook, &review).await;
     let peak = server.memory()?.peak;
     let goodput = report.admitted as f64 / during.as_secs_f64() / capacity * 100.0;
     let p99 = report.latency.quantile(0.99);
     let longest = (SERVICE * QUEUE).mul_f64(1.5);
-    let lost = report.failures() - turned_away(&report);
+    let lost = [&opening, &report].map(|report| report.failures() - turned_away(report)).iter().sum::<u64>();
     let (is_quick, is_flat) = (p99 <= longest, peak <= 2 * before.resident);
 
     let queue = if is_bound {
@@ -88,7 +93,10 @@ async fn offered(
         "{times} x the capacity of {capacity:.0}/s, handlers hold their turn for 1 ms, {} s; {queue}",
         during.as_secs()
     );
-    let seen = format!("{}, from {} to {}", told(&report), mebibytes(before.resident), mebibytes(peak));
+    let opened = millis(opening.latency.quantile(0.99));
+    let (least, most) = (mebibytes(before.resident), mebibytes(peak));
+    let seen =
+        format!("{}, from {least} to {most}; while connections were opened p99 {opened}", told(&report));
     let figure = format!("{goodput:.1} % of capacity, p99 {}, {lost} lost", millis(p99));
     let limit = format!("95 %, {}, 0 lost, memory at most doubled", millis(longest));
     let row = Row::of("F09", done).seen(seen);
