@@ -2,6 +2,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use cpu_time::ThreadTime;
 use kube_cel::cel::Value;
 use vestibule_patch::Document;
 
@@ -308,10 +309,10 @@ fn nothing_costs_more_than_its_budget() {
         "lists.range(100000).map(x, lists.range(100000))".to_owned(),
         "lists.range(10000).map(x, 'abcdefghijklmnopqrstuvwxyz'.matches('(a|b|c)*' + string(x)))".to_owned(),
     ] {
-        let started = std::time::Instant::now();
+        let work = ThreadTime::now();
         let told = evaluate(&text).map(|_| ()).unwrap_err().sentence();
         assert!(told.contains("100000 ticks"), "{text}: {told}");
-        assert!(started.elapsed().as_secs() < 100, "{text}: {:?}", started.elapsed());
+        assert!(work.elapsed().as_secs() < 30, "{text}: {:?}", work.elapsed());
     }
     let mut doubled = "'xxxxxxxxxxxxxxxx'".to_owned();
     for _ in 0..6 {

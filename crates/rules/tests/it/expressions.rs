@@ -3,6 +3,7 @@
 mod data;
 mod hostile;
 
+use cpu_time::ThreadTime;
 use vestibule_rules::{Decision, NamespaceFacts, Reason, Resource, RuleSet, Subject, Verb};
 
 use crate::kit::{applied, creation, decide, evaluate, load, pod, rule, rules, steps, word};
@@ -431,10 +432,9 @@ fn a_budget_that_is_used_up_is_the_error_of_the_rule() {
         ),
     );
     let rules: RuleSet = rules(&(text + &rule("s", "pod: {labels: {c: d}}")));
-    let started = std::time::Instant::now();
+    let work = ThreadTime::now();
     let decision = decide(&rules, &object);
-    // Far more than it takes: a busy machine is no error.
-    assert!(started.elapsed().as_secs() < 100);
+    assert!(work.elapsed().as_secs() < 30, "{:?}", work.elapsed());
     assert_eq!(
         told(&decision),
         ["rule r was left out: `when[0]`: the expressions of the rule need more than 100000 ticks"]

@@ -1,5 +1,6 @@
 //! Whatever users write into annotations, and whatever stands in an expression.
 
+use cpu_time::ThreadTime;
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -74,9 +75,9 @@ fn what_grows_is_stopped() {
             "ticks",
         ),
     ] {
-        let started = std::time::Instant::now();
+        let work = ThreadTime::now();
         let decision = decide(&rules(&text), &annotated("{}", APP));
-        assert!(started.elapsed().as_secs() < 100, "{text}");
+        assert!(work.elapsed().as_secs() < 30, "{text}: {:?}", work.elapsed());
         assert!(word(&decision) == "error" || wanted.is_empty(), "{text}");
         assert!(decision.warnings.concat().contains(wanted), "{:?}", decision.warnings);
     }
