@@ -36,8 +36,10 @@ pub(super) enum Purpose {
     Bundle { is_repair: bool },
     /// The entries of this version, with their bundle; of those that somebody took away, too.
     Entries { is_repair: bool },
-    /// A claim to the entries of another version, or an objection to one.
+    /// A claim to the entries of another version.
     Claim,
+    /// An objection to such a claim.
+    Objection,
 }
 
 /// An answer, or the want of one.
@@ -137,7 +139,7 @@ impl Purpose {
         match self {
             Self::Bundle { .. } => bundle,
             Self::Entries { .. } => entries,
-            Self::Claim => claim,
+            Self::Claim | Self::Objection => claim,
         }
     }
 }

@@ -91,6 +91,7 @@ impl Watched {
             Some(newest) if is_older(&sight.version, newest) => return None,
             Some(_) => by == By::Read,
         };
+        let is_news = self.newest.as_deref() != Some(&*sight.version);
         self.newest = Some(sight.version.clone());
         if self.marked.map(|(mark, _)| mark) != sight.mark {
             self.marked = sight.mark.map(|mark| (mark, now));
@@ -99,9 +100,10 @@ impl Watched {
             self.claim = sight.held.claim.clone().map(|claim| (claim, now));
         }
         if let Some(owner) = &sight.held.owner
-            && (!self.inherits(&owner.hash) || self.is_wanted(&owner.hash))
+            && (!self.inherits(&owner.hash) || is_news && self.is_wanted(&owner.hash))
         {
-            // Written over what was inherited, by whomever: from now on others of it are others'.
+            // Written over what was inherited, by whomever: from now on others of it are others'. The same version read again
+            // is no write: one of ours that had no answer may come through yet, and is ours to change back.
             self.inherited.clear();
         }
         if let Some(mark) = sight.mark {

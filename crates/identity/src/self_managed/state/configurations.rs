@@ -62,6 +62,9 @@ impl State {
         match outcome {
             Ok(object) => {
                 watched.writing.clear();
+                if purpose == Purpose::Claim {
+                    watched.claims.made(at, self.settings.policy.hold_cold);
+                }
                 let repaired_from = if purpose.is_repair() {
                     watched.quarrel.repaired(at);
                     let other = watched.sight.as_ref().and_then(|sight| sight.other_manager.clone());
@@ -73,7 +76,7 @@ impl State {
                 match purpose {
                     Purpose::Bundle { .. } => self.published(position, repaired_from),
                     Purpose::Entries { .. } => self.registered(position, repaired_from),
-                    Purpose::Claim => {}
+                    Purpose::Claim | Purpose::Objection => {}
                 }
             }
             Err(trouble) => {

@@ -23,7 +23,7 @@ impl State {
     }
 
     /// Nothing is written before clients find the way here, nor without a certificate that they accept.
-    pub(super) fn register(&mut self, now: Moment, at: Instant) -> Option<Deed> {
+    pub(super) fn register(&self, now: Moment, at: Instant) -> Option<Deed> {
         let now = self.corrected(now);
         let has_settled = |since| at.saturating_duration_since(since) >= self.settings.settle;
         if !self.serving.is_some_and(has_settled) || !self.seen.has_leaf(now) {
@@ -32,10 +32,10 @@ impl State {
         (0..self.registrations.len()).find_map(|position| self.register_at(position, now, at))
     }
 
-    fn register_at(&mut self, position: usize, now: Moment, at: Instant) -> Option<Deed> {
-        let hold = self.settings.policy.hold_cold;
+    fn register_at(&self, position: usize, now: Moment, at: Instant) -> Option<Deed> {
         let watched = self.registrations.get(position)?;
-        let next = watched.next_move(now, at, hold).filter(|_| watched.may_write(at))?;
+        let next =
+            watched.next_move(now, at, self.settings.policy.hold_cold).filter(|_| watched.may_write(at))?;
         if let Move::Write { .. } = next
             && let Some(seen) = self.seen.configurations.get(position)
         {
@@ -48,15 +48,11 @@ impl State {
             }
         }
         let bundle = self.ca_bundle.clone()?;
-        let watched = self.registrations.get_mut(position)?;
         let (sight, desired) = (watched.sight.as_ref()?, watched.desired.as_ref()?);
         let (operations, purpose) = match next {
             Move::Write { is_repair } => (sight.held.write(desired, &bundle), Purpose::Entries { is_repair }),
-            Move::Claim => {
-                watched.claims.made(at, hold);
-                (claim(desired), Purpose::Claim)
-            }
-            Move::Object => (object_to_claim(), Purpose::Claim),
+            Move::Claim => (claim(desired), Purpose::Claim),
+            Move::Object => (object_to_claim(), Purpose::Objection),
         };
         Some(Deed::Publish { position, patch: over(sight, operations), purpose })
     }
@@ -87,7 +83,7 @@ impl Watched {
                 claim if claim == own => {
                     (self.claim_stood(now) > hold).then_some(Move::Write { is_repair: false })
                 }
-                // Of a version that is gone itself.
+                // Of a version that is gone itself, or of what this one wanted before rules changed.
                 Some(_) if self.claim_stood(now) <= hold.saturating_mul(2) => None,
                 _ => self.claims.allows(at).then_some(Move::Claim),
             },

@@ -108,16 +108,17 @@ impl Bench {
         panic!("it does not come to rest");
     }
 
-    /// Until a configuration was to be written.
-    pub(super) fn run_to_write(&mut self) {
+    /// Until a configuration was to be written; the patch.
+    pub(super) fn run_to_write(&mut self) -> Value {
         for _ in 0..100 {
             match self.state.decide(self.now, self.at) {
                 None => self.at += self.state.pause(self.at),
                 Some(deed) => {
-                    let writes = matches!(deed, Deed::Publish { .. });
+                    let patch =
+                        if let Deed::Publish { patch, .. } = &deed { Some(patch.clone()) } else { None };
                     self.perform(deed);
-                    if writes {
-                        return;
+                    if let Some(patch) = patch {
+                        return patch;
                     }
                 }
             }

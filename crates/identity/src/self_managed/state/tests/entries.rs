@@ -304,3 +304,40 @@ fn entries_of_another_version_are_not_a_replicas_to_change_whatever_it_is_told()
     }
     assert_eq!(hooks(&bench), ["c"]);
 }
+
+/// Nobody waits for the answer any more, and the object was read before the write came through.
+#[test]
+fn a_write_that_comes_through_late_is_undone_at_once() {
+    let mut bench = ready(&["a"]);
+    serve(&mut bench);
+    tell(&mut bench, &["b"]);
+    bench.refusal = Some(TroubleKind::Unreachable);
+    let late = bench.run_to_write();
+    bench.refusal = None;
+    tell(&mut bench, &["a"]);
+    bench.run();
+    bench.write_configuration(&late);
+    bench.watch_configuration();
+    assert_eq!(hooks(&bench), ["b"]);
+    bench.run();
+    assert_eq!((hooks(&bench), annotation(&bench, CLAIM)), (vec!["a".to_owned()], None));
+}
+
+#[test]
+fn a_claim_that_came_too_late_for_one_version_is_made_over_the_next() {
+    let mut bench = ready(&["a"]);
+    serve(&mut bench);
+    bench.state = replica(&["b"]);
+    bench.watch_configuration();
+    bench.run();
+    bench.pass(Duration::from_secs(31));
+    bench.run();
+    bench.state.serving(bench.at);
+    bench.pass(Duration::from_secs(10));
+    bench.refusal = Some(TroubleKind::Conflict);
+    bench.run_to_write();
+    bench.refusal = None;
+    bench.pass(Duration::from_secs(1));
+    bench.run();
+    assert_eq!(annotation(&bench, CLAIM).as_deref(), Some(desired(&["b"]).hash()));
+}
