@@ -3,6 +3,7 @@
 //! The grammar and most functions are the library's; evaluation is ours (docs/adr/0027).
 
 mod budget;
+mod current;
 mod functions;
 mod interpret;
 mod lint;
@@ -22,6 +23,7 @@ use kube_cel::cel::parser::Parser;
 use crate::diagnostic::{self, Diagnostic, Position, Source};
 use crate::overlay::Overlay;
 use crate::yaml::Node;
+pub(crate) use current::Current;
 pub(crate) use functions::pattern;
 use interpret::Interpreter;
 pub(crate) use lint::Declared;

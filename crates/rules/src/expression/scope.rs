@@ -7,10 +7,10 @@ use kube_cel::cel::Value;
 use vestibule_patch::{Document, View};
 
 use super::budget::Budget;
+use super::current::{Current, object};
 use super::interpret::Interpreter;
 use super::values::{map, text, value};
 use super::{Trouble, Variable};
-use crate::STATUS_ANNOTATION;
 use crate::rule::{Resource, Verb};
 use crate::subject::{Subject, text as text_of};
 
@@ -72,7 +72,7 @@ pub(crate) struct Scope<'e> {
     surroundings: &'e Surroundings<'e>,
     /// The object with what earlier rules did.
     current: View<'e>,
-    object: &'e OnceCell<Value>,
+    object: &'e Current,
     parameters: &'e BTreeMap<String, Value>,
     variables: &'e [Variable],
     known: RefCell<HashMap<usize, Value>>,
@@ -84,7 +84,7 @@ impl<'e> Scope<'e> {
     pub(crate) fn new(
         surroundings: &'e Surroundings<'e>,
         current: View<'e>,
-        object: &'e OnceCell<Value>,
+        object: &'e Current,
         parameters: &'e BTreeMap<String, Value>,
         variables: &'e [Variable],
     ) -> Self {
@@ -95,7 +95,7 @@ impl<'e> Scope<'e> {
     pub(super) fn variable(&self, name: &str) -> Result<Value, Trouble> {
         let Surroundings { subject, old, owner, namespace, .. } = self.surroundings;
         Ok(match name {
-            "object" => self.object.get_or_init(|| object(self.current)).clone(),
+            "object" => self.object.value(self.current),
             "oldObject" => old.get_or_init(|| subject.old_object.map_or(Value::Null, parsed)).clone(),
             "namespaceObject" => {
                 namespace.get_or_init(|| map([("metadata".to_owned(), self.namespace())])).clone()
@@ -178,27 +178,6 @@ impl<'e> Scope<'e> {
         let made_up = || given("generateName").map(|start| format!("{start}*****"));
         text(&given("name").or_else(made_up).unwrap_or_else(|| self.surroundings.subject.name.to_owned()))
     }
-}
-
-/// An object without the annotation that tells what rules did, which decides nothing.
-fn object(view: View<'_>) -> Value {
-    let without_status = |annotations: View<'_>| {
-        let others = annotations.entries().into_iter().filter(|(key, _)| key != STATUS_ANNOTATION);
-        let others: Vec<_> = others.map(|(key, text)| (key.into_owned(), value(text))).collect();
-        (!others.is_empty()).then(|| map(others))
-    };
-    let metadata = |view: View<'_>| {
-        let members = view.entries().into_iter().filter(|(_, member)| !member.is_null());
-        map(members.filter_map(|(name, member)| match &*name {
-            "annotations" => Some((name.into_owned(), without_status(member)?)),
-            _ => Some((name.into_owned(), value(member))),
-        }))
-    };
-    let members = view.entries().into_iter().filter(|(_, member)| !member.is_null());
-    map(members.map(|(name, member)| match &*name {
-        "metadata" => (name.into_owned(), metadata(member)),
-        _ => (name.into_owned(), value(member)),
-    }))
 }
 
 /// JSON that came with the request, or null where it is none.

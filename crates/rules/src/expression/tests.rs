@@ -1,4 +1,3 @@
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -6,7 +5,7 @@ use cpu_time::ThreadTime;
 use kube_cel::cel::Value;
 use vestibule_patch::Document;
 
-use super::{Declared, Expression, Scope, Surroundings, Trouble, Variable, values};
+use super::{Current, Declared, Expression, Scope, Surroundings, Trouble, Variable, values};
 use crate::diagnostic::Source;
 use crate::rule::{Resource, Verb};
 use crate::subject::Subject;
@@ -34,7 +33,7 @@ fn evaluate(text: &str) -> Result<Value, Trouble> {
     let expression = compile(text).unwrap_or_else(|findings| panic!("{text}: {findings:?}"));
     let subject = Subject::new(POD, Resource::Pods, Verb::Create, "team-a");
     let document = Document::parse(POD).unwrap();
-    let object = OnceCell::new();
+    let object = Current::default();
     let parameters = BTreeMap::from([("size".to_owned(), values::text("100m"))]);
     let surroundings = Surroundings::new(&subject, document.view());
     let variables = names();
@@ -280,7 +279,7 @@ fn the_longest_expressions() {
 fn the_object_becomes_a_value_only_for_who_asks() {
     let subject = Subject::new(POD, Resource::Pods, Verb::Create, "team-a");
     let document = Document::parse(POD).unwrap();
-    let (object, parameters) = (OnceCell::new(), BTreeMap::new());
+    let (object, parameters) = (Current::default(), BTreeMap::new());
     let surroundings = Surroundings::new(&subject, document.view());
     let scope = Scope::new(&surroundings, document.view(), &object, &parameters, &[]);
     for text in [
@@ -289,10 +288,10 @@ fn the_object_becomes_a_value_only_for_who_asks() {
         "pod.displayName() != ''",
     ] {
         assert!(compile(text).unwrap().holds(&scope).unwrap());
-        assert!(object.get().is_none(), "{text}");
+        assert!(object.0.get().is_none(), "{text}");
     }
     assert!(compile("has(object.spec)").unwrap().holds(&scope).unwrap());
-    assert!(object.get().is_some());
+    assert!(object.0.get().is_some());
 }
 
 #[test]

@@ -32,7 +32,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                     continue;
                 }
                 let insertions = match entry.member {
-                    "env" => place::variables(|| self.existing(&list), sorted.new),
+                    "env" => place::variables(self.draft.places(&list), || self.existing(&list), sorted.new),
                     // Of two sources that set one variable the later counts, and the user's must.
                     "envFrom" => place::at(0, sorted.new),
                     _ => place::at(sorted.length, sorted.new),

@@ -95,9 +95,9 @@ impl<'d> Draft<'d> {
         self.edit.open_items(&layout.list("containers"));
     }
 
-    /// Whether anything has changed since.
-    pub(crate) fn is_after(&self, before: &Before) -> bool {
-        self.origins.len() > before.count
+    /// What was done since.
+    pub(crate) fn since(&self, before: &Before) -> &[Operation] {
+        self.edit.operations().get(before.count..).unwrap_or_default()
     }
 
     /// What it is known to hold of the items of rules; for who only adds to it, or says that it does more.

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use vestibule_patch::View;
 
 use super::Brought;
+use super::index::Places;
 use crate::rule::{Injected, Item, Place};
 
 /// New items with the index of each at the moment it is inserted, one after the other.
@@ -17,8 +18,10 @@ pub(crate) fn at<'r>(at: usize, items: Vec<&'r Item>) -> Insertions<'r> {
 }
 
 /// Variables go before the user's, who may refer to them; except those that refer to a user's variable themselves,
-/// directly or through each other: the kubelet expands `$(X)` only if X stands before.
+/// directly or through each other: the kubelet expands `$(X)` only if X stands before. Who has an index of those that are there
+/// says so by `places`.
 pub(crate) fn variables<'r, 'd, I: Iterator<Item = View<'d>>>(
+    places: Option<&Places>,
     existing: impl FnOnce() -> I,
     items: Vec<&'r Item>,
 ) -> Insertions<'r> {
@@ -30,7 +33,11 @@ pub(crate) fn variables<'r, 'd, I: Iterator<Item = View<'d>>>(
     let needs: Vec<HashSet<&str>> = items.iter().map(|item| needs(item, &ours)).collect();
     // Behind how many of the existing variables each of those stands that are needed; looked for once, for all.
     let mut behind: HashMap<&str, usize> = needs.iter().flatten().map(|name| (*name, 0)).collect();
-    if !behind.is_empty() {
+    if let Some(places) = places {
+        for (name, place) in &mut behind {
+            *place = places.find(name).map_or(0, |index| index + 1);
+        }
+    } else if !behind.is_empty() {
         for (index, variable) in existing().enumerate() {
             let name = variable.get("name").and_then(View::as_str);
             if let Some(place) = name.and_then(|name| behind.get_mut(&*name)) {

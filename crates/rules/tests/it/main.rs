@@ -12,6 +12,7 @@ mod kit;
 mod laws;
 mod lint;
 mod machine;
+mod many;
 mod opt;
 mod parts;
 mod positions;

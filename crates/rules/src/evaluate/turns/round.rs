@@ -1,14 +1,12 @@
 //! One rule after the other, all beside each other.
 
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 
-use kube_cel::cel::Value;
 use vestibule_patch::View;
 
 use super::super::missed::Missed;
 use super::{Filled, Laid, Parameters, Turns, authors, without};
-use crate::expression::{Scope, Surroundings};
+use crate::expression::{Current, Scope, Surroundings};
 use crate::logic::instantiate;
 use crate::merge::{self, Draft, Scene};
 use crate::rule::Rule;
@@ -64,7 +62,7 @@ impl Turns<'_> {
             absent: Vec::new(),
             failed: Vec::new(),
         };
-        let mut object = OnceCell::new();
+        let mut object = Current::default();
         let mut failed = Vec::new();
         for (rank, rule) in rules.iter().enumerate() {
             let computed = if rule.logic.is_fixed() {
@@ -84,9 +82,7 @@ impl Turns<'_> {
             let before = round.draft.before();
             match merge::lay(&computed, rank, &scene, &mut round.draft) {
                 Ok(()) => {
-                    if round.draft.is_after(&before) {
-                        object = OnceCell::new();
-                    }
+                    object.follow(round.draft.since(&before));
                     round.laid.push(computed);
                 }
                 Err(why) => {
@@ -110,7 +106,7 @@ fn computed<'r>(
     rule: &'r Rule,
     surroundings: &Surroundings<'_>,
     current: View<'_>,
-    object: &OnceCell<Value>,
+    object: &Current,
     parameters: &Parameters<'_>,
 ) -> Result<Filled<'r>, Missed> {
     let none = BTreeMap::new();

@@ -1,0 +1,62 @@
+//! Many rules over one object: what each costs is its own, whatever the others did before it.
+
+use std::time::Duration;
+
+use cpu_time::ThreadTime;
+use vestibule_rules::RuleSet;
+
+use crate::kit::{decide, names, pod, result, rule, rules, words};
+
+const POD: &str = r#"{"containers":[{"name":"app","image":"i","env":[{"name":"X","value":"x"}]}]}"#;
+
+fn written(count: usize, spec: fn(usize) -> String) -> RuleSet {
+    rules(&(0..count).map(|index| rule(&format!("r{index:04}"), &spec(index))).collect::<String>())
+}
+
+/// Processor time of an evaluation by so many rules.
+fn work(count: usize, spec: fn(usize) -> String) -> Duration {
+    let (rules, object) = (written(count, spec), pod(POD));
+    let once = || {
+        let work = ThreadTime::now();
+        let decision = decide(&rules, &object);
+        let work = work.elapsed();
+        assert!(words(&decision).iter().all(|word| *word == "applied"), "{:?}", decision.warnings);
+        work
+    };
+    once().min(once())
+}
+
+/// Four times as many take four times as long, give or take; if each looked at what the others did, it would be sixteen times.
+fn costs_what_each_does(spec: fn(usize) -> String) {
+    let (few, many) = (work(250, spec), work(1_000, spec));
+    assert!(many < few * 8, "{few:?} and {many:?}");
+}
+
+#[test]
+fn expressions_that_read_the_object() {
+    costs_what_each_does(|n| {
+        format!(
+            "when: [has(object.metadata.labels.app)]\npod: {{labels: {{l{n}: x}}, annotations: {{a{n}: x}}}}"
+        )
+    });
+}
+
+fn referring(n: usize) -> String {
+    let before = n.checked_sub(1).map_or_else(|| "X".to_owned(), |before| format!("E{before}"));
+    let env = format!("[{{name: E{n}, value: $({before})}}, {{name: F{n}, value: $(X)}}]");
+    format!("containers: [{{select: {{all: true}}, env: {env}}}]")
+}
+
+#[test]
+fn variables_that_refer_to_others() {
+    costs_what_each_does(referring);
+}
+
+#[test]
+fn variables_stand_behind_those_they_refer_to_however_many_rules_there_are() {
+    let made = result(&written(20, referring), &pod(POD));
+    let variables = names(&made["spec"]["containers"][0]["env"]);
+    let place = |name: &str| variables.iter().position(|one| *one == name).unwrap();
+    assert_eq!((variables.len(), place("X")), (41, 0));
+    assert!((1..20).all(|n| place(&format!("E{}", n - 1)) < place(&format!("E{n}"))), "{variables:?}");
+}
