@@ -70,7 +70,7 @@ async fn the_printed_manifests_are_all_it_takes() {
     let (made, load) = create_all_the_while(admin.clone(), shop.clone());
     entries_follow_the_rules(&rules, &shop).await;
     observed_it_changes_nothing_at_once(&rules, &shop, &server).await;
-    let audited = environment.audit_log().await.unwrap();
+    let audited = environment.audit_log().unwrap();
     let noted = |key: &str, value: &str| {
         let notes = audited.iter().filter_map(|event| event["annotations"].as_object()).flatten();
         notes.filter(|(name, _)| name.ends_with(key)).any(|(_, noted)| noted == value)

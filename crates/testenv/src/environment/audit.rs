@@ -3,14 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use k8s_openapi::api::core::v1::ConfigMap;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::Api;
-use kube::api::PostParams;
 use serde_json::{Value, json};
 
 use super::Environment;
-use crate::{Error, poll};
+use crate::Error;
 
 pub(super) const POLICY: &str = "audit-policy.json";
 const LOG: &str = "audit.log";
@@ -20,39 +16,12 @@ impl Environment {
     /// [`Options::audit`](super::Options::audit): every write, and whatever service accounts ask for, at level Metadata.
     /// Nothing where no log is kept.
     ///
-    /// A request that was answered before this call is in it.
-    ///
-    /// # Errors
-    /// [`Error::Api`] or [`Error::Late`] when the API server does not answer, [`Error::File`] for a log that cannot be
-    /// read.
-    pub async fn audit_log(&self) -> Result<Vec<Value>, Error> {
-        if !self.folder.join(POLICY).exists() {
-            return Ok(Vec::new());
-        }
-        // An event is written when its request is over, a moment after the answer. Once a later one is there, so are
-        // those before it.
-        let name = format!("audit-{}", self.number());
-        let mark = ConfigMap {
-            metadata: ObjectMeta { name: Some(name.clone()), ..ObjectMeta::default() },
-            ..ConfigMap::default()
-        };
-        let dry_run = PostParams { dry_run: true, ..PostParams::default() };
-        let marks: Api<ConfigMap> = Api::namespaced(self.admin()?, "default");
-        // Refused or not, it is in the log.
-        drop(marks.create(&dry_run, &mark).await);
-        poll::until("the audit log being written", 30, async || {
-            let events = self.audit_log_so_far()?;
-            let there = events.iter().any(|event| event["objectRef"]["name"] == name.as_str());
-            Ok(there.then_some(events))
-        })
-        .await
-    }
-
-    /// The same, but what was answered a moment ago may not be in it yet.
+    /// A request that was answered before this call is in it: an event is written (`--audit-log-mode=blocking`) before its
+    /// answer is whole.
     ///
     /// # Errors
     /// [`Error::File`] for a log that cannot be read.
-    pub fn audit_log_so_far(&self) -> Result<Vec<Value>, Error> {
+    pub fn audit_log(&self) -> Result<Vec<Value>, Error> {
         let log = self.folder.join(LOG);
         if log.exists() { read(&log) } else { Ok(Vec::new()) }
     }

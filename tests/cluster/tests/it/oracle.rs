@@ -46,7 +46,7 @@ async fn the_judge_and_a_real_api_server_agree() {
             asked.push((name(number, policy), row, judged, real));
         }
     }
-    let log = cluster.environment.audit_log().await.unwrap();
+    let log = cluster.environment.audit_log().unwrap();
     let mut disagreements = Vec::new();
     for (name, row, judged, mut real) in asked {
         real.annotations = annotations(&log, namespace.name(), &name, row);

@@ -6,9 +6,9 @@ use vestibule_testenv::{Answer, Recorder};
 use super::{Cluster, names, pod};
 
 /// What the API server noted of each call for a pod: round, configuration, and whether the object was changed.
-async fn calls(cluster: &Cluster, namespace: &str) -> Vec<(String, String, bool)> {
+fn calls(cluster: &Cluster, namespace: &str) -> Vec<(String, String, bool)> {
     const NOTED: &str = "mutation.webhook.admission.k8s.io/";
-    let log = cluster.hall.environment.audit_log().await.unwrap();
+    let log = cluster.hall.environment.audit_log().unwrap();
     let events = log.iter().filter(|event| {
         event["objectRef"]["namespace"] == namespace && event["objectRef"]["resource"] == "pods"
     });
@@ -68,7 +68,7 @@ async fn an_injector_before_ours_changes_nothing_about_it() {
 
     let made = cluster.create(&namespace, &pod("web")).await.object();
     assert_eq!(names(&made["spec"]["initContainers"]), ["envoy", "theirs"]);
-    let ours: Vec<_> = calls(&cluster, &namespace).await;
+    let ours: Vec<_> = calls(&cluster, &namespace);
     let ours: Vec<_> = ours.iter().filter(|(_, name, _)| name == "injector").collect();
     assert!(ours[0].0.starts_with("round_0") && ours.iter().filter(|call| call.2).count() == 1, "{ours:?}");
 }
@@ -88,7 +88,7 @@ async fn an_injector_after_ours_brings_a_second_call_that_changes_nothing() {
     let seen = other.recorded();
     assert_eq!(names(&seen[0].review()["request"]["object"]["spec"]["initContainers"]), ["envoy"]);
 
-    let calls = calls(&cluster, &namespace).await;
+    let calls = calls(&cluster, &namespace);
     let ours: Vec<_> = calls.iter().filter(|(_, name, _)| name == "injector").collect();
     let mutated = |round: &str| ours.iter().any(|(at, _, mutated)| at.starts_with(round) && *mutated);
     assert!(mutated("round_0") && !mutated("round_1"), "{ours:?}");

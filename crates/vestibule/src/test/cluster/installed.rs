@@ -114,7 +114,7 @@ impl<'c> Installed<'c> {
     ///
     /// # Panics
     /// There is no such hook, or the log cannot be read.
-    pub async fn audit_annotations(&self, hook: &str) -> Vec<(String, String)> {
+    pub fn audit_annotations(&self, hook: &str) -> Vec<(String, String)> {
         self.known(hook);
         let entry =
             self.app.hooks().iter().map(|registered| &registered.entry).find(|entry| entry.name == hook);
@@ -122,7 +122,7 @@ impl<'c> Installed<'c> {
         // Another test may have installed an app of this name: its namespaces are others.
         let asked = self.reviews.of(hook).into_iter().filter_map(|review| review.namespace);
         let ours: BTreeSet<String> = asked.collect();
-        let log = done(self.cluster.environment().audit_log().await);
+        let log = done(self.cluster.environment().audit_log());
         let events = log.iter().filter(|event| {
             event["objectRef"]["namespace"].as_str().is_none_or(|namespace| ours.contains(namespace))
         });
@@ -195,8 +195,8 @@ impl<'c> Installed<'c> {
     ///
     /// # Panics
     /// The audit log cannot be read.
-    pub async fn forbidden(&self) -> Vec<String> {
-        let log = done(self.cluster.environment().audit_log().await);
+    pub fn forbidden(&self) -> Vec<String> {
+        let log = done(self.cluster.environment().audit_log());
         self.refusals(&log)
     }
 
@@ -211,7 +211,7 @@ impl<'c> Installed<'c> {
             Err(error) => error,
         };
         let mut text = error.to_string();
-        for right in self.refusals(&self.cluster.environment().audit_log_so_far().unwrap_or_default()) {
+        for right in self.refusals(&self.cluster.environment().audit_log().unwrap_or_default()) {
             text.push_str(&format!(
                 "\n  the API server refused it to {right}: its manifests print no rule for that"
             ));
@@ -237,7 +237,7 @@ impl Drop for Installed<'_> {
         if std::thread::panicking() {
             return;
         }
-        let refused = self.refusals(&self.cluster.environment().audit_log_so_far().unwrap_or_default());
+        let refused = self.refusals(&self.cluster.environment().audit_log().unwrap_or_default());
         assert!(
             refused.is_empty(),
             "the API server refused {} to {}: its manifests print no rule for that",

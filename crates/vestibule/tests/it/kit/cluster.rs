@@ -62,8 +62,8 @@ async fn an_app_runs_under_its_own_manifests() {
     assert_eq!(reviews.len(), 1);
     assert_eq!((reviews[0].user.as_str(), reviews[0].decision), ("admin", Decision::Mutated(1)));
     assert_eq!(reviews[0].object["metadata"]["name"], "one");
-    assert_eq!(installed.audit_annotations("paint").await, [("colour".to_owned(), "red".to_owned())]);
-    assert!(installed.audit_annotations("loose").await.is_empty());
+    assert_eq!(installed.audit_annotations("paint"), [("colour".to_owned(), "red".to_owned())]);
+    assert!(installed.audit_annotations("loose").is_empty());
     assert!(!installed.events().await.is_empty());
 
     // Another namespace is another test's.
@@ -76,7 +76,7 @@ async fn an_app_runs_under_its_own_manifests() {
     installed.scale(1).await;
     pods.create(&PostParams::default(), &pod("two")).await.unwrap();
     assert_eq!(installed.reviews("paint").len(), 2);
-    assert_eq!(installed.forbidden().await, [""; 0]);
+    assert_eq!(installed.forbidden(), [""; 0]);
 }
 
 #[tokio::test]
@@ -92,7 +92,7 @@ async fn what_the_roles_do_not_grant_fails_the_test() {
     // As a handler would that asks for more than its app says.
     let account = cluster.environment().service_account(&home, &name).await.unwrap();
     Api::<Secret>::namespaced(account, &home).list(&ListParams::default()).await.unwrap_err();
-    assert_eq!(installed.forbidden().await, [format!("list secrets in {home}")]);
+    assert_eq!(installed.forbidden(), [format!("list secrets in {home}")]);
 
     let panic = std::panic::catch_unwind(AssertUnwindSafe(|| drop(installed))).unwrap_err();
     let text = panic.downcast::<String>().unwrap();
@@ -134,7 +134,7 @@ async fn hooks_break_as_they_are_told() {
     let palette: ConfigMap = serde_json::from_value(palette).unwrap();
     Api::namespaced(cluster.client(), &namespace).create(&PostParams::default(), &palette).await.unwrap();
     Api::namespaced(cluster.client(), &namespace).create(&PostParams::default(), &pod("one")).await.unwrap();
-    assert_eq!(installed.audit_annotations("paint").await, [("colour".to_owned(), "blue".to_owned())]);
+    assert_eq!(installed.audit_annotations("paint"), [("colour".to_owned(), "blue".to_owned())]);
 }
 
 #[tokio::test]

@@ -86,7 +86,7 @@ async fn it_works_on_a_cluster() {
     // A token was mounted into the proxy, and so it was asked again.
     let decisions: Vec<_> = installed.reviews("inject").iter().map(|review| review.decision).collect();
     assert_eq!(decisions, [Decision::Mutated(1), Decision::Allowed]);
-    assert_eq!(installed.audit_annotations("inject").await, [("injected".into(), "proxy".into())]);
+    assert_eq!(installed.audit_annotations("inject"), [("injected".into(), "proxy".into())]);
 
     installed.break_with("inject", test::Breakage::CutConnection);
     let refused = pods.create(&PostParams::default(), &pod).await.unwrap_err();
