@@ -34,6 +34,7 @@ pub(crate) use contains::{contains, find, holds, is_open, present};
 pub(crate) use draft::{Draft, Misfit, authors};
 use existing::Existing;
 use heeded::Heeded;
+use index::By;
 pub(crate) use injected::DEFAULT_CONTAINER;
 use place::Insertions;
 pub(crate) use sound::ONLY_LASTING;
@@ -174,9 +175,9 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         if items.is_empty() {
             return Ok(sorted);
         }
-        self.index(list, schema);
-        let existing = match (self.draft.at(list), self.draft.places(list)) {
-            (Some(list), Some(places)) => Existing::Indexed(list, places),
+        self.index(list, name, schema, &items);
+        let existing = match (self.draft.at(list), self.draft.indexes(list)) {
+            (Some(list), Some(indexes)) => Existing::Indexed(list, indexes),
             (list, _) => Existing::new(list, schema, items.iter().copied()),
         };
         sorted.length = existing.len();
@@ -236,12 +237,18 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         inserted.map_err(|(item, Misfit(sentence))| invalid(&item.clause, sentence))
     }
 
-    /// Has an index kept of the list at `pointer` if many rules may look into it.
-    fn index(&mut self, list: &Pointer, schema: Schema<'_>) {
-        if let List::Map(keys) = schema.list()
-            && self.rank >= index::FEW
-        {
-            self.draft.index(list, keys);
+    /// Has indexes kept of the list at `pointer` if many rules may look into it for such `items`.
+    fn index(&mut self, list: &Pointer, name: &str, schema: Schema<'_>, items: &[&Item]) {
+        if self.rank < index::FEW {
+            return;
+        }
+        match schema.list() {
+            List::Map(keys) => self.draft.index(list, &By::Keys(keys)),
+            _ => {
+                for by in items.iter().filter_map(|item| By::of(schema, name, item)) {
+                    self.draft.index(list, &by);
+                }
+            }
         }
     }
 

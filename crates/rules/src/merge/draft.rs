@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
-use vestibule_patch::{Document, Edit, Key, Kind, Mark, Operation, Patch, Pointer, View};
+use vestibule_patch::{Document, Edit, Kind, Mark, Operation, Patch, Pointer, View};
 
 use super::held::Held;
-use super::index::{Lists, Places};
+use super::index::{By, Indexes, Lists, Places};
 use super::json;
 use crate::decision::Origin;
 use crate::rule::Item;
@@ -120,18 +120,18 @@ impl<'d> Draft<'d> {
         self.edit.document().at(pointer).filter(|value| !value.is_null())
     }
 
-    /// Keeps an index of the list at `pointer` from now on, by `keys`.
-    pub(crate) fn index(&mut self, list: &Pointer, keys: &[Key]) {
-        if self.lists.get(list).is_some() || self.at(list).is_none() {
+    /// Keeps an index of the list at `pointer` from now on, `by` what tells its items apart.
+    pub(super) fn index(&mut self, list: &Pointer, by: &By) {
+        if self.indexes(list).is_some_and(|kept| kept.are_enough(by)) || self.at(list).is_none() {
             return;
         }
         self.edit.open(list);
         let items = self.at(list).map(View::items).unwrap_or_default();
-        self.lists.put(list.clone(), Places::of(&items, keys), self.origins.len());
+        self.lists.put(list.clone(), Places::of(&items, by.clone()), self.origins.len());
     }
 
     /// Where the items of the list at `pointer` stand, if an index of it is kept.
-    pub(super) fn places(&self, list: &Pointer) -> Option<&Places> {
+    pub(super) fn indexes(&self, list: &Pointer) -> Option<&Indexes> {
         self.lists.get(list)
     }
 
@@ -170,7 +170,7 @@ impl<'d> Draft<'d> {
         let count = self.edit.operations().len().saturating_sub(self.origins.len());
         for (index, item) in insertions.iter().take(count) {
             self.origins.push(origin(item));
-            self.lists.inserted(list, *index, &item.key, self.origins.len());
+            self.lists.inserted(list, *index, item, self.origins.len());
         }
         let Some((_, failed)) = insertions.get(count) else { return Ok(()) };
         self.broken = true;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use vestibule_patch::{List, Schema, View};
 
 use super::find;
-use super::index;
+use super::index::{By, Indexes};
 use crate::key;
 use crate::rule::Item;
 
@@ -15,8 +15,8 @@ pub(super) enum Existing<'e, 'd, 'i> {
     Keyed(usize, ByKey<'i, 'd>),
     /// Items without keys.
     Listed(Vec<View<'d>>),
-    /// A list that somebody has an index of.
-    Indexed(View<'d>, &'e index::Places),
+    /// A list that somebody has indexes of.
+    Indexed(View<'d>, &'e Indexes),
 }
 
 /// What stands where in the list; of doubled ones the last.
@@ -76,7 +76,7 @@ impl<'d, 'i> Existing<'_, 'd, 'i> {
         match self {
             Self::Keyed(length, _) => *length,
             Self::Listed(items) => items.len(),
-            Self::Indexed(_, places) => places.len(),
+            Self::Indexed(_, indexes) => indexes.len(),
         }
     }
 
@@ -85,10 +85,13 @@ impl<'d, 'i> Existing<'_, 'd, 'i> {
         match self {
             Self::Keyed(_, by_key) => by_key.get(&item.key),
             Self::Listed(items) => find(items, &item.overlay, name, schema),
-            Self::Indexed(list, places) => {
-                let index = places.find(&item.key)?;
-                list.item(index).map(|found| (index, found))
-            }
+            Self::Indexed(list, indexes) => match By::of(schema, name, item).and_then(|by| indexes.by(&by)) {
+                Some(places) => {
+                    let index = places.find_item(item)?;
+                    list.item(index).map(|found| (index, found))
+                }
+                None => find(&list.items(), &item.overlay, name, schema),
+            },
         }
     }
 }

@@ -1,19 +1,30 @@
-//! Where the items of lists stand, by their keys. Rules that add to one list would look through it one after the other, in
-//! a time that grows with the square of their number; those behind the first few find an index, kept while items come.
+//! Where the items of lists stand, by what tells them apart. Rules that add to one list would look through it one after the
+//! other, in a time that grows with the square of their number; those behind the first few find an index, kept while items come.
+
+mod by;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use vestibule_patch::{Key, Pointer, View};
+use vestibule_patch::{Pointer, View};
 
-use crate::key;
+pub(super) use by::By;
+
+use crate::rule::Item;
 
 /// So many rules look through a list themselves, which takes them less time.
 pub(super) const FEW: usize = 8;
 
+/// By so many shapes the items of one list are kept; whoever brings another one looks through it.
+const SHAPES: usize = 4;
+
 /// The lists that were looked into so often.
 #[derive(Clone, Default)]
-pub(super) struct Lists(HashMap<Pointer, Kept>);
+pub(super) struct Lists(HashMap<Pointer, Indexes>);
+
+/// All that is kept of one list, which is something.
+#[derive(Clone, Default)]
+pub(super) struct Indexes(Vec<Kept>);
 
 #[derive(Clone)]
 struct Kept {
@@ -25,6 +36,7 @@ struct Kept {
 /// Where the items of one list stand.
 #[derive(Clone)]
 pub(super) struct Places {
+    by: By,
     keys: VecDeque<Arc<str>>,
     /// Items are numbered in their order, and only those on the shorter side are numbered anew when one comes between. Of
     /// doubled keys the last counts.
@@ -34,22 +46,23 @@ pub(super) struct Places {
 }
 
 impl Lists {
-    pub(super) fn get(&self, list: &Pointer) -> Option<&Places> {
-        if self.0.is_empty() { None } else { self.0.get(list).map(|kept| &kept.places) }
+    pub(super) fn get(&self, list: &Pointer) -> Option<&Indexes> {
+        if self.0.is_empty() { None } else { self.0.get(list) }
     }
 
     pub(super) fn put(&mut self, list: Pointer, places: Places, since: usize) {
-        self.0.insert(list, Kept { places, since });
+        self.0.entry(list).or_default().0.push(Kept { places, since });
     }
 
-    /// An item with this key has come to the place `index` of the list.
-    pub(super) fn inserted(&mut self, list: &Pointer, index: usize, key: &str, since: usize) {
+    /// `item` has come to the place `index` of the list.
+    pub(super) fn inserted(&mut self, list: &Pointer, index: usize, item: &Item, since: usize) {
         if self.0.is_empty() {
             return;
         }
         self.0.retain(|other, _| other == list || !is_within(other, list.as_str()));
-        if let Some(kept) = self.0.get_mut(list) {
-            kept.places.insert(index, key);
+        for kept in self.0.get_mut(list).map(|list| &mut list.0).into_iter().flatten() {
+            let key = kept.places.by.of_item(item);
+            kept.places.insert(index, &key);
             kept.since = since;
         }
     }
@@ -59,30 +72,56 @@ impl Lists {
         if self.0.is_empty() {
             return;
         }
-        let place = place.as_str();
-        let (above, last) = place.rsplit_once('/').unwrap_or_default();
+        let (above, last) = place.as_str().rsplit_once('/').unwrap_or_default();
         // What stands behind an item of a list moves with it.
         let item = last == "-" || last.bytes().all(|byte| byte.is_ascii_digit());
-        let place = if item { above } else { place };
-        self.0.retain(|list, _| !is_within(list, place));
+        let whole = if item { above } else { place.as_str() };
+        self.0.retain(|list, kept| {
+            // Keys stay what they are, whatever else becomes of an item.
+            if is_within(place, list.as_str()) {
+                kept.0.retain(|kept| matches!(kept.places.by, By::Keys(_)));
+            }
+            !kept.0.is_empty() && !is_within(list, whole)
+        });
     }
 
     /// All operations but the first `count` are forgotten.
     pub(super) fn go_back(&mut self, count: usize) {
-        self.0.retain(|_, kept| kept.since <= count);
+        self.0.retain(|_, kept| kept.0.iter().all(|kept| kept.since <= count));
+    }
+}
+
+impl Indexes {
+    /// Whether there is, or may be, no other one by this.
+    pub(super) fn are_enough(&self, by: &By) -> bool {
+        self.0.len() >= SHAPES || self.by(by).is_some()
+    }
+
+    pub(super) fn by(&self, by: &By) -> Option<&Places> {
+        self.0.iter().map(|kept| &kept.places).find(|places| places.by == *by)
+    }
+
+    /// By the keys that the schema names.
+    pub(super) fn by_keys(&self) -> Option<&Places> {
+        self.0.iter().map(|kept| &kept.places).find(|places| matches!(places.by, By::Keys(_)))
+    }
+
+    /// How many items the list has.
+    pub(super) fn len(&self) -> usize {
+        self.0.first().map_or(0, |kept| kept.places.keys.len())
     }
 }
 
 impl Places {
-    pub(super) fn of(items: &[View<'_>], keys: &[Key]) -> Self {
-        let keys: VecDeque<Arc<str>> =
-            items.iter().map(|item| Arc::from(&*key::of_view(*item, keys))).collect();
+    pub(super) fn of(items: &[View<'_>], by: By) -> Self {
+        let keys: VecDeque<Arc<str>> = items.iter().map(|item| Arc::from(&*by.of_view(*item))).collect();
         let numbers = keys.iter().map(Arc::clone).zip(0..).collect();
-        Self { keys, numbers, first: 0 }
+        Self { by, keys, numbers, first: 0 }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.keys.len()
+    /// The index of the last item that is the same as `item`.
+    pub(super) fn find_item(&self, item: &Item) -> Option<usize> {
+        self.find(&self.by.of_item(item))
     }
 
     /// The index of the last item with this key.

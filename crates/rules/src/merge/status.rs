@@ -8,13 +8,13 @@ use std::cell::LazyCell;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
-use vestibule_patch::{List, Schema, View};
+use vestibule_patch::{List, Pointer, Schema, View};
 
 use super::blocks::selectable;
 use super::existing::Existing;
 use super::held::Held;
 use super::injected::DEFAULT_CONTAINER;
-use super::{Brought, Draft, contains, find, holds, index, json, present};
+use super::{Brought, Draft, contains, holds, index, json, present};
 use crate::STATUS_ANNOTATION;
 use crate::decision::Origin;
 use crate::overlay::Overlay;
@@ -60,7 +60,9 @@ fn status(rules: &[&Rule], layout: &Layout, shape: &Shape, hash: &str, draft: &D
 struct Holding<'h> {
     metadata: Option<View<'h>>,
     spec: Option<View<'h>>,
+    layout: &'h Layout,
     shape: &'h Shape,
+    draft: &'h Draft<'h>,
     held: &'h Held,
     containers: Vec<Named<'h>>,
     init_containers: Vec<Named<'h>>,
@@ -84,7 +86,7 @@ struct Base<'h> {
 }
 
 impl<'h> Holding<'h> {
-    fn new(rules: &[&'h Rule], layout: &Layout, shape: &'h Shape, draft: &'h Draft<'_>) -> Self {
+    fn new(rules: &[&'h Rule], layout: &'h Layout, shape: &'h Shape, draft: &'h Draft<'h>) -> Self {
         let [metadata, spec] =
             draft.at(&layout.pod).map(|pod| pod.select(["metadata", "spec"])).unwrap_or_default();
         let blocks = || rules.iter().flat_map(|rule| &rule.blocks);
@@ -95,7 +97,9 @@ impl<'h> Holding<'h> {
         let mut holding = Self {
             metadata,
             spec,
+            layout,
             shape,
+            draft,
             held: draft.holds(),
             containers: list(regular || blocks().next().is_some(), "containers"),
             init_containers: list(blocks().any(|block| block.select.init), "initContainers"),
@@ -111,11 +115,13 @@ impl<'h> Holding<'h> {
     /// Adds the names of what `rule` brings and the object holds.
     fn of(&self, rule: &Rule, held: &mut Words) {
         let Shape { metadata, spec, volumes, containers, container, .. } = *self.shape;
-        parts(self.metadata, metadata, &rule.metadata, held, |held, path, key| {
+        let pod = || self.layout.metadata.clone();
+        self.parts(self.metadata, pod, metadata, &rule.metadata, held, |held, path, key| {
             let map = path.first().map_or("", String::as_str);
             held.push([map.trim_end_matches('s'), ":", key]);
         });
-        parts(self.spec, spec, &rule.spec, held, |held, path, key| match path {
+        let pod = || self.layout.spec.clone();
+        self.parts(self.spec, pod, spec, &rule.spec, held, |held, path, key| match path {
             [list] if list == "imagePullSecrets" => held.push(["pullSecret:", key]),
             path => held.push(["spec:"].into_iter().chain(steps(path)).chain([key])),
         });
@@ -147,7 +153,8 @@ impl<'h> Holding<'h> {
                             held.push([word, ":", name, "/", key]);
                         });
                     }
-                    parts(view, container, &block.parts, held, |held, path, key| {
+                    let place = || self.layout.list(list).item(index);
+                    self.parts(view, place, container, &block.parts, held, |held, path, key| {
                         held.push(["set:", name, "/"].into_iter().chain(steps(path)).chain([key]));
                     });
                 }
@@ -169,6 +176,12 @@ impl<'h> Holding<'h> {
         if wanted.iter().all(|item| self.held.has(item, base.container)) {
             return wanted.iter().for_each(add);
         }
+        if !matches!(schema.list(), List::Map(_)) {
+            let list = base.view.and_then(|view| present(view, name));
+            let held =
+                |item: &&Item| self.is_listed(list, || self.at(base.place).child(name), item, name, schema);
+            return wanted.iter().filter(held).for_each(add);
+        }
         let searched;
         let existing = if let Some(existing) = self.searched.get(&(base.place, name)) {
             existing
@@ -185,6 +198,35 @@ impl<'h> Holding<'h> {
         }
     }
 
+    /// Adds what `base`, which stands at `at`, holds of the parts `wanted`.
+    fn parts(
+        &self,
+        base: Option<View<'_>>,
+        at: impl Fn() -> Pointer,
+        schema: Schema<'_>,
+        wanted: &[Part],
+        held: &mut Words,
+        word: impl Fn(&mut Words, &[String], &str),
+    ) {
+        for Part { path, listed, item } in wanted {
+            let place = path.iter().try_fold(base, |place, name| Some(present(place?, name))).flatten();
+            let schema = path.iter().fold(schema, |schema, name| schema.field(name));
+            let name = path.last().map_or("", String::as_str);
+            let there = if *listed {
+                let list = || path.iter().fold(at(), |place, name| place.child(name));
+                self.is_listed(place, list, item, name, schema)
+            } else {
+                let name = if pod::is_text_map(name) { name } else { &item.key };
+                let found = place.and_then(|place| present(place, &item.key));
+                found.is_some_and(|found| contains(found, &item.overlay, name, schema.field(&item.key)))
+            };
+            if there {
+                let key = if *listed { called(&item.overlay, &item.key, schema) } else { &item.key };
+                word(held, path, key);
+            }
+        }
+    }
+
     /// Whether there is the annotation that a container in the first place brings along.
     fn has_default_container(&self) -> bool {
         let mut names =
@@ -195,34 +237,6 @@ impl<'h> Holding<'h> {
         let user = names.find(|name| !self.brought.has(name));
         let annotations = self.metadata.and_then(|metadata| present(metadata, "annotations"));
         user.is_some() && written(annotations, DEFAULT_CONTAINER).as_deref() == user
-    }
-}
-
-/// Adds what `base` holds of the parts `wanted`.
-fn parts(
-    base: Option<View<'_>>,
-    schema: Schema<'_>,
-    wanted: &[Part],
-    held: &mut Words,
-    word: impl Fn(&mut Words, &[String], &str),
-) {
-    for Part { path, listed, item } in wanted {
-        let place = path.iter().try_fold(base, |place, name| Some(present(place?, name))).flatten();
-        let schema = path.iter().fold(schema, |schema, name| schema.field(name));
-        let name = path.last().map_or("", String::as_str);
-        let there = if *listed {
-            let items = place.map(View::items).unwrap_or_default();
-            find(&items, &item.overlay, name, schema)
-                .is_some_and(|(_, found)| contains(found, &item.overlay, name, schema.item()))
-        } else {
-            let name = if pod::is_text_map(name) { name } else { &item.key };
-            let found = place.and_then(|place| present(place, &item.key));
-            found.is_some_and(|found| contains(found, &item.overlay, name, schema.field(&item.key)))
-        };
-        if there {
-            let key = if *listed { called(&item.overlay, &item.key, schema) } else { &item.key };
-            word(held, path, key);
-        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use vestibule_patch::View;
 
+use super::index::Indexes;
 use super::{CONTAINER_LISTS, Failure, Merge, invalid, present};
 use crate::diagnostic::shown;
 use crate::overlay::Overlay;
@@ -22,8 +23,8 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             return Ok(());
         }
         let list = self.scene.layout.list("volumes");
-        self.index(&list, self.scene.shape.volumes);
-        let known = self.draft.places(&list);
+        self.index(&list, "volumes", self.scene.shape.volumes, &[]);
+        let known = self.draft.indexes(&list).and_then(Indexes::by_keys);
         let listed = known.is_none().then(|| self.existing(&list)).into_iter().flatten();
         let mut volumes: HashSet<Cow<'_, str>> =
             listed.filter_map(|volume| written(Some(volume), "name")).collect();

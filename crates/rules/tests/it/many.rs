@@ -41,6 +41,20 @@ fn expressions_that_read_the_object() {
     });
 }
 
+#[test]
+fn items_without_keys() {
+    costs_what_each_does(|n| {
+        let toleration = format!("[{{key: k{n}, operator: Exists, effect: NoSchedule}}]");
+        let env_from = format!(
+            "[{{configMapRef: {{name: c{n}}}}}, {{prefix: P{n}, secretRef: {{name: s, optional: true}}}}]"
+        );
+        format!(
+            "pod: {{spec: {{tolerations: {toleration}}}}}\n\
+             containers: [{{select: {{all: true}}, envFrom: {env_from}}}]"
+        )
+    });
+}
+
 fn referring(n: usize) -> String {
     let before = n.checked_sub(1).map_or_else(|| "X".to_owned(), |before| format!("E{before}"));
     let env = format!("[{{name: E{n}, value: $({before})}}, {{name: F{n}, value: $(X)}}]");
@@ -59,4 +73,19 @@ fn variables_stand_behind_those_they_refer_to_however_many_rules_there_are() {
     let place = |name: &str| variables.iter().position(|one| *one == name).unwrap();
     assert_eq!((variables.len(), place("X")), (41, 0));
     assert!((1..20).all(|n| place(&format!("E{}", n - 1)) < place(&format!("E{n}"))), "{variables:?}");
+}
+
+/// Every second rule brings what the one before it has brought, but for one that holds more.
+#[test]
+fn items_without_keys_come_once_however_many_rules_there_are() {
+    let rules = written(20, |n| {
+        let seconds = if n % 4 == 0 { ", tolerationSeconds: 30" } else { "" };
+        format!("pod: {{spec: {{tolerations: [{{key: k{}, operator: Exists{seconds}}}]}}}}", n / 2)
+    });
+    let made = result(&rules, &pod(POD));
+    let tolerations = made["spec"]["tolerations"].as_array().unwrap();
+    let keys: Vec<_> = tolerations.iter().map(|one| one["key"].as_str().unwrap()).collect();
+    assert_eq!(keys, (0..10).map(|n| format!("k{n}")).collect::<Vec<_>>());
+    let status = made["metadata"]["annotations"]["vestibule.dev/injected"].as_str().unwrap();
+    assert!(status.contains("spec:tolerations/k9"), "{status}");
 }

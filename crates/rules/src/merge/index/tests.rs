@@ -1,14 +1,18 @@
 use proptest::prelude::*;
-use vestibule_patch::{Key, Pointer, View};
+use vestibule_patch::{Key, Pointer, Schema, View};
 
-use super::{Lists, Places};
+use super::{By, Lists, Places};
+use crate::diagnostic::Position;
+use crate::merge::find;
+use crate::overlay::Overlay;
+use crate::rule::{Clause, Item, Policy};
 
 const NAME: &[Key] = &[Key { name: "name", default: None }];
 
 fn places(keys: &[&str]) -> Places {
     let items: Vec<_> = keys.iter().map(|key| raw(&format!(r#"{{"name":"{key}"}}"#))).collect();
     let views: Vec<View<'_>> = items.iter().map(|item| View::of(item)).collect();
-    Places::of(&views, NAME)
+    Places::of(&views, By::Keys(NAME))
 }
 
 fn raw(json: &str) -> Box<serde_json::value::RawValue> {
@@ -32,11 +36,70 @@ proptest! {
             let index = index.index(list.len() + 1);
             places.insert(index, &key);
             list.insert(index, key);
-            prop_assert_eq!(places.len(), list.len());
+            prop_assert_eq!(places.keys.len(), list.len());
             for key in ["a", "b", "c", "d", "e", "f", "g", "h"] {
                 prop_assert_eq!(places.find(key), list.iter().rposition(|one| one == key), "{} in {:?}", key, list);
             }
         }
+    }
+}
+
+fn item(key: &str, overlay: Overlay) -> Item {
+    let clause = Clause { text: "".into(), at: Position { line: 1, column: 1 } };
+    Item::new(clause, key.to_owned(), overlay, Policy::Keep)
+}
+
+/// Members of one without a key, as JSON.
+fn nameless() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
+    let member = |name, values: &'static [&'static str]| {
+        prop::option::of(prop::sample::select(values)).prop_map(move |value| value.map(|value| (name, value)))
+    };
+    let members = [
+        member("key", &[r#""a""#, r#""b""#, r#""""#]),
+        member("operator", &[r#""Exists""#, r#""Equal""#]),
+        member("seconds", &["3", "30", r#""3""#]),
+        member("secretRef", &[r#"{"name":"a"}"#, r#"{"name":"b","optional":true}"#, "{}"]),
+        member("readOnly", &["true", "false"]),
+    ];
+    members.prop_map(|members| members.into_iter().flatten().collect())
+}
+
+fn object(members: &[(&str, &str)]) -> String {
+    let members: Vec<_> = members.iter().map(|(name, value)| format!(r#""{name}":{value}"#)).collect();
+    format!("{{{}}}", members.join(","))
+}
+
+fn overlay(json: &str) -> Overlay {
+    match serde_json::from_str(json).unwrap() {
+        serde_json::Value::String(text) => Overlay::Text(text),
+        serde_json::Value::Object(members) => {
+            Overlay::map(members.into_iter().map(|(name, value)| (name, overlay(&value.to_string()))))
+        }
+        other => Overlay::Literal(other.to_string()),
+    }
+}
+
+proptest! {
+    /// Who looks for one without a key finds what a look at each would find, among those that came as well.
+    #[test]
+    fn finds_what_a_look_at_each_finds(
+        all in prop::collection::vec((nameless(), any::<prop::sample::Index>()), 0..8),
+        wanted in nameless(),
+        there in 0_usize..8,
+    ) {
+        let wanted = item("", overlay(&object(&wanted)));
+        let Some(by) = By::of(Schema::unknown(), "tolerations", &wanted) else { return Ok(()) };
+        let mut list: Vec<_> = all.iter().take(there).map(|(members, _)| raw(&object(members))).collect();
+        let mut places = Places::of(&list.iter().map(|one| View::of(one)).collect::<Vec<_>>(), by);
+        for (members, index) in all.iter().skip(there) {
+            let (json, index) = (object(members), index.index(list.len() + 1));
+            let key = places.by.of_item(&item("", overlay(&json))).into_owned();
+            places.insert(index, &key);
+            list.insert(index, raw(&json));
+        }
+        let views: Vec<View<'_>> = list.iter().map(|one| View::of(one)).collect();
+        let found = find(&views, &wanted.overlay, "tolerations", Schema::unknown()).map(|(index, _)| index);
+        prop_assert_eq!(places.find_item(&wanted), found);
     }
 }
 
@@ -63,10 +126,10 @@ fn forgets_what_moved() {
     ] {
         assert_eq!(left(&|lists| lists.changed(&pointer(place))), expected, "{place}");
     }
-    let containers = pointer("/spec/containers");
-    assert_eq!(left(&|lists| lists.inserted(&containers, 1, "b", 4)), [true, false, true, true]);
+    let (containers, b) = (pointer("/spec/containers"), item("b", Overlay::Map(Vec::new())));
+    assert_eq!(left(&|lists| lists.inserted(&containers, 1, &b, 4)), [true, false, true, true]);
     let insert_and_go_back = |lists: &mut Lists| {
-        lists.inserted(&pointer("/spec/volumes"), 1, "b", 4);
+        lists.inserted(&pointer("/spec/volumes"), 1, &b, 4);
         lists.go_back(3);
     };
     assert_eq!(left(&insert_and_go_back), [false, true, true, true]);

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use vestibule_patch::{Schema, View};
+use vestibule_patch::{Pointer, Schema, View};
 
-use super::{Holding, SPEC};
+use super::{Holding, Place, SPEC};
 use crate::merge::existing::Existing;
-use crate::merge::present;
+use crate::merge::{find, holds, present};
 use crate::pod::Shape;
 use crate::rule::{Item, Rule};
 
@@ -42,5 +42,29 @@ impl<'h> Holding<'h> {
                 self.searched.extend(found);
             }
         }
+    }
+
+    /// Where something stands that has lists.
+    pub(super) fn at(&self, place: Place) -> Pointer {
+        match place {
+            SPEC => self.layout.spec.clone(),
+            (list, index) => self.layout.list(list).item(index),
+        }
+    }
+
+    /// Whether `list`, called `name`, which stands at `at`, holds `item`.
+    pub(super) fn is_listed(
+        &self,
+        list: Option<View<'_>>,
+        at: impl Fn() -> Pointer,
+        item: &Item,
+        name: &str,
+        schema: Schema<'_>,
+    ) -> bool {
+        let found = match (list, self.draft.indexes(&at())) {
+            (Some(list), Some(indexes)) => Existing::Indexed(list, indexes).find(item, name, schema),
+            (list, _) => find(&list.map(View::items).unwrap_or_default(), &item.overlay, name, schema),
+        };
+        found.is_some_and(|(_, found)| holds(found, item, name, schema.item()))
     }
 }
