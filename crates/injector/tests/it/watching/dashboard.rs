@@ -338,7 +338,9 @@ fn panel(Panel { title, says, shape, unit, queries }: &Panel, id: usize, place: 
                 "stacking": {"mode": if stacked { "normal" } else { "none" }},
                 "showPoints": "never",
             });
-            let options = json!({"legend": {"displayMode": "list", "placement": "bottom"}, "tooltip": {"mode": "multi"}});
+            let legend =
+                json!({"showLegend": true, "displayMode": "list", "placement": "bottom", "calcs": []});
+            let options = json!({"legend": legend, "tooltip": {"mode": "multi", "sort": "desc"}});
             ("timeseries", json!({"unit": unit, "min": 0, "custom": custom}), options)
         }
     };
