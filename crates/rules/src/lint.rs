@@ -6,6 +6,7 @@ mod containers;
 mod names;
 mod policy;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::RuleSet;
@@ -43,8 +44,10 @@ impl RuleSet {
     pub fn lint(&self) -> Vec<Diagnostic> {
         let mut findings = Vec::new();
         let mut read: Vec<(&Rule, yaml::Document)> = Vec::new();
+        let mut sources = HashMap::new();
         for rule in self.rules() {
-            if let Some(document) = document_of(rule) {
+            let parts = sources.entry(Arc::as_ptr(&rule.text)).or_insert_with(|| yaml::Parts::of(&rule.text));
+            if let Some(document) = document_of(rule, parts) {
                 read.push((rule, document));
             }
         }
@@ -67,13 +70,12 @@ impl RuleSet {
 }
 
 /// The document of `rule`, read once more: a set of rules keeps no trees. Others in the same text are skipped unread.
-fn document_of(rule: &Rule) -> Option<yaml::Document> {
+fn document_of(rule: &Rule, parts: &yaml::Parts<'_>) -> Option<yaml::Document> {
     let name = |document: &yaml::Document| {
         let name = document.root().get("metadata").and_then(|metadata| metadata.get("name"));
         name.map(Node::at)
     };
-    let documents = yaml::around(&rule.text, rule.at.line);
-    documents.into_iter().find(|document| name(document) == Some(rule.at))
+    parts.around(rule.at.line).into_iter().find(|document| name(document) == Some(rule.at))
 }
 
 impl Page<'_> {

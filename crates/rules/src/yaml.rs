@@ -59,16 +59,29 @@ pub(crate) fn read_all(text: Text<'_>) -> (Vec<Document>, Vec<Diagnostic>) {
     (documents.collect(), problems)
 }
 
-/// The documents of the part of `source` that holds the line.
-pub(crate) fn around(source: &Source, line: usize) -> Vec<Document> {
-    let pieces = split::split(&source.text);
-    let piece = pieces.iter().rfind(|piece| source.lines_before + piece.line < line);
-    let text = piece.map(|piece| Text {
-        name: &source.name,
-        text: piece.text,
-        lines_before: source.lines_before + piece.line,
-    });
-    text.map(|text| read_all(text).0).unwrap_or_default()
+/// A source, taken apart once for all who read a part of it.
+pub(crate) struct Parts<'s> {
+    source: &'s Source,
+    pieces: Vec<split::Piece<'s>>,
+}
+
+impl<'s> Parts<'s> {
+    pub(crate) fn of(source: &'s Source) -> Self {
+        Self { source, pieces: split::split(&source.text) }
+    }
+
+    /// The documents of the part that holds the line.
+    pub(crate) fn around(&self, line: usize) -> Vec<Document> {
+        let before = self.source.lines_before;
+        let end = self.pieces.partition_point(|piece| before + piece.line < line);
+        let piece = end.checked_sub(1).and_then(|last| self.pieces.get(last));
+        let text = piece.map(|piece| Text {
+            name: &self.source.name,
+            text: piece.text,
+            lines_before: before + piece.line,
+        });
+        text.map(|text| read_all(text).0).unwrap_or_default()
+    }
 }
 
 /// A text to read, and where it comes from. `(name, text)` is one, too.

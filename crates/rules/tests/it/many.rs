@@ -55,6 +55,21 @@ fn items_without_keys() {
     });
 }
 
+#[test]
+fn hints() {
+    let hinted = |count| {
+        let rules = written(count, |n| format!("sidecars: [{{name: s{n}, image: s}}]"));
+        let once = || {
+            let work = ThreadTime::now();
+            assert!(rules.lint().len() >= count);
+            work.elapsed()
+        };
+        once().min(once())
+    };
+    let (few, many) = (hinted(250), hinted(1_000));
+    assert!(many < few * 8, "{few:?} and {many:?}");
+}
+
 fn referring(n: usize) -> String {
     let before = n.checked_sub(1).map_or_else(|| "X".to_owned(), |before| format!("E{before}"));
     let env = format!("[{{name: E{n}, value: $({before})}}, {{name: F{n}, value: $(X)}}]");
