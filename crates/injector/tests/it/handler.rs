@@ -98,6 +98,11 @@ async fn the_audit_log_hears_which_rules_acted_and_which_did_not() {
     let expected = expected.map(|(key, value)| (format!("best-effort/{key}"), value.to_owned()));
     assert_eq!(kept, expected);
     assert!(allowed.audit_annotations.dropped.is_empty());
+    // Under a key that is noted already kube-apiserver takes the same value only.
+    let again = review.with_object(allowed.object.unwrap()).unwrap();
+    let Outcome::Allowed(allowed) = road.judged("best-effort", &again).await else { panic!("allowed") };
+    let again: Vec<_> = allowed.audit_annotations.kept.into_iter().collect();
+    assert_eq!(again, [kept[0].clone(), kept[2].clone()]);
 }
 
 #[tokio::test]

@@ -1,5 +1,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use cpu_time::ThreadTime;
 
 use super::*;
 use crate::configuration::Compiler;
@@ -245,4 +248,26 @@ fn what_could_be_better_is_a_remark() {
     assert!(judgement.errors.is_empty(), "{:?}", judgement.errors);
     let remarks: Vec<_> = judgement.remarks.iter().map(Finding::headline).collect();
     assert!(!remarks.is_empty() && remarks.iter().all(|it| it.starts_with("two:")), "{remarks:?}");
+}
+
+/// As many as a ConfigMap holds, and a mistake among them, which costs a look at each. The API server waits for ten seconds;
+/// without optimisation it takes longer than that.
+#[test]
+fn a_thousand_rules_are_judged_in_time() {
+    let bench = Bench::new();
+    let one = |n: usize| {
+        let parts = format!(
+            "sidecars: [{{name: sidecar-{n}, image: 'sidecar:1'}}], volumes: [{{name: volume-{n}, emptyDir: {{}}}}], \
+             containers: [{{select: {{all: true}}, env: [{{name: VARIABLE_{n}, value: x}}], \
+             volumeMounts: [{{name: volume-{n}, mountPath: /mnt/{n}}}]}}], pod: {{"
+        );
+        format!("---\n{}", rule(&format!("rule-{n}"), 1).replace("pod: {", &parts))
+    };
+    let text = (0..1_000).map(one).collect::<String>().replacen("image", "imgae", 1);
+    assert!(text.len() < 1 << 20, "{}", text.len());
+    let work = ThreadTime::now();
+    let found = judged(&bench, "one", &text);
+    assert!(found.len() == 1 && found[0].starts_with("one:5:") && found[0].contains("`imgae`"), "{found:?}");
+    let most = if cfg!(debug_assertions) { 60 } else { 10 };
+    assert!(work.elapsed() < Duration::from_secs(most), "{:?}", work.elapsed());
 }
