@@ -21,7 +21,8 @@ mod standing;
 mod status;
 mod verify;
 
-use std::cell::RefCell;
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -34,7 +35,7 @@ pub(crate) use contains::{contains, find, holds, is_open, present};
 pub(crate) use draft::{Draft, Misfit, authors};
 use existing::Existing;
 use heeded::Heeded;
-use index::By;
+use index::{By, Indexes};
 pub(crate) use injected::DEFAULT_CONTAINER;
 use place::Insertions;
 pub(crate) use sound::ONLY_LASTING;
@@ -45,7 +46,7 @@ use crate::decision::Origin;
 use crate::diagnostic::shown;
 use crate::pod::Shape;
 use crate::rule::{Clause, Item, Policy, Rule};
-use crate::subject::Layout;
+use crate::subject::{Layout, Named, written};
 
 /// The lists of a pod that hold containers; a name is taken if any of them has it.
 pub(crate) const CONTAINER_LISTS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
@@ -66,6 +67,8 @@ pub(crate) struct Scene<'s> {
     /// Blocks are for the others.
     brought: Brought<'s>,
     heeded: RefCell<Heeded<'s>>,
+    /// How many init containers, and how many others, stand first because they are to, as far as rules looked.
+    leads: [Cell<usize>; 2],
 }
 
 impl<'s> Scene<'s> {
@@ -77,8 +80,18 @@ impl<'s> Scene<'s> {
         shape: &'s Shape,
     ) -> Self {
         let brought = Brought::by(rules);
-        let (claims, heeded) = (Claims::of(rules, spec, &brought), RefCell::default());
-        Self { layout, shape, claims, brought, heeded }
+        let claims = Claims::of(rules, spec, &brought);
+        Self { layout, shape, claims, brought, heeded: RefCell::default(), leads: Default::default() }
+    }
+
+    /// A rule has failed, and what it did is undone.
+    pub(crate) fn go_back(&self) {
+        self.leads.iter().for_each(|lead| lead.set(0));
+    }
+
+    fn lead(&self, list: &str) -> &Cell<usize> {
+        let [init, others] = &self.leads;
+        if list == "initContainers" { init } else { others }
     }
 
     /// Of rules that `failed` the ranks of those that are out; the others may not fail without them.
@@ -249,6 +262,24 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                     self.draft.index(list, &by);
                 }
             }
+        }
+    }
+
+    /// The containers of the list at `pointer`, by the names that are known where many rules look.
+    fn containers(&self, list: &Pointer) -> Vec<Named<'_>> {
+        let places = self.draft.indexes(list).and_then(Indexes::by_keys);
+        let (Some(found), Some(places)) = (self.draft.at(list), places) else {
+            return Named::all(self.draft.at(list));
+        };
+        let named = |(name, view)| Named { name: Cow::Borrowed(name), view };
+        places.keys().zip(found.iter()).map(named).collect()
+    }
+
+    /// The container `name` of the list at `pointer`.
+    fn container(&self, list: &Pointer, name: &str) -> Option<View<'_>> {
+        match self.draft.indexes(list).and_then(Indexes::by_keys) {
+            Some(places) => self.draft.at(list)?.item(places.find(name)?),
+            None => self.existing(list).find(|one| written(Some(*one), "name").as_deref() == Some(name)),
         }
     }
 

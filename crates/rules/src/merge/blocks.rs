@@ -53,7 +53,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let mut selected = Vec::new();
         for list in lists {
             let pointer = self.scene.layout.list(list);
-            let containers = Named::all(self.draft.at(&pointer));
+            let containers = self.containers(&pointer);
             self.scene.heeded.borrow_mut().pass_over(self.rank, &containers, &self.scene.brought);
             let users = selectable(&containers, select, &self.scene.brought);
             selected.extend(users.into_iter().map(|(index, name)| (pointer.item(index), Arc::from(name))));

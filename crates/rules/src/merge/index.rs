@@ -119,6 +119,10 @@ impl Places {
         Self { by, keys, numbers, first: 0 }
     }
 
+    pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.keys.iter().map(|key| &**key)
+    }
+
     /// The index of the last item that is the same as `item`.
     pub(super) fn find_item(&self, item: &Item) -> Option<usize> {
         self.find(&self.by.of_item(item))

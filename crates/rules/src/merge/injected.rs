@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::index::Indexes;
 use super::{CONTAINER_LISTS, Failure, Merge, conflict, json, place};
 use crate::overlay::Overlay;
 use crate::rule::{Clause, Injected, Item, Policy};
@@ -29,10 +30,17 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 new.push(item.key.as_str());
             }
         }
-        let name = |container| written(Some(container), "name").unwrap_or_default();
-        let names: Vec<Cow<'_, str>> = self.existing(&pointer).map(name).collect();
+        let names: Vec<Cow<'_, str>> = match self.draft.indexes(&pointer).and_then(Indexes::by_keys) {
+            Some(places) => places.keys().map(Cow::Borrowed).collect(),
+            None => {
+                self.existing(&pointer).map(|one| written(Some(one), "name").unwrap_or_default()).collect()
+            }
+        };
         let user = names.first().filter(|_| list == "containers").map(|name| name.clone().into_owned());
-        let insertions = place::containers(names, &mine, &new, firsts, &self.scene.brought, self.rank);
+        let (lead, brought) = (self.scene.lead(list), &self.scene.brought);
+        let mut leading = lead.get();
+        let insertions = place::containers(names, &mine, &new, firsts, &mut leading, brought, self.rank);
+        lead.set(leading);
         let leading = insertions.iter().find(|(index, _)| *index == 0).map(|(_, item)| *item);
         self.draft.held().note(insertions.iter().map(|(_, item)| *item), None, true);
         self.insert(&pointer, sorted.length, insertions)?;
@@ -45,8 +53,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     /// Whether `item` has to be left out because of what other containers are called or listen to.
     fn taken(&self, item: &Item, list: &str) -> Result<bool, Failure> {
         for other in CONTAINER_LISTS.into_iter().filter(|other| *other != list) {
-            let mut containers = self.existing(&self.scene.layout.list(other));
-            if containers.any(|one| written(Some(one), "name").as_deref() == Some(&item.key)) {
+            if self.container(&self.scene.layout.list(other), &item.key).is_some() {
                 let sentence = format!("container `{}` exists already, among `{other}`", item.key);
                 // Two containers of one name are no valid pod, so there is nothing to override.
                 return match item.policy {

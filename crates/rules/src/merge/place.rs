@@ -88,12 +88,13 @@ fn references(value: &str) -> Vec<&str> {
 
 /// Containers go where their `position` says, as far as they are `new`. `first` stands behind what the rules before the
 /// `rank`th put first and what this one put there, whose names are `firsts`; and none comes between what has its place by it
-/// already. `brought` is what all rules bring.
+/// already. `brought` is what all rules bring; `lead` is how many stand first for sure, which is found out.
 pub(crate) fn containers<'n, 'r: 'n>(
     existing: Vec<Cow<'n, str>>,
     containers: &[&'r Injected],
     new: &[&str],
     firsts: &mut Vec<&'r str>,
+    lead: &mut usize,
     brought: &Brought<'_>,
     rank: usize,
 ) -> Insertions<'r> {
@@ -108,13 +109,15 @@ pub(crate) fn containers<'n, 'r: 'n>(
                     let first = |name: &&Cow<'_, str>| {
                         brought.is_first(name, rank) || firsts.contains(&name.as_ref())
                     };
-                    names.iter().take_while(first).count()
+                    *lead += names.iter().skip(*lead).take_while(first).count();
+                    *lead
                 }
                 Place::Last => names.len(),
                 Place::Before(anchor) => index_of(anchor).unwrap_or_default(),
                 Place::After(anchor) => index_of(anchor).map_or(names.len(), |index| index + 1),
             };
             let index = between(&names, &item.key, index, brought);
+            *lead = index.min(*lead);
             names.insert(index, Cow::Borrowed(&item.key));
             insertions.push((index, item));
         }
@@ -127,6 +130,9 @@ pub(crate) fn containers<'n, 'r: 'n>(
 
 /// The place nearest to `index` that is right for those who are to stand before or after `name`.
 fn between(names: &[Cow<'_, str>], name: &str, index: usize, brought: &Brought<'_>) -> usize {
+    if !brought.is_anchor(name) {
+        return index;
+    }
     let place = |other: &Cow<'_, str>| brought.place(other);
     let before = |other: &_| matches!(place(other), Some(Place::Before(anchor)) if anchor == name);
     let after = |other: &_| matches!(place(other), Some(Place::After(anchor)) if anchor == name);

@@ -6,7 +6,7 @@ use super::{Failure, Merge, holds, invalid, present};
 use crate::overlay::Overlay;
 use crate::quantity::nanos;
 use crate::rule::{Item, Part};
-use crate::subject::{text, written};
+use crate::subject::text;
 
 /// Fields that only containers have which go on running.
 pub(crate) const ONLY_LASTING: &[&str] = &["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"];
@@ -15,9 +15,7 @@ impl Merge<'_, '_, '_, '_> {
     pub(super) fn verify_containers(&self) -> Result<(), Failure> {
         let schema = self.scene.shape.container;
         for one in self.rule.injected.iter().filter(|one| !self.is_sound_by_itself(&one.item)) {
-            let mut existing = self.existing(&self.scene.layout.list(one.list));
-            let found =
-                existing.find(|found| written(Some(*found), "name").as_deref() == Some(&one.item.key));
+            let found = self.container(&self.scene.layout.list(one.list), &one.item.key);
             // What was kept is somebody else's, and so is what is wrong with it.
             let Some(found) = found.filter(|found| holds(*found, &one.item, one.list, schema)) else {
                 continue;

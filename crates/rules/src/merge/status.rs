@@ -4,7 +4,7 @@
 mod search;
 mod words;
 
-use std::cell::LazyCell;
+use std::cell::{LazyCell, OnceCell};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
@@ -67,6 +67,8 @@ struct Holding<'h> {
     containers: Vec<Named<'h>>,
     init_containers: Vec<Named<'h>>,
     brought: Brought<'h>,
+    default_container: OnceCell<bool>,
+    is_of_many: bool,
     /// Where many rules act, the lists that they look into, each searched once for all of them.
     searched: HashMap<(Place, &'static str), Existing<'h, 'h, 'h>>,
 }
@@ -104,9 +106,11 @@ impl<'h> Holding<'h> {
             containers: list(regular || blocks().next().is_some(), "containers"),
             init_containers: list(blocks().any(|block| block.select.init), "initContainers"),
             brought: Brought::by(rules),
+            default_container: OnceCell::new(),
+            is_of_many: rules.len() > index::FEW,
             searched: HashMap::new(),
         };
-        if rules.len() > index::FEW {
+        if holding.is_of_many {
             holding.search(rules);
         }
         holding
@@ -132,7 +136,9 @@ impl<'h> Holding<'h> {
             let item = std::slice::from_ref(&one.item);
             self.items(pod, one.list, containers, item, held, |held, key| held.push([word, key]));
         }
-        if rule.injected.iter().any(|one| one.list == "containers") && self.has_default_container() {
+        if rule.injected.iter().any(|one| one.list == "containers")
+            && *self.default_container.get_or_init(|| self.has_default_container())
+        {
             held.push(["annotation:", DEFAULT_CONTAINER]);
         }
         for block in &rule.blocks {
@@ -176,7 +182,7 @@ impl<'h> Holding<'h> {
         if wanted.iter().all(|item| self.held.has(item, base.container)) {
             return wanted.iter().for_each(add);
         }
-        if !matches!(schema.list(), List::Map(_)) {
+        if self.is_of_many && !matches!(schema.list(), List::Map(_)) {
             let list = base.view.and_then(|view| present(view, name));
             let held =
                 |item: &&Item| self.is_listed(list, || self.at(base.place).child(name), item, name, schema);

@@ -87,6 +87,7 @@ impl Turns<'_> {
                 }
                 Err(why) => {
                     round.draft.go_back(&before);
+                    scene.go_back();
                     failed.push((rank, *rule, why));
                 }
             }

@@ -61,7 +61,8 @@ impl<'h> Holding<'h> {
         name: &str,
         schema: Schema<'_>,
     ) -> bool {
-        let found = match (list, self.draft.indexes(&at())) {
+        let indexes = if self.is_of_many { self.draft.indexes(&at()) } else { None };
+        let found = match (list, indexes) {
             (Some(list), Some(indexes)) => Existing::Indexed(list, indexes).find(item, name, schema),
             (list, _) => find(&list.map(View::items).unwrap_or_default(), &item.overlay, name, schema),
         };
