@@ -158,6 +158,34 @@ impl<'a> Edit<'a> {
         self.document.insert(list, items, &mut self.operations).inspect_err(|_| self.of = None)
     }
 
+    /// Sets the member that `path` ends with, by an operation `add`, if an object stands above it. Otherwise nothing is done, and
+    /// both come back: walked once, whether or not.
+    ///
+    /// ```
+    /// # use vestibule_patch::{Document, Edit, Pointer};
+    /// # use std::sync::Arc;
+    /// let ten = || serde_json::value::RawValue::from_string("10".to_owned()).map(Arc::from);
+    /// let mut edit = Edit::new(Document::parse(r#"{"size": {"x": 1}}"#)?);
+    /// assert!(edit.set("/size/y".parse()?, ten()?)?.is_none());
+    /// assert!(edit.set("/place/y".parse()?, ten()?)?.is_some());
+    /// assert_eq!(edit.document().to_json(), r#"{"size":{"x":1,"y":10}}"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply).
+    pub fn set(
+        &mut self,
+        path: Pointer,
+        value: Arc<RawValue>,
+    ) -> Result<Option<(Pointer, Arc<RawValue>)>, ApplyError> {
+        if !self.document.set(&path, &value).inspect_err(|_| self.of = None)? {
+            return Ok(Some((path, value)));
+        }
+        self.operations.push(Operation::Add { path, value });
+        Ok(None)
+    }
+
     /// The state as it is, which costs nothing until something changes.
     pub fn mark(&self) -> Mark<'a> {
         Mark {

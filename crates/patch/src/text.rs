@@ -31,7 +31,7 @@ impl<'t, 's> Text<'t, 's> {
 
     /// The values directly inside a container; an object's names come before their values.
     pub(crate) fn values(self) -> Values<'t, 's> {
-        Values { text: self.written, at: 1, spans: self.spans.get(1..).unwrap_or_default() }
+        Values { text: self.written, at: 0, spans: self.spans.get(1..).unwrap_or_default() }
     }
 
     /// The members of an object: written name, value. Doubled members come twice.
@@ -46,15 +46,21 @@ impl<'t, 's> Text<'t, 's> {
         if self.kind() != Kind::Object {
             return found;
         }
-        let (mut values, bytes) = (self.values(), self.written.as_bytes());
+        let mut values = self.values();
+        let wanted = names.map(letters);
+        // One look at a letter tells for all names at once that it is none of theirs.
+        let sieve = wanted.iter().flatten().fold(0_u64, |sieve, letter| sieve | 1 << (letter % 64));
         while let Some((name, _)) = values.step()
             && let Some((value, spans)) = values.step()
         {
-            let begins = bytes.get(name.start..).unwrap_or_default();
-            for (wanted, found) in names.iter().zip(&mut found) {
-                if may_mean(begins, wanted)
+            let letter = self.written.as_bytes().get(name.start + 1).copied().unwrap_or_default();
+            if sieve >> (letter % 64) & 1 == 0 {
+                continue;
+            }
+            for ((letters, wanted), found) in wanted.iter().zip(&names).zip(&mut found) {
+                if letters.contains(&letter)
                     && let Some(name) = self.written.get(name.clone())
-                    && means_wholly(name, wanted)
+                    && means(name, wanted)
                 {
                     *found = self.written.get(value.clone()).map(|written| Text { written, spans });
                 }
@@ -95,27 +101,24 @@ pub(crate) fn depth(text: &str) -> usize {
     deepest
 }
 
+/// The byte that follows the opening quote of a written string.
+pub(crate) fn letter(written: &str) -> u8 {
+    written.as_bytes().get(1).copied().unwrap_or_default()
+}
+
+/// What may follow the opening quote of a written string that means `plain`: names mostly differ in their first letter.
+pub(crate) fn letters(plain: &str) -> [u8; 2] {
+    // Behind the first quote of an empty string stands the second one.
+    [plain.as_bytes().first().copied().unwrap_or(b'"'), b'\\']
+}
+
 /// Whether the written string `written`, quotes included, means `plain`.
-#[inline(always)]
-pub(crate) fn means(written: &str, plain: &str) -> bool {
-    may_mean(written.as_bytes(), plain) && means_wholly(written, plain)
-}
-
-/// Whether the written string that `written` begins with may mean `plain`: most names differ in their first letter already.
-#[inline(always)]
-fn may_mean(written: &[u8], plain: &str) -> bool {
-    // What follows the first quote of an empty string is the second one.
-    let first = plain.as_bytes().first().unwrap_or(&b'"');
-    written.get(1).is_some_and(|byte| byte == first || *byte == b'\\')
-}
-
 #[inline]
-fn means_wholly(written: &str, plain: &str) -> bool {
+pub(crate) fn means(written: &str, plain: &str) -> bool {
     let inner = written.as_bytes().get(1..written.len().saturating_sub(1)).unwrap_or_default();
     // No escape is shorter than what it stands for, or as long.
     if inner.len() <= plain.len() {
-        let is_it = |(one, other): (&u8, &u8)| one == other && *one != b'\\';
-        return inner.len() == plain.len() && inner.iter().zip(plain.as_bytes()).all(is_it);
+        return inner == plain.as_bytes() && !inner.contains(&b'\\');
     }
     inner.contains(&b'\\') && unescape(written) == plain
 }
@@ -175,6 +178,7 @@ pub(crate) fn unescape(written: &str) -> Cow<'_, str> {
 
 pub(crate) struct Values<'t, 's> {
     text: &'t str,
+    /// Behind the last value, or at the opening bracket.
     at: usize,
     /// From the next container on.
     spans: &'s [Span],
@@ -185,10 +189,12 @@ impl<'t, 's> Values<'t, 's> {
     #[inline(always)]
     fn step(&mut self) -> Option<(Range<usize>, &'s [Span])> {
         let bytes = self.text.as_bytes();
-        let mut start = self.at;
-        while let b' ' | b'\t' | b'\n' | b'\r' | b',' | b':' = bytes.get(start)? {
-            start += 1;
-        }
+        // One byte parts most values from what stands before them: the bracket, a comma or a colon.
+        let start = match (bytes.get(self.at)?, bytes.get(self.at + 1)) {
+            (b',' | b':' | b'[' | b'{', Some(b'!'..)) => self.at + 1,
+            (b']' | b'}', _) => return None,
+            _ => self.behind_blanks()?,
+        };
         let (end, spans) = match bytes.get(start)? {
             b'"' => (string_end(bytes, start + 1), &[][..]),
             b']' | b'}' => return None,
@@ -205,12 +211,22 @@ impl<'t, 's> Values<'t, 's> {
         self.at = end;
         (end > start).then_some((start..end, spans))
     }
+
+    /// Where the next value stands, with blanks around what parts it from the one before.
+    #[cold]
+    fn behind_blanks(&self) -> Option<usize> {
+        let rest = self.text.as_bytes().get(self.at..)?;
+        let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+        let parting = rest.iter().position(|byte| !blank(byte))?;
+        let value = rest.get(parting + 1..)?.iter().position(|byte| !blank(byte))?;
+        Some(self.at + parting + 1 + value)
+    }
 }
 
 impl<'t, 's> Iterator for Values<'t, 's> {
     type Item = Text<'t, 's>;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<Text<'t, 's>> {
         let (range, spans) = self.step()?;
         self.text.get(range).map(|written| Text { written, spans })

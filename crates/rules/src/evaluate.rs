@@ -4,7 +4,7 @@ mod missed;
 mod turns;
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use vestibule_patch::{DocumentError, Patch, Schema};
 
@@ -286,7 +286,7 @@ impl RuleSet {
             (None, None) => verdict(rule, rule.at, Outcome::Unchanged),
         });
         let verdicts = verdicts.collect();
-        let mut decision = Decision { verdicts, warnings, patch, origins, ..Decision::default() };
+        let mut decision = Decision { verdicts, warnings, patch, origins, changes: OnceLock::new() };
         if decision.denial().is_some() {
             undo(&mut decision);
         }

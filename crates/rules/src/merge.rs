@@ -184,28 +184,33 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         schema: Schema<'_>,
         items: Vec<&'r Item>,
     ) -> Result<Sorted<'r>, Failure> {
-        let mut sorted = Sorted { length: 0, new: Vec::new(), held: Vec::new(), overriding: Vec::new() };
-        if items.is_empty() {
+        let mut sorted = Sorted { length: 0, new: items, held: Vec::new(), overriding: Vec::new() };
+        if sorted.new.is_empty() {
             return Ok(sorted);
         }
-        self.index(list, name, schema, &items);
+        self.index(list, name, schema, &sorted.new);
         let existing = match (self.draft.at(list), self.draft.indexes(list)) {
             (Some(list), Some(indexes)) => Existing::Indexed(list, indexes),
-            (list, _) => Existing::new(list, schema, items.iter().copied()),
+            (list, _) => Existing::new(list, schema, sorted.new.iter().copied()),
         };
         sorted.length = existing.len();
-        for item in items {
-            match existing.find(item, name, schema) {
-                None => sorted.new.push(item),
-                Some((_, found)) if holds(found, item, name, schema.item()) => sorted.held.push(item),
-                Some((index, found)) => match item.policy {
-                    Policy::Keep | Policy::KeepOwn => {}
-                    Policy::Override => sorted.overriding.push((index, item)),
-                    policy => return Err(conflict(item, policy, difference(name, found, item))),
-                },
+        let mut failed = None;
+        sorted.new.retain(|item| {
+            let Some((index, found)) = existing.find(item, name, schema) else { return true };
+            if holds(found, item, name, schema.item()) {
+                sorted.held.push(*item);
+                return false;
             }
-        }
-        Ok(sorted)
+            match item.policy {
+                Policy::Keep | Policy::KeepOwn => {}
+                Policy::Override => sorted.overriding.push((index, *item)),
+                policy => {
+                    failed.get_or_insert_with(|| conflict(item, policy, difference(name, found, item)));
+                }
+            }
+            false
+        });
+        failed.map_or(Ok(sorted), Err)
     }
 
     fn override_items(

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use vestibule_patch::{Document, DocumentError, Pointer, View};
 
+use crate::STATUS_ANNOTATION;
 use crate::rule::{Resource, Verb};
 pub(crate) use received::{HASH_LABEL, Received};
 
@@ -171,6 +172,8 @@ pub(crate) struct Layout {
     pub(crate) pod: Pointer,
     pub(crate) metadata: Pointer,
     pub(crate) annotations: Pointer,
+    /// The annotation that says what was added.
+    pub(crate) status: Pointer,
     pub(crate) spec: Pointer,
     /// Those of [`POD_LISTS`].
     lists: [Pointer; POD_LISTS.len()],
@@ -211,7 +214,16 @@ impl Layout {
     fn new(pod: Pointer, selector: Option<Pointer>) -> Self {
         let (metadata, spec) = (pod.child("metadata"), pod.child("spec"));
         let lists = POD_LISTS.map(|name| spec.child(name));
-        Self { annotations: metadata.child("annotations"), pod, metadata, spec, lists, selector }
+        let annotations = metadata.child("annotations");
+        Self {
+            status: annotations.child(STATUS_ANNOTATION),
+            annotations,
+            pod,
+            metadata,
+            spec,
+            lists,
+            selector,
+        }
     }
 
     /// The list `name` of the specification.

@@ -123,6 +123,21 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
+    /// Sets the member that `path` ends with, if an object stands above it.
+    pub(crate) fn set(&mut self, path: &Pointer, value: &Arc<RawValue>) -> Result<bool, ApplyError> {
+        let Some((parent, last)) = path.last_step() else { return Ok(false) };
+        let Ok(Node::Object(members)) = self.container(parent) else { return Ok(false) };
+        let value = Node::brought(value);
+        fits(path, &value).map_err(|kind| ApplyError {
+            index: None,
+            operation: "add",
+            path: path.clone(),
+            kind,
+        })?;
+        Arc::make_mut(members).set(&last, value);
+        Ok(true)
+    }
+
     fn add(&mut self, path: &Pointer, value: Node<'a>) -> Result<(), ApplyErrorKind> {
         fits(path, &value)?;
         let Some((parent, last)) = path.last_step() else {

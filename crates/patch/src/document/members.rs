@@ -1,7 +1,6 @@
 //! The members of one object.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use super::{Node, Written};
 use crate::text;
@@ -27,6 +26,8 @@ pub(crate) struct Member<'a> {
     /// As it is written, with quotes and escapes.
     pub(crate) name: Written<'a>,
     pub(crate) value: Node<'a>,
+    /// What its name begins with: most others are told from it by that.
+    letter: u8,
 }
 
 impl<'a> Members<'a> {
@@ -64,7 +65,7 @@ impl<'a> Members<'a> {
         if let Some(places) = &mut self.places {
             places.insert(name.to_owned(), self.list.len());
         }
-        self.list.push(Some(Member { name: Written::Copied(Arc::from(text::quote(name))), value }));
+        self.list.push(Some(Member::new(Written::Copied(text::quote(name).into()), value)));
     }
 
     /// All of a doubled member goes, else an earlier one would come to light.
@@ -87,7 +88,11 @@ impl<'a> Members<'a> {
     }
 
     fn last(&self, name: &str) -> Option<usize> {
-        self.list.iter().rposition(|member| member.as_ref().is_some_and(|member| member.is(name)))
+        let letters = text::letters(name);
+        let may_be = |member: &&Member<'_>| letters.contains(&member.letter);
+        self.list
+            .iter()
+            .rposition(|there| there.as_ref().filter(may_be).is_some_and(|member| member.is(name)))
     }
 
     /// Of a doubled member only the last stays.
@@ -103,8 +108,12 @@ impl<'a> Members<'a> {
     }
 }
 
-impl Member<'_> {
-    #[inline]
+impl<'a> Member<'a> {
+    pub(super) fn new(name: Written<'a>, value: Node<'a>) -> Self {
+        let letter = text::letter(&name);
+        Self { name, value, letter }
+    }
+
     fn is(&self, name: &str) -> bool {
         text::means(&self.name, name)
     }

@@ -105,6 +105,45 @@ proptest! {
     }
 }
 
+/// What is set on one walk is what an operation would add; where no object is, nothing happens.
+#[test]
+fn what_is_set_is_added_to_an_object_or_not_at_all() {
+    let text = r#"{"a":{"k":0,"k":2},"l":[1],"n":null,"s":"x"}"#;
+    let original = Document::parse(text).unwrap();
+    for (place, is_object) in [
+        ("/a/k", true),
+        ("/a/new~1one", true),
+        ("/b", true),
+        ("/l/0", false),
+        ("/l/-", false),
+        ("/n/k", false),
+        ("/s/k", false),
+        ("/c/k", false),
+        ("/a/k/k", false),
+        ("", false),
+    ] {
+        let place: Pointer = place.parse().unwrap();
+        let (mut edit, mut added) = (Edit::new(original.clone()), Edit::new(original.clone()));
+        let left = edit.set(place.clone(), number(7)).unwrap();
+        assert_eq!(left.is_none(), is_object, "{place}");
+        if is_object {
+            added.apply(Operation::Add { path: place, value: number(7) }).unwrap();
+        }
+        assert_eq!(to_json(edit.operations()), to_json(added.operations()));
+        let same = added.document().view().same_as(edit.document().view());
+        assert!(same && is_proved(edit, &original));
+    }
+}
+
+#[test]
+fn a_member_that_would_be_too_deep_leaves_no_proof() {
+    let original = Document::parse(r#"{"a":{}}"#).unwrap();
+    let mut edit = Edit::new(original.clone());
+    let deep = format!("{}{}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
+    assert!(edit.set("/a/k".parse().unwrap(), RawValue::from_string(deep).unwrap().into()).is_err());
+    assert!(edit.operations().is_empty() && !is_proved(edit, &original));
+}
+
 #[test]
 fn an_insertion_into_what_is_no_list_leaves_no_proof() {
     let original = Document::parse(r#"{"a":{"k":1}}"#).unwrap();

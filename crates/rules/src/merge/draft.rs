@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
-use vestibule_patch::{Document, Edit, Kind, Mark, Operation, Patch, Pointer, View};
+use vestibule_patch::{ApplyError, Document, Edit, Kind, Mark, Operation, Patch, Pointer, View};
 
 use super::held::Held;
 use super::index::{By, Indexes, Lists, Places};
@@ -136,22 +136,23 @@ impl<'d> Draft<'d> {
     }
 
     /// Sets the member at `path`, with the objects above it that are missing, in one operation.
-    pub(crate) fn set(
-        &mut self,
-        mut path: Pointer,
-        mut value: Arc<RawValue>,
-        origin: Origin,
-    ) -> Result<(), Misfit> {
-        while let Some(parent) = path.parent() {
-            self.edit.open(&parent);
-            match self.at(&parent) {
-                Some(found) if found.kind() == Kind::Object => break,
-                Some(_) => return Err(Misfit(format!("{parent} is no map"))),
-                None => value = json::within(&path.tokens().last().unwrap_or_default(), &value)?,
+    pub(crate) fn set(&mut self, path: Pointer, value: Arc<RawValue>, origin: Origin) -> Result<(), Misfit> {
+        let mut next = (path, value);
+        while let Some((path, value)) = self.edit.set(next.0, next.1).map_err(|error| self.fail(&error))? {
+            let Some((parent, last)) = path.split_last() else {
+                return self.apply(Operation::Add { path, value }, origin);
+            };
+            if self.at(&parent).is_some() {
+                return Err(Misfit(format!("{parent} is no map")));
             }
-            path = parent;
+            let value = json::within(&last, &value)?;
+            next = (parent, value);
         }
-        self.apply(Operation::Add { path, value }, origin)
+        if let Some(set) = self.edit.operations().last() {
+            self.lists.changed(set.path());
+        }
+        self.origins.push(origin);
+        Ok(())
     }
 
     /// Inserts items into the list at `list`, which is there and has `length` of them, one after the other, each at the index
@@ -250,16 +251,14 @@ impl<'d> Draft<'d> {
             self.held.forget();
         }
         self.lists.changed(operation.path());
-        self.carry_out(operation, origin)
-    }
-
-    fn carry_out(&mut self, operation: Operation, origin: Origin) -> Result<(), Misfit> {
-        self.edit.apply(operation).map_err(|error| {
-            self.broken = true;
-            Misfit(error.to_string())
-        })?;
+        self.edit.apply(operation).map_err(|error| self.fail(&error))?;
         self.origins.push(origin);
         Ok(())
+    }
+
+    fn fail(&mut self, error: &ApplyError) -> Misfit {
+        self.broken = true;
+        Misfit(error.to_string())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use vestibule_patch::{List, Schema, View};
+use vestibule_patch::{Key, List, Schema, View};
 
 use super::find;
 use super::index::{By, Indexes};
@@ -13,6 +13,8 @@ use crate::rule::Item;
 pub(super) enum Existing<'e, 'd, 'i> {
     /// How many items it has, and which of them have the keys that are searched.
     Keyed(usize, ByKey<'i, 'd>),
+    /// How many items it has, none of which is searched.
+    Others(usize),
     /// Items without keys.
     Listed(Vec<View<'d>>),
     /// A list that somebody has indexes of.
@@ -56,14 +58,17 @@ impl<'d, 'i> Existing<'_, 'd, 'i> {
     pub(super) fn new(
         list: Option<View<'d>>,
         schema: Schema<'_>,
-        wanted: impl IntoIterator<Item = &'i Item>,
+        wanted: impl Iterator<Item = &'i Item> + Clone,
     ) -> Self {
-        let List::Map(keys) = schema.list() else {
-            return Self::Listed(list.map(View::items).unwrap_or_default());
-        };
-        let mut by_key = ByKey::of(wanted.into_iter().map(|item| item.key.as_str()));
+        let Some(list) = list else { return Self::Others(0) };
+        let List::Map(keys) = schema.list() else { return Self::Listed(list.items()) };
+        let wanted = wanted.map(|item| item.key.as_str());
+        if !mentions(list, keys, wanted.clone()) {
+            return Self::Others(list.iter().count());
+        }
+        let mut by_key = ByKey::of(wanted);
         let mut length = 0;
-        for item in list.into_iter().flat_map(View::iter) {
+        for item in list.iter() {
             if let Some(found) = by_key.get_mut(&key::of_view(item, keys)) {
                 *found = Some((length, item));
             }
@@ -74,7 +79,7 @@ impl<'d, 'i> Existing<'_, 'd, 'i> {
 
     pub(super) fn len(&self) -> usize {
         match self {
-            Self::Keyed(length, _) => *length,
+            Self::Keyed(length, _) | Self::Others(length) => *length,
             Self::Listed(items) => items.len(),
             Self::Indexed(_, indexes) => indexes.len(),
         }
@@ -84,6 +89,7 @@ impl<'d, 'i> Existing<'_, 'd, 'i> {
     pub(super) fn find(&self, item: &Item, name: &str, schema: Schema<'_>) -> Found<'d> {
         match self {
             Self::Keyed(_, by_key) => by_key.get(&item.key),
+            Self::Others(_) => None,
             Self::Listed(items) => find(items, &item.overlay, name, schema),
             Self::Indexed(list, indexes) => match By::of(schema, name, item).and_then(|by| indexes.by(&by)) {
                 Some(places) => {
@@ -94,4 +100,14 @@ impl<'d, 'i> Existing<'_, 'd, 'i> {
             },
         }
     }
+}
+
+/// Whether items of `list` may have one of the keys that are `wanted`: most lists mention none of them anywhere, and nobody has
+/// to take those apart.
+fn mentions<'i>(list: View<'_>, keys: &[Key], mut wanted: impl Iterator<Item = &'i str> + Clone) -> bool {
+    let (Some(text), [Key { default: None, .. }]) = (list.as_written(), keys) else { return true };
+    // Every key is looked for in all of the text. Escaped it looks otherwise, and an item without a key has the empty one.
+    wanted.clone().count() > FEW
+        || text.contains('\\')
+        || wanted.any(|key| key.is_empty() || text.contains(key))
 }

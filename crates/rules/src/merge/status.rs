@@ -15,7 +15,6 @@ use super::existing::Existing;
 use super::held::Held;
 use super::injected::DEFAULT_CONTAINER;
 use super::{Brought, Draft, contains, holds, index, json, present};
-use crate::STATUS_ANNOTATION;
 use crate::decision::Origin;
 use crate::overlay::Overlay;
 use crate::pod::{self, Shape};
@@ -30,9 +29,8 @@ pub(crate) fn record(rules: &[&Rule], layout: &Layout, shape: &Shape, hash: &str
         return;
     }
     let status = json::text(&status(rules, layout, shape, hash, draft));
-    let place = layout.annotations.child(STATUS_ANNOTATION);
     // A pod whose annotations are no map was refused long before.
-    let _ = status.and_then(|status| draft.set(place, status, ORIGIN.clone()));
+    let _ = status.and_then(|status| draft.set(layout.status.clone(), status, ORIGIN.clone()));
 }
 
 /// Nobody's rule.
@@ -193,7 +191,7 @@ impl<'h> Holding<'h> {
             existing
         } else {
             let list = base.view.and_then(|view| present(view, name));
-            searched = Existing::new(list, schema, wanted);
+            searched = Existing::new(list, schema, wanted.iter());
             &searched
         };
         for item in wanted {

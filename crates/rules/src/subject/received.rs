@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 
 use vestibule_patch::{Kind, View};
 
-use super::{Layout, Subject, text};
+use super::{Layout, Subject, text, written};
 use crate::rule::Resource;
 
 /// The label by which a Deployment tells its ReplicaSets apart.
@@ -107,11 +107,11 @@ impl<'d> Received<'d> {
     }
 
     /// The operating system its containers are for, where the pod says so.
-    pub(crate) fn os(&self) -> Option<String> {
+    pub(crate) fn os(&self) -> Option<Cow<'d, str>> {
         let OfSpec { os, node_selector, .. } = self.of_spec();
-        text(*os, "name")
-            .or_else(|| text(*node_selector, "kubernetes.io/os"))
-            .or_else(|| text(*node_selector, "beta.kubernetes.io/os"))
+        written(*os, "name")
+            .or_else(|| written(*node_selector, "kubernetes.io/os"))
+            .or_else(|| written(*node_selector, "beta.kubernetes.io/os"))
     }
 
     pub(crate) fn host_network(&self) -> bool {

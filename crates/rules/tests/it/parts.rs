@@ -2,6 +2,8 @@
 
 use serde_json::json;
 
+use vestibule_rules::RuleSet;
+
 use crate::kit::{decide, pod, result, rule, rules, steps, word};
 
 /// The operations of a rule with these lines on a pod of the specification `spec`.
@@ -169,5 +171,47 @@ fn what_follows_from_the_priority_class_is_forgotten_with_it() {
     for class in ["low", "high"] {
         let object = pod(&format!(r#"{{"containers":[],"priority":7,"priorityClassName":"{class}"}}"#));
         assert!(steps(&decide(&rules, &object)).is_empty(), "{class}");
+    }
+}
+
+/// Lists are not taken apart where their text mentions none of the keys: these do, or cannot be trusted to.
+#[test]
+fn an_item_is_found_however_it_is_spelled() {
+    let brings = rules(&rule(
+        "r",
+        "onConflict: keep\ncontainers:\n- select: {all: true}\n  env: [{name: KEY, value: ours}]",
+    ));
+    let mounts = "onConflict: keep\nvolumes: [{name: v, emptyDir: {}}]\ncontainers:\n- select: {all: true}\n  volumeMounts: [{name: v, mountPath: /x}]";
+    let mounts = rules(&rule("r", mounts));
+    let count = |rules: &RuleSet, list: &str, items: &str| {
+        let spec = format!(
+            r#"{{"containers":[{{"name":"app","{list}":{items}}}],"volumes":[{{"name":"v","emptyDir":{{}}}}]}}"#
+        );
+        steps(&decide(rules, &pod(&spec))).len()
+    };
+    for there in [
+        r#"[{"name":"KEY","value":"theirs"}]"#,
+        r#"[{"value":"theirs","name":"KEY"}]"#,
+        r#"[{"name":"\u004bEY","value":"theirs"}]"#,
+        r#"[{"name":"K\u0045Y","value":"theirs"}]"#,
+        "[ { \"name\" :\t\"KEY\" , \"value\" : \"theirs\" }\n]",
+        r#"[{"name":"OTHER","name":"KEY"}]"#,
+        r#"[{"n\u0061me":"KEY"}]"#,
+    ] {
+        assert_eq!(count(&brings, "env", there), 0, "{there}");
+    }
+    for absent in [
+        r#"[{"name":"OTHER","value":"KEY"}]"#,
+        r#"[{"name":"KEY","name":"OTHER"}]"#,
+        r#"[{"name":"MY_KEY","value":""}]"#,
+        r#"[{"name":"KEY\u0020","value":""}]"#,
+        "[ ]",
+        "null",
+    ] {
+        assert_eq!(count(&brings, "env", absent), 1, "{absent}");
+    }
+    for (path, changes) in [("/x", 0), ("/x/", 0), ("\\u002fx", 0), ("/xy", 1), ("/", 1)] {
+        let items = format!(r#"[{{"name":"v","mountPath":"{path}"}}]"#);
+        assert_eq!(count(&mounts, "volumeMounts", &items), changes, "{path}");
     }
 }
