@@ -255,15 +255,13 @@ impl<'d> View<'d> {
     }
 }
 
-/// Whether some name may be there twice: nothing is hashed for the few members that most objects have, nor for names in
-/// order, as everything is that Go has written from a map.
+/// Whether some name may be there twice: nothing is hashed for names in order, as everything is that Go has written from a
+/// map, nor for the few members that most objects have.
 fn is_doubled(entries: &[(Cow<'_, str>, View<'_>)]) -> bool {
     const FEW: usize = 12;
-    if entries.len() > FEW {
-        return !entries.is_sorted_by(|(one, _), (other, _)| one < other);
-    }
-    entries
-        .iter()
-        .enumerate()
-        .any(|(index, (name, _))| entries.iter().skip(index + 1).any(|(other, _)| name == other))
+    let is_again = |(index, (name, _)): (usize, &(Cow<'_, str>, _))| {
+        entries.iter().skip(index + 1).any(|(other, _)| name == other)
+    };
+    !entries.is_sorted_by(|(one, _), (other, _)| one < other)
+        && (entries.len() > FEW || entries.iter().enumerate().any(is_again))
 }

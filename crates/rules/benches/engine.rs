@@ -21,6 +21,10 @@ const TURNS: usize = 60;
 /// How long one contender works in one turn.
 const TURN: Duration = Duration::from_millis(4);
 
+/// As the injector has it.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// A name, and work on one object.
 type Contender<'w> = (String, Box<dyn Fn() -> usize + 'w>);
 

@@ -106,8 +106,12 @@ impl<'d, 'i> Existing<'_, 'd, 'i> {
 /// to take those apart.
 fn mentions<'i>(list: View<'_>, keys: &[Key], mut wanted: impl Iterator<Item = &'i str> + Clone) -> bool {
     let (Some(text), [Key { default: None, .. }]) = (list.as_written(), keys) else { return true };
-    // Every key is looked for in all of the text. Escaped it looks otherwise, and an item without a key has the empty one.
-    wanted.clone().count() > FEW
-        || text.contains('\\')
-        || wanted.any(|key| key.is_empty() || text.contains(key))
+    // Each is looked for in all of the text.
+    if wanted.clone().count() > FEW {
+        return true;
+    }
+    // Escaped, a key looks otherwise. Whoever need not stop at the first can look at many bytes at once.
+    let is_escaped = text.bytes().fold(false, |found, byte| found | (byte == b'\\'));
+    // An item without a key has the empty one.
+    is_escaped || wanted.any(|key| key.is_empty() || text.contains(key))
 }
