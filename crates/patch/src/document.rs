@@ -266,7 +266,7 @@ impl<'a> Raw<'a> {
                 Some(Node::Array(Arc::new(items)))
             }
             Kind::Object => {
-                let member = |(name, value)| Member::new(own(name), raw(value));
+                let member = |(name, letter, value)| Member::new(own(name), letter, raw(value));
                 Some(Node::Object(Arc::new(Members::new(text.members().map(member)))))
             }
             Kind::Null | Kind::Bool | Kind::Number | Kind::String => None,

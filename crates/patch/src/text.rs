@@ -34,10 +34,13 @@ impl<'t, 's> Text<'t, 's> {
         Values { text: self.written, at: 0, spans: self.spans.get(1..).unwrap_or_default() }
     }
 
-    /// The members of an object: written name, value. Doubled members come twice.
-    pub(crate) fn members(self) -> impl Iterator<Item = (&'t str, Self)> + use<'t, 's> {
+    /// The members of an object: written name, its [`letter`], value. Doubled members come twice.
+    pub(crate) fn members(self) -> impl Iterator<Item = (&'t str, u8, Self)> + use<'t, 's> {
         let mut values = self.values();
-        std::iter::from_fn(move || Some((values.next()?.written, values.next()?)))
+        std::iter::from_fn(move || {
+            let (name, letter) = values.name()?;
+            Some((self.written.get(name)?, letter, values.next()?))
+        })
     }
 
     /// The values of the last members of these names, if this is an object.
@@ -50,17 +53,16 @@ impl<'t, 's> Text<'t, 's> {
         let wanted = names.map(letters);
         // One look at a letter tells for all names at once that it is none of theirs.
         let sieve = wanted.iter().flatten().fold(0_u64, |sieve, letter| sieve | 1 << (letter % 64));
-        while let Some((name, _)) = values.step()
+        while let Some((name, letter)) = values.name()
             && let Some((value, spans)) = values.step()
         {
-            let letter = self.written.as_bytes().get(name.start + 1).copied().unwrap_or_default();
             if sieve >> (letter % 64) & 1 == 0 {
                 continue;
             }
             for ((letters, wanted), found) in wanted.iter().zip(&names).zip(&mut found) {
                 if letters.contains(&letter)
                     && let Some(name) = self.written.get(name.clone())
-                    && means(name, wanted)
+                    && means(name, letter, wanted)
                 {
                     *found = self.written.get(value.clone()).map(|written| Text { written, spans });
                 }
@@ -89,7 +91,7 @@ pub(crate) fn depth(text: &str) -> usize {
     while let Some(byte) = bytes.get(at) {
         at += 1;
         match byte {
-            b'"' => at = string_end(bytes, at),
+            b'"' => at = string_end(bytes, at).0,
             b'[' | b'{' => {
                 depth += 1;
                 deepest = deepest.max(depth);
@@ -101,26 +103,26 @@ pub(crate) fn depth(text: &str) -> usize {
     deepest
 }
 
-/// The byte that follows the opening quote of a written string.
+/// What a written string is known by: the byte that follows its opening quote, or a backslash if there is one anywhere in it.
 pub(crate) fn letter(written: &str) -> u8 {
-    written.as_bytes().get(1).copied().unwrap_or_default()
+    let is_escaped = written.bytes().any(|byte| byte == b'\\');
+    if is_escaped { b'\\' } else { written.as_bytes().get(1).copied().unwrap_or_default() }
 }
 
-/// What may follow the opening quote of a written string that means `plain`: names mostly differ in their first letter.
+/// The [`letter`]s of strings that may mean `plain`: names mostly differ in their first one.
+#[inline]
 pub(crate) fn letters(plain: &str) -> [u8; 2] {
     // Behind the first quote of an empty string stands the second one.
     [plain.as_bytes().first().copied().unwrap_or(b'"'), b'\\']
 }
 
-/// Whether the written string `written`, quotes included, means `plain`.
+/// Whether the string that is `written` so, quotes included, with this [`letter`], means `plain`.
 #[inline]
-pub(crate) fn means(written: &str, plain: &str) -> bool {
-    let inner = written.as_bytes().get(1..written.len().saturating_sub(1)).unwrap_or_default();
-    // No escape is shorter than what it stands for, or as long.
-    if inner.len() <= plain.len() {
-        return inner == plain.as_bytes() && !inner.contains(&b'\\');
+pub(crate) fn means(written: &str, letter: u8, plain: &str) -> bool {
+    if letter == b'\\' {
+        return unescape(written) == plain;
     }
-    inner.contains(&b'\\') && unescape(written) == plain
+    written.get(1..written.len().saturating_sub(1)) == Some(plain)
 }
 
 /// A string with quotes and the fewest escapes.
@@ -185,18 +187,25 @@ pub(crate) struct Values<'t, 's> {
 }
 
 impl<'t, 's> Values<'t, 's> {
+    /// Where the next value, a member's name, stands, with its [`letter`].
+    #[inline(always)]
+    fn name(&mut self) -> Option<(Range<usize>, u8)> {
+        let (bytes, start) = (self.text.as_bytes(), self.start()?);
+        if bytes.get(start) != Some(&b'"') {
+            return None;
+        }
+        let (end, is_escaped) = string_end(bytes, start + 1);
+        self.at = end;
+        let letter = if is_escaped { b'\\' } else { *bytes.get(start + 1)? };
+        Some((start..end, letter))
+    }
+
     /// Where the next value stands, with its containers.
     #[inline(always)]
     fn step(&mut self) -> Option<(Range<usize>, &'s [Span])> {
-        let bytes = self.text.as_bytes();
-        // One byte parts most values from what stands before them: the bracket, a comma or a colon.
-        let start = match (bytes.get(self.at)?, bytes.get(self.at + 1)) {
-            (b',' | b':' | b'[' | b'{', Some(b'!'..)) => self.at + 1,
-            (b']' | b'}', _) => return None,
-            _ => self.behind_blanks()?,
-        };
+        let (bytes, start) = (self.text.as_bytes(), self.start()?);
         let (end, spans) = match bytes.get(start)? {
-            b'"' => (string_end(bytes, start + 1), &[][..]),
+            b'"' => (string_end(bytes, start + 1).0, &[][..]),
             b']' | b'}' => return None,
             b'[' | b'{' => match self.spans.first() {
                 Some(span) => {
@@ -212,7 +221,19 @@ impl<'t, 's> Values<'t, 's> {
         (end > start).then_some((start..end, spans))
     }
 
-    /// Where the next value stands, with blanks around what parts it from the one before.
+    /// Where the next value starts, or the closing bracket.
+    #[inline(always)]
+    fn start(&self) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        // One byte parts most values from what stands before them: the bracket, a comma or a colon.
+        match (bytes.get(self.at)?, bytes.get(self.at + 1)) {
+            (b',' | b':' | b'[' | b'{', Some(b'!'..)) => Some(self.at + 1),
+            (b']' | b'}', _) => None,
+            _ => self.behind_blanks(),
+        }
+    }
+
+    /// The same with blanks around what parts it from the one before.
     #[cold]
     fn behind_blanks(&self) -> Option<usize> {
         let rest = self.text.as_bytes().get(self.at..)?;
@@ -249,7 +270,7 @@ fn container_end(bytes: &[u8], mut at: usize) -> usize {
     while let Some(byte) = bytes.get(at) {
         at += 1;
         match byte {
-            b'"' => at = string_end(bytes, at),
+            b'"' => at = string_end(bytes, at).0,
             b'[' | b'{' => depth += 1,
             b']' | b'}' => depth -= 1,
             _ => {}
@@ -261,16 +282,17 @@ fn container_end(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Where a string ends, its closing quote included, whose opening quote stands before `at`.
+/// Where a string ends, its closing quote included, whose opening quote stands before `at`; and whether there are escapes in it.
 #[inline]
-fn string_end(bytes: &[u8], mut at: usize) -> usize {
+fn string_end(bytes: &[u8], mut at: usize) -> (usize, bool) {
+    let mut is_escaped = false;
     loop {
         at = plain(bytes, at);
         match bytes.get(at) {
-            Some(b'"') => return at + 1,
-            Some(b'\\') => at += 2,
+            Some(b'"') => return (at + 1, is_escaped),
+            Some(b'\\') => (at, is_escaped) = (at + 2, true),
             Some(_) => at += 1,
-            None => return bytes.len(),
+            None => return (bytes.len(), is_escaped),
         }
     }
 }

@@ -138,7 +138,7 @@ impl<'d> View<'d> {
         match self.0 {
             Place::Text(text) if text.kind() == Kind::Object => {
                 entries.reserve(text.likely());
-                let entry = |(name, value)| (text::unescape(name), Self(Place::Text(value)));
+                let entry = |(name, _, value)| (text::unescape(name), Self(Place::Text(value)));
                 entries.extend(text.members().map(entry));
             }
             Place::Node(Node::Object(members), spans) => {

@@ -26,7 +26,7 @@ pub(crate) struct Member<'a> {
     /// As it is written, with quotes and escapes.
     pub(crate) name: Written<'a>,
     pub(crate) value: Node<'a>,
-    /// What its name begins with: most others are told from it by that.
+    /// The [`letter`](text::letter) of its name: most others are told from it by that.
     letter: u8,
 }
 
@@ -65,7 +65,8 @@ impl<'a> Members<'a> {
         if let Some(places) = &mut self.places {
             places.insert(name.to_owned(), self.list.len());
         }
-        self.list.push(Some(Member::new(Written::Copied(text::quote(name).into()), value)));
+        let name = text::quote(name);
+        self.list.push(Some(Member::new(Written::Copied(name.as_str().into()), text::letter(&name), value)));
     }
 
     /// All of a doubled member goes, else an earlier one would come to light.
@@ -109,12 +110,12 @@ impl<'a> Members<'a> {
 }
 
 impl<'a> Member<'a> {
-    pub(super) fn new(name: Written<'a>, value: Node<'a>) -> Self {
-        let letter = text::letter(&name);
+    /// One whose name has this [`letter`](text::letter).
+    pub(super) fn new(name: Written<'a>, letter: u8, value: Node<'a>) -> Self {
         Self { name, value, letter }
     }
 
     fn is(&self, name: &str) -> bool {
-        text::means(&self.name, name)
+        text::means(&self.name, self.letter, name)
     }
 }
