@@ -22,6 +22,8 @@ pub(super) struct Watched {
     pub(super) desired: Option<Desired>,
     /// The hashes of what it was to hold until now, as far as nobody else wrote entries since; the newest last.
     inherited: VecDeque<String>,
+    /// The version over which entries were written without an answer: the write may come through yet, over this one only.
+    unanswered: Option<String>,
     /// [`None`] before the first look, and while there is no such object.
     pub(super) sight: Option<Sight>,
     /// The newest version that was seen; also of an object that is gone since.
@@ -61,6 +63,7 @@ impl Watched {
             path,
             desired,
             inherited: VecDeque::new(),
+            unanswered: None,
             sight: None,
             newest: None,
             marked: None,
@@ -91,7 +94,6 @@ impl Watched {
             Some(newest) if is_older(&sight.version, newest) => return None,
             Some(_) => by == By::Read,
         };
-        let is_news = self.newest.as_deref() != Some(&*sight.version);
         self.newest = Some(sight.version.clone());
         if self.marked.map(|(mark, _)| mark) != sight.mark {
             self.marked = sight.mark.map(|mark| (mark, now));
@@ -100,10 +102,11 @@ impl Watched {
             self.claim = sight.held.claim.clone().map(|claim| (claim, now));
         }
         if let Some(owner) = &sight.held.owner
-            && (!self.inherits(&owner.hash) || is_news && self.is_wanted(&owner.hash))
+            && (!self.inherits(&owner.hash) || self.is_wanted(&owner.hash))
+            && self.unanswered.as_deref() != Some(&*sight.version)
         {
-            // Written over what was inherited, by whomever: from now on others of it are others'. The same version read again
-            // is no write: one of ours that had no answer may come through yet, and is ours to change back.
+            // Written over what was inherited, by whomever: from now on others of it are others'. What we wrote ourselves and
+            // comes through late is ours to change back.
             self.inherited.clear();
         }
         if let Some(mark) = sight.mark {
@@ -165,6 +168,11 @@ impl Watched {
     pub(super) fn has_held(&self, mark: Mark) -> bool {
         let uid = self.sight.as_ref().map(|sight| &sight.uid);
         self.held.as_ref().is_some_and(|(held_by, held)| uid == Some(held_by) && *held == mark)
+    }
+
+    /// Nobody answered a write of entries over what was seen last.
+    pub(super) fn wrote_without_an_answer(&mut self) {
+        self.unanswered = self.sight.as_ref().map(|sight| sight.version.clone());
     }
 
     /// A write was refused. Entries that moved under a patch fail its tests, and that looks the same: only what refuses one

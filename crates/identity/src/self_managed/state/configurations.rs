@@ -81,6 +81,14 @@ impl State {
             }
             Err(trouble) => {
                 watched.outdated = true;
+                match (trouble.kind, purpose) {
+                    (TroubleKind::Unreachable, Purpose::Entries { .. }) => watched.wrote_without_an_answer(),
+                    // It may stand there.
+                    (TroubleKind::Unreachable, Purpose::Claim) => {
+                        watched.claims.made(at, self.settings.policy.hold_cold);
+                    }
+                    _ => {}
+                }
                 match trouble.kind {
                     TroubleKind::Conflict => return watched.writing.outrun(at),
                     TroubleKind::NotFound => return,

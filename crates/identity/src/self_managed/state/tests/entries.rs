@@ -289,6 +289,25 @@ fn a_replica_that_learns_of_it_later_takes_nothing_back() {
     assert_eq!((hooks(&bench), annotation(&bench, CLAIM)), (vec!["b".to_owned()], None));
 }
 
+/// It steps aside and back before it writes anything, and sees that nobody else has: whoever goes there later is ahead of it.
+#[test]
+fn a_replica_that_had_nothing_to_write_takes_nothing_back() {
+    let mut bench = ready(&["a"]);
+    serve(&mut bench);
+    let mut late = replica(&["a"]);
+    with(&mut bench, &mut late, begin);
+    with(&mut bench, &mut late, |bench| {
+        tell(bench, &["b"]);
+        tell(bench, &["a"]);
+        bench.state.registrations[0].outdated = true;
+        bench.run();
+    });
+    tell(&mut bench, &["b"]);
+    bench.run();
+    with(&mut bench, &mut late, |bench| drop(bench.run()));
+    assert_eq!(hooks(&bench), ["b"]);
+}
+
 #[test]
 fn entries_of_another_version_are_not_a_replicas_to_change_whatever_it_is_told() {
     let mut bench = ready(&["a"]);
