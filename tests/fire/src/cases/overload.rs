@@ -32,7 +32,8 @@ const SERVICE: Duration = Duration::from_millis(1);
 /// handshakes make others late: on two processors that is what would be measured.
 const API_SERVERS: usize = 8;
 /// How long they call before it counts: 200 connections are opened in the first instants, and of twelve seconds' admitted
-/// calls one in a hundred is what comes within the tenth of a second that this takes. It is told, and not judged.
+/// calls one in a hundred is what comes within the tenth of a second that this takes. Its latency is told and not judged; what
+/// is lost in it, and its memory, count.
 const OPENING: Duration = Duration::from_secs(1);
 /// As impatient as users are: what takes longer has failed.
 const TIMEOUT: Duration = Duration::from_secs(2);
