@@ -49,6 +49,10 @@ async fn crowd(
     let left = come(&server, stranger, MANY, COMING, LONGEST + Duration::from_secs(20)).await?;
     let memory = server.memory()?;
     let (honest, newcomers) = (honest.stop().await?, newcomers.stop().await?);
+    let after = quiet::after(case, &server, before).await?;
+    let once = server.memory()?;
+    come(&server, stranger, MANY, COMING, LONGEST + Duration::from_secs(20)).await?;
+    let again = quiet::again(case, &server, once).await?;
 
     let p99 = honest.latency.quantile(0.99);
     let waited = newcomers.latency.max();
@@ -81,7 +85,8 @@ async fn crowd(
                 "p99 100 ms, 0 failed",
                 answered(&honest),
             ),
-        quiet::after(case, &server, before).await?,
+        after,
+        again,
     ])
 }
 
