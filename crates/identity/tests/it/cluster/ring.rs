@@ -117,7 +117,8 @@ async fn an_immutable_secret_is_left_alone_and_told_of() {
     until("an Event says so", 20, async || fixture.has_event("SecretImmutable", &fixture.namespace).await)
         .await;
     assert_eq!(fixture.secret().await.metadata.resource_version, before);
-    assert_eq!(replica.status().blocked, Some("ring_write"));
+    // The Event may be told before the state is.
+    until("the state says so", 20, async || replica.status().blocked == Some("ring_write")).await;
 
     fixture.secrets().delete("hooks-ring", &DeleteParams::default()).await.unwrap();
     within(20, &replica).await;
