@@ -35,7 +35,7 @@ pub(crate) use contains::{contains, find, holds, is_open, present};
 pub(crate) use draft::{Draft, Misfit, authors};
 use existing::Existing;
 use heeded::Heeded;
-use index::{By, Indexes};
+use index::By;
 pub(crate) use injected::DEFAULT_CONTAINER;
 use place::Insertions;
 pub(crate) use sound::ONLY_LASTING;
@@ -184,33 +184,28 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         schema: Schema<'_>,
         items: Vec<&'r Item>,
     ) -> Result<Sorted<'r>, Failure> {
-        let mut sorted = Sorted { length: 0, new: items, held: Vec::new(), overriding: Vec::new() };
-        if sorted.new.is_empty() {
+        let mut sorted = Sorted { length: 0, new: Vec::new(), held: Vec::new(), overriding: Vec::new() };
+        if items.is_empty() {
             return Ok(sorted);
         }
-        self.index(list, name, schema, &sorted.new);
+        self.index(list, name, schema, &items);
         let existing = match (self.draft.at(list), self.draft.indexes(list)) {
             (Some(list), Some(indexes)) => Existing::Indexed(list, indexes),
-            (list, _) => Existing::new(list, schema, sorted.new.iter().copied()),
+            (list, _) => Existing::new(list, schema, items.iter().copied()),
         };
         sorted.length = existing.len();
-        let mut failed = None;
-        sorted.new.retain(|item| {
-            let Some((index, found)) = existing.find(item, name, schema) else { return true };
-            if holds(found, item, name, schema.item()) {
-                sorted.held.push(*item);
-                return false;
+        for item in items {
+            match existing.find(item, name, schema) {
+                None => sorted.new.push(item),
+                Some((_, found)) if holds(found, item, name, schema.item()) => sorted.held.push(item),
+                Some((index, found)) => match item.policy {
+                    Policy::Keep | Policy::KeepOwn => {}
+                    Policy::Override => sorted.overriding.push((index, item)),
+                    policy => return Err(conflict(item, policy, difference(name, found, item))),
+                },
             }
-            match item.policy {
-                Policy::Keep | Policy::KeepOwn => {}
-                Policy::Override => sorted.overriding.push((index, *item)),
-                policy => {
-                    failed.get_or_insert_with(|| conflict(item, policy, difference(name, found, item)));
-                }
-            }
-            false
-        });
-        failed.map_or(Ok(sorted), Err)
+        }
+        Ok(sorted)
     }
 
     fn override_items(
@@ -272,8 +267,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
 
     /// The containers of the list at `pointer`, by the names that are known where many rules look.
     fn containers(&self, list: &Pointer) -> Vec<Named<'_>> {
-        let places = self.draft.indexes(list).and_then(Indexes::by_keys);
-        let (Some(found), Some(places)) = (self.draft.at(list), places) else {
+        let (Some(found), Some(places)) = (self.draft.at(list), self.draft.by_keys(list)) else {
             return Named::all(self.draft.at(list));
         };
         let named = |(name, view)| Named { name: Cow::Borrowed(name), view };
@@ -282,7 +276,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
 
     /// The container `name` of the list at `pointer`.
     fn container(&self, list: &Pointer, name: &str) -> Option<View<'_>> {
-        match self.draft.indexes(list).and_then(Indexes::by_keys) {
+        match self.draft.by_keys(list) {
             Some(places) => self.draft.at(list)?.item(places.find(name)?),
             None => self.existing(list).find(|one| written(Some(*one), "name").as_deref() == Some(name)),
         }

@@ -106,17 +106,15 @@ impl<'a> Document<'a> {
         items: impl IntoIterator<Item = (usize, Arc<RawValue>)>,
         done: &mut Vec<Operation>,
     ) -> Result<(), ApplyError> {
-        let failed =
-            |path: &Pointer, kind| ApplyError { index: None, operation: "add", path: path.clone(), kind };
-        let there = match self.container(list.as_str()).map_err(|kind| failed(list, kind))? {
+        let there = match self.container(list.as_str()).map_err(|kind| not_added(list, kind))? {
             Node::Array(there) => Arc::make_mut(there),
-            Node::Object(_) | Node::Raw(_) => return Err(failed(list, ApplyErrorKind::NoParent)),
+            Node::Object(_) | Node::Raw(_) => return Err(not_added(list, ApplyErrorKind::NoParent)),
         };
         for (index, value) in items {
             let index = index.min(there.len());
             let path = if index < there.len() { list.item(index) } else { list.child("-") };
             let node = Node::brought(&value);
-            fits(&path, &node).map_err(|kind| failed(&path, kind))?;
+            fits(&path, &node).map_err(|kind| not_added(&path, kind))?;
             there.insert(index, node);
             done.push(Operation::Add { path, value });
         }
@@ -128,12 +126,7 @@ impl<'a> Document<'a> {
         let Some((parent, last)) = path.last_step() else { return Ok(false) };
         let Ok(Node::Object(members)) = self.container(parent) else { return Ok(false) };
         let value = Node::brought(value);
-        fits(path, &value).map_err(|kind| ApplyError {
-            index: None,
-            operation: "add",
-            path: path.clone(),
-            kind,
-        })?;
+        fits(path, &value).map_err(|kind| not_added(path, kind))?;
         Arc::make_mut(members).set(&last, value);
         Ok(true)
     }
@@ -231,6 +224,10 @@ impl fmt::Display for ApplyError {
         let place = if self.path.is_root() { "the whole document" } else { self.path.as_str() };
         write!(formatter, "cannot {} at {place}: {}", self.operation, self.kind)
     }
+}
+
+fn not_added(path: &Pointer, kind: ApplyErrorKind) -> ApplyError {
+    ApplyError { index: None, operation: "add", path: path.clone(), kind }
 }
 
 /// No path makes a document deeper than one that could have been read: whatever walks nodes may recurse.

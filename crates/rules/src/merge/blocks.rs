@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use vestibule_patch::Pointer;
 
-use super::index::Indexes;
 use super::{Brought, Failure, Merge, place};
 use crate::rule::{Block, Select, Which};
 use crate::subject::{Named, written};
@@ -32,9 +31,8 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 if sorted.new.is_empty() {
                     continue;
                 }
-                let places = self.draft.indexes(&list).and_then(Indexes::by_keys);
                 let insertions = match entry.member {
-                    "env" => place::variables(places, || self.existing(&list), sorted.new),
+                    "env" => place::variables(self.draft.by_keys(&list), || self.existing(&list), sorted.new),
                     // Of two sources that set one variable the later counts, and the user's must.
                     "envFrom" => place::at(0, sorted.new),
                     _ => place::at(sorted.length, sorted.new),

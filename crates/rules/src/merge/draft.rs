@@ -135,6 +135,11 @@ impl<'d> Draft<'d> {
         self.lists.get(list)
     }
 
+    /// The same by the keys that the schema names.
+    pub(super) fn by_keys(&self, list: &Pointer) -> Option<&Places> {
+        self.indexes(list).and_then(Indexes::by_keys)
+    }
+
     /// Sets the member at `path`, with the objects above it that are missing, in one operation.
     pub(crate) fn set(&mut self, path: Pointer, value: Arc<RawValue>, origin: Origin) -> Result<(), Misfit> {
         let mut next = (path, value);

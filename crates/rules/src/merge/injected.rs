@@ -2,11 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::index::Indexes;
 use super::{CONTAINER_LISTS, Failure, Merge, conflict, json, place};
 use crate::overlay::Overlay;
 use crate::rule::{Clause, Injected, Item, Policy};
-use crate::subject::written;
 
 /// The annotation that tells `kubectl logs` and `kubectl exec` which container is meant.
 pub(crate) const DEFAULT_CONTAINER: &str = "kubectl.kubernetes.io/default-container";
@@ -30,12 +28,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 new.push(item.key.as_str());
             }
         }
-        let names: Vec<Cow<'_, str>> = match self.draft.indexes(&pointer).and_then(Indexes::by_keys) {
-            Some(places) => places.keys().map(Cow::Borrowed).collect(),
-            None => {
-                self.existing(&pointer).map(|one| written(Some(one), "name").unwrap_or_default()).collect()
-            }
-        };
+        let names: Vec<Cow<'_, str>> = self.containers(&pointer).into_iter().map(|one| one.name).collect();
         let user = names.first().filter(|_| list == "containers").map(|name| name.clone().into_owned());
         let (lead, brought) = (self.scene.lead(list), &self.scene.brought);
         let mut leading = lead.get();

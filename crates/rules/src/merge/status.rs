@@ -117,13 +117,13 @@ impl<'h> Holding<'h> {
     /// Adds the names of what `rule` brings and the object holds.
     fn of(&self, rule: &Rule, held: &mut Words) {
         let Shape { metadata, spec, volumes, containers, container, .. } = *self.shape;
-        let pod = || self.layout.metadata.clone();
-        self.parts(self.metadata, pod, metadata, &rule.metadata, held, |held, path, key| {
+        let at = || self.layout.metadata.clone();
+        self.parts(self.metadata, at, metadata, &rule.metadata, held, |held, path, key| {
             let map = path.first().map_or("", String::as_str);
             held.push([map.trim_end_matches('s'), ":", key]);
         });
-        let pod = || self.layout.spec.clone();
-        self.parts(self.spec, pod, spec, &rule.spec, held, |held, path, key| match path {
+        let at = || self.at(SPEC);
+        self.parts(self.spec, at, spec, &rule.spec, held, |held, path, key| match path {
             [list] if list == "imagePullSecrets" => held.push(["pullSecret:", key]),
             path => held.push(["spec:"].into_iter().chain(steps(path)).chain([key])),
         });
@@ -157,8 +157,8 @@ impl<'h> Holding<'h> {
                             held.push([word, ":", name, "/", key]);
                         });
                     }
-                    let place = || self.layout.list(list).item(index);
-                    self.parts(view, place, container, &block.parts, held, |held, path, key| {
+                    let at = || self.at(base.place);
+                    self.parts(view, at, container, &block.parts, held, |held, path, key| {
                         held.push(["set:", name, "/"].into_iter().chain(steps(path)).chain([key]));
                     });
                 }

@@ -5,7 +5,6 @@ use std::collections::HashSet;
 
 use vestibule_patch::View;
 
-use super::index::Indexes;
 use super::{CONTAINER_LISTS, Failure, Merge, invalid, present};
 use crate::diagnostic::shown;
 use crate::overlay::Overlay;
@@ -24,7 +23,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         }
         let list = self.scene.layout.list("volumes");
         self.index(&list, "volumes", self.scene.shape.volumes, &[]);
-        let known = self.draft.indexes(&list).and_then(Indexes::by_keys);
+        let known = self.draft.by_keys(&list);
         let listed = known.is_none().then(|| self.existing(&list)).into_iter().flatten();
         let mut volumes: HashSet<Cow<'_, str>> =
             listed.filter_map(|volume| written(Some(volume), "name")).collect();

@@ -43,15 +43,14 @@ async fn rest(
     before: Memory,
     slack: u64,
 ) -> anyhow::Result<Row> {
+    let is_back =
+        |now: &Memory| now.resident <= before.resident + slack && now.descriptors <= before.descriptors;
     let began = Instant::now();
     let mut now = server.memory()?;
-    while (now.resident > before.resident + slack || now.descriptors > before.descriptors)
-        && began.elapsed() < PATIENCE
-    {
+    while !is_back(&now) && began.elapsed() < PATIENCE {
         sleep(Duration::from_millis(200)).await;
         now = server.memory()?;
     }
-    let held = now.resident <= before.resident + slack && now.descriptors <= before.descriptors;
     let row = Row::of(case, done);
     let row = row.seen(format!(
         "before: {}, {} descriptors; {:.1} s after: {}, {} descriptors",
@@ -65,6 +64,6 @@ async fn rest(
     Ok(row.judged(
         format!("{} more", mebibytes(grown)),
         format!("{} more, no descriptor", mebibytes(slack)),
-        held,
+        is_back(&now),
     ))
 }

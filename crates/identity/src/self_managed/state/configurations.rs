@@ -59,12 +59,17 @@ impl State {
         let outcome = self.dated(answer, now);
         let outcome = outcome.and_then(|object| parse(&object));
         let Some(watched) = self.registrations.get_mut(position) else { return };
+        let is_unanswered = matches!(&outcome, Err(trouble) if trouble.kind == TroubleKind::Unreachable);
+        // What nobody answered may stand there all the same.
+        if purpose == Purpose::Claim && (outcome.is_ok() || is_unanswered) {
+            watched.claims.made(at, self.settings.policy.hold_cold);
+        }
+        if matches!(purpose, Purpose::Entries { .. }) && is_unanswered {
+            watched.wrote_without_an_answer();
+        }
         match outcome {
             Ok(object) => {
                 watched.writing.clear();
-                if purpose == Purpose::Claim {
-                    watched.claims.made(at, self.settings.policy.hold_cold);
-                }
                 let repaired_from = if purpose.is_repair() {
                     watched.quarrel.repaired(at);
                     let other = watched.sight.as_ref().and_then(|sight| sight.other_manager.clone());
@@ -81,14 +86,6 @@ impl State {
             }
             Err(trouble) => {
                 watched.outdated = true;
-                match (trouble.kind, purpose) {
-                    (TroubleKind::Unreachable, Purpose::Entries { .. }) => watched.wrote_without_an_answer(),
-                    // It may stand there.
-                    (TroubleKind::Unreachable, Purpose::Claim) => {
-                        watched.claims.made(at, self.settings.policy.hold_cold);
-                    }
-                    _ => {}
-                }
                 match trouble.kind {
                     TroubleKind::Conflict => return watched.writing.outrun(at),
                     TroubleKind::NotFound => return,
