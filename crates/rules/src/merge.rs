@@ -15,6 +15,7 @@ mod json;
 mod overlay_onto;
 mod parts;
 mod place;
+mod ports;
 mod removals;
 mod sound;
 mod standing;
@@ -38,6 +39,7 @@ use heeded::Heeded;
 use index::By;
 pub(crate) use injected::DEFAULT_CONTAINER;
 use place::Insertions;
+use ports::Ports;
 pub(crate) use sound::ONLY_LASTING;
 pub(crate) use standing::{Standing, Standings, standings};
 pub(crate) use status::record;
@@ -69,6 +71,8 @@ pub(crate) struct Scene<'s> {
     heeded: RefCell<Heeded<'s>>,
     /// How many init containers, and how many others, stand first because they are to, as far as rules looked.
     leads: [Cell<usize>; 2],
+    /// Where many rules ask for it.
+    ports: RefCell<Option<Ports>>,
 }
 
 impl<'s> Scene<'s> {
@@ -81,7 +85,8 @@ impl<'s> Scene<'s> {
     ) -> Self {
         let brought = Brought::by(rules);
         let claims = Claims::of(rules, spec, &brought);
-        Self { layout, shape, claims, brought, heeded: RefCell::default(), leads: Default::default() }
+        let (heeded, leads, ports) = Default::default();
+        Self { layout, shape, claims, brought, heeded, leads, ports }
     }
 
     /// A rule has failed, and what it did is undone.
@@ -216,6 +221,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     ) -> Result<(), Failure> {
         for (index, item) in &sorted.overriding {
             let place = list.item(*index);
+            self.scene.ports.take();
             self.change(&item.clause, |draft, origin| {
                 overlay_onto::overlay_onto(draft, &place, &item.overlay, schema.item(), &origin)
             })?;

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use vestibule_patch::{Pointer, Schema, View};
+use vestibule_patch::{List, Pointer, Schema, View};
 
 use super::blocks::selectable;
 use super::{Brought, Draft, contains, find};
+use crate::key;
 use crate::pod::{self, Shape};
 use crate::rule::{Item, Part, Policy, Rule};
 use crate::subject::{Layout, Named};
@@ -29,7 +30,14 @@ pub(crate) enum Standing {
 
 /// How the parts of `rules` stand, which are laid into `draft`.
 pub(crate) fn standings(rules: &[&Rule], layout: &Layout, shape: &Shape, draft: &Draft<'_>) -> Standings {
-    let mut look = Look { layout, shape, draft, brought: Brought::by(rules), found: Standings::new() };
+    let mut look = Look {
+        layout,
+        shape,
+        draft,
+        brought: Brought::by(rules),
+        keyed: HashMap::new(),
+        found: Standings::new(),
+    };
     rules.iter().for_each(|rule| look.at(rule));
     look.found
 }
@@ -40,6 +48,8 @@ struct Look<'l, 'd> {
     draft: &'l Draft<'d>,
     /// Blocks are for the other containers.
     brought: Brought<'l>,
+    /// The items of lists that have keys, by these.
+    keyed: HashMap<Pointer, HashMap<String, View<'l>>>,
     found: Standings,
 }
 
@@ -98,9 +108,17 @@ impl Look<'_, '_> {
         }
     }
 
-    fn is_in(&self, list: &Pointer, name: &str, schema: Schema<'_>, item: &Item) -> bool {
-        find(&self.existing(list), &item.overlay, name, schema)
-            .is_some_and(|(_, found)| contains(found, &item.overlay, name, schema.item()))
+    fn is_in(&mut self, list: &Pointer, name: &str, schema: Schema<'_>, item: &Item) -> bool {
+        let found = match schema.list() {
+            List::Map(keys) => {
+                let existing = self.draft.at(list).map(View::items).unwrap_or_default();
+                let by_key = || existing.into_iter().map(|one| (key::of_view(one, keys).into_owned(), one));
+                let keyed = self.keyed.entry(list.clone()).or_insert_with(|| by_key().collect());
+                keyed.get(&key::of_overlay(&item.overlay, keys)).copied()
+            }
+            _ => find(&self.existing(list), &item.overlay, name, schema).map(|(_, found)| found),
+        };
+        found.is_some_and(|found| contains(found, &item.overlay, name, schema.item()))
     }
 
     fn note(&mut self, rule: &Rule, item: &Item, there: bool) {

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 
 use vestibule_patch::View;
 
-use super::{CONTAINER_LISTS, Failure, Merge, invalid, present};
+use super::ports::{NUMBERS, Ports};
+use super::{CONTAINER_LISTS, Failure, Merge, index, invalid, present};
 use crate::diagnostic::shown;
 use crate::overlay::Overlay;
 use crate::rule::{Clause, Part, Policy};
@@ -103,7 +104,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
 
     /// Containers of a pod share one network: what two of them listen to, or a name that two ports have.
     pub(super) fn port_clash(&self, mine: &[Overlay], owner: &str) -> Option<String> {
-        if mine.is_empty() {
+        if mine.is_empty() || self.are_free(mine) {
             return None;
         }
         for list in CONTAINER_LISTS {
@@ -125,6 +126,13 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         }
         None
     }
+
+    /// Whether it is known that nobody listens to any of `mine`, which somebody is about to bring.
+    fn are_free(&self, mine: &[Overlay]) -> bool {
+        let lists = CONTAINER_LISTS.iter().map(|list| self.scene.layout.list(list));
+        let all = || Ports::of(lists.flat_map(|list| self.existing(&list)));
+        self.rank >= index::FEW && !self.scene.ports.borrow_mut().get_or_insert_with(all).take(mine)
+    }
 }
 
 fn clash(mine: &Overlay, theirs: View<'_>) -> Option<String> {
@@ -139,7 +147,7 @@ fn clash(mine: &Overlay, theirs: View<'_>) -> Option<String> {
     let protocol = mine.text("protocol").unwrap_or("TCP");
     let other = text(Some(theirs), "protocol");
     if other.as_deref().unwrap_or("TCP") == protocol {
-        for field in ["containerPort", "hostPort"] {
+        for field in NUMBERS {
             if same(field) {
                 return Some(format!("port {}/{protocol}", number(field).unwrap_or_default()));
             }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use cpu_time::ThreadTime;
 use vestibule_rules::RuleSet;
 
-use crate::kit::{decide, names, pod, result, rule, rules, words};
+use crate::kit::{creation, decide, names, pod, result, rule, rules, words};
 
 const POD: &str = r#"{"containers":[{"name":"app","image":"i","env":[{"name":"X","value":"x"}]}]}"#;
 
@@ -65,6 +65,42 @@ fn sidecars() {
             "sidecars: [{{name: s{n}, image: i, mode: {mode}}}]\ninitContainers: [{{name: i{n}, image: i}}]"
         )
     });
+}
+
+#[test]
+fn ports_of_sidecars() {
+    costs_what_each_does(12, |n| {
+        let (port, name) = (10_000 + n, format!("p{n}"));
+        format!("sidecars: [{{name: s{n}, image: i, ports: [{{name: {name}, containerPort: {port}}}]}}]")
+    });
+}
+
+/// Every second one listens to what the one before it listens to.
+#[test]
+fn ports_are_taken_however_many_rules_there_are() {
+    let rules = written(20, |n| {
+        let port = 8_000 + n / 2;
+        format!("sidecars: [{{name: s{n}, image: i, ports: [{{containerPort: {port}}}]}}]")
+    });
+    let decision = decide(&rules, &pod(POD));
+    assert_eq!(words(&decision), ["applied", "conflict"].repeat(10));
+}
+
+#[test]
+fn explanations() {
+    let explained = |count| {
+        let rules = written(count, |n| {
+            format!(
+                "volumes: [{{name: v{n}, emptyDir: {{}}}}]\ncontainers: [{{select: {{all: true}}, env: [{{name: E{n}, value: x}}]}}]"
+            )
+        });
+        let object = pod(POD);
+        let work = ThreadTime::now();
+        assert_eq!(rules.explain(&creation(&object)).unwrap().rules.len(), count);
+        work.elapsed()
+    };
+    let (few, many) = (explained(250), explained(1_000));
+    assert!(many < few * 8, "{few:?} and {many:?}");
 }
 
 #[test]
