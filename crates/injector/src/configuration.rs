@@ -7,6 +7,7 @@ mod folder;
 mod keeper;
 mod last_good;
 mod metrics;
+mod patience;
 mod settle;
 mod snapshot;
 
@@ -32,6 +33,7 @@ pub(crate) use compiler::Compiler;
 pub(crate) use config_maps::{prefix, sources};
 pub(crate) use keeper::{Judgement, Keeper};
 use last_good::LastGood;
+pub(crate) use patience::Patience;
 pub(crate) use settle::Source;
 
 /// The ConfigMap of what was good last; without the label of those with rules.

@@ -1,19 +1,22 @@
 //! Whether a ConfigMap with rules may be stored: what is wrong with it is read in its author's terminal.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::value::RawValue;
 use vestibule::{Denial, Fault, FaultKind, Handler, HandlerFuture, Request, Verdict};
 
-use crate::configuration::{CONFIG_LABEL, Compiler, Finding, Judgement, Keeper, prefix, sources};
+use crate::configuration::{CONFIG_LABEL, Compiler, Finding, Judgement, Keeper, Patience, prefix, sources};
 
 /// How many findings are shown, and how many are named to programs.
 const MOST_SHOWN: usize = 5;
 const MOST_CAUSES: usize = 50;
 /// How many remarks become warnings: a terminal is small.
 const MOST_WARNINGS: usize = 5;
+/// What is stored without a proof does no harm: it is proved before it comes into force.
+const UNPROVED: &str =
+    "time ran out before all rules were proved: `vestibule lint` does it; what is wrong will not be in force";
 
 /// Judges a ConfigMap together with all the others.
 pub(crate) struct Judge {
@@ -23,13 +26,14 @@ pub(crate) struct Judge {
 }
 
 impl Handler for Judge {
-    fn handle<'a>(&'a self, request: &'a Request<'a>, _: Duration) -> HandlerFuture<'a> {
-        Box::pin(self.judge(request))
+    fn handle<'a>(&'a self, request: &'a Request<'a>, budget: Duration) -> HandlerFuture<'a> {
+        // What is left is for the reading before, and for the answer.
+        Box::pin(self.judge(request, Instant::now() + budget / 4 * 3))
     }
 }
 
 impl Judge {
-    async fn judge(&self, request: &Request<'_>) -> Verdict {
+    async fn judge(&self, request: &Request<'_>, until: Instant) -> Verdict {
         let (Some(keeper), Some(object)) = (&self.keeper, request.object) else { return Verdict::allowed() };
         if request.namespace.as_deref() != Some(&*self.namespace) || request.resource.resource != "configmaps"
         {
@@ -48,8 +52,9 @@ impl Judge {
         let own = prefix(&self.namespace, &name);
         let (keeper, replaced) = (Arc::clone(keeper), own.clone());
         // Proving takes its time, and pods are waiting.
-        let judged =
-            tokio::task::spawn_blocking(move || keeper.judge(|source| source.starts_with(&replaced), &by));
+        let judged = tokio::task::spawn_blocking(move || {
+            keeper.judge(|source| source.starts_with(&replaced), &by, &Patience::until(until))
+        });
         match judged.await {
             Ok(judgement) => verdict(&judgement, &own),
             // A panic may quote anything.
@@ -75,8 +80,11 @@ fn says_the_same(former: &ConfigMap, now: &ConfigMap) -> bool {
 fn verdict(judgement: &Judgement, own: &str) -> Verdict {
     let mut verdict = match judgement.errors.len() {
         0 => Verdict::allowed(),
-        _ => denial(&judgement.errors, own).into(),
+        _ => denial(judgement, own).into(),
     };
+    if judgement.errors.is_empty() && !judgement.is_whole {
+        verdict.warnings.push(UNPROVED);
+    }
     for remark in judgement.remarks.iter().take(MOST_WARNINGS) {
         verdict.warnings.push(&remark.headline());
     }
@@ -87,7 +95,17 @@ fn verdict(judgement: &Judgement, own: &str) -> Verdict {
     verdict
 }
 
-fn denial(errors: &[Finding], own: &str) -> Denial {
+fn denial(judgement: &Judgement, own: &str) -> Denial {
+    let mut denial = Denial::new(message(judgement));
+    for error in judgement.errors.iter().take(MOST_CAUSES) {
+        let key = error.source().and_then(|source| source.strip_prefix(own));
+        let field = key.map_or_else(|| "data".to_owned(), |key| format!("data[{key}]"));
+        denial = denial.field(field, cause(error));
+    }
+    denial
+}
+
+fn message(Judgement { errors, is_whole, .. }: &Judgement) -> String {
     let number = errors.len();
     let word = if number == 1 { "error" } else { "errors" };
     let mut message = format!("{number} {word} in these rules; those in force stay in force\n");
@@ -97,13 +115,11 @@ fn denial(errors: &[Finding], own: &str) -> Denial {
     if number > MOST_SHOWN {
         message.push_str(&format!("\nand {} more: `vestibule lint` shows them\n", number - MOST_SHOWN));
     }
-    let mut denial = Denial::new(message.trim_end());
-    for error in errors.iter().take(MOST_CAUSES) {
-        let key = error.source().and_then(|source| source.strip_prefix(own));
-        let field = key.map_or_else(|| "data".to_owned(), |key| format!("data[{key}]"));
-        denial = denial.field(field, cause(error));
+    if !is_whole {
+        message.push_str("\nand what else is wrong was not found out in time: `vestibule lint` shows it\n");
     }
-    denial
+    message.truncate(message.trim_end().len());
+    message
 }
 
 /// `14:9: VST0121: ... (did you mean ...)`.
@@ -113,5 +129,21 @@ fn cause(error: &Finding) -> String {
     match diagnostic.help() {
         Some(help) => format!("{at}: {code}: {message} ({help})"),
         None => format!("{at}: {code}: {message}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever waits would else be told nothing: the API server stores what nobody answers for.
+    #[test]
+    fn what_was_not_proved_in_time_is_said() {
+        let judgement = |errors| Judgement { errors, remarks: Vec::new(), is_whole: false };
+        let allowed = verdict(&judgement(Vec::new()), "ConfigMap a/b, key ");
+        assert_eq!(allowed.warnings.iter().collect::<Vec<_>>(), [UNPROVED]);
+        let refused = judgement(vec![Finding::Whole("wrong".to_owned())]);
+        assert!(message(&refused).ends_with("not found out in time: `vestibule lint` shows it"));
+        assert!(verdict(&refused, "ConfigMap a/b, key ").warnings.is_empty());
     }
 }

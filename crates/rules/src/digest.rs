@@ -1,15 +1,25 @@
-//! Short names of contents.
+//! Names of contents.
 
 use sha2::{Digest as _, Sha256};
 
-/// The first 12 hexadecimal digits of the SHA-256 of all `parts`; where one ends and the next begins counts.
+/// How many digits a short name has.
+pub(crate) const SHORT: usize = 12;
+
+/// The first 12 hexadecimal digits of the [`whole`] name.
 pub(crate) fn short<'p>(parts: impl IntoIterator<Item = &'p str>) -> String {
+    let mut name = whole(parts);
+    name.truncate(SHORT);
+    name
+}
+
+/// The SHA-256 of all `parts`, in hexadecimal digits; where one ends and the next begins counts.
+pub(crate) fn whole<'p>(parts: impl IntoIterator<Item = &'p str>) -> String {
     let mut digest = Sha256::new();
     for part in parts {
         digest.update(part.len().to_be_bytes());
         digest.update(part);
     }
-    digest.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

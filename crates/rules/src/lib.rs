@@ -51,6 +51,7 @@ pub use decision::{Change, Decision, Origin, Outcome, Reason, Verdict};
 pub use diagnostic::{CODES, Code, Diagnostic, Position, Severity};
 pub use evaluate::{RuleSet, Target};
 pub use explanation::{ClauseExplanation, Effect, Explanation, Gate, Passage, RuleExplanation};
+pub use proof::Proofs;
 pub use rule::{Resource, Rule, Verb};
 pub use select::{MIRROR_ANNOTATION, OWN_POD_LABEL};
 pub use settings::{Exemption, Mode, Settings};

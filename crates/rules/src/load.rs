@@ -79,7 +79,7 @@ pub(crate) fn documents<'s>(
             findings.append(&mut reader.findings);
             let source = reader.source;
             loaded.extend(rule.map(|rule| {
-                let rule = Rule { hash: hash(document).into(), ..rule };
+                let rule = Rule { digest: digest::whole([document.to_json().as_str()]).into(), ..rule };
                 Loaded { writes: writes(&rule), rule, source }
             }));
         }

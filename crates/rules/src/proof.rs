@@ -1,6 +1,7 @@
 //! Rules proved on pods of our own before they meet anybody's: what a rule made, it must leave alone.
 
 mod corpus;
+mod proofs;
 mod scene;
 
 use std::collections::{BTreeSet, HashSet};
@@ -10,9 +11,11 @@ use vestibule_patch::Document;
 use crate::RuleSet;
 use crate::decision::{Change, Decision, Outcome};
 use crate::diagnostic::{self, Diagnostic};
+use crate::digest;
 use crate::evaluate::{EXHAUSTED, RESTLESS};
 use crate::rule::{Resource, Rule, Verb};
 use crate::subject::Subject;
+pub use proofs::Proofs;
 use scene::Scene;
 
 /// So many different objects are shown to all rules together: each is made for as many of them as can be met at once.
@@ -34,16 +37,35 @@ impl RuleSet {
     /// The rules that change what they made themselves, or what the others made of it: with the line that does, and the
     /// pod that shows it. One finding for each rule.
     pub fn prove(&self) -> Result<(), Vec<Diagnostic>> {
+        self.prove_further(&Proofs::default(), || true)
+    }
+
+    /// The same, without what is `known` by now to come to rest, and as long as it `goes_on`: what was not proved by then is
+    /// taken for good. What `known` has must have been proved by rules of the same schema.
+    ///
+    /// # Errors
+    /// As [`RuleSet::prove`].
+    pub fn prove_further(&self, known: &Proofs, goes_on: impl Fn() -> bool) -> Result<(), Vec<Diagnostic>> {
         let mut findings = Vec::new();
         let mut unstable = HashSet::new();
         for rule in self.rules() {
-            if let Some(finding) = self.prove_alone(rule) {
-                unstable.insert(rule.name());
-                findings.push(finding);
+            let name = self.name_of("alone", std::slice::from_ref(rule));
+            if known.has(&name) {
+                continue;
+            }
+            if !goes_on() {
+                break;
+            }
+            match self.prove_alone(rule) {
+                Some(finding) => {
+                    unstable.insert(rule.name());
+                    findings.push(finding);
+                }
+                None => known.note(name),
             }
         }
         if self.rules().len() > 1 {
-            findings.extend(self.prove_together(&unstable));
+            findings.extend(self.prove_together(&unstable, known, goes_on));
         }
         if findings.is_empty() { Ok(()) } else { Err(findings) }
     }
@@ -67,12 +89,32 @@ impl RuleSet {
         prove(scene::without_conditions(&scene::for_everybody(rule))?, &mut acted)
     }
 
+    /// What is proved `how` of `rules`: all that they are made of.
+    fn name_of(&self, how: &str, rules: &[Rule]) -> String {
+        let sidecars = if self.settings().native_sidecars() { "native" } else { "regular" };
+        let documents = rules.iter().map(|rule| &*rule.digest);
+        digest::whole([how, sidecars].into_iter().chain(documents))
+    }
+
     /// A rule that is unstable alone has been reported, and would only be so again.
-    fn prove_together(&self, unstable: &HashSet<&str>) -> Vec<Diagnostic> {
+    fn prove_together(
+        &self,
+        unstable: &HashSet<&str>,
+        known: &Proofs,
+        goes_on: impl Fn() -> bool,
+    ) -> Vec<Diagnostic> {
         let stable = self.rules().iter().filter(|rule| !unstable.contains(rule.name()));
         let stable: Vec<Rule> = stable.map(scene::for_everybody).collect();
         let mut findings: Vec<Diagnostic> = Vec::new();
         for some in stable.chunks(TOGETHER) {
+            let name = self.name_of("together", some);
+            if known.has(&name) {
+                continue;
+            }
+            if !goes_on() {
+                break;
+            }
+            let before = findings.len();
             let together = self.with_rules(some.to_vec());
             let targets: BTreeSet<Resource> = some.iter().flat_map(|rule| rule.targets.clone()).collect();
             let targets: Vec<Resource> = targets.into_iter().collect();
@@ -92,6 +134,9 @@ impl RuleSet {
                 if left.is_empty() {
                     break;
                 }
+            }
+            if findings.len() == before {
+                known.note(name);
             }
         }
         findings

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::value::RawValue;
 
 use crate::diagnostic::{Code, Diagnostic, Position, Source};
+use crate::digest;
 use crate::logic::Logic;
 use crate::overlay::Overlay;
 pub use resource::{Resource, Verb};
@@ -18,7 +19,8 @@ pub struct Rule {
     /// The label or annotation that speaks about this rule alone.
     pub(crate) key: String,
     pub(crate) source: Arc<str>,
-    pub(crate) hash: Arc<str>,
+    /// The whole name of its document's contents.
+    pub(crate) digest: Arc<str>,
     /// For findings about it later on.
     pub(crate) text: Arc<Source>,
     pub(crate) at: Position,
@@ -60,7 +62,7 @@ impl Rule {
 
     /// 12 hexadecimal digits that name the contents of its document.
     pub fn hash(&self) -> &str {
-        &self.hash
+        self.digest.get(..digest::SHORT).unwrap_or_default()
     }
 
     /// Where its name stands in the source.

@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use tokio::sync::watch;
 
+use super::patience::Patience;
 use super::settle::{Compile, Document, Settled, Source, settle};
 use super::{Finding, Snapshot, State};
 
@@ -29,6 +30,8 @@ pub(crate) struct Judgement {
     pub(crate) errors: Vec<Finding>,
     /// What their author might want to know.
     pub(crate) remarks: Vec<Finding>,
+    /// Whether all was proved; otherwise more may be wrong, and nothing is remarked.
+    pub(crate) is_whole: bool,
 }
 
 impl<C: Compile> Keeper<C> {
@@ -55,8 +58,8 @@ impl<C: Compile> Keeper<C> {
         if known.sources.as_ref() == Some(&sources) {
             return None;
         }
-        let Settled { settled, errors } =
-            settle(&sources, known.good.as_deref().unwrap_or_default(), &self.compiler);
+        let good = known.good.as_deref().unwrap_or_default();
+        let Settled { settled, errors } = settle(&sources, good, &self.compiler, &Patience::default());
         known.sources = Some(sources);
         let former = Arc::clone(&self.snapshots.borrow());
         let (next, good) = match (settled, &known.good) {
@@ -79,8 +82,13 @@ impl<C: Compile> Keeper<C> {
         Some(good)
     }
 
-    /// What would be wrong if the sources that are `replaced` were these.
-    pub(crate) fn judge(&self, replaced: impl Fn(&str) -> bool, by: &[Source]) -> Judgement {
+    /// What would be wrong if the sources that are `replaced` were these, as far as it is found out while patience lasts.
+    pub(crate) fn judge(
+        &self,
+        replaced: impl Fn(&str) -> bool,
+        by: &[Source],
+        patience: &Patience,
+    ) -> Judgement {
         let (mut sources, good) = {
             let known = self.known();
             (known.sources.clone().unwrap_or_default(), known.good.clone().unwrap_or_default())
@@ -91,20 +99,21 @@ impl<C: Compile> Keeper<C> {
         sources.retain(|source| !replaced(&source.name));
         // Behind the others: what two of them cannot both have is said of the one to come.
         sources.extend(by.iter().cloned());
-        let Settled { settled, mut errors } = settle(&sources, &good, &self.compiler);
+        let Settled { settled, mut errors } = settle(&sources, &good, &self.compiler, patience);
         errors.retain(|finding| theirs(finding) || !before.contains(&finding.headline()));
+        let settled = settled.filter(|_| !patience.is_over());
         let mut remarks = settled.map_or_else(Vec::new, |(snapshot, _)| {
             let hints = snapshot.rules().lint().into_iter().map(Finding::from);
             snapshot.findings().iter().cloned().chain(hints).collect()
         });
         remarks.retain(|finding| !finding.is_error() && theirs(finding));
-        Judgement { errors, remarks }
+        Judgement { errors, remarks, is_whole: !patience.is_over() }
     }
 
     /// After a restart into texts that contradict each other: all that was good before.
     fn revived(&self, good: &[Document], mut errors: Vec<Finding>) -> Snapshot {
         let texts: Vec<_> = good.iter().map(Document::text).collect();
-        match self.compiler.compile(&texts) {
+        match self.compiler.compile(&texts, &Patience::default()) {
             Ok(snapshot) => snapshot.instead_of(errors, None),
             Err(findings) => {
                 errors.extend(findings);

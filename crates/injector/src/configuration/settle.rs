@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 use vestibule_rules::yaml::{self, Text};
 
+use super::patience::Patience;
 use super::{Finding, Snapshot};
 
 /// A text that holds documents, as it is now; why not, where it cannot be read.
@@ -35,19 +36,24 @@ pub(crate) struct Settled {
     pub(crate) errors: Vec<Finding>,
 }
 
-/// Makes rules of texts, as they are needed here.
+/// Makes rules of texts, as they are needed here: proved, as long as patience lasts.
 pub(crate) trait Compile {
     /// Whether a document is good by itself.
-    fn check(&self, text: Text<'_>) -> Result<(), Vec<Finding>>;
+    fn check(&self, text: Text<'_>, patience: &Patience) -> Result<(), Vec<Finding>>;
     /// All documents together.
-    fn compile(&self, texts: &[Text<'_>]) -> Result<Snapshot, Vec<Finding>>;
+    fn compile(&self, texts: &[Text<'_>], patience: &Patience) -> Result<Snapshot, Vec<Finding>>;
 }
 
 /// Takes every document that is good, and in the place of a broken one what was `good` of it before. Whatever is gone from
 /// `sources` is gone.
-pub(crate) fn settle(sources: &[Source], good: &[Document], compiler: &impl Compile) -> Settled {
+pub(crate) fn settle(
+    sources: &[Source],
+    good: &[Document],
+    compiler: &impl Compile,
+    patience: &Patience,
+) -> Settled {
     let whole: Option<Vec<Text<'_>>> = sources.iter().map(Source::whole).collect();
-    let together = whole.map(|texts| compiler.compile(&texts));
+    let together = whole.map(|texts| compiler.compile(&texts, patience));
     let together = match together {
         Some(Ok(snapshot)) => {
             let documents = sources.iter().flat_map(Source::documents).collect();
@@ -60,7 +66,7 @@ pub(crate) fn settle(sources: &[Source], good: &[Document], compiler: &impl Comp
     let checked: HashSet<&str> = good.iter().map(|document| &*document.text).collect();
     let check = |document: &Document| match checked.contains(&*document.text) {
         true => Ok(()),
-        false => compiler.check(document.text()),
+        false => compiler.check(document.text(), patience),
     };
     let mut errors = Vec::new();
     let mut documents = Vec::new();
@@ -73,7 +79,7 @@ pub(crate) fn settle(sources: &[Source], good: &[Document], compiler: &impl Comp
         return Settled { settled: None, errors: errors_of(together) };
     }
     let texts: Vec<_> = documents.iter().map(Document::text).collect();
-    match compiler.compile(&texts) {
+    match compiler.compile(&texts, patience) {
         Ok(snapshot) => Settled { settled: Some((snapshot, documents)), errors },
         Err(findings) => {
             errors.extend(errors_of(findings));

@@ -57,7 +57,7 @@ fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<
         name: name.into(),
         key: format!("{RULE_KEY_PREFIX}{name}"),
         source: Arc::clone(&reader.source.name),
-        hash: Arc::default(),
+        digest: Arc::default(),
         text: Arc::clone(&reader.source),
         at,
         targets: targets(reader, spec),

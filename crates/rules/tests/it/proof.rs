@@ -1,8 +1,10 @@
 //! The proof of rules on the built-in corpus.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use cpu_time::ThreadTime;
+use vestibule_rules::Proofs;
 
 use crate::kit::{rule, rules};
 
@@ -38,6 +40,34 @@ fn many_rules_are_proved_in_bounded_time() {
     assert!(rules.prove().is_ok());
     // A second or so; far from what a square would take.
     assert!(work.elapsed() < Duration::from_secs(60), "{:?}", work.elapsed());
+}
+
+#[test]
+fn what_is_known_to_come_to_rest_is_not_proved_again() {
+    let (known, proved) = (Proofs::default(), Cell::new(0));
+    let prove = |text: &str| {
+        proved.set(0);
+        let result = rules(text).prove_further(&known, || proved.replace(proved.get() + 1) < 100);
+        (result.is_ok(), proved.get())
+    };
+    let (a, b) = (rule("a", "pod: {labels: {a: x}}"), rule("b", "pod: {labels: {b: x}}"));
+    // Each alone, and both together.
+    assert_eq!(prove(&format!("{a}{b}")), (true, 3));
+    assert_eq!(prove(&format!("{b}{a}")), (true, 0));
+    let other = rule("a", "pod: {labels: {a: y}}");
+    assert_eq!(prove(&format!("{other}{b}")), (true, 2));
+    let settings = "---\napiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {name: all}\nspec: {nativeSidecars: false}\n";
+    assert_eq!(prove(&format!("{a}{b}{settings}")), (true, 3));
+    // What does not is told every time.
+    let grows = rule(
+        "c",
+        "onConflict: override\npod:\n  annotations:\n    seen: {$cel: \"object.metadata.?annotations[?'seen'].orValue('') + 'x'\"}",
+    );
+    for _ in 0..2 {
+        assert_eq!(prove(&format!("{a}{b}{grows}")), (false, 1));
+    }
+    let stopped = rules(&grows).prove_further(&known, || false);
+    assert!(stopped.is_ok(), "nothing was proved");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cpu_time::ThreadTime;
 
@@ -207,7 +207,8 @@ fn rules_that_never_come_to_rest_are_refused_by_the_proof() {
 }
 
 fn judged(bench: &Bench, name: &str, text: &str) -> Vec<String> {
-    let judgement = bench.keeper.judge(|source| source == name, &[Source::new(name, text)]);
+    let judgement =
+        bench.keeper.judge(|source| source == name, &[Source::new(name, text)], &Patience::default());
     judgement.errors.iter().map(Finding::headline).collect()
 }
 
@@ -228,6 +229,26 @@ fn a_text_is_judged_together_with_all_others() {
     assert_eq!(bench.in_force(), ["a v1", "b v1"]);
 }
 
+/// Whoever applies it again after time ran out gets further, and what was judged comes into force without another proof.
+#[test]
+fn what_was_proved_is_not_proved_again() {
+    let bench = Bench::new();
+    let judge =
+        |text: &str, patience: Patience| bench.keeper.judge(|_| true, &[Source::new("one", text)], &patience);
+    let at_once = || Patience::until(Instant::now());
+    let text = format!("{}---\n{}", rule("a", 1), rule("b", 1));
+    let judgement = judge(&text, at_once());
+    assert!(judgement.errors.is_empty() && judgement.remarks.is_empty() && !judgement.is_whole);
+    assert!(judge(&text, Patience::default()).is_whole);
+    assert!(judge(&text, at_once()).is_whole);
+    assert!(!judge(&text.replace("\"v1\"", "\"v2\""), at_once()).is_whole);
+    // A mistake is told whether there is time for the others or not.
+    let judgement = judge(&format!("{}---\n{}", rule("c", 1), broken("a")), at_once());
+    let errors: Vec<_> = judgement.errors.iter().map(Finding::headline).collect();
+    assert_eq!(errors, ["one:9:26: error[VST0110]: unknown field `lables` in `pod`"]);
+    assert!(!judgement.is_whole);
+}
+
 #[test]
 fn nobody_answers_for_the_mistakes_of_others() {
     let bench = Bench::new();
@@ -244,7 +265,8 @@ fn what_could_be_better_is_a_remark() {
     let sidecar = rule("a", 1).replace("pod: {", "sidecars: [{name: side, image: side}], pod: {");
     bench.advance(&[("one", &sidecar)]);
     let two = sidecar.replace("name: a", "name: b");
-    let judgement = bench.keeper.judge(|source| source == "two", &[Source::new("two", &*two)]);
+    let judgement =
+        bench.keeper.judge(|source| source == "two", &[Source::new("two", &*two)], &Patience::default());
     assert!(judgement.errors.is_empty(), "{:?}", judgement.errors);
     let remarks: Vec<_> = judgement.remarks.iter().map(Finding::headline).collect();
     assert!(!remarks.is_empty() && remarks.iter().all(|it| it.starts_with("two:")), "{remarks:?}");
