@@ -155,7 +155,12 @@ impl Record {
         decision: Decision,
         all: impl Fn(&Rule) -> Vec<Gate>,
     ) -> Explanation {
+        let mut changes: HashMap<&str, Vec<(usize, &Change)>> = HashMap::new();
+        for (index, change) in decision.changes().iter().enumerate() {
+            changes.entry(&change.origin.rule).or_default().push((index, change));
+        }
         let told = rules.iter().zip(&decision.verdicts).map(|(rule, verdict)| {
+            let changes = changes.get(rule.name()).map(Vec::as_slice).unwrap_or_default();
             let mut reached = self.gates.remove(&rule.name).unwrap_or_default();
             let gates = all(rule).into_iter().map(|gate| {
                 let found = reached.iter().position(|one| one.name == gate.name);
@@ -166,11 +171,12 @@ impl Record {
                 source: Arc::clone(&rule.source),
                 line: rule.at.line,
                 gates: gates.collect(),
-                clauses: clauses(rule, verdict, &decision, &self.standings),
+                clauses: clauses(rule, verdict, changes, &self.standings),
                 outcome: verdict.outcome.clone(),
             }
         });
-        Explanation { rules: told.collect(), decision }
+        let rules = told.collect();
+        Explanation { rules, decision }
     }
 }
 
@@ -195,7 +201,7 @@ fn covers(outer: &str, clause: &str) -> bool {
 fn clauses(
     rule: &Rule,
     verdict: &Verdict,
-    decision: &Decision,
+    changes: &[(usize, &Change)],
     standings: &Standings,
 ) -> Vec<ClauseExplanation> {
     let decided = |clause: &Clause| {
@@ -204,10 +210,8 @@ fn clauses(
     };
     let removes = |clause: &Clause| rule.removals.iter().any(|removal| removal.clause.text == clause.text);
     let told = rule.clauses().into_iter().map(|clause| {
-        let made =
-            |change: &Change| change.origin.rule == rule.name && covers(&change.origin.clause, &clause.text);
-        let made = decision.changes().iter().enumerate().filter(|(_, change)| made(change));
-        let made: Vec<usize> = made.map(|(index, _)| index).collect();
+        let made = changes.iter().filter(|(_, change)| covers(&change.origin.clause, &clause.text));
+        let made: Vec<usize> = made.map(|(index, _)| *index).collect();
         let (effect, sentence) = match &verdict.outcome {
             Outcome::Applied | Outcome::Unchanged if made.is_empty() && removes(clause) => {
                 (Effect::NotNeeded, "there is nothing to take away".to_owned())

@@ -24,7 +24,7 @@ mod verify;
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use vestibule_patch::{List, Pointer, Schema, View};
@@ -71,7 +71,9 @@ pub(crate) struct Scene<'s> {
     heeded: RefCell<Heeded<'s>>,
     /// How many init containers, and how many others, stand first because they are to, as far as rules looked.
     leads: [Cell<usize>; 2],
-    /// Where many rules ask for it.
+    /// Where many rules ask for it: the names of the containers in a list that no rule brings.
+    users: RefCell<HashMap<&'static str, Option<Vec<Arc<str>>>>>,
+    /// The same: what containers listen to.
     ports: RefCell<Option<Ports>>,
 }
 
@@ -85,12 +87,14 @@ impl<'s> Scene<'s> {
     ) -> Self {
         let brought = Brought::by(rules);
         let claims = Claims::of(rules, spec, &brought);
-        let (heeded, leads, ports) = Default::default();
-        Self { layout, shape, claims, brought, heeded, leads, ports }
+        let heeded = RefCell::new(Heeded::among(rules.len()));
+        let (leads, users, ports) = Default::default();
+        Self { layout, shape, claims, brought, heeded, leads, users, ports }
     }
 
-    /// A rule has failed, and what it did is undone.
-    pub(crate) fn go_back(&self) {
+    /// The `rank`th rule has failed, and what it did is undone.
+    pub(crate) fn go_back(&self, rank: usize) {
+        self.heeded.borrow_mut().go(rank);
         self.leads.iter().for_each(|lead| lead.set(0));
     }
 

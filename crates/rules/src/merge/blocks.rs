@@ -1,9 +1,12 @@
 //! What a rule adds to containers that are there.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use vestibule_patch::Pointer;
 
+use super::index::Places;
 use super::{Brought, Failure, Merge, place};
 use crate::rule::{Block, Select, Which};
 use crate::subject::{Named, written};
@@ -47,16 +50,46 @@ impl<'r> Merge<'_, 'r, '_, '_> {
 
     /// The places and names of the containers that a block is for.
     pub(super) fn selected(&self, select: &Select) -> Vec<(Pointer, Arc<str>)> {
-        let lists: &[&str] = if select.init { &["containers", "initContainers"] } else { &["containers"] };
+        let lists: &[&'static str] =
+            if select.init { &["containers", "initContainers"] } else { &["containers"] };
+        let (brought, heeded) = (&self.scene.brought, &self.scene.heeded);
         let mut selected = Vec::new();
         for list in lists {
             let pointer = self.scene.layout.list(list);
-            let containers = self.containers(&pointer);
-            self.scene.heeded.borrow_mut().pass_over(self.rank, &containers, &self.scene.brought);
-            let users = selectable(&containers, select, &self.scene.brought);
-            selected.extend(users.into_iter().map(|(index, name)| (pointer.item(index), Arc::from(name))));
+            let mut select_of = |meant: Vec<(usize, &str)>| {
+                let meant = meant.into_iter().map(|(index, name)| (pointer.item(index), Arc::from(name)));
+                selected.extend(meant);
+            };
+            if let Some((places, users)) = self.users(list, &pointer) {
+                let names = places.keys().filter_map(|name| brought.find(name));
+                heeded.borrow_mut().pass_over(self.rank, list, names);
+                select_of(selected_of(users.iter().map(|(index, one)| (*index, one)), select));
+            } else {
+                let containers = self.containers(&pointer);
+                let names = containers.iter().filter_map(|one| brought.find(&one.name));
+                heeded.borrow_mut().pass_over(self.rank, list, names);
+                select_of(selectable(&containers, select, brought));
+            }
         }
         selected
+    }
+
+    /// The containers that rules do not bring, with their places, where many rules look: they stay the same, and in
+    /// the same order, whatever comes between them.
+    fn users(&self, list: &'static str, pointer: &Pointer) -> Option<(&Places, Vec<(usize, Named<'_>)>)> {
+        let (places, found) = (self.draft.by_keys(pointer)?, self.draft.at(pointer)?);
+        let mut users = self.scene.users.borrow_mut();
+        let users = users.entry(list).or_insert_with(|| {
+            let users = places.keys().filter(|name| !self.scene.brought.has(name));
+            let users: Vec<Arc<str>> = users.map(Arc::from).collect();
+            // Of doubled names an index knows the last.
+            (users.iter().collect::<HashSet<_>>().len() == users.len()).then_some(users)
+        });
+        let user = |name: &Arc<str>| {
+            let index = places.find(name)?;
+            Some((index, Named { name: Cow::Owned(name.to_string()), view: found.item(index)? }))
+        };
+        Some((places, users.as_ref()?.iter().map(user).collect::<Option<_>>()?))
     }
 }
 
@@ -66,8 +99,15 @@ pub(crate) fn selectable<'c>(
     select: &Select,
     brought: &Brought<'_>,
 ) -> Vec<(usize, &'c str)> {
-    let users = containers.iter().enumerate().filter(|(_, one)| !brought.has(&one.name)).enumerate();
-    let meant = users.filter(|(position, (_, Named { name, view }))| {
+    selected_of(containers.iter().enumerate().filter(|(_, one)| !brought.has(&one.name)), select)
+}
+
+/// The same of `users`, which no rule brought, with their indices.
+pub(crate) fn selected_of<'c, 'd: 'c>(
+    users: impl Iterator<Item = (usize, &'c Named<'d>)>,
+    select: &Select,
+) -> Vec<(usize, &'c str)> {
+    let meant = users.enumerate().filter(|(position, (_, Named { name, view }))| {
         let is_it = |wanted: &String| *wanted == **name;
         !select.exclude.iter().any(is_it)
             && match &select.which {

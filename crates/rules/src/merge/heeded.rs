@@ -2,26 +2,83 @@
 //! over, and by what they override.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
-use super::Brought;
 use crate::rule::Rule;
-use crate::subject::Named;
 
 /// Who has heeded whom, by rank.
 #[derive(Default)]
 pub(super) struct Heeded<'s> {
-    /// Who has passed over a container, since rules bring one of its name.
-    names: HashMap<&'s str, HashSet<usize>>,
+    /// Nobody heeds itself.
+    is_of_many: bool,
+    /// Who has looked at the init containers, and who at the others, for those that no rule brings: one after the other.
+    looks: [Vec<usize>; 2],
+    /// When a container was there that they passed over, since rules bring one of its name.
+    stays: HashMap<&'s str, Vec<Stay>>,
+    /// Who was the last to bring containers, and which to which list.
+    last: (usize, Vec<(usize, &'s str)>),
     /// Who has yielded to the rule of a rank.
     claims: HashMap<usize, HashSet<usize>>,
 }
 
+/// A container that rules bring was in a list, for those looks at it.
+struct Stay {
+    list: usize,
+    looks: Range<usize>,
+}
+
 impl<'s> Heeded<'s> {
-    /// The `rank`th rule passes over those of `containers` whose names are those of `brought` ones.
-    pub(super) fn pass_over(&mut self, rank: usize, containers: &[Named<'_>], brought: &Brought<'s>) {
-        for name in containers.iter().filter_map(|one| brought.find(&one.name)) {
-            self.names.entry(name).or_default().insert(rank);
+    /// Among so many rules.
+    pub(super) fn among(count: usize) -> Self {
+        Self { is_of_many: count > 1, ..Self::default() }
+    }
+
+    /// The `rank`th rule looks at `list`, and passes over what rules bring: at first, those of `brought`.
+    pub(super) fn pass_over(&mut self, rank: usize, list: &str, brought: impl Iterator<Item = &'s str>) {
+        if !self.is_of_many {
+            return;
         }
+        let list = number(list);
+        if self.looks(list).is_empty() {
+            brought.for_each(|name| self.stay(list, name));
+        }
+        self.looks.iter_mut().skip(list).take(1).for_each(|looks| looks.push(rank));
+    }
+
+    /// The `rank`th rule brings containers to `list`.
+    pub(super) fn come(&mut self, rank: usize, list: &str, names: impl Iterator<Item = &'s str>) {
+        if !self.is_of_many {
+            return;
+        }
+        let list = number(list);
+        if self.last.0 != rank {
+            self.last = (rank, Vec::new());
+        }
+        for name in names {
+            self.last.1.push((list, name));
+            if !self.looks(list).is_empty() {
+                self.stay(list, name);
+            }
+        }
+    }
+
+    /// What the `rank`th rule has brought, the last to bring anything, is gone.
+    pub(super) fn go(&mut self, rank: usize) {
+        let gone = if self.last.0 == rank { std::mem::take(&mut self.last.1) } else { Vec::new() };
+        for (list, name) in gone {
+            let end = self.looks(list).len();
+            let stays = self.stays.get_mut(name).into_iter().flatten();
+            stays.rev().filter(|stay| stay.list == list).take(1).for_each(|stay| stay.looks.end = end);
+        }
+    }
+
+    fn stay(&mut self, list: usize, name: &'s str) {
+        let looks = self.looks(list).len()..usize::MAX;
+        self.stays.entry(name).or_default().push(Stay { list, looks });
+    }
+
+    fn looks(&self, list: usize) -> &[usize] {
+        self.looks.get(list).map(Vec::as_slice).unwrap_or_default()
     }
 
     pub(super) fn yield_to(&mut self, rank: usize, other: usize) {
@@ -47,16 +104,24 @@ impl<'s> Heeded<'s> {
 
     /// Whether another one has heeded `rule`.
     fn is_heeded(&self, rank: usize, rule: &Rule) -> bool {
-        self.by(rank, rule).any(|by| by.iter().any(|other| *other != rank))
+        self.by(rank, rule).any(|other| other != rank)
     }
 
     /// Whether the `rank`th rule has heeded `rule`, the `other`th.
     fn heeds(&self, rank: usize, other: usize, rule: &Rule) -> bool {
-        self.by(other, rule).any(|by| by.contains(&rank))
+        self.by(other, rule).any(|by| by == rank)
     }
 
-    fn by<'h>(&'h self, rank: usize, rule: &'h Rule) -> impl Iterator<Item = &'h HashSet<usize>> {
-        let names = rule.injected.iter().filter_map(|one| self.names.get(one.item.key.as_str()));
-        names.chain(self.claims.get(&rank))
+    fn by<'h>(&'h self, rank: usize, rule: &'h Rule) -> impl Iterator<Item = usize> + 'h {
+        let stays = rule.injected.iter().filter_map(|one| self.stays.get(one.item.key.as_str())).flatten();
+        let looks = stays.flat_map(|stay| {
+            let looks = self.looks(stay.list);
+            looks.get(stay.looks.start..stay.looks.end.min(looks.len())).unwrap_or_default()
+        });
+        looks.chain(self.claims.get(&rank).into_iter().flatten()).copied()
     }
+}
+
+fn number(list: &str) -> usize {
+    usize::from(list != "initContainers")
 }

@@ -59,7 +59,8 @@ impl Lists {
         if self.0.is_empty() {
             return;
         }
-        self.0.retain(|other, _| other == list || !is_within(other, list.as_str()));
+        let moves = |other: &Pointer| is_within(other, list.as_str()) && !is_in_front(other, list, index);
+        self.0.retain(|other, _| other == list || !moves(other));
         for kept in self.0.get_mut(list).map(|list| &mut list.0).into_iter().flatten() {
             let key = kept.places.by.of_item(item);
             kept.places.insert(index, &key);
@@ -162,6 +163,13 @@ impl Places {
 /// Whether `list` is what stands at `place`, or a part of it.
 fn is_within(list: &Pointer, place: &str) -> bool {
     list.as_str().strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether `part` is one of an item of `list` that stands before the place `index`.
+fn is_in_front(part: &Pointer, list: &Pointer, index: usize) -> bool {
+    let rest = part.as_str().strip_prefix(list.as_str()).and_then(|rest| rest.strip_prefix('/'));
+    let item = rest.and_then(|rest| rest.split('/').next()?.parse::<usize>().ok());
+    item.is_some_and(|item| item < index)
 }
 
 #[cfg(test)]

@@ -36,6 +36,8 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         lead.set(leading);
         let leading = insertions.iter().find(|(index, _)| *index == 0).map(|(_, item)| *item);
         self.draft.held().note(insertions.iter().map(|(_, item)| *item), None, true);
+        let come = insertions.iter().filter_map(|(_, item)| brought.find(&item.key));
+        self.scene.heeded.borrow_mut().come(self.rank, list, come);
         self.insert(&pointer, sorted.length, insertions)?;
         match (leading, user) {
             (Some(item), Some(user)) => self.default_container(item, &user),

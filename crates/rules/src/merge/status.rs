@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 
 use vestibule_patch::{List, Pointer, Schema, View};
 
-use super::blocks::selectable;
+use super::blocks::{selectable, selected_of};
 use super::existing::Existing;
 use super::held::Held;
 use super::injected::DEFAULT_CONTAINER;
@@ -65,6 +65,8 @@ struct Holding<'h> {
     containers: Vec<Named<'h>>,
     init_containers: Vec<Named<'h>>,
     brought: Brought<'h>,
+    /// Of both lists the containers that no rule brings, by their indices, where many rules act.
+    users: Option<[Vec<usize>; 2]>,
     default_container: OnceCell<bool>,
     is_of_many: bool,
     /// Where many rules act, the lists that they look into, each searched once for all of them.
@@ -104,11 +106,16 @@ impl<'h> Holding<'h> {
             containers: list(regular || blocks().next().is_some(), "containers"),
             init_containers: list(blocks().any(|block| block.select.init), "initContainers"),
             brought: Brought::by(rules),
+            users: None,
             default_container: OnceCell::new(),
             is_of_many: rules.len() > index::FEW,
             searched: HashMap::new(),
         };
         if holding.is_of_many {
+            holding.users = Some([&holding.containers, &holding.init_containers].map(|list| {
+                let users = list.iter().enumerate().filter(|(_, one)| !holding.brought.has(&one.name));
+                users.map(|(index, _)| index).collect()
+            }));
             holding.search(rules);
         }
         holding
@@ -142,8 +149,16 @@ impl<'h> Holding<'h> {
         for block in &rule.blocks {
             let lists: Vec<_> = block.lists.iter().map(|list| (list, container.field(list.member))).collect();
             let init = if block.select.init { self.init_containers.as_slice() } else { &[] };
-            for (list, named) in [("containers", &*self.containers), ("initContainers", init)] {
-                for (index, name) in selectable(named, &block.select, &self.brought) {
+            let lists_of = [("containers", &*self.containers), ("initContainers", init)];
+            for (number, (list, named)) in lists_of.into_iter().enumerate() {
+                let selected = match self.users.as_ref().and_then(|users| users.get(number)) {
+                    Some(users) => {
+                        let users = users.iter().filter_map(|index| Some((*index, named.get(*index)?)));
+                        selected_of(users, &block.select)
+                    }
+                    None => selectable(named, &block.select, &self.brought),
+                };
+                for (index, name) in selected {
                     let view = named.get(index).map(|one| one.view);
                     let base = Base { place: (list, index), view, container: Some(name) };
                     for (BlockList { member, items }, schema) in &lists {

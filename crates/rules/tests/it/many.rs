@@ -75,6 +75,32 @@ fn ports_of_sidecars() {
     });
 }
 
+#[test]
+fn blocks_beside_containers_of_rules() {
+    costs_what_each_does(12, |n| {
+        let block = format!("{{select: {{all: true}}, env: [{{name: E{n}, value: x}}]}}");
+        format!("sidecars: [{{name: s{n}, image: i, mode: regular}}]\ncontainers: [{block}]")
+    });
+}
+
+#[test]
+fn blocks_are_for_the_containers_of_others_however_many_rules_there_are() {
+    let rules = written(20, |n| {
+        let place = if n % 2 == 0 { "first" } else { "last" };
+        format!(
+            "sidecars: [{{name: s{n:02}, image: i, mode: regular, position: {{containers: {place}}}}}]\n\
+             containers: [{{select: {{all: true}}, env: [{{name: E{n:02}, value: x}}]}}]"
+        )
+    });
+    let made =
+        result(&rules, &pod(r#"{"containers":[{"name":"app","image":"i"},{"name":"helper","image":"i"}]}"#));
+    for container in made["spec"]["containers"].as_array().unwrap() {
+        let variables = container["env"].as_array().map_or(0, Vec::len);
+        let is_brought = container["name"].as_str().unwrap().starts_with('s');
+        assert_eq!(variables, if is_brought { 0 } else { 20 }, "{container}");
+    }
+}
+
 /// Every second one listens to what the one before it listens to.
 #[test]
 fn ports_are_taken_however_many_rules_there_are() {

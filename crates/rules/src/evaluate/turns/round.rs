@@ -87,7 +87,7 @@ impl Turns<'_> {
                 }
                 Err(why) => {
                     round.draft.go_back(&before);
-                    scene.go_back();
+                    scene.go_back(rank);
                     failed.push((rank, *rule, why));
                 }
             }

@@ -127,7 +127,8 @@ fn forgets_what_moved() {
         assert_eq!(left(&|lists| lists.changed(&pointer(place))), expected, "{place}");
     }
     let (containers, b) = (pointer("/spec/containers"), item("b", Overlay::Map(Vec::new())));
-    assert_eq!(left(&|lists| lists.inserted(&containers, 1, &b, 4)), [true, false, true, true]);
+    assert_eq!(left(&|lists| lists.inserted(&containers, 0, &b, 4)), [true, false, true, true]);
+    assert_eq!(left(&|lists| lists.inserted(&containers, 1, &b, 4)), [true; 4]);
     let insert_and_go_back = |lists: &mut Lists| {
         lists.inserted(&pointer("/spec/volumes"), 1, &b, 4);
         lists.go_back(3);
