@@ -1,7 +1,7 @@
 //! The grammar of a whole document, checked once and without recursion.
 
 use crate::index::{Index, Indexer};
-use crate::text::plain;
+use crate::stops::Stops;
 
 /// The deepest a document may nest, in arrays and objects around each other.
 pub const MAX_DEPTH: usize = 128;
@@ -33,7 +33,14 @@ pub enum DocumentError {
 /// Checks that `text` is one JSON value no deeper than [`MAX_DEPTH`], and leaves off the space around it.
 pub(crate) fn check(text: &str) -> Result<(&str, Index), DocumentError> {
     let index = Indexer::new(text.len());
-    let mut checker = Checker { bytes: text.as_bytes(), at: 0, depth: 0, objects: 0, index };
+    let mut checker = Checker {
+        bytes: text.as_bytes(),
+        at: 0,
+        depth: 0,
+        objects: 0,
+        index,
+        stops: Stops::of(text.as_bytes()),
+    };
     match checker.document() {
         Ok(()) => Ok((trimmed(text), checker.index.finish(text.len()))),
         Err(stop) => Err(checker.describe(&stop)),
@@ -52,6 +59,7 @@ struct Checker<'t> {
     /// The containers around the current place, innermost in the lowest bit: 1 is an object, 0 an array.
     objects: u128,
     index: Indexer,
+    stops: Stops<'t>,
 }
 
 enum Stop {
@@ -168,7 +176,7 @@ impl Checker<'_> {
     fn string(&mut self) -> Result<(), Stop> {
         self.at += 1;
         loop {
-            self.at = plain(self.bytes, self.at);
+            self.at = self.stops.next(self.at);
             match self.peek() {
                 Some(b'"') => break,
                 Some(b'\\') => {
@@ -182,20 +190,24 @@ impl Checker<'_> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn escape(&mut self) -> Result<(), Stop> {
         match self.peek() {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
-            Some(b'u') => {
-                self.at += 1;
-                for _ in 0..4 {
-                    if !self.peek().is_some_and(|byte| byte.is_ascii_hexdigit()) {
-                        return Err(Stop::Expected("a hexadecimal digit"));
-                    }
-                    self.at += 1;
-                }
-            }
+            Some(b'u') => self.unicode()?,
             _ => return Err(Stop::Expected("an escape")),
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn unicode(&mut self) -> Result<(), Stop> {
+        self.at += 1;
+        for _ in 0..4 {
+            if !self.peek().is_some_and(|byte| byte.is_ascii_hexdigit()) {
+                return Err(Stop::Expected("a hexadecimal digit"));
+            }
+            self.at += 1;
         }
         Ok(())
     }

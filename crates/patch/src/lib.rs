@@ -10,6 +10,7 @@ mod operation;
 mod patch;
 mod pointer;
 mod schema;
+mod stops;
 mod text;
 mod view;
 

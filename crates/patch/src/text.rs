@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::Kind;
 use crate::index::Span;
+use crate::stops;
 
 /// A value as it is written, with the containers it is made of as far as they are known.
 #[derive(Clone, Copy)]
@@ -119,10 +120,13 @@ pub(crate) fn letters(plain: &str) -> [u8; 2] {
 /// Whether the string that is `written` so, quotes included, with this [`letter`], means `plain`.
 #[inline]
 pub(crate) fn means(written: &str, letter: u8, plain: &str) -> bool {
-    if letter == b'\\' {
-        return unescape(written) == plain;
-    }
-    written.get(1..written.len().saturating_sub(1)) == Some(plain)
+    if letter == b'\\' { unescape(written) == plain } else { inner(written) == plain }
+}
+
+/// What the string that is `written` so, quotes included, with this [`letter`], means.
+#[inline]
+pub(crate) fn meaning(written: &str, letter: u8) -> Cow<'_, str> {
+    if letter == b'\\' { unescape(written) } else { Cow::Borrowed(inner(written)) }
 }
 
 /// A string with quotes and the fewest escapes.
@@ -135,7 +139,7 @@ pub(crate) fn quote(plain: &str) -> String {
 /// Appends the same.
 pub(crate) fn write_quoted(written: &mut String, plain: &str) {
     written.push('"');
-    if !plain.bytes().any(|byte| matches!(byte, 0..0x20 | b'"' | b'\\')) {
+    if stops::plain(plain.as_bytes(), 0) == plain.len() {
         written.push_str(plain);
         return written.push('"');
     }
@@ -151,11 +155,9 @@ pub(crate) fn write_quoted(written: &mut String, plain: &str) {
 
 /// What a written string means, quotes and escapes taken away. Half a surrogate pair becomes U+FFFD, as in Go.
 pub(crate) fn unescape(written: &str) -> Cow<'_, str> {
-    let inner = written.get(1..written.len().saturating_sub(1)).unwrap_or_default();
-    let (before, mut rest) = inner.split_at(plain(written.as_bytes(), 1).saturating_sub(1).min(inner.len()));
-    if rest.is_empty() {
-        return Cow::Borrowed(inner);
-    }
+    let inner = inner(written);
+    let Some(first) = inner.find('\\') else { return Cow::Borrowed(inner) };
+    let (before, mut rest) = inner.split_at(first);
     let mut text = String::from(before);
     while let Some(escape) = rest.strip_prefix('\\') {
         let mut after = escape.chars();
@@ -176,6 +178,12 @@ pub(crate) fn unescape(written: &str) -> Cow<'_, str> {
         rest = next;
     }
     Cow::Owned(text)
+}
+
+/// Without the quotes around it.
+#[inline]
+fn inner(written: &str) -> &str {
+    written.get(1..written.len().saturating_sub(1)).unwrap_or_default()
 }
 
 pub(crate) struct Values<'t, 's> {
@@ -287,7 +295,7 @@ fn container_end(bytes: &[u8], mut at: usize) -> usize {
 fn string_end(bytes: &[u8], mut at: usize) -> (usize, bool) {
     let mut is_escaped = false;
     loop {
-        at = plain(bytes, at);
+        at = stops::plain(bytes, at);
         match bytes.get(at) {
             Some(b'"') => return (at + 1, is_escaped),
             Some(b'\\') => (at, is_escaped) = (at + 2, true),
@@ -295,36 +303,6 @@ fn string_end(bytes: &[u8], mut at: usize) -> (usize, bool) {
             None => return (bytes.len(), is_escaped),
         }
     }
-}
-
-/// The place of the first quote, backslash or control character from `at` on, or the end: eight bytes at a time, because
-/// most bytes of a document stand in strings.
-#[inline(always)]
-pub(crate) fn plain(bytes: &[u8], mut at: usize) -> usize {
-    const ONES: u64 = u64::MAX / 255;
-    // The highest bit of each byte that is less than `limit`; above the lowest such byte the subtraction may borrow, and
-    // mark more.
-    let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word;
-    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
-        let word = u64::from_le_bytes(*word);
-        // With its second bit flipped the quote stands right above the control characters, which stay among themselves.
-        let control_or_quote = below(word ^ (ONES * 0x02), 0x21);
-        let escape = below(word ^ (ONES * u64::from(b'\\')), 1);
-        let stops = (control_or_quote | escape) & (ONES << 7);
-        if stops != 0 {
-            return at + stops.trailing_zeros() as usize / 8;
-        }
-        at += 8;
-    }
-    last_plain(bytes, at)
-}
-
-/// The same for the last bytes.
-#[cold]
-fn last_plain(bytes: &[u8], at: usize) -> usize {
-    let stop = |byte: &u8| matches!(byte, 0..0x20 | b'"' | b'\\');
-    let rest = bytes.get(at..).unwrap_or_default();
-    rest.iter().position(stop).map_or(bytes.len(), |place| at + place)
 }
 
 /// The character of `\uXXXX`, or of a pair of them, with `after` standing behind the `u`.

@@ -138,12 +138,11 @@ impl<'d> View<'d> {
         match self.0 {
             Place::Text(text) if text.kind() == Kind::Object => {
                 entries.reserve(text.likely());
-                let entry = |(name, _, value)| (text::unescape(name), Self(Place::Text(value)));
+                let entry = |(name, letter, value)| (text::meaning(name, letter), Self(Place::Text(value)));
                 entries.extend(text.members().map(entry));
             }
             Place::Node(Node::Object(members), spans) => {
-                let entry =
-                    |member: &'d Member<'d>| (text::unescape(&member.name), Self::at(&member.value, spans));
+                let entry = |member: &'d Member<'d>| (member.called(), Self::at(&member.value, spans));
                 entries.extend(members.iter().map(entry));
             }
             _ => {}

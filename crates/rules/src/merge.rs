@@ -277,11 +277,12 @@ impl<'r> Merge<'_, 'r, '_, '_> {
 
     /// The containers of the list at `pointer`, by the names that are known where many rules look.
     fn containers(&self, list: &Pointer) -> Vec<Named<'_>> {
-        let (Some(found), Some(places)) = (self.draft.at(list), self.draft.by_keys(list)) else {
-            return Named::all(self.draft.at(list));
+        let found = self.draft.at(list);
+        let (Some(all), Some(places)) = (found, self.draft.by_keys(list)) else {
+            return Named::all(found);
         };
         let named = |(name, view)| Named { name: Cow::Borrowed(name), view };
-        places.keys().zip(found.iter()).map(named).collect()
+        places.keys().zip(all.iter()).map(named).collect()
     }
 
     /// The container `name` of the list at `pointer`.

@@ -34,7 +34,7 @@ pub(super) const ROOMS: &[Room] = &[
         knows: &[],
         knows_behind_a_feature: &[],
         tests_with: &[],
-        names: &["serde", "serde_json", "thiserror"],
+        names: &["serde", "serde_json", "thiserror", "wide"],
         names_behind_a_feature: &[],
         never_reaches: &[SERVING, CLIENT, TYPES],
         because: "patch compares JSON documents and nothing else: anyone can use it, and its laws are tested in milliseconds",

@@ -1,5 +1,6 @@
 //! The members of one object.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::{Node, Written};
@@ -101,7 +102,7 @@ impl<'a> Members<'a> {
         let mut places = HashMap::with_capacity(self.list.len());
         for place in 0..self.list.len() {
             let Some(Some(member)) = self.list.get(place) else { continue };
-            if let Some(before) = places.insert(text::unescape(&member.name).into_owned(), place) {
+            if let Some(before) = places.insert(member.called().into_owned(), place) {
                 self.list[before] = None;
             }
         }
@@ -113,6 +114,11 @@ impl<'a> Member<'a> {
     /// One whose name has this [`letter`](text::letter).
     pub(super) fn new(name: Written<'a>, letter: u8, value: Node<'a>) -> Self {
         Self { name, value, letter }
+    }
+
+    /// Its plain name.
+    pub(crate) fn called(&self) -> Cow<'_, str> {
+        text::meaning(&self.name, self.letter)
     }
 
     fn is(&self, name: &str) -> bool {

@@ -182,9 +182,8 @@ impl<'d> Received<'d> {
 
 impl<'d> Texts<'d> {
     fn of(map: Option<View<'d>>) -> Self {
-        let entries = map.map(View::entries).unwrap_or_default();
-        let mut texts = Vec::with_capacity(entries.len());
-        texts.extend(entries.into_iter().filter_map(|(key, value)| Some((key, value.as_str()?))));
+        let entries = map.map(View::entries).unwrap_or_default().into_iter();
+        let mut texts: Vec<_> = entries.filter_map(|(key, value)| Some((key, value.as_str()?))).collect();
         texts.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         Self(texts)
     }

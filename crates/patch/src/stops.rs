@@ -1,0 +1,128 @@
+//! Where a string may end: at a quote, a backslash or a control character. Most bytes of a document stand in strings, so many
+//! are looked at together.
+
+use wide::u8x16;
+
+const BLOCK: usize = 64;
+
+/// The first such place from `at` on, or the end; for who asks once.
+#[inline(always)]
+pub(crate) fn plain(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        let stops = stops(*chunk);
+        if stops != 0 {
+            return at + stops.trailing_zeros() as usize;
+        }
+        at += chunk.len();
+    }
+    last_plain(bytes, at)
+}
+
+/// The same for the last bytes.
+#[cold]
+fn last_plain(bytes: &[u8], at: usize) -> usize {
+    let rest = bytes.get(at..).unwrap_or_default();
+    at + rest.len().min(stops(filled(rest)).trailing_zeros() as usize)
+}
+
+/// The same places for who goes through all of a text. Which bytes are looked at does not depend on where the last string
+/// ended, so nothing waits for that.
+pub(crate) struct Stops<'t> {
+    bytes: &'t [u8],
+    /// Where the block starts that was looked at last.
+    start: usize,
+    /// The places in it, one bit for each.
+    bits: u64,
+}
+
+impl<'t> Stops<'t> {
+    pub(crate) fn of(bytes: &'t [u8]) -> Self {
+        Self { bytes, start: 0, bits: bits(bytes) }
+    }
+
+    /// The first place from `at` on, or the end. Whoever goes back has a block looked at again.
+    #[inline(always)]
+    pub(crate) fn next(&mut self, mut at: usize) -> usize {
+        loop {
+            let offset = at.wrapping_sub(self.start);
+            if offset < BLOCK {
+                let rest = self.bits >> offset;
+                if rest != 0 {
+                    return at + rest.trailing_zeros() as usize;
+                }
+                at = self.start + BLOCK;
+            }
+            if at >= self.bytes.len() {
+                return self.bytes.len();
+            }
+            self.start = at - at % BLOCK;
+            self.bits = bits(self.bytes.get(self.start..).unwrap_or_default());
+        }
+    }
+}
+
+/// Such places in the first block of `bytes`, one bit for each.
+#[inline(always)]
+fn bits(bytes: &[u8]) -> u64 {
+    match bytes.first_chunk::<BLOCK>() {
+        Some(block) => {
+            let (chunks, _) = block.as_chunks();
+            chunks.iter().rev().fold(0, |bits, chunk| bits << 16 | u64::from(stops(*chunk)))
+        }
+        None => last_bits(bytes),
+    }
+}
+
+/// The same of less than a block.
+#[cold]
+fn last_bits(bytes: &[u8]) -> u64 {
+    bits(&filled::<BLOCK>(bytes))
+}
+
+/// As much of `bytes` as there is, with blanks behind it.
+#[inline(always)]
+fn filled<const LENGTH: usize>(bytes: &[u8]) -> [u8; LENGTH] {
+    let mut filled = [b' '; LENGTH];
+    filled.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    filled
+}
+
+/// Such places in `chunk`, one bit for each.
+#[inline(always)]
+fn stops(chunk: [u8; 16]) -> u32 {
+    let chunk = u8x16::from(chunk);
+    let is = |byte| chunk.simd_eq(u8x16::splat(byte));
+    let is_control = chunk.min(u8x16::splat(0x1f)).simd_eq(chunk);
+    (is(b'"') | is(b'\\') | is_control).to_bitmask()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{BLOCK, Stops, plain};
+
+    fn one_by_one(bytes: &[u8], at: usize) -> usize {
+        let stop = |byte: &u8| matches!(byte, 0..0x20 | b'"' | b'\\');
+        bytes[at..].iter().position(stop).map_or(bytes.len(), |place| at + place)
+    }
+
+    /// Mostly bytes that strings go on behind, and all that are next to those that stop.
+    fn byte() -> impl Strategy<Value = u8> {
+        prop_oneof![40 => b'a'..=b'z', 2 => any::<u8>(), 1 => prop::sample::select(b"\0\x1f \x20!\"#[\\]\x7f\x80\xff".to_vec())]
+    }
+
+    proptest! {
+        #[test]
+        fn many_bytes_at_a_time_are_as_one_by_one(bytes in prop::collection::vec(byte(), 0..4 * BLOCK)) {
+            let mut stops = Stops::of(&bytes);
+            for at in 0..=bytes.len() {
+                let expected = one_by_one(&bytes, at);
+                prop_assert_eq!(plain(&bytes, at), expected);
+                prop_assert_eq!(stops.next(at), expected);
+            }
+            // Going back costs a look, no more.
+            prop_assert_eq!(stops.next(0), one_by_one(&bytes, 0));
+        }
+    }
+}
