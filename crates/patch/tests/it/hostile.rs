@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use proptest::prelude::*;
 use serde_json::value::RawValue;
 use vestibule_patch::{
     ApplyErrorKind, Document, DocumentError, LayError, MAX_DEPTH, Operation, Pointer, Schema, View, diff, lay,
@@ -103,5 +104,29 @@ fn what_is_no_json_is_named_by_its_place() {
     ] {
         assert_eq!(Document::parse(text).err().unwrap().to_string(), says, "{text}");
         assert!(serde_json::from_str::<&RawValue>(text).is_err(), "{text}");
+    }
+}
+
+/// Texts that are well-formed or nearly: strings of all lengths, with blanks, numbers and escapes between and in them.
+fn nearly_json() -> impl Strategy<Value = String> {
+    let part = prop_oneof![8 => "[a-z]{1,40}", 2 => Just("\\\\".to_owned()), 2 => Just("\\\"".to_owned()), 1 => Just("\\u00e9".to_owned())];
+    let string = prop::collection::vec(part, 0..8).prop_map(|parts| format!("\"{}\"", parts.concat()));
+    let value =
+        prop_oneof![8 => string, 1 => "[0-9]{1,90}", 1 => " {0,90}".prop_map(|blanks| format!("{blanks}[]"))];
+    let values = prop::collection::vec(value, 0..12).prop_map(|values| format!("[{}]", values.join(",")));
+    let other = prop::sample::select(vec!["\"", "\\", "\n", ",", "]", "u", ""]);
+    (values, any::<prop::sample::Index>(), prop::option::of(other)).prop_map(|(text, index, other)| {
+        let at = index.index(text.len());
+        match other {
+            Some(other) => format!("{}{other}{}", &text[..at], &text[at + 1..]),
+            None => text,
+        }
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_is_json_is_what_serde_json_says(text in nearly_json()) {
+        prop_assert_eq!(Document::parse(&text).is_ok(), serde_json::from_str::<&RawValue>(&text).is_ok());
     }
 }
