@@ -96,6 +96,8 @@ impl<'s> Scene<'s> {
     pub(crate) fn go_back(&self, rank: usize) {
         self.heeded.borrow_mut().go(rank);
         self.leads.iter().for_each(|lead| lead.set(0));
+        // It may have taken ports away that are there again.
+        self.ports.take();
     }
 
     fn lead(&self, list: &str) -> &Cell<usize> {

@@ -111,21 +111,22 @@ impl RuleSet {
             if known.has(&name) {
                 continue;
             }
-            if !goes_on() {
-                break;
-            }
-            let before = findings.len();
+            let mut come_to_rest = true;
             let together = self.with_rules(some.to_vec());
             let targets: BTreeSet<Resource> = some.iter().flat_map(|rule| rule.targets.clone()).collect();
             let targets: Vec<Resource> = targets.into_iter().collect();
             let mut left: Vec<&Rule> = some.iter().collect();
             for _ in 0..SCENES {
+                if !goes_on() {
+                    return findings;
+                }
                 let mut scene = Scene::default();
                 left.retain(|rule| !scene.admit(rule));
                 let objects = scene.objects(&targets);
                 for finding in objects
                     .filter_map(|(name, object)| together.unsettled(&scene, &name, &object, &mut false))
                 {
+                    come_to_rest = false;
                     let place = |finding: &Diagnostic| (finding.source().to_owned(), finding.position());
                     if !findings.iter().any(|other| place(other) == place(&finding)) {
                         findings.push(finding);
@@ -135,7 +136,7 @@ impl RuleSet {
                     break;
                 }
             }
-            if findings.len() == before {
+            if come_to_rest {
                 known.note(name);
             }
         }

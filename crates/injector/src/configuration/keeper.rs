@@ -12,6 +12,8 @@ use super::{Finding, Snapshot, State};
 /// Brings texts into force, and remembers what was good.
 pub(crate) struct Keeper<C> {
     compiler: C,
+    /// Whose texts are brought into force: one after the other. Others need not wait for what is proved meanwhile.
+    turn: Mutex<()>,
     known: Mutex<Known>,
     snapshots: watch::Sender<Arc<Snapshot>>,
 }
@@ -39,7 +41,7 @@ impl<C: Compile> Keeper<C> {
     pub(crate) fn new(compiler: C, waits_for: &str) -> (Arc<Self>, watch::Receiver<Arc<Snapshot>>) {
         let waiting = Snapshot::waiting(vec![Finding::Whole(waits_for.to_owned())]);
         let (snapshots, follower) = watch::channel(Arc::new(waiting));
-        (Arc::new(Self { compiler, known: Mutex::default(), snapshots }), follower)
+        (Arc::new(Self { compiler, turn: Mutex::default(), known: Mutex::default(), snapshots }), follower)
     }
 
     /// What is in force now.
@@ -54,15 +56,18 @@ impl<C: Compile> Keeper<C> {
 
     /// The texts are these now. Returns the good documents where they are others than before, to be stored.
     pub(crate) fn advance(&self, sources: Vec<Source>) -> Option<Vec<Document>> {
-        let mut known = self.known();
-        if known.sources.as_ref() == Some(&sources) {
-            return None;
-        }
-        let good = known.good.as_deref().unwrap_or_default();
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = {
+            let known = self.known();
+            if known.sources.as_ref() == Some(&sources) {
+                return None;
+            }
+            known.good.clone()
+        };
+        let good = before.as_deref().unwrap_or_default();
         let Settled { settled, errors } = settle(&sources, good, &self.compiler, &Patience::default());
-        known.sources = Some(sources);
         let former = Arc::clone(&self.snapshots.borrow());
-        let (next, good) = match (settled, &known.good) {
+        let (next, good) = match (settled, &before) {
             (Some((snapshot, documents)), _) if errors.is_empty() => {
                 (snapshot.at(SystemTime::now()), Some(documents))
             }
@@ -77,7 +82,9 @@ impl<C: Compile> Keeper<C> {
         };
         told(&next);
         self.snapshots.send_replace(Arc::new(next.after(&former)));
-        let good = good.filter(|good| known.good.as_ref() != Some(good))?;
+        let mut known = self.known();
+        known.sources = Some(sources);
+        let good = good.filter(|good| before.as_ref() != Some(good))?;
         known.good = Some(good.clone());
         Some(good)
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 /// Until when rules are proved for somebody, and whether more was to be proved then.
 #[derive(Default)]
 pub(crate) struct Patience {
-    /// Nothing is forever.
+    /// Nothing: as long as it takes.
     until: Option<Instant>,
     is_over: Cell<bool>,
 }

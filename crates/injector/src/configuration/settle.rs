@@ -74,9 +74,15 @@ pub(crate) fn settle(
         let former = good.iter().filter(|document| document.source == source.name);
         documents.extend(source.settle(former, check, &mut errors));
     }
+    let together = errors_of(together);
     if errors.is_empty() {
         // Each by itself is good.
-        return Settled { settled: None, errors: errors_of(together) };
+        return Settled { settled: None, errors: together };
+    }
+    if patience.is_over() {
+        // One that was found among all, and for which there was no time by itself.
+        let told: HashSet<_> = errors.iter().map(Finding::headline).collect();
+        errors.extend(together.into_iter().filter(|finding| !told.contains(&finding.headline())));
     }
     let texts: Vec<_> = documents.iter().map(Document::text).collect();
     match compiler.compile(&texts, patience) {

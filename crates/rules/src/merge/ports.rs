@@ -11,7 +11,7 @@ use crate::subject::text;
 /// The fields of a port of which no two containers may have the same, beside its name.
 pub(super) const NUMBERS: [&str; 2] = ["containerPort", "hostPort"];
 
-/// All that containers listen to, and maybe more: what a failed rule brought stays, and so does what ended.
+/// All that containers listen to, and maybe more: init containers that end are among them.
 pub(super) struct Ports(HashSet<String>);
 
 impl Ports {

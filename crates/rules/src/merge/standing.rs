@@ -111,8 +111,8 @@ impl Look<'_, '_> {
     fn is_in(&mut self, list: &Pointer, name: &str, schema: Schema<'_>, item: &Item) -> bool {
         let found = match schema.list() {
             List::Map(keys) => {
-                let existing = self.draft.at(list).map(View::items).unwrap_or_default();
-                let by_key = || existing.into_iter().map(|one| (key::of_view(one, keys).into_owned(), one));
+                let existing = || self.draft.at(list).map(View::items).unwrap_or_default().into_iter();
+                let by_key = || existing().map(|one| (key::of_view(one, keys).into_owned(), one));
                 let keyed = self.keyed.entry(list.clone()).or_insert_with(|| by_key().collect());
                 keyed.get(&key::of_overlay(&item.overlay, keys)).copied()
             }

@@ -112,6 +112,54 @@ fn ports_are_taken_however_many_rules_there_are() {
     assert_eq!(words(&decision), ["applied", "conflict"].repeat(10));
 }
 
+/// So many that those behind them ask a set.
+fn behind_fillers(specs: &[&str]) -> RuleSet {
+    written(8 + specs.len(), |n| {
+        n.checked_sub(8).map_or_else(|| format!("pod: {{labels: {{l{n}: x}}}}"), |n| specs[n].to_owned())
+    })
+}
+
+#[test]
+fn ports_of_the_pod_are_taken_however_many_rules_there_are() {
+    let object = pod(
+        r#"{"containers":[{"name":"app","image":"i","ports":[{"containerPort":80},{"containerPort":81,"hostPort":91},
+        {"containerPort":53,"protocol":"UDP","name":"dns"}]}],"initContainers":[
+        {"name":"ends","image":"i","ports":[{"containerPort":84}]},
+        {"name":"native","image":"i","restartPolicy":"Always","ports":[{"containerPort":85}]}]}"#,
+    );
+    for (port, word) in [
+        ("containerPort: 80", "conflict"),
+        ("containerPort: 80, protocol: TCP", "conflict"),
+        ("containerPort: 80, protocol: UDP", "applied"),
+        ("containerPort: 53", "applied"),
+        ("containerPort: 53, protocol: UDP", "conflict"),
+        ("containerPort: 54, name: dns", "conflict"),
+        ("containerPort: 90, hostPort: 91", "conflict"),
+        ("containerPort: 90, hostPort: 81", "applied"),
+        ("containerPort: 84", "applied"),
+        ("containerPort: 85", "conflict"),
+    ] {
+        let spec = format!("sidecars: [{{name: side, image: i, ports: [{{{port}}}]}}]");
+        assert_eq!(words(&decide(&written(1, |_| spec.clone()), &object)), [word], "{port}");
+        let behind = words(&decide(&behind_fillers(&[&spec]), &object));
+        assert_eq!(behind.last(), Some(&word), "{port}");
+    }
+}
+
+/// The rule that took the port away is undone, so it is the sidecar with that port that is out, and not the rule behind it.
+#[test]
+fn a_port_is_taken_again_when_the_rule_that_removed_it_fails() {
+    let rules = behind_fillers(&[
+        "remove: [{ports: {containers: all, containerPort: 80}}]\n\
+         sidecars: [{name: fails, image: i, ports: [{containerPort: 81}], volumeMounts: [{name: nobodys, mountPath: /m}]}]",
+        "volumes: [{name: v, emptyDir: {}}]\nsidecars: [{name: side, image: i, ports: [{containerPort: 80}]}]",
+        "volumes: [{name: v, configMap: {name: c}}]",
+    ]);
+    let object = pod(r#"{"containers":[{"name":"app","image":"i","ports":[{"containerPort":80}]}]}"#);
+    let decision = decide(&rules, &object);
+    assert_eq!(words(&decision)[8..], ["error", "conflict", "applied"], "{:?}", decision.warnings);
+}
+
 #[test]
 fn explanations() {
     let explained = |count| {
@@ -121,9 +169,12 @@ fn explanations() {
             )
         });
         let object = pod(POD);
-        let work = ThreadTime::now();
-        assert_eq!(rules.explain(&creation(&object)).unwrap().rules.len(), count);
-        work.elapsed()
+        let once = || {
+            let work = ThreadTime::now();
+            assert_eq!(rules.explain(&creation(&object)).unwrap().rules.len(), count);
+            work.elapsed()
+        };
+        once().min(once())
     };
     let (few, many) = (explained(250), explained(1_000));
     assert!(many < few * 8, "{few:?} and {many:?}");
