@@ -64,9 +64,9 @@ pub(crate) fn documents<'s>(
     // The settings first, since rules are read by them.
     let all = || read.iter().flat_map(|(documents, _)| documents);
     let (settings, about_settings) = settings_of(all().filter(|document| is_settings(document.root())));
-    let mut hashes: Vec<String> = all().map(hash).collect();
-    hashes.sort_unstable();
-    let hash_of_all = digest::short(hashes.iter().map(String::as_str)).into();
+    let mut digests: Vec<String> = all().map(digest_of).collect();
+    digests.sort_unstable();
+    let hash_of_all = digest::short(digests.iter().filter_map(|whole| whole.get(..digest::SHORT))).into();
     let mut loaded = Vec::new();
     let mut findings = Vec::new();
     for (documents, problems) in read {
@@ -79,7 +79,7 @@ pub(crate) fn documents<'s>(
             findings.append(&mut reader.findings);
             let source = reader.source;
             loaded.extend(rule.map(|rule| {
-                let rule = Rule { digest: digest::whole([document.to_json().as_str()]).into(), ..rule };
+                let rule = Rule { digest: digest_of(document).into(), ..rule };
                 Loaded { writes: writes(&rule), rule, source }
             }));
         }
@@ -112,8 +112,8 @@ fn sort(findings: &mut [Diagnostic], names: &[&str]) {
         .sort_by_key(|finding| (rank.get(finding.source()).copied(), finding.position(), finding.code().id));
 }
 
-fn hash(document: &yaml::Document) -> String {
-    digest::short([document.to_json().as_str()])
+fn digest_of(document: &yaml::Document) -> String {
+    digest::whole([document.to_json().as_str()])
 }
 
 /// The settings of the first document, and what is wrong with any of them.

@@ -13,7 +13,7 @@ use crate::rig::{Memory, Process};
 /// What allocators keep for later, in KiB.
 const SLACK: u64 = 4 << 10;
 /// What they may keep beyond that when the same comes once more.
-const MORE_SLACK: u64 = 2 << 10;
+const MORE_SLACK: u64 = 1 << 10;
 /// The longest that the server takes to be rid of those who left without a word.
 const PATIENCE: Duration = Duration::from_secs(30);
 
