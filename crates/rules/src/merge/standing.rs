@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use vestibule_patch::{List, Pointer, Schema, View};
 
-use super::blocks::selectable;
+use super::blocks::selected_of;
 use super::{Brought, Draft, contains, find};
 use crate::key;
 use crate::pod::{self, Shape};
@@ -30,24 +30,25 @@ pub(crate) enum Standing {
 
 /// How the parts of `rules` stand, which are laid into `draft`.
 pub(crate) fn standings(rules: &[&Rule], layout: &Layout, shape: &Shape, draft: &Draft<'_>) -> Standings {
-    let mut look = Look {
-        layout,
-        shape,
-        draft,
-        brought: Brought::by(rules),
-        keyed: HashMap::new(),
-        found: Standings::new(),
-    };
+    let brought = Brought::by(rules);
+    let users = LISTS.map(|list| {
+        let containers = Named::all(draft.at(&layout.list(list))).into_iter().enumerate();
+        containers.filter(|(_, one)| !brought.has(&one.name)).collect()
+    });
+    let mut look = Look { layout, shape, draft, users, keyed: HashMap::new(), found: Standings::new() };
     rules.iter().for_each(|rule| look.at(rule));
     look.found
 }
+
+/// Where the containers stand that blocks are for, the second only where a block says so.
+const LISTS: [&str; 2] = ["containers", "initContainers"];
 
 struct Look<'l, 'd> {
     layout: &'l Layout,
     shape: &'l Shape,
     draft: &'l Draft<'d>,
-    /// Blocks are for the other containers.
-    brought: Brought<'l>,
+    /// Of each of [`LISTS`] the containers that no rule brings, with their indices.
+    users: [Vec<(usize, Named<'l>)>; LISTS.len()],
     /// The items of lists that have keys, by these.
     keyed: HashMap<Pointer, HashMap<String, View<'l>>>,
     found: Standings,
@@ -69,17 +70,16 @@ impl Look<'_, '_> {
             for item in items.chain(block.parts.iter().map(|part| &part.item)) {
                 self.found.insert((Arc::clone(&rule.name), Arc::clone(&item.clause.text)), Standing::Nowhere);
             }
-            let lists = ["containers", "initContainers"];
-            for list in lists.iter().take(1 + usize::from(block.select.init)) {
-                let list = layout.list(list);
-                let containers = Named::all(self.draft.at(&list));
-                for (index, _) in selectable(&containers, &block.select, &self.brought) {
-                    let place = list.item(index);
-                    for entry in &block.lists {
-                        self.items(rule, &place.child(entry.member), entry.member, container, &entry.items);
-                    }
-                    self.parts(rule, &place, container, &block.parts);
+            let lists = LISTS.iter().zip(&self.users).take(1 + usize::from(block.select.init));
+            let places = lists.flat_map(|(list, users)| {
+                let meant = selected_of(users.iter().map(|(index, one)| (*index, one)), &block.select);
+                meant.into_iter().map(|(index, _)| layout.list(list).item(index))
+            });
+            for place in places.collect::<Vec<Pointer>>() {
+                for entry in &block.lists {
+                    self.items(rule, &place.child(entry.member), entry.member, container, &entry.items);
                 }
+                self.parts(rule, &place, container, &block.parts);
             }
         }
     }
