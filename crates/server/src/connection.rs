@@ -63,30 +63,32 @@ where
         // hyper has room for its own 100 without asking for any.
         http.max_headers(settings.max_headers);
     }
-    let mut connection = http.serve_connection(io, service);
-
-    let mut stopping = pin!(phases.reached(Phase::Stopping));
-    let mut closing = false;
-    let reason = loop {
-        tokio::select! {
-            ended = poll_fn(|context| connection.poll_without_shutdown(context)) => break match ended {
-                _ if closing => CloseReason::Drain,
-                Ok(()) => stage.announced().unwrap_or(CloseReason::Client),
-                Err(error) => broken(&error),
-            },
-            () = &mut stopping, if !closing => {
-                closing = true;
-                Pin::new(&mut connection).graceful_shutdown();
-            }
-            () = sleep_until(stage.deadline()) => {
-                if let Some(reason) = stage.overdue() {
-                    break reason;
+    let (reason, io) = {
+        let mut connection = http.serve_connection(io, service);
+        let mut stopping = pin!(phases.reached(Phase::Stopping));
+        let mut closing = false;
+        let reason = loop {
+            tokio::select! {
+                ended = poll_fn(|context| connection.poll_without_shutdown(context)) => break match ended {
+                    _ if closing => CloseReason::Drain,
+                    Ok(()) => stage.announced().unwrap_or(CloseReason::Client),
+                    Err(error) => broken(&error),
+                },
+                () = &mut stopping, if !closing => {
+                    closing = true;
+                    Pin::new(&mut connection).graceful_shutdown();
+                }
+                () = sleep_until(stage.deadline()) => {
+                    if let Some(reason) = stage.overdue() {
+                        break reason;
+                    }
                 }
             }
-        }
+        };
+        (reason, connection.into_parts().io.into_inner())
     };
     let unread = stage.is_body_left() || reason == CloseReason::Malformed;
-    end(connection.into_parts().io.into_inner(), unread, lingering).await;
+    end(io, unread, lingering).await;
     reason
 }
 

@@ -98,7 +98,7 @@ impl Front {
     async fn welcome(
         &self,
         stream: TcpStream,
-    ) -> Result<(TlsStream<TcpStream>, Peer), (CloseReason, String)> {
+    ) -> Result<(Box<TlsStream<TcpStream>>, Peer), (CloseReason, String)> {
         let (limits, time) = (&self.hooks.limits, self.settings.handshake_timeout);
         let slow = |words: &str| (CloseReason::SlowHandshake, words.to_owned());
         let newcomer = limits.newcomers.arrive();
@@ -107,7 +107,9 @@ impl Front {
                 return Err(slow("it did not begin"));
             }
             let turn = limits.handshake_turns.next().await;
-            let welcome = limits.handshake_turns.take(self.handshakes.accept(stream), turn, &mut ()).await;
+            // Gone with the handshake, where a part of this future would stay as long as the connection.
+            let accepted = Box::pin(self.handshakes.accept(stream));
+            let welcome = limits.handshake_turns.take(accepted, turn, &mut ()).await;
             welcome.map_err(|error| (CloseReason::Handshake, error.to_string()))
         };
         tokio::select! {

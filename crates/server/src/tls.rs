@@ -60,10 +60,11 @@ impl Handshakes {
         Ok(Self { ground, alike: (!ask_for_certificates).then_some(acceptor) })
     }
 
-    /// One handshake, and what the client shows in it.
-    pub(crate) async fn accept(&self, stream: TcpStream) -> io::Result<(TlsStream<TcpStream>, Peer)> {
+    /// One handshake, and what the client shows in it. The stream is boxed: more than a kilobyte, it would be a part of every
+    /// future that it goes through.
+    pub(crate) async fn accept(&self, stream: TcpStream) -> io::Result<(Box<TlsStream<TcpStream>>, Peer)> {
         if let Some(acceptor) = &self.alike {
-            return Ok((acceptor.accept(stream).await?, Peer::default()));
+            return Ok((Box::new(acceptor.accept(stream).await?), Peer::default()));
         }
         let possession = Arc::new(Possession::default());
         let algorithms = self.ground.provider.signature_verification_algorithms;
@@ -71,7 +72,7 @@ impl Handshakes {
         let acceptor = self.ground.acceptor(capture).map_err(io::Error::other)?;
         let stream = acceptor.accept(stream).await?;
         let chain = stream.get_ref().1.peer_certificates().unwrap_or_default().to_vec();
-        Ok((stream, Peer::new(chain, possession)))
+        Ok((Box::new(stream), Peer::new(chain, possession)))
     }
 }
 

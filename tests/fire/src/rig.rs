@@ -10,5 +10,5 @@ mod strangers;
 pub use balancer::Balancer;
 pub use bystander::Bystander;
 pub use memory::Memory;
-pub use process::{NAME, Process, Program, beside, end_with_stdin};
+pub use process::{NAME, Process, Program, answer_stdin, beside, end_with_stdin};
 pub use strangers::{Left, Stranger, come};

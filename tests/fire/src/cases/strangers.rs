@@ -50,7 +50,7 @@ async fn crowd(
     let memory = server.memory()?;
     let (honest, newcomers) = (honest.stop().await?, newcomers.stop().await?);
     let after = quiet::after(case, &server, before).await?;
-    let once = server.memory()?;
+    let once = quiet::now(&server)?;
     come(&server, stranger, MANY, COMING, LONGEST + Duration::from_secs(20)).await?;
     let again = quiet::again(case, &server, once).await?;
 

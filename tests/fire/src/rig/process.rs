@@ -1,9 +1,9 @@
 //! A server as a process of its own.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -40,6 +40,7 @@ pub enum Program {
 /// A server that serves; killed when this is dropped.
 pub struct Process {
     child: Child,
+    answers: Mutex<BufReader<ChildStdout>>,
     address: SocketAddr,
     probes: Option<SocketAddr>,
     folder: Arc<TempDir>,
@@ -54,8 +55,9 @@ impl Process {
     pub async fn start(program: Program, folder: &Arc<TempDir>, flags: &[&str]) -> anyhow::Result<Self> {
         let mut command = program.command(folder.path())?;
         command.args(flags).env("RUST_LOG", LOG);
-        let spawned = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        let mut child = spawned.with_context(|| format!("cannot start {program:?}"))?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().with_context(|| format!("cannot start {program:?}"))?;
+        let answers = Mutex::new(BufReader::new(child.stdout.take().context("its output")?));
         let log = Arc::<Mutex<Vec<String>>>::default();
         let (serving, served) = oneshot::channel();
         if let Some(stderr) = child.stderr.take() {
@@ -67,7 +69,7 @@ impl Process {
             let _ = (child.kill(), child.wait());
             bail!("{program:?} does not serve:\n{}", tail(&log));
         };
-        Ok(Self { child, address, probes, folder: Arc::clone(folder), log })
+        Ok(Self { child, answers, address, probes, folder: Arc::clone(folder), log })
     }
 
     /// Where HTTPS is served.
@@ -119,6 +121,17 @@ impl Process {
     /// It has gone.
     pub fn memory(&self) -> anyhow::Result<Memory> {
         Memory::of(self.child.id()).with_context(|| format!("the server has gone:\n{}", tail(&self.log)))
+    }
+
+    /// What it has allocated and not freed, in bytes, as its own allocator counts it.
+    ///
+    /// # Errors
+    /// It has gone, or is no [`Program::Webhook`].
+    pub fn held(&self) -> anyhow::Result<usize> {
+        self.child.stdin.as_ref().context("its input")?.write_all(b"\n")?;
+        let mut answer = String::new();
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner).read_line(&mut answer)?;
+        answer.trim().parse().with_context(|| format!("it does not tell what it holds:\n{}", tail(&self.log)))
     }
 
     /// From here on the peak of its memory is counted anew.
@@ -191,8 +204,16 @@ pub fn beside(name: &str) -> anyhow::Result<PathBuf> {
 
 /// Called first by every program of the rig: it ends with whoever started it, even where they are killed.
 pub fn end_with_stdin() {
-    std::thread::spawn(|| {
-        let _end = std::io::stdin().read_to_end(&mut Vec::new());
+    answer_stdin(String::new);
+}
+
+/// The same, and each line is [answered](Process::held).
+pub fn answer_stdin(answer: fn() -> String) {
+    std::thread::spawn(move || {
+        for _line in std::io::stdin().lines().map_while(Result::ok) {
+            // Whoever asked may have gone.
+            let _ = writeln!(std::io::stdout(), "{}", answer());
+        }
         #[expect(clippy::disallowed_methods, reason = "nobody is left to hear of an end")]
         std::process::exit(0);
     });
