@@ -216,6 +216,16 @@ impl<'d> Draft<'d> {
         self.apply(Operation::Remove { path: path.clone() }, origin)
     }
 
+    /// The same for the item at `index` of a list.
+    pub(crate) fn remove_item(&mut self, list: &Pointer, index: usize, origin: Origin) -> Result<(), Misfit> {
+        self.held.forget();
+        let path = list.item(index);
+        self.edit.apply(Operation::Remove { path }).map_err(|error| self.fail(&error))?;
+        self.origins.push(origin);
+        self.lists.removed(list, index, self.origins.len());
+        Ok(())
+    }
+
     /// Moves an item of the list at `pointer`; `to` is its place when all is done.
     pub(crate) fn shift(
         &mut self,

@@ -1,9 +1,10 @@
 //! Where the items of lists stand, by what tells them apart. Rules that add to one list would look through it one after the
-//! other, in a time that grows with the square of their number; those behind the first few find an index, kept while items come.
+//! other, in a time that grows with the square of their number; those behind the first few find an index, kept while items come and go.
 
 mod by;
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 
 use vestibule_patch::{Pointer, View};
@@ -38,7 +39,7 @@ struct Kept {
 pub(super) struct Places {
     by: By,
     keys: VecDeque<Arc<str>>,
-    /// Items are numbered in their order, and only those on the shorter side are numbered anew when one comes between. Of
+    /// Items are numbered in their order, and only those on the shorter side are numbered anew when one comes between or goes. Of
     /// doubled keys the last counts.
     numbers: HashMap<Arc<str>, i64>,
     /// The number of the first item.
@@ -65,6 +66,17 @@ impl Lists {
             let key = kept.places.by.of_item(item);
             kept.places.insert(index, &key);
             kept.since = since;
+        }
+    }
+
+    /// The item at `index` has gone from the list.
+    pub(super) fn removed(&mut self, list: &Pointer, index: usize, since: usize) {
+        let Some(mut kept) = self.0.remove(list) else { return self.changed(&list.item(index)) };
+        self.changed(&list.item(index));
+        kept.0.retain_mut(|kept| kept.places.remove(index));
+        kept.0.iter_mut().for_each(|kept| kept.since = since);
+        if !kept.0.is_empty() {
+            self.0.insert(list.clone(), kept);
         }
     }
 
@@ -120,7 +132,7 @@ impl Places {
         Self { by, keys, numbers, first: 0 }
     }
 
-    pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn keys(&self) -> impl ExactSizeIterator<Item = &str> {
         self.keys.iter().map(|key| &**key)
     }
 
@@ -134,29 +146,51 @@ impl Places {
         self.numbers.get(key).and_then(|number| usize::try_from(number - self.first).ok())
     }
 
+    /// Whether no two items have the same key.
+    pub(super) fn are_different(&self) -> bool {
+        self.numbers.len() == self.keys.len()
+    }
+
     fn insert(&mut self, index: usize, key: &str) {
-        let index = index.min(self.keys.len());
-        let before = index <= self.keys.len() / 2;
-        let mut renumber = |place: usize, key: &Arc<str>, by: i64| {
-            // An earlier one of doubled keys has no number.
-            if let Some(number) = self.numbers.get_mut(key)
-                && *number == self.first + place as i64
-            {
-                *number += by;
-            }
-        };
-        let keys = self.keys.iter().enumerate();
-        if before {
-            keys.take(index).for_each(|(place, key)| renumber(place, key, -1));
+        let length = self.keys.len();
+        let index = index.min(length);
+        if index <= length / 2 {
+            self.renumber(0..index, -1);
             self.first -= 1;
         } else {
-            keys.skip(index).rev().for_each(|(place, key)| renumber(place, key, 1));
+            self.renumber(index..length, 1);
         }
         let key: Arc<str> = Arc::from(key);
         let number = self.first + index as i64;
         let last = self.numbers.entry(Arc::clone(&key)).or_insert(number);
         *last = number.max(*last);
         self.keys.insert(index, key);
+    }
+
+    /// Whether that could be followed: of doubled keys nobody knows which is the last without the one that goes.
+    fn remove(&mut self, index: usize) -> bool {
+        let length = self.keys.len();
+        if !self.are_different() || index >= length {
+            return false;
+        }
+        if index <= length / 2 {
+            self.renumber(0..index, 1);
+            self.first += 1;
+        } else {
+            self.renumber(index + 1..length, -1);
+        }
+        self.keys.remove(index).is_some_and(|gone| self.numbers.remove(&gone).is_some())
+    }
+
+    fn renumber(&mut self, places: Range<usize>, by: i64) {
+        for (place, key) in self.keys.iter().enumerate().take(places.end).skip(places.start) {
+            // An earlier one of doubled keys has no number.
+            if let Some(number) = self.numbers.get_mut(key)
+                && *number == self.first + place as i64
+            {
+                *number += by;
+            }
+        }
     }
 }
 

@@ -51,21 +51,29 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         removal: &'r Removal,
         schema: Schema<'_>,
     ) -> Result<(), Failure> {
+        self.index(list, removal.list, schema, &[]);
+        let (found, length) = match self.draft.by_keys(list).filter(|places| places.are_different()) {
+            Some(places) => (places.find(&removal.key).into_iter().collect(), places.keys().len()),
+            None => self.meant(list, removal, schema),
+        };
+        if !found.is_empty() && found.len() == length {
+            return self.change(&removal.clause, |draft, origin| draft.remove(list, origin));
+        }
+        for index in found.into_iter().rev() {
+            self.change(&removal.clause, |draft, origin| draft.remove_item(list, index, origin))?;
+        }
+        Ok(())
+    }
+
+    /// The places of the items that are meant, and how many there are in all.
+    fn meant(&self, list: &Pointer, removal: &Removal, schema: Schema<'_>) -> (Vec<usize>, usize) {
         let existing: Vec<View<'_>> = self.existing(list).collect();
         let meant = |item: &View<'_>| match schema.list() {
             List::Map(keys) => key::of_view(*item, keys) == removal.key,
             _ => contains(*item, &removal.wanted, removal.list, schema.item()),
         };
-        let found: Vec<usize> =
-            existing.iter().enumerate().filter(|(_, item)| meant(item)).map(|(index, _)| index).collect();
-        if !found.is_empty() && found.len() == existing.len() {
-            return self.change(&removal.clause, |draft, origin| draft.remove(list, origin));
-        }
-        for index in found.into_iter().rev() {
-            let place = list.item(index);
-            self.change(&removal.clause, |draft, origin| draft.remove(&place, origin))?;
-        }
-        Ok(())
+        let found = existing.iter().enumerate().filter(|(_, item)| meant(item)).map(|(index, _)| index);
+        (found.collect(), existing.len())
     }
 
     /// No container mounts a volume that the rule takes away.

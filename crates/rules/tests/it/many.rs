@@ -14,11 +14,11 @@ fn written(count: usize, spec: impl Fn(usize) -> String) -> RuleSet {
 }
 
 /// Processor time of an evaluation by so many rules.
-fn work(count: usize, spec: fn(usize) -> String) -> Duration {
-    let (rules, object) = (written(count, spec), pod(POD));
+fn work(count: usize, object: &str, spec: fn(usize) -> String) -> Duration {
+    let rules = written(count, spec);
     let once = || {
         let work = ThreadTime::now();
-        let decision = decide(&rules, &object);
+        let decision = decide(&rules, object);
         let work = work.elapsed();
         assert!(words(&decision).iter().all(|word| *word == "applied"), "{:?}", decision.warnings);
         work
@@ -29,7 +29,8 @@ fn work(count: usize, spec: fn(usize) -> String) -> Duration {
 /// Four times as many take four times as long, give or take, so at most `most` times; if each looked at what the others did, it
 /// would be sixteen times.
 fn costs_what_each_does(most: u32, spec: fn(usize) -> String) {
-    let (few, many) = (work(250, spec), work(1_000, spec));
+    let object = pod(POD);
+    let (few, many) = (work(250, &object, spec), work(1_000, &object, spec));
     assert!(many < few * most, "{few:?} and {many:?}");
 }
 
@@ -73,6 +74,46 @@ fn ports_of_sidecars() {
         let (port, name) = (10_000 + n, format!("p{n}"));
         format!("sidecars: [{{name: s{n}, image: i, ports: [{{name: {name}, containerPort: {port}}}]}}]")
     });
+}
+
+/// Every second one is not there, and something comes for each.
+#[test]
+fn removals() {
+    let spec = |n| {
+        let block = format!("{{select: {{all: true}}, env: [{{name: E{n}, value: x}}]}}");
+        format!("remove: [{{env: {{containers: all, name: R{n}}}}}]\ncontainers: [{block}]")
+    };
+    let (few, many) = (work(250, &variables(250), spec), work(1_000, &variables(1_000), spec));
+    assert!(many < few * 9, "{few:?} and {many:?}");
+}
+
+/// A pod with every second one of so many.
+fn variables(count: usize) -> String {
+    let all: Vec<_> = (0..count).step_by(2).map(|n| format!(r#"{{"name":"R{n}","value":"x"}}"#)).collect();
+    pod(&format!(r#"{{"containers":[{{"name":"app","image":"i","env":[{}]}}]}}"#, all.join(",")))
+}
+
+#[test]
+fn what_is_removed_goes_however_many_rules_there_are() {
+    let remove = |name: &str| format!("remove: [{{env: {{containers: all, name: {name}}}}}]");
+    let adds = "containers: [{select: {all: true}, env: [{name: Z, value: x}]}]".to_owned();
+    let specs = [remove("B"), adds, remove("D"), remove("none"), remove("A")];
+    for (before, left) in [
+        ("ABCDE", vec!["Z", "C", "E"]),
+        ("DABCDEA", vec!["Z", "C", "E"]),
+        ("AACD", vec!["Z", "C"]),
+        ("BD", vec!["Z"]),
+        ("D", vec!["Z"]),
+    ] {
+        let all: Vec<_> = before.chars().map(|name| format!(r#"{{"name":"{name}","value":"x"}}"#)).collect();
+        let object =
+            pod(&format!(r#"{{"containers":[{{"name":"app","image":"i","env":[{}]}}]}}"#, all.join(",")));
+        let few = result(&written(specs.len(), |n| specs[n].clone()), &object);
+        let many = result(&behind_fillers(&specs.each_ref().map(String::as_str)), &object);
+        for made in [few, many] {
+            assert_eq!(names(&made["spec"]["containers"][0]["env"]), left, "{before}");
+        }
+    }
 }
 
 #[test]
@@ -171,6 +212,24 @@ fn explained(count: usize, spec: fn(usize) -> String) -> Duration {
         work.elapsed()
     };
     once().min(once())
+}
+
+/// The rule that took the volume away is undone, so whoever mounts it is not out with that rule.
+#[test]
+fn a_volume_is_there_again_when_the_rule_that_removed_it_fails() {
+    let mount = |name: &str| {
+        format!(
+            "containers: [{{select: {{all: true}}, volumeMounts: [{{name: {name}, mountPath: /{name}}}]}}]"
+        )
+    };
+    let remove = |name: &str| format!("remove: [{{volumes: {{name: {name}}}}}]");
+    let fails = format!("{}\n{}", remove("b"), mount("nobodys"));
+    let object = pod(
+        r#"{"containers":[{"name":"app","image":"i"}],"volumes":[{"name":"a","emptyDir":{}},{"name":"b","emptyDir":{}},
+        {"name":"c","emptyDir":{}}]}"#,
+    );
+    let decision = decide(&behind_fillers(&[&remove("a"), &fails, &mount("b")]), &object);
+    assert_eq!(words(&decision)[8..], ["applied", "error", "applied"], "{:?}", decision.warnings);
 }
 
 #[test]

@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use proptest::prelude::*;
 use vestibule_patch::{Key, Pointer, Schema, View};
 
@@ -24,18 +26,27 @@ fn pointer(text: &str) -> Pointer {
 }
 
 proptest! {
-    /// Wherever items come, doubled ones among them, each key is found where a walk from the end finds it.
+    /// Wherever items come, doubled ones among them, and from wherever they go, each key is found where a walk from the end finds
+    /// it.
     #[test]
     fn finds_what_a_walk_finds(
         start in prop::collection::vec("[a-e]", 0..6),
-        come in prop::collection::vec(("[a-h]", any::<prop::sample::Index>()), 0..20),
+        come in prop::collection::vec((prop::option::weighted(0.7, "[a-h]"), any::<prop::sample::Index>()), 0..20),
     ) {
         let mut list = start;
         let mut places = places(&list.iter().map(String::as_str).collect::<Vec<_>>());
         for (key, index) in come {
             let index = index.index(list.len() + 1);
-            places.insert(index, &key);
-            list.insert(index, key);
+            let are_different = list.iter().collect::<HashSet<_>>().len() == list.len();
+            prop_assert_eq!(places.are_different(), are_different);
+            if let Some(key) = key {
+                places.insert(index, &key);
+                list.insert(index, key);
+            } else if places.remove(index) {
+                list.remove(index);
+            } else {
+                prop_assert!(index == list.len() || !are_different);
+            }
             prop_assert_eq!(places.keys.len(), list.len());
             for key in ["a", "b", "c", "d", "e", "f", "g", "h"] {
                 prop_assert_eq!(places.find(key), list.iter().rposition(|one| one == key), "{} in {:?}", key, list);
@@ -129,6 +140,16 @@ fn forgets_what_moved() {
     let (containers, b) = (pointer("/spec/containers"), item("b", Overlay::Map(Vec::new())));
     assert_eq!(left(&|lists| lists.inserted(&containers, 0, &b, 4)), [true, false, true, true]);
     assert_eq!(left(&|lists| lists.inserted(&containers, 1, &b, 4)), [true; 4]);
+    let env = pointer("/spec/containers/0/env");
+    assert_eq!(left(&|lists| lists.removed(&containers, 0, 4)), [true, false, true, true]);
+    assert_eq!(left(&|lists| lists.removed(&env, 0, 4)), [true; 4]);
+    assert_eq!(left(&|lists| lists.removed(&env, 1, 4)), [true, false, true, true]);
+    assert_eq!(left(&|lists| lists.removed(&pointer("/spec/none"), 0, 4)), [true; 4]);
+    let remove_and_go_back = |lists: &mut Lists| {
+        lists.removed(&env, 0, 4);
+        lists.go_back(3);
+    };
+    assert_eq!(left(&remove_and_go_back), [true, false, true, true]);
     let insert_and_go_back = |lists: &mut Lists| {
         lists.inserted(&pointer("/spec/volumes"), 1, &b, 4);
         lists.go_back(3);
