@@ -1,6 +1,6 @@
 //! The containers that rules bring, by name.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use crate::rule::{Place, Rule};
 
@@ -8,14 +8,20 @@ use crate::rule::{Place, Rule};
 pub(crate) struct Brought<'r> {
     /// By name.
     all: Vec<One<'r>>,
-    /// Beside which of them, or of the user's, others are to stand.
-    anchors: HashSet<&'r str>,
+    /// Those that are to stand beside another one, or one of the user's, by that one. Of one name the last counts.
+    beside: HashMap<&'r str, Vec<Beside<'r>>>,
 }
 
 struct One<'r> {
     name: &'r str,
     place: &'r Place,
     rank: usize,
+}
+
+/// A container that is to stand on one side of another one.
+pub(super) enum Beside<'r> {
+    Before(&'r str),
+    After(&'r str),
 }
 
 impl<'r> Brought<'r> {
@@ -28,12 +34,16 @@ impl<'r> Brought<'r> {
         }
         // Those of one name stay in the order of their rules.
         all.sort_by_key(|one| one.name);
-        let anchor = |one: &One<'r>| match one.place {
-            Place::Before(anchor) | Place::After(anchor) => Some(anchor.as_str()),
-            Place::First | Place::Last => None,
-        };
-        let anchors = all.iter().filter_map(anchor).collect();
-        Self { all, anchors }
+        let mut beside: HashMap<_, Vec<_>> = HashMap::new();
+        for last in all.chunk_by(|one, next| one.name == next.name).filter_map(<[_]>::last) {
+            let (anchor, one) = match last.place {
+                Place::Before(anchor) => (anchor, Beside::Before(last.name)),
+                Place::After(anchor) => (anchor, Beside::After(last.name)),
+                Place::First | Place::Last => continue,
+            };
+            beside.entry(anchor.as_str()).or_default().push(one);
+        }
+        Self { all, beside }
     }
 
     /// A name as the rules spell it, which is `name`.
@@ -46,16 +56,9 @@ impl<'r> Brought<'r> {
         self.find(name).is_some()
     }
 
-    /// Whether others are to stand before or after `name`.
-    pub(super) fn is_anchor(&self, name: &str) -> bool {
-        self.anchors.contains(name)
-    }
-
-    /// Where the last one of this name is to stand.
-    pub(super) fn place(&self, name: &str) -> Option<&'r Place> {
-        let end = self.all.partition_point(|one| one.name <= name);
-        let last = end.checked_sub(1).and_then(|last| self.all.get(last));
-        last.filter(|one| one.name == name).map(|one| one.place)
+    /// Those that are to stand before or after `name`.
+    pub(super) fn beside(&self, name: &str) -> &[Beside<'r>] {
+        self.beside.get(name).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Whether a rule before the `rank`th puts one of this name first.

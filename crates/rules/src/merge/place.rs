@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use vestibule_patch::View;
 
 use super::Brought;
+use super::brought::Beside;
 use super::index::Places;
 use crate::rule::{Injected, Item, Place};
 
@@ -130,14 +131,19 @@ pub(crate) fn containers<'n, 'r: 'n>(
 
 /// The place nearest to `index` that is right for those who are to stand before or after `name`.
 fn between(names: &[Cow<'_, str>], name: &str, index: usize, brought: &Brought<'_>) -> usize {
-    if !brought.is_anchor(name) {
-        return index;
+    let (mut least, mut most) = (0, names.len());
+    for one in brought.beside(name) {
+        match one {
+            Beside::Before(other) => {
+                let last = names.iter().rposition(|one| one == other);
+                least = least.max(last.map_or(0, |last| last + 1));
+            }
+            Beside::After(other) => {
+                let first = names.iter().position(|one| one == other);
+                most = most.min(first.unwrap_or(most));
+            }
+        }
     }
-    let place = |other: &Cow<'_, str>| brought.place(other);
-    let before = |other: &_| matches!(place(other), Some(Place::Before(anchor)) if anchor == name);
-    let after = |other: &_| matches!(place(other), Some(Place::After(anchor)) if anchor == name);
-    let least = names.iter().rposition(before).map_or(0, |last| last + 1);
-    let most = names.iter().position(after).unwrap_or(names.len());
     if least <= most { index.clamp(least, most) } else { index }
 }
 

@@ -69,6 +69,14 @@ fn sidecars() {
 }
 
 #[test]
+fn sidecars_beside_those_of_other_rules() {
+    costs_what_each_does(12, |n| {
+        let position = format!("{{initContainers: {{after: s{n}}}}}");
+        format!("sidecars: [{{name: s{}, image: i, position: {position}}}]", n + 1)
+    });
+}
+
+#[test]
 fn ports_of_sidecars() {
     costs_what_each_does(12, |n| {
         let (port, name) = (10_000 + n, format!("p{n}"));
