@@ -16,7 +16,7 @@ pub struct Settings {
     pub probes_over_https: bool,
     /// The oldest TLS accepted. 1.2, as kube-apiserver offers it.
     pub tls_min: TlsVersion,
-    /// Connections held at a time; further ones wait to be accepted. 4096, about 40 KB each when idle. One API server
+    /// Connections held at a time; further ones wait to be accepted. 4096, about 30 KB each when idle. One API server
     /// was seen to open 700.
     pub max_connections: usize,
     /// Connections whose handshake is not done. 1024; when one more comes, the one goes that has been silent longest,
