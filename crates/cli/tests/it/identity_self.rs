@@ -13,17 +13,19 @@ use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
-use vestibule_testenv::{Options, start_or_skip};
+use vestibule_testenv::{Environment, Options, Tools, start_or_skip, tools_or_skip};
 
 use crate::fixture::{EVERYWHERE, Folder, REQUIRED, TARGET};
 use server::Server;
 
 const APPLY: &str = "application/apply-patch+yaml";
 const MERGE: &str = "application/merge-patch+json";
+const SWITCH_OFF: &str = include_str!("../../../../docs/how-to/switch-off.md");
 const CONFIGURATION: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/injector";
 
 #[tokio::test]
 async fn the_printed_manifests_are_all_it_takes() {
+    let Some(tools) = tools_or_skip().await else { return };
     let Some(environment) = start_or_skip(&Options::default().audit()).await else { return };
     let admin = environment.admin().unwrap();
     let home = environment.namespace(&[]).await.unwrap().name().to_owned();
@@ -77,6 +79,7 @@ async fn the_printed_manifests_are_all_it_takes() {
     };
     assert!(noted("/mode", "observe") && noted("/rules", "data"), "what is observed is in the audit log");
     the_own_namespace_is_injected_where_the_settings_say_so(&rules, &folder, &environment.kubeconfig()).await;
+    switch_off(&environment, &tools).await;
     switched_off_it_stays_off(&rules, &shop, &manifests, &server).await;
     assert!(!load.is_finished(), "a create has failed");
     load.abort();
@@ -247,7 +250,7 @@ async fn the_own_namespace_is_injected_where_the_settings_say_so(
     until(async || !targets(&json!({})).await).await;
 }
 
-/// `cargo xtask reload` in short: good versions and bad ones in turn, refused at apply and stored all the same.
+/// `cargo xtask reload` in short: good versions and bad ones in turn, refused at apply and stored all the same, and each switch.
 async fn versions_change_under_load(rules: &Rules, shop: &str, manifests: &[Value], server: &Server) {
     let scene = Scene {
         admin: rules.admin.clone(),
@@ -267,6 +270,7 @@ async fn versions_change_under_load(rules: &Rules, shop: &str, manifests: &[Valu
         course.stored().await.unwrap();
         course.good().await.unwrap();
     }
+    course.switches(Duration::from_secs(1)).await.unwrap();
     let figures = course.end().await;
     assert!(figures.is_good(), "{figures}");
     apply_all(&rules.admin, manifests).await;
@@ -274,16 +278,23 @@ async fn versions_change_under_load(rules: &Rules, shop: &str, manifests: &[Valu
     create_until_injected(rules.admin.clone(), shop.to_owned()).await;
 }
 
-/// The one command of `docs/how-to/switch-off.md`, and the way back.
+/// The one command of the page, by the real kubectl.
+async fn switch_off(environment: &Environment, tools: &Tools) {
+    let (_, command) = SWITCH_OFF.split_once("```sh\n").unwrap();
+    let (command, _) = command.split_once("```").unwrap();
+    let path = format!("{}:{}", tools.kubectl.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let mut shell = environment.command(Path::new("sh"));
+    shell.args(["-c", command]).env("PATH", &path);
+    // Pods go on being created meanwhile.
+    let done = tokio::task::spawn_blocking(move || shell.output().unwrap()).await.unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// What is deleted is not made again, and the way back.
 async fn switched_off_it_stays_off(rules: &Rules, shop: &str, manifests: &[Value], server: &Server) {
     let admin = &rules.admin;
     let in_force = || server.log().iter().filter(|line| line.contains("the rules are in force")).count();
     let before = in_force();
-    for kind in ["mutating", "validating"] {
-        let uri = CONFIGURATION.replace("mutating", kind);
-        let (status, answer) = send(admin, Method::DELETE, &uri, "application/json", &json!({})).await;
-        assert!(status.is_success(), "{answer}");
-    }
     server.wait_until_shown(r#"vestibule_cabundle_in_sync{kind="mutating",name="injector"} 0"#).await;
     let (status, answer) =
         rules.write(&format!("{}---\n{}", rules.text, asking("other").replace("team", "other"))).await;
