@@ -11,7 +11,8 @@ use crate::rule::Rule;
 pub(super) struct Heeded<'s> {
     /// Nobody heeds itself.
     is_of_many: bool,
-    /// Who has looked at the init containers, and who at the others, for those that no rule brings: one after the other.
+    /// Who has looked at the init containers, and who at the others, for those that no rule brings: one after the other,
+    /// so in the order of their ranks.
     looks: [Vec<usize>; 2],
     /// When a container was there that they passed over, since rules bring one of its name.
     stays: HashMap<&'s str, Vec<Stay>>,
@@ -89,7 +90,9 @@ impl<'s> Heeded<'s> {
     /// neither may whoever comes behind that one: so those go first who were heeded, and have heeded none themselves.
     pub(super) fn first_out(&self, failed: &[(usize, &Rule)]) -> HashSet<usize> {
         let others = |rank: usize| failed.iter().filter(move |(other, _)| *other != rank);
-        let heeds = |rank: usize| others(rank).any(|(other, rule)| self.heeds(rank, *other, rule));
+        let heeds = |rank: usize| {
+            self.has_heeded(rank) && others(rank).any(|(other, rule)| self.heeds(rank, *other, rule))
+        };
         let heeded: Vec<usize> =
             failed.iter().filter(|(rank, rule)| self.is_heeded(*rank, rule)).map(|(rank, _)| *rank).collect();
         let free: HashSet<usize> = heeded.iter().copied().filter(|rank| !heeds(*rank)).collect();
@@ -104,21 +107,29 @@ impl<'s> Heeded<'s> {
 
     /// Whether another one has heeded `rule`.
     fn is_heeded(&self, rank: usize, rule: &Rule) -> bool {
-        self.by(rank, rule).any(|other| other != rank)
+        let mut looks = self.looks_at(rule).flatten().chain(self.claims.get(&rank).into_iter().flatten());
+        looks.any(|other| *other != rank)
+    }
+
+    /// Whether the `rank`th rule may have heeded anybody.
+    fn has_heeded(&self, rank: usize) -> bool {
+        self.looks.iter().any(|looks| looks.binary_search(&rank).is_ok())
+            || self.claims.values().any(|ranks| ranks.contains(&rank))
     }
 
     /// Whether the `rank`th rule has heeded `rule`, the `other`th.
     fn heeds(&self, rank: usize, other: usize, rule: &Rule) -> bool {
-        self.by(other, rule).any(|by| by == rank)
+        self.looks_at(rule).any(|looks| looks.binary_search(&rank).is_ok())
+            || self.claims.get(&other).is_some_and(|ranks| ranks.contains(&rank))
     }
 
-    fn by<'h>(&'h self, rank: usize, rule: &'h Rule) -> impl Iterator<Item = usize> + 'h {
+    /// Who has looked while containers of `rule` were there, in order.
+    fn looks_at<'h>(&'h self, rule: &'h Rule) -> impl Iterator<Item = &'h [usize]> {
         let stays = rule.injected.iter().filter_map(|one| self.stays.get(one.item.key.as_str())).flatten();
-        let looks = stays.flat_map(|stay| {
+        stays.map(|stay| {
             let looks = self.looks(stay.list);
             looks.get(stay.looks.start..stay.looks.end.min(looks.len())).unwrap_or_default()
-        });
-        looks.chain(self.claims.get(&rank).into_iter().flatten()).copied()
+        })
     }
 }
 

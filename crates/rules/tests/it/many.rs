@@ -101,6 +101,32 @@ fn variables(count: usize) -> String {
     pod(&format!(r#"{{"containers":[{{"name":"app","image":"i","env":[{}]}}]}}"#, all.join(",")))
 }
 
+/// Half of them find a container of theirs that is somebody else's; each of these has been passed over by the others.
+#[test]
+fn rules_that_fail() {
+    let failed = |count: usize| {
+        let rules = written(count, |n| match n % 2 {
+            0 => format!("containers: [{{select: {{names: [app]}}, env: [{{name: E{n}, value: x}}]}}]"),
+            _ => format!("sidecars: [{{name: s{n}, image: i, mode: regular}}]"),
+        });
+        let theirs = (1..count)
+            .step_by(2)
+            .map(|n| format!(r#",{{"name":"s{n}","image":"theirs"}}"#))
+            .collect::<String>();
+        let object = pod(&format!(r#"{{"containers":[{{"name":"app","image":"i"}}{theirs}]}}"#));
+        let once = || {
+            let work = ThreadTime::now();
+            let decision = decide(&rules, &object);
+            let work = work.elapsed();
+            assert_eq!(words(&decision), ["applied", "conflict"].repeat(count / 2));
+            work
+        };
+        once().min(once())
+    };
+    let (few, many) = (failed(250), failed(1_000));
+    assert!(many < few * 20, "{few:?} and {many:?}");
+}
+
 #[test]
 fn what_is_removed_goes_however_many_rules_there_are() {
     let remove = |name: &str| format!("remove: [{{env: {{containers: all, name: {name}}}}}]");
