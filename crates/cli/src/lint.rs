@@ -20,7 +20,7 @@ use crate::{Failure, print};
   vestibule lint rules/ -o sarif > rules.sarif
   vestibule explain VST0121    # what a code means")]
 pub(crate) struct Arguments {
-    /// Files of rules, or folders of them (*.yaml, *.yml, *.json).
+    /// Files of rules, or folders of them (*.yaml, *.yml, *.json), all for one injector.
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
     /// What to print.
@@ -44,18 +44,16 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let mut findings = Vec::new();
-    for path in &arguments.paths {
-        match vestibule_injector::load(path) {
-            Ok(rules) => {
-                findings.extend(rules.warnings().iter().cloned());
-                findings.extend(rules.lint());
-                findings.extend(rules.prove().err().into_iter().flatten());
-            }
-            Err(LoadError::Rules(found)) => findings.extend(found),
-            Err(other) => return Err(CommandError::input(other).into()),
+    let findings = match vestibule_injector::load_all(&arguments.paths) {
+        Ok(rules) => {
+            let mut findings = rules.warnings().to_vec();
+            findings.extend(rules.lint());
+            findings.extend(rules.prove().err().into_iter().flatten());
+            findings
         }
-    }
+        Err(LoadError::Rules(found)) => found,
+        Err(other) => return Err(CommandError::input(other).into()),
+    };
     print(&match arguments.output {
         Format::Text => text(&findings),
         Format::Json => diagnostic::json(&findings),

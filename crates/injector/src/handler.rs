@@ -71,8 +71,7 @@ impl Handler for Injection {
                         return self.decide(snapshot.rules(), request, facts.as_deref());
                     };
                     let snapshot = self.moment(snapshot, &hash, request, facts.as_deref(), budget).await;
-                    let rules = snapshot.of_hash(&hash).unwrap_or(snapshot.rules());
-                    self.decide(rules, request, facts.as_deref())
+                    self.decide(snapshot.to_go_on(&hash), request, facts.as_deref())
                 }
                 Err(NotReady(missing)) => Verdict::not_ready(missing),
             }

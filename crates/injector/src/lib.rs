@@ -39,4 +39,4 @@ pub use cluster::{Cluster, ClusterError, StoredRules};
 pub use configuration::{CONFIG_LABEL, Configuration, Finding, Snapshot, State};
 pub use namespaces::{ConnectError, Namespaces, connect};
 pub use observer::{Asked, Observer, Owner};
-pub use sources::{LoadError, compile, load};
+pub use sources::{LoadError, compile, load, load_all};

@@ -40,13 +40,26 @@ pub enum LoadError {
 /// # Errors
 /// Files that cannot be read; everything that is wrong with any of the documents.
 pub fn load(path: &Path) -> Result<RuleSet, LoadError> {
+    load_all(&[path])
+}
+
+/// The same of several files and folders, whose rules one injector has.
+///
+/// # Errors
+/// Those of [`load`]; a name that two of them use is one.
+pub fn load_all<P: AsRef<Path>>(paths: &[P]) -> Result<RuleSet, LoadError> {
     let mut texts = Vec::new();
-    for file in files(path)? {
-        let text = std::fs::read_to_string(&file).map_err(failed(&file))?;
-        texts.push((file.display().to_string(), text));
+    for path in paths {
+        for file in files(path.as_ref())? {
+            let text = std::fs::read_to_string(&file).map_err(failed(&file))?;
+            texts.push((file.display().to_string(), text));
+        }
     }
     let rules = compile(texts.iter().map(|(name, text)| (&**name, &**text))).map_err(LoadError::Rules)?;
-    if rules.rules().is_empty() { Err(LoadError::Empty(path.to_owned())) } else { Ok(rules) }
+    match paths {
+        [path, ..] if rules.rules().is_empty() => Err(LoadError::Empty(path.as_ref().to_owned())),
+        _ => Ok(rules),
+    }
 }
 
 /// Makes rules of `(name, text)`; the name is what diagnostics and explanations call the source.

@@ -132,6 +132,16 @@ fn lint_tells_people_and_machines() {
     assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "VST0110");
 }
 
+/// It was told at apply only.
+#[test]
+fn all_files_that_lint_is_given_are_for_one_injector() {
+    let folder = Folder::with(&[("one.yaml", TARGET), ("two.yaml", TARGET)]);
+    assert_eq!(folder.run("lint one.yaml").code(), 0);
+    let done = folder.run("lint one.yaml two.yaml");
+    assert_eq!(done.code(), 1);
+    assert!(done.out.contains("error[VST0116]") && done.out.contains("--> two.yaml:4:"), "{}", done.out);
+}
+
 #[test]
 fn editors_get_the_schema() {
     let schema: Value = serde_json::from_str(&Folder::with(&[]).run("schema").stdout()).unwrap();

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use vestibule_rules::RuleSet;
+use vestibule_rules::{Mode, RuleSet};
 
 use super::Finding;
 
@@ -76,6 +76,15 @@ impl Snapshot {
     /// The same rules, which are in force although `findings` say what is wrong with the newest texts.
     pub(super) fn instead_of(self, findings: Vec<Finding>, since: Option<SystemTime>) -> Self {
         Self { state: State::LastGood, findings: findings.into(), since, ..self }
+    }
+
+    /// The rules to decide by about an object that those of this hash have changed: whoever switches all changes off, means these
+    /// too.
+    pub(crate) fn to_go_on(&self, hash: &str) -> &RuleSet {
+        match self.rules.settings().mode() {
+            Mode::On => self.of_hash(hash).unwrap_or(&self.rules),
+            Mode::Observe | Mode::Off => &self.rules,
+        }
     }
 
     /// The rules of this hash, if they are in force or were a moment ago.

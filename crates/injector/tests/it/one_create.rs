@@ -65,6 +65,26 @@ async fn a_create_ends_by_the_rules_that_it_began_by() {
     assert_eq!(called(&road, "required", &forged).await.0["spec"]["volumes"], made["spec"]["volumes"]);
 }
 
+/// It was patched by former rules, whose mode was another, for as long as those were known.
+#[tokio::test]
+async fn what_is_observed_is_not_changed_by_the_rules_of_before() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "v1");
+    let mut configuration = Configuration::from_path(folder.path(), None).unwrap();
+    let road = road(&configuration).await;
+    let (mut made, _) = called(&road, "required", &pod("shop")).await;
+    made["spec"]["volumes"] = json!([]);
+
+    let observe = "{apiVersion: vestibule.dev/v1alpha1, kind: InjectorSettings, metadata: {name: all}, spec: {mode: observe}}";
+    std::fs::write(folder.path().join("settings.yaml"), observe).unwrap();
+    configuration.changed().await;
+    assert_eq!(called(&road, "required", &made).await, (made.clone(), false));
+
+    std::fs::remove_file(folder.path().join("settings.yaml")).unwrap();
+    configuration.changed().await;
+    assert!(called(&road, "required", &made).await.1);
+}
+
 #[tokio::test]
 async fn rules_that_another_replica_has_already_are_waited_for() {
     let (behind, ahead) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
