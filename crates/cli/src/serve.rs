@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use vestibule::command::{CommandError, ServeArguments, runtime};
 use vestibule::identity::own_namespace;
-use vestibule_injector::{Configuration, NAME, Namespaces, connect};
+use vestibule_injector::{CONFIG_LABEL, Configuration, NAME, Namespaces, connect};
 
 use crate::Failure;
 use crate::rules::{Labels, unusable};
@@ -65,7 +65,7 @@ impl Arguments {
         let client = connect(kubeconfig).await.map_err(|error| {
             CommandError::input(format_args!(
                 "where are the rules? name a file or folder with --rules PATH; ConfigMaps labelled \
-                 vestibule.dev/config=true are read from a cluster, and: {error}"
+                 {CONFIG_LABEL}=true are read from a cluster, and: {error}"
             ))
         })?;
         let namespace = match self.serve.namespace() {

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 use vestibule::command::{CommandError, colour, diff};
 use vestibule::patch::{Document, Operation};
-use vestibule_rules::{Decision, Outcome, Reason};
+use vestibule_rules::{Decision, Outcome, Reason, STATUS_ANNOTATION};
 
 use super::case::{Case, Expected, Suite};
 use super::subset;
@@ -224,14 +224,13 @@ fn read(file: &Path) -> anyhow::Result<Option<Value>> {
 fn without_status(json: &str) -> anyhow::Result<String> {
     let document = Document::parse(json)?;
     let annotations = document.at(&"/metadata/annotations".parse()?);
-    let Some(annotations) = annotations.filter(|annotations| annotations.get(STATUS).is_some()) else {
+    let Some(annotations) = annotations.filter(|annotations| annotations.get(STATUS_ANNOTATION).is_some())
+    else {
         return Ok(json.to_owned());
     };
     let path = match annotations.entries().len() {
         1 => "/metadata/annotations".to_owned(),
-        _ => format!("/metadata/annotations/{}", STATUS.replace('/', "~1")),
+        _ => format!("/metadata/annotations/{}", STATUS_ANNOTATION.replace('/', "~1")),
     };
     workload::applied(&[Operation::Remove { path: path.parse()? }], json)
 }
-
-const STATUS: &str = "vestibule.dev/injected";
