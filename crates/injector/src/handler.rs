@@ -61,7 +61,7 @@ impl Handler for Injection {
             if snapshot.state() == State::Waiting {
                 return Verdict::not_ready("the first rules");
             }
-            if snapshot.rules().settings().mode() == Mode::Off {
+            if mode(&snapshot) == Mode::Off {
                 return Verdict::allowed();
             }
             let namespace = request.namespace.as_deref().unwrap_or_default();
@@ -71,6 +71,9 @@ impl Handler for Injection {
                         return self.decide(snapshot.rules(), request, facts.as_deref());
                     };
                     let snapshot = self.moment(snapshot, &hash, request, facts.as_deref(), budget).await;
+                    if mode(&snapshot) == Mode::Off {
+                        return Verdict::allowed();
+                    }
                     self.decide(snapshot.to_go_on(&hash), request, facts.as_deref())
                 }
                 Err(NotReady(missing)) => Verdict::not_ready(missing),
@@ -103,7 +106,8 @@ impl Injection {
         /// Replicas hear of a change within milliseconds of each other, and compile it for longer.
         const MOST: Duration = Duration::from_secs(2);
         let (Some(object), Some(resource)) = (request.object, resource(request)) else { return snapshot };
-        if snapshot.of_hash(hash).is_some() {
+        let is_due = |snapshot: &Snapshot| snapshot.of_hash(hash).is_some() || mode(snapshot) != Mode::On;
+        if is_due(&snapshot) {
             return snapshot;
         }
         let decision = evaluate(snapshot.rules(), request, (object, resource), facts);
@@ -113,12 +117,13 @@ impl Injection {
         let mut configuration = self.configuration.clone();
         let known = async {
             let mut next = configuration.current();
-            while next.of_hash(hash).is_none() {
+            while !is_due(&next) {
                 next = configuration.changed().await;
             }
             next
         };
-        tokio::time::timeout(MOST.min(budget / 2), known).await.unwrap_or(snapshot)
+        let known = tokio::time::timeout(MOST.min(budget / 2), known).await;
+        known.unwrap_or_else(|_| self.configuration.current())
     }
 
     fn decide(&self, rules: &RuleSet, request: &Request<'_>, facts: Option<&NamespaceFacts>) -> Verdict {
@@ -142,6 +147,10 @@ impl Injection {
             Err(error) => Fault::new(FaultKind::Undecodable, error).into(),
         }
     }
+}
+
+fn mode(snapshot: &Snapshot) -> Mode {
+    snapshot.rules().settings().mode()
 }
 
 fn evaluate(

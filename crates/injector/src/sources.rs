@@ -1,5 +1,6 @@
 //! Rules from files.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -48,11 +49,18 @@ pub fn load(path: &Path) -> Result<RuleSet, LoadError> {
 /// # Errors
 /// Those of [`load`]; a name that two of them use is one.
 pub fn load_all<P: AsRef<Path>>(paths: &[P]) -> Result<RuleSet, LoadError> {
-    let mut texts = Vec::new();
+    let (mut texts, mut seen) = (Vec::new(), BTreeSet::new());
     for path in paths {
-        for file in files(path.as_ref())? {
-            let text = std::fs::read_to_string(&file).map_err(failed(&file))?;
-            texts.push((file.display().to_string(), text));
+        let files = files(path.as_ref())?;
+        if files.is_empty() {
+            return Err(LoadError::Empty(path.as_ref().to_owned()));
+        }
+        for file in files {
+            // A folder and a file of it, as shells make of patterns.
+            if seen.insert(file.canonicalize().map_err(failed(&file))?) {
+                let text = std::fs::read_to_string(&file).map_err(failed(&file))?;
+                texts.push((file.display().to_string(), text));
+            }
         }
     }
     let rules = compile(texts.iter().map(|(name, text)| (&**name, &**text))).map_err(LoadError::Rules)?;

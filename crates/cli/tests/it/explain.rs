@@ -140,6 +140,9 @@ fn all_files_that_lint_is_given_are_for_one_injector() {
     let done = folder.run("lint one.yaml two.yaml");
     assert_eq!(done.code(), 1);
     assert!(done.out.contains("error[VST0116]") && done.out.contains("--> two.yaml:4:"), "{}", done.out);
+    assert_eq!(folder.run("lint one.yaml ./one.yaml").code(), 0);
+    std::fs::create_dir(folder.path().join("empty")).unwrap();
+    assert_eq!(folder.run("lint one.yaml empty").code(), 2);
 }
 
 #[test]

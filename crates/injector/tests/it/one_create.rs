@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use vestibule_caller::{Outcome, Review};
 use vestibule_injector::{Configuration, Namespaces, app};
+use vestibule_rules::Mode;
 
 use crate::road::{Road, pod};
 
@@ -96,4 +97,19 @@ async fn rules_that_another_replica_has_already_are_waited_for() {
     write(behind.path(), "v2");
     assert_ne!(behind_by.current().rules().hash(), ahead_by.current().rules().hash());
     assert_eq!(called(&road(&behind_by).await, "best-effort", &made).await, (made, false));
+}
+
+/// It decided by the rules from before it waited.
+#[tokio::test]
+async fn whoever_waits_for_rules_hears_of_the_switch() {
+    let (behind, ahead) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write(behind.path(), "v1");
+    write(ahead.path(), "v2");
+    let [behind_by, ahead_by] =
+        [&behind, &ahead].map(|folder| Configuration::from_path(folder.path(), None).unwrap());
+    let (made, _) = called(&road(&ahead_by).await, "required", &pod("shop")).await;
+    let off = "{apiVersion: vestibule.dev/v1alpha1, kind: InjectorSettings, metadata: {name: all}, spec: {mode: off}}";
+    std::fs::write(behind.path().join("settings.yaml"), off).unwrap();
+    assert_eq!(behind_by.current().rules().settings().mode(), Mode::On);
+    assert_eq!(called(&road(&behind_by).await, "required", &made).await, (made, false));
 }

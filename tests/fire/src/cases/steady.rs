@@ -15,7 +15,7 @@ const MOST: u64 = 1 << 10;
 pub(super) async fn run(long: bool) -> anyhow::Result<Vec<Row>> {
     let seconds = if long { 600 } else { 60 };
     let server = webhook(&[]).await?;
-    quiet::settle(&server).await?;
+    let before = quiet::settle(&server).await?;
     let callers = [server.caller()?, server.caller()?, server.caller()?];
     let calls = Load::open(RATE).during(Duration::from_secs(seconds));
     let calls = calls.start(&callers, &hook("label"), &[review()?]);
@@ -34,5 +34,9 @@ pub(super) async fn run(long: bool) -> anyhow::Result<Vec<Row>> {
     );
     let held = grown < MOST && report.failures() == 0;
     let figure = format!("{} more, {} failed", mebibytes(grown), report.failures());
-    Ok(vec![Row::of("steady", done).seen(seen).judged(figure, "1.0 MiB more, 0 failed", held)])
+    drop(callers);
+    Ok(vec![
+        Row::of("steady", done).seen(seen).judged(figure, "1.0 MiB more, 0 failed", held),
+        quiet::after("steady", &server, before).await?,
+    ])
 }
