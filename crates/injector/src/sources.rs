@@ -55,12 +55,13 @@ pub fn load_all<P: AsRef<Path>>(paths: &[P]) -> Result<RuleSet, LoadError> {
         if files.is_empty() {
             return Err(LoadError::Empty(path.as_ref().to_owned()));
         }
-        for file in files {
-            // A folder and a file of it, as shells make of patterns.
-            if seen.insert(file.canonicalize().map_err(failed(&file))?) {
-                let text = std::fs::read_to_string(&file).map_err(failed(&file))?;
-                texts.push((file.display().to_string(), text));
-            }
+        // A folder and a file of it are two arguments that shells make of patterns. A pipe has no other name.
+        let real = |file: &PathBuf| file.canonicalize().unwrap_or_else(|_| file.clone());
+        let new: Vec<_> = files.into_iter().filter(|file| !seen.contains(&real(file))).collect();
+        seen.extend(new.iter().map(real));
+        for file in new {
+            let text = std::fs::read_to_string(&file).map_err(failed(&file))?;
+            texts.push((file.display().to_string(), text));
         }
     }
     let rules = compile(texts.iter().map(|(name, text)| (&**name, &**text))).map_err(LoadError::Rules)?;

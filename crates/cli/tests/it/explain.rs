@@ -141,6 +141,7 @@ fn all_files_that_lint_is_given_are_for_one_injector() {
     assert_eq!(done.code(), 1);
     assert!(done.out.contains("error[VST0116]") && done.out.contains("--> two.yaml:4:"), "{}", done.out);
     assert_eq!(folder.run("lint one.yaml ./one.yaml").code(), 0);
+    assert_eq!(folder.run_with_stdin("lint /dev/stdin", TARGET).code(), 0);
     std::fs::create_dir(folder.path().join("empty")).unwrap();
     assert_eq!(folder.run("lint one.yaml empty").code(), 2);
 }
