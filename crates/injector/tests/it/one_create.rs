@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use vestibule_caller::{Outcome, Review};
 use vestibule_injector::{Configuration, Namespaces, app};
 use vestibule_rules::Mode;
@@ -28,6 +29,23 @@ spec:
 async fn road(configuration: &Configuration) -> Road {
     Road::to(app(configuration.clone(), Namespaces::unknown()).unwrap_or_else(|error| panic!("{error}")))
         .await
+}
+
+/// Two replicas with their folders: the first has not heard of what the second has.
+fn one_is_behind() -> ([TempDir; 2], [Configuration; 2]) {
+    let folders = ["v1", "v2"].map(|version| {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), version);
+        folder
+    });
+    let configurations =
+        folders.each_ref().map(|folder| Configuration::from_path(folder.path(), None).unwrap());
+    (folders, configurations)
+}
+
+fn switch(folder: &Path, mode: &str) {
+    let head = "apiVersion: vestibule.dev/v1alpha1, kind: InjectorSettings, metadata: {name: all}";
+    std::fs::write(folder.join("settings.yaml"), format!("{{{head}, spec: {{mode: {mode}}}}}")).unwrap();
 }
 
 /// What becomes of `object` at a hook, and whether it was changed.
@@ -76,8 +94,7 @@ async fn what_is_observed_is_not_changed_by_the_rules_of_before() {
     let (mut made, _) = called(&road, "required", &pod("shop")).await;
     made["spec"]["volumes"] = json!([]);
 
-    let observe = "{apiVersion: vestibule.dev/v1alpha1, kind: InjectorSettings, metadata: {name: all}, spec: {mode: observe}}";
-    std::fs::write(folder.path().join("settings.yaml"), observe).unwrap();
+    switch(folder.path(), "observe");
     configuration.changed().await;
     assert_eq!(called(&road, "required", &made).await, (made.clone(), false));
 
@@ -88,11 +105,7 @@ async fn what_is_observed_is_not_changed_by_the_rules_of_before() {
 
 #[tokio::test]
 async fn rules_that_another_replica_has_already_are_waited_for() {
-    let (behind, ahead) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    write(behind.path(), "v1");
-    write(ahead.path(), "v2");
-    let [behind_by, ahead_by] =
-        [&behind, &ahead].map(|folder| Configuration::from_path(folder.path(), None).unwrap());
+    let ([behind, _ahead], [behind_by, ahead_by]) = one_is_behind();
     let (made, _) = called(&road(&ahead_by).await, "required", &pod("shop")).await;
     write(behind.path(), "v2");
     assert_ne!(behind_by.current().rules().hash(), ahead_by.current().rules().hash());
@@ -102,14 +115,9 @@ async fn rules_that_another_replica_has_already_are_waited_for() {
 /// It decided by the rules from before it waited.
 #[tokio::test]
 async fn whoever_waits_for_rules_hears_of_the_switch() {
-    let (behind, ahead) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    write(behind.path(), "v1");
-    write(ahead.path(), "v2");
-    let [behind_by, ahead_by] =
-        [&behind, &ahead].map(|folder| Configuration::from_path(folder.path(), None).unwrap());
+    let ([behind, _ahead], [behind_by, ahead_by]) = one_is_behind();
     let (made, _) = called(&road(&ahead_by).await, "required", &pod("shop")).await;
-    let off = "{apiVersion: vestibule.dev/v1alpha1, kind: InjectorSettings, metadata: {name: all}, spec: {mode: off}}";
-    std::fs::write(behind.path().join("settings.yaml"), off).unwrap();
+    switch(behind.path(), "off");
     assert_eq!(behind_by.current().rules().settings().mode(), Mode::On);
     assert_eq!(called(&road(&behind_by).await, "required", &made).await, (made, false));
 }

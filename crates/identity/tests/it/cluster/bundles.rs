@@ -77,7 +77,7 @@ async fn leaves_are_renewed_without_a_write() {
         let configuration = fixture.configuration().await.metadata.resource_version;
         (fixture.secret().await.metadata.resource_version, configuration)
     };
-    fixture.until_held().await;
+    fixture.until_held(2).await;
     let before = versions().await;
     for _ in 0..2 {
         let leaf = replica.present().unwrap();

@@ -127,11 +127,11 @@ impl Fixture {
         self.secrets().get("hooks-ring").await.unwrap()
     }
 
-    /// Next is held two seconds after it was published: the last write before the next rotation.
-    pub(crate) async fn until_held(&self) {
+    /// Next is held two seconds after it was published, and with it so many are: the last write before the next rotation.
+    pub(crate) async fn until_held(&self, authorities: usize) {
         until("next is held", 10, async || {
             let description = self.secret().await.data.unwrap()["ring.json"].0.clone();
-            String::from_utf8(description).unwrap().matches("\"held\"").count() == 2
+            String::from_utf8(description).unwrap().matches("\"held\"").count() == authorities
         })
         .await;
     }

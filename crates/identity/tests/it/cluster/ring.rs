@@ -92,11 +92,7 @@ async fn rubbish_is_repaired() {
     assert_accepted(&replica, &fixture.bundles().await[1], &fixture.namespace);
 
     // What was restored is replaced as soon as the next one is held: the last write is that of the one after it.
-    until("all three are held", 20, async || {
-        let description = fixture.secret().await.data.unwrap()["ring.json"].0.clone();
-        String::from_utf8(description).unwrap().matches("\"held\"").count() == 3
-    })
-    .await;
+    fixture.until_held(3).await;
     // What others read is mended, too, and no more than that.
     let keys_and_bundle = async || {
         let mut data = fixture.secret().await.data.unwrap();
