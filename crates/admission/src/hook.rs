@@ -32,6 +32,7 @@ pub struct Hook {
     name: String,
     kind: HookKind,
     on_fault: OnFault,
+    max_depth: Option<usize>,
     handler: Arc<dyn Handler>,
 }
 
@@ -84,13 +85,21 @@ impl Hook {
     }
 
     fn new(name: String, kind: HookKind, handler: Arc<dyn Handler>) -> Self {
-        Self { name, kind, on_fault: OnFault::default(), handler }
+        Self { name, kind, on_fault: OnFault::default(), max_depth: None, handler }
     }
 
     /// What a fault of this hook turns into.
     #[must_use]
     pub fn on_fault(mut self, on_fault: OnFault) -> Self {
         self.on_fault = on_fault;
+        self
+    }
+
+    /// An object, or an old one, that nests deeper than so many levels, `{}` being one, is a fault, and the handler is not
+    /// asked. Unless set, it is the handler's affair: none is needed for what nobody decodes.
+    #[must_use]
+    pub fn max_depth(mut self, levels: usize) -> Self {
+        self.max_depth = Some(levels);
         self
     }
 
@@ -115,6 +124,10 @@ impl Hook {
     ///
     /// The caller drops the future at the deadline and answers with [`Hook::out_of_time`].
     pub async fn decide(&self, request: &Request<'_>, budget: Duration) -> Verdict {
+        if let Some(levels) = self.max_depth.filter(|levels| request.is_deeper_than(*levels)) {
+            let message = format_args!("the object nests deeper than {levels} levels");
+            return Fault::new(FaultKind::Undecodable, message).into();
+        }
         // The handler is shared between requests and may be left inconsistent by its own panic: it is the author's
         // to decide what it shares, as with any server that outlives one request.
         let decision = AssertUnwindSafe(async { self.handler.handle(request, budget).await });

@@ -196,6 +196,12 @@ impl<'a> Request<'a> {
         Some(document)
     }
 
+    /// Whether the object, or the old one, nests deeper than so many levels; `{}` is one.
+    pub(crate) fn is_deeper_than(&self, levels: usize) -> bool {
+        let objects = [self.object, self.old_object];
+        objects.into_iter().flatten().any(|object| View::of(object).depth() > levels)
+    }
+
     /// The prefix the API server will make a name from, where the request has no name yet.
     pub fn generate_name(&self) -> Option<Cow<'_, str>> {
         let metadata = View::of(self.object?).get("metadata")?;

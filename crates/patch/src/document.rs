@@ -224,7 +224,7 @@ impl<'a> Node<'a> {
     }
 
     /// How deep the value nests: 0 for a scalar.
-    fn depth(&self) -> usize {
+    pub(crate) fn depth(&self) -> usize {
         match self {
             Node::Raw(raw) => text::depth(&raw.text),
             Node::Array(items) => 1 + items.iter().map(Node::depth).max().unwrap_or(0),

@@ -92,6 +92,14 @@ impl<'d> View<'d> {
         }
     }
 
+    /// How deep the value nests: 0 for a scalar, 1 for `{}`.
+    pub fn depth(self) -> usize {
+        match self.0 {
+            Place::Text(text) => text::depth(text.written),
+            Place::Node(node, _) => node.depth(),
+        }
+    }
+
     /// The member `name`, if this is an object that has one. Of a doubled member the last one counts, as in Go.
     pub fn get(self, name: &str) -> Option<Self> {
         match self.0 {

@@ -38,6 +38,7 @@ impl Respond for Probes {
         }
         let verbose = request.uri().query().is_some_and(is_verbose);
         match (request.uri().path(), &self.metrics) {
+            ("/livez", _) if verbose => text(StatusCode::OK, format!("ok\n{}", self.readiness.process())),
             ("/livez", _) => text(StatusCode::OK, "ok"),
             ("/readyz", _) => self.ready(verbose),
             ("/startupz", _) => self.started(verbose),

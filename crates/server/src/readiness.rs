@@ -16,6 +16,8 @@ pub(crate) struct Readiness {
     hooks: Vec<Condition>,
     /// What holds `/readyz` back beside that, and no hook.
     probes: Vec<Condition>,
+    /// What answers at all.
+    process: Condition,
     has_been_ready: AtomicBool,
 }
 
@@ -55,7 +57,9 @@ impl Readiness {
         hooks.push(Condition::sentence("certificate", move || certificate.missing()));
         probes
             .push(Condition::sentence("drain", move || phases.is_draining().then(|| "draining".to_owned())));
-        Self { hooks, probes, has_been_ready: AtomicBool::new(false) }
+        let process = Condition::sentence("process", || None);
+        process.look();
+        Self { hooks, probes, process, has_been_ready: AtomicBool::new(false) }
     }
 
     /// What hooks wait for; nothing when they can be asked. A drain does not count: it answers normally.
@@ -72,6 +76,11 @@ impl Readiness {
             self.has_been_ready.store(true, Ordering::Relaxed);
         }
         Findings { missing, lines }
+    }
+
+    /// Since when there is a server.
+    pub(crate) fn process(&self) -> String {
+        self.process.look().1
     }
 
     /// Whether everything held once; nothing takes that back.

@@ -84,6 +84,10 @@ impl Server {
     /// caller asks for, whichever is less, less a tenth for the way back.
     #[must_use]
     pub fn route(self, path: impl Into<String>, hook: Hook, timeout: Duration) -> Self {
+        let hook = match self.settings.max_depth {
+            Some(levels) => hook.max_depth(levels),
+            None => hook,
+        };
         self.serve_at(path.into(), Route { to: To::Hook(hook), timeout })
     }
 

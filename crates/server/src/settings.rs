@@ -45,6 +45,9 @@ pub struct Settings {
     pub max_body: usize,
     /// The largest body of a conversion, in bytes. 64 MiB: a list that is read in another version comes whole.
     pub max_conversion_body: usize,
+    /// The most levels of JSON that an object under review may have; one that nests deeper is a fault. Unless set, 127 where it is
+    /// decoded into a type, which is as deep as serde_json reads, and any number where nobody decodes it.
+    pub max_depth: Option<usize>,
     /// The most that bodies may hold in memory together, in bytes. 64 MiB, an eighth of it for bodies below 64 KiB. A
     /// body is read when there is room for all of it; it waits for that until half of its time is over, and is then
     /// turned away with 429, and so is whoever finds 64 waiting. One from 1 MiB on takes room thrice, for what handlers make
@@ -101,6 +104,7 @@ impl Default for Settings {
             max_headers: 100,
             max_body: 8 << 20,
             max_conversion_body: 64 << 20,
+            max_depth: None,
             max_bodies: 64 << 20,
             max_running: 512,
             max_computing: None,

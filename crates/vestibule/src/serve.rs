@@ -18,6 +18,9 @@ use crate::telemetry::{CONTENT_TYPE, Telemetry};
 use crate::work::{self, Work};
 use crate::{App, AppError, CertificateCounters, ClientSettings};
 
+/// The API server closes connections that rested for 90 s.
+pub(crate) const SHORTEST_IDLE: Duration = Duration::from_secs(91);
+
 /// Where and how an app is served: for those who start it themselves instead of by [`App::run`].
 ///
 /// ```no_run
@@ -74,6 +77,12 @@ pub enum ServeError {
     /// The identity has no certificate and does not wait for one; the API server calls nobody without.
     #[error("the identity has no certificate and never will: with `off` there is nothing to serve")]
     NoCertificate,
+    /// [`Settings::idle_timeout`] is below 91 s.
+    #[error(
+        "the API server keeps connections for 90 s between two calls, and whoever closes them first fails the call that is \
+         just being sent: let them rest for 91 s or more"
+    )]
+    Idle,
     /// Clients cannot be told apart as they should be.
     #[error(transparent)]
     Clients(#[from] ClientError),
@@ -131,10 +140,14 @@ impl App {
     /// `/readyz` says what it waits for.
     ///
     /// # Errors
-    /// The app is not in order, the certificate cannot be used or there will never be one, or an address is taken.
+    /// The app is not in order, the certificate cannot be used or there will never be one, connections would not rest as long
+    /// as the API server lets them, or an address is taken.
     pub async fn bind(self, options: Options) -> Result<Bound, ServeError> {
         self.check()?;
         let Options { identity, settings, observer, certificates, clients, client } = options;
+        if settings.idle_timeout < SHORTEST_IDLE {
+            return Err(ServeError::Idle);
+        }
         let presented = Presented::new(Arc::clone(&identity));
         // Asked first: what waits now may have one a moment later.
         let waits = identity.status().waiting_for.is_some();

@@ -6,7 +6,7 @@ use http::{Request, StatusCode};
 use http_body_util::Full;
 use tokio::task::JoinSet;
 use vestibule_admission::Hook;
-use vestibule_server::CloseReason;
+use vestibule_server::{CloseReason, Settings};
 
 use crate::harness::{
     Authority, Client, HOOK, NAME, TIMEOUT, allow, client_config, exchange, handshake, review, review_of,
@@ -147,6 +147,27 @@ async fn a08_nothing_that_nobody_reads_is_too_deep() {
         let typed = review("1").replace(r#""alice""#, &deep);
         assert_eq!(client.post(HOOK, typed).await.status, StatusCode::BAD_REQUEST, "{depth}");
     }
+}
+
+#[tokio::test]
+async fn a08_where_a_depth_is_set_what_is_deeper_is_a_fault() {
+    let set = |settings: &mut Settings| settings.max_depth = Some(3);
+    let server = serve_with(set, |server| server.route(HOOK, Hook::mutating("hook", allow()), TIMEOUT)).await;
+    let mut client = server.connect().await;
+    for (object, status) in [
+        (r#"{"three":[{"]":"[[[["}]}"#, StatusCode::OK),
+        (r#"{"four":[{"is":[]}]}"#, StatusCode::INTERNAL_SERVER_ERROR),
+    ] {
+        let new = review_of("v1", "1", r#""name":"web""#, object);
+        let old = review("1").replace(r#""oldObject":null"#, &format!(r#""oldObject":{object}"#));
+        assert!(old.contains(object));
+        for body in [new, old] {
+            let reply = client.post(HOOK, body).await;
+            assert_eq!(reply.status, status, "{object}: {}", reply.body);
+        }
+    }
+    let deep = review_of("v1", "1", r#""name":"web""#, r#"{"four":[{"is":[]}]}"#);
+    assert_eq!(client.post(HOOK, deep).await.body, "the object nests deeper than 3 levels");
 }
 
 #[tokio::test]

@@ -80,6 +80,12 @@ async fn each_condition_says_since_when_and_why_not() {
     assert!(lines[3].starts_with("[+]drain ok since 2"), "{}", lines[3]);
     assert_eq!(lines[4..], ["rules: 7"]);
 
+    // Alive is whoever answers, and since when.
+    let reply = client.method(Method::GET, "/livez?verbose").await;
+    assert_eq!(reply.status, StatusCode::OK);
+    let (answer, line) = reply.body.split_once('\n').unwrap();
+    assert!(answer == "ok" && line.starts_with("[+]process ok since 2") && line.ends_with('Z'), "{line}");
+
     // Not yet, then for good: neither what comes later nor the end takes it back.
     let reply = client.method(Method::GET, "/startupz?verbose").await;
     assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);

@@ -10,9 +10,7 @@ use vestibule_server::Settings;
 
 use super::duration::duration;
 use super::or_off::{OrOff, or_off};
-
-/// The API server closes connections that rested for 90 s: whoever does so first fails the call that is just being sent.
-const SHORTEST_IDLE: Duration = Duration::from_secs(91);
+use crate::serve::{SHORTEST_IDLE, ServeError};
 
 /// Nothing here has to be given: what is missing is as [`Settings`] has it.
 #[derive(Args, Clone, Debug, Default)]
@@ -51,6 +49,10 @@ pub(super) struct LimitArguments {
     /// The largest body of a conversion, which may be of a whole list [default: 64Mi]
     #[arg(long, env = "VESTIBULE_MAX_CONVERSION_BODY", value_name = "BYTES", value_parser = bytes)]
     max_conversion_body: Option<usize>,
+    /// Levels of JSON of an object under review; at most 127. Unless given, 127 where it is decoded into a type, and any number
+    /// where nobody decodes it.
+    #[arg(long, env = "VESTIBULE_MAX_DEPTH", value_name = "NUMBER", value_parser = depth)]
+    max_depth: Option<usize>,
     /// The memory that all bodies have together; a body waits until there is room for it [default: 64Mi]
     #[arg(long, env = "VESTIBULE_MAX_BODIES", value_name = "BYTES", value_parser = bytes)]
     max_bodies: Option<usize>,
@@ -96,6 +98,7 @@ impl LimitArguments {
             *number = given.unwrap_or(*number);
         }
         settings.connection_age = self.connection_age.map_or(settings.connection_age, |given| given.0);
+        settings.max_depth = self.max_depth.or(settings.max_depth);
         settings.max_computing = self.max_computing.or(settings.max_computing);
     }
 }
@@ -126,6 +129,20 @@ fn head(text: &str) -> Result<usize, String> {
     })
 }
 
+/// No more than serde_json reads.
+fn depth(text: &str) -> Result<usize, String> {
+    const DEEPEST: usize = 127;
+    number(text).and_then(|levels| {
+        if levels > DEEPEST {
+            Err(format!(
+                "an object of more than {DEEPEST} levels is never decoded: write a number from 1 to {DEEPEST}"
+            ))
+        } else {
+            Ok(levels)
+        }
+    })
+}
+
 fn time_or_off(text: &str) -> Result<OrOff<Duration>, String> {
     or_off(text, |text| duration(text).map_err(|error| format!("{error}, or `off`")))
 }
@@ -141,12 +158,7 @@ fn some_time(text: &str) -> Result<Duration, String> {
 
 fn idle(text: &str) -> Result<Duration, String> {
     let time = duration(text)?;
-    if time < SHORTEST_IDLE {
-        return Err("the API server keeps connections for 90s between two calls; whoever closes them first fails the \
-                    call that is just being sent: 91s or more"
-            .to_owned());
-    }
-    Ok(time)
+    if time < SHORTEST_IDLE { Err(ServeError::Idle.to_string()) } else { Ok(time) }
 }
 
 #[cfg(test)]
@@ -160,6 +172,13 @@ mod tests {
             assert!(bytes(text).is_err(), "{text}");
         }
         assert!(head("4Ki").is_err() && head("8Ki").is_ok());
+    }
+
+    #[test]
+    fn depth_may_only_be_lowered() {
+        assert_eq!((depth("1"), depth("127")), (Ok(1), Ok(127)));
+        assert!(depth("0").is_err());
+        assert!(depth("128").unwrap_err().contains("from 1 to 127"));
     }
 
     #[test]
@@ -189,7 +208,7 @@ mod tests {
     #[test]
     fn who_would_close_before_the_api_server_does_is_told_why_not() {
         let error = idle("90s").unwrap_err();
-        assert!(error.contains("fails the call") && error.contains("91s"), "{error}");
+        assert!(error.contains("fails the call") && error.contains("91 s"), "{error}");
         assert_eq!(idle("91s"), Ok(SHORTEST_IDLE));
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct LevelsError(String);
 
 impl LevelsError {
     /// No more of it than a line has room for.
-    pub(super) fn of(text: &str) -> Self {
+    fn of(text: &str) -> Self {
         Self(text.chars().take(100).collect())
     }
 }

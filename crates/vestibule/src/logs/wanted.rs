@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tracing_subscriber::filter::LevelFilter;
 
-use super::levels::{Levels, LevelsError, level};
-use super::{Component, component::UnknownComponent};
+use super::Component;
+use super::levels::{Levels, level};
 
 /// Who wants more for longer says so for good. A clock that is wrong by years makes no difference then.
 pub(crate) const LONGEST_RAISE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -53,19 +53,19 @@ pub(crate) struct Raised {
     pub(crate) until: Timestamp,
 }
 
-/// Why a value counts for nothing.
+/// Why a value counts for nothing. It is not repeated: logs and Events quote nothing that an object holds.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum WantedError {
-    #[error(transparent)]
-    Levels(#[from] LevelsError),
+    #[error(
+        "it is no level: write off, error, warn, info, debug or trace, in `loglevel` also after `COMPONENT=` or `TARGET=`"
+    )]
+    Level,
     #[error("it is no JSON, or its `level` no text")]
     Zap,
     #[error("write LEVEL until TIME, as in `debug until 2026-01-02T03:04:05Z`")]
     Raised,
     #[error("{0} is more than a day away: what shall hold for so long is said by `loglevel` keys")]
     TooLong(Timestamp),
-    #[error(transparent)]
-    Component(#[from] UnknownComponent),
 }
 
 /// A value that counts for nothing, and where it stands.
@@ -155,7 +155,7 @@ impl fmt::Display for Key {
 impl Setting {
     /// None: it says nothing.
     fn read(key: Key, text: &str, now: Timestamp) -> Result<Option<Self>, WantedError> {
-        let of_a_level = |text: &str| level(text).ok_or_else(|| LevelsError::of(text));
+        let of_a_level = |text: &str| level(text).ok_or(WantedError::Level);
         let standing = |levels| Ok(Some(Self { levels, until: None }));
         let raised = |text: &str| text.parse::<Raised>()?.within(now);
         match key {
@@ -163,7 +163,7 @@ impl Setting {
                 Some(text) => standing(Levels::of_everything(of_a_level(&text)?)),
                 None => Ok(None),
             },
-            Key::Levels => standing(text.parse()?),
+            Key::Levels => standing(text.parse().map_err(|_| WantedError::Level)?),
             Key::Whole => standing(Levels::of_everything(of_a_level(text)?)),
             Key::Component(component) => standing(Levels::of(component, of_a_level(text)?)),
             Key::Raised => raised(text)
@@ -199,7 +199,7 @@ impl FromStr for Raised {
 
     fn from_str(text: &str) -> Result<Self, WantedError> {
         let (said, until) = text.split_once(" until ").ok_or(WantedError::Raised)?;
-        let level = level(said.trim()).ok_or_else(|| LevelsError::of(said))?;
+        let level = level(said.trim()).ok_or(WantedError::Level)?;
         Ok(Self { level, until: until.trim().parse().map_err(|_| WantedError::Raised)? })
     }
 }
@@ -294,6 +294,11 @@ mod tests {
         ] {
             let (wanted, bad) = read(&Wanted::default(), &[(key, value)]);
             assert_eq!((wanted, bad.len()), (Wanted::default(), 1), "{key}: {value}");
+            let why = bad[0].why.to_string();
+            assert!(
+                !["dbug", "later", "loud", "level: info"].iter().any(|value| why.contains(value)),
+                "{why}"
+            );
         }
     }
 

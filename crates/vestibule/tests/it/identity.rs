@@ -113,6 +113,16 @@ async fn an_app_needs_a_certificate_one_day() {
 }
 
 #[tokio::test]
+async fn no_app_closes_connections_before_the_api_server_does() {
+    let mut options = options(Staged::waiting_for("a Secret"));
+    options.settings.idle_timeout = Duration::from_secs(90);
+    let error = app().bind(options.clone()).await.err().unwrap();
+    assert!(matches!(error, ServeError::Idle) && error.to_string().contains("91 s"), "{error}");
+    options.settings.idle_timeout = Duration::from_secs(91);
+    assert!(app().bind(options).await.is_ok());
+}
+
+#[tokio::test]
 async fn metrics_show_the_state_of_certificates() {
     let identity = Arc::new(Staged::default());
     let bundle = identity.renew();
