@@ -4,6 +4,7 @@ mod cut_off;
 mod first_starts;
 mod ground;
 mod killed;
+mod malformed;
 mod overload;
 mod quiet;
 mod resting;
@@ -57,6 +58,7 @@ pub const CASES: &[Case] = &[
     case("A05", "5,000 connections with slow bodies", [2, 2], |_| Box::pin(strangers::slow_bodies())),
     case("A06", "5,000 connections that are silent", [2, 2], |_| Box::pin(strangers::silent())),
     case("A07", "2,000 handshakes a second of strangers", [1, 1], |_| Box::pin(strangers::handshakes())),
+    case("A11", "10,000 malformed reviews", [1, 1], |_| Box::pin(malformed::run())),
     case("F14", "first starts of three replicas at once, on real API servers", [4, 30], |long| {
         Box::pin(first_starts::run(long))
     }),

@@ -4,11 +4,13 @@
 mod balancer;
 mod bystander;
 mod memory;
+mod probes;
 mod process;
 mod strangers;
 
 pub use balancer::Balancer;
 pub use bystander::Bystander;
 pub use memory::Memory;
+pub use probes::{get, metric};
 pub use process::{NAME, Process, Program, answer_stdin, beside, end_with_stdin};
 pub use strangers::{Left, Stranger, come};

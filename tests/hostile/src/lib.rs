@@ -6,6 +6,9 @@
 // A broken law is a panic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 mod apply;
 mod diff;
 mod http;
@@ -45,6 +48,19 @@ pub const TARGETS: [Target; 9] = [
     ("selector", selector),
     ("yaml", yaml),
 ];
+
+/// What is saved for the target, by its files; for reviews, also what an API server really sent.
+pub fn corpus(name: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut folders = vec![workspace.join("fuzz/corpus").join(name)];
+    if name == "review" {
+        folders.push(workspace.join("tests/corpus"));
+    }
+    let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    let mut paths: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+    paths.sort();
+    paths.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+}
 
 /// The first `N` lines; nothing where there are fewer, or the input is no text.
 fn lines<const N: usize>(input: &[u8]) -> Option<[&str; N]> {

@@ -8,6 +8,10 @@ use serde_json::Value;
 
 use crate::{Mutations, judge};
 
+mod connection;
+
+pub use connection::Connection;
+
 /// Stands in every text of the reviews but the uid: none of it may come back.
 pub const CANARY: &str = "canary4711";
 

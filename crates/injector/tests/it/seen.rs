@@ -3,7 +3,7 @@
 mod stage;
 
 use serde_json::json;
-use vestibule_caller::Outcome;
+use vestibule_caller::{Exposition, Outcome, Review, User};
 
 use stage::{RULES, call, conflicting, stage};
 
@@ -97,6 +97,34 @@ async fn outcomes_are_counted() {
     );
     let duration = r#"vestibule_admission_duration_seconds_bucket{le="0.0005",webhook="best-effort"}"#;
     assert!(page.contains(duration), "{page}");
+}
+
+/// Whoever asks, and from wherever: of that no metric says a word, so that nobody fills a database by asking.
+#[tokio::test]
+async fn nobody_who_asks_makes_a_series() {
+    let (road, _cluster) = stage(RULES).await;
+    let ask = async |numbers: std::ops::Range<usize>| {
+        for number in numbers {
+            let mut pod = conflicting(&format!("their-owner-{number}"));
+            // Every other one is in a namespace that nobody knows.
+            if number % 2 == 1 {
+                pod["metadata"]["namespace"] = json!(format!("their-namespace-{number}"));
+            }
+            pod["metadata"]["labels"][format!("their-label-{number}")] = json!("x");
+            pod["spec"]["containers"][0]["image"] = json!(format!("their-image-{number}"));
+            let user = User { username: format!("their-user-{number}"), ..User::default() };
+            let review = Review::create(pod).user(user).build().unwrap();
+            road.judged("best-effort", &review).await;
+        }
+        road.page("/metrics").await.split_once("\r\n\r\n").unwrap().1.to_owned()
+    };
+    let before = Exposition::read(&ask(0..10).await).unwrap().series();
+    let page = ask(10..1_000).await;
+    assert!(page.contains(r#"vestibule_injections_total{rule="tool",result="applied",reason=""}"#), "{page}");
+    assert!(!page.contains("their-"), "{page}");
+    let after = Exposition::read(&page).unwrap().series();
+    assert_eq!(after, before);
+    assert!(after <= 500, "{after}");
 }
 
 /// What is only observed is reported as that, and changes nothing: no patch, no warning, no Event.

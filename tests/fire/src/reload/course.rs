@@ -10,6 +10,7 @@ use tokio::time::sleep;
 use super::replica::{self, Rules};
 use super::scene::{Scene, configuration, until};
 use super::{Figures, Made, Outcome, Period, judge, versions};
+use crate::rig::metric;
 use crate::{Ledger, Load};
 
 /// How long each version is left alone once it is in force.
@@ -262,7 +263,7 @@ impl<'s> Course<'s> {
     async fn count(&self, name: &str, labels: &[&str]) -> anyhow::Result<u64> {
         let mut sum = 0;
         for replica in &self.scene.replicas {
-            sum += replica::count(*replica, name, labels).await?;
+            sum += metric(*replica, name, labels).await? as u64;
         }
         Ok(sum)
     }

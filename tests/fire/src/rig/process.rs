@@ -10,13 +10,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use serde_json::Value;
 use tempfile::TempDir;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 use vestibule_caller::Caller;
 
-use super::Memory;
+use super::{Memory, metric};
 
 /// The name that certificates are for.
 pub const NAME: &str = "webhook.fire.svc";
@@ -107,12 +105,7 @@ impl Process {
     /// # Errors
     /// It does not answer.
     pub async fn metric(&self, begins: &str) -> anyhow::Result<f64> {
-        let mut stream = TcpStream::connect(self.probes.context("no plain port")?).await?;
-        stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: probes\r\nconnection: close\r\n\r\n").await?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await?;
-        let samples = answer.lines().filter(|line| line.starts_with(begins));
-        Ok(samples.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum())
+        metric(self.probes.context("no plain port")?, begins, &[]).await
     }
 
     /// What it holds now.

@@ -6,10 +6,10 @@ mod served;
 use std::collections::BTreeMap;
 use std::fs;
 use std::panic::catch_unwind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hostile::{Mutations, TARGETS};
+use hostile::{Mutations, TARGETS, corpus};
 use rustls_pki_types::UnixTime;
 use vestibule_pki::Authority;
 use zeroize::Zeroizing;
@@ -113,17 +113,4 @@ fn run(name: &str, target: fn(&[u8]), input: &[u8]) {
 
 fn mutations(name: &str, seed: u64) -> Mutations {
     Mutations::new(corpus(name).into_iter().map(|(_, input)| input).collect(), seed)
-}
-
-/// What is saved for the target; for reviews, also what an API server really sent.
-fn corpus(name: &str) -> Vec<(PathBuf, Vec<u8>)> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut folders = vec![workspace.join("fuzz/corpus").join(name)];
-    if name == "review" {
-        folders.push(workspace.join("tests/corpus"));
-    }
-    let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
-    let mut paths: Vec<_> = files.map(|file| file.unwrap().path()).collect();
-    paths.sort();
-    paths.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
 }

@@ -1,17 +1,14 @@
 //! Served webhooks and reviews that nobody would send, over TLS, on connections that are kept.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use hostile::malformed::{Malformed, allowed};
+use hostile::corpus;
+use hostile::malformed::{Connection, Malformed, allowed};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use vestibule::Operation::{Connect, Create, Delete, Update};
 use vestibule::identity::{Identity, Local};
 use vestibule::{App, Change, Context, Options, Reject, deny, on};
@@ -43,7 +40,7 @@ fn malformed_reviews_are_answered_in_a_line_or_with_a_review() {
 #[test]
 #[ignore = "it takes half a minute; in release none may take long"]
 fn ten_thousand_malformed_reviews() {
-    send(10_000, std::process::id().into());
+    send(10_000, 4711);
 }
 
 /// Within this, each is answered.
@@ -71,7 +68,7 @@ fn send(count: usize, seed: u64) {
         let served = Served::start(name, app);
         hooks.extend(paths.iter().map(|path| (served.connect(), *path)));
     }
-    let reviews = super::corpus("review").into_iter().map(|(_, body)| body);
+    let reviews = corpus("review").into_iter().map(|(_, body)| body);
     let (mut slowest, mut longest) = (Duration::ZERO, 0);
     let mut statuses = std::collections::BTreeMap::<u16, usize>::new();
     for (number, body) in Malformed::new(reviews, seed).take(count).enumerate() {
@@ -146,66 +143,6 @@ impl Served {
     }
 
     fn connect(&self) -> Connection {
-        let mut roots = RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_slice(self.bundle.as_bytes()).unwrap()).unwrap();
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let config =
-            ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-        let config = Arc::new(config.with_root_certificates(roots).with_no_client_auth());
-        let open = Box::new({
-            let address = self.address;
-            move || {
-                let tcp = TcpStream::connect(address).unwrap();
-                tcp.set_nodelay(true).unwrap();
-                tcp.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-                let name = ServerName::try_from(NAME).unwrap();
-                StreamOwned::new(ClientConnection::new(Arc::clone(&config), name).unwrap(), tcp)
-            }
-        });
-        Connection { stream: open(), open }
-    }
-}
-
-type Stream = StreamOwned<ClientConnection, TcpStream>;
-
-/// One that is kept for as long as the server keeps it.
-struct Connection {
-    stream: Stream,
-    open: Box<dyn Fn() -> Stream>,
-}
-
-impl Connection {
-    /// The status and the body.
-    fn post(&mut self, path: &str, body: &[u8]) -> (u16, Vec<u8>) {
-        let length = body.len();
-        let head = format!(
-            "POST {path}?timeout=10s HTTP/1.1\r\nhost: {NAME}:443\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
-        );
-        self.stream.write_all(&[head.as_bytes(), body].concat()).unwrap();
-        self.stream.flush().unwrap();
-        let mut answer = Vec::new();
-        let mut part = [0; 16 << 10];
-        loop {
-            let read = self.stream.read(&mut part).unwrap();
-            assert_ne!(read, 0, "the connection ends after {:?}", String::from_utf8_lossy(&answer));
-            answer.extend_from_slice(&part[..read]);
-            let Some(end) = answer.windows(4).position(|window| window == b"\r\n\r\n") else { continue };
-            let head = std::str::from_utf8(&answer[..end]).unwrap().to_lowercase();
-            let header = |name: &str| {
-                head.lines()
-                    .filter_map(|line| line.split_once(": "))
-                    .find(|(known, _)| *known == name)
-                    .map(|it| it.1)
-            };
-            let length: usize = header("content-length").unwrap().parse().unwrap();
-            if answer.len() < end + 4 + length {
-                continue;
-            }
-            let status = head[9..12].parse().unwrap();
-            if header("connection") == Some("close") {
-                self.stream = (self.open)();
-            }
-            return (status, answer[end + 4..].to_vec());
-        }
+        Connection::to(self.address, NAME, self.bundle.as_bytes())
     }
 }

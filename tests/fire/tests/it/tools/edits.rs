@@ -13,7 +13,7 @@ use crate::fixture::shared_or_skip;
 const MANAGER: &str = "gitops";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_bundle_that_is_reset_every_two_seconds_is_repaired_each_time() {
+async fn a_bundle_that_is_reset_every_second_is_repaired_each_time() {
     let Some(env) = shared_or_skip().await else { return };
     let scene = installed(&env).await;
     war(&scene, async || {
@@ -25,7 +25,7 @@ async fn a_bundle_that_is_reset_every_two_seconds_is_repaired_each_time() {
 
 /// The annotations go with the bundle.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_configuration_that_is_replaced_every_two_seconds_is_repaired_each_time() {
+async fn a_configuration_that_is_replaced_every_second_is_repaired_each_time() {
     let Some(env) = shared_or_skip().await else { return };
     let scene = installed(&env).await;
     war(&scene, async || {
@@ -44,8 +44,10 @@ async fn a_configuration_that_is_replaced_every_two_seconds_is_repaired_each_tim
 
 /// Twenty seconds of it.
 async fn war(scene: &Scene<'_>, mut reset: impl AsyncFnMut()) {
-    const ROUNDS: usize = 10;
-    const PERIOD: Duration = Duration::from_secs(2);
+    const ROUNDS: usize = 20;
+    const PERIOD: Duration = Duration::from_secs(1);
+    /// In a minute, and so in less.
+    const MOST: usize = 15;
     /// The longest pause of five seconds, and as many to repair on a busy machine.
     const LONGEST: Duration = Duration::from_secs(10);
     let bundle = scene.ready().await;
@@ -65,8 +67,9 @@ async fn war(scene: &Scene<'_>, mut reset: impl AsyncFnMut()) {
     .await;
     let (gaps, repairs) = (scene.history.gaps(start, &bundle), scene.history.repairs(start, &bundle));
     assert!(gaps.iter().all(|(_, took)| *took < LONGEST), "{gaps:?}");
-    assert!((ROUNDS / 2..=ROUNDS).contains(&repairs), "{repairs} repairs: {gaps:?}");
-    assert!(scene.versions().await - start <= 2 * ROUNDS, "one write for each reset at most");
+    // After the first few, one in five seconds.
+    assert!((ROUNDS / 5..=MOST).contains(&repairs), "{repairs} repairs: {gaps:?}");
+    assert!(scene.versions().await - start <= ROUNDS + repairs, "one write for each repair");
     scene.repair_is_told(MANAGER).await;
     scene.answers().await;
     assert_eq!(scene.errors(), [""; 0]);

@@ -1,0 +1,63 @@
+//! A11: bodies that are no reviews, or hardly.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use hostile::corpus;
+use hostile::malformed::{Connection, Malformed, allowed};
+use tokio::task::spawn_blocking;
+
+use super::Row;
+use super::ground::{millis, webhook};
+use crate::rig::NAME;
+
+const MANY: usize = 10_000;
+/// So that what falls can be sent again.
+const SEED: u64 = 4711;
+/// Within this, each is answered.
+const SLOWEST: Duration = Duration::from_millis(50);
+
+/// What came back.
+#[derive(Default)]
+struct Answers {
+    statuses: BTreeMap<u16, usize>,
+    slowest: Duration,
+    /// What may not be answered, in the words of the first.
+    wrong: Option<String>,
+}
+
+pub(super) async fn run() -> anyhow::Result<Vec<Row>> {
+    let server = webhook(&[]).await?;
+    let (address, bundle) = (server.address(), server.ca()?);
+    let answers = spawn_blocking(move || send(Connection::to(address, NAME, &bundle))).await?;
+    let panics = server.metric("vestibule_panics_total").await?;
+    let wrong = answers.wrong.as_deref().unwrap_or("none that may not be");
+    let by_status = answers.statuses.iter().map(|(status, count)| format!("{count} x {status}"));
+    let by_status = by_status.collect::<Vec<_>>().join(", ");
+    let (slowest, is_right) = (answers.slowest, answers.wrong.is_none() && panics == 0.0);
+    Ok(vec![
+        Row::of("A11", format!("{MANY} malformed reviews of seed {SEED}, each another one"))
+            .seen(format!("{by_status}; {wrong}"))
+            .judged(
+                format!("slowest {}, {panics} panics", millis(slowest)),
+                format!("{}, 0 panics; a 4xx, a fault of one line or a review", millis(SLOWEST)),
+                is_right && slowest <= SLOWEST,
+            ),
+    ])
+}
+
+/// One after the other, for the time of each counts.
+fn send(mut connection: Connection) -> Answers {
+    let mut answers = Answers::default();
+    let reviews = corpus("review").into_iter().map(|(_, body)| body);
+    for body in Malformed::new(reviews, SEED).take(MANY) {
+        let began = Instant::now();
+        let (status, answer) = connection.post("/mutate/label", &body);
+        answers.slowest = answers.slowest.max(began.elapsed());
+        *answers.statuses.entry(status).or_default() += 1;
+        if let Err(why) = allowed(&body, status, &answer) {
+            answers.wrong.get_or_insert(why);
+        }
+    }
+    answers
+}

@@ -1,0 +1,30 @@
+//! What a process says on its plain port.
+
+use std::net::SocketAddr;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// The whole answer, head and all.
+///
+/// # Errors
+/// It does not answer.
+pub async fn get(probes: SocketAddr, path: &str) -> anyhow::Result<String> {
+    let mut stream = TcpStream::connect(probes).await?;
+    let request = format!("GET {path} HTTP/1.1\r\nhost: probes\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await?;
+    Ok(answer)
+}
+
+/// The sum of the metrics whose line begins so and has all of `labels`.
+///
+/// # Errors
+/// It does not answer.
+pub async fn metric(probes: SocketAddr, begins: &str, labels: &[&str]) -> anyhow::Result<f64> {
+    let answer = get(probes, "/metrics").await?;
+    let samples = answer.lines().filter(|line| line.starts_with(begins));
+    let samples = samples.filter(|line| labels.iter().all(|label| line.contains(label)));
+    Ok(samples.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum())
+}
