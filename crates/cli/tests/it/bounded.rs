@@ -6,7 +6,10 @@ use std::fmt::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
+use hostile::malformed::Connection;
+
 use crate::fixture::{Done, Folder, finish};
+use crate::serve::Server;
 
 /// All that the process may write to of its own, in MiB: what it allocates, and what its allocator keeps. The inputs below
 /// take less than 48.
@@ -20,12 +23,16 @@ const RULE: &str = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadat
     containers: [{select: {all: true}, env: [{name: TARGET, value: hall}]}]\n";
 
 /// `vestibule ARGUMENTS` that may have so many MiB.
-fn run(folder: &Folder, most: usize, arguments: &str) -> Done {
+fn limited(folder: &Folder, most: usize, arguments: &str) -> Command {
     let vestibule = folder.command(arguments);
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("ulimit -d {}; exec \"$0\" \"$@\"", most * 1024)]);
     shell.arg(vestibule.get_program()).args(vestibule.get_args()).current_dir(folder.path());
-    finish(shell.stdin(Stdio::null()), "")
+    shell
+}
+
+fn run(folder: &Folder, most: usize, arguments: &str) -> Done {
+    finish(limited(folder, most, arguments).stdin(Stdio::null()), "")
 }
 
 /// What is said of a text as rules.
@@ -149,4 +156,49 @@ fn a_thousand_rules() {
     let done = run(&folder, MOST, "inject -f pod.yaml --rules rules.yaml");
     assert_eq!(done.status.code(), Some(0), "{}", done.err);
     assert_eq!(done.out.matches("- name: TARGET_").count(), 1_000);
+}
+
+/// One call after the other: what each has taken is there for the next.
+#[test]
+fn a_served_injector_answers_whatever_comes() {
+    /// Bodies from a mebibyte on get 33 MiB of addresses each, threads a stack of 2 or 64.
+    const SERVED: usize = 192;
+    let folder = Folder::with(&[("rules.yaml", RULE)]);
+    let serve = "serve --rules rules.yaml --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --identity local:identity";
+    let server = Server::spawn(limited(&folder, SERVED, serve).stdin(Stdio::null()));
+    let ca = std::fs::read(folder.path().join("identity/ca.crt")).unwrap();
+    let mut connection = Connection::to(server.address("address"), "localhost", &ca);
+    let mut answered = |object: &str| {
+        let (status, answer) = connection.post("/mutate/best-effort", review(object).as_bytes());
+        (status, answer.len(), String::from_utf8(answer).unwrap().contains(r#""patch""#))
+    };
+    let pod = |more: &str| {
+        format!(
+            r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"web","labels":{{"app":"web"}}{more}}},"spec":{{"containers":[{{"name":"app","image":"i"}}]}}}}"#
+        )
+    };
+    let large = pod(&format!(r#","annotations":{{"a":"{}"}}"#, "configuration ".repeat(100_000)));
+    let deep = pod(&format!(r#","deep":{}{}"#, "[".repeat(100_000), "]".repeat(100_000)));
+    let wide = pod(&format!(r#","wide":[{}0]"#, "0,".repeat(1_000_000)));
+    let variables = (0..10_000).map(|index| format!(r#"{{"name":"SETTING_{index}","value":"v"}}"#));
+    let variables = variables.collect::<Vec<_>>().join(",");
+    let crowded = pod("").replace(r#""image""#, &format!(r#""env":[{variables}],"image""#));
+    for _ in 0..5 {
+        for object in [&large, &wide, &crowded] {
+            let (status, length, is_patched) = answered(object);
+            assert!(
+                status == 200 && is_patched && length < object.len() + 10_000,
+                "{status}, {length} bytes"
+            );
+        }
+        let (status, length, _) = answered(&deep);
+        assert!(status == 500 && length < 300, "{status}, {length} bytes");
+    }
+    assert_eq!(answered(&pod("")).0, 200);
+}
+
+fn review(object: &str) -> String {
+    format!(
+        r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"u","kind":{{"group":"","version":"v1","kind":"Pod"}},"resource":{{"group":"","version":"v1","resource":"pods"}},"name":"web","namespace":"shop","operation":"CREATE","userInfo":{{"username":"u"}},"dryRun":false,"object":{object}}}}}"#
+    )
 }
