@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 use tempfile::TempDir;
+use vestibule_testenv::{Environment, Tools};
 
 /// TARGET into every pod of `app: web`.
 pub(crate) const TARGET: &str = "\
@@ -111,4 +112,12 @@ pub(crate) fn finish(command: &mut Command, stdin: &str) -> Done {
         out: String::from_utf8(output.stdout).unwrap(),
         err: String::from_utf8(output.stderr).unwrap(),
     }
+}
+
+/// A script of a page, to be run by a real kubectl.
+pub(crate) fn with_kubectl(environment: &Environment, tools: &Tools, script: &str) -> Command {
+    let path = format!("{}:{}", tools.kubectl.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let mut shell = environment.command(Path::new("sh"));
+    shell.args(["-c", script]).env("PATH", path);
+    shell
 }

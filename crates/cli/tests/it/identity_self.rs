@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use vestibule_testenv::{Environment, Options, Tools, start_or_skip, tools_or_skip};
 
-use crate::fixture::{EVERYWHERE, Folder, REQUIRED, TARGET};
+use crate::fixture::{EVERYWHERE, Folder, REQUIRED, TARGET, with_kubectl};
 use server::Server;
 
 const APPLY: &str = "application/apply-patch+yaml";
@@ -282,9 +282,7 @@ async fn versions_change_under_load(rules: &Rules, shop: &str, manifests: &[Valu
 async fn switch_off(environment: &Environment, tools: &Tools) {
     let (_, command) = SWITCH_OFF.split_once("```sh\n").unwrap();
     let (command, _) = command.split_once("```").unwrap();
-    let path = format!("{}:{}", tools.kubectl.parent().unwrap().display(), std::env::var("PATH").unwrap());
-    let mut shell = environment.command(Path::new("sh"));
-    shell.args(["-c", command]).env("PATH", &path);
+    let mut shell = with_kubectl(environment, tools, command);
     // Pods go on being created meanwhile.
     let done = tokio::task::spawn_blocking(move || shell.output().unwrap()).await.unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));

@@ -1,12 +1,11 @@
 //! The Event of `docs/how-to/watch.md`, by the page's own commands.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use vestibule_testenv::tools_or_skip;
 
 use super::Cluster;
-use crate::fixture::Folder;
+use crate::fixture::{Folder, with_kubectl};
 
 const PAGE: &str = include_str!("../../../../../docs/how-to/watch.md");
 /// Where the page's Job is, and its injector.
@@ -29,19 +28,15 @@ async fn who_does_not_get_what_they_asked_for_is_told() {
     let typed: Vec<_> = console.split_once("```").unwrap().0.split("\n$ ").collect();
     assert_eq!(typed.len(), 2);
 
-    let path = format!("{}:{}", tools.kubectl.parent().unwrap().display(), std::env::var("PATH").unwrap());
     for command in typed {
         // A command goes on in the next line as long as lines end so.
         let ends = command.match_indices('\n').find(|(at, _)| !command[..*at].ends_with('\\'));
         let (command, printed) = command.split_at(ends.unwrap().0);
         let end = Instant::now() + Duration::from_secs(60);
         loop {
-            let mut shell = cluster.hall.environment.command(Path::new("sh"));
-            shell
-                .args(["-c", &format!("exec 2>&1\n{command}")])
-                .current_dir(folder.path())
-                .env("PATH", &path);
-            let now = String::from_utf8(shell.output().unwrap().stdout).unwrap();
+            let script = format!("exec 2>&1\n{command}");
+            let mut shell = with_kubectl(&cluster.hall.environment, &tools, &script);
+            let now = String::from_utf8(shell.current_dir(folder.path()).output().unwrap().stdout).unwrap();
             if now.trim() == printed.trim() {
                 break;
             }
