@@ -13,7 +13,7 @@ use vestibule::Target;
 use vestibule_injector::{Namespaces, app, compile, registration};
 use vestibule_rules::{Outcome, Reason, Rule, RuleSet, Subject, Verb};
 
-use api_server::{ApiServer, Create};
+use api_server::{ApiServer, Request};
 use scenes::{COMMON, OTHERS, Scene, cases, scene, settings, spec};
 
 /// With what else the settings say.
@@ -90,11 +90,11 @@ fn assert_asked(api_server: &ApiServer, all: &RuleSet, scene: &Scene, named: boo
     let (object, facts) = (scene.object(), scene.facts());
     let text = object.to_string();
     let user = json!({"username": scene.user}).to_string();
-    let subject = Subject::new(&text, scene.resource, Verb::Create, scene.namespace).facts(&facts);
+    let subject = Subject::new(&text, scene.resource, scene.verb, scene.namespace).facts(&facts);
     let subject = subject.user(Some(&user));
     for (is_required, path) in [(true, "/mutate/required"), (false, "/mutate/best-effort")] {
         let own = |rule: &&Rule| rule.required() == is_required;
-        let asked = api_server.calls(path, &scene.create(&object));
+        let asked = api_server.calls(path, &scene.request(&object));
         let verdicts = all.evaluate(&subject).unwrap().verdicts;
         for (rule, verdict) in all.rules().iter().zip(verdicts).filter(|(rule, _)| own(rule)) {
             let is_out = match verdict.outcome {
@@ -194,8 +194,14 @@ fn who_runs_elsewhere_is_left_alone_unless_it_speaks_about_rules() {
     let asked = |spec: Value, annotations: Value| {
         let object = json!({"metadata": {"annotations": annotations}, "spec": spec});
         let namespace_labels = BTreeMap::from([("kubernetes.io/metadata.name", "blue")]);
-        let create = Create { resource: "pods", namespace_labels, object: &object, user: "somebody" };
-        agent.calls("/mutate/required", &create)
+        let request = Request {
+            resource: "pods",
+            operation: "CREATE",
+            namespace_labels,
+            object: &object,
+            user: "somebody",
+        };
+        agent.calls("/mutate/required", &request)
     };
     assert!(asked(json!({}), json!({})));
     for elsewhere in [
@@ -215,11 +221,16 @@ fn who_runs_elsewhere_is_left_alone_unless_it_speaks_about_rules() {
              volumes: [{{name: a, emptyDir: {{}}}}]}}"
         ));
         let object = json!({"metadata": {}});
-        let mut create =
-            Create { resource: "pods", namespace_labels: BTreeMap::new(), object: &object, user: "" };
-        assert!(by_namespace.calls(path, &create));
-        create.namespace_labels.insert("inject.vestibule.dev/r0", "false");
-        assert_eq!(by_namespace.calls(path, &create), !required, "warnings are for all others");
+        let mut request = Request {
+            resource: "pods",
+            operation: "CREATE",
+            namespace_labels: BTreeMap::new(),
+            object: &object,
+            user: "",
+        };
+        assert!(by_namespace.calls(path, &request));
+        request.namespace_labels.insert("inject.vestibule.dev/r0", "false");
+        assert_eq!(by_namespace.calls(path, &request), !required, "warnings are for all others");
     }
 }
 
@@ -244,7 +255,7 @@ fn many_restrictions_by_one_label_share_an_entry() {
         let object = json!({"metadata": {}, "spec": {}});
         many.calls(
             "/mutate/required",
-            &Create { resource: "pods", namespace_labels, object: &object, user: "" },
+            &Request { resource: "pods", operation: "CREATE", namespace_labels, object: &object, user: "" },
         )
     };
     let name = "kubernetes.io/metadata.name";
@@ -266,8 +277,14 @@ fn one(spec: &str) -> ApiServer {
 fn asked(api_server: &ApiServer, labels: &Value, annotations: &Value) -> bool {
     let object = json!({"metadata": {"labels": labels, "annotations": annotations}});
     let namespace_labels = BTreeMap::from([("kubernetes.io/metadata.name", "blue")]);
-    let create = Create { resource: "pods", namespace_labels, object: &object, user: "somebody" };
-    ["/mutate/required", "/mutate/best-effort"].iter().any(|path| api_server.calls(path, &create))
+    let request = Request {
+        resource: "pods",
+        operation: "CREATE",
+        namespace_labels,
+        object: &object,
+        user: "somebody",
+    };
+    ["/mutate/required", "/mutate/best-effort"].iter().any(|path| api_server.calls(path, &request))
 }
 
 #[test]

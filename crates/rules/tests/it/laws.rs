@@ -1,13 +1,16 @@
 //! What holds for every pod and every set of rules. `VESTIBULE_CASES` says how many of them each law is tried on.
 
-pub(crate) mod generated;
+mod asked;
+mod generated;
+mod gone;
 mod status;
 mod whole;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::kit::{applied, creation, evaluate, rule, rules};
+use crate::kit::{applied, evaluate, rule, rules};
+use asked::{asked, scene};
 use generated::unique;
 
 /// As many cases as the environment wants, else `usual`.
@@ -196,20 +199,29 @@ fn spec() -> impl Strategy<Value = String> {
         -1..2_i32,
         any::<bool>(),
         members(),
-        removals(),
+        (removals(), asked("")),
     )
-        .prop_map(|(sidecars, blocks, volumes, labels, policy, order, hardened, members, removals)| {
-            [
-                format!("sidecars: {}", json!(unique(sidecars, "name"))),
-                format!("containers: {}", json!(blocks)),
-                format!("volumes: {}", json!(unique(volumes, "name"))),
-                format!("pod: {}", json!({"labels": labels, "annotations": labels, "spec": members})),
-                format!("remove: {removals}"),
-                format!("onConflict: {policy}\norder: {order}"),
-                ["", "securityProfile: restricted"][usize::from(hardened)].to_owned(),
-            ]
-            .join("\n")
-        })
+        .prop_map(
+            |(sidecars, mut blocks, volumes, labels, policy, order, hardened, members, (removals, asked))| {
+                let mut annotations = json!(labels);
+                annotations.as_object_mut().unwrap().extend(asked.annotations.as_object().unwrap().clone());
+                blocks.extend(asked.blocks);
+                [
+                    format!("sidecars: {}", json!(unique(sidecars, "name"))),
+                    format!("containers: {}", json!(blocks)),
+                    format!("volumes: {}", json!(unique(volumes, "name"))),
+                    format!(
+                        "pod: {}",
+                        json!({"labels": labels, "annotations": annotations, "spec": members})
+                    ),
+                    format!("remove: {removals}"),
+                    format!("onConflict: {policy}\norder: {order}"),
+                    ["", "securityProfile: restricted"][usize::from(hardened)].to_owned(),
+                    asked.lines,
+                ]
+                .join("\n")
+            },
+        )
 }
 
 /// Counts the marks that stand for fields nobody knows.
@@ -222,13 +234,14 @@ proptest! {
 
     /// Twice is once, an independent implementation agrees (both in `applied`), and unknown fields survive.
     #[test]
-    fn any_pod_any_rules(pod in pod(), specs in prop::collection::vec(spec(), 1..4)) {
+    fn any_pod_any_rules(scene in scene(pod()), specs in prop::collection::vec(spec(), 1..4)) {
         let text: String = specs.iter().zip(["one", "two", "three"]).map(|(spec, name)| rule(name, spec)).collect();
         let rules = rules(&text);
-        let pod = pod.to_string();
-        let result = applied(&rules, &creation(&pod));
+        let pod = scene.pod.to_string();
+        let subject = scene.creation(&pod);
+        let result = applied(&rules, &subject);
         prop_assert_eq!(marks(&result), marks(&pod));
-        if evaluate(&rules, &creation(&pod)).changes().is_empty() {
+        if evaluate(&rules, &subject).changes().is_empty() {
             prop_assert_eq!(result, pod);
         }
     }

@@ -13,9 +13,11 @@ pub(crate) struct ApiServer {
     conditions: Vec<Vec<kube_cel::cel::common::ast::IdedExpr>>,
 }
 
-/// Something that is created.
-pub(crate) struct Create<'a> {
+/// Something that is created or updated.
+pub(crate) struct Request<'a> {
     pub(crate) resource: &'a str,
+    /// As the API server calls it: `CREATE`.
+    pub(crate) operation: &'a str,
     pub(crate) namespace_labels: BTreeMap<&'a str, &'a str>,
     pub(crate) object: &'a Value,
     pub(crate) user: &'a str,
@@ -33,23 +35,24 @@ impl ApiServer {
     }
 
     /// Whether a webhook at this path is called.
-    pub(crate) fn calls(&self, path: &str, create: &Create<'_>) -> bool {
+    pub(crate) fn calls(&self, path: &str, request: &Request<'_>) -> bool {
         let webhooks = self.webhooks.iter().zip(&self.conditions);
         webhooks.filter(|(webhook, _)| webhook["clientConfig"]["service"]["path"] == path).any(
             |(webhook, conditions)| {
-                is_for(webhook, create) && conditions.iter().all(|one| holds(one, create))
+                is_for(webhook, request) && conditions.iter().all(|one| holds(one, request))
             },
         )
     }
 }
 
-fn is_for(webhook: &Value, create: &Create<'_>) -> bool {
+fn is_for(webhook: &Value, request: &Request<'_>) -> bool {
     let names = |rule: &Value, field: &str, name: &str| list(&rule[field]).iter().any(|value| value == name);
-    let asked =
-        |rule: &Value| names(rule, "resources", create.resource) && names(rule, "operations", "CREATE");
-    let labels = &create.object["metadata"]["labels"];
+    let asked = |rule: &Value| {
+        names(rule, "resources", request.resource) && names(rule, "operations", request.operation)
+    };
+    let labels = &request.object["metadata"]["labels"];
     list(&webhook["rules"]).iter().any(asked)
-        && selects(&webhook["namespaceSelector"], |key| create.namespace_labels.get(key).copied())
+        && selects(&webhook["namespaceSelector"], |key| request.namespace_labels.get(key).copied())
         && selects(&webhook["objectSelector"], |key| labels[key].as_str())
 }
 
@@ -72,15 +75,15 @@ fn selects<'l>(selector: &Value, label: impl Fn(&str) -> Option<&'l str>) -> boo
 }
 
 /// A condition that fails would count as the failure policy says: none may.
-fn holds(condition: &kube_cel::cel::common::ast::IdedExpr, create: &Create<'_>) -> bool {
+fn holds(condition: &kube_cel::cel::common::ast::IdedExpr, request: &Request<'_>) -> bool {
     let mut context = Context::default().with_all();
-    context.add_variable_from_value("object", to_value(create.object).unwrap());
-    let namespace = create.namespace_labels.get("kubernetes.io/metadata.name");
-    let request = json!({"namespace": namespace, "userInfo": {"username": create.user}});
-    context.add_variable_from_value("request", to_value(request).unwrap());
+    context.add_variable_from_value("object", to_value(request.object).unwrap());
+    let namespace = request.namespace_labels.get("kubernetes.io/metadata.name");
+    let facts = json!({"namespace": namespace, "userInfo": {"username": request.user}});
+    context.add_variable_from_value("request", to_value(facts).unwrap());
     match Cel::resolve(condition, &context) {
         Ok(Cel::Bool(holds)) => holds,
-        other => panic!("{other:?} for {}", create.object),
+        other => panic!("{other:?} for {}", request.object),
     }
 }
 

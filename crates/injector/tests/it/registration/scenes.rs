@@ -4,20 +4,22 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use vestibule_rules::{NamespaceFacts, Resource, Rule};
+use vestibule_rules::{NamespaceFacts, Resource, Rule, Verb};
 
-use super::api_server::Create;
+use super::api_server::Request;
 
 pub(super) const COMMON: &str = "vestibule.dev/inject";
 pub(super) const OTHERS: &str = "other.example.com/inject";
 
-/// A namespace and an object that is created there.
+/// A namespace and an object that is created or updated there.
 #[derive(Clone, Debug)]
 pub(super) struct Scene {
     pub(super) namespace: &'static str,
     pub(super) namespace_labels: BTreeMap<&'static str, &'static str>,
     namespace_annotations: BTreeMap<&'static str, &'static str>,
     pub(super) resource: Resource,
+    pub(super) verb: Verb,
+    is_leaving: bool,
     pub(super) labels: BTreeMap<&'static str, &'static str>,
     pub(super) annotations: BTreeMap<&'static str, &'static str>,
     host_network: bool,
@@ -30,6 +32,9 @@ impl Scene {
         let mut metadata = json!({"name": "web", "labels": self.labels, "annotations": self.annotations});
         // The API server leaves out what is empty.
         metadata.as_object_mut().unwrap().retain(|_, value| *value != json!({}));
+        if self.is_leaving {
+            metadata["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        }
         let mut spec = json!({"containers": [{"name": "app", "image": "app"}]});
         if self.host_network {
             spec["hostNetwork"] = json!(true);
@@ -46,14 +51,19 @@ impl Scene {
         }
         match self.resource {
             Resource::Pods => json!({"metadata": metadata, "spec": spec}),
+            Resource::CronJobs => {
+                let job = json!({"spec": {"template": {"metadata": {}, "spec": spec}}});
+                json!({"metadata": metadata, "spec": {"jobTemplate": job}})
+            }
             _ => json!({"metadata": metadata, "spec": {"template": {"metadata": {}, "spec": spec}}}),
         }
     }
 
-    pub(super) fn create<'a>(&'a self, object: &'a Value) -> Create<'a> {
+    pub(super) fn request<'a>(&'a self, object: &'a Value) -> Request<'a> {
         let mut namespace_labels = self.namespace_labels.clone();
         namespace_labels.insert("kubernetes.io/metadata.name", self.namespace);
-        Create { resource: self.resource.as_str(), namespace_labels, object, user: self.user }
+        let operation = if self.verb == Verb::Create { "CREATE" } else { "UPDATE" };
+        Request { resource: self.resource.as_str(), operation, namespace_labels, object, user: self.user }
     }
 
     pub(super) fn facts(&self) -> NamespaceFacts {
@@ -86,7 +96,13 @@ pub(super) fn spec(index: usize) -> impl Strategy<Value = String> {
     let excluded = prop::sample::subsequence(vec!["blue", "home"], 0..2);
     let team = prop::option::of(prop::sample::select(vec!["a", "b"]));
     let label = prop::option::of(prop::sample::select(vec!["web", "db"]));
-    let targets = prop::sample::select(vec!["[pods]", "[pods]", "[deployments]", "[pods, deployments]"]);
+    let targets = prop::sample::select(vec![
+        "[pods]",
+        "[pods]",
+        "[deployments]",
+        "[pods, deployments]",
+        "[jobs, cronjobs]",
+    ]);
     let opt_in = prop::sample::select(vec!["always", "namespace", "pod", "pod", "either"]);
     let flags = (any::<bool>(), any::<bool>(), any::<bool>());
     (names, excluded, team, label, targets, opt_in, flags).prop_map(
@@ -149,7 +165,13 @@ pub(super) fn opt_keys() -> impl Strategy<Value = BTreeMap<&'static str, &'stati
 pub(super) fn scene() -> impl Strategy<Value = Scene> {
     let namespace = prop::sample::select(vec!["blue", "green", "home", "kube-system"]);
     let team = prop::option::of(prop::sample::select(vec!["a", "b"]));
-    let resource = prop::sample::select(vec![Resource::Pods, Resource::Pods, Resource::Deployments]);
+    let (pods, create) = (Resource::Pods, Verb::Create);
+    let resources = vec![pods, pods, pods, Resource::Deployments, Resource::Jobs, Resource::CronJobs];
+    let resource = (
+        prop::sample::select(resources),
+        prop::sample::select(vec![create, create, create, Verb::Update, Verb::Update]),
+        prop::bool::weighted(0.1),
+    );
     let app = prop::option::of(prop::sample::select(vec!["web", "db"]));
     let rare = || prop::bool::weighted(0.1);
     let os = prop::sample::select(vec!["linux", "windows", "selected", "selected of old", "both"]);
@@ -157,7 +179,16 @@ pub(super) fn scene() -> impl Strategy<Value = Scene> {
     let run = (any::<bool>(), prop::option::of(os), user);
     let opted = (opt_keys(), opt_keys(), opt_keys(), opt_keys());
     (namespace, team, resource, app, opted, run, rare(), rare()).prop_map(
-        |(namespace, team, resource, app, opted, (host_network, os, user), own, mirror)| {
+        |(
+            namespace,
+            team,
+            (resource, verb, is_leaving),
+            app,
+            opted,
+            (host_network, os, user),
+            own,
+            mirror,
+        )| {
             let (mut namespace_labels, namespace_annotations, mut labels, mut annotations) = opted;
             namespace_labels.extend(team.map(|team| ("team", team)));
             labels.extend(app.map(|app| ("app", app)));
@@ -168,6 +199,8 @@ pub(super) fn scene() -> impl Strategy<Value = Scene> {
                 namespace_labels,
                 namespace_annotations,
                 resource,
+                verb,
+                is_leaving,
                 labels,
                 annotations,
                 host_network,

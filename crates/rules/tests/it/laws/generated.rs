@@ -3,13 +3,23 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::asked::{Scene, asked, scene};
+use super::gone::{removals, with_gone};
+
 const CONTAINERS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 const VOLUMES: [&str; 4] = ["v", "w", "x", "y"];
 const VARIABLES: [&str; 5] = ["A", "B", "C", "D", "E"];
 const PATHS: [&str; 4] = ["/p", "/p/", "/q", "/r/s"];
 
-/// A pod labelled `app: web` with one to five containers of all kinds.
-pub(crate) fn pod() -> impl Strategy<Value = Value> {
+/// A pod labelled `app: web` with one to five containers of all kinds, in a namespace.
+pub(super) fn scenes() -> impl Strategy<Value = Scene> {
+    scene((pod(), any::<[bool; 4]>(), any::<bool>()).prop_map(|(pod, gone, none)| match none {
+        true => pod,
+        false => with_gone(pod, &gone),
+    }))
+}
+
+fn pod() -> impl Strategy<Value = Value> {
     let names = Just(CONTAINERS.to_vec()).prop_shuffle();
     let volumes = prop::sample::subsequence(&VOLUMES[..], 0..=3);
     (names, 1..4_usize, 0..3_usize, volumes).prop_flat_map(|(names, plain, init, volumes)| {
@@ -35,7 +45,7 @@ pub(crate) fn pod() -> impl Strategy<Value = Value> {
 }
 
 /// The lines of the specs of one to three rules for such pods.
-pub(crate) fn specs() -> impl Strategy<Value = Vec<String>> {
+pub(super) fn specs() -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec(spec(), 1..4)
 }
 
@@ -123,23 +133,28 @@ fn spec() -> impl Strategy<Value = String> {
         json!({"l": {"$cel": "labelValue(object.spec.containers[0].name)"}}),
     ]);
     let laid = (prop::collection::vec(injected(), 0..3), prop::collection::vec(block(), 0..3), volumes);
-    (laid, labels, pod_spec(), pull_secrets(), when(), policy(), -1..2_i32)
-        .prop_map(|((injected, blocks, volumes), labels, pod_spec, secrets, when, policy, order)| {
+    let asks = (asked(""), removals());
+    (laid, labels, pod_spec(), pull_secrets(), asks, policy(), -1..2_i32).prop_map(
+        |((injected, mut blocks, volumes), labels, pod_spec, secrets, (asked, removals), policy, order)| {
             let mut injected = unique(injected, "name");
             // Two containers of one rule that want the same port are an error of the rule.
             injected.iter_mut().skip(1).for_each(|one| drop(one.as_object_mut().unwrap().remove("ports")));
             let (sidecars, plain): (Vec<_>, Vec<_>) =
                 injected.into_iter().partition(|one| !one["mode"].is_null());
-            let marker = json!({"marker": order.to_string()});
+            let mut annotations = asked.annotations;
+            annotations["marker"] = json!(order.to_string());
+            blocks.extend(asked.blocks);
             format!(
-                "order: {order}\nonConflict: {policy}\nsidecars: {}\ninitContainers: {}\ncontainers: {}\nvolumes: {}\npod: {}\nimagePullSecrets: {secrets}\nwhen: {when}",
+                "order: {order}\nonConflict: {policy}\nsidecars: {}\ninitContainers: {}\ncontainers: {}\nvolumes: {}\npod: {}\nimagePullSecrets: {secrets}\nremove: {removals}\n{}",
                 json!(sidecars),
                 json!(plain),
                 json!(blocks),
                 json!(volumes),
-                json!({"labels": labels, "annotations": marker, "spec": pod_spec}),
+                json!({"labels": labels, "annotations": annotations, "spec": pod_spec}),
+                asked.lines,
             )
-        })
+        },
+    )
 }
 
 fn pod_spec() -> impl Strategy<Value = Value> {
@@ -158,18 +173,6 @@ fn pod_spec() -> impl Strategy<Value = Value> {
         }
         fields
     })
-}
-
-fn when() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(
-        &[
-            "[]",
-            "[]",
-            "['size(object.spec.containers) < 3']",
-            "['!has(object.metadata.labels.l)']",
-            "['object.spec.containers.exists(c, c.name == \"a\")', 'request.namespace == \"team-a\"']",
-        ][..],
-    )
 }
 
 fn pull_secrets() -> impl Strategy<Value = &'static str> {
@@ -232,7 +235,7 @@ fn block() -> impl Strategy<Value = Value> {
 }
 
 /// The first of each `key`; paths are one with and without a slash at their end.
-pub(crate) fn unique(mut items: Vec<Value>, key: &str) -> Vec<Value> {
+pub(super) fn unique(mut items: Vec<Value>, key: &str) -> Vec<Value> {
     let mut seen = Vec::new();
     items.retain(|item| {
         let key = item[key].as_str().unwrap().trim_end_matches('/').to_owned();

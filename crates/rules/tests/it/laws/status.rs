@@ -4,12 +4,13 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use vestibule_rules::STATUS_ANNOTATION;
 
+use super::asked::asked;
 use super::cases;
-use super::generated::{pod, specs};
-use crate::kit::{applied, creation, evaluate, rule, rules, words};
+use super::generated::{scenes, specs};
+use crate::kit::{applied, evaluate, rule, rules, words};
 
-/// The spec of a rule all of whose names are its own, so that it meets nothing.
-fn strangers(name: &'static str) -> impl Strategy<Value = String> {
+/// The spec of a rule all of whose names are its own, so that it meets nothing. It takes away its own things, where it does.
+fn strangers(name: &'static str, own: &'static str) -> impl Strategy<Value = String> {
     let sidecars = prop::sample::select(vec![
         json!([]),
         json!([{"name": format!("{name}-s"), "image": "s"}]),
@@ -17,6 +18,41 @@ fn strangers(name: &'static str) -> impl Strategy<Value = String> {
         json!([{"name": format!("{name}-u"), "image": "u", "mode": "regular", "position": {"containers": "first"}}]),
     ]);
     let init = prop::sample::select(vec![json!([]), json!([{"name": format!("{name}-i"), "image": "i"}])]);
+    let labels = prop::sample::select(vec![json!({}), json!({format!("{name}.example.com/l"): "m"})]);
+    let removals = prop::sample::subsequence(
+        vec![
+            json!({"annotations": {"key": format!("{name}.example.com/gone")}}),
+            json!({"env": {"containers": "all", "init": true, "name": format!("{name}_GONE")}}),
+        ],
+        0..=2,
+    );
+    (sidecars, init, block(name), labels, pod_spec(name), removals, asked(own)).prop_map(
+        move |(sidecars, init, block, labels, pod_spec, removals, asked)| {
+            let mut annotations = labels.clone();
+            annotations.as_object_mut().unwrap().extend(asked.annotations.as_object().unwrap().clone());
+            let blocks: Vec<_> = std::iter::once(block).chain(asked.blocks).collect();
+            format!(
+                "sidecars: {sidecars}\ninitContainers: {init}\nvolumes: {}\nimagePullSecrets: {}\npod: {}\ncontainers: {}\n\
+                 remove: {}\n{}",
+                json!([{"name": format!("{name}-v"), "emptyDir": {}}]),
+                json!([{"name": format!("{name}-secret")}]),
+                json!({"labels": labels, "annotations": annotations, "spec": pod_spec}),
+                json!(blocks),
+                json!(removals),
+                asked.lines,
+            )
+        },
+    )
+}
+
+/// What it gives to containers. A port is for one of them.
+fn block(name: &'static str) -> impl Strategy<Value = Value> {
+    let select = prop::sample::select(vec![
+        json!({"all": true}),
+        json!({"all": true, "init": true}),
+        json!({"names": ["a", "b"]}),
+        json!({"index": 0}),
+    ]);
     let variables = prop::sample::subsequence(
         vec![
             json!({"name": format!("{name}_1"), "value": "$(A)"}),
@@ -24,52 +60,129 @@ fn strangers(name: &'static str) -> impl Strategy<Value = String> {
         ],
         0..=2,
     );
-    let select = prop::sample::select(vec![
-        json!({"all": true}),
-        json!({"all": true, "init": true}),
-        json!({"names": ["a", "b"]}),
-        json!({"index": 0}),
-    ]);
-    let labels = prop::sample::select(vec![json!({}), json!({format!("{name}.example.com/l"): "m"})]);
-    (sidecars, init, variables, select, labels).prop_map(move |(sidecars, init, variables, select, labels)| {
-        let volume = format!("{name}-v");
-        let mount = json!([{"name": volume, "mountPath": format!("/{name}")}]);
-        format!(
-            "sidecars: {sidecars}\ninitContainers: {init}\nvolumes: {}\nimagePullSecrets: {}\npod: {}\ncontainers: {}",
-            json!([{"name": volume, "emptyDir": {}}]),
-            json!([{"name": format!("{name}-secret")}]),
-            json!({"labels": labels, "annotations": labels}),
-            json!([{"select": select, "env": variables, "volumeMounts": mount}]),
-        )
-    })
+    let sources = prop::sample::subsequence(
+        vec![
+            json!({"configMapRef": {"name": format!("{name}-c")}}),
+            json!({"prefix": "P", "secretRef": {"name": format!("{name}-e"), "optional": true}}),
+        ],
+        0..=2,
+    );
+    let ports = ports(name);
+    let sets = match name {
+        "one" => json!({"resources": {"requests": {"cpu": "100m"}, "limits": {"example.com/a": "1"}}}),
+        _ => json!({"securityContext": {"runAsUser": 1, "capabilities": {"drop": ["ALL"]}}, "tty": true}),
+    };
+    (select, variables, sources, any::<bool>(), any::<bool>()).prop_map(
+        move |(select, variables, sources, has_ports, has_more)| {
+            let volume = format!("{name}-v");
+            let mut block = json!({"select": select, "env": variables, "envFrom": sources});
+            block["volumeMounts"] = json!([{"name": volume, "mountPath": format!("/{name}")}]);
+            if has_more {
+                block.as_object_mut().unwrap().extend(sets.as_object().unwrap().clone());
+                block["volumeDevices"] = json!([{"name": volume, "devicePath": format!("/dev/{name}")}]);
+            }
+            if has_ports && select == json!({"index": 0}) {
+                block["ports"] = ports.clone();
+            }
+            block
+        },
+    )
+}
+
+fn ports(name: &str) -> Value {
+    let number = 9_000 + name.len() * 10 + usize::from(name == "two");
+    json!([{"containerPort": number}, {"containerPort": number, "protocol": "UDP", "name": format!("{name}-udp")}])
+}
+
+fn pod_spec(name: &'static str) -> impl Strategy<Value = Value> {
+    let scalar = if name == "one" {
+        json!({"terminationGracePeriodSeconds": 7, "dnsConfig": {"searches": ["s"]}, "replace": ["dnsConfig"]})
+    } else {
+        json!({"schedulerName": "s"})
+    };
+    let number = usize::from(name == "one");
+    prop::sample::select(vec![
+        json!({}),
+        scalar,
+        json!({"tolerations": [{"key": format!("{name}-t"), "operator": "Exists"}]}),
+        json!({"nodeSelector": {format!("{name}.example.com/n"): "x"}, "securityContext": {"supplementalGroups": [number]}}),
+        json!({"hostAliases": [{"ip": format!("10.0.0.{number}"), "hostnames": ["h"]}]}),
+    ])
+}
+
+/// The scene with what rules by these names take away.
+fn with_own_things(mut pod: Value, names: &[&str]) -> Value {
+    for name in names {
+        if pod["metadata"]["annotations"].is_null() {
+            pod["metadata"]["annotations"] = json!({});
+        }
+        pod["metadata"]["annotations"][format!("{name}.example.com/gone")] = json!("x");
+        for list in ["containers", "initContainers"] {
+            for container in pod["spec"][list].as_array_mut().unwrap() {
+                let mut env = container["env"].as_array().cloned().unwrap_or_default();
+                env.push(json!({"name": format!("{name}_GONE"), "value": "x"}));
+                container["env"] = json!(env);
+            }
+        }
+    }
+    pod
+}
+
+/// Takes away what the rule `name` of this `spec` does.
+fn remove_own_things(pod: &mut Value, name: &str, spec: &str) {
+    let (annotation, variable) = (format!("{name}.example.com/gone"), format!("{name}_GONE"));
+    if spec.contains(&annotation) {
+        pod["metadata"]["annotations"].as_object_mut().unwrap().remove(&annotation).unwrap();
+    }
+    if spec.contains(&variable) {
+        for list in ["containers", "initContainers"] {
+            for container in pod["spec"][list].as_array_mut().unwrap() {
+                container["env"].as_array_mut().unwrap().retain(|one| one["name"] != json!(variable));
+            }
+        }
+    }
 }
 
 proptest! {
     #![proptest_config(cases(200))]
 
     #[test]
-    fn without_what_the_status_lists_the_pod_is_what_it_was(pod in pod(), one in strangers("one"), two in strangers("two")) {
-        let rules = rules(&(rule("one", &one) + &rule("two", &two)));
-        let mut made: Value = serde_json::from_str(&applied(&rules, &creation(&pod.to_string()))).unwrap();
-        let Some(annotations) = made["metadata"]["annotations"].as_object_mut() else { return Ok(()) };
-        // A Job's pod takes no regular sidecar: both rules may be out.
-        let Some(status) = annotations.remove(STATUS_ANNOTATION) else { return Ok(()) };
+    fn without_what_the_status_lists_the_pod_is_what_it_was(
+        scene in scenes(),
+        one in strangers("one", "one."),
+        two in strangers("two", "two."),
+    ) {
+        let pod = with_own_things(scene.pod.clone(), &["one", "two"]);
+        let (text, rules) = (pod.to_string(), rules(&(rule("one", &one) + &rule("two", &two))));
+        let subject = scene.creation(&text);
+        let mut made: Value = serde_json::from_str(&applied(&rules, &subject)).unwrap();
+        // Both rules may be out: a Job's pod takes no regular sidecar, nobody asks for them.
+        let Some(status) = made["metadata"]["annotations"].as_object_mut().unwrap().remove(STATUS_ANNOTATION) else {
+            prop_assert_eq!(made, pod);
+            return Ok(());
+        };
         let status: Value = serde_json::from_str(status.as_str().unwrap()).unwrap();
         prop_assert_eq!(&status["cfg"], rules.hash());
-        let applied = words(&evaluate(&rules, &creation(&pod.to_string())));
-        let applied = applied.into_iter().filter(|word| *word == "applied").count();
-        prop_assert_eq!(status["rules"].as_array().unwrap().len(), applied);
         prop_assert!(status.get("more").is_none());
+        let mut before = pod;
+        let mut count = 0;
+        for (word, (name, spec)) in words(&evaluate(&rules, &subject)).iter().zip([("one", &one), ("two", &two)]) {
+            if *word == "applied" {
+                remove_own_things(&mut before, name, spec);
+                count += 1;
+            }
+        }
+        prop_assert_eq!(status["rules"].as_array().unwrap().len(), count);
         for word in status["add"].as_array().unwrap() {
             remove(&mut made, word.as_str().unwrap());
         }
-        prop_assert_eq!(without_empty(&made), without_empty(&pod));
+        prop_assert_eq!(without_empty(&made), without_empty(&before));
     }
 
     #[test]
-    fn a_status_comes_last_and_never_alone(pod in pod(), specs in specs()) {
+    fn a_status_comes_last_and_never_alone(scene in scenes(), specs in specs()) {
         let text: String = specs.iter().zip(["one", "two", "three"]).map(|(spec, name)| rule(name, spec)).collect();
-        let decision = evaluate(&rules(&text), &creation(&pod.to_string()));
+        let decision = evaluate(&rules(&text), &scene.creation(&scene.pod.to_string()));
         let changes = decision.changes();
         let statuses = changes.iter().filter(|change| &*change.origin.clause == "status").count();
         prop_assert_eq!(statuses, usize::from(!changes.is_empty()));
@@ -81,29 +194,63 @@ proptest! {
 /// Takes away what a word of the status names, which is there.
 fn remove(pod: &mut Value, word: &str) {
     let (kind, name) = word.split_once(':').unwrap();
-    let (list, key, name) = match kind {
+    let of_containers = match kind {
         "label" | "annotation" => {
             let map = pod["metadata"][format!("{kind}s")].as_object_mut().unwrap();
             return drop(map.remove(name).unwrap());
         }
-        "vol" => (&mut pod["spec"]["volumes"], "name", name),
-        "init" => (&mut pod["spec"]["initContainers"], "name", name),
-        "container" => (&mut pod["spec"]["containers"], "name", name),
-        "pullSecret" => (&mut pod["spec"]["imagePullSecrets"], "name", name),
-        "env" | "mount" => {
-            let (container, name) = name.split_once('/').unwrap();
-            let (list, key) = if kind == "env" { ("env", "name") } else { ("volumeMounts", "mountPath") };
-            let spec = pod["spec"].as_object_mut().unwrap();
-            let all = spec.iter_mut().filter(|(list, _)| list.ends_with("ontainers"));
-            let mut all = all.flat_map(|(_, list)| list.as_array_mut().unwrap());
-            let container = all.find(|one| one["name"] == container).unwrap();
-            (&mut container[list], key, name)
-        }
+        "spec" => return remove_within(&mut pod["spec"], name),
+        "vol" => return remove_within(&mut pod["spec"]["volumes"], name),
+        "init" => return remove_within(&mut pod["spec"]["initContainers"], name),
+        "container" => return remove_within(&mut pod["spec"]["containers"], name),
+        "pullSecret" => return remove_within(&mut pod["spec"]["imagePullSecrets"], name),
+        "env" | "envFrom" => Some(kind),
+        "mount" => Some("volumeMounts"),
+        "device" => Some("volumeDevices"),
+        "port" => Some("ports"),
+        "set" => None,
         other => panic!("`{other}` of {word}"),
     };
-    let list = list.as_array_mut().unwrap();
-    let index = list.iter().position(|item| item[key] == name);
-    list.remove(index.unwrap_or_else(|| panic!("{word} is not there")));
+    let (container, name) = name.split_once('/').unwrap();
+    let spec = pod["spec"].as_object_mut().unwrap();
+    let all = spec.iter_mut().filter(|(list, _)| list.ends_with("ontainers"));
+    let mut all = all.flat_map(|(_, list)| list.as_array_mut().unwrap());
+    let container = all.find(|one| one["name"] == container).unwrap();
+    match of_containers {
+        Some(list) => remove_within(&mut container[list], name),
+        None => remove_within(container, name),
+    }
+}
+
+/// Takes away what the last step of `way` names.
+fn remove_within(place: &mut Value, way: &str) {
+    match place {
+        Value::Array(items) => {
+            let index = items.iter().position(|item| is_called(item, way));
+            items.remove(index.unwrap_or_else(|| panic!("{way} is not there")));
+        }
+        Value::Object(members) if members.contains_key(way) => drop(members.remove(way)),
+        _ => {
+            let (step, rest) = way.split_once('/').unwrap_or_else(|| panic!("{way} is not there"));
+            remove_within(&mut place[step], rest);
+        }
+    }
+}
+
+/// Whether this is what people call an item of a list.
+fn is_called(item: &Value, name: &str) -> bool {
+    let port = || format!("{}/{}", item["containerPort"], item["protocol"].as_str().unwrap_or("TCP"));
+    let keys = ["mountPath", "devicePath", "ip"];
+    match keys.iter().find_map(|key| item[key].as_str()) {
+        Some(key) => key == name,
+        None if item["containerPort"].is_number() => port() == name,
+        None if item.is_object() => {
+            let nested =
+                ["configMapRef", "secretRef"].iter().find_map(|source| item[source]["name"].as_str());
+            [item["name"].as_str(), item["key"].as_str(), nested].contains(&Some(name))
+        }
+        None => item.as_str().map_or_else(|| item.to_string(), str::to_owned) == name,
+    }
 }
 
 /// The pod without the lists and maps that were made to hold something, and those that held nothing before.
