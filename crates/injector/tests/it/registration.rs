@@ -11,7 +11,7 @@ use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 use vestibule::Target;
 use vestibule_injector::{Namespaces, app, compile, registration};
-use vestibule_rules::{Outcome, Reason, Rule, RuleSet, Subject, Verb};
+use vestibule_rules::{Outcome, Reason, Rule, RuleSet, Subject};
 
 use api_server::{ApiServer, Request};
 use scenes::{COMMON, OTHERS, Scene, cases, scene, settings, spec};
