@@ -1,5 +1,9 @@
 //! What rules make of pods that the API server takes, it takes too, and keeps: tried on generated pods and rules.
 
+#[path = "../../../../crates/rules/tests/it/laws/asked.rs"]
+mod asked;
+#[path = "../../../../crates/rules/tests/it/laws/gone.rs"]
+mod gone;
 #[path = "../../../../crates/rules/tests/it/laws/generated.rs"]
 mod strategies;
 
@@ -7,12 +11,12 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use serde_json::Value;
 use vestibule_injector::compile;
-use vestibule_rules::{Resource, Subject, Verb};
 
 use crate::cluster::Cluster;
+use asked::Scene;
 
 /// The object as rules of these specs leave it; `None` where they change nothing, or deny it.
-fn injected(pod: &Value, specs: &[String]) -> Option<Value> {
+fn injected(scene: &Scene, pod: &Value, specs: &[String]) -> Option<Value> {
     let head = |name: usize| {
         format!(
             "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: rule-{name}}}\nspec:\n  match: \
@@ -24,7 +28,7 @@ fn injected(pod: &Value, specs: &[String]) -> Option<Value> {
         specs.iter().enumerate().map(|(name, spec)| head(name) + &body(spec)).collect();
     let rules = compile([("rules.yaml", &*documents.join("---\n"))]).unwrap_or_else(|all| panic!("{all:?}"));
     let object = pod.to_string();
-    let decision = rules.evaluate(&Subject::new(&object, Resource::Pods, Verb::Create, "team-a")).unwrap();
+    let decision = rules.evaluate(&scene.creation(&object)).unwrap();
     let mut document = vestibule_patch::Document::parse(&object).unwrap();
     document.apply_all(decision.patch()).unwrap();
     (!decision.changes().is_empty()).then(|| serde_json::from_str(&document.to_json()).unwrap())
@@ -45,9 +49,10 @@ async fn two_hundred_generated_results_are_pods_to_the_api_server() {
     let mut runner = TestRunner::deterministic();
     let (mut taken, mut refused) = (0, 0);
     while taken < 200 {
-        let pod = unnamed(strategies::pod().new_tree(&mut runner).unwrap().current());
+        let scene = strategies::scenes().new_tree(&mut runner).unwrap().current();
+        let pod = unnamed(scene.pod.clone());
         let specs = strategies::specs().new_tree(&mut runner).unwrap().current();
-        let Some(result) = injected(&pod, &specs) else { continue };
+        let Some(result) = injected(&scene, &pod, &specs) else { continue };
         let reply = namespace.create(&result).await;
         if reply.status < 300 {
             let made = reply.object();

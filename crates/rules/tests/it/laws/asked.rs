@@ -2,9 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use vestibule_rules::{NamespaceFacts, Subject};
-
-use crate::kit::{creation, facts};
+use vestibule_rules::{NamespaceFacts, Resource, Subject, Verb};
 
 const RULES: [&str; 3] = ["one", "two", "three"];
 
@@ -27,7 +25,7 @@ pub(super) struct Scene {
 impl Scene {
     /// The creation of `pod`, its own or what somebody made of it.
     pub(super) fn creation<'s>(&'s self, pod: &'s str) -> Subject<'s> {
-        creation(pod).facts(&self.facts)
+        Subject::new(pod, Resource::Pods, Verb::Create, "team-a").facts(&self.facts)
     }
 }
 
@@ -113,9 +111,9 @@ pub(super) fn scene(pods: impl Strategy<Value = Value>) -> impl Strategy<Value =
             if let (Some(size), Some(annotations)) = (size, metadata["annotations"].as_object_mut()) {
                 annotations.extend(own().map(|own| (format!("{own}example.com/size"), json!(size))));
             }
-            let labels: Vec<_> =
-                of_namespace.iter().map(|(key, value)| (&**key, value.as_str().unwrap())).collect();
-            let mut facts = facts(&labels);
+            let labels =
+                of_namespace.iter().map(|(key, value)| (key.clone(), value.as_str().unwrap().to_owned()));
+            let mut facts = NamespaceFacts { labels: labels.collect(), ..NamespaceFacts::default() };
             let teams =
                 team.map(|team| own().map(move |own| (format!("{own}example.com/team"), team.to_owned())));
             facts.annotations.extend(teams.into_iter().flatten());

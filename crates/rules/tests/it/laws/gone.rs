@@ -3,11 +3,6 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// Whether nothing in this item of a list has to stay.
-pub(super) fn is_gone(item: &Value) -> bool {
-    item["name"].as_str().is_some_and(|name| name.eq_ignore_ascii_case("gone")) || item["containerPort"] == 80
-}
-
 /// `pod` with some of them.
 pub(super) fn with_gone(mut pod: Value, of: &[bool; 4]) -> Value {
     let [variables, ports, mounts, others] = *of;

@@ -6,7 +6,6 @@ use vestibule_rules::{Decision, Outcome, RuleSet};
 
 use super::cases;
 use super::generated::{scenes, specs};
-use super::gone::is_gone;
 use crate::kit::{applied, evaluate, made, rule, rules};
 
 const NAMES: [&str; 3] = ["one", "two", "three"];
@@ -108,4 +107,9 @@ fn items(pod: &Value, list: &str) -> Vec<String> {
     let items = pod.pointer(list).and_then(Value::as_array);
     let stays = items.into_iter().flatten().enumerate().filter(|(_, item)| !is_gone(item));
     stays.map(|(index, _)| format!("{list}/{index}")).collect()
+}
+
+/// Whether nothing in this item of a list has to stay: rules may remove it.
+fn is_gone(item: &Value) -> bool {
+    item["name"].as_str().is_some_and(|name| name.eq_ignore_ascii_case("gone")) || item["containerPort"] == 80
 }
