@@ -5,10 +5,12 @@ mod articles;
 mod default_namespace;
 mod others;
 mod pods;
+mod silence;
 mod watched;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -29,6 +31,7 @@ struct Hall {
     environment: Session,
     service: Service,
     server: Child,
+    probes: SocketAddr,
 }
 
 /// One test's view of it.
@@ -78,11 +81,17 @@ impl Hall {
         let home = environment.namespace(&[]).await.unwrap();
         let service = environment.service(home.name(), "injector").await.unwrap();
         let (manifests, _) = print_manifests(&examples(), home.name(), &service);
-        Some(Self::install(environment, home.name(), service, manifests).await)
+        Some(Self::install(environment, home.name(), service, manifests, |_| {}).await)
     }
 
-    /// Returns when it is called.
-    async fn install(environment: Session, home: &str, service: Service, manifests: Vec<Value>) -> Self {
+    /// Returns when it is called. What the printed Deployment does not say is for `change` to say.
+    async fn install(
+        environment: Session,
+        home: &str,
+        service: Service,
+        manifests: Vec<Value>,
+        change: impl FnOnce(&mut Command),
+    ) -> Self {
         let client = environment.admin().unwrap();
         environment.apply(manifests.clone()).await.unwrap();
         environment.wait_until_granted(home, "injector", &manifests).await.unwrap();
@@ -90,6 +99,7 @@ impl Hall {
         let mut command = Folder::with(&[]).command("");
         command.args(arguments(&manifests)).arg(format!("--namespace={home}"));
         command.arg("--kubeconfig").arg(kubeconfig).current_dir("/");
+        change(&mut command);
         let server = environment.spawn("injector", &command).unwrap();
         let addresses = server.wait_for_line(|line| {
             let line: Value = serde_json::from_str(line).ok()?;
@@ -99,7 +109,7 @@ impl Hall {
         let (address, probes) = addresses.await.unwrap();
         service.add_replica(address, Some(probes)).unwrap();
         service.wait_for_replicas(1).await.unwrap();
-        let hall = Self { environment, service, server };
+        let hall = Self { environment, service, server, probes };
         hall.wait_until_called(&client).await;
         hall
     }

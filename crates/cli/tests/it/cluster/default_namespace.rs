@@ -30,7 +30,7 @@ async fn the_articles_install_into_default_and_inject_there_once_the_settings_sa
         &["note: rules leave default, the injector's own namespace, alone; `ownNamespace: inject` in the \
            InjectorSettings opens it to them"],
     );
-    let hall = Hall::install(environment, HOME, service, manifests).await;
+    let hall = Hall::install(environment, HOME, service, manifests, |_| {}).await;
     let cluster = Cluster::of(Arc::new(hall));
     // Lines are folded where they grow long.
     let explained = |pod: &str| cluster.explain(HOME, pod).replace('\n', " ");

@@ -1,0 +1,191 @@
+//! With everything on that tells of something: nothing of pods, rules, levels or callers is told.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use fire::rig::get;
+use http::Method;
+use serde_json::{Value, json};
+use vestibule_testenv::{Options, start_or_skip};
+
+use super::{Cluster, Hall, JSON, Reply, print_manifests, send};
+use crate::collector::Collector;
+use crate::fixture::Folder;
+
+/// Far longer than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const OBJECT: &str = "canary-object";
+const RULE: &str = "canary-of-a-rule";
+const BROKEN: &str = "canary-of-a-broken-rule";
+const LEVEL: &str = "canary-of-a-level";
+const TOKEN: &str = "canary-authorization";
+
+const RULES: &str = "\
+apiVersion: vestibule.dev/v1alpha1
+kind: Injection
+metadata: {name: adds}
+spec:
+  match: {namespaces: {matchLabels: {injection: enabled}}}
+  pod: {annotations: {example.com/added: canary-of-a-rule}}
+  sidecars:
+  - name: sidecar
+    image: registry.invalid/canary-of-a-rule:1
+    args: [canary-of-a-rule]
+    env: [{name: TARGET, value: canary-of-a-rule}]
+---
+apiVersion: vestibule.dev/v1alpha1
+kind: Injection
+metadata: {name: conflicts}
+spec:
+  match: {namespaces: {matchLabels: {injection: enabled}}}
+  volumes: [{name: data, emptyDir: {}}]
+---
+apiVersion: vestibule.dev/v1alpha1
+kind: Injection
+metadata: {name: asked}
+spec:
+  optIn: pod
+  match: {namespaces: {matchLabels: {injection: enabled}}}
+  pod: {labels: {asked: canary-of-a-rule}}
+---
+apiVersion: vestibule.dev/v1alpha1
+kind: Injection
+metadata: {name: fails}
+spec:
+  match: {namespaces: {matchLabels: {injection: enabled}}}
+  containers:
+  - select: {all: true}
+    env: [{name: NUMBER, value: {$cel: \"string(int(object.metadata.annotations['number']))\"}}]
+";
+
+/// A member that nobody knows, and a text that is no YAML.
+const BROKEN_RULES: [&str; 2] = [
+    "\
+apiVersion: vestibule.dev/v1alpha1
+kind: Injection
+metadata: {name: broken}
+spec:
+  match: {objects: {labels: {app: canary-of-a-broken-rule}}}
+  containers: [{select: {all: true}, env: [{name: TARGET, vlaue: canary-of-a-broken-rule}]}]
+",
+    "canary-of-a-broken-rule: [",
+];
+
+#[tokio::test]
+async fn nothing_of_pods_rules_levels_or_callers_is_told_anywhere() {
+    let Some(environment) = start_or_skip(&Options::default().shows_credentials()).await else { return };
+    environment.show_token(TOKEN).unwrap();
+    let home = environment.namespace(&[]).await.unwrap().name().to_owned();
+    let service = environment.service(&home, "injector").await.unwrap();
+    let folder = Folder::with(&[("rules.yaml", RULES)]);
+    let (mut manifests, _) = print_manifests(&folder.path().join("rules.yaml"), &home, &service);
+    let [broken_rules, levels] = broken(&manifests);
+    manifests.push(levels);
+    let (collector, authority) = (Collector::start(), environment.client_authority());
+    let hall = Hall::install(environment, &home, service, manifests, |command| {
+        command
+            .arg("--client-auth=observe")
+            .arg("--client-name=somebody-else")
+            .arg("--client-ca")
+            .arg(authority);
+        command.env("VESTIBULE_OTLP_ENDPOINT", &collector.address).env("VESTIBULE_TRACE_RATIO", "1");
+        command.env("RUST_LOG", "trace").env("OTEL_BSP_SCHEDULE_DELAY", "20");
+    });
+    let cluster = Cluster::of(Arc::new(hall.await));
+    let namespace = cluster.namespace(&[("injection", "enabled")]).await;
+    let has = |made: &Value| made["metadata"]["annotations"]["example.com/added"] == RULE;
+    cluster.wait_until_injected(&namespace, &super::pod("probe"), has).await;
+
+    // Refused to whoever applies it, who knows what is in it; and stored when nobody judges.
+    let judged =
+        |reply: &Reply| reply.body["message"].as_str().is_some_and(|message| message.contains("VST0"));
+    assert!(judged(&cluster.create(&home, &broken_rules).await));
+    let judge = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/injector";
+    send(&cluster.client, Method::DELETE, judge, JSON, &Value::Null).await.object();
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let reply = cluster.create(&home, &broken_rules).await;
+        if !judged(&reply) {
+            break drop(reply.object());
+        }
+        assert!(Instant::now() < end, "it is judged still");
+    }
+
+    let mut told = Vec::new();
+    for (name, volumes) in
+        [("plain", json!([])), ("crowded", json!([{"name": "data", "hostPath": {"path": OBJECT}}]))]
+    {
+        let reply = cluster.create(&namespace, &pod(name, &volumes)).await;
+        told.extend(reply.warnings.clone());
+        assert!(has(&reply.object()), "{name}");
+    }
+    assert!(told.iter().any(|warning| warning.contains("conflicts")), "{told:?}");
+
+    let reasons = ["InjectionConflict", "InjectionSkipped", "RulesNotInForce", "LogLevelNotUnderstood"];
+    told.push(events(&cluster, &reasons).await);
+    collector.taken(|spans| spans.iter().any(|span| span.name == "mutate best-effort")).await;
+    told.push(get(cluster.hall.probes, "/metrics").await.unwrap());
+    told.push(get(cluster.hall.probes, "/readyz?verbose").await.unwrap());
+    let [.., metrics, readiness] = &told[..] else { unreachable!() };
+    assert!(
+        metrics.contains(r#"vestibule_client_identity_total{kind="invalid",reason="name"}"#),
+        "{metrics}"
+    );
+    assert!(readiness.contains("configuration: hash "), "{readiness}");
+    let log = cluster.hall.server.log();
+    for heard in [r#""level":"TRACE""#, "\"verdict\":\"mutated\"", "who calls", "VST0"] {
+        assert!(log.contains(heard), "no {heard} in the log");
+    }
+    told.push(log);
+    for canary in [OBJECT, RULE, BROKEN, LEVEL, TOKEN] {
+        assert!(!collector.holds(canary), "{canary} is in a span");
+        let lines = told.iter().flat_map(|text| text.lines()).filter(|line| line.contains(canary));
+        let lines: Vec<_> = lines.take(5).collect();
+        assert!(lines.is_empty(), "{canary}: {lines:#?}");
+    }
+}
+
+/// A second ConfigMap with rules, and one with levels.
+fn broken(manifests: &[Value]) -> [Value; 2] {
+    let is_rules = |manifest: &&Value| manifest["kind"] == "ConfigMap";
+    let mut rules = manifests.iter().find(is_rules).unwrap().clone();
+    let mut levels = rules.clone();
+    rules["metadata"]["name"] = json!("broken-rules");
+    rules["data"] = json!({"unknown.yaml": BROKEN_RULES[0], "text.yaml": BROKEN_RULES[1]});
+    levels["metadata"] = json!({"name": "injector-logging", "namespace": rules["metadata"]["namespace"]});
+    levels["data"] =
+        json!({"loglevel": LEVEL, "loglevel.identity": LEVEL, "raised": format!("{LEVEL} until {LEVEL}")});
+    [rules, levels]
+}
+
+/// One that a ReplicaSet owns, which asks for everything in words that nobody understands.
+fn pod(name: &str, volumes: &Value) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {
+            "name": name, "labels": {"app": OBJECT},
+            "annotations": {"x": OBJECT, "number": OBJECT, "inject.vestibule.dev/asked": OBJECT},
+            "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "u", "controller": true}],
+        },
+        "spec": {"volumes": volumes, "containers": [{
+            "name": "app", "image": format!("registry.invalid/{OBJECT}:1"), "args": [OBJECT],
+            "env": [{"name": "SECRET", "value": OBJECT}],
+        }]},
+    })
+}
+
+/// All Events, once there are some of each of these reasons.
+async fn events(cluster: &Cluster, reasons: &[&str]) -> String {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let uri = "/apis/events.k8s.io/v1/events";
+        let events = send(&cluster.client, Method::GET, uri, JSON, &Value::Null).await.object().to_string();
+        let missing: Vec<_> = reasons.iter().filter(|reason| !events.contains(**reason)).collect();
+        if missing.is_empty() {
+            return events;
+        }
+        assert!(Instant::now() < end, "no {missing:?} in {events}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
