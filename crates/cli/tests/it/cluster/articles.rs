@@ -77,6 +77,12 @@ async fn the_sidecar_of_nginx() {
         &explained("silent"),
         &["rule nginx left out: not_opted_in", "the object does not ask for the rule"],
     );
+    let mut declining = annotated("declining");
+    declining["metadata"]["annotations"][NGINX_KEY] = json!("false");
+    let declined = cluster.create(&namespace, &declining).await;
+    assert!(declined.warnings.is_empty(), "{:?}", declined.warnings);
+    assert!(!with_nginx(&declined.object()));
+    quotes(&explained("declining"), &["rule nginx left out: opted_out", "false opt.4"]);
     assert!(with_nginx(&cluster.create(&namespace, &annotated("asking")).await.object()));
     quotes(&explained("asking"), &["rule nginx unchanged", "true opt.4 11 it asks for the rule"]);
 }

@@ -65,4 +65,15 @@ async fn the_articles_install_into_default_and_inject_there_once_the_settings_sa
         assert!(with_envoy(&made) && with_nginx(&made) == (*rule == "nginx"), "{made}");
         quotes(&explained(name), &[&format!("rule {rule} unchanged")]);
     }
+    // The article's own form: a container behind the application's.
+    let regular = rule("envoy.yaml").replace("mode: auto", "mode: regular");
+    let regular = regular.replace("      position: {initContainers: first}\n", "");
+    std::fs::write(folder.path().join("envoy.yaml"), regular).unwrap();
+    let (manifests, _) = print_manifests(folder.path(), HOME, &cluster.hall.service);
+    cluster.hall.environment.apply(manifests).await.unwrap();
+    let beside = |pod: &Value| names(&pod["spec"]["containers"]) == ["http-echo", "envoy"];
+    cluster.wait_until_injected(HOME, &echo("probe"), beside).await;
+    let made = cluster.create(HOME, &echo("regular")).await.object();
+    assert!(beside(&made) && names(&made["spec"]["initContainers"]).is_empty(), "{made}");
+    quotes(&explained("regular"), &["rule envoy unchanged", "sidecars[0]"]);
 }
