@@ -175,6 +175,34 @@ mod tests {
         assert_eq!(watched.load(Ordering::SeqCst), 2);
     }
 
+    /// The first watch ends within an object, the second goes on from where the first was.
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_that_is_cut_within_an_object_is_taken_up_again() {
+        let watched = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&watched);
+        let cutting = tower::service_fn(move |request: http::Request<Body>| {
+            let query = request.uri().query().unwrap_or_default();
+            let event = json!({ "type": "MODIFIED", "object": { "apiVersion": "meta.k8s.io/v1",
+                "kind": "PartialObjectMetadata", "metadata": { "name": "ring", "resourceVersion": "9" } } });
+            let event = format!("{event}\n");
+            let said = match query.contains("watch=true").then(|| count.fetch_add(1, Ordering::SeqCst)) {
+                None => json!({ "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList",
+                                "metadata": { "resourceVersion": "7" }, "items": [] })
+                .to_string(),
+                Some(0) => event[..event.len() / 2].to_owned(),
+                Some(_) => event,
+            };
+            async { Ok::<_, std::io::Error>(http::Response::new(Body::from(said.into_bytes()))) }
+        });
+        let (news, mut inbox) = mpsc::channel(1);
+        let name = "demo/ring".parse().unwrap();
+        let watch = tokio::spawn(watch_ring(Client::new(cutting, "default"), name, news));
+        let News::Ring(None) = inbox.recv().await.unwrap() else { panic!("there is none at first") };
+        let News::Ring(Some(version)) = inbox.recv().await.unwrap() else { panic!("then there is") };
+        assert_eq!((version.as_str(), watched.load(Ordering::SeqCst) >= 2), ("9", true));
+        watch.abort();
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_server_that_is_not_there_is_asked_less_and_less() {
         let asked = Arc::new(AtomicUsize::new(0));

@@ -64,6 +64,11 @@ impl FakeCluster {
         self.events.send(json!({"type": what, "object": namespace(name, team)})).unwrap();
     }
 
+    /// Whoever watches hears half of something about `namespace`, and is cut off.
+    pub(crate) fn cut(&self, name: &str) {
+        self.events.send(json!({"type": "CUT", "object": namespace(name, "red")})).unwrap();
+    }
+
     /// What is written next: the path and the object.
     pub(crate) async fn posted(&self) -> (String, Value) {
         self.posted.lock().await.recv().await.unwrap()
@@ -110,10 +115,13 @@ async fn serve(stream: TcpStream, state: Arc<State>) {
             stream.write_all(head.as_bytes()).await.unwrap();
             let mut events = state.events.lock().await;
             while let Some(event) = events.recv().await {
-                let line = format!("{event}\n");
+                let mut line = format!("{event}\n");
+                if event["type"] == "CUT" {
+                    line.truncate(line.len() / 2);
+                }
                 stream.write_all(format!("{:x}\r\n{line}\r\n", line.len()).as_bytes()).await.unwrap();
                 // After this one nobody listens here any more.
-                if event["type"] == "ERROR" {
+                if event["type"] == "ERROR" || event["type"] == "CUT" {
                     return;
                 }
             }

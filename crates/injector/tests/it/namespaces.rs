@@ -78,6 +78,24 @@ async fn what_the_watch_tells_counts_from_then_on() {
     assert!(!changed(&road, "added").await);
 }
 
+/// Nor does a bookmark ever come here.
+#[tokio::test]
+async fn a_watch_that_is_cut_within_an_object_is_taken_up_again() {
+    let cluster = FakeCluster::start().await;
+    cluster.open();
+    let namespaces = Namespaces::connect(Some(&cluster.kubeconfig())).await;
+    let road = road(namespaces.unwrap_or_else(|error| panic!("{error}"))).await;
+    becomes(&road, "listed", true).await;
+    for _ in 0..2 {
+        cluster.cut("listed");
+        cluster.tell("ADDED", "added", "blue");
+        becomes(&road, "added", true).await;
+        assert!(changed(&road, "listed").await, "half of a change is none");
+        cluster.tell("DELETED", "added", "blue");
+        becomes(&road, "added", false).await;
+    }
+}
+
 #[tokio::test]
 async fn a_kubeconfig_that_cannot_be_used_is_named() {
     let error = Namespaces::connect(Some(Path::new("absent/config"))).await.err().unwrap();

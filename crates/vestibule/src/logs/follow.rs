@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::future::ready;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -10,8 +11,9 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher::{self, watch_object};
+use kube::runtime::watcher::{self, Event};
 use tokio::time::sleep;
+use vestibule_identity::short_watch;
 
 use super::Logs;
 use super::wanted::{Bad, Wanted};
@@ -29,9 +31,32 @@ pub(crate) async fn follow(
     app: &str,
     tell: impl Fn(&str),
 ) -> Infallible {
-    let seen = watch_object(config_maps, name).default_backoff();
+    let seen = watch(config_maps, name);
     let seen = seen.map(|seen| seen.map(|map| map.and_then(|map| map.data).unwrap_or_default()));
     heed(logs, pin!(seen), name, app, tell).await
+}
+
+/// As kube's `watch_object`, but by a watch that is taken up again within a minute where it says nothing more.
+fn watch(
+    config_maps: Api<ConfigMap>,
+    name: &str,
+) -> impl Stream<Item = Result<Option<ConfigMap>, watcher::Error>> {
+    let only = short_watch().fields(&format!("metadata.name={name}"));
+    let mut listed = None;
+    watcher::watcher(config_maps, only).default_backoff().filter_map(move |event| {
+        let seen = match event {
+            Ok(Event::Init) => None,
+            Ok(Event::InitApply(map)) => {
+                listed = Some(map);
+                None
+            }
+            Ok(Event::InitDone) => Some(Ok(listed.take())),
+            Ok(Event::Apply(map)) => Some(Ok(Some(map))),
+            Ok(Event::Delete(_)) => Some(Ok(None)),
+            Err(error) => Some(Err(error)),
+        };
+        ready(seen)
+    })
 }
 
 async fn heed<S>(logs: &Logs, mut seen: S, name: &str, app: &str, tell: impl Fn(&str)) -> Infallible
