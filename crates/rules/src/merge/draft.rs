@@ -69,7 +69,7 @@ impl<'d> Draft<'d> {
     }
 
     /// Rules fail seldom, and a mark for each would copy every list that it changes: so what came before is made again.
-    pub(crate) fn go_back(&mut self, before: &Before) {
+    pub(crate) fn go_back(&mut self, before: &Before, layout: &Layout) {
         // Who failed may have noted what it did not come to bring.
         self.held.forget();
         if self.origins.len() == before.count && !self.broken {
@@ -77,6 +77,8 @@ impl<'d> Draft<'d> {
         }
         let Some((mark, count)) = self.base.take() else { return };
         let again = self.edit.operations().get(count..before.count).unwrap_or_default().to_vec();
+        let undone = self.edit.operations().get(before.count..).unwrap_or_default();
+        self.lists.go_back(before.count, undone);
         self.edit.go_back(mark);
         for operation in again {
             // They were carried out once. If one failed now, the patch would have lost its proof.
@@ -84,7 +86,8 @@ impl<'d> Draft<'d> {
         }
         (self.opened, self.broken) = (false, false);
         self.origins.truncate(before.count);
-        self.lists.go_back(before.count);
+        // The next mark is one of the open places: many rules may fail.
+        self.open(layout);
     }
 
     /// Takes apart what every rule that acts looks at again and again.
@@ -127,7 +130,7 @@ impl<'d> Draft<'d> {
         }
         self.edit.open(list);
         let items = self.at(list).map(View::items).unwrap_or_default();
-        self.lists.put(list.clone(), Places::of(&items, by.clone()), self.origins.len());
+        self.lists.put(list, Places::of(&items, by.clone()), self.origins.len());
     }
 
     /// Where the items of the list at `pointer` stand, if an index of it is kept.
@@ -176,7 +179,7 @@ impl<'d> Draft<'d> {
         let count = self.edit.operations().len().saturating_sub(self.origins.len());
         for (index, item) in insertions.iter().take(count) {
             self.origins.push(origin(item));
-            self.lists.inserted(list, *index, item, self.origins.len());
+            self.lists.inserted(list, *index, item);
         }
         let Some((_, failed)) = insertions.get(count) else { return Ok(()) };
         self.broken = true;

@@ -3,11 +3,11 @@
 
 mod by;
 
-use std::collections::{HashMap, VecDeque};
-use std::ops::Range;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ops::{Bound, Range};
 use std::sync::Arc;
 
-use vestibule_patch::{Pointer, View};
+use vestibule_patch::{Operation, Pointer, View};
 
 pub(super) use by::By;
 
@@ -19,9 +19,9 @@ pub(super) const FEW: usize = 8;
 /// By so many shapes the items of one list are kept; whoever brings another one looks through it.
 const SHAPES: usize = 4;
 
-/// The lists that were looked into so often.
+/// The lists that were looked into so often, by their pointers: what stands in one place stands together.
 #[derive(Clone, Default)]
-pub(super) struct Lists(HashMap<Pointer, Indexes>);
+pub(super) struct Lists(BTreeMap<String, Indexes>);
 
 /// All that is kept of one list, which is something.
 #[derive(Clone, Default)]
@@ -30,7 +30,7 @@ pub(super) struct Indexes(Vec<Kept>);
 #[derive(Clone)]
 struct Kept {
     places: Places,
-    /// How many operations had been carried out when this became what it is.
+    /// How many operations had been carried out when this became what it is, but for items that came since.
     since: usize,
 }
 
@@ -48,35 +48,33 @@ pub(super) struct Places {
 
 impl Lists {
     pub(super) fn get(&self, list: &Pointer) -> Option<&Indexes> {
-        if self.0.is_empty() { None } else { self.0.get(list) }
+        if self.0.is_empty() { None } else { self.0.get(list.as_str()) }
     }
 
-    pub(super) fn put(&mut self, list: Pointer, places: Places, since: usize) {
-        self.0.entry(list).or_default().0.push(Kept { places, since });
+    pub(super) fn put(&mut self, list: &Pointer, places: Places, since: usize) {
+        self.0.entry(list.as_str().to_owned()).or_default().0.push(Kept { places, since });
     }
 
     /// `item` has come to the place `index` of the list.
-    pub(super) fn inserted(&mut self, list: &Pointer, index: usize, item: &Item, since: usize) {
+    pub(super) fn inserted(&mut self, list: &Pointer, index: usize, item: &Item) {
         if self.0.is_empty() {
             return;
         }
-        let moves = |other: &Pointer| is_within(other, list.as_str()) && !is_in_front(other, list, index);
-        self.0.retain(|other, _| other == list || !moves(other));
-        for kept in self.0.get_mut(list).map(|list| &mut list.0).into_iter().flatten() {
+        self.forget_below(list.as_str(), |part| !is_in_front(part, list, index));
+        for kept in self.0.get_mut(list.as_str()).map(|list| &mut list.0).into_iter().flatten() {
             let key = kept.places.by.of_item(item);
             kept.places.insert(index, &key);
-            kept.since = since;
         }
     }
 
     /// The item at `index` has gone from the list.
     pub(super) fn removed(&mut self, list: &Pointer, index: usize, since: usize) {
-        let Some(mut kept) = self.0.remove(list) else { return self.changed(&list.item(index)) };
+        let Some(mut kept) = self.0.remove(list.as_str()) else { return self.changed(&list.item(index)) };
         self.changed(&list.item(index));
         kept.0.retain_mut(|kept| kept.places.remove(index));
         kept.0.iter_mut().for_each(|kept| kept.since = since);
         if !kept.0.is_empty() {
-            self.0.insert(list.clone(), kept);
+            self.0.insert(list.as_str().to_owned(), kept);
         }
     }
 
@@ -85,22 +83,52 @@ impl Lists {
         if self.0.is_empty() {
             return;
         }
-        let (above, last) = place.as_str().rsplit_once('/').unwrap_or_default();
+        let place = place.as_str();
+        let (above, last) = place.rsplit_once('/').unwrap_or_default();
         // What stands behind an item of a list moves with it.
         let item = last == "-" || last.bytes().all(|byte| byte.is_ascii_digit());
-        let whole = if item { above } else { place.as_str() };
-        self.0.retain(|list, kept| {
+        let whole = if item { above } else { place };
+        self.0.remove(whole);
+        self.forget_below(whole, |_| true);
+        let mut list = place;
+        while let Some((above, _)) = list.rsplit_once('/') {
+            list = above;
             // Keys stay what they are, whatever else becomes of an item.
-            if is_within(place, list.as_str()) {
+            if let Some(kept) = self.0.get_mut(list) {
                 kept.0.retain(|kept| matches!(kept.places.by, By::Keys(_)));
+                if kept.0.is_empty() {
+                    self.0.remove(list);
+                }
             }
-            !kept.0.is_empty() && !is_within(list, whole)
-        });
+        }
     }
 
-    /// All operations but the first `count` are forgotten.
-    pub(super) fn go_back(&mut self, count: usize) {
+    /// All operations but the first `count` are forgotten; `undone` are these.
+    pub(super) fn go_back(&mut self, count: usize, undone: &[Operation]) {
         self.0.retain(|_, kept| kept.0.iter().all(|kept| kept.since <= count));
+        // What has done more than to add to a list that is still there has changed what is known of it.
+        for operation in undone.iter().rev() {
+            let Some((list, last)) = operation.path().as_str().rsplit_once('/') else { continue };
+            let Some(kept) = self.0.get_mut(list) else { continue };
+            kept.0.retain_mut(|Kept { places, .. }| {
+                let index = last.parse().unwrap_or_else(|_| places.keys.len().saturating_sub(1));
+                places.remove(index)
+            });
+            if kept.0.is_empty() {
+                self.0.remove(list);
+            }
+        }
+    }
+
+    /// Forgets those of the lists below `place` that `are_meant`.
+    fn forget_below(&mut self, place: &str, are_meant: impl Fn(&str) -> bool) {
+        let start = format!("{place}/");
+        let below =
+            self.0.range::<str, _>((Bound::Included(&*start), Bound::Unbounded)).map(|(list, _)| list);
+        let below = below.take_while(|list| list.starts_with(&start)).filter(|list| are_meant(list));
+        for list in below.cloned().collect::<Vec<_>>() {
+            self.0.remove(&list);
+        }
     }
 }
 
@@ -194,14 +222,9 @@ impl Places {
     }
 }
 
-/// Whether `list` is what stands at `place`, or a part of it.
-fn is_within(list: &Pointer, place: &str) -> bool {
-    list.as_str().strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
 /// Whether `part` is one of an item of `list` that stands before the place `index`.
-fn is_in_front(part: &Pointer, list: &Pointer, index: usize) -> bool {
-    let rest = part.as_str().strip_prefix(list.as_str()).and_then(|rest| rest.strip_prefix('/'));
+fn is_in_front(part: &str, list: &Pointer, index: usize) -> bool {
+    let rest = part.strip_prefix(list.as_str()).and_then(|rest| rest.strip_prefix('/'));
     let item = rest.and_then(|rest| rest.split('/').next()?.parse::<usize>().ok());
     item.is_some_and(|item| item < index)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use cpu_time::ThreadTime;
 use vestibule_rules::RuleSet;
 
-use crate::kit::{creation, decide, names, pod, result, rule, rules, words};
+use crate::kit::{creation, decide, made, names, pod, result, rule, rules, words};
 
 const POD: &str = r#"{"containers":[{"name":"app","image":"i","env":[{"name":"X","value":"x"}]}]}"#;
 
@@ -125,6 +125,79 @@ fn rules_that_fail() {
     };
     let (few, many) = (failed(250), failed(1_000));
     assert!(many < few * 15, "{few:?} and {many:?}");
+}
+
+/// Each second one mounts what is not there; they cost what those beside them do, and not all that was done before them anew.
+#[test]
+fn sidecars_of_rules_that_fail() {
+    let work = |fails: bool| {
+        let rules = written(1_000, |n| {
+            let mount =
+                if n % 2 == 1 && fails { ", volumeMounts: [{name: nobodys, mountPath: /m}]" } else { "" };
+            format!("sidecars: [{{name: s{n}, image: i{mount}}}]")
+        });
+        let object = pod(POD);
+        let once = || {
+            let work = ThreadTime::now();
+            let decision = decide(&rules, &object);
+            let work = work.elapsed();
+            let wanted = ["applied", if fails { "error" } else { "applied" }].repeat(500);
+            assert_eq!(words(&decision), wanted);
+            work
+        };
+        once().min(once())
+    };
+    let (all, half) = (work(false), work(true));
+    assert!(half < all * 9, "{all:?} and {half:?}");
+}
+
+/// Wherever they had put their containers, and whatever they had given to those of others.
+#[test]
+fn what_rules_that_fail_brought_leaves_no_trace_however_many_there_are() {
+    let spec = |n: usize| {
+        let mode = ["native", "regular"][n / 2 % 2];
+        let place = ["first", "last", "{before: app}", "{after: helper}"][n / 3 % 4];
+        let mounts = if n % 3 == 1 { "[{name: nobodys, mountPath: /m}]" } else { "[]" };
+        format!(
+            "sidecars: [{{name: s{n}, image: i, mode: {mode}, position: {{containers: {place}}}, volumeMounts: {mounts}}}]\n\
+             containers: [{{select: {{all: true}}, env: [{{name: E{n}, value: $(X)}}, {{name: F{n}, value: x}}]}}]"
+        )
+    };
+    let some = |taken: fn(usize) -> bool| {
+        let taken = (0..60).filter(|n| taken(*n));
+        rules(&taken.map(|n| rule(&format!("r{n:04}"), &spec(n))).collect::<String>())
+    };
+    let object = pod(
+        r#"{"containers":[{"name":"app","image":"i","env":[{"name":"X","value":"x"}]},{"name":"helper","image":"i"}]}"#,
+    );
+    let (all, good) = (decide(&some(|_| true), &object), decide(&some(|n| n % 3 != 1), &object));
+    assert_eq!(words(&all), ["applied", "error", "applied"].repeat(20));
+    assert_eq!(made(&all, &object), made(&good, &object));
+}
+
+/// Those that bring something to every container look at no other one meanwhile.
+#[test]
+fn containers_of_the_pod() {
+    let rules = written(24, |n| {
+        let mount = format!("{{name: v, mountPath: /m{n}}}");
+        format!(
+            "containers: [{{select: {{all: true}}, env: [{{name: E{n}, value: x}}], volumeMounts: [{mount}]}}]"
+        )
+    });
+    let work = |count: usize| {
+        let all: Vec<_> =
+            (0..count).map(|n| format!(r#"{{"name":"c{n}","env":[{{"name":"X","value":"x"}}]}}"#)).collect();
+        let volumes = r#"[{"name":"v","emptyDir":{}}]"#;
+        let object = pod(&format!(r#"{{"containers":[{}],"volumes":{volumes}}}"#, all.join(",")));
+        let once = || {
+            let work = ThreadTime::now();
+            assert!(decide(&rules, &object).changes().len() > 47 * count);
+            work.elapsed()
+        };
+        once().min(once())
+    };
+    let (few, many) = (work(200), work(800));
+    assert!(many < few * 7, "{few:?} and {many:?}");
 }
 
 #[test]

@@ -86,7 +86,7 @@ impl Turns<'_> {
                     round.laid.push(computed);
                 }
                 Err(why) => {
-                    round.draft.go_back(&before);
+                    round.draft.go_back(&before, self.layout);
                     scene.go_back(rank);
                     failed.push((rank, *rule, why));
                 }
