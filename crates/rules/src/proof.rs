@@ -89,11 +89,14 @@ impl RuleSet {
         prove(scene::without_conditions(&scene::for_everybody(rule))?, &mut acted)
     }
 
-    /// What is proved `how` of `rules`: all that they are made of.
+    /// What is proved `how` of `rules`: all that they are made of. Settings make something else of some sidecars; all other
+    /// rules are the same under any.
     fn name_of(&self, how: &str, rules: &[Rule]) -> String {
-        let sidecars = if self.settings().native_sidecars() { "native" } else { "regular" };
-        let documents = rules.iter().map(|rule| &*rule.digest);
-        digest::whole([how, sidecars].into_iter().chain(documents))
+        let documents = rules.iter().flat_map(|rule| {
+            let lists = rule.injected.iter().map(|one| one.list);
+            std::iter::once(&*rule.digest).chain(lists)
+        });
+        digest::whole(std::iter::once(how).chain(documents))
     }
 
     /// A rule that is unstable alone has been reported, and would only be so again.
