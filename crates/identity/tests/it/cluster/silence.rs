@@ -6,21 +6,47 @@ use vestibule_testenv as testenv;
 
 use super::fixture::{Fixture, count, fleeting, until, within};
 
+/// All that a test with a runtime of one thread logs, as long as this is there.
+pub(super) struct Log {
+    file: NamedTempFile,
+    _here: tracing::subscriber::DefaultGuard,
+    _another: tracing::Dispatch,
+}
+
+impl Log {
+    pub(super) fn listen() -> Self {
+        let file = NamedTempFile::new().unwrap();
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(tracing::Level::TRACE)
+            .with_ansi(false)
+            .with_writer(file.reopen().unwrap());
+        let here = tracing::subscriber::set_default(subscriber.finish());
+        // With one subscriber in the process, whichever thread meets a line first decides for all whether it is wanted; with
+        // two, each is asked.
+        let another = tracing::Dispatch::new(tracing_subscriber::registry());
+        tracing::callsite::rebuild_interest_cache();
+        Self { file, _here: here, _another: another }
+    }
+
+    fn text(&self) -> String {
+        std::fs::read_to_string(self.file.path()).unwrap()
+    }
+
+    /// Of a start that is done.
+    #[track_caller]
+    pub(super) fn assert_no_error(&self) {
+        let text = self.text();
+        assert!(text.contains("was signed by CA") && text.contains("Z TRACE "), "the log is heard");
+        let errors: Vec<_> = text.lines().filter(|line| line.contains("Z ERROR ")).collect();
+        assert!(errors.is_empty(), "{errors:?}");
+    }
+}
+
 #[tokio::test]
 async fn keys_reach_no_log_at_any_level_and_a_first_start_logs_no_error() {
     let Some(env) = testenv::shared_or_skip().await else { return };
-    let log = NamedTempFile::new().unwrap();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::TRACE)
-        .with_ansi(false)
-        .with_writer(log.reopen().unwrap());
-    // The runtime of this test has one thread: all tasks log here.
-    let _guard = tracing::subscriber::set_default(subscriber.finish());
+    let log = Log::listen();
     let fixture = Fixture::with(&env, fleeting()).await;
-    // With one subscriber in the process, whichever thread meets a line first decides for all whether it is wanted; with
-    // two, each is asked.
-    let _another = tracing::Dispatch::new(tracing_subscriber::registry());
-    tracing::callsite::rebuild_interest_cache();
     let mut canaries = Vec::new();
     let mut remember = async || {
         let data = fixture.secret().await.data.unwrap_or_default();
@@ -34,17 +60,14 @@ async fn keys_reach_no_log_at_any_level_and_a_first_start_logs_no_error() {
     let client = env.admin().unwrap();
     let replica = SelfManaged::start(client, fixture.settings()).unwrap();
     within(10, &replica).await;
-    let text = || std::fs::read_to_string(log.path()).unwrap();
-    assert!(text().contains("was signed by CA"), "the log is heard");
-    let errors: Vec<_> = text().lines().filter(|line| line.contains("Z ERROR ")).map(str::to_owned).collect();
-    assert!(text().contains("Z TRACE ") && errors.is_empty(), "{errors:?}");
+    log.assert_no_error();
 
     remember().await;
     fixture.annotate_secret("vestibule.dev/rotate", "1").await;
     until("a rotation", 10, async || count(&fixture.bundles().await[1]) == 3).await;
     remember().await;
     drop(replica);
-    let text = text();
+    let text = log.text();
     assert_eq!(canaries.len(), 8);
     assert!(canaries.iter().all(|canary| !text.contains(canary.as_str())));
 }

@@ -7,6 +7,7 @@ use vestibule_identity::{Happening, Identity, Observer, SelfManaged};
 use vestibule_testenv as testenv;
 
 use super::fixture::{Fixture, assert_accepted, count, policy, within};
+use super::silence::Log;
 
 #[tokio::test]
 async fn a_first_start_is_ready_soon_after_the_hold_and_a_restart_at_once() {
@@ -40,6 +41,24 @@ async fn a_first_start_is_ready_soon_after_the_hold_and_a_restart_at_once() {
     assert!(start.elapsed() < HOLD, "there was no other hold: {:?}", start.elapsed());
     assert_accepted(&replica, &bundles[1], &fixture.namespace);
     assert_eq!(fixture.bundles().await, bundles);
+}
+
+/// Whatever it says arrives half a second later, so that all the work of a start overlaps.
+#[tokio::test]
+async fn a_first_start_waits_for_a_slow_api_server_without_an_error() {
+    let Some(env) = testenv::shared_or_skip().await else { return };
+    let log = Log::listen();
+    let fixture = Fixture::new(&env).await;
+    let (proxy, way) = env.api_server().proxied().unwrap();
+    proxy.delay(Duration::from_millis(500));
+    let replica = SelfManaged::start(way.admin().unwrap(), fixture.settings()).unwrap();
+    assert!(replica.present().is_none() && replica.status().waiting_for.is_some());
+    within(30, &replica).await;
+    // Not before the bundle is where API servers find it.
+    let bundles = fixture.bundles().await;
+    assert_eq!((count(&bundles[1]), &bundles[2]), (2, &bundles[1]));
+    assert_accepted(&replica, &bundles[1], &fixture.namespace);
+    log.assert_no_error();
 }
 
 #[tokio::test]
