@@ -141,10 +141,17 @@ impl Arguments {
 
     async fn stored(&self, cluster: &Cluster) -> Result<RuleSet, Failure> {
         let stored = cluster.rules(self.injector_namespace.as_deref()).await.map_err(failure)?;
-        stored.compile().map_err(|error| match error {
+        let in_force = stored.in_force().map_err(|error| match error {
             LoadError::Rules(findings) => Failure::Findings(findings),
             other => CommandError::input(other).into(),
-        })
+        })?;
+        in_force.wrong.iter().for_each(say);
+        if !in_force.wrong.is_empty() {
+            say(
+                "note: that is not in force: of such a document its last good version is, where there is one",
+            );
+        }
+        Ok(in_force.rules)
     }
 }
 

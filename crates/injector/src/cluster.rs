@@ -2,16 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::api::{Api, GetParams, ListParams, Request};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
-use vestibule_rules::NamespaceFacts;
+use vestibule_rules::{NamespaceFacts, RuleSet};
 
-use crate::configuration::{CONFIG_LABEL, sources};
-use crate::{ConnectError, LoadError};
+use crate::configuration::{
+    CONFIG_LABEL, Compiler, Document, LAST_GOOD, LastGood, Patience, Settled, Source, settle, sources,
+};
+use crate::{ConnectError, Finding, LoadError};
 
 /// How long a cluster may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -24,10 +28,19 @@ pub struct Cluster {
 
 /// Rules as they lie in ConfigMaps.
 pub struct StoredRules {
-    /// The namespace of the ConfigMaps, which is the injector's.
-    pub namespace: String,
-    /// Every text with its name.
-    pub texts: Vec<(String, String)>,
+    /// That of the ConfigMaps, which is the injector's.
+    namespace: String,
+    sources: Vec<Source>,
+    /// What was good last; why not, where it cannot be read.
+    good: Result<Vec<Document>, ClusterError>,
+}
+
+/// The rules that an injector goes by which reads the same.
+pub struct RulesInForce {
+    /// Of each document the newest that is good.
+    pub rules: RuleSet,
+    /// What is wrong in the newest texts: in the place of such a document its last good version is in force, where there is one.
+    pub wrong: Vec<Finding>,
 }
 
 /// Why a cluster does not answer a question.
@@ -135,20 +148,31 @@ impl Cluster {
         let of_one = |config_map: &ConfigMap| {
             sources(&own, config_map.metadata.name.as_deref().unwrap_or_default(), config_map)
         };
-        let texts = found.iter().flat_map(of_one).filter_map(|source| Some((source.name, source.text.ok()?)));
-        Ok(StoredRules { texts: texts.collect(), namespace: own })
+        let config_maps = Api::namespaced(self.client.clone(), &own);
+        let good = LastGood { config_maps, name: LAST_GOOD.to_owned() }.read().await;
+        let good = good.map(Option::unwrap_or_default);
+        Ok(StoredRules {
+            sources: found.iter().flat_map(of_one).collect(),
+            good: good.map_err(|error| failed(format!("the ConfigMap {own}/{LAST_GOOD}"), error)),
+            namespace: own,
+        })
     }
 }
 
 impl StoredRules {
-    /// The rules, read.
+    /// What of them is in force.
     ///
     /// # Errors
-    /// Everything that is wrong with them.
-    pub fn compile(&self) -> Result<vestibule_rules::RuleSet, LoadError> {
-        let texts = self.texts.iter().map(|(name, text)| (&**name, &**text));
-        let rules = crate::compile(texts).map_err(LoadError::Rules)?;
-        Ok(rules.with_own_namespace(&self.namespace))
+    /// Everything that is wrong with them, where they contradict each other.
+    pub fn in_force(&self) -> Result<RulesInForce, LoadError> {
+        let compiler = Compiler::new(Some(&self.namespace), &Arc::new(AtomicBool::new(true)));
+        let good = self.good.as_deref().unwrap_or_default();
+        let Settled { settled, mut errors } = settle(&self.sources, good, &compiler, &Patience::default());
+        let Some((snapshot, _)) = settled else { return Err(LoadError::of(&errors)) };
+        if let (false, Err(error)) = (errors.is_empty(), &self.good) {
+            errors.push(Finding::Whole(format!("what was good last is not known: {error}")));
+        }
+        Ok(RulesInForce { rules: snapshot.rules().clone(), wrong: errors })
     }
 }
 

@@ -32,9 +32,9 @@ use crate::{LoadError, registration};
 pub(crate) use compiler::Compiler;
 pub(crate) use config_maps::{prefix, sources};
 pub(crate) use keeper::{Judgement, Keeper};
-use last_good::LastGood;
+pub(crate) use last_good::LastGood;
 pub(crate) use patience::Patience;
-pub(crate) use settle::Source;
+pub(crate) use settle::{Document, Settled, Source, settle};
 
 /// The ConfigMap of what was good last; without the label of those with rules.
 pub(crate) const LAST_GOOD: &str = "injector-last-good";

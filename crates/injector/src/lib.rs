@@ -35,7 +35,7 @@ mod tally;
 mod verdict;
 
 pub use app::{NAME, StartError, app, observed_app};
-pub use cluster::{Cluster, ClusterError, StoredRules};
+pub use cluster::{Cluster, ClusterError, RulesInForce, StoredRules};
 pub use configuration::{CONFIG_LABEL, Configuration, Finding, Snapshot, State};
 pub use namespaces::{ConnectError, Namespaces, connect};
 pub use observer::{Asked, Observer, Owner};

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::Api;
-use kube::api::PostParams;
+use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::json;
 use vestibule_testenv::shared_or_skip;
 
@@ -34,6 +34,26 @@ async fn a_pod_is_explained_by_the_rules_of_its_cluster() {
     assert!(out.contains(&format!("ConfigMap {home}/rules, key target.yaml:4")), "{out}");
     assert!(out.contains("the namespace has team=blue"), "{out}");
     assert!(out.contains("the object has no label app=web"), "{out}");
+
+    // Of a broken document, what was good of it last; and what is no text is told of.
+    let last_good = json!({"version": 1, "documents": [{
+        "source": format!("ConfigMap {home}/rules, key target.yaml"), "document": "Injection/target", "linesBefore": 0,
+        "text": rules,
+    }]});
+    let last_good = json!({"metadata": {"name": "injector-last-good"}, "data": {"documents.json": last_good.to_string()}});
+    config_maps.create(&PostParams::default(), &serde_json::from_value(last_good).unwrap()).await.unwrap();
+    let broken = json!({"data": {"target.yaml": rules.replace("match:", "matches:")}, "binaryData": {"binary.yaml": "/w=="}});
+    config_maps.patch("rules", &PatchParams::default(), &Patch::Merge(broken)).await.unwrap();
+    let told = explain(&format!("pod/web --injector-namespace {home}"));
+    let key = format!("ConfigMap {home}/rules, key");
+    for said in [
+        "unknown field `matches`".to_owned(),
+        format!("{key} binary.yaml: error: it is no text"),
+        "note: that is not in force: of such a document its last good version is".to_owned(),
+    ] {
+        assert!(told.err.contains(&said), "{said}: {}", told.err);
+    }
+    assert_eq!(told.stdout(), out);
 
     let named = explain("pod/web --rules rules.yaml").stdout();
     assert!(named.contains("rules.yaml:4"), "{named}");
