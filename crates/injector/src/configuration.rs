@@ -19,9 +19,9 @@ use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use vestibule::Entries;
+pub use vestibule_rules::CONFIG_LABEL;
 use vestibule_rules::RuleSet;
 
-pub use config_maps::CONFIG_LABEL;
 pub use finding::Finding;
 pub use snapshot::{Snapshot, State};
 

@@ -10,13 +10,10 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use kube::Client;
 use tokio::task::AbortHandle;
 use vestibule::identity::events::{self, Report};
-use vestibule_rules::Decision;
+use vestibule_rules::{CONTROLLER, Decision};
 
 use crate::configuration::Finding;
 use crate::{Asked, Observer};
-
-/// Who reports, as `kubectl describe` shows it.
-const CONTROLLER: &str = "vestibule.dev/injector";
 
 /// The same about the same object is told at most this often.
 const AGAIN: Duration = Duration::from_secs(300);

@@ -68,3 +68,9 @@ pub const RULE_KEY_PREFIX: &str = concat!("inject.", group!(), "/");
 
 /// The annotation that says what rules have added to a pod. Nothing here reads it.
 pub const STATUS_ANNOTATION: &str = concat!(group!(), "/injected");
+
+/// The label of ConfigMaps with rules; its value is `true`.
+pub const CONFIG_LABEL: &str = concat!(group!(), "/config");
+
+/// Who an injector is where it reports to a cluster, as `kubectl describe` shows it.
+pub const CONTROLLER: &str = concat!(group!(), "/injector");

@@ -11,6 +11,7 @@ use kube::api::Api;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{Event, watcher};
 use tokio::time::{Instant, sleep_until};
+use vestibule_rules::CONFIG_LABEL;
 
 use super::Finding;
 use super::compiler::Compiler;
@@ -18,9 +19,6 @@ use super::keeper::Keeper;
 use super::last_good::{LastGood, StoreError};
 use super::settle::{Document, Source};
 use crate::events::Events;
-
-/// The label of ConfigMaps with rules; its value is `true`.
-pub const CONFIG_LABEL: &str = "vestibule.dev/config";
 
 /// How long changes are collected: whoever applies a folder applies one ConfigMap after another.
 const DEBOUNCE: Duration = Duration::from_millis(200);

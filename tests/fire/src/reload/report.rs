@@ -37,6 +37,18 @@ impl Figures {
         self.failures.is_empty() && self.judgement.wrong.is_empty() && self.judgement.certain > 0
     }
 
+    /// Creates that were answered in a second.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        self.calls as f64 / self.took.as_secs_f64().max(0.001)
+    }
+
+    /// Whether as many creates were answered as were due, all but one in twenty: with fewer, less was shown.
+    #[must_use]
+    pub fn kept_up(&self, rate: u32) -> bool {
+        self.rate() >= 0.95 * f64::from(rate)
+    }
+
     pub(super) fn reload(&mut self, took: Duration) {
         self.reloads.push(took);
     }
@@ -65,7 +77,7 @@ impl fmt::Display for Figures {
             "from write to force everywhere",
             format!("median {} ms, at most {} ms", milliseconds(50), milliseconds(100)),
         )?;
-        let rate = self.calls as f64 / self.took.as_secs_f64().max(0.001);
+        let rate = self.rate();
         row("creates", format!("{} in {:.0} s, {rate:.0} a second", self.calls, self.took.as_secs_f64()))?;
         row("failed creates", self.failures.values().sum::<usize>().to_string())?;
         row("slowest create", format!("{} ms", self.worst.as_millis()))?;
@@ -85,5 +97,17 @@ impl fmt::Display for Figures {
             row("WRONG", format!("{count} x {what}"))?;
         }
         row("verdict", if self.is_good() { "good" } else { "BAD" }.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_few_creates_show_too_little() {
+        let figures = |calls| Figures { calls, took: Duration::from_secs(10), ..Figures::default() };
+        assert!(figures(1_900).kept_up(200));
+        assert!(!figures(1_899).kept_up(200));
     }
 }
