@@ -164,7 +164,7 @@ fn a_served_injector_answers_whatever_comes() {
     /// Bodies from a mebibyte on get 33 MiB of addresses each, threads a stack of 2 or 64.
     const SERVED: usize = 192;
     let folder = Folder::with(&[("rules.yaml", RULE)]);
-    let serve = "serve --rules rules.yaml --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --identity local:identity";
+    let serve = "serve --rules rules.yaml --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --identity local:identity --worker-threads 2";
     let server = Server::spawn(limited(&folder, SERVED, serve).stdin(Stdio::null()));
     let ca = std::fs::read(folder.path().join("identity/ca.crt")).unwrap();
     let mut connection = Connection::to(server.address("address"), "localhost", &ca);
