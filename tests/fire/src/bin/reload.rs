@@ -27,13 +27,5 @@ async fn run(options: &reload::Options) -> anyhow::Result<bool> {
     let program = known.context("no program `vestibule` beside this one: cargo build -p vestibule-cli")?;
     let figures = reload::run(options, program, |line| eprintln!("reload: {line}")).await?;
     println!("{figures}");
-    let kept_up = figures.kept_up(options.rate);
-    if !kept_up {
-        eprintln!(
-            "reload: {:.0} creates a second of {}: this machine shows too little",
-            figures.rate(),
-            options.rate
-        );
-    }
-    Ok(figures.is_good() && kept_up)
+    Ok(figures.is_good())
 }

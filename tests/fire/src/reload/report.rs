@@ -24,6 +24,8 @@ pub struct Figures {
     pub failures: BTreeMap<String, usize>,
     /// The longest that a create took.
     pub worst: Duration,
+    /// Creates that are due in a second: with fewer than 95 % of them, too little was shown. None where no rate is asked for.
+    pub due: u32,
     /// What became of the pods.
     pub judgement: Judgement,
     reloads: Vec<Duration>,
@@ -31,22 +33,11 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Whether no create failed and no pod was wrong.
+    /// Whether no create failed, no pod was wrong, and as many were created as were due.
     #[must_use]
     pub fn is_good(&self) -> bool {
-        self.failures.is_empty() && self.judgement.wrong.is_empty() && self.judgement.certain > 0
-    }
-
-    /// Creates that were answered in a second.
-    #[must_use]
-    pub fn rate(&self) -> f64 {
-        self.calls as f64 / self.took.as_secs_f64().max(0.001)
-    }
-
-    /// Whether as many creates were answered as were due, all but one in twenty: with fewer, less was shown.
-    #[must_use]
-    pub fn kept_up(&self, rate: u32) -> bool {
-        self.rate() >= 0.95 * f64::from(rate)
+        let judgement = &self.judgement;
+        self.failures.is_empty() && judgement.wrong.is_empty() && judgement.certain > 0 && self.kept_up()
     }
 
     pub(super) fn reload(&mut self, took: Duration) {
@@ -59,6 +50,15 @@ impl Figures {
 
     pub(super) fn note(&mut self, note: String) {
         self.notes.push(note);
+    }
+
+    fn kept_up(&self) -> bool {
+        self.rate() >= 0.95 * f64::from(self.due)
+    }
+
+    /// Creates that were answered in a second.
+    fn rate(&self) -> f64 {
+        self.calls as f64 / self.took.as_secs_f64().max(0.001)
     }
 }
 
@@ -77,8 +77,9 @@ impl fmt::Display for Figures {
             "from write to force everywhere",
             format!("median {} ms, at most {} ms", milliseconds(50), milliseconds(100)),
         )?;
-        let rate = self.rate();
-        row("creates", format!("{} in {:.0} s, {rate:.0} a second", self.calls, self.took.as_secs_f64()))?;
+        let (seconds, rate) = (self.took.as_secs_f64(), self.rate());
+        let few = if self.kept_up() { String::new() } else { format!(": TOO FEW of {}", self.due) };
+        row("creates", format!("{} in {seconds:.0} s, {rate:.0} a second{few}", self.calls))?;
         row("failed creates", self.failures.values().sum::<usize>().to_string())?;
         row("slowest create", format!("{} ms", self.worst.as_millis()))?;
         row("pods judged", judgement.pods.to_string())?;
@@ -106,8 +107,13 @@ mod tests {
 
     #[test]
     fn too_few_creates_show_too_little() {
-        let figures = |calls| Figures { calls, took: Duration::from_secs(10), ..Figures::default() };
-        assert!(figures(1_900).kept_up(200));
-        assert!(!figures(1_899).kept_up(200));
+        let figures = |calls, due| {
+            let judgement = Judgement { certain: 1, ..Judgement::default() };
+            Figures { calls, due, judgement, took: Duration::from_secs(10), ..Figures::default() }
+        };
+        assert!(figures(1_900, 200).is_good() && figures(1, 0).is_good());
+        let few = figures(1_899, 200);
+        assert!(!few.is_good() && few.to_string().contains("TOO FEW of 200"), "{few}");
+        assert!(few.to_string().trim_end().ends_with("BAD"), "{few}");
     }
 }

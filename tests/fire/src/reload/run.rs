@@ -43,7 +43,8 @@ pub async fn run(options: &Options, program: &Path, say: fn(&str)) -> anyhow::Re
     let clients = vec![environment.admin()?, environment.admin()?];
     let mut course = Course::begin(&scene, clients, options.rate).await?;
     let done = versions_and_switches(&mut course, options, say).await;
-    let figures = course.end().await;
+    let mut figures = course.end().await;
+    figures.due = options.rate;
     if let Err(error) = done {
         let logs: Vec<_> = replicas.iter().map(Child::log).collect();
         return Err(error.context(format!("{}\n{figures}", logs.join("\n"))));

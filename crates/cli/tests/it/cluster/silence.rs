@@ -20,7 +20,8 @@ const OBJECT: &str = "canary-object";
 const RULE: &str = "canary-of-a-rule";
 const BROKEN: &str = "canary-of-a-broken-rule";
 const LEVEL: &str = "canary-of-a-level";
-const TOKEN: &str = "canary-authorization";
+/// Whose token the API server shows.
+const CALLER: &str = "canary-caller";
 
 const RULES: &str = "\
 apiVersion: vestibule.dev/v1alpha1
@@ -76,8 +77,9 @@ spec:
 #[tokio::test]
 async fn nothing_of_pods_rules_levels_or_callers_is_told_anywhere() {
     let Some(environment) = start_or_skip(&Options::default().shows_credentials()).await else { return };
-    environment.show_token(TOKEN).unwrap();
     let home = environment.namespace(&[]).await.unwrap().name().to_owned();
+    let token = environment.token(&home, CALLER, "somebody-else").await.unwrap();
+    environment.show_token(&token).unwrap();
     let service = environment.service(&home, "injector").await.unwrap();
     let folder = Folder::with(&[("rules.yaml", RULES)]);
     let (mut manifests, _) = print_manifests(&folder.path().join("rules.yaml"), &home, &service);
@@ -88,6 +90,7 @@ async fn nothing_of_pods_rules_levels_or_callers_is_told_anywhere() {
         command
             .arg("--client-auth=observe")
             .arg("--client-name=somebody-else")
+            .arg("--token-issuer=https://testenv.invalid")
             .arg("--client-ca")
             .arg(authority);
         command.env("VESTIBULE_OTLP_ENDPOINT", &collector.address).env("VESTIBULE_TRACE_RATIO", "1");
@@ -134,8 +137,9 @@ async fn nothing_of_pods_rules_levels_or_callers_is_told_anywhere() {
     told.push(get(cluster.hall.probes, "/metrics").await.unwrap());
     told.push(get(cluster.hall.probes, "/readyz?verbose").await.unwrap());
     let [.., metrics, readiness] = &told[..] else { unreachable!() };
+    // The certificate is another's, and the token, whose signature is good, for another.
     assert!(
-        metrics.contains(r#"vestibule_client_identity_total{kind="invalid",reason="name"}"#),
+        metrics.contains(r#"vestibule_client_identity_total{kind="invalid",reason="audience"}"#),
         "{metrics}"
     );
     assert!(readiness.contains("configuration: hash "), "{readiness}");
@@ -148,7 +152,8 @@ async fn nothing_of_pods_rules_levels_or_callers_is_told_anywhere() {
         assert!(lines.any(|line| line.contains(name)), "nothing of {name} is mutated in the log");
     }
     told.push(log);
-    for canary in [OBJECT, RULE, BROKEN, LEVEL, TOKEN] {
+    let parts = token.split('.').skip(1);
+    for canary in [OBJECT, RULE, BROKEN, LEVEL, CALLER].into_iter().chain(parts) {
         assert!(!collector.holds(canary), "{canary} is in a span");
         let lines = told.iter().flat_map(|text| text.lines()).filter(|line| line.contains(canary));
         let lines: Vec<_> = lines.take(5).collect();

@@ -12,6 +12,7 @@ use vestibule_identity::{Identity, SelfManaged};
 use vestibule_testenv::{self as testenv, Session};
 
 use super::fixture::{Fixture, assert_accepted, fleeting, until, within};
+use super::silence::Log;
 
 /// A client with exactly the rights that are documented; `create` decides about the one that may be left out.
 async fn least(env: &Session, fixture: &Fixture, create: bool) -> Client {
@@ -84,16 +85,19 @@ async fn the_documented_rights_are_enough_for_everything() {
 #[tokio::test]
 async fn without_the_right_to_create_it_waits_for_the_secret_and_fills_it() {
     let Some(env) = testenv::shared_or_skip().await else { return };
+    let log = Log::listen();
     let fixture = Fixture::new(&env).await;
     let client = least(&env, &fixture, false).await;
     let replica = SelfManaged::start(client, fixture.settings()).unwrap();
+    let remedy = format!("kubectl create secret generic hooks-ring -n {}", fixture.namespace);
     until("an Event names the command", 20, async || {
         let note = fixture.event_note("RingNotWritten", &fixture.namespace).await;
-        note.is_some_and(|note| {
-            note.contains(&format!("kubectl create secret generic hooks-ring -n {}", fixture.namespace))
-        })
+        note.is_some_and(|note| note.contains(&remedy))
     })
     .await;
+    let refused = ["/secrets?", "http.status_code=403"];
+    until("it has tried again and again", 20, async || log.count(&refused) >= 3).await;
+    assert_eq!(log.count(&["WARN", &remedy]), 1, "one line in half a minute");
     assert_eq!(
         replica.status().waiting_for,
         Some(format!("the ring Secret {}/hooks-ring", fixture.namespace))

@@ -28,6 +28,11 @@ impl Log {
         Self { file, _here: here, _another: another }
     }
 
+    /// How many lines have all of `parts`.
+    pub(super) fn count(&self, parts: &[&str]) -> usize {
+        self.text().lines().filter(|line| parts.iter().all(|part| line.contains(part))).count()
+    }
+
     fn text(&self) -> String {
         std::fs::read_to_string(self.file.path()).unwrap()
     }
