@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Cluster, names, pod};
+use super::{Cluster, examples, names, pod};
+use crate::fixture::Folder;
 
 const ALL: [(&str, &str); 6] = [
     ("agent", "required"),
@@ -16,28 +17,52 @@ const ALL: [(&str, &str); 6] = [
 #[tokio::test]
 async fn all_eight_examples_at_once() {
     let Some(cluster) = Cluster::shared().await else { return };
-    let namespace = cluster.namespace(&[&ALL[..], &[("mesh", "enabled")]].concat()).await;
+    let labels = [&ALL[..], &[("mesh", "enabled")]].concat();
+    let namespace = cluster.namespace(&labels).await;
     let mut hello = pod("hello");
     hello["metadata"]["labels"] = json!({"app": "helloworld-go", "inject.vestibule.dev/nginx": "true"});
 
     let reply = cluster.create(&namespace, &hello).await;
     assert_eq!(reply.warnings, Vec::<String>::new());
     let made = reply.object();
-    let spec = &made["spec"];
     // Rule after rule, required ones among the others, although they have an entry of their own.
     let init = ["agent", "envoy", "log-forwarder", "proxy-init", "proxy"];
-    assert_eq!(names(&spec["initContainers"]), init);
-    assert_eq!(names(&spec["containers"]), ["app", "sidecar-nginx"]);
-    let app = &spec["containers"][0];
-    let env = names(&app["env"]);
-    for variable in ["TARGET", "TZ", "SSL_CERT_FILE", "LOG_DIR"] {
-        assert!(env.contains(&variable), "{variable} is not among {env:?}");
+    assert_eq!(names(&made["spec"]["initContainers"]), init);
+    assert_eq!(names(&made["spec"]["containers"]), ["app", "sidecar-nginx"]);
+    // All else is what `inject` says of the same pod.
+    let folder = Folder::with(&[("pod.json", &hello.to_string())]);
+    let (rules, labels) = (
+        examples(),
+        labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(","),
+    );
+    let said = folder.run(&format!(
+        "inject -f pod.json -n {namespace} -o json --rules {} --namespace-labels {labels}",
+        rules.display()
+    ));
+    let said: Value = serde_json::from_str(&said.stdout()).unwrap();
+    assert_eq!(names(&said["spec"]["initContainers"]), init);
+    assert_within(&said, &made, "");
+}
+
+/// All of `said` is in `stored`, items in their order, among which the API server adds some of its own.
+#[track_caller]
+fn assert_within(said: &Value, stored: &Value, place: &str) {
+    match (said, stored) {
+        (Value::Object(said), _) => {
+            for (name, said) in said {
+                assert_within(said, &stored[name], &format!("{place}/{name}"));
+            }
+        }
+        (Value::Array(said), Value::Array(stored)) if said.iter().all(Value::is_object) => {
+            let mut stored = stored.iter();
+            for said in said {
+                let is_it = |it: &&Value| ["name", "mountPath"].iter().all(|key| it[key] == said[key]);
+                let it = stored.find(is_it).unwrap_or_else(|| panic!("no {said} at {place}"));
+                assert_within(said, it, &format!("{place}/{}", said["name"]));
+            }
+        }
+        _ => assert_eq!(said, stored, "{place}"),
     }
-    let volumes = names(&spec["volumes"]);
-    for volume in ["nginx-conf", "app-logs", "agent-credentials", "company-ca"] {
-        assert!(volumes.contains(&volume), "{volume} is not among {volumes:?}");
-    }
-    assert_eq!(names(&spec["imagePullSecrets"]), ["company-registry"]);
 }
 
 #[tokio::test]
