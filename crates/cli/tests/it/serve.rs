@@ -99,6 +99,40 @@ fn a_review_is_answered_and_leaves_one_line_without_values() {
     assert_eq!(decisions.len(), 1, "{rest:?}");
 }
 
+/// Three nested loops over two hundred variables, which nobody waits for.
+#[test]
+fn a_rule_that_computes_too_much_is_left_out_and_no_other() {
+    const BUSY: &str = "\
+apiVersion: vestibule.dev/v1alpha1
+kind: Injection
+metadata: {name: busy}
+spec:
+  match: {objects: {labels: {app: web}}}
+  variables: [{name: env, expr: 'object.spec.containers[0].env'}]
+  when: ['variables.env.all(a, variables.env.all(b, variables.env.all(c, a.name + b.name != c.name)))']
+  pod: {labels: {busy: done}}
+";
+    let folder = Folder::with(&[("rules.yaml", &format!("{BUSY}---\n{TARGET}"))]);
+    let server = Server::start(&folder, "");
+    let mut crowded = pod();
+    let variables = (0..200).map(|index| json!({"name": format!("SETTING_{index}")}));
+    crowded["spec"]["containers"][0]["env"] = variables.collect();
+    let admission = admit(&server, &folder, crowded.clone(), "best-effort");
+    let Admission::Admitted { object: Some(object), warnings, failed_open: None, .. } = admission else {
+        panic!("another answer")
+    };
+    assert_eq!(object["metadata"]["labels"], json!({"app": "web"}));
+    assert_eq!(object["spec"]["containers"][0]["env"][0], json!({"name": "TARGET", "value": "hall"}));
+    assert!(warnings.iter().any(|said| said.contains("busy") && said.contains("ticks")), "{warnings:?}");
+    drop(server);
+
+    let strict = BUSY.replace("spec:\n", "spec:\n  onError: deny\n");
+    std::fs::write(folder.path().join("rules.yaml"), format!("{strict}---\n{TARGET}")).unwrap();
+    let admission = admit(&Server::start(&folder, ""), &folder, crowded, "best-effort");
+    let Admission::Refused { code: 403, message, .. } = admission else { panic!("another answer") };
+    assert!(message.contains("busy") && message.contains("ticks"), "{message}");
+}
+
 #[test]
 fn the_namespace_of_the_service_is_the_own_one() {
     let folder = Folder::with(&[("rules.yaml", TARGET)]);

@@ -146,6 +146,67 @@ async fn a_required_agent_that_cannot_be_had_refuses_the_pod() {
     );
 }
 
+/// By a pod's author, who reads a terminal and no log.
+#[tokio::test]
+async fn who_asks_in_the_wrong_words_is_told_so_in_the_terminal() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let namespace = cluster.namespace(&[("sidecar-injector", "enabled")]).await;
+    let asking = |key: &str, value: &str| {
+        let mut pod = pod("web");
+        pod["metadata"]["annotations"] = json!({format!("inject.vestibule.dev/{key}"): value});
+        pod
+    };
+    let is_injected = |made: &Value| names(&made["spec"]["containers"]).contains(&"sidecar-nginx");
+    cluster.wait_until_injected(&namespace, &asking("nginx", "true"), is_injected).await;
+
+    let mut conflicting = asking("nginx", "true");
+    conflicting["spec"]["volumes"] = json!([{"name": "nginx-conf", "emptyDir": {}}]);
+    for (asks, said) in [
+        (asking("ngnix", "true"), "did you mean inject.vestibule.dev/nginx?"),
+        (asking("nginx", "perhaps"), "has a value that rule `nginx` does not read"),
+        (conflicting, "volume `nginx-conf`"),
+    ] {
+        let reply = cluster.create_dry_run(&namespace, &asks).await;
+        let [warning] = &reply.warnings[..] else { panic!("{said}: {:?}", reply.warnings) };
+        assert!(warning.starts_with("299 - ") && warning.contains(said), "{said}: {warning}");
+        assert_bare(&reply.object());
+    }
+}
+
+/// Nothing is left to do for a pod that has it all: the answer has neither a patch nor a type of one, which the API server
+/// would not take alone.
+#[tokio::test]
+async fn a_pod_that_has_it_all_passes_as_it_is() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let namespace = cluster.namespace(&[]).await;
+    let mut hello = pod("hello");
+    hello["metadata"]["labels"] = json!({"app": "helloworld-go"});
+    let made = cluster.create_dry_run(&namespace, &hello).await.object();
+    assert_eq!(names(&made["spec"]["containers"][0]["env"]), ["TARGET"]);
+    let again = json!({"apiVersion": "v1", "kind": "Pod", "spec": made["spec"], "metadata": {
+        "name": "hello", "labels": made["metadata"]["labels"], "annotations": made["metadata"]["annotations"],
+    }});
+    let reply = cluster.create_dry_run(&namespace, &again).await;
+    assert_eq!(reply.warnings, Vec::<String>::new());
+    assert_eq!(reply.object()["spec"], made["spec"]);
+}
+
+#[tokio::test]
+async fn rules_that_are_no_text_are_refused_where_they_are_applied() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let home = cluster.hall.service.host().split('.').nth(1).unwrap().to_owned();
+    let config_map = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "binary", "labels": {"vestibule.dev/config": "true"}},
+        "binaryData": {"rules.yaml": "/w=="},
+    });
+    let reply = cluster.create_dry_run(&home, &config_map).await;
+    let message = reply.body["message"].as_str().unwrap();
+    assert_eq!(reply.status, 403, "{message}");
+    assert!(message.contains("ConfigMap") && message.contains("it is no text"), "{message}");
+    assert_eq!(reply.body["details"]["causes"][0]["field"], "data[rules.yaml]");
+}
+
 fn assert_bare(pod: &Value) {
     assert!(pod["spec"]["initContainers"].is_null() && pod["spec"]["imagePullSecrets"].is_null(), "{pod}");
     assert_eq!(names(&pod["spec"]["containers"]), ["app"]);

@@ -144,7 +144,7 @@ async fn nothing_of_pods_rules_levels_or_callers_is_told_anywhere() {
     );
     assert!(readiness.contains("configuration: hash "), "{readiness}");
     let log = cluster.hall.server.log();
-    for heard in [r#""level":"TRACE""#, "who calls", "VST0"] {
+    for heard in [r#""level":"TRACE""#, "who calls", "VST0", "it is no text"] {
         assert!(log.contains(heard), "no {heard} in the log");
     }
     for name in [r#""name":"plain""#, r#""name":"crowded""#] {
@@ -168,6 +168,8 @@ fn broken(manifests: &[Value]) -> [Value; 2] {
     let mut levels = rules.clone();
     rules["metadata"]["name"] = json!("broken-rules");
     rules["data"] = json!({"unknown.yaml": BROKEN_RULES[0], "text.yaml": BROKEN_RULES[1]});
+    // `canary-of-a-broken-rule`, and a byte that no text has.
+    rules["binaryData"] = json!({"binary.yaml": "Y2FuYXJ5LW9mLWEtYnJva2VuLXJ1bGX/"});
     levels["metadata"] = json!({"name": "injector-logging", "namespace": rules["metadata"]["namespace"]});
     levels["data"] =
         json!({"loglevel": LEVEL, "loglevel.identity": LEVEL, "raised": format!("{LEVEL} until {LEVEL}")});
