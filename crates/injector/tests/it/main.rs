@@ -11,4 +11,5 @@ mod reload;
 mod road;
 mod seen;
 mod sources;
+mod watched;
 mod watching;

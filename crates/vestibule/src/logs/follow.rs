@@ -102,3 +102,45 @@ where
         next = logs.heed(&wanted, Timestamp::now());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures_util::stream;
+    use http::{Request, Response};
+    use http_body_util::{BodyStream, StreamBody};
+    use kube::Client;
+    use kube::client::Body;
+    use serde_json::json;
+    use tokio::time::timeout;
+
+    use super::*;
+
+    /// The connection is open, and nothing comes: no event, no bookmark, no end.
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_of_levels_that_says_nothing_is_taken_up_again_within_a_minute() {
+        let watched = AtomicUsize::new(0);
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+            let list = json!({"apiVersion": "v1", "kind": "ConfigMapList", "items": [],
+                              "metadata": {"resourceVersion": "1"}});
+            let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"loglevel": "debug"},
+                             "metadata": {"name": "logging", "resourceVersion": "2"}});
+            let said = match is_watch.then(|| watched.fetch_add(1, Ordering::SeqCst)) {
+                None => list.to_string(),
+                Some(0) => String::new(),
+                Some(_) => json!({"type": "ADDED", "object": map}).to_string() + "\n",
+            };
+            let said = BodyStream::new(Body::from(said.into_bytes()));
+            let body =
+                if is_watch { said.chain(stream::pending()).left_stream() } else { said.right_stream() };
+            async { Ok::<_, io::Error>(Response::new(StreamBody::new(body))) }
+        });
+        let mut seen = pin!(watch(Api::namespaced(Client::new(service, "home"), "home"), "logging"));
+        assert!(seen.next().await.unwrap().unwrap().is_none(), "there is none at first");
+        let map = timeout(Duration::from_secs(61), seen.next()).await.unwrap().unwrap().unwrap().unwrap();
+        assert_eq!(map.data.unwrap()["loglevel"], "debug");
+    }
+}
