@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
-use hyper::body::{Body, Incoming};
+use hyper::body::Body;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::load::Limits;
@@ -45,7 +45,11 @@ impl Bodies {
 
     /// Reads `body` when there is room for all of it, for which it waits until `patience` is over. Nothing is read before:
     /// what waits, waits at the client.
-    pub(crate) async fn receive(&self, body: Incoming, patience: Instant) -> Result<Received<'_>, Refused> {
+    pub(crate) async fn receive(
+        &self,
+        body: impl Body<Data = Bytes> + Unpin,
+        patience: Instant,
+    ) -> Result<Received<'_>, Refused> {
         let declared = body.size_hint().exact().map(|length| usize::try_from(length).unwrap_or(usize::MAX));
         // Nobody knows how long it will be where that is not said.
         let length = declared.unwrap_or(self.limit);
@@ -56,7 +60,7 @@ impl Bodies {
         let share = timeout_at(patience, self.limits.room.reserve(room)).await.ok().flatten();
         let mut share =
             share.ok_or_else(|| Refusal::BytesInFlight.because("too many large requests; try again"))?;
-        let bytes = timeout(self.time, self.read(body, declared.unwrap_or_default())).await;
+        let bytes = timeout(self.time, self.read(body, length)).await;
         let bytes = bytes.map_err(|_| {
             Refusal::SlowBody.because(format!("the body took longer than {} ms", self.time.as_millis()))
         })??;
@@ -115,6 +119,7 @@ mod tests {
     use std::task::{Context, Poll};
     use std::thread::sleep;
 
+    use http_body_util::Full;
     use hyper::body::Frame;
 
     use super::*;
@@ -136,6 +141,17 @@ mod tests {
             assert!(self.1.is_wanted());
             Poll::Ready(self.0.take().map(|bytes| Ok(Frame::data(bytes))))
         }
+    }
+
+    /// What grows is moved to a larger place again and again, and is there twice meanwhile.
+    #[tokio::test]
+    async fn a_body_that_does_not_say_its_length_has_its_place_at_once() {
+        let limits = Arc::new(Limits::of(&Settings::default()));
+        let bodies = Bodies::new(8 << 20, Duration::MAX, limits);
+        let body = Full::new(Bytes::from_static(b"{}")).map_frame(|frame| frame);
+        assert_eq!(body.size_hint().exact(), None);
+        let Ok(received) = bodies.receive(body, Instant::now() + PERIOD).await else { panic!("refused") };
+        assert!(received.bytes == b"{}" && received.bytes.capacity() >= 8 << 20);
     }
 
     #[tokio::test]

@@ -15,6 +15,7 @@ mod scale;
 mod set;
 mod steady;
 mod strangers;
+mod too_large;
 mod uploads;
 
 use std::fmt;
@@ -53,6 +54,7 @@ pub const CASES: &[Case] = &[
     case("F09", "twice and four times as many calls as there is time for", [3, 8], |long| {
         Box::pin(overload::run(long))
     }),
+    case("A01", "bodies of a byte too many", [1, 1], |_| Box::pin(too_large::run())),
     case("A03", "1,000 uploads of 8 MiB at once", [3, 3], |_| Box::pin(uploads::run())),
     case("A04", "5,000 connections with slow heads", [2, 2], |_| Box::pin(strangers::slow_heads())),
     case("A05", "5,000 connections with slow bodies", [2, 2], |_| Box::pin(strangers::slow_bodies())),

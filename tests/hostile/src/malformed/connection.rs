@@ -41,12 +41,27 @@ impl Connection {
 
     /// The status and the body.
     pub fn post(&mut self, path: &str, body: &[u8]) -> (u16, Vec<u8>) {
-        let (name, length) = (self.name, body.len());
-        let head = format!(
-            "POST {path}?timeout=10s HTTP/1.1\r\nhost: {name}:443\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
-        );
-        self.stream.write_all(&[head.as_bytes(), body].concat()).unwrap();
+        let head = self.head(path, &format!("content-length: {}", body.len()));
+        self.send(&[head.as_bytes(), body].concat());
+        self.answer()
+    }
+
+    /// What stands before a body of this length.
+    pub fn head(&self, path: &str, length: &str) -> String {
+        let name = self.name;
+        format!(
+            "POST {path}?timeout=10s HTTP/1.1\r\nhost: {name}:443\r\ncontent-type: application/json\r\n{length}\r\n\r\n"
+        )
+    }
+
+    /// A part of a request, or all of it.
+    pub fn send(&mut self, part: &[u8]) {
+        self.stream.write_all(part).unwrap();
         self.stream.flush().unwrap();
+    }
+
+    /// The status and the body of the answer to what was sent.
+    pub fn answer(&mut self) -> (u16, Vec<u8>) {
         let mut answer = Vec::new();
         let mut part = [0; 16 << 10];
         loop {
