@@ -79,6 +79,26 @@ async fn integers_beyond_double_precision_pass_exactly() {
     }
 }
 
+/// The largest that an API server can store, twice in one review: etcd takes 1.5 MiB.
+#[tokio::test]
+async fn an_update_of_what_is_nearly_too_large_for_etcd_is_served() {
+    const LARGE: usize = 1_450_000;
+    let Some(cluster) = Cluster::shared().await else { return };
+    Widget::define(&cluster).await;
+    let webhook = cluster.serve(refits()).await;
+    let namespace = cluster.namespace(&[]).await;
+    let mut large = widget();
+    large["spec"]["cargo"]["grain"] = json!("x".repeat(LARGE));
+    namespace.create(&large).await.object();
+
+    webhook.decisions.take();
+    let unlabelled = json!({ "metadata": { "labels": { "refitted": null } } });
+    let after = namespace.merge(&large, &unlabelled).await.object();
+    assert!(matches!(webhook.decisions.take()[..], [Decision::Mutated(_)]));
+    assert_eq!(after["metadata"]["labels"]["refitted"], "true");
+    assert_eq!(after["spec"]["cargo"]["grain"].as_str().map(str::len), Some(LARGE));
+}
+
 #[tokio::test]
 async fn managed_fields_of_others_are_intact() {
     let Some(cluster) = Cluster::shared().await else { return };
