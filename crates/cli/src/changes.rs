@@ -1,6 +1,7 @@
 //! Operations in the words people use for parts of a pod.
 
 use vestibule::patch::{Document, Kind, Operation, View};
+use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{Change, Origin};
 
 /// One change and who asked for it.
@@ -28,7 +29,7 @@ pub(crate) fn explain(changes: &[Change], json: &str, prefix: &str) -> anyhow::R
             Operation::Replace { .. } | Operation::Move { .. } | Operation::Test { .. } => "~",
         };
         reasons.push(Why {
-            what: format!("{sign} {prefix}{place}"),
+            what: printable(&format!("{sign} {prefix}{place}")),
             who: match is_status(origin) {
                 true => "the injector, so that people see it".to_owned(),
                 false => format!("rule {}, {}", origin.rule, origin.clause),

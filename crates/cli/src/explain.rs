@@ -11,11 +11,11 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use vestibule::command::{CommandError, colour};
 use vestibule_injector::{Cluster, ClusterError, LoadError};
-use vestibule_rules::{Explanation, Mode, NamespaceFacts, RuleSet, Verb};
+use vestibule_rules::{Explanation, NamespaceFacts, RuleSet, Verb};
 
 use crate::evaluation::{Engine, Evaluation, Facts, Request};
 use crate::objects::{self, Object};
-use crate::rules::{self, Labels};
+use crate::rules::{self, Labels, note_mode};
 use crate::{Failure, print, say};
 
 /// Explains a code of a finding, or what rules make of an object and why.
@@ -159,12 +159,7 @@ impl Case {
     /// What the explanation cannot show by itself.
     fn notes(&self) {
         self.rules.warnings().iter().for_each(say);
-        let effect = match self.rules.settings().mode() {
-            Mode::On => None,
-            Mode::Off => Some("`mode: off` in InjectorSettings: an injector leaves everything alone"),
-            Mode::Observe => Some("`mode: observe` in InjectorSettings: an injector changes nothing"),
-        };
-        effect.iter().for_each(|effect| say(format_args!("note: {effect}")));
+        note_mode(&self.rules);
         if self.rules.needs_namespace_facts()
             && let Some(unknown) = self.facts.unknown(self.objects.iter(), &self.namespace)
         {

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use vestibule::command::CommandError;
-use vestibule_injector::LoadError;
-use vestibule_rules::{Diagnostic, Severity, diagnostic};
+use vestibule_injector::{LoadError, registration};
+use vestibule_rules::diagnostic::code::{REQUIRED_BROADLY, REQUIRED_EVERYWHERE};
+use vestibule_rules::{Diagnostic, RuleSet, Severity, diagnostic};
 
 use crate::{Failure, print};
 
@@ -26,6 +28,9 @@ pub(crate) struct Arguments {
     /// What to print.
     #[arg(long, short, value_enum, default_value = "text", value_name = "FORMAT")]
     output: Format,
+    /// The injector's own namespace, where it is known: some rules are for anywhere but there.
+    #[arg(long, short, value_name = "NS", value_parser = NonEmptyStringValueParser::new())]
+    namespace: Option<String>,
     /// Ends with 1 for hints too.
     #[arg(long)]
     strict: bool,
@@ -45,23 +50,38 @@ enum Format {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let findings = match vestibule_injector::load_all(&arguments.paths) {
-        Ok(rules) => {
-            let mut findings = rules.warnings().to_vec();
-            findings.extend(rules.lint());
-            findings.extend(rules.prove().err().into_iter().flatten());
-            findings
-        }
+        Ok(rules) => arguments.findings(rules),
         Err(LoadError::Rules(found)) => found,
         Err(other) => return Err(CommandError::input(other).into()),
     };
     print(&match arguments.output {
         Format::Text => text(&findings),
-        Format::Json => diagnostic::json(&findings),
+        Format::Json => diagnostic::json(&findings) + "\n",
         Format::Yaml => crate::render::yaml(&diagnostic::json(&findings))?,
-        Format::Sarif => diagnostic::sarif(&findings),
+        Format::Sarif => diagnostic::sarif(&findings) + "\n",
     })?;
     let counts = |finding: &Diagnostic| arguments.strict || finding.severity() != Severity::Hint;
     Ok(ExitCode::from(u8::from(findings.iter().any(counts))))
+}
+
+impl Arguments {
+    /// Whatever a cluster would refuse is among it.
+    fn findings(&self, rules: RuleSet) -> Vec<Diagnostic> {
+        let rules = match &self.namespace {
+            Some(namespace) => rules.with_own_namespace(namespace),
+            None => rules,
+        };
+        let refused = registration::entries(&rules).err().unwrap_or_default();
+        let mut findings = rules.warnings().to_vec();
+        findings.extend(rules.lint());
+        if refused.iter().any(|finding| *finding.code() == REQUIRED_EVERYWHERE) {
+            // What is refused needs no warning as well.
+            findings.retain(|finding| *finding.code() != REQUIRED_BROADLY);
+        }
+        findings.extend(refused);
+        findings.extend(rules.prove().err().into_iter().flatten());
+        findings
+    }
 }
 
 fn text(findings: &[Diagnostic]) -> String {

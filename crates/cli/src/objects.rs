@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 use vestibule::command::CommandError;
 use vestibule::patch::Pointer;
-use vestibule_rules::diagnostic::code;
+use vestibule_rules::diagnostic::{code, printable};
 use vestibule_rules::yaml::{self, Node};
 use vestibule_rules::{Diagnostic, NamespaceFacts, Position};
 
@@ -81,10 +81,10 @@ impl Object {
     /// `Pod shop/web`, as headings say it.
     pub(crate) fn title(&self, default_namespace: &str) -> String {
         if self.is_namespace() {
-            return format!("Namespace {}", self.name);
+            return printable(&format!("Namespace {}", self.name));
         }
         let namespace = self.namespace.as_deref().unwrap_or(default_namespace);
-        format!("{} {namespace}/{}", self.kind, self.name)
+        printable(&format!("{} {namespace}/{}", self.kind, self.name))
     }
 
     /// The same object with other content.

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use vestibule::command::CommandError;
 use vestibule_injector::LoadError;
-use vestibule_rules::RuleSet;
+use vestibule_rules::{Mode, RuleSet};
 
-use crate::{Failure, files};
+use crate::{Failure, files, say};
 
 /// Where the rules are.
 #[derive(Args, Clone, Debug)]
@@ -54,6 +54,16 @@ impl Labels {
 /// Reads rules; what is wrong with them is the user's to mend.
 pub(crate) fn load(path: &Path) -> Result<RuleSet, Failure> {
     vestibule_injector::load(path).map_err(unusable)
+}
+
+/// Says so where an injector with these settings would not do what is shown.
+pub(crate) fn note_mode(rules: &RuleSet) {
+    let effect = match rules.settings().mode() {
+        Mode::On => return,
+        Mode::Off => "`mode: off` in InjectorSettings: an injector leaves everything alone",
+        Mode::Observe => "`mode: observe` in InjectorSettings: an injector changes nothing",
+    };
+    say(format_args!("note: {effect}"));
 }
 
 /// Rules that cannot be used.

@@ -13,10 +13,10 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use vestibule::command::{CommandError, colour};
 use vestibule_injector::Namespaces;
-use vestibule_rules::RuleSet;
+use vestibule_rules::{Mode, RuleSet};
 
 use crate::objects::{self, Object};
-use crate::rules::{self, Labels};
+use crate::rules::{self, Labels, note_mode};
 use crate::{Failure, say};
 use road::Road;
 
@@ -77,6 +77,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let rules = arguments.read_rules()?;
     let objects = arguments.read_objects()?;
     rules.warnings().iter().for_each(say);
+    note_mode(&rules);
+    let is_off = rules.settings().mode() == Mode::Off;
     // What no API server would be told of, it does not call for.
     vestibule_injector::registration::entries(&rules).map_err(Failure::Findings)?;
     // One thread is enough for one caller, and starts faster.
@@ -86,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let road = Road::build(rules, arguments.namespaces()).await?;
         run::all(&road, &objects, &arguments.namespace).await
     })?;
-    let report = report::Report { trials: &trials, palette: arguments.color.palette() };
+    let report = report::Report { trials: &trials, is_off, palette: arguments.color.palette() };
     report.print(arguments.output)?;
     if arguments.output == Format::Diff {
         if arguments.takes_sample_labels() {

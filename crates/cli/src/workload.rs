@@ -27,6 +27,10 @@ const WORKLOADS: [Workload; 8] = [
     Workload::new("v1", "PodTemplate", "/template", None),
 ];
 
+/// Stands for the hash of a template, which its pods carry and which ends the name of their ReplicaSet: by it, rules know
+/// the Deployment. What it will be, nobody knows yet.
+const HASH: &str = "0000000000";
+
 impl Workload {
     pub(crate) fn of(object: &Object) -> Option<&'static Self> {
         WORKLOADS.iter().find(|one| one.api_version == object.api_version && one.kind == object.kind)
@@ -54,8 +58,14 @@ impl Workload {
         let mut pod = Document::parse(&pod)?;
         set(&mut pod, "/metadata/generateName", &serde_json::json!(format!("{name}-")))?;
         if let Some((api_version, kind)) = self.owner {
+            let mut owner_name = name.to_owned();
+            // Without labels of its own, which no API server takes, a template would have to get them with the hash.
+            if self.kind == "Deployment" && present(pod.at(&"/metadata/labels".parse()?)).is_some() {
+                set(&mut pod, "/metadata/labels/pod-template-hash", &serde_json::json!(HASH))?;
+                owner_name = format!("{name}-{HASH}");
+            }
             let owner = serde_json::json!([{
-                "apiVersion": api_version, "kind": kind, "name": name, "uid": "", "controller": true,
+                "apiVersion": api_version, "kind": kind, "name": owner_name, "uid": "", "controller": true,
             }]);
             set(&mut pod, "/metadata/ownerReferences", &owner)?;
         }

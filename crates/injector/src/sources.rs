@@ -25,8 +25,8 @@ pub enum LoadError {
         /// What the operating system says.
         source: io::Error,
     },
-    /// A folder without rules would serve nothing and say nothing.
-    #[error("{} holds no rules: put `*.yaml`, `*.yml` or `*.json` there", .0.display())]
+    /// Without rules, nothing would be served and nothing said.
+    #[error("{} holds no rules: in a file, they are documents with `kind: Injection`; of a folder, `*.yaml`, `*.yml` and `*.json` are read", .0.display())]
     Empty(PathBuf),
     /// The rules, each in order, cannot be served together.
     #[error("{0}")]

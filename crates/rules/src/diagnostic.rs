@@ -194,7 +194,7 @@ impl Source {
         position: Position,
         message: &str,
     ) -> Diagnostic {
-        let message = message.chars().map(printable).collect();
+        let message = printable(message);
         Diagnostic { severity, code, message, source: Arc::clone(self), position, help: None }
     }
 
@@ -212,12 +212,21 @@ impl Source {
     }
 }
 
-/// What somebody else named, in our words: short, and nothing in it moves a terminal's cursor or forges a line of a log.
-pub(crate) fn shown(text: &str) -> String {
-    text.chars().map(printable).take(63).collect()
+/// What somebody else named, in a line of ours: nothing in it moves a terminal's cursor or forges a line of a log.
+///
+/// ```
+/// assert_eq!(vestibule_rules::diagnostic::printable("we\u{1b}[31mb\n"), "we [31mb ");
+/// ```
+pub fn printable(text: &str) -> String {
+    text.chars().map(harmless).collect()
 }
 
-fn printable(character: char) -> char {
+/// The same, and short.
+pub(crate) fn shown(text: &str) -> String {
+    text.chars().map(harmless).take(63).collect()
+}
+
+fn harmless(character: char) -> char {
     let turns_text_around = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let ends_line = matches!(character, '\u{2028}' | '\u{2029}');
     if character.is_control() || turns_text_around || ends_line { ' ' } else { character }
@@ -228,6 +237,6 @@ fn window(line: &str, column: usize) -> (String, usize) {
     const WIDTH: usize = 100;
     let at = column.saturating_sub(1);
     let from = if at < WIDTH { 0 } else { at - WIDTH / 2 };
-    let shown = line.chars().skip(from).take(WIDTH).map(printable).collect();
+    let shown = line.chars().skip(from).take(WIDTH).map(harmless).collect();
     (shown, at - from)
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 use vestibule::command::{CommandError, colour, diff};
 use vestibule::patch::{Document, Operation};
+use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{Decision, Outcome, Reason, STATUS_ANNOTATION};
 
 use super::case::{Case, Expected, Suite};
@@ -113,7 +114,7 @@ impl Check<'_> {
         let Some(wanted) = &self.case.expect.contains else { return };
         let found = serde_json::from_str(&self.evaluation.after).unwrap_or_default();
         if let Some(why) = subset::missing(wanted, &found) {
-            self.failures.push(format!("contains: {why}"));
+            self.failures.push(format!("contains: {}", printable(&why)));
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use vestibule_injector::{Asked, Observer};
-use vestibule_rules::{Change, Decision, Outcome, Reason};
+use vestibule_rules::{Change, Decision, Mode, Outcome, Reason};
 
 /// What the rules made of one review, or of several.
 #[derive(Default)]
@@ -22,6 +22,7 @@ pub(super) struct Idle {
     pub(super) because: Because,
 }
 
+#[derive(Clone, PartialEq, Eq)]
 pub(super) enum Because {
     NothingToDo,
     Skipped { reason: Reason, sentence: String },
@@ -40,7 +41,7 @@ impl Recorder {
 }
 
 impl Observer for Recorder {
-    fn decided(&self, decision: &Decision, _: &Asked<'_>) {
+    fn decided(&self, decision: &Decision, asked: &Asked<'_>) {
         let idle = decision.verdicts.iter().filter_map(|verdict| {
             let because = match &verdict.outcome {
                 Outcome::Applied => return None,
@@ -54,7 +55,10 @@ impl Observer for Recorder {
             Some(Idle { rule: verdict.rule.to_string(), place, because })
         });
         let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        heard.changes.extend_from_slice(decision.changes());
+        // What is only observed is sent to nobody.
+        if asked.settings().mode() == Mode::On {
+            heard.changes.extend_from_slice(decision.changes());
+        }
         heard.idle.extend(idle);
     }
 }

@@ -12,6 +12,8 @@ use crate::{Failure, print, render, say};
 
 pub(super) struct Report<'t> {
     pub(super) trials: &'t [Trial<'t>],
+    /// Whether nobody is called because the rules say so.
+    pub(super) is_off: bool,
     pub(super) palette: Palette,
 }
 
@@ -53,7 +55,7 @@ impl Report<'_> {
             writeln!(text, "{title}  {}", self.palette.paint(Style::Faint, trial.object.place()))?;
             self.hunks(&mut text, trial)?;
             self.why(&mut text, &trial.first)?;
-            writeln!(text, "{}", ending(trial))?;
+            writeln!(text, "{}", self.ending(trial))?;
         }
         Ok(text)
     }
@@ -92,18 +94,21 @@ impl Report<'_> {
         }
         Ok(())
     }
-}
 
-fn ending(trial: &Trial<'_>) -> String {
-    match &trial.second {
-        Some(second) if second.operations.is_empty() && second.refusal.is_none() => {
-            match trial.first.operations.is_empty() {
-                true => "no change".to_owned(),
-                false => "second pass: no change".to_owned(),
+    fn ending(&self, trial: &Trial<'_>) -> String {
+        match &trial.second {
+            Some(second) if second.operations.is_empty() && second.refusal.is_none() => {
+                match trial.first.operations.is_empty() {
+                    true => "no change".to_owned(),
+                    false => "second pass: no change".to_owned(),
+                }
             }
+            Some(second) => {
+                format!("second pass: {} more operations; please report it", second.operations.len())
+            }
+            None if trial.first.refusal.is_some() => "refused".to_owned(),
+            None if self.is_off => "no change: nobody is called".to_owned(),
+            None => "no rule is for objects of this kind".to_owned(),
         }
-        Some(second) => format!("second pass: {} more operations; please report it", second.operations.len()),
-        None if trial.first.refusal.is_some() => "refused".to_owned(),
-        None => "no rule is for objects of this kind".to_owned(),
     }
 }

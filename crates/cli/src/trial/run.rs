@@ -115,13 +115,22 @@ impl Pass {
         Ok(())
     }
 
-    /// A rule for Deployments has nothing to say about the pod of one, but it is mentioned where that is all it said.
+    /// Each entry that is called says what all rules do: what one has done is nothing left to do for the next, and what is left
+    /// out is left out each time. A rule for Deployments has nothing to say about the pod of one, but it is mentioned where that is all it said.
     fn drop_rules_for_others(&mut self) {
         let elsewhere =
             |idle: &Idle| matches!(idle.because, Because::Skipped { reason: Reason::OtherResource, .. });
         let spoke = self.idle.iter().filter(|idle| !elsewhere(idle)).map(|idle| idle.rule.clone());
         let spoke: Vec<String> = spoke.chain(self.acted.iter().cloned()).collect();
         self.idle.retain(|idle| !elsewhere(idle) || !spoke.contains(&idle.rule));
+        let nothing_left = |idle: &Idle| matches!(idle.because, Because::NothingToDo);
+        self.idle.retain(|idle| !nothing_left(idle) || !self.acted.contains(&idle.rule));
+        let mut said = Vec::new();
+        self.idle.retain(|idle| {
+            let is_new = !said.contains(&(idle.rule.clone(), idle.because.clone()));
+            said.push((idle.rule.clone(), idle.because.clone()));
+            is_new
+        });
         self.idle.dedup_by(|one, other| one.rule == other.rule && elsewhere(one));
     }
 }

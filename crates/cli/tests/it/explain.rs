@@ -29,6 +29,38 @@ fn each_question_is_told_with_its_answer_and_line() {
     assert!(out.contains("+ spec.containers[app].env[TARGET]"), "{out}");
 }
 
+/// Of whatever is in a file that somebody was sent: nothing moves the cursor, and no line is another's.
+#[test]
+fn a13_no_name_moves_a_cursor_or_forges_a_line() {
+    const ODD: &str = r"a\u001b[31m\u0007\u009b2J\nforged: line";
+    let pod = |labels: &str| {
+        format!(
+            r#""metadata":{{"name":"{ODD}","namespace":"{ODD}","labels":{{{labels},"inject.vestibule.dev/{ODD}":"true"}}}},
+            "spec":{{"containers":[{{"name":"{ODD}","image":"{ODD}"}}],"volumes":[{{"name":"{ODD}","emptyDir":{{}}}}]}}"#
+        )
+    };
+    let asking = r#""app":"web","inject.vestibule.dev/target":"\u001b[31m\nforged""#;
+    let objects = [
+        format!(r#"{{"apiVersion":"v1","kind":"Pod",{}}}"#, pod(r#""app":"web""#)),
+        format!(r#"{{"apiVersion":"v1","kind":"Pod",{}}}"#, pod(asking)),
+        format!(
+            r#"{{"apiVersion":"apps/v1","kind":"Deployment","metadata":{{"name":"{ODD}"}},"spec":{{"template":{{{}}}}}}}"#,
+            pod(r#""app":"web""#)
+        ),
+        format!(r#"{{"apiVersion":"v1","kind":"{ODD}","metadata":{{"name":"{ODD}"}}}}"#),
+    ];
+    for object in &objects {
+        let folder = Folder::with(&[("rules.yaml", TARGET), ("object.json", object)]);
+        for command in ["explain -f object.json", "try object.json", "inject -f object.json"] {
+            let done = folder.run(&format!("{command} --rules rules.yaml"));
+            let said = done.out + &done.err;
+            let moves = |character: char| character.is_control() && character != '\n';
+            assert!(!said.contains(moves), "{command}: {said:?}");
+            assert!(!said.lines().any(|line| line.starts_with("forged")), "{command}: {said}");
+        }
+    }
+}
+
 #[test]
 fn scripts_read_the_same() {
     let folder = Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", POD)]);
@@ -205,4 +237,29 @@ fn who_names_a_file_without_its_flag_is_told_so() {
         );
         assert!(done.err.contains(&told), "{}", done.err);
     }
+}
+
+/// Of the same rules nobody hears at `kubectl apply` what nothing said before.
+#[test]
+fn what_a_cluster_refuses_is_found_before() {
+    const EVERYWHERE: &str = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: r}\n\
+        spec: {required: true, match: {objects: {labels: {a: b}}}, pod: {labels: {c: d}}}\n";
+    const HOME: &str = "---\napiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {name: s}\n\
+        spec: {requiredEverywhere: allow, ownNamespace: inject}\n";
+    let folder =
+        Folder::with(&[("everywhere.yaml", EVERYWHERE), ("home.yaml", &format!("{EVERYWHERE}{HOME}"))]);
+    for (arguments, found) in
+        [("everywhere.yaml", vec!["VST0190"]), ("home.yaml", vec![]), ("home.yaml -n hooks", vec!["VST0191"])]
+    {
+        let done = folder.run(&format!("lint {arguments} -o json"));
+        assert_eq!(done.code() == 0, found.is_empty(), "{arguments}");
+        assert!(done.out.ends_with("]\n"), "{}", done.out);
+        let told: Value = serde_json::from_str(&done.out).unwrap();
+        let codes: Vec<_> =
+            told.as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
+        assert_eq!(codes, found, "{arguments}");
+    }
+    assert!(folder.run("lint home.yaml -o sarif").out.ends_with("}\n"));
+    let refused = folder.run("manifests --rules home.yaml -n hooks --image i");
+    assert!(refused.code() == 2 && refused.err.contains("VST0191"), "{}", refused.err);
 }

@@ -124,6 +124,56 @@ fn every_builtin_workload_is_changed() {
     }
 }
 
+/// The pods that are imagined are those that controllers make.
+#[test]
+fn rules_that_ask_for_the_owner_know_it_before_there_is_a_pod() {
+    for (version, kind, owner) in [
+        ("apps/v1", "Deployment", "Deployment"),
+        ("apps/v1", "ReplicaSet", "ReplicaSet"),
+        ("apps/v1", "StatefulSet", "StatefulSet"),
+        ("apps/v1", "DaemonSet", "DaemonSet"),
+        ("batch/v1", "Job", "Job"),
+    ] {
+        let env = "{name: TARGET, value: {$cel: \"owner.kind + '/' + owner.name\"}}";
+        let rules = TARGET.replace("{name: TARGET, value: hall}", env);
+        let rules = rules.replace("match: {", &format!("match: {{ownerKinds: [{owner}], "));
+        let object = format!(
+            "apiVersion: {version}\nkind: {kind}\nmetadata: {{name: web}}\nspec:\n  template:\n    metadata:\n      labels:\n        app: web\n    spec:\n      containers:\n      - name: app\n"
+        );
+        let folder = Folder::with(&[("rules.yaml", &rules), ("web.yaml", &object)]);
+        let out = folder.run("inject -f web.yaml --rules rules.yaml --require").stdout();
+        let env = format!("        env:\n        - name: TARGET\n          value: {owner}/web\n");
+        assert_eq!(out, format!("{object}{env}"));
+        let out = folder.run("try web.yaml --rules rules.yaml -o yaml").stdout();
+        assert!(out.contains(&env) && !out.contains("pod-template-hash"), "{out}");
+    }
+}
+
+#[test]
+fn the_mode_that_an_injector_would_go_by_is_noted() {
+    let settings = |mode: &str| {
+        format!(
+            "{TARGET}---\napiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {{name: s}}\nspec: {{mode: {mode}}}\n"
+        )
+    };
+    for (mode, note, ending) in [
+        ("on", "", "second pass: no change"),
+        ("observe", "note: `mode: observe` in InjectorSettings: an injector changes nothing", "no change"),
+        (
+            "off",
+            "note: `mode: off` in InjectorSettings: an injector leaves everything alone",
+            "no change: nobody is called",
+        ),
+    ] {
+        let folder = Folder::with(&[("rules.yaml", &settings(mode)), ("pod.yaml", POD)]);
+        let done = folder.run("inject -f pod.yaml --rules rules.yaml");
+        assert!(done.err.contains(note) && done.stdout().contains("name: TARGET"), "{mode}");
+        let done = folder.run("try pod.yaml --rules rules.yaml");
+        assert!(done.err.contains(note), "{}", done.err);
+        assert_eq!(done.stdout().lines().last(), Some(ending));
+    }
+}
+
 /// Templates get no status: it would roll the workload with every new rule.
 #[test]
 fn pods_get_a_status_of_their_own() {

@@ -33,6 +33,22 @@ fn without_arguments_it_explains_a_sample() {
     assert!(told[1].starts_with("next: "), "{told:?}");
 }
 
+/// Each entry that is called decides by all rules.
+#[test]
+fn a_rule_is_told_of_once_however_many_entries_there_are() {
+    let required = |name: &str, label: &str| {
+        format!(
+            "---\napiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: {name}}}\n\
+             spec: {{required: true, match: {{namespaces: {{matchLabels: {{team: {label}}}}}}}, pod: {{labels: {{{name}: x}}}}}}\n"
+        )
+    };
+    let rules = format!("{TARGET}{}{}", required("blue", "blue"), required("red", "red"));
+    let folder = Folder::with(&[("rules.yaml", &rules), ("pod.yaml", POD)]);
+    let out = folder.run("try pod.yaml --rules rules.yaml --namespace-labels team=blue").stdout();
+    assert_eq!(out.matches("red, namespace_not_matched").count(), 1, "{out}");
+    assert!(out.contains("rule blue, pod.labels") && !out.contains("unchanged"), "{out}");
+}
+
 #[test]
 fn what_it_prints_next_works_as_printed() {
     let folder = Folder::with(&[("pod.yaml", POD), ("it's a rule.yaml", TARGET)]);

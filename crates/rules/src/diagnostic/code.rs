@@ -237,7 +237,7 @@ codes! {
          that is everything that starts anywhere: clusters have stood still that way. Name the namespaces by \
          `match.namespaces.names` or `match.namespaces.matchLabels`; leaving a few out by `exclude`, or `optIn`, is no \
          restriction that the API server knows. Who means it all the same writes `requiredEverywhere: allow` into the \
-         InjectorSettings. `serve` and `manifests` say so; on a laptop the rule can be tried.";
+         InjectorSettings. `inject` and `explain` go by such a rule all the same.";
     REQUIRED_AT_HOME = "VST0191", "a required rule that may be for the injector's own namespace",
         "With `ownNamespace: inject` in the InjectorSettings, rules reach pods in the injector's own namespace. A required \
          rule would keep them from starting while the injector is down, and with them whatever the injector itself needs \

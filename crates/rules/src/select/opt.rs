@@ -213,7 +213,8 @@ fn truth(value: &str, accepted: &[String]) -> Say {
         "true" => Say::In,
         "false" => Say::Out,
         _ => {
-            let shown = accepted.iter().take(MOST_NAMED).map(|accepted| format!(", `{}`", shown(accepted)));
+            let others = accepted.iter().filter(|accepted| !["true", "false"].contains(&accepted.as_str()));
+            let shown = others.take(MOST_NAMED).map(|accepted| format!(", `{}`", shown(accepted)));
             let more: String = shown.collect();
             Say::Invalid(format!("it reads `true`, `false`{more}"))
         }

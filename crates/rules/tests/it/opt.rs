@@ -89,6 +89,14 @@ fn the_table() {
     }
 }
 
+#[test]
+fn what_a_rule_reads_is_named_once() {
+    let spec = format!("optIn: pod\ncompatAnnotations: {{old.io/inject: ['true', 'on', 'false']}}\n{CHANGE}");
+    let object = pod("", r#""old.io/inject":"perhaps""#);
+    let decision = decide(&rules(&rule("r", &spec)), &object);
+    assert!(decision.warnings[0].ends_with("it reads `true`, `false`, `on`"), "{:?}", decision.warnings);
+}
+
 /// Another injector's annotation stands between the rule's own key and the common one.
 #[test]
 fn annotations_of_other_injectors() {
