@@ -46,6 +46,7 @@ pub(crate) use status::record;
 
 use crate::decision::Origin;
 use crate::diagnostic::shown;
+use crate::overlay::Overlay;
 use crate::pod::Shape;
 use crate::rule::{Clause, Item, Policy, Rule};
 use crate::subject::{Layout, Named, written};
@@ -92,12 +93,17 @@ impl<'s> Scene<'s> {
         Self { layout, shape, claims, brought, heeded, leads, users, ports }
     }
 
-    /// The `rank`th rule has failed, and what it did is undone.
-    pub(crate) fn go_back(&self, rank: usize) {
+    /// `rule`, the `rank`th, has failed, and what it did is undone.
+    pub(crate) fn go_back(&self, rank: usize, rule: &Rule) {
         self.heeded.borrow_mut().go(rank);
         self.leads.iter().for_each(|lead| lead.set(0));
+        let injected = rule.injected.iter().map(|one| &one.item);
+        let in_blocks = rule.blocks.iter().flat_map(|block| &block.lists).flat_map(|list| &list.items);
         // It may have taken ports away that are there again.
-        self.ports.take();
+        if !rule.removals.is_empty() || injected.chain(in_blocks).any(|item| item.policy == Policy::Override)
+        {
+            self.ports.take();
+        }
     }
 
     fn lead(&self, list: &str) -> &Cell<usize> {
@@ -199,7 +205,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         if items.is_empty() {
             return Ok(sorted);
         }
-        self.index(list, name, schema, &items);
+        self.index(list, name, schema, items.iter().map(|item| &item.overlay));
         let existing = match (self.draft.at(list), self.draft.indexes(list)) {
             (Some(list), Some(indexes)) => Existing::Indexed(list, indexes),
             (list, _) => Existing::new(list, schema, items.iter().copied()),
@@ -263,14 +269,20 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     }
 
     /// Has indexes kept of the list at `pointer` if many rules may look into it for such `items`.
-    fn index(&mut self, list: &Pointer, name: &str, schema: Schema<'_>, items: &[&Item]) {
+    fn index<'i>(
+        &mut self,
+        list: &Pointer,
+        name: &str,
+        schema: Schema<'_>,
+        items: impl IntoIterator<Item = &'i Overlay>,
+    ) {
         if self.rank < index::FEW {
             return;
         }
         match schema.list() {
             List::Map(keys) => self.draft.index(list, &By::Keys(keys)),
             _ => {
-                for by in items.iter().filter_map(|item| By::of(schema, name, item)) {
+                for by in items.into_iter().filter_map(|item| By::of(schema, name, item)) {
                     self.draft.index(list, &by);
                 }
             }

@@ -15,7 +15,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     pub(super) fn block(&mut self, index: usize, block: &'r Block) -> Result<(), Failure> {
         let container = self.scene.shape.container;
         let lists: Vec<_> = block.lists.iter().map(|entry| (entry, container.field(entry.member))).collect();
-        for (pointer, scope) in self.selected(&block.select) {
+        for (pointer, scope) in self.selected_by_index(&block.select) {
             for (entry, schema) in &lists {
                 let (list, schema) = (pointer.child(entry.member), *schema);
                 let items = self.unclaimed(&entry.items, index, || format!("{scope}/{}", entry.member));
@@ -48,19 +48,25 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         Ok(())
     }
 
+    /// The same as [`selected`](Self::selected), for whoever looks while many others do.
+    pub(super) fn selected_by_index(&mut self, select: &Select) -> Vec<(Pointer, Arc<str>)> {
+        for list in lists(select) {
+            self.index(&self.scene.layout.list(list), list, self.scene.shape.containers, []);
+        }
+        self.selected(select)
+    }
+
     /// The places and names of the containers that a block is for.
     pub(super) fn selected(&self, select: &Select) -> Vec<(Pointer, Arc<str>)> {
-        let lists: &[&'static str] =
-            if select.init { &["containers", "initContainers"] } else { &["containers"] };
         let (brought, heeded) = (&self.scene.brought, &self.scene.heeded);
         let mut selected = Vec::new();
-        for list in lists {
+        for list in lists(select) {
             let pointer = self.scene.layout.list(list);
             let mut select_of = |meant: Vec<(usize, &str)>| {
                 let meant = meant.into_iter().map(|(index, name)| (pointer.item(index), Arc::from(name)));
                 selected.extend(meant);
             };
-            if let Some((places, users)) = self.users(list, &pointer) {
+            if let Some((places, users)) = self.users(list, &pointer, select) {
                 let names = places.keys().filter_map(|name| brought.find(name));
                 heeded.borrow_mut().pass_over(self.rank, list, names);
                 select_of(selected_of(users.iter().map(|(index, one)| (*index, one)), select));
@@ -74,9 +80,14 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         selected
     }
 
-    /// The containers that rules do not bring, with their places, where many rules look: they stay the same, and in
-    /// the same order, whatever comes between them.
-    fn users(&self, list: &'static str, pointer: &Pointer) -> Option<(&Places, Vec<(usize, Named<'_>)>)> {
+    /// The containers that rules do not bring and `select` may mean, with their places, where many rules look: they stay the
+    /// same, and in the same order, whatever comes between them.
+    fn users(
+        &self,
+        list: &'static str,
+        pointer: &Pointer,
+        select: &Select,
+    ) -> Option<(&Places, Vec<(usize, Named<'_>)>)> {
         let (places, found) = (self.draft.by_keys(pointer)?, self.draft.at(pointer)?);
         let mut users = self.scene.users.borrow_mut();
         let users = users.entry(list).or_insert_with(|| {
@@ -85,12 +96,26 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             // Of doubled names an index knows the last.
             (users.iter().collect::<HashSet<_>>().len() == users.len()).then_some(users)
         });
-        let user = |name: &Arc<str>| {
+        let users = users.as_ref()?;
+        let user = |name: &str| {
             let index = places.find(name)?;
-            Some((index, Named { name: Cow::Owned(name.to_string()), view: found.item(index)? }))
+            Some((index, Named { name: Cow::Owned(name.to_owned()), view: found.item(index)? }))
         };
-        Some((places, users.as_ref()?.iter().map(user).collect::<Option<_>>()?))
+        // Whoever names them has no need to go through the others.
+        if let Which::Names(names) = &select.which {
+            let wanted = names.iter().filter(|name| !self.scene.brought.has(name));
+            let mut meant: Vec<_> = wanted.filter_map(|name| user(name)).collect();
+            meant.sort_by_key(|(index, _)| *index);
+            meant.dedup_by_key(|(index, _)| *index);
+            return Some((places, meant));
+        }
+        Some((places, users.iter().map(|name| user(name)).collect::<Option<_>>()?))
     }
+}
+
+/// The lists of the containers that `select` may mean.
+fn lists(select: &Select) -> impl Iterator<Item = &'static str> {
+    ["containers", "initContainers"].into_iter().take(1 + usize::from(select.init))
 }
 
 /// Index and name of the containers that `select` means; those that rules brought are never meant.

@@ -91,13 +91,15 @@ impl<'d, 'i> Existing<'_, 'd, 'i> {
             Self::Keyed(_, by_key) => by_key.get(&item.key),
             Self::Others(_) => None,
             Self::Listed(items) => find(items, &item.overlay, name, schema),
-            Self::Indexed(list, indexes) => match By::of(schema, name, item).and_then(|by| indexes.by(&by)) {
-                Some(places) => {
-                    let index = places.find_item(item)?;
-                    list.item(index).map(|found| (index, found))
+            Self::Indexed(list, indexes) => {
+                match By::of(schema, name, &item.overlay).and_then(|by| indexes.by(&by)) {
+                    Some(places) => {
+                        let index = places.find_item(&item.key, &item.overlay)?;
+                        list.item(index).map(|found| (index, found))
+                    }
+                    None => find(&list.items(), &item.overlay, name, schema),
                 }
-                None => find(&list.items(), &item.overlay, name, schema),
-            },
+            }
         }
     }
 }

@@ -11,6 +11,7 @@ use vestibule_patch::{Operation, Pointer, View};
 
 pub(super) use by::By;
 
+use crate::overlay::Overlay;
 use crate::rule::Item;
 
 /// So many rules look through a list themselves, which takes them less time.
@@ -62,7 +63,7 @@ impl Lists {
         }
         self.forget_below(list.as_str(), |part| !is_in_front(part, list, index));
         for kept in self.0.get_mut(list.as_str()).map(|list| &mut list.0).into_iter().flatten() {
-            let key = kept.places.by.of_item(item);
+            let key = kept.places.by.of_item(&item.key, &item.overlay);
             kept.places.insert(index, &key);
         }
     }
@@ -164,9 +165,9 @@ impl Places {
         self.keys.iter().map(|key| &**key)
     }
 
-    /// The index of the last item that is the same as `item`.
-    pub(super) fn find_item(&self, item: &Item) -> Option<usize> {
-        self.find(&self.by.of_item(item))
+    /// The index of the last item that is the same as `overlay`, one with this key.
+    pub(super) fn find_item(&self, key: &str, overlay: &Overlay) -> Option<usize> {
+        self.find(&self.by.of_item(key, overlay))
     }
 
     /// The index of the last item with this key.

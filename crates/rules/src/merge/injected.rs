@@ -22,6 +22,11 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let sorted = self.sort(&pointer, list, schema, items)?;
         self.override_items(&pointer, schema, &sorted)?;
         self.draft.held().note(sorted.held, None, false);
+        if !sorted.new.is_empty() {
+            for other in CONTAINER_LISTS {
+                self.index(&self.scene.layout.list(other), other, schema, []);
+            }
+        }
         let mut new = Vec::new();
         for item in sorted.new {
             if !self.taken(item, list)? {
@@ -69,7 +74,10 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         owner: &str,
     ) -> Result<bool, Failure> {
         match (self.port_clash(ports, owner), item.policy) {
-            (None, _) | (Some(_), Policy::Override) => Ok(false),
+            (None, _) | (Some(_), Policy::Override) => {
+                self.scene.ports.borrow_mut().iter_mut().for_each(|known| known.take(ports, owner));
+                Ok(false)
+            }
             (Some(_), Policy::Keep) => Ok(true),
             (Some(sentence), policy) => Err(conflict(item, policy, sentence)),
         }

@@ -1,6 +1,7 @@
 //! What containers listen to, where many rules bring some that do: most ports are free, and nobody has to ask every container.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use vestibule_patch::View;
 
@@ -11,21 +12,36 @@ use crate::subject::text;
 /// The fields of a port of which no two containers may have the same, beside its name.
 pub(super) const NUMBERS: [&str; 2] = ["containerPort", "hostPort"];
 
-/// All that containers listen to, and maybe more: init containers that end are among them.
-pub(super) struct Ports(HashSet<String>);
+/// The names of the containers that listen to something, and maybe of more: init containers that end are among them, and what
+/// is gone.
+#[derive(Default)]
+pub(super) struct Ports(HashMap<String, Vec<Arc<str>>>);
 
 impl Ports {
     pub(super) fn of<'d>(containers: impl Iterator<Item = View<'d>>) -> Self {
-        let ports = containers.flat_map(|one| present(one, "ports").map(View::items).unwrap_or_default());
-        Self(ports.flat_map(words_of_view).collect())
+        let mut all = Self::default();
+        for container in containers {
+            let ports = present(container, "ports").map(View::items).unwrap_or_default();
+            let name = text(Some(container), "name").unwrap_or_default();
+            all.note(ports.into_iter().flat_map(words_of_view), &name);
+        }
+        all
     }
 
-    /// Notes the ports that are `mine`. Whether somebody may have one of them already.
-    pub(super) fn take(&mut self, mine: &[Overlay]) -> bool {
-        let words: Vec<String> = mine.iter().flat_map(words_of_overlay).collect();
-        let free = self.0.len() + words.len();
-        self.0.extend(words);
-        self.0.len() < free
+    /// `owner` brings the ports that are `mine`.
+    pub(super) fn take(&mut self, mine: &[Overlay], owner: &str) {
+        self.note(mine.iter().flat_map(words_of_overlay), owner);
+    }
+
+    /// The names of those that may have one of `mine`.
+    pub(super) fn owners(&self, mine: &[Overlay]) -> BTreeSet<&str> {
+        let words = mine.iter().flat_map(words_of_overlay);
+        words.filter_map(|word| self.0.get(&word)).flatten().map(|owner| &**owner).collect()
+    }
+
+    fn note(&mut self, words: impl Iterator<Item = String>, owner: &str) {
+        let owner: Arc<str> = Arc::from(owner);
+        words.for_each(|word| self.0.entry(word).or_default().push(Arc::clone(&owner)));
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use vestibule_patch::{List, Pointer, Schema, View};
 
+use super::index::By;
 use super::{Failure, Merge, contains, invalid, present};
 use crate::key;
 use crate::rule::Removal;
@@ -27,7 +28,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 (list, None) => self.remove_items(&spec.child(list), removal, shape.spec.field(list))?,
                 (list, Some(select)) => {
                     let schema = shape.container.field(list);
-                    for (container, _) in self.selected(select) {
+                    for (container, _) in self.selected_by_index(select) {
                         self.remove_items(&container.child(list), removal, schema)?;
                     }
                 }
@@ -51,9 +52,14 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         removal: &'r Removal,
         schema: Schema<'_>,
     ) -> Result<(), Failure> {
-        self.index(list, removal.list, schema, &[]);
-        let (found, length) = match self.draft.by_keys(list).filter(|places| places.are_different()) {
-            Some(places) => (places.find(&removal.key).into_iter().collect(), places.keys().len()),
+        self.index(list, removal.list, schema, [&removal.wanted]);
+        let by = By::of(schema, removal.list, &removal.wanted);
+        let places = by.and_then(|by| self.draft.indexes(list)?.by(&by));
+        let (found, length) = match places.filter(|places| places.are_different()) {
+            Some(places) => {
+                let found = places.find_item(&removal.key, &removal.wanted);
+                (found.into_iter().collect(), places.keys().len())
+            }
             None => self.meant(list, removal, schema),
         };
         if !found.is_empty() && found.len() == length {
@@ -86,7 +92,8 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         for list in super::CONTAINER_LISTS {
             for container in self.existing(&self.scene.layout.list(list)) {
                 for member in ["volumeMounts", "volumeDevices"] {
-                    let mounts = present(container, member).map(View::items).unwrap_or_default();
+                    let mounts = present(container, member).filter(|mounts| may_name(*mounts, &removals));
+                    let mounts = mounts.map(View::items).unwrap_or_default();
                     used.extend(mounts.into_iter().filter_map(|mount| text(Some(mount), "name")));
                 }
             }
@@ -98,4 +105,11 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             None => Ok(()),
         }
     }
+}
+
+/// Whether some of `mounts` may be of a volume that goes. Most are of none, and nobody has to take these apart.
+fn may_name(mounts: View<'_>, volumes: &[&Removal]) -> bool {
+    // Escaped, a name looks otherwise.
+    let names = |text: &str| volumes.iter().any(|volume| text.contains(&volume.key)) || text.contains('\\');
+    mounts.as_written().is_none_or(names)
 }

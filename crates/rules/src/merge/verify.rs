@@ -1,7 +1,8 @@
 //! What would make the result no valid pod, as far as the rule touched it.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::cell::RefMut;
+use std::collections::{BTreeSet, HashSet};
 
 use vestibule_patch::View;
 
@@ -23,7 +24,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             return Ok(());
         }
         let list = self.scene.layout.list("volumes");
-        self.index(&list, "volumes", self.scene.shape.volumes, &[]);
+        self.index(&list, "volumes", self.scene.shape.volumes, []);
         let known = self.draft.by_keys(&list);
         let listed = known.is_none().then(|| self.existing(&list)).into_iter().flatten();
         let mut volumes: HashSet<Cow<'_, str>> =
@@ -104,35 +105,48 @@ impl<'r> Merge<'_, 'r, '_, '_> {
 
     /// Containers of a pod share one network: what two of them listen to, or a name that two ports have.
     pub(super) fn port_clash(&self, mine: &[Overlay], owner: &str) -> Option<String> {
-        if mine.is_empty() || self.are_free(mine) {
+        if mine.is_empty() {
             return None;
         }
-        for list in CONTAINER_LISTS {
-            for container in self.existing(&self.scene.layout.list(list)) {
-                // An init container that ends has left its ports before the others start.
-                if list == "initContainers"
-                    && text(Some(container), "restartPolicy").as_deref() != Some("Always")
-                {
-                    continue;
-                }
-                let theirs = present(container, "ports").map(View::items).unwrap_or_default();
-                let clash = mine.iter().find_map(|port| theirs.iter().find_map(|other| clash(port, *other)));
-                if let Some(what) = clash {
-                    let name = shown(&text(Some(container), "name").unwrap_or_default());
-                    let owner = shown(owner);
-                    return Some(format!("{what} of container `{owner}` is taken by container `{name}`"));
-                }
-            }
+        let known = self.known_ports();
+        let owners = known.as_ref().map(|known| known.owners(mine));
+        if owners.as_ref().is_some_and(BTreeSet::is_empty) {
+            return None;
         }
-        None
+        let (listener, what) = CONTAINER_LISTS.into_iter().find_map(|list| {
+            let pointer = self.scene.layout.list(list);
+            let clash_in = |container| Some((container, clash_in(container, list, mine)?));
+            let places = self.draft.by_keys(&pointer).filter(|places| places.are_different());
+            match (&owners, places, self.draft.at(&pointer)) {
+                (Some(owners), Some(places), Some(found)) => {
+                    let places: BTreeSet<usize> = owners.iter().filter_map(|one| places.find(one)).collect();
+                    places.into_iter().filter_map(|place| found.item(place)).find_map(clash_in)
+                }
+                _ => self.existing(&pointer).find_map(clash_in),
+            }
+        })?;
+        let name = shown(&text(Some(listener), "name").unwrap_or_default());
+        let owner = shown(owner);
+        Some(format!("{what} of container `{owner}` is taken by container `{name}`"))
     }
 
-    /// Whether it is known that nobody listens to any of `mine`, which somebody is about to bring.
-    fn are_free(&self, mine: &[Overlay]) -> bool {
+    /// Who may listen to what, where many rules ask.
+    fn known_ports(&self) -> Option<RefMut<'_, Ports>> {
         let lists = CONTAINER_LISTS.iter().map(|list| self.scene.layout.list(list));
         let all = || Ports::of(lists.flat_map(|list| self.existing(&list)));
-        self.rank >= index::FEW && !self.scene.ports.borrow_mut().get_or_insert_with(all).take(mine)
+        let known = (self.rank >= index::FEW).then(|| self.scene.ports.borrow_mut())?;
+        Some(RefMut::map(known, |known| known.get_or_insert_with(all)))
     }
+}
+
+/// What of `mine` a container of `list` has.
+fn clash_in(container: View<'_>, list: &str, mine: &[Overlay]) -> Option<String> {
+    // An init container that ends has left its ports before the others start.
+    if list == "initContainers" && text(Some(container), "restartPolicy").as_deref() != Some("Always") {
+        return None;
+    }
+    let theirs = present(container, "ports").map(View::items).unwrap_or_default();
+    mine.iter().find_map(|port| theirs.iter().find_map(|other| clash(port, *other)))
 }
 
 fn clash(mine: &Overlay, theirs: View<'_>) -> Option<String> {

@@ -1,11 +1,14 @@
 //! Many rules over one object: what each costs is its own, whatever the others did before it.
 
+mod fails;
+mod removed;
+
 use std::time::Duration;
 
 use cpu_time::ThreadTime;
 use vestibule_rules::RuleSet;
 
-use crate::kit::{creation, decide, made, names, pod, result, rule, rules, words};
+use crate::kit::{creation, decide, names, pod, result, rule, rules, words};
 
 const POD: &str = r#"{"containers":[{"name":"app","image":"i","env":[{"name":"X","value":"x"}]}]}"#;
 
@@ -84,97 +87,6 @@ fn ports_of_sidecars() {
     });
 }
 
-/// Every second one is not there, and something comes for each.
-#[test]
-fn removals() {
-    let spec = |n| {
-        let block = format!("{{select: {{all: true}}, env: [{{name: E{n}, value: x}}]}}");
-        format!("remove: [{{env: {{containers: all, name: R{n}}}}}]\ncontainers: [{block}]")
-    };
-    let (few, many) = (work(250, &variables(250), spec), work(1_000, &variables(1_000), spec));
-    assert!(many < few * 9, "{few:?} and {many:?}");
-}
-
-/// A pod with every second one of so many.
-fn variables(count: usize) -> String {
-    let all: Vec<_> = (0..count).step_by(2).map(|n| format!(r#"{{"name":"R{n}","value":"x"}}"#)).collect();
-    pod(&format!(r#"{{"containers":[{{"name":"app","image":"i","env":[{}]}}]}}"#, all.join(",")))
-}
-
-/// Half of them find a container of theirs that is somebody else's; each of these has been passed over by the others.
-#[test]
-fn rules_that_fail() {
-    let failed = |count: usize| {
-        let rules = written(count, |n| match n % 2 {
-            0 => format!("containers: [{{select: {{names: [app]}}, env: [{{name: E{n}, value: x}}]}}]"),
-            _ => format!("sidecars: [{{name: s{n}, image: i, mode: regular}}]"),
-        });
-        let theirs = (1..count)
-            .step_by(2)
-            .map(|n| format!(r#",{{"name":"s{n}","image":"theirs"}}"#))
-            .collect::<String>();
-        let object = pod(&format!(r#"{{"containers":[{{"name":"app","image":"i"}}{theirs}]}}"#));
-        let once = || {
-            let work = ThreadTime::now();
-            let decision = decide(&rules, &object);
-            let work = work.elapsed();
-            assert_eq!(words(&decision), ["applied", "conflict"].repeat(count / 2));
-            work
-        };
-        once().min(once())
-    };
-    let (few, many) = (failed(250), failed(1_000));
-    assert!(many < few * 15, "{few:?} and {many:?}");
-}
-
-/// Each second one mounts what is not there; they cost what those beside them do, and not all that was done before them anew.
-#[test]
-fn sidecars_of_rules_that_fail() {
-    let work = |fails: bool| {
-        let rules = written(1_000, |n| {
-            let mount =
-                if n % 2 == 1 && fails { ", volumeMounts: [{name: nobodys, mountPath: /m}]" } else { "" };
-            format!("sidecars: [{{name: s{n}, image: i{mount}}}]")
-        });
-        let object = pod(POD);
-        let once = || {
-            let work = ThreadTime::now();
-            let decision = decide(&rules, &object);
-            let work = work.elapsed();
-            let wanted = ["applied", if fails { "error" } else { "applied" }].repeat(500);
-            assert_eq!(words(&decision), wanted);
-            work
-        };
-        once().min(once())
-    };
-    let (all, half) = (work(false), work(true));
-    assert!(half < all * 9, "{all:?} and {half:?}");
-}
-
-/// Wherever they had put their containers, and whatever they had given to those of others.
-#[test]
-fn what_rules_that_fail_brought_leaves_no_trace_however_many_there_are() {
-    let spec = |n: usize| {
-        let mode = ["native", "regular"][n / 2 % 2];
-        let place = ["first", "last", "{before: app}", "{after: helper}"][n / 3 % 4];
-        let mounts = if n % 3 == 1 { "[{name: nobodys, mountPath: /m}]" } else { "[]" };
-        format!(
-            "sidecars: [{{name: s{n}, image: i, mode: {mode}, position: {{containers: {place}}}, volumeMounts: {mounts}}}]\n\
-             containers: [{{select: {{all: true}}, env: [{{name: E{n}, value: $(X)}}, {{name: F{n}, value: x}}]}}]"
-        )
-    };
-    let some = |taken: fn(usize) -> bool| {
-        let taken = (0..60).filter(|n| taken(*n));
-        rules(&taken.map(|n| rule(&format!("r{n:04}"), &spec(n))).collect::<String>())
-    };
-    let object = pod(
-        r#"{"containers":[{"name":"app","image":"i","env":[{"name":"X","value":"x"}]},{"name":"helper","image":"i"}]}"#,
-    );
-    let (all, good) = (decide(&some(|_| true), &object), decide(&some(|n| n % 3 != 1), &object));
-    assert_eq!(words(&all), ["applied", "error", "applied"].repeat(20));
-    assert_eq!(made(&all, &object), made(&good, &object));
-}
-
 /// Those that bring something to every container look at no other one meanwhile.
 #[test]
 fn containers_of_the_pod() {
@@ -198,29 +110,6 @@ fn containers_of_the_pod() {
     };
     let (few, many) = (work(200), work(800));
     assert!(many < few * 7, "{few:?} and {many:?}");
-}
-
-#[test]
-fn what_is_removed_goes_however_many_rules_there_are() {
-    let remove = |name: &str| format!("remove: [{{env: {{containers: all, name: {name}}}}}]");
-    let adds = "containers: [{select: {all: true}, env: [{name: Z, value: x}]}]".to_owned();
-    let specs = [remove("B"), adds, remove("D"), remove("none"), remove("A")];
-    for (before, left) in [
-        ("ABCDE", vec!["Z", "C", "E"]),
-        ("DABCDEA", vec!["Z", "C", "E"]),
-        ("AACD", vec!["Z", "C"]),
-        ("BD", vec!["Z"]),
-        ("D", vec!["Z"]),
-    ] {
-        let all: Vec<_> = before.chars().map(|name| format!(r#"{{"name":"{name}","value":"x"}}"#)).collect();
-        let object =
-            pod(&format!(r#"{{"containers":[{{"name":"app","image":"i","env":[{}]}}]}}"#, all.join(",")));
-        let few = result(&written(specs.len(), |n| specs[n].clone()), &object);
-        let many = result(&behind_fillers(&specs.each_ref().map(String::as_str)), &object);
-        for made in [few, many] {
-            assert_eq!(names(&made["spec"]["containers"][0]["env"]), left, "{before}");
-        }
-    }
 }
 
 #[test]
@@ -249,17 +138,6 @@ fn blocks_are_for_the_containers_of_others_however_many_rules_there_are() {
         let is_brought = container["name"].as_str().unwrap().starts_with('s');
         assert_eq!(variables, if is_brought { 0 } else { 20 }, "{container}");
     }
-}
-
-/// Every second one listens to what the one before it listens to.
-#[test]
-fn ports_are_taken_however_many_rules_there_are() {
-    let rules = written(20, |n| {
-        let port = 8_000 + n / 2;
-        format!("sidecars: [{{name: s{n}, image: i, ports: [{{containerPort: {port}}}]}}]")
-    });
-    let decision = decide(&rules, &pod(POD));
-    assert_eq!(words(&decision), ["applied", "conflict"].repeat(10));
 }
 
 /// So many that those behind them ask a set.
@@ -296,18 +174,22 @@ fn ports_of_the_pod_are_taken_however_many_rules_there_are() {
     }
 }
 
-/// The rule that took the port away is undone, so it is the sidecar with that port that is out, and not the rule behind it.
 #[test]
-fn a_port_is_taken_again_when_the_rule_that_removed_it_fails() {
-    let rules = behind_fillers(&[
-        "remove: [{ports: {containers: all, containerPort: 80}}]\n\
-         sidecars: [{name: fails, image: i, ports: [{containerPort: 81}], volumeMounts: [{name: nobodys, mountPath: /m}]}]",
-        "volumes: [{name: v, emptyDir: {}}]\nsidecars: [{name: side, image: i, ports: [{containerPort: 80}]}]",
-        "volumes: [{name: v, configMap: {name: c}}]",
-    ]);
-    let object = pod(r#"{"containers":[{"name":"app","image":"i","ports":[{"containerPort":80}]}]}"#);
-    let decision = decide(&rules, &object);
-    assert_eq!(words(&decision)[8..], ["error", "conflict", "applied"], "{:?}", decision.warnings);
+fn containers_are_found_by_name_however_many_rules_there_are() {
+    let spec = "containers: [{select: {names: [b, none, app, b, s], init: true}, env: [{name: E, value: x}]}]\n\
+                sidecars: [{name: s, image: i, mode: regular, position: {containers: first}}]";
+    let object = pod(
+        r#"{"containers":[{"name":"app","image":"i"},{"name":"a","image":"i"}],"initContainers":[{"name":"b","image":"i"}]}"#,
+    );
+    for rules in [written(1, |_| spec.to_owned()), behind_fillers(&[spec])] {
+        let made = result(&rules, &object);
+        let given = |list: &str| {
+            let all = made["spec"][list].as_array().unwrap().iter();
+            let given = all.filter(|one| one.get("env").is_some()).map(|one| one["name"].as_str().unwrap());
+            given.map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!((given("containers"), given("initContainers")), (vec!["app".into()], vec!["b".into()]));
+    }
 }
 
 /// Processor time of an explanation of so many rules.
@@ -319,24 +201,6 @@ fn explained(count: usize, spec: fn(usize) -> String) -> Duration {
         work.elapsed()
     };
     once().min(once())
-}
-
-/// The rule that took the volume away is undone, so whoever mounts it is not out with that rule.
-#[test]
-fn a_volume_is_there_again_when_the_rule_that_removed_it_fails() {
-    let mount = |name: &str| {
-        format!(
-            "containers: [{{select: {{all: true}}, volumeMounts: [{{name: {name}, mountPath: /{name}}}]}}]"
-        )
-    };
-    let remove = |name: &str| format!("remove: [{{volumes: {{name: {name}}}}}]");
-    let fails = format!("{}\n{}", remove("b"), mount("nobodys"));
-    let object = pod(
-        r#"{"containers":[{"name":"app","image":"i"}],"volumes":[{"name":"a","emptyDir":{}},{"name":"b","emptyDir":{}},
-        {"name":"c","emptyDir":{}}]}"#,
-    );
-    let decision = decide(&behind_fillers(&[&remove("a"), &fails, &mount("b")]), &object);
-    assert_eq!(words(&decision)[8..], ["applied", "error", "applied"], "{:?}", decision.warnings);
 }
 
 #[test]

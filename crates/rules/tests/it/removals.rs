@@ -108,6 +108,17 @@ fn labels_that_are_read_stay() {
 }
 
 #[test]
+fn a_volume_that_is_mounted_stays_however_its_name_is_written() {
+    let rules = rules(&rule("r", "remove: [{volumes: {name: v}}]"));
+    for (name, expected) in [("v", "error"), (r"\u0076", "error"), ("vv", "applied")] {
+        let app = format!(r#"{{"name":"app","volumeMounts":[{{"name":"{name}","mountPath":"/m"}}]}}"#);
+        let volumes = r#"[{"name":"v","emptyDir":{}},{"name":"vv","emptyDir":{}}]"#;
+        let object = pod(&format!(r#"{{"containers":[{app}],"volumes":{volumes}}}"#));
+        assert_eq!(word(&evaluate(&rules, &creation(&object))), expected, "{name}");
+    }
+}
+
+#[test]
 fn removals_are_read_strictly() {
     for (removal, expected) in [
         ("{env: {containers: all}}", "VST0112"),

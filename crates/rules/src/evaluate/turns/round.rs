@@ -87,7 +87,7 @@ impl Turns<'_> {
                 }
                 Err(why) => {
                     round.draft.go_back(&before, self.layout);
-                    scene.go_back(rank);
+                    scene.go_back(rank, rule);
                     failed.push((rank, *rule, why));
                 }
             }

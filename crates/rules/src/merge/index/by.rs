@@ -8,7 +8,6 @@ use crate::key;
 use crate::merge::present;
 use crate::overlay::Overlay;
 use crate::pod;
-use crate::rule::Item;
 use crate::yaml::write_quoted;
 
 /// Items of which this is the same are the same to a rule.
@@ -23,19 +22,20 @@ pub(in crate::merge) enum By {
 impl By {
     /// What tells `item`, and all that are like it, from the others of the list `name`; nothing where that takes a closer look,
     /// as at quantities, which have several spellings.
-    pub(in crate::merge) fn of(schema: Schema<'_>, name: &str, item: &Item) -> Option<Self> {
+    pub(in crate::merge) fn of(schema: Schema<'_>, name: &str, item: &Overlay) -> Option<Self> {
         if let List::Map(keys) = schema.list() {
             return Some(Self::Keys(keys));
         }
         let mut places = Vec::new();
-        gather(&item.overlay, name, &mut Vec::new(), &mut places).then_some(Self::Contents(places))
+        gather(item, name, &mut Vec::new(), &mut places).then_some(Self::Contents(places))
     }
 
-    pub(super) fn of_item<'i>(&self, item: &'i Item) -> Cow<'i, str> {
+    /// The same of `overlay`, an item with this key.
+    pub(super) fn of_item<'i>(&self, key: &'i str, overlay: &'i Overlay) -> Cow<'i, str> {
         match self {
-            Self::Keys(_) => Cow::Borrowed(&item.key),
+            Self::Keys(_) => Cow::Borrowed(key),
             Self::Contents(places) => Cow::Owned(written(places, |place| {
-                match place.iter().try_fold(&item.overlay, |found, name| found.get(name))? {
+                match place.iter().try_fold(overlay, |found, name| found.get(name))? {
                     Overlay::Text(text) => Some((Cow::Borrowed(text), true)),
                     Overlay::Literal(json) => Some((Cow::Borrowed(json), false)),
                     Overlay::List(_) | Overlay::Map(_) | Overlay::Expression(_) => None,

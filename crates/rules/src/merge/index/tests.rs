@@ -99,18 +99,18 @@ proptest! {
         there in 0_usize..8,
     ) {
         let wanted = item("", overlay(&object(&wanted)));
-        let Some(by) = By::of(Schema::unknown(), "tolerations", &wanted) else { return Ok(()) };
+        let Some(by) = By::of(Schema::unknown(), "tolerations", &wanted.overlay) else { return Ok(()) };
         let mut list: Vec<_> = all.iter().take(there).map(|(members, _)| raw(&object(members))).collect();
         let mut places = Places::of(&list.iter().map(|one| View::of(one)).collect::<Vec<_>>(), by);
         for (members, index) in all.iter().skip(there) {
             let (json, index) = (object(members), index.index(list.len() + 1));
-            let key = places.by.of_item(&item("", overlay(&json))).into_owned();
+            let key = places.by.of_item("", &overlay(&json)).into_owned();
             places.insert(index, &key);
             list.insert(index, raw(&json));
         }
         let views: Vec<View<'_>> = list.iter().map(|one| View::of(one)).collect();
         let found = find(&views, &wanted.overlay, "tolerations", Schema::unknown()).map(|(index, _)| index);
-        prop_assert_eq!(places.find_item(&wanted), found);
+        prop_assert_eq!(places.find_item(&wanted.key, &wanted.overlay), found);
     }
 }
 

@@ -1,0 +1,175 @@
+//! Rules that fail among many.
+
+use cpu_time::ThreadTime;
+use vestibule_rules::RuleSet;
+
+use super::{POD, behind_fillers, written};
+use crate::kit::{decide, made, pod, rule, rules, words};
+
+/// As many rules fail as act. Four times as many take at most `most` times as long.
+fn those_that_fail_cost_what_each_does(most: u32, made: impl Fn(usize) -> (RuleSet, String)) {
+    let work = |count: usize| {
+        let (rules, object) = made(count);
+        let once = || {
+            let work = ThreadTime::now();
+            let decision = decide(&rules, &object);
+            let work = work.elapsed();
+            assert_eq!(words(&decision), ["applied", "conflict"].repeat(count / 2));
+            work
+        };
+        once().min(once())
+    };
+    let (few, many) = (work(250), work(1_000));
+    assert!(many < few * most, "{few:?} and {many:?}");
+}
+
+/// So many containers of somebody else, to go behind others.
+fn theirs(count: usize) -> String {
+    let theirs = (1..count).step_by(2).map(|n| format!(r#",{{"name":"s{n}","image":"theirs"}}"#));
+    theirs.collect()
+}
+
+/// Half of them find a container of theirs that is somebody else's; each of these has been passed over by the others.
+#[test]
+fn rules_that_fail() {
+    those_that_fail_cost_what_each_does(7, |count| {
+        let rules = written(count, |n| match n % 2 {
+            0 => format!("containers: [{{select: {{names: [app]}}, env: [{{name: E{n}, value: x}}]}}]"),
+            _ => format!("sidecars: [{{name: s{n}, image: i, mode: regular}}]"),
+        });
+        let theirs = theirs(count);
+        (rules, pod(&format!(r#"{{"containers":[{{"name":"app","image":"i"}}{theirs}]}}"#)))
+    });
+}
+
+#[test]
+fn sidecars_that_are_there_among_the_init_containers() {
+    those_that_fail_cost_what_each_does(9, |count| {
+        let rules = written(count, |n| match n % 2 {
+            0 => format!("pod: {{labels: {{l{n}: x}}}}"),
+            _ => format!("sidecars: [{{name: s{n}, image: i, mode: regular}}]"),
+        });
+        let (app, theirs) = (r#"{"name":"app","image":"i"}"#, theirs(count));
+        (rules, pod(&format!(r#"{{"containers":[{app}],"initContainers":[{app}{theirs}]}}"#)))
+    });
+}
+
+/// Every second one listens to what the one before it listens to.
+#[test]
+fn sidecars_whose_ports_are_taken() {
+    those_that_fail_cost_what_each_does(14, |count| (beside_others(count), pod(POD)));
+}
+
+#[test]
+fn ports_are_taken_however_many_rules_there_are() {
+    let decision = decide(&beside_others(20), &pod(POD));
+    assert_eq!(words(&decision), ["applied", "conflict"].repeat(10));
+    for (n, warning) in decision.warnings.iter().enumerate() {
+        let (port, mine, theirs) = (8_000 + n, 2 * n + 1, 2 * n);
+        let why = format!("port {port}/TCP of container `s{mine}` is taken by container `s{theirs}`");
+        assert!(warning.ends_with(&why), "{warning}");
+    }
+}
+
+fn beside_others(count: usize) -> RuleSet {
+    written(count, |n| {
+        let port = 8_000 + n / 2;
+        format!("sidecars: [{{name: s{n}, image: i, ports: [{{containerPort: {port}}}]}}]")
+    })
+}
+
+/// Each second one mounts what is not there; they cost what those beside them do, and not all that was done before them anew.
+#[test]
+fn sidecars_of_rules_that_fail() {
+    let work = |fails: bool| {
+        let rules = written(1_000, |n| {
+            let mount =
+                if n % 2 == 1 && fails { ", volumeMounts: [{name: nobodys, mountPath: /m}]" } else { "" };
+            format!("sidecars: [{{name: s{n}, image: i{mount}}}]")
+        });
+        let object = pod(POD);
+        let once = || {
+            let work = ThreadTime::now();
+            let decision = decide(&rules, &object);
+            let work = work.elapsed();
+            let wanted = ["applied", if fails { "error" } else { "applied" }].repeat(500);
+            assert_eq!(words(&decision), wanted);
+            work
+        };
+        once().min(once())
+    };
+    let (all, half) = (work(false), work(true));
+    assert!(half < all * 9, "{all:?} and {half:?}");
+}
+
+/// Wherever they had put their containers, and whatever they had given to those of others.
+#[test]
+fn what_rules_that_fail_brought_leaves_no_trace_however_many_there_are() {
+    let spec = |n: usize| {
+        let mode = ["native", "regular"][n / 2 % 2];
+        let place = ["first", "last", "{before: app}", "{after: helper}"][n / 3 % 4];
+        let mounts = if n % 3 == 1 { "[{name: nobodys, mountPath: /m}]" } else { "[]" };
+        format!(
+            "sidecars: [{{name: s{n}, image: i, mode: {mode}, position: {{containers: {place}}}, volumeMounts: {mounts}}}]\n\
+             containers: [{{select: {{all: true}}, env: [{{name: E{n}, value: $(X)}}, {{name: F{n}, value: x}}]}}]"
+        )
+    };
+    let some = |taken: fn(usize) -> bool| {
+        let taken = (0..60).filter(|n| taken(*n));
+        rules(&taken.map(|n| rule(&format!("r{n:04}"), &spec(n))).collect::<String>())
+    };
+    let object = pod(
+        r#"{"containers":[{"name":"app","image":"i","env":[{"name":"X","value":"x"}]},{"name":"helper","image":"i"}]}"#,
+    );
+    let (all, good) = (decide(&some(|_| true), &object), decide(&some(|n| n % 3 != 1), &object));
+    assert_eq!(words(&all), ["applied", "error", "applied"].repeat(20));
+    assert_eq!(made(&all, &object), made(&good, &object));
+}
+
+/// The rule that took the port away is undone, so it is the sidecar with that port that is out, and not the rule behind it.
+#[test]
+fn a_port_is_taken_again_when_the_rule_that_removed_it_fails() {
+    let rules = behind_fillers(&[
+        "remove: [{ports: {containers: all, containerPort: 80}}]\n\
+         sidecars: [{name: fails, image: i, ports: [{containerPort: 81}], volumeMounts: [{name: nobodys, mountPath: /m}]}]",
+        "volumes: [{name: v, emptyDir: {}}]\nsidecars: [{name: side, image: i, ports: [{containerPort: 80}]}]",
+        "volumes: [{name: v, configMap: {name: c}}]",
+    ]);
+    let object = pod(r#"{"containers":[{"name":"app","image":"i","ports":[{"containerPort":80}]}]}"#);
+    let decision = decide(&rules, &object);
+    assert_eq!(words(&decision)[8..], ["error", "conflict", "applied"], "{:?}", decision.warnings);
+}
+
+/// The container that the rule changed has its port again, so it is the sidecar with that port that is out.
+#[test]
+fn a_port_is_taken_again_when_the_rule_that_changed_it_fails() {
+    let changes = "{name: theirs, image: i, mode: regular, ports: [{containerPort: 80, hostPort: 91}]}";
+    let fails = "{name: fails, image: i, mode: regular, ports: [{containerPort: 81}], volumeMounts: [{name: nobodys, mountPath: /m}]}";
+    let rules = behind_fillers(&[
+        &format!("onConflict: override\nsidecars: [{changes}, {fails}]"),
+        "volumes: [{name: v, emptyDir: {}}]\nsidecars: [{name: side, image: i, ports: [{containerPort: 82, hostPort: 90}]}]",
+        "volumes: [{name: v, configMap: {name: c}}]",
+    ]);
+    let theirs = r#"{"name":"theirs","image":"i","ports":[{"containerPort":80,"hostPort":90}]}"#;
+    let decision =
+        decide(&rules, &pod(&format!(r#"{{"containers":[{{"name":"app","image":"i"}},{theirs}]}}"#)));
+    assert_eq!(words(&decision)[8..], ["error", "conflict", "applied"], "{:?}", decision.warnings);
+}
+
+/// The rule that took the volume away is undone, so whoever mounts it is not out with that rule.
+#[test]
+fn a_volume_is_there_again_when_the_rule_that_removed_it_fails() {
+    let mount = |name: &str| {
+        format!(
+            "containers: [{{select: {{all: true}}, volumeMounts: [{{name: {name}, mountPath: /{name}}}]}}]"
+        )
+    };
+    let remove = |name: &str| format!("remove: [{{volumes: {{name: {name}}}}}]");
+    let fails = format!("{}\n{}", remove("b"), mount("nobodys"));
+    let object = pod(
+        r#"{"containers":[{"name":"app","image":"i"}],"volumes":[{"name":"a","emptyDir":{}},{"name":"b","emptyDir":{}},
+        {"name":"c","emptyDir":{}}]}"#,
+    );
+    let decision = decide(&behind_fillers(&[&remove("a"), &fails, &mount("b")]), &object);
+    assert_eq!(words(&decision)[8..], ["applied", "error", "applied"], "{:?}", decision.warnings);
+}
