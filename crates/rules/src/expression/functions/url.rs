@@ -10,20 +10,26 @@ use kube_cel::cel::objects::Opaque;
 use super::super::values::{list, map, text};
 
 /// What an address is made of. `Debug` is asked for by the library's trait, and tells nothing.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 struct Address {
     /// In small letters.
     scheme: String,
-    /// What follows the scheme where that is no path.
-    opaque: String,
-    user: String,
     /// With the port, and with brackets around an address of version 6.
     host: String,
     /// As it may be sent.
     path: String,
     query: String,
-    fragment: String,
+    /// All of it as Go would write it, which makes addresses equal.
+    whole: String,
 }
+
+impl PartialEq for Address {
+    fn eq(&self, other: &Self) -> bool {
+        self.whole == other.whole
+    }
+}
+
+impl Eq for Address {}
 
 impl std::fmt::Debug for Address {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -42,9 +48,13 @@ pub(super) fn parse(written: &str) -> Option<Value> {
     if !is_url(written) {
         return None;
     }
-    let (whole, fragment) = written.split_once('#').unwrap_or((written, ""));
-    unescape(fragment, Part::Other)?;
-    let address = Address { fragment: fragment.to_owned(), ..read(whole, false)? };
+    let (before, fragment) = written.split_once('#').unwrap_or((written, ""));
+    let mut address = read(before, false)?;
+    let plain = unescape(fragment, Part::Other)?;
+    if !fragment.is_empty() {
+        address.whole += "#";
+        address.whole += &sendable(fragment, &plain, b"/?!$&'()*+,;=:@[]%", b"/?!$&()*+,;=:@");
+    }
     Some(Value::Opaque(Arc::new(address)))
 }
 
@@ -55,8 +65,8 @@ pub(super) fn is_url(written: &str) -> bool {
 
 /// The bytes that an address is made of; nothing where this is none.
 pub(in super::super) fn address_length(value: &Value) -> usize {
-    address(value).map_or(0, |Address { scheme, opaque, user, host, path, query, fragment }| {
-        [scheme, opaque, user, host, path, query, fragment].iter().map(|part| part.len()).sum()
+    address(value).map_or(0, |Address { scheme, host, path, query, whole }| {
+        [scheme, host, path, query, whole].iter().map(|part| part.len()).sum()
     })
 }
 
@@ -84,43 +94,49 @@ fn read(written: &str, is_request: bool) -> Option<Address> {
         return None;
     }
     let (scheme, rest) = scheme(written)?;
-    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let mut address = Address {
-        scheme: scheme.to_ascii_lowercase(),
-        opaque: String::new(),
-        user: String::new(),
-        host: String::new(),
-        path: String::new(),
-        query: query.to_owned(),
-        fragment: String::new(),
-    };
+    let (rest, query) = rest.split_once('?').map_or((rest, None), |(rest, query)| (rest, Some(query)));
+    let scheme = scheme.to_ascii_lowercase();
+    let mut whole = scheme.clone();
+    if !scheme.is_empty() {
+        whole.push(':');
+    }
+    let (mut host, mut path) = (String::new(), String::new());
     if written == "*" {
-        return Some(Address { path: "*".to_owned(), ..address });
-    }
-    if !rest.starts_with('/') {
-        let opaque = rest.to_owned();
-        return (!scheme.is_empty()).then_some(Address { opaque, ..address });
-    }
-    let has_authority = !scheme.is_empty() || !is_request && !rest.starts_with("///");
-    let path = match rest.strip_prefix("//").filter(|_| has_authority) {
-        None => rest,
-        Some(rest) => {
-            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-            let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
-            let is_user = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:~!$&'()*+,;=%@".contains(&byte);
-            if !user.bytes().all(is_user) {
-                return None;
-            }
-            unescape(user, Part::Other)?;
-            address.user = user.to_owned();
-            address.host = self::host(&address.scheme, host)?;
-            path
+        path.push('*');
+    } else if !rest.starts_with('/') {
+        // What follows a scheme and is no path.
+        if scheme.is_empty() {
+            return None;
         }
-    };
-    let plain = unescape(path, Part::Other)?;
-    let fine = |byte: u8| is_plain(byte) || b"/!$&'()*+,;=:@[]%".contains(&byte);
-    address.path = if path.bytes().all(fine) { path.to_owned() } else { escape(&plain) };
-    Some(address)
+        whole += rest;
+    } else {
+        let has_authority = !scheme.is_empty() || !is_request && !rest.starts_with("///");
+        let mut below = rest;
+        if let Some(rest) = rest.strip_prefix("//").filter(|_| has_authority) {
+            let (authority, after) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            let (user, name) = match authority.rsplit_once('@') {
+                Some((user, name)) => (Some(user), name),
+                None => (None, authority),
+            };
+            host = self::host(&scheme, name)?;
+            if !rest.is_empty() {
+                whole += "//";
+            }
+            if let Some(user) = user {
+                whole += &self::user(user)?;
+                whole.push('@');
+            }
+            whole += &host;
+            below = after;
+        }
+        path = sendable(below, &unescape(below, Part::Other)?, b"/!$&'()*+,;=:@[]%", b"/$&+,:;=@");
+    }
+    whole += &path;
+    if let Some(query) = query {
+        whole.push('?');
+        whole += query;
+    }
+    Some(Address { scheme, host, path, query: query.unwrap_or_default().to_owned(), whole })
 }
 
 /// What stands before the first `:`, and behind it; no scheme where that is none.
@@ -155,6 +171,19 @@ fn host(scheme: &str, host: &str) -> Option<String> {
         inner.split_once('%').map_or((&*inner, None), |(address, zone)| (address, Some(zone)));
     let fine = address.parse::<Ipv6Addr>().is_ok() && zone != Some("");
     fine.then(|| format!("[{inner}]{port}"))
+}
+
+/// Who stands before `@`, and with which password, escaped anew.
+fn user(written: &str) -> Option<String> {
+    let is_user = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:~!$&'()*+,;=%@".contains(&byte);
+    if !written.bytes().all(is_user) {
+        return None;
+    }
+    let escaped = |part: &str| Some(escape(&unescape(part, Part::Other)?, b"$&+,;="));
+    match written.split_once(':') {
+        None => escaped(written),
+        Some((name, password)) => Some(format!("{}:{}", escaped(name)?, escaped(password)?)),
+    }
 }
 
 /// Nothing, or digits behind a colon.
@@ -223,10 +252,16 @@ fn lossy(plain: Vec<u8>) -> String {
     String::from_utf8(plain).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-fn escape(path: &[u8]) -> String {
-    let mut escaped = String::with_capacity(path.len());
-    for &byte in path {
-        if is_plain(byte) || b"/$&+,:;=@".contains(&byte) {
+/// `written` as it is where all of it is `fine` to be sent; otherwise what it means, `plain`, escaped but for what is `kept`.
+fn sendable(written: &str, plain: &[u8], fine: &[u8], kept: &[u8]) -> String {
+    let is_fine = written.bytes().all(|byte| is_plain(byte) || fine.contains(&byte));
+    if is_fine { written.to_owned() } else { escape(plain, kept) }
+}
+
+fn escape(plain: &[u8], kept: &[u8]) -> String {
+    let mut escaped = String::with_capacity(plain.len());
+    for &byte in plain {
+        if is_plain(byte) || kept.contains(&byte) {
             escaped.push(char::from(byte));
         } else {
             escaped.push_str(&format!("%{byte:02X}"));
