@@ -1,5 +1,6 @@
 //! A network that can be made slow, silent or broken.
 
+mod allowance;
 mod carry;
 mod delivery;
 mod filter;
@@ -14,6 +15,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 
+use self::allowance::Allowance;
 use self::filter::Filter;
 use crate::Error;
 use crate::background::background;
@@ -94,6 +96,12 @@ impl Proxy {
         });
     }
 
+    /// Once `bytes` more have come from upstream, on whatever connections, closes the one on which there is another, and
+    /// that one alone: in the midst of what is being said.
+    pub fn cut_after(&self, bytes: usize) {
+        self.shared.allowance.set(bytes);
+    }
+
     /// Ends [`Proxy::hold`] and [`Proxy::cut`]; the delay stays.
     pub fn resume(&self) {
         self.shared.weather.send_modify(|weather| weather.state = State::Carrying);
@@ -124,6 +132,7 @@ impl Drop for Proxy {
 #[derive(Default)]
 struct Shared {
     weather: watch::Sender<Weather>,
+    allowance: Allowance,
     open: AtomicUsize,
     accepted: AtomicUsize,
     refused: AtomicUsize,
@@ -177,7 +186,7 @@ async fn counted(
     let _open = Open::new(&shared);
     if let Ok(server) = TcpStream::connect(upstream).await {
         // What is wrong with a connection is for its ends to see.
-        let _ = carry::carry(client, server, filter, (weather, cuts)).await;
+        let _ = carry::carry(client, server, filter, &shared.allowance, (weather, cuts)).await;
     }
 }
 

@@ -10,16 +10,18 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::allowance::Allowance;
 use super::delivery::Delivery;
 use super::filter::{Filter, Passage};
 use super::{State, Weather};
 
 /// Carries what `client` and `server` say, until both have ended or the connection is cut: once more than the `cuts`
-/// that there were when the client came.
+/// that there were when the client came, or where the `allowance` ends.
 pub(super) async fn carry(
     client: TcpStream,
     server: TcpStream,
     filter: Filter,
+    allowance: &Allowance,
     (weather, cuts): (watch::Receiver<Weather>, usize),
 ) -> io::Result<()> {
     client.set_nodelay(true)?;
@@ -34,7 +36,7 @@ pub(super) async fn carry(
         ends = async {
             tokio::try_join!(
                 upward(from_client, to_server, &filter, weather.clone()),
-                downward(from_server, to_client, &filter, weather.clone()),
+                downward(from_server, to_client, &filter, (allowance, weather.clone())),
             )
         } => ends.map(drop),
     }
@@ -63,7 +65,7 @@ async fn downward(
     mut server: OwnedReadHalf,
     mut client: OwnedWriteHalf,
     filter: &Mutex<Filter>,
-    weather: watch::Receiver<Weather>,
+    (allowance, weather): (&Allowance, watch::Receiver<Weather>),
 ) -> io::Result<()> {
     let mut buffer = BytesMut::new();
     let mut delivery = Delivery::new(weather);
@@ -72,8 +74,12 @@ async fn downward(
         tokio::select! {
             read = server.read_buf(&mut buffer), if !ended && !delivery.is_full() => ended = read? == 0,
             () = delivery.due() => {
-                if let Some(piece) = delivery.take() {
+                if let Some(mut piece) = delivery.take() {
+                    let withheld = piece.split_off(allowance.take(piece.len()));
                     client.write_all(&piece).await?;
+                    if !withheld.is_empty() {
+                        return Err(io::ErrorKind::ConnectionAborted.into());
+                    }
                 }
             }
         }
@@ -119,6 +125,8 @@ mod tests {
         let (client, server) = (client.await.unwrap(), server.await.unwrap());
         let over = watch::Sender::new(Weather { cuts: 1, ..Weather::default() });
         // Both ends stay open: without the cut, it would go on for ever.
-        carry(client, server, Filter::everything(), (over.subscribe(), 0)).await.unwrap();
+        carry(client, server, Filter::everything(), &Allowance::default(), (over.subscribe(), 0))
+            .await
+            .unwrap();
     }
 }

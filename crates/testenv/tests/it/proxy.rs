@@ -77,6 +77,20 @@ async fn a_held_connection_stays_and_a_cut_one_does_not() {
 }
 
 #[tokio::test]
+async fn a_connection_is_cut_in_the_midst_of_a_word_and_others_are_not() {
+    let proxy = Proxy::before(echo().await).unwrap();
+    let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
+    let mut other = TcpStream::connect(proxy.address()).await.unwrap();
+    proxy.cut_after(9);
+    assert_eq!(say(&mut other, b"hello").await.unwrap(), b"hello");
+    stream.write_all(b"cut off").await.unwrap();
+    let mut heard = Vec::new();
+    stream.read_to_end(&mut heard).await.unwrap();
+    assert_eq!(heard, b"cut ");
+    assert_eq!(say(&mut other, b"hello").await.unwrap(), b"hello");
+}
+
+#[tokio::test]
 async fn a_replica_loses_the_api_and_gets_it_back() {
     let Some(env) = shared_or_skip().await else { return };
     let namespace = env.namespace(&[]).await.unwrap();

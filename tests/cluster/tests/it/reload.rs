@@ -1,5 +1,7 @@
 //! Rules in ConfigMaps: followed, judged at apply, and the last good ones kept, under the printed rights.
 
+mod watches;
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,0 +1,36 @@
+//! What may come before a connection is cut.
+
+use std::sync::{Mutex, PoisonError};
+
+/// How many bytes; any number at first.
+#[derive(Default)]
+pub(super) struct Allowance(Mutex<Option<usize>>);
+
+impl Allowance {
+    pub(super) fn set(&self, bytes: usize) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(bytes);
+    }
+
+    /// How many of so many `bytes` may pass. Once that is not all of them, any number may again.
+    pub(super) fn take(&self, bytes: usize) -> usize {
+        let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let passing = left.map_or(bytes, |left| left.min(bytes));
+        *left = left.filter(|_| passing == bytes).map(|left| left - passing);
+        passing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_much_is_so_once() {
+        let allowance = Allowance::default();
+        assert_eq!(allowance.take(9), 9);
+        allowance.set(9);
+        assert_eq!([5, 4, 5, 5].map(|bytes| allowance.take(bytes)), [5, 4, 0, 5]);
+        allowance.set(9);
+        assert_eq!([5, 5, 5].map(|bytes| allowance.take(bytes)), [5, 4, 5]);
+    }
+}

@@ -1,0 +1,96 @@
+//! Watches of rules that lose what the API server said.
+
+use http::Request;
+use http_body_util::BodyExt;
+use kube::Client;
+use kube::client::Body;
+use serde_json::json;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::time::timeout;
+use vestibule_injector::{Configuration, compile};
+
+use super::{PATIENCE, becomes, config_map, nginx};
+use crate::cluster::Cluster;
+
+/// Returns when just the rule with this image is in force.
+async fn in_force(configuration: &Configuration, image: &str) {
+    let rules = compile([("rules.yaml", &*nginx(image))]).ok().unwrap();
+    becomes(configuration, |snapshot| snapshot.rules().hash() == rules.hash()).await;
+}
+
+#[tokio::test]
+async fn rules_whose_watch_is_cut_within_an_object_are_followed_to_the_newest() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let namespace = cluster.namespace(&[]).await;
+    namespace.create(&config_map("nginx", &nginx("nginx:1.27"))).await.object();
+    let (proxy, way) = cluster.environment.api_server().proxied().unwrap();
+    let configuration = Configuration::from_config_maps(way.admin().unwrap(), namespace.name());
+    in_force(&configuration, "nginx:1.27").await;
+
+    // Nothing else that is said is as large.
+    proxy.cut_after(100_000);
+    let mut large = config_map("nginx", &nginx("nginx:1.28"));
+    large["metadata"]["annotations"] = json!({"large": "x".repeat(200_000)});
+    namespace.replace(&large).await.object();
+    in_force(&configuration, "nginx:1.28").await;
+    namespace.replace(&config_map("nginx", &nginx("nginx:1.29"))).await.object();
+    in_force(&configuration, "nginx:1.29").await;
+}
+
+#[tokio::test]
+async fn rules_whose_watch_gets_no_bookmarks_are_followed_to_the_newest() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let namespace = cluster.namespace(&[]).await;
+    namespace.create(&config_map("nginx", &nginx("nginx:1.27"))).await.object();
+    let (client, mut noted) = without_bookmarks(cluster.client());
+    let configuration = Configuration::from_config_maps(client, namespace.name());
+    in_force(&configuration, "nginx:1.27").await;
+
+    let mut next = async || timeout(PATIENCE, noted.recv()).await.expect("nothing happens").unwrap();
+    let begun = next().await;
+    // On a crowded machine, a watch may end before its bookmark.
+    while !next().await.starts_with(BOOKMARK) {}
+    let mut again = next().await;
+    while again.starts_with(BOOKMARK) {
+        again = next().await;
+    }
+    assert_eq!(again, begun, "without a bookmark it goes on where it was");
+    namespace.replace(&config_map("nginx", &nginx("nginx:1.28"))).await.object();
+    in_force(&configuration, "nginx:1.28").await;
+}
+
+const BOOKMARK: &str = r#"{"type":"BOOKMARK""#;
+
+/// Past something that keeps all bookmarks to itself; and every watch, as it is asked for, and every bookmark. The API
+/// server sends one two seconds before the end of a watch, which is soon here.
+fn without_bookmarks(client: Client) -> (Client, UnboundedReceiver<String>) {
+    let (note, noted) = unbounded_channel();
+    let between = tower::service_fn(move |mut request: Request<Body>| {
+        let (client, note) = (client.clone(), note.clone());
+        let asked = request.uri().to_string();
+        let is_watch = asked.contains("watch=true");
+        if is_watch {
+            *request.uri_mut() = asked.replace("timeoutSeconds=55", "timeoutSeconds=5").parse().unwrap();
+            drop(note.send(asked));
+        }
+        let mut said = Vec::new();
+        let mut kept = move |data: &[u8]| {
+            said.extend(data);
+            let whole = said.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+            let lines = String::from_utf8(said.drain(..whole).collect()).unwrap();
+            let (lost, kept): (Vec<_>, Vec<_>) =
+                lines.split_inclusive('\n').partition(|line| line.starts_with(BOOKMARK));
+            lost.into_iter().for_each(|line| drop(note.send(line.to_owned())));
+            kept.concat()
+        };
+        async move {
+            let response = client.send(request).await?;
+            Ok::<_, kube::Error>(response.map(|body| {
+                body.map_frame(move |frame| {
+                    frame.map_data(|data| if is_watch { kept(&data).into() } else { data })
+                })
+            }))
+        }
+    });
+    (Client::new(between, "default"), noted)
+}
