@@ -28,8 +28,8 @@ const WORKLOADS: [Workload; 8] = [
 ];
 
 /// Stands for the hash of a template, which its pods carry and which ends the name of their ReplicaSet: by it, rules know
-/// the Deployment. What it will be, nobody knows yet.
-const HASH: &str = "0000000000";
+/// the Deployment. What it will be, nobody knows yet, so it must not come into what is printed.
+const HASH: &str = "0not-known-yet0";
 
 impl Workload {
     pub(crate) fn of(object: &Object) -> Option<&'static Self> {
@@ -88,6 +88,12 @@ pub(crate) fn in_namespace(json: &str, namespace: &str) -> anyhow::Result<String
 
 /// The operations on a pod as operations on what stands at `prefix` of `json`.
 pub(crate) fn graft(operations: &[Operation], prefix: &str, json: &str) -> anyhow::Result<Vec<Operation>> {
+    let is_unknown =
+        |operation: &Operation| operation.value().is_some_and(|value| value.get().contains(HASH));
+    anyhow::ensure!(
+        !operations.iter().any(is_unknown),
+        "a rule writes the hash of the template, or the name of the ReplicaSet, which nobody knows before there is a pod"
+    );
     let mut grafted = Vec::with_capacity(operations.len());
     let metadata: Pointer = format!("{prefix}/metadata").parse()?;
     let writes = operations.iter().any(|operation| operation.path().as_str().starts_with("/metadata/"));

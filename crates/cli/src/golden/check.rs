@@ -5,7 +5,6 @@ use std::path::Path;
 use serde_json::Value;
 use vestibule::command::{CommandError, colour, diff};
 use vestibule::patch::{Document, Operation};
-use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{Decision, Outcome, Reason, STATUS_ANNOTATION};
 
 use super::case::{Case, Expected, Suite};
@@ -36,7 +35,7 @@ pub(super) fn check(
 ) -> Result<Checked, CommandError> {
     let running = |error: anyhow::Error| {
         let file = suite.file.display();
-        CommandError::running(format_args!("{file}:{}: {}: {error:#}", case.line, case.name))
+        CommandError::running(format_args!("{file}:{}: {error:#}", case.line))
     };
     let facts = Facts::everywhere(case.facts.clone());
     let request = Request {
@@ -114,7 +113,7 @@ impl Check<'_> {
         let Some(wanted) = &self.case.expect.contains else { return };
         let found = serde_json::from_str(&self.evaluation.after).unwrap_or_default();
         if let Some(why) = subset::missing(wanted, &found) {
-            self.failures.push(format!("contains: {}", printable(&why)));
+            self.failures.push(format!("contains: {why}"));
         }
     }
 

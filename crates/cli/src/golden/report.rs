@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 use vestibule::command::colour::{Palette, Style};
+use vestibule_rules::diagnostic::printable;
 
 use super::check::Checked;
 
@@ -51,17 +52,18 @@ impl Report<'_> {
             (false, _) => ("FAILED ", Style::Removed),
         };
         let place = self.palette.paint(Style::Faint, format_args!("{}:{}", checked.file, checked.line));
-        let _written = writeln!(text, "  {}  {}  {place}", self.palette.paint(style, sign), checked.name);
+        let _written =
+            writeln!(text, "  {}  {}  {place}", self.palette.paint(style, sign), printable(&checked.name));
         if let Some(file) = &checked.updated {
             let _written = writeln!(text, "           {file}");
         }
         for failure in &checked.failures {
-            for (index, line) in failure.lines().enumerate() {
+            for (index, line) in failure.lines().map(printable).enumerate() {
                 let line = match line.get(..1) {
-                    Some("+") if index > 0 => self.palette.paint(Style::Added, line),
-                    Some("-") if index > 0 => self.palette.paint(Style::Removed, line),
-                    Some("@") if index > 0 => self.palette.paint(Style::Place, line),
-                    _ => line.to_owned(),
+                    Some("+") if index > 0 => self.palette.paint(Style::Added, &line),
+                    Some("-") if index > 0 => self.palette.paint(Style::Removed, &line),
+                    Some("@") if index > 0 => self.palette.paint(Style::Place, &line),
+                    _ => line,
                 };
                 let _written = writeln!(text, "           {line}");
             }

@@ -22,7 +22,7 @@ pub(super) struct Idle {
     pub(super) because: Because,
 }
 
-#[derive(Clone, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 pub(super) enum Because {
     NothingToDo,
     Skipped { reason: Reason, sentence: String },

@@ -125,12 +125,13 @@ impl Pass {
         self.idle.retain(|idle| !elsewhere(idle) || !spoke.contains(&idle.rule));
         let nothing_left = |idle: &Idle| matches!(idle.because, Because::NothingToDo);
         self.idle.retain(|idle| !nothing_left(idle) || !self.acted.contains(&idle.rule));
-        let mut said = Vec::new();
-        self.idle.retain(|idle| {
-            let is_new = !said.contains(&(idle.rule.clone(), idle.because.clone()));
-            said.push((idle.rule.clone(), idle.because.clone()));
-            is_new
-        });
-        self.idle.dedup_by(|one, other| one.rule == other.rule && elsewhere(one));
+        let mut once: Vec<Idle> = Vec::new();
+        for idle in std::mem::take(&mut self.idle) {
+            let same = |said: &Idle| said.because == idle.because || elsewhere(said) && elsewhere(&idle);
+            if !once.iter().any(|said| said.rule == idle.rule && same(said)) {
+                once.push(idle);
+            }
+        }
+        self.idle = once;
     }
 }

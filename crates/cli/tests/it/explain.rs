@@ -50,9 +50,17 @@ fn a13_no_name_moves_a_cursor_or_forges_a_line() {
         format!(r#"{{"apiVersion":"v1","kind":"{ODD}","metadata":{{"name":"{ODD}"}}}}"#),
     ];
     for object in &objects {
-        let folder = Folder::with(&[("rules.yaml", TARGET), ("object.json", object)]);
-        for command in ["explain -f object.json", "try object.json", "inject -f object.json"] {
-            let done = folder.run(&format!("{command} --rules rules.yaml"));
+        let cases = format!(
+            r#"{{"rules":"rules.yaml","cases":[{{"name":"{ODD}","object":{object},"expect":{{"rules":{{"{ODD}":"applied"}},"warnings":["{ODD}"],"contains":{{"{ODD}":1}}}}}}]}}"#
+        );
+        let folder = Folder::with(&[("rules.yaml", TARGET), ("object.json", object), ("cases.json", &cases)]);
+        for command in [
+            "explain -f object.json --rules rules.yaml",
+            "try object.json --rules rules.yaml",
+            "inject -f object.json --rules rules.yaml",
+            "test cases.json",
+        ] {
+            let done = folder.run(command);
             let said = done.out + &done.err;
             let moves = |character: char| character.is_control() && character != '\n';
             assert!(!said.contains(moves), "{command}: {said:?}");

@@ -149,6 +149,20 @@ fn rules_that_ask_for_the_owner_know_it_before_there_is_a_pod() {
     }
 }
 
+/// On a cluster it would be another, and in a file it would stay.
+#[test]
+fn what_only_a_pod_knows_of_a_deployment_is_not_written() {
+    let env = "{name: TARGET, value: {$cel: \"object.metadata.labels['pod-template-hash']\"}}";
+    let rules = TARGET.replace("{name: TARGET, value: hall}", env);
+    let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app}]}}}\n";
+    let folder = Folder::with(&[("rules.yaml", &rules), ("web.yaml", deployment)]);
+    for command in ["inject -f web.yaml", "try web.yaml"] {
+        let done = folder.run(&format!("{command} --rules rules.yaml"));
+        assert!(done.code() != 0 && done.out.is_empty(), "{}", done.out);
+        assert!(done.err.contains("which nobody knows before there is a pod"), "{}", done.err);
+    }
+}
+
 #[test]
 fn the_mode_that_an_injector_would_go_by_is_noted() {
     let settings = |mode: &str| {
@@ -167,7 +181,8 @@ fn the_mode_that_an_injector_would_go_by_is_noted() {
     ] {
         let folder = Folder::with(&[("rules.yaml", &settings(mode)), ("pod.yaml", POD)]);
         let done = folder.run("inject -f pod.yaml --rules rules.yaml");
-        assert!(done.err.contains(note) && done.stdout().contains("name: TARGET"), "{mode}");
+        assert_eq!((done.err.contains("note: `mode"), done.err.contains(note)), (!note.is_empty(), true));
+        assert!(done.stdout().contains("name: TARGET"), "{mode}");
         let done = folder.run("try pod.yaml --rules rules.yaml");
         assert!(done.err.contains(note), "{}", done.err);
         assert_eq!(done.stdout().lines().last(), Some(ending));

@@ -47,6 +47,21 @@ fn a_rule_is_told_of_once_however_many_entries_there_are() {
     let out = folder.run("try pod.yaml --rules rules.yaml --namespace-labels team=blue").stdout();
     assert_eq!(out.matches("red, namespace_not_matched").count(), 1, "{out}");
     assert!(out.contains("rule blue, pod.labels") && !out.contains("unchanged"), "{out}");
+
+    // Rules for other kinds are asked about the Deployment and about its pod.
+    let of = |name: &str, target: &str| {
+        TARGET
+            .replace("name: target", &format!("name: {name}"))
+            .replace("spec:\n", &format!("spec:\n  targets: [{target}]\n"))
+    };
+    let rules =
+        [of("d", "deployments"), TARGET.to_owned(), of("s1", "statefulsets"), of("s2", "statefulsets")];
+    let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, labels: {app: web}}\nspec: {template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app}]}}}\n";
+    let folder = Folder::with(&[("rules.yaml", &rules.join("---\n")), ("web.yaml", deployment)]);
+    let out = folder.run("try web.yaml --rules rules.yaml").stdout();
+    for name in ["  s1, ", "  s2, "] {
+        assert_eq!(out.matches(name).count(), 1, "{out}");
+    }
 }
 
 #[test]

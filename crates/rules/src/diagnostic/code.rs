@@ -271,7 +271,8 @@ codes! {
         Spec "remove: [{volumes: {name: cache}}]\nsidecars: [{name: s, image: 's:1', volumeMounts: [{name: cache, mountPath: /cache}]}]";
     REQUIRED_BROADLY = "VST0206", "a required rule for many",
         "While the injector is down, the API server refuses whatever a required rule could mean. A rule that names no \
-         namespaces holds up pods everywhere. On a cluster such a rule is refused (VST0190) unless the InjectorSettings allow it.",
+         namespaces holds up pods everywhere. On a cluster such a rule is refused (VST0190) unless the InjectorSettings allow \
+         it, and `vestibule lint` says so; under `mode: off` nothing is refused yet, and it says this.",
         Spec "required: true\npod: {labels: {team: blue}}";
     UNUSED = "VST0207", "a name that is never used",
         "The rule declares a parameter or variable that none of its expressions reads. Perhaps one of them has another name \

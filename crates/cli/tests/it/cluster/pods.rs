@@ -178,9 +178,12 @@ async fn who_asks_in_the_wrong_words_is_told_so_in_the_terminal() {
 #[tokio::test]
 async fn a_pod_that_has_it_all_passes_as_it_is() {
     let Some(cluster) = Cluster::shared().await else { return };
-    let namespace = cluster.namespace(&[]).await;
+    // What is required fails closed: an answer that is none would refuse the pod.
+    let namespace = cluster.namespace(&[("agent", "required")]).await;
     let mut hello = pod("hello");
     hello["metadata"]["labels"] = json!({"app": "helloworld-go"});
+    let has_agent = |made: &Value| names(&made["spec"]["initContainers"]).contains(&"agent");
+    cluster.wait_until_injected(&namespace, &hello, has_agent).await;
     let made = cluster.create_dry_run(&namespace, &hello).await.object();
     assert_eq!(names(&made["spec"]["containers"][0]["env"]), ["TARGET"]);
     let again = json!({"apiVersion": "v1", "kind": "Pod", "spec": made["spec"], "metadata": {

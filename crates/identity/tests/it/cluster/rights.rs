@@ -1,6 +1,6 @@
 //! The least that it may do, and what happens with less.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
@@ -85,7 +85,7 @@ async fn the_documented_rights_are_enough_for_everything() {
 #[tokio::test]
 async fn without_the_right_to_create_it_waits_for_the_secret_and_fills_it() {
     let Some(env) = testenv::shared_or_skip().await else { return };
-    let log = Log::listen();
+    let (log, begun) = (Log::listen(), Instant::now());
     let fixture = Fixture::new(&env).await;
     let client = least(&env, &fixture, false).await;
     let replica = SelfManaged::start(client, fixture.settings()).unwrap();
@@ -97,7 +97,8 @@ async fn without_the_right_to_create_it_waits_for_the_secret_and_fills_it() {
     .await;
     let refused = ["/secrets?", "http.status_code=403"];
     until("it has tried again and again", 20, async || log.count(&refused) >= 3).await;
-    assert_eq!(log.count(&["WARN", &remedy]), 1, "one line in half a minute");
+    let (lines, most) = (log.count(&["WARN", &remedy]), 1 + begun.elapsed().as_secs() / 30);
+    assert!(lines > 0 && lines as u64 <= most, "{lines} lines of {most}: one in half a minute");
     assert_eq!(
         replica.status().waiting_for,
         Some(format!("the ring Secret {}/hooks-ring", fixture.namespace))
