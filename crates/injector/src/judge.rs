@@ -56,7 +56,7 @@ impl Judge {
             keeper.judge(|source| source.starts_with(&replaced), &by, &Patience::until(until))
         });
         match judged.await {
-            Ok(judgement) => verdict(&judgement, &own),
+            Ok(judgement) => verdict(&judgement, |source| field(&config_map, source.strip_prefix(&own)?)),
             // A panic may quote anything.
             Err(_) => Fault::new(FaultKind::Panic, "the ConfigMap cannot be judged").into(),
         }
@@ -77,10 +77,17 @@ fn says_the_same(former: &ConfigMap, now: &ConfigMap) -> bool {
     has_rules(former) && former.data == now.data && former.binary_data == now.binary_data
 }
 
-fn verdict(judgement: &Judgement, own: &str) -> Verdict {
+/// Where the text of this key is.
+fn field(config_map: &ConfigMap, key: &str) -> Option<String> {
+    let is_binary = config_map.binary_data.as_ref().is_some_and(|binary| binary.contains_key(key));
+    Some(format!("{}[{key}]", if is_binary { "binaryData" } else { "data" }))
+}
+
+/// `field` knows the texts of the ConfigMap itself.
+fn verdict(judgement: &Judgement, field: impl Fn(&str) -> Option<String>) -> Verdict {
     let mut verdict = match judgement.errors.len() {
         0 => Verdict::allowed(),
-        _ => denial(judgement, own).into(),
+        _ => denial(judgement, field).into(),
     };
     if judgement.errors.is_empty() && !judgement.is_whole {
         verdict.warnings.push(UNPROVED);
@@ -95,11 +102,10 @@ fn verdict(judgement: &Judgement, own: &str) -> Verdict {
     verdict
 }
 
-fn denial(judgement: &Judgement, own: &str) -> Denial {
+fn denial(judgement: &Judgement, field: impl Fn(&str) -> Option<String>) -> Denial {
     let mut denial = Denial::new(message(judgement));
     for error in judgement.errors.iter().take(MOST_CAUSES) {
-        let key = error.source().and_then(|source| source.strip_prefix(own));
-        let field = key.map_or_else(|| "data".to_owned(), |key| format!("data[{key}]"));
+        let field = error.source().and_then(&field).unwrap_or_else(|| "data".to_owned());
         denial = denial.field(field, cause(error));
     }
     denial
@@ -140,10 +146,10 @@ mod tests {
     #[test]
     fn what_was_not_proved_in_time_is_said() {
         let judgement = |errors| Judgement { errors, remarks: Vec::new(), is_whole: false };
-        let allowed = verdict(&judgement(Vec::new()), "ConfigMap a/b, key ");
+        let allowed = verdict(&judgement(Vec::new()), |_| None);
         assert_eq!(allowed.warnings.iter().collect::<Vec<_>>(), [UNPROVED]);
         let refused = judgement(vec![Finding::Whole("wrong".to_owned())]);
         assert!(message(&refused).ends_with("not found out in time: `vestibule lint` shows it"));
-        assert!(verdict(&refused, "ConfigMap a/b, key ").warnings.is_empty());
+        assert!(verdict(&refused, |_| None).warnings.is_empty());
     }
 }
