@@ -211,8 +211,8 @@ fn log(request: &Request<'_>, decision: &Decision, mode: Mode) {
     let name = request.display_name();
     for verdict in &decision.verdicts {
         let Words { result, reason } = Words::of(verdict, mode);
-        let (uid, name, rule) = (&*request.uid, name.as_deref(), &*verdict.rule);
-        tracing::debug!(uid, name, rule, result, reason, "a rule has decided");
+        let (name, rule) = (name.as_deref(), &*verdict.rule);
+        tracing::debug!(name, rule, result, reason, "a rule has decided");
     }
 }
 

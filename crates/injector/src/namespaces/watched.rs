@@ -66,6 +66,9 @@ impl Watched {
         if !self.is_ready() {
             return Err(NotReady("namespaces are being read".to_owned()));
         }
+        if !is_name(namespace) {
+            return Ok(None);
+        }
         if let Some(seen) = self.seen.get(&ObjectRef::new(namespace)) {
             return Ok(Some(facts(seen.meta())));
         }
@@ -80,6 +83,13 @@ impl Watched {
         tracing::warn!(namespace, %error, "a namespace that the watch has not seen cannot be read");
         Err(NotReady(format!("namespace {namespace} cannot be read")))
     }
+}
+
+/// Whether a namespace can be called so: by a DNS label (RFC 1123). There is none of another name, and in the path of a request
+/// it would lead elsewhere.
+fn is_name(namespace: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=63).contains(&namespace.len()) && namespace.bytes().all(inner)
 }
 
 impl Drop for Watched {

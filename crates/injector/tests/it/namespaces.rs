@@ -50,6 +50,20 @@ async fn a_cluster_is_watched_and_asked_for_what_the_watch_has_not_seen() {
     assert!(!changed(&road, "gone").await);
 }
 
+/// Names that would lead elsewhere, were they a part of a path: whoever reaches the port may send any.
+#[tokio::test]
+async fn of_what_is_no_name_of_a_namespace_nobody_is_asked() {
+    let cluster = FakeCluster::start().await;
+    cluster.open();
+    let namespaces = Namespaces::connect(Some(&cluster.kubeconfig())).await;
+    let road = road(namespaces.unwrap_or_else(|error| panic!("{error}"))).await;
+    becomes(&road, "listed", true).await;
+    assert!(changed(&road, "fresh").await);
+    for odd in ["fresh?x=y", "fresh#x", "x/../fresh", "..", "", &"x".repeat(1 << 20)] {
+        assert!(!changed(&road, odd).await, "{odd:.20}");
+    }
+}
+
 /// Asks again until the watch has told it.
 async fn becomes(road: &Road, namespace: &str, expected: bool) {
     let told = async { while changed(road, namespace).await != expected {} };
