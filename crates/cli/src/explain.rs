@@ -15,7 +15,7 @@ use vestibule_rules::{Explanation, NamespaceFacts, RuleSet, Verb};
 
 use crate::evaluation::{Engine, Evaluation, Facts, Request};
 use crate::objects::{self, Object};
-use crate::rules::{self, Labels, note_mode};
+use crate::rules::{self, Labels};
 use crate::{Failure, print, say};
 
 /// Explains a code of a finding, or what rules make of an object and why.
@@ -158,8 +158,7 @@ impl Arguments {
 impl Case {
     /// What the explanation cannot show by itself.
     fn notes(&self) {
-        self.rules.warnings().iter().for_each(say);
-        note_mode(&self.rules);
+        rules::remark(&self.rules);
         if self.rules.needs_namespace_facts()
             && let Some(unknown) = self.facts.unknown(self.objects.iter(), &self.namespace)
         {

@@ -13,7 +13,7 @@ use vestibule_rules::{Decision, RuleSet, Verb};
 
 use crate::evaluation::{Engine, Evaluation, Facts, Request};
 use crate::objects::{self, Object, Source};
-use crate::rules::{self, Labels, RulesPath, note_mode};
+use crate::rules::{self, Labels, RulesPath};
 use crate::{Failure, print, render, say};
 
 /// Adds to pods, and to the templates of workloads, what the rules ask for, and prints all objects.
@@ -64,8 +64,7 @@ enum Format {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let Arguments { files, rules, namespace_labels, namespace, .. } = arguments;
     let rules = rules::load(&rules.rules)?;
-    rules.warnings().iter().for_each(say);
-    note_mode(&rules);
+    rules::remark(&rules);
     let sources = objects::read(files)?;
     let objects = || sources.iter().flat_map(|source| &source.objects);
     let facts = Facts::new(namespace_labels.as_ref(), objects());

@@ -80,11 +80,11 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Object>, Vec<Diagnosti
 impl Object {
     /// `Pod shop/web`, as headings say it.
     pub(crate) fn title(&self, default_namespace: &str) -> String {
-        if self.is_namespace() {
-            return printable(&format!("Namespace {}", self.name));
-        }
         let namespace = self.namespace.as_deref().unwrap_or(default_namespace);
-        printable(&format!("{} {namespace}/{}", self.kind, self.name))
+        printable(&match self.is_namespace() {
+            true => format!("Namespace {}", self.name),
+            false => format!("{} {namespace}/{}", self.kind, self.name),
+        })
     }
 
     /// The same object with other content.

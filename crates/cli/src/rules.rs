@@ -56,8 +56,9 @@ pub(crate) fn load(path: &Path) -> Result<RuleSet, Failure> {
     vestibule_injector::load(path).map_err(unusable)
 }
 
-/// Says so where an injector with these settings would not do what is shown.
-pub(crate) fn note_mode(rules: &RuleSet) {
+/// Says what is worth a warning, and where an injector with these settings would not do what is shown.
+pub(crate) fn remark(rules: &RuleSet) {
+    rules.warnings().iter().for_each(say);
     let effect = match rules.settings().mode() {
         Mode::On => return,
         Mode::Off => "`mode: off` in InjectorSettings: an injector leaves everything alone",

@@ -16,7 +16,7 @@ use vestibule_injector::Namespaces;
 use vestibule_rules::{Mode, RuleSet};
 
 use crate::objects::{self, Object};
-use crate::rules::{self, Labels, note_mode};
+use crate::rules::{self, Labels};
 use crate::{Failure, say};
 use road::Road;
 
@@ -76,8 +76,7 @@ pub(crate) enum Format {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let rules = arguments.read_rules()?;
     let objects = arguments.read_objects()?;
-    rules.warnings().iter().for_each(say);
-    note_mode(&rules);
+    rules::remark(&rules);
     let is_off = rules.settings().mode() == Mode::Off;
     // What no API server would be told of, it does not call for.
     vestibule_injector::registration::entries(&rules).map_err(Failure::Findings)?;

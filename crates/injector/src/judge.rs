@@ -56,7 +56,9 @@ impl Judge {
             keeper.judge(|source| source.starts_with(&replaced), &by, &Patience::until(until))
         });
         match judged.await {
-            Ok(judgement) => verdict(&judgement, |source| field(&config_map, source.strip_prefix(&own)?)),
+            Ok(judgement) => {
+                verdict(&judgement, |source| Some(field(&config_map, source.strip_prefix(&own)?)))
+            }
             // A panic may quote anything.
             Err(_) => Fault::new(FaultKind::Panic, "the ConfigMap cannot be judged").into(),
         }
@@ -78,12 +80,12 @@ fn says_the_same(former: &ConfigMap, now: &ConfigMap) -> bool {
 }
 
 /// Where the text of this key is.
-fn field(config_map: &ConfigMap, key: &str) -> Option<String> {
+fn field(config_map: &ConfigMap, key: &str) -> String {
     let is_binary = config_map.binary_data.as_ref().is_some_and(|binary| binary.contains_key(key));
-    Some(format!("{}[{key}]", if is_binary { "binaryData" } else { "data" }))
+    format!("{}[{key}]", if is_binary { "binaryData" } else { "data" })
 }
 
-/// `field` knows the texts of the ConfigMap itself.
+/// `field` knows where the sources of this ConfigMap are; of others it knows nothing.
 fn verdict(judgement: &Judgement, field: impl Fn(&str) -> Option<String>) -> Verdict {
     let mut verdict = match judgement.errors.len() {
         0 => Verdict::allowed(),

@@ -351,6 +351,13 @@ pub(crate) struct Select {
     pub(crate) init: bool,
 }
 
+impl Select {
+    /// The lists of the containers that it may mean.
+    pub(crate) fn lists(&self) -> impl Iterator<Item = &'static str> + use<> {
+        ["containers", "initContainers"].into_iter().take(1 + usize::from(self.init))
+    }
+}
+
 #[derive(Clone)]
 pub(crate) enum Which {
     All,

@@ -74,7 +74,7 @@ async fn pass(road: &Road, object: &Object, json: &str, namespace: &str) -> anyh
     {
         pass.walk(road, Resource::Pods, &pod, namespace, workload.template).await?;
     }
-    pass.drop_rules_for_others();
+    pass.tell_once();
     Ok(pass)
 }
 
@@ -116,8 +116,9 @@ impl Pass {
     }
 
     /// Each entry that is called says what all rules do: what one has done is nothing left to do for the next, and what is left
-    /// out is left out each time. A rule for Deployments has nothing to say about the pod of one, but it is mentioned where that is all it said.
-    fn drop_rules_for_others(&mut self) {
+    /// out is left out each time. A rule for Deployments has nothing to say about the pod of one, but it is mentioned where
+    /// that is all it said.
+    fn tell_once(&mut self) {
         let elsewhere =
             |idle: &Idle| matches!(idle.because, Because::Skipped { reason: Reason::OtherResource, .. });
         let spoke = self.idle.iter().filter(|idle| !elsewhere(idle)).map(|idle| idle.rule.clone());

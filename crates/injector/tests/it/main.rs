@@ -3,6 +3,7 @@
 
 mod app;
 mod cluster;
+mod config_maps;
 mod handler;
 mod namespaces;
 mod one_create;
@@ -11,5 +12,4 @@ mod reload;
 mod road;
 mod seen;
 mod sources;
-mod watched;
 mod watching;

@@ -29,6 +29,16 @@ async fn changed(road: &Road, namespace: &str) -> bool {
     allowed.patch.is_some()
 }
 
+/// A cluster whose namespaces have been read.
+async fn watched() -> (FakeCluster, Road) {
+    let cluster = FakeCluster::start().await;
+    cluster.open();
+    let namespaces = Namespaces::connect(Some(&cluster.kubeconfig())).await;
+    let road = road(namespaces.unwrap_or_else(|error| panic!("{error}"))).await;
+    becomes(&road, "listed", true).await;
+    (cluster, road)
+}
+
 #[tokio::test]
 async fn labels_by_hand_are_those_of_every_namespace() {
     assert!(changed(&road(Namespaces::labelled([("team", "blue")])).await, "any").await);
@@ -53,11 +63,7 @@ async fn a_cluster_is_watched_and_asked_for_what_the_watch_has_not_seen() {
 /// Names that would lead elsewhere, were they a part of a path: whoever reaches the port may send any.
 #[tokio::test]
 async fn of_what_is_no_name_of_a_namespace_nobody_is_asked() {
-    let cluster = FakeCluster::start().await;
-    cluster.open();
-    let namespaces = Namespaces::connect(Some(&cluster.kubeconfig())).await;
-    let road = road(namespaces.unwrap_or_else(|error| panic!("{error}"))).await;
-    becomes(&road, "listed", true).await;
+    let (_cluster, road) = watched().await;
     assert!(changed(&road, "fresh").await);
     for odd in ["fresh?x=y", "fresh#x", "x/../fresh", "..", "", &"x".repeat(1 << 20)] {
         assert!(!changed(&road, odd).await, "{odd:.20}");
@@ -73,11 +79,7 @@ async fn becomes(road: &Road, namespace: &str, expected: bool) {
 
 #[tokio::test]
 async fn what_the_watch_tells_counts_from_then_on() {
-    let cluster = FakeCluster::start().await;
-    cluster.open();
-    let namespaces = Namespaces::connect(Some(&cluster.kubeconfig())).await;
-    let road = road(namespaces.unwrap_or_else(|error| panic!("{error}"))).await;
-    becomes(&road, "listed", true).await;
+    let (cluster, road) = watched().await;
     cluster.tell("MODIFIED", "listed", "red");
     becomes(&road, "listed", false).await;
     cluster.tell("MODIFIED", "listed", "blue");
@@ -95,11 +97,7 @@ async fn what_the_watch_tells_counts_from_then_on() {
 /// Nor does a bookmark ever come here.
 #[tokio::test]
 async fn a_watch_that_is_cut_within_an_object_is_taken_up_again() {
-    let cluster = FakeCluster::start().await;
-    cluster.open();
-    let namespaces = Namespaces::connect(Some(&cluster.kubeconfig())).await;
-    let road = road(namespaces.unwrap_or_else(|error| panic!("{error}"))).await;
-    becomes(&road, "listed", true).await;
+    let (cluster, road) = watched().await;
     for _ in 0..2 {
         cluster.cut("listed");
         cluster.tell("ADDED", "added", "blue");

@@ -50,7 +50,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
 
     /// The same as [`selected`](Self::selected), for whoever looks while many others do.
     pub(super) fn selected_by_index(&mut self, select: &Select) -> Vec<(Pointer, Arc<str>)> {
-        for list in lists(select) {
+        for list in select.lists() {
             self.index(&self.scene.layout.list(list), list, self.scene.shape.containers, []);
         }
         self.selected(select)
@@ -60,7 +60,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     pub(super) fn selected(&self, select: &Select) -> Vec<(Pointer, Arc<str>)> {
         let (brought, heeded) = (&self.scene.brought, &self.scene.heeded);
         let mut selected = Vec::new();
-        for list in lists(select) {
+        for list in select.lists() {
             let pointer = self.scene.layout.list(list);
             let mut select_of = |meant: Vec<(usize, &str)>| {
                 let meant = meant.into_iter().map(|(index, name)| (pointer.item(index), Arc::from(name)));
@@ -111,11 +111,6 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         }
         Some((places, users.iter().map(|name| user(name)).collect::<Option<_>>()?))
     }
-}
-
-/// The lists of the containers that `select` may mean.
-fn lists(select: &Select) -> impl Iterator<Item = &'static str> {
-    ["containers", "initContainers"].into_iter().take(1 + usize::from(select.init))
 }
 
 /// Index and name of the containers that `select` means; those that rules brought are never meant.

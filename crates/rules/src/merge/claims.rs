@@ -36,7 +36,7 @@ impl Claims {
                 claims.add([&part.item], (rank, 0), || scope("", &part.path));
             }
             for (number, block) in rule.blocks.iter().enumerate().filter(|(_, block)| overrides(block)) {
-                for list in ["containers", "initContainers"].iter().take(1 + usize::from(block.select.init)) {
+                for list in block.select.lists() {
                     let containers = Named::all(spec().and_then(|spec| spec.get(list)));
                     for (_, container) in selectable(&containers, &block.select, brought) {
                         for entry in &block.lists {
