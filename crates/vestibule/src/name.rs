@@ -10,13 +10,6 @@ pub(crate) fn is_dns_label(text: &str) -> bool {
         && !text.ends_with('-')
 }
 
-/// Whether something can be called so: a part of a path (`IsValidPathSegmentName` of the API server), and of a URI as it is. In
-/// a request, another name would lead elsewhere.
-pub(crate) fn is_path_segment(text: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_graphic() && !b"/%?#".contains(&byte);
-    !["", ".", ".."].contains(&text) && text.bytes().all(inner)
-}
-
 /// Labels with dots between, 253 characters at most; a label in it may be longer than one alone.
 pub(crate) fn is_dns_subdomain(text: &str) -> bool {
     let is_label = |label: &str| {
@@ -57,14 +50,6 @@ pub(crate) fn path_problem(path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_leads_elsewhere_is_no_part_of_a_path() {
-        assert!(["web-1", "system:node", "a.b_C"].iter().all(|name| is_path_segment(name)));
-        for name in ["", ".", "..", "a/b", "../b", "a?watch=true", "a#b", "a%2fb", "a b", "a\n", "ä"] {
-            assert!(!is_path_segment(name), "{name}");
-        }
-    }
 
     #[test]
     fn names_are_what_kubernetes_takes() {

@@ -14,7 +14,6 @@ use super::LookedUp;
 use super::background::Background;
 use super::kind::Kind;
 use super::watch::Slim;
-use crate::name::is_path_segment;
 
 /// How long a GET is waited for. Whoever asks meanwhile holds it up, so one that is lost on a dead connection would
 /// otherwise stand in the way for as long as somebody asks.
@@ -58,10 +57,6 @@ pub(super) enum Joins {
 
 impl<T: LookedUp> Live<T> {
     pub(super) async fn get(self: &Arc<Self>, namespace: &str, name: &str, joins: Joins) -> Answer<T> {
-        // Names come from objects that anybody may send.
-        if !is_path_segment(name) || !(namespace.is_empty() || is_path_segment(namespace)) {
-            return Ok(None);
-        }
         let asked = Instant::now();
         let place = (namespace.to_owned(), name.to_owned());
         loop {

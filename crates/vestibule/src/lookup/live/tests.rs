@@ -44,20 +44,6 @@ async fn a_question_that_is_lost_does_not_stand_in_the_way_of_all_who_come_after
     assert!(live.flights.lock().unwrap().is_empty());
 }
 
-/// The server would answer it.
-#[tokio::test]
-async fn of_what_is_no_name_nobody_is_asked() {
-    let live = pods(0);
-    let is_found =
-        async |namespace: &str, name: &str| live.get(namespace, name, Joins::Found).await.unwrap().is_some();
-    assert!(is_found("shop", "web").await);
-    for (namespace, name) in
-        [("shop", "web/log"), ("shop", "../web"), ("shop", "web?watch=true"), ("a/b", "web")]
-    {
-        assert!(!is_found(namespace, name).await, "{namespace} {name}");
-    }
-}
-
 #[test]
 fn who_asks_while_the_runtime_ends_is_answered_too() {
     let (told, answer) = mpsc::channel();
