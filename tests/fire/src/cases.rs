@@ -25,7 +25,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use tokio::time::{Instant, timeout};
 
-pub use row::Row;
+pub use row::{Row, Verdict};
 pub use set::{run, whole};
 
 /// Something that is done to a webhook, and what must come of it.
@@ -50,7 +50,7 @@ pub const CASES: &[Case] = &[
         Box::pin(resting::run())
     }),
     case("F03", "SIGKILL to one of two replicas under load", [1, 1], |_| Box::pin(killed::run())),
-    case("F06", "one replica becomes three under load", [6, 6], |_| Box::pin(scale::run())).only_long(),
+    case("F06", "one replica becomes three under load", [24, 24], |_| Box::pin(scale::run())).only_long(),
     case("F09", "twice and four times as many calls as there is time for", [3, 8], |long| {
         Box::pin(overload::run(long))
     }),

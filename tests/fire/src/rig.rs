@@ -3,6 +3,7 @@
 
 mod balancer;
 mod bystander;
+mod host;
 mod memory;
 mod probes;
 mod process;
@@ -10,7 +11,8 @@ mod strangers;
 
 pub use balancer::Balancer;
 pub use bystander::Bystander;
+pub use host::Host;
 pub use memory::Memory;
-pub use probes::{get, metric};
+pub use probes::{get, metric, sum};
 pub use process::{NAME, Process, Program, answer_stdin, beside, end_with_stdin};
 pub use strangers::{Left, Stranger, come};

@@ -17,14 +17,26 @@ pub struct Row {
     /// Its limit.
     pub limit: String,
     /// Whether it is within.
-    pub held: bool,
+    pub verdict: Verdict,
+}
+
+/// What becomes of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is within its limit.
+    Held,
+    /// It is not.
+    Fell,
+    /// It was not, while the machine beneath had taken the processors away: the case was run again, and that counts.
+    Again,
 }
 
 impl Row {
     /// Of `case`; the rest is filled in by [`Row::seen`] and [`Row::judged`].
     pub(crate) fn of(case: &'static str, done: impl Into<String>) -> Self {
         let nothing = String::new;
-        Self { case, done: done.into(), seen: nothing(), figure: nothing(), limit: nothing(), held: false }
+        let (seen, figure, limit) = (nothing(), nothing(), nothing());
+        Self { case, done: done.into(), seen, figure, limit, verdict: Verdict::Fell }
     }
 
     /// What was seen beside the figure.
@@ -35,7 +47,14 @@ impl Row {
 
     /// The figure, its limit, and whether it holds.
     pub(crate) fn judged(mut self, figure: impl fmt::Display, limit: impl fmt::Display, held: bool) -> Self {
-        (self.figure, self.limit, self.held) = (figure.to_string(), limit.to_string(), held);
+        (self.figure, self.limit) = (figure.to_string(), limit.to_string());
+        self.verdict = if held { Verdict::Held } else { Verdict::Fell };
+        self
+    }
+
+    /// Says what the machine beneath took meanwhile, in hundredths of the processors' time.
+    pub(crate) fn disturbed(mut self, took: u64) -> Self {
+        self.seen += &format!("; within one second the host took {took} % of the processors");
         self
     }
 
@@ -57,8 +76,12 @@ impl Row {
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { case, done, seen, figure, limit, held } = self;
-        let held = if *held { "yes" } else { "**NO**" };
+        let Self { case, done, seen, figure, limit, verdict } = self;
+        let held = match verdict {
+            Verdict::Held => "yes",
+            Verdict::Fell => "**NO**",
+            Verdict::Again => "no, run again",
+        };
         write!(f, "| {case} | {done} | {seen} | {figure} | {limit} | {held} |")
     }
 }

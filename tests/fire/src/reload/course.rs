@@ -10,7 +10,7 @@ use tokio::time::sleep;
 use super::replica::{self, Rules};
 use super::scene::{Scene, configuration, until};
 use super::{Figures, Made, Outcome, Period, judge, versions};
-use crate::rig::metric;
+use crate::rig::{get, sum};
 use crate::{Ledger, Load};
 
 /// How long each version is left alone once it is in force.
@@ -137,9 +137,10 @@ impl<'s> Course<'s> {
         let from = self.mode("observe").await?;
         self.enter(Outcome::Bare, from);
         self.figures.time("observe in force everywhere", from.elapsed());
-        let (calls, observed) = (self.calls().await?, self.observed().await?);
+        let before = self.counts().await?;
         sleep(stay).await;
-        let (calls, observed) = (self.calls().await? - calls, self.observed().await? - observed);
+        let after = self.counts().await?;
+        let (calls, observed) = (after.0 - before.0, after.1 - before.1);
         ensure!(calls > 0 && observed > 0, "{calls} calls, {observed} decisions reported under observe");
         self.figures.note(format!("observe: {calls} calls, {observed} decisions reported"));
 
@@ -253,19 +254,18 @@ impl<'s> Course<'s> {
     }
 
     async fn calls(&self) -> anyhow::Result<u64> {
-        self.count("vestibule_admission_requests_total", &["operation=\"CREATE\""]).await
+        Ok(self.counts().await?.0)
     }
 
-    async fn observed(&self) -> anyhow::Result<u64> {
-        self.count("vestibule_injections_total", &["result=\"observed\""]).await
-    }
-
-    async fn count(&self, name: &str, labels: &[&str]) -> anyhow::Result<u64> {
-        let mut sum = 0;
+    /// Calls, and decisions that were reported only; those of a replica are of one moment.
+    async fn counts(&self) -> anyhow::Result<(u64, u64)> {
+        let mut counts = (0, 0);
         for replica in &self.scene.replicas {
-            sum += metric(*replica, name, labels).await? as u64;
+            let metrics = get(*replica, "/metrics").await?;
+            counts.0 += sum(&metrics, "vestibule_admission_requests_total", &["operation=\"CREATE\""]) as u64;
+            counts.1 += sum(&metrics, "vestibule_injections_total", &["result=\"observed\""]) as u64;
         }
-        Ok(sum)
+        Ok(counts)
     }
 
     /// Returns when pods are injected by the rules in force.

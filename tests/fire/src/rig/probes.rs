@@ -23,8 +23,13 @@ pub async fn get(probes: SocketAddr, path: &str) -> anyhow::Result<String> {
 /// # Errors
 /// It does not answer.
 pub async fn metric(probes: SocketAddr, begins: &str, labels: &[&str]) -> anyhow::Result<f64> {
-    let answer = get(probes, "/metrics").await?;
-    let samples = answer.lines().filter(|line| line.starts_with(begins));
+    Ok(sum(&get(probes, "/metrics").await?, begins, labels))
+}
+
+/// The same, of an answer that is there already: several figures of one moment.
+#[must_use]
+pub fn sum(metrics: &str, begins: &str, labels: &[&str]) -> f64 {
+    let samples = metrics.lines().filter(|line| line.starts_with(begins));
     let samples = samples.filter(|line| labels.iter().all(|label| line.contains(label)));
-    Ok(samples.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum())
+    samples.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
 }
