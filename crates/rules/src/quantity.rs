@@ -1,26 +1,55 @@
 //! Kubernetes quantities, compared by value: `100m` is `0.1`.
 
+/// A quantity, taken apart: the digits before and behind the dot, times `factor` and ten to the power of `power`.
+pub(crate) struct Written<'t> {
+    pub(crate) negative: bool,
+    /// Without zeros in front.
+    pub(crate) whole: &'t str,
+    pub(crate) fraction: &'t str,
+    /// Whether there are digits at all, zeros among them: Kubernetes takes `m` for a quantity, and `Ei` for none.
+    pub(crate) has_digits: bool,
+    pub(crate) factor: i64,
+    pub(crate) power: i32,
+}
+
+impl<'t> Written<'t> {
+    /// As `ParseQuantity` of `k8s.io/apimachinery/pkg/api/resource` reads it; `None` where the suffix is none.
+    pub(crate) fn parse(text: &'t str) -> Option<Self> {
+        let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+        let digits =
+            |text: &'t str| text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+        let (whole, rest) = digits(unsigned);
+        let (fraction, suffix) = rest.strip_prefix('.').map_or(("", rest), digits);
+        let (factor, power) = scale(suffix)?;
+        (!text.is_empty()).then(|| Self {
+            negative: text.starts_with('-'),
+            whole: whole.trim_start_matches('0'),
+            fraction,
+            has_digits: whole.len() + fraction.len() > 0,
+            factor,
+            power,
+        })
+    }
+}
+
 /// The amount in billionths, or `None` where the text is no quantity or too large to compare.
 pub(crate) fn nanos(text: &str) -> Option<i128> {
-    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let end = unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
-    let (digits, suffix) = unsigned.split_at(end);
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    if whole.len() + fraction.len() == 0 || fraction.contains('.') {
+    let Written { negative, whole, fraction, has_digits, factor, power } = Written::parse(text)?;
+    if !has_digits || !(-30..=30).contains(&power) {
         return None;
     }
-    let mantissa: i128 = format!("{whole}{fraction}").parse().ok()?;
-    let (factor, power) = scale(suffix)?;
+    let mantissa: i128 = format!("0{whole}{fraction}").parse().ok()?;
     let power = power + 9 - i32::try_from(fraction.len()).ok()?;
-    let scaled = mantissa.checked_mul(factor)?;
+    let scaled = mantissa.checked_mul(factor.into())?;
     let ten = 10_i128.checked_pow(power.unsigned_abs())?;
     // Finer than a billionth is rounded up, as the API server does.
     let amount = if power < 0 { scaled.checked_add(ten - 1)? / ten } else { scaled.checked_mul(ten)? };
-    Some(if text.starts_with('-') { -amount } else { amount })
+    Some(if negative { -amount } else { amount })
 }
 
-/// A suffix as a factor and a power of ten.
-fn scale(suffix: &str) -> Option<(i128, i32)> {
+/// A suffix as a factor and a power of ten, of which Kubernetes keeps 32 bits.
+#[expect(clippy::cast_possible_truncation, reason = "as there")]
+fn scale(suffix: &str) -> Option<(i64, i32)> {
     Some(match suffix {
         "n" => (1, -9),
         "u" => (1, -6),
@@ -38,76 +67,8 @@ fn scale(suffix: &str) -> Option<(i128, i32)> {
         "Ti" => (1 << 40, 0),
         "Pi" => (1 << 50, 0),
         "Ei" => (1 << 60, 0),
-        _ => {
-            let power: i32 = suffix.strip_prefix(['e', 'E'])?.parse().ok()?;
-            (1, (-30..=30).contains(&power).then_some(power)?)
-        }
+        _ => (1, suffix.strip_prefix(['e', 'E'])?.parse::<i64>().ok()? as i32),
     })
-}
-
-/// An amount as the API server holds small ones, from which it tells whether they are whole: `value` times ten to the
-/// power of `scale`. It holds `1.0` and `1000m` with a scale below zero, and takes neither for whole.
-#[derive(Clone, Copy)]
-pub(crate) struct Scaled {
-    value: i64,
-    scale: i32,
-}
-
-impl Scaled {
-    /// What [`nanos`] can read, unless it has more digits than there is room for (`ParseQuantity` of apimachinery).
-    pub(crate) fn of(text: &str) -> Option<Self> {
-        let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text).trim_start_matches('0');
-        let end = unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
-        let (digits, suffix) = unsigned.split_at(end);
-        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-        let whole = if whole.is_empty() { "0" } else { whole };
-        let (factor, power) = scale(suffix)?;
-        let room = match suffix.ends_with('i') {
-            false => 18,
-            true if fraction.is_empty() => 14_u32.checked_sub(factor.ilog2() * 3 / 10)?,
-            true => return None,
-        };
-        let digits = format!("{whole}{fraction}");
-        if u32::try_from(digits.len()).ok()? > room {
-            return None;
-        }
-        let value = digits.parse::<i64>().ok()?.checked_mul(i64::try_from(factor).ok()?)?;
-        let power = power - i32::try_from(fraction.len()).ok()?;
-        let value = if text.starts_with('-') { -value } else { value };
-        (power >= -9).then_some(Self { value, scale: power })
-    }
-
-    /// The whole number, where it is one of 64 bits.
-    pub(crate) fn whole(self) -> Option<i64> {
-        self.at(0)
-    }
-
-    /// The sum, where it has room.
-    pub(crate) fn plus(self, other: Self) -> Option<Self> {
-        match (self.value, other.value) {
-            (_, 0) => return Some(self),
-            (0, _) => return Some(other),
-            _ => {}
-        }
-        let scale = self.scale.min(other.scale);
-        Some(Self { value: self.at(scale)?.checked_add(other.at(scale)?)?, scale })
-    }
-
-    pub(crate) fn times(self, sign: i8) -> Option<Self> {
-        Some(Self { value: self.value.checked_mul(sign.into())?, ..self })
-    }
-
-    /// The value at a scale that is no larger.
-    fn at(self, scale: i32) -> Option<i64> {
-        let power = u32::try_from(self.scale - scale).ok()?;
-        if self.value == 0 { Some(0) } else { self.value.checked_mul(10_i64.checked_pow(power)?) }
-    }
-}
-
-impl From<i64> for Scaled {
-    fn from(value: i64) -> Self {
-        Self { value, scale: 0 }
-    }
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ use std::cell::Cell;
 use kube_cel::cel::Value;
 use kube_cel::cel::objects::Key;
 
-use super::Trouble;
 use super::functions::address_length;
 use super::values::as_optional;
+use super::{Trouble, quantity};
 
 /// What the expressions of one rule may use up each time it is asked: turns of loops. What else costs counts as parts
 /// of a turn.
@@ -102,11 +102,11 @@ pub(super) fn fits(bytes: usize) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// The bytes of `value` itself. An address is as long as its text.
+/// The bytes of `value` itself. An address is as long as its text, an amount as its digits.
 fn length(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),
         Value::Bytes(bytes) => bytes.len(),
-        _ => address_length(value),
+        _ => address_length(value).max(quantity::length(value)),
     }
 }

@@ -53,12 +53,12 @@ pub(super) fn call(
         ("string", [value]) => string(value, budget),
         ("dyn", [value]) => Ok(value.clone()),
         ("quantity", [Value::String(text)]) => quantity::parse(text),
-        ("isQuantity", [Value::String(text)]) => Ok(Value::Bool(quantity::parse(text).is_ok())),
+        ("isQuantity", [Value::String(text)]) => Ok(Value::Bool(quantity::is_written(text))),
         ("sign", [value]) => {
             quantity::call("sign", value, &[]).unwrap_or_else(|| Err(mistyped("sign", "a quantity")))
         }
         ("sum", [Value::List(items)]) => {
-            budget.spend(items.len())?;
+            items.iter().try_for_each(|item| budget.read(item).map(drop))?;
             sum(items)
         }
         ("sort", [Value::List(items)]) => sort(items, budget),

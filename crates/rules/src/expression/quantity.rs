@@ -1,6 +1,8 @@
-//! The API server's `quantity()`: amounts, compared and added exactly.
+//! The API server's `quantity()`: amounts, compared and added exactly, by the names that its library has for that.
 
-use std::cmp::Ordering;
+mod amount;
+mod decimal;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -9,34 +11,26 @@ use kube_cel::cel::objects::Opaque;
 
 use super::Trouble;
 use super::functions::mistyped;
-use crate::quantity::{Scaled, nanos};
+use amount::{Amount, Trouble as NoAmount};
 
 /// `Debug` is asked for by the library's trait, and tells nothing: an amount may come from anywhere.
-#[derive(Clone, Copy)]
-struct Amount {
-    nanos: i128,
-    /// The same as the API server holds it, as long as that is a whole number and a power of ten: of others it does not
-    /// know whether they are whole.
-    scaled: Option<Scaled>,
-}
+struct Held(Amount);
 
-impl PartialEq for Amount {
+impl PartialEq for Held {
     fn eq(&self, other: &Self) -> bool {
-        self.nanos == other.nanos
+        self.0.compare(&other.0).is_eq()
     }
 }
 
-impl Eq for Amount {}
+impl Eq for Held {}
 
-const ONE: i128 = 1_000_000_000;
-
-impl fmt::Debug for Amount {
+impl fmt::Debug for Held {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("quantity")
     }
 }
 
-impl Opaque for Amount {
+impl Opaque for Held {
     fn runtime_type_name(&self) -> &str {
         "kubernetes.Quantity"
     }
@@ -46,57 +40,64 @@ pub(super) fn is_quantity(value: &Value) -> bool {
     of(value).is_some()
 }
 
+/// The digits of an amount, which working with it takes time for.
+pub(super) fn length(value: &Value) -> usize {
+    of(value).map_or(0, Amount::length)
+}
+
+/// Whether `text` is an amount, be it one that is too large to work with.
+pub(super) fn is_written(text: &str) -> bool {
+    !matches!(Amount::read(text), Err(NoAmount::Malformed))
+}
+
 pub(super) fn parse(text: &str) -> Result<Value, Trouble> {
-    let amount = nanos(text).ok_or_else(|| Trouble::failed("`quantity` wants an amount such as `100m`"))?;
-    Ok(made(Amount { nanos: amount, scaled: Scaled::of(text) }))
+    match Amount::read(text) {
+        Err(NoAmount::Malformed) => Err(Trouble::failed("`quantity` wants an amount such as `100m`")),
+        amount => made(amount.ok()),
+    }
 }
 
 /// The method `name` of an amount; `None` where amounts have none of that name.
 pub(super) fn call(name: &str, this: &Value, arguments: &[Value]) -> Option<Result<Value, Trouble>> {
     let amount = of(this)?;
     Some(match (name, arguments) {
-        ("isInteger", []) => Ok(Value::Bool(integer(amount).is_some())),
-        ("asInteger", []) => integer(amount).map(Value::Int).ok_or_else(|| {
+        ("isInteger", []) => Ok(Value::Bool(amount.whole().is_some())),
+        ("asInteger", []) => amount.whole().map(Value::Int).ok_or_else(|| {
             Trouble::failed("`asInteger` wants a whole amount that fits 64 bits; `isInteger` tells")
         }),
-        #[expect(clippy::cast_precision_loss, reason = "the name says so")]
-        ("asApproximateFloat", []) => Ok(Value::Float(amount.nanos as f64 / ONE as f64)),
-        ("sign", []) => Ok(Value::Int(amount.nanos.cmp(&0) as i64)),
-        ("add", [other]) => sum(amount, other, 1),
-        ("sub", [other]) => sum(amount, other, -1),
-        ("compareTo", [other]) => compared(amount, other).map(|order| Value::Int(order as i64)),
-        ("isGreaterThan", [other]) => compared(amount, other).map(|order| Value::Bool(order.is_gt())),
-        ("isLessThan", [other]) => compared(amount, other).map(|order| Value::Bool(order.is_lt())),
+        ("asApproximateFloat", []) => Ok(Value::Float(amount.float())),
+        ("sign", []) => Ok(Value::Int(amount.sign())),
+        ("add", [Value::Int(other)]) => made(amount.plus(&Amount::from(*other))),
+        ("sub", [Value::Int(other)]) => made(amount.plus(&Amount::from(*other).negated())),
+        ("add", [other]) => with("add", other, |other| made(amount.plus(other))),
+        ("sub", [other]) => with("sub", other, |other| made(amount.plus(&other.negated()))),
+        ("compareTo", [other]) => with(name, other, |other| Ok(Value::Int(amount.compare(other) as i64))),
+        ("isGreaterThan", [other]) => {
+            with(name, other, |other| Ok(Value::Bool(amount.compare(other).is_gt())))
+        }
+        ("isLessThan", [other]) => with(name, other, |other| Ok(Value::Bool(amount.compare(other).is_lt()))),
         _ => return None,
     })
 }
 
-fn of(value: &Value) -> Option<Amount> {
+fn with(
+    function: &str,
+    other: &Value,
+    answer: impl FnOnce(&Amount) -> Result<Value, Trouble>,
+) -> Result<Value, Trouble> {
+    answer(of(other).ok_or_else(|| mistyped(function, "a quantity"))?)
+}
+
+fn of(value: &Value) -> Option<&Amount> {
     let Value::Opaque(opaque) = value else { return None };
-    opaque.downcast_ref::<Amount>().copied()
+    opaque.downcast_ref::<Held>().map(|held| &held.0)
 }
 
-fn made(amount: Amount) -> Value {
-    Value::Opaque(Arc::new(amount))
+/// An amount as a value, unless it has grown too long.
+fn made(amount: Option<Amount>) -> Result<Value, Trouble> {
+    let amount = amount.ok_or_else(|| Trouble::failed("an amount of more than 1,000 digits"))?;
+    Ok(Value::Opaque(Arc::new(Held(amount))))
 }
 
-fn integer(amount: Amount) -> Option<i64> {
-    amount.scaled.and_then(Scaled::whole)
-}
-
-fn sum(one: Amount, other: &Value, sign: i8) -> Result<Value, Trouble> {
-    let other = match other {
-        Value::Int(number) => {
-            Amount { nanos: i128::from(*number) * ONE, scaled: Some(Scaled::from(*number)) }
-        }
-        other => of(other).ok_or_else(|| mistyped("add", "a quantity or a whole number"))?,
-    };
-    let nanos = other.nanos.checked_mul(i128::from(sign)).and_then(|nanos| one.nanos.checked_add(nanos));
-    let nanos = nanos.ok_or_else(|| Trouble::failed("an amount grew too large"))?;
-    let scaled = one.scaled.zip(other.scaled).and_then(|(one, other)| one.plus(other.times(sign)?));
-    Ok(made(Amount { nanos, scaled }))
-}
-
-fn compared(one: Amount, other: &Value) -> Result<Ordering, Trouble> {
-    of(other).map(|other| one.nanos.cmp(&other.nanos)).ok_or_else(|| mistyped("compareTo", "a quantity"))
-}
+#[cfg(test)]
+mod tests;

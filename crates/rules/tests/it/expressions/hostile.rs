@@ -74,6 +74,26 @@ fn what_grows_is_stopped() {
             doubling("{'a': 1}", |v| format!("{{'a': {v}, 'b': {v}}}"), "variables.v59 in [variables.v58]"),
             "ticks",
         ),
+        (
+            doubling(
+                "[quantity('1' + lists.range(990).map(x, '1').join('')).add(quantity('1'))]",
+                |v| format!("{v} + {v}"),
+                "variables.v10.all(x, sum(variables.v10) != x)",
+            ),
+            "ticks",
+        ),
+        (
+            doubling(
+                "'9'",
+                |v| {
+                    format!(
+                        "({v} + {v} + {v}).substring(0, {v}.size() < 300000 ? {v}.size() * 3 : {v}.size())"
+                    )
+                },
+                "lists.range(99999).all(x, quantity(variables.v20 + 'Ei').isGreaterThan(quantity('0')))",
+            ),
+            "ticks",
+        ),
     ] {
         let work = ThreadTime::now();
         let decision = decide(&rules(&text), &annotated("{}", APP));
