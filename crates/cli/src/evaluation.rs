@@ -126,7 +126,7 @@ impl Engine {
         {
             let json = workload::in_namespace(&pod, namespace)?;
             let subject = Subject::new(&json, Resource::Pods, Verb::Create, namespace);
-            let subject = subject.facts(facts).user(user);
+            let subject = subject.facts(facts).user(user).presumed_owner(workload.presumes_owner(object));
             self.ask(&mut evaluation, &subject, workload.template)?;
         }
         Ok(evaluation)

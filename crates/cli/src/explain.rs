@@ -24,6 +24,12 @@ use crate::{Failure, print, say};
 /// rule, with what it adds; and why not. `pod/NAME` asks a cluster for the pod, for its namespace's labels and, unless
 /// `--rules` names them, for the rules in the injector's ConfigMaps. A pod that runs holds what was injected already.
 ///
+/// Of a template, pods are explained as their controller will make them. Where it decides by a name that is not known yet, as
+/// `rollout.percent` by that of each Job of a CronJob, the answer goes by the template's own and is marked: `?`, `presumably`.
+///
+/// `-o json` lists for each object the `mode` of the injector (an injector acts under `on` alone) and the `rules`, each with its
+/// `outcome`, whether that is `presumed`, its `gates` and its `clauses`; then `warnings`, and why it would be `denied`.
+///
 /// The exit code is 2 for bad input, and 3 where the cluster does not answer.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
@@ -94,13 +100,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     case.notes();
     let Case { rules, objects, facts, namespace } = case;
+    let mode = rules.settings().mode();
     let engine = Engine::new(rules);
     let request = Request { verb: Verb::Create, default_namespace: &namespace, facts: &facts, user: None };
     let evaluations: Vec<Evaluation<'_, Explanation>> = engine.all(&objects, request)?;
     let data = match arguments.output {
         Format::Text => listing::Listing { palette: arguments.color.palette() }.of(&evaluations),
-        Format::Json => machine::json(&evaluations).map(|json| format!("{json:#}\n")),
-        Format::Yaml => machine::json(&evaluations).and_then(|json| crate::render::yaml(&json.to_string())),
+        Format::Json => machine::json(mode, &evaluations).map(|json| format!("{json:#}\n")),
+        Format::Yaml => {
+            machine::json(mode, &evaluations).and_then(|json| crate::render::yaml(&json.to_string()))
+        }
     };
     print(&data?)?;
     Ok(ExitCode::SUCCESS)

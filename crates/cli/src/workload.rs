@@ -45,6 +45,11 @@ impl Workload {
         Self { api_version, kind, template, owner }
     }
 
+    /// Whether nobody knows yet what the owner of the pods of `object` will be called.
+    pub(crate) fn presumes_owner(&self, object: &Object) -> bool {
+        self.kind == "CronJob" || self.owner.is_none() || object.given_name().is_empty()
+    }
+
     /// The pod that the workload `json` will make, as its controller sends it; `None` without a template.
     pub(crate) fn pod(&self, json: &str, name: &str) -> anyhow::Result<Option<String>> {
         let workload = Document::parse(json)?;

@@ -32,6 +32,13 @@ pub struct RuleExplanation {
     pub outcome: Outcome,
 }
 
+impl RuleExplanation {
+    /// Whether some answer on the way is [presumed](Gate::presumed), and with it how it came out.
+    pub fn is_presumed(&self) -> bool {
+        self.gates.iter().any(|gate| gate.presumed)
+    }
+}
+
 /// One question on the way, and its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gate {
@@ -41,6 +48,9 @@ pub struct Gate {
     pub line: Option<usize>,
     /// The answer.
     pub passage: Passage,
+    /// Whether the answer may be another one: it goes by the name of an owner that only
+    /// [stands for](crate::Subject::presumed_owner) the one to come.
+    pub presumed: bool,
     /// The answer for people; holds names, and of values only those of opt-in keys.
     pub sentence: String,
 }
@@ -48,7 +58,8 @@ pub struct Gate {
 impl Gate {
     pub(crate) fn not_reached(name: &str, at: Option<Position>) -> Self {
         let sentence = "it was decided before".to_owned();
-        Self { name: name.to_owned(), line: at.map(|at| at.line), passage: Passage::NotReached, sentence }
+        let (line, passage) = (at.map(|at| at.line), Passage::NotReached);
+        Self { name: name.to_owned(), line, passage, presumed: false, sentence }
     }
 }
 

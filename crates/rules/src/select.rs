@@ -102,7 +102,7 @@ impl<'i> Inquiry<'i> {
             for rule in self.rules {
                 trace.gate(rule, || {
                     let sentence = out.as_ref().map_or(passed, |out| &*out.sentence).to_owned();
-                    Gate { name: name.to_owned(), line: None, passage, sentence }
+                    Gate { passage, sentence, ..Gate::not_reached(name, None) }
                 });
             }
             out
@@ -147,7 +147,13 @@ impl<'i> Inquiry<'i> {
             Answer::NotAsked(words) => (Passage::NotReached, words(self, rule)),
             Answer::Out(out) => (Passage::Failed, out.sentence.to_string()),
         };
-        Gate { passage, sentence, ..question.gate(rule) }
+        let presumed = question.name == rollout::NAME && rollout::is_presumed(self, rule);
+        Gate {
+            passage,
+            presumed: presumed && passage != Passage::NotReached,
+            sentence,
+            ..question.gate(rule)
+        }
     }
 }
 

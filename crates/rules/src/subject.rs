@@ -46,6 +46,8 @@ pub struct Subject<'a> {
     pub user: Option<&'a str>,
     /// Whether nothing will be stored.
     pub dry_run: bool,
+    /// Whether the name of the owner in the object only stands for one that nobody knows yet.
+    pub presumed_owner: bool,
     document: Option<&'a Document<'a>>,
 }
 
@@ -66,6 +68,7 @@ impl<'a> Subject<'a> {
             old_object,
             user,
             dry_run: false,
+            presumed_owner: false,
             document: None,
         }
     }
@@ -154,6 +157,13 @@ impl<'a> Subject<'a> {
     #[must_use]
     pub fn dry_run(self, dry_run: bool) -> Self {
         Self { dry_run, ..self }
+    }
+
+    /// Whether the name of the owner in the object only stands for one that nobody knows yet, as where a template is asked
+    /// about: an [explanation](crate::Explanation) then says which answers would be others by another name.
+    #[must_use]
+    pub fn presumed_owner(self, presumed_owner: bool) -> Self {
+        Self { presumed_owner, ..self }
     }
 }
 

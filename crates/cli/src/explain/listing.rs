@@ -64,6 +64,8 @@ impl Listing {
             Outcome::Denied { .. } => (Style::Removed, "denied".to_owned()),
             _ => (Style::Added, "unchanged: everything it asks for is there".to_owned()),
         };
+        let presumed = if rule.is_presumed() { ", presumably" } else { "" };
+        let outcome = outcome + presumed;
         let title = format!(
             "rule {}  {}",
             self.palette.paint(Style::Heading, &rule.rule),
@@ -89,6 +91,7 @@ impl Listing {
         for run in gates.chunk_by(|one, other| idle(one) && idle(other) && one.sentence == other.sentence) {
             let Some(gate) = run.first() else { continue };
             let (answer, style) = match gate.passage {
+                _ if gate.presumed => ("?", Style::Place),
                 Passage::Passed => ("true", Style::Added),
                 Passage::Failed => ("false", Style::Removed),
                 Passage::NotReached if run.len() > 1 => {

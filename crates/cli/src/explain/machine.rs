@@ -1,14 +1,13 @@
 //! An explanation for scripts.
 
 use serde_json::{Value, json};
-use vestibule_rules::{Effect, Passage, RuleExplanation};
-use vestibule_rules::{Explanation, Outcome};
+use vestibule_rules::{Effect, Explanation, Mode, Outcome, Passage, RuleExplanation};
 
 use crate::changes;
 use crate::evaluation::{Evaluation, Step};
 
-/// A list with an entry for each object. It holds names, and no values of the object.
-pub(super) fn json(evaluations: &[Evaluation<'_, Explanation>]) -> anyhow::Result<Value> {
+/// A list with an entry for each object, by rules under `mode`. It holds names, and no values of the object.
+pub(super) fn json(mode: Mode, evaluations: &[Evaluation<'_, Explanation>]) -> anyhow::Result<Value> {
     let objects = evaluations.iter().map(|evaluation| {
         let rules =
             evaluation.steps.iter().flat_map(|step| step.answer.rules.iter().map(move |rule| (step, rule)));
@@ -19,6 +18,7 @@ pub(super) fn json(evaluations: &[Evaluation<'_, Explanation>]) -> anyhow::Resul
                 "apiVersion": object.api_version, "kind": object.kind,
                 "namespace": evaluation.namespace, "name": object.name, "place": object.place(),
             },
+            "mode": mode.as_str(),
             "rules": rules,
             "warnings": evaluation.warnings(),
             "denied": evaluation.denial(),
@@ -40,7 +40,10 @@ fn told(step: &Step<Explanation>, rule: &RuleExplanation) -> anyhow::Result<Valu
             Passage::Failed => json!(false),
             Passage::NotReached => Value::Null,
         };
-        json!({"name": gate.name, "line": gate.line, "passed": passed, "sentence": gate.sentence})
+        json!({
+            "name": gate.name, "line": gate.line, "passed": passed, "presumed": gate.presumed,
+            "sentence": gate.sentence,
+        })
     });
     let changes =
         changes::explain(step.answer.decision.changes(), &step.json, &changes::dotted(step.prefix))?;
@@ -63,7 +66,7 @@ fn told(step: &Step<Explanation>, rule: &RuleExplanation) -> anyhow::Result<Valu
     Ok(json!({
         "rule": &*rule.rule, "source": &*rule.source, "line": rule.line,
         "at": if step.prefix.is_empty() { "/" } else { step.prefix },
-        "outcome": outcome, "reason": reason, "sentence": sentence,
+        "outcome": outcome, "presumed": rule.is_presumed(), "reason": reason, "sentence": sentence,
         "gates": gates.collect::<Vec<_>>(), "clauses": clauses.collect::<Vec<_>>(),
     }))
 }

@@ -101,6 +101,59 @@ fn workloads_are_explained_by_the_pods_they_make() {
     assert!(out.ends_with("\n\nno rule is for objects of this kind\n"), "{out}");
 }
 
+/// Which runs of a CronJob a rule will have reached, nobody knows: each is drawn by its own name.
+#[test]
+fn the_draw_of_a_name_to_come_is_no_fact() {
+    const TEMPLATE: &str = "template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app}]}}";
+    let job =
+        |name: &str| format!("apiVersion: batch/v1\nkind: Job\nmetadata: {{{name}}}\nspec: {{{TEMPLATE}}}\n");
+    let cron_job = format!(
+        "apiVersion: batch/v1\nkind: CronJob\nmetadata: {{name: backup}}\nspec: {{jobTemplate: {{spec: {{{TEMPLATE}}}}}}}\n"
+    );
+    let template = format!("apiVersion: v1\nkind: PodTemplate\nmetadata: {{name: any}}\n{TEMPLATE}\n");
+    let explained = |percent: u8, object: &str, format: &str| {
+        let rule = TARGET.replace("spec:\n", &format!("spec:\n  rollout: {{percent: {percent}}}\n"));
+        let folder = Folder::with(&[("rules.yaml", &rule)]);
+        folder.run_with_stdin(&format!("explain -f - --rules rules.yaml -o {format}"), object).stdout()
+    };
+    let text = explained(50, &cron_job, "text");
+    assert!(text.contains(", presumably") && text.contains("  ?      rollout"), "{text}");
+    let words = text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("decided by the name of each Job, of which 50 % are reached; one called backup is")
+    );
+    for (percent, object, presumed) in [
+        (50, &cron_job, true),
+        (1, &cron_job, true),
+        (0, &cron_job, false),
+        (100, &cron_job, false),
+        (50, &job("name: backup"), false),
+        (50, &job("generateName: backup-"), true),
+        (50, &template, true),
+        (100, &template, false),
+    ] {
+        let told: Value = serde_json::from_str(&explained(percent, object, "json")).unwrap();
+        let rules = told[0]["rules"].as_array().unwrap();
+        let rule = rules.iter().find(|rule| rule["at"] != "/").unwrap();
+        let gate = rule["gates"].as_array().unwrap().iter().find(|gate| gate["name"] == "rollout").unwrap();
+        let marks = [&gate["presumed"], &rule["presumed"]];
+        assert_eq!(marks, [&Value::Bool(presumed); 2], "{percent} % of {object}: {gate}");
+    }
+}
+
+#[test]
+fn scripts_are_told_what_an_injector_would_do_at_all() {
+    for mode in ["on", "observe", "off"] {
+        let settings = format!(
+            "apiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {{name: injector}}\nspec: {{mode: {mode}}}\n---\n{TARGET}"
+        );
+        let folder = Folder::with(&[("rules.yaml", &settings), ("pod.yaml", POD)]);
+        let out = folder.run("explain -f pod.yaml --rules rules.yaml -o json").stdout();
+        let told: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!((&told[0]["mode"], &told[0]["rules"][0]["outcome"]), (&mode.into(), &"applied".into()));
+    }
+}
+
 #[test]
 fn a_code_is_explained_offline() {
     let folder = Folder::with(&[]);

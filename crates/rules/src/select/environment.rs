@@ -11,7 +11,7 @@ pub(super) static QUESTIONS: &[Question] = &[
     Question { name: "match.os", at: |rule| Some(rule.matching.os_at), ask: os },
     Question { name: "match.hostNetwork", at: |rule| rule.matching.skip_host_network, ask: host_network },
     Question { name: "job", at: |rule| regular(rule).map(|one| one.item.clause.at), ask: job },
-    Question { name: "rollout", at: |rule| rule.rollout.as_ref().map(|one| one.at), ask: rollout::ask },
+    Question { name: rollout::NAME, at: |rule| rule.rollout.as_ref().map(|one| one.at), ask: rollout::ask },
 ];
 
 fn shape(inquiry: &Inquiry<'_>, rule: &Rule, _: &mut Vec<String>) -> Answer {

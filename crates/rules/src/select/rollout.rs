@@ -5,24 +5,51 @@ use crate::decision::Reason;
 use crate::diagnostic::shown;
 use crate::rule::Rule;
 
+/// The gate.
+pub(super) const NAME: &str = "rollout";
+
 pub(super) fn ask(inquiry: &Inquiry<'_>, rule: &Rule, _: &mut Vec<String>) -> Answer {
     let Some(rollout) = &rule.rollout else {
         return Answer::NotAsked(|_, _| "the rule is for all workloads".to_owned());
     };
     let Some(workload) = inquiry.received.workload() else {
-        return Answer::Passed(|_, _| "nobody controls it, so no part of a workload would differ".to_owned());
+        return Answer::Passed(|inquiry, rule| match is_presumed(inquiry, rule) {
+            true => "whoever controls its pods decides by its name; pods that nobody controls are reached"
+                .to_owned(),
+            false => "nobody controls it, so no part of a workload would differ".to_owned(),
+        });
     };
     // A pod of a workload without a name is told apart by what its owner surely has.
     let name = if workload.name.is_empty() { &workload.uid } else { &workload.name };
     let out = !reaches(rollout.percent, inquiry.subject.namespace, name);
     let out = out.then(|| {
-        let sentence = format!("{} % of the workloads are reached, {} not yet", rollout.percent, shown(name));
+        let (percent, name) = (rollout.percent, shown(name));
+        let sentence = match is_presumed(inquiry, rule) {
+            true => format!("{}; one called {name} is not", drawn(&workload.kind, percent)),
+            false => format!("{percent} % of the workloads are reached, {name} not yet"),
+        };
         Out::new(Reason::NotRolledOut, Some(rollout.at), sentence)
     });
-    passed_or(out, |_, rule| {
+    passed_or(out, |inquiry, rule| {
         let percent = rule.rollout.as_ref().map_or(100, |rollout| rollout.percent);
-        format!("the workload is among the {percent} % that are reached")
+        match inquiry.received.workload() {
+            Some(workload) if is_presumed(inquiry, rule) => {
+                format!("{}; one called {} is", drawn(&workload.kind, percent), shown(&workload.name))
+            }
+            _ => format!("the workload is among the {percent} % that are reached"),
+        }
     })
+}
+
+/// Whether another name might be drawn otherwise, and the name is not known yet.
+pub(super) fn is_presumed(inquiry: &Inquiry<'_>, rule: &Rule) -> bool {
+    let percent = rule.rollout.as_ref().map_or(100, |rollout| rollout.percent);
+    let is_nobodys = inquiry.received.workload().is_none();
+    inquiry.subject.presumed_owner && percent < 100 && (percent > 0 || is_nobodys)
+}
+
+fn drawn(kind: &str, percent: u8) -> String {
+    format!("decided by the name of each {}, of which {percent} % are reached", shown(kind))
 }
 
 /// Whether `percent` of the workloads include this one. With a higher share, none of them leaves.
