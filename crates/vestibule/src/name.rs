@@ -2,21 +2,18 @@
 
 /// RFC 1123 section 2.1, as Kubernetes asks it of most names.
 pub(crate) fn is_dns_label(text: &str) -> bool {
-    let inner =
-        |character: char| character.is_ascii_lowercase() || character.is_ascii_digit() || character == '-';
-    (1..=63).contains(&text.len())
-        && text.chars().all(inner)
-        && !text.starts_with('-')
-        && !text.ends_with('-')
+    text.len() <= 63 && is_label(text)
 }
 
 /// Labels with dots between, 253 characters at most; a label in it may be longer than one alone.
 pub(crate) fn is_dns_subdomain(text: &str) -> bool {
-    let is_label = |label: &str| {
-        let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        !label.is_empty() && label.bytes().all(inner) && !label.starts_with('-') && !label.ends_with('-')
-    };
     text.len() <= 253 && text.split('.').all(is_label)
+}
+
+/// Of any length.
+fn is_label(text: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    !text.is_empty() && text.bytes().all(inner) && !text.starts_with('-') && !text.ends_with('-')
 }
 
 /// `name` or `example.com/name`, as label and annotation keys are.

@@ -4,29 +4,23 @@ use crate::quantity::nanos;
 
 /// RFC 1123 label: names of containers and volumes, and of rules because they end an annotation's key.
 pub(crate) fn name(text: &str) -> Result<(), &'static str> {
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let fine = (1..=63).contains(&text.len())
-        && text.bytes().all(inner)
-        && !text.starts_with('-')
-        && !text.ends_with('-');
+    let fine = text.len() <= 63 && is_label(text);
     fine.then_some(()).ok_or("1 to 63 lower-case letters, digits and `-`, which neither starts nor ends it")
 }
 
 /// Keys of labels and annotations: an optional DNS prefix, `/`, and a name.
 pub(crate) fn key(text: &str) -> Result<(), &'static str> {
     let (prefix, name) = text.split_once('/').map_or((None, text), |(prefix, name)| (Some(prefix), name));
-    let dns = |prefix: &str| {
-        prefix.len() <= 253
-            && prefix.split('.').all(|part| {
-                !part.is_empty()
-                    && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-                    && !part.starts_with('-')
-                    && !part.ends_with('-')
-            })
-    };
+    let dns = |prefix: &str| prefix.len() <= 253 && prefix.split('.').all(is_label);
     (prefix.is_none_or(dns) && !name.is_empty() && label(name).is_ok())
         .then_some(())
         .ok_or("a name of at most 63 letters, digits, `-`, `_` and `.`, perhaps after a DNS name and `/`")
+}
+
+/// A label of a DNS name, of any length.
+fn is_label(text: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    !text.is_empty() && text.bytes().all(inner) && !text.starts_with('-') && !text.ends_with('-')
 }
 
 /// Values of labels.
