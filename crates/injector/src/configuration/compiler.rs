@@ -22,8 +22,14 @@ pub(crate) struct Compiler {
 }
 
 impl Compile for Compiler {
-    fn check(&self, text: Text<'_>, patience: &Patience) -> Result<(), Vec<Finding>> {
-        self.proved(&[text], patience).map(drop)
+    fn check(
+        &self,
+        settings: Option<Text<'_>>,
+        text: Text<'_>,
+        patience: &Patience,
+    ) -> Result<(), Vec<Finding>> {
+        let texts: Vec<_> = settings.into_iter().chain([text]).collect();
+        self.proved(&texts, patience).map(drop)
     }
 
     fn compile(&self, texts: &[Text<'_>], patience: &Patience) -> Result<Snapshot, Vec<Finding>> {

@@ -38,8 +38,13 @@ pub(crate) struct Settled {
 
 /// Makes rules of texts, as they are needed here: proved, as long as patience lasts.
 pub(crate) trait Compile {
-    /// Whether a document is good by itself.
-    fn check(&self, text: Text<'_>, patience: &Patience) -> Result<(), Vec<Finding>>;
+    /// Whether a document is good by itself, under `settings` where they are another one.
+    fn check(
+        &self,
+        settings: Option<Text<'_>>,
+        text: Text<'_>,
+        patience: &Patience,
+    ) -> Result<(), Vec<Finding>>;
     /// All documents together.
     fn compile(&self, texts: &[Text<'_>], patience: &Patience) -> Result<Snapshot, Vec<Finding>>;
 }
@@ -64,16 +69,26 @@ pub(crate) fn settle(
     };
     // What is in force has been checked.
     let checked: HashSet<&str> = good.iter().map(|document| &*document.text).collect();
-    let check = |document: &Document| match checked.contains(&*document.text) {
+    let by_itself = |document: &Document, settings: Option<&Document>| match checked.contains(&*document.text)
+    {
         true => Ok(()),
-        false => compiler.check(document.text(), patience),
+        false => compiler.check(settings.map(Document::text), document.text(), patience),
     };
+    let settled = |check: &dyn Fn(&Document) -> Result<(), Vec<Finding>>, errors: &mut Vec<Finding>| {
+        let documents = sources.iter().flat_map(|source| {
+            let former = good.iter().filter(|document| document.source == source.name);
+            source.settle(former, check, errors)
+        });
+        documents.collect::<Vec<_>>()
+    };
+    // Rules are read by the settings, so these come first.
+    let settings =
+        |document: &Document| if document.is_settings() { by_itself(document, None) } else { Ok(()) };
+    let settings = settled(&settings, &mut Vec::new()).into_iter().find(Document::is_settings);
     let mut errors = Vec::new();
-    let mut documents = Vec::new();
-    for source in sources {
-        let former = good.iter().filter(|document| document.source == source.name);
-        documents.extend(source.settle(former, check, &mut errors));
-    }
+    let check =
+        |document: &Document| by_itself(document, settings.as_ref().filter(|_| !document.is_settings()));
+    let documents = settled(&check, &mut errors);
     let together = errors_of(together);
     if errors.is_empty() {
         // Each by itself is good.
@@ -158,6 +173,10 @@ impl Document {
     #[cfg(test)]
     pub(crate) fn of(text: String) -> Self {
         Self { source: "test".to_owned(), key: None, lines_before: 0, text }
+    }
+
+    fn is_settings(&self) -> bool {
+        self.key.as_ref().is_some_and(|key| key.starts_with("InjectorSettings/"))
     }
 
     pub(crate) fn text(&self) -> Text<'_> {

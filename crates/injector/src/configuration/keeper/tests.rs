@@ -83,6 +83,29 @@ fn row_36_each_document_for_itself() {
     assert!(bench.codes().is_empty());
 }
 
+/// What is a mistake under the settings alone is one of its document alone, as any other.
+#[test]
+fn each_document_is_read_by_the_settings() {
+    let settings = |version: u32| {
+        format!(
+            "apiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {{name: injector}}\n\
+             spec: {{nativeSidecars: false, exemptions: [{{namespaces: [n{version}], reason: x}}]}}\n"
+        )
+    };
+    let lasting =
+        rule("a", 2).replace("pod:", "sidecars: [{name: s, image: s, restartPolicy: Always}], pod:");
+    for changed in [settings(1), settings(2), settings(1).replace("exemptions", "exemption")] {
+        let bench = Bench::new();
+        bench.advance(&[("one", &rule("a", 1)), ("two", &rule("b", 1)), ("settings", &settings(1))]);
+        bench.advance(&[("one", &lasting), ("two", &rule("b", 2)), ("settings", &changed)]);
+        assert_eq!(bench.in_force(), ["a v1", "b v2"], "{changed}");
+        assert_eq!(bench.codes()[0], "VST0113");
+    }
+    let bench = Bench::new();
+    bench.advance(&[("one", &lasting), ("two", &rule("b", 1))]);
+    assert_eq!(bench.in_force(), ["a v2", "b v1"], "it is none by default");
+}
+
 /// Another injector merged what it read into what it had: a rule lived until the next restart.
 #[test]
 fn d08_a_rule_goes_with_its_source() {
