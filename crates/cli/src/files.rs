@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use vestibule::command::CommandError;
+use vestibule_rules::diagnostic::printable;
 
 /// `path` itself; of a folder, its `*.yaml`, `*.yml` and `*.json`, in the order of their names.
 pub(crate) fn yaml(path: &Path) -> io::Result<Vec<PathBuf>> {
@@ -21,6 +22,7 @@ pub(crate) fn yaml(path: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// Why the text `name` cannot be read.
 pub(crate) fn unreadable(name: impl fmt::Display, error: &io::Error) -> CommandError {
+    let name = printable(&name.to_string());
     CommandError::input(match error.kind() {
         // Older PowerShells write UTF-16 where others write UTF-8.
         io::ErrorKind::InvalidData => format!("{name} is no UTF-8 text: save it as UTF-8"),

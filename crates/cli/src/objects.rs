@@ -122,7 +122,7 @@ impl Object {
 
     /// `pod.yaml:3`
     pub(crate) fn place(&self) -> String {
-        format!("{}:{}", self.source, self.at.line)
+        format!("{}:{}", printable(&self.source), self.at.line)
     }
 }
 

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use vestibule::keys;
+use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{Diagnostic, RuleSet};
 
 use crate::Finding;
@@ -18,7 +19,7 @@ const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 #[non_exhaustive]
 pub enum LoadError {
     /// A file or folder cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("cannot read {}: {source}", named(path))]
     File {
         /// The file or folder.
         path: PathBuf,
@@ -26,7 +27,7 @@ pub enum LoadError {
         source: io::Error,
     },
     /// Without rules, nothing would be served and nothing said.
-    #[error("{} holds no rules: in a file, they are documents with `kind: Injection`; of a folder, `*.yaml`, `*.yml` and `*.json` are read", .0.display())]
+    #[error("{} holds no rules: in a file, they are documents with `kind: Injection`; of a folder, `*.yaml`, `*.yml` and `*.json` are read", named(.0))]
     Empty(PathBuf),
     /// The rules, each in order, cannot be served together.
     #[error("{0}")]
@@ -34,6 +35,11 @@ pub enum LoadError {
     /// The documents are wrong; all of it, warnings among it.
     #[error("{}", listed(.0))]
     Rules(Vec<Diagnostic>),
+}
+
+/// A path in a line for people, whatever somebody called a file.
+fn named(path: &Path) -> String {
+    printable(&path.display().to_string())
 }
 
 /// Reads rules from a file, or from every `*.yaml`, `*.yml` and `*.json` of a folder, in the order of their names.

@@ -98,7 +98,7 @@ impl Diagnostic {
     pub fn headline(&self) -> String {
         format!(
             "{}:{}: {}[{}]: {}",
-            self.source(),
+            printable(self.source()),
             self.position,
             self.severity.as_str(),
             self.code.id,
@@ -109,7 +109,7 @@ impl Diagnostic {
     /// The same, with what to do about it.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.help = Some(printable(&help.into()));
         self
     }
 
@@ -126,7 +126,7 @@ impl fmt::Display for Diagnostic {
         let (snippet, indent) = window(self.source.line(line), column);
         let gutter = line.to_string().len();
         writeln!(formatter, "{}[{}]: {}", self.severity.as_str(), self.code.id, self.message)?;
-        writeln!(formatter, "{:gutter$} --> {}:{}", "", self.source(), self.position)?;
+        writeln!(formatter, "{:gutter$} --> {}:{}", "", printable(self.source()), self.position)?;
         writeln!(formatter, " {line} | {snippet}")?;
         write!(formatter, " {:gutter$} | {:indent$}^", "", "")?;
         match &self.help {

@@ -36,6 +36,7 @@ pub use runtime::runtime;
 pub use serve::ServeArguments;
 
 use crate::App;
+use crate::plain::plain_lines;
 
 /// Why a command ended badly. Its exit codes are the project's: 1 for what went wrong while running, 2 for bad
 /// input, 3 for who does not answer.
@@ -137,7 +138,7 @@ impl CommandError {
 
     /// Says it on stderr.
     pub fn report(&self) -> ExitCode {
-        say(format_args!("error: {self}"));
+        say(format_args!("error: {}", plain_lines(&self.message)));
         ExitCode::from(self.code)
     }
 }

@@ -59,6 +59,8 @@ mod manifests;
 mod mutation;
 mod name;
 mod on;
+#[cfg(feature = "cli")]
+mod plain;
 mod presented;
 mod raw_object;
 mod registration;

@@ -3,7 +3,7 @@
 mod check;
 mod cluster;
 mod new;
-mod paint;
+mod page;
 mod request;
 mod show;
 mod time;

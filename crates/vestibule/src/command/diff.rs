@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::colour::{Palette, Style};
+use crate::plain::plain;
 
 /// Lines of context around a change.
 const CONTEXT: usize = 3;
@@ -10,7 +11,8 @@ const CONTEXT: usize = 3;
 /// Above this many pairs of lines the middle is shown as removed and added as a whole, to bound memory.
 const MAX_PAIRS: usize = 16_000_000;
 
-/// The hunks between two texts as `diff -u` writes them, without its two lines about files; empty where they are equal.
+/// The hunks between two texts as `diff -u` writes them, without its two lines about files; empty where they are equal. What
+/// would move a terminal's cursor is shown as U+FFFD.
 ///
 /// ```
 /// use vestibule::command::{colour, diff};
@@ -23,9 +25,9 @@ pub fn unified(before: &str, after: &str, palette: Palette) -> String {
     for Hunk { before, after, lines } in hunks(before, after) {
         let place = format!("@@ -{},{} +{},{} @@", before.0, before.1, after.0, after.1);
         let lines = lines.into_iter().map(|line| match line {
-            Line::Same(line) => format!(" {line}"),
-            Line::Removed(line) => palette.paint(Style::Removed, format_args!("-{line}")),
-            Line::Added(line) => palette.paint(Style::Added, format_args!("+{line}")),
+            Line::Same(line) => format!(" {}", plain(line)),
+            Line::Removed(line) => palette.paint(Style::Removed, format_args!("-{}", plain(line))),
+            Line::Added(line) => palette.paint(Style::Added, format_args!("+{}", plain(line))),
         });
         for line in std::iter::once(palette.paint(Style::Place, place)).chain(lines) {
             // Writing to a string cannot fail.

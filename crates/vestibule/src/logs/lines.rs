@@ -10,6 +10,8 @@ use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use tracing_subscriber::fmt::{self as formats, MakeWriter};
 use tracing_subscriber::registry::LookupSpan;
 
+use crate::plain::moves;
+
 /// For people.
 pub(super) fn human<S, W>(colour: bool, writer: W) -> impl Layer<S> + Send + Sync
 where
@@ -46,12 +48,6 @@ impl<W: fmt::Write> fmt::Write for Plain<W> {
             _ => self.0.write_char(character),
         })
     }
-}
-
-/// What moves a cursor, ends a line or turns its direction: controls, separators and overrides.
-fn moves(character: char) -> bool {
-    character.is_control()
-        || matches!(character, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// JSON whose strings hold no controls: its own escapes stop at the first 32 characters.

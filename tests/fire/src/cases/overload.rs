@@ -31,10 +31,13 @@ const SERVICE: Duration = Duration::from_millis(1);
 /// Each keeps no more than 25 connections at rest. With a few of them, calls that are late for a moment open new ones, and the
 /// handshakes make others late: on two processors that is what would be measured.
 const API_SERVERS: usize = 8;
-/// How long they call before it counts: 200 connections are opened in the first instants, and of twelve seconds' admitted
-/// calls one in a hundred is what comes within the tenth of a second that this takes. Its latency is told and not judged; what
-/// is lost in it, and its memory, count.
-const OPENING: Duration = Duration::from_secs(1);
+/// How many connections they keep, which are opened before it counts: on two processors the handshakes of 200 at once make
+/// calls late, this rig's own first of all, and of twelve seconds' admitted calls one in a hundred is what comes within the tenth of a
+/// second that they take.
+const CONNECTIONS: usize = 25 * API_SERVERS;
+const OPENING: Duration = Duration::from_secs(2);
+/// More than what those hold who may wait, and their connections.
+const FLAT: u64 = 16 << 10;
 /// As impatient as users are: what takes longer has failed.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -76,14 +79,14 @@ async fn offered(
     let before = server.memory()?;
     let (callers, hook, review) = (callers(server)?, hook("work").timeout(TIMEOUT), [review()?]);
     let load = Load::open(capacity * f64::from(times));
-    let opening = load.during(OPENING).run(&callers, &hook, &review).await;
+    Load::closed(CONNECTIONS).during(OPENING).run(&callers, &hook, &review).await;
     let report = load.during(during).run(&callers, &hook, &review).await;
     let peak = server.memory()?.peak;
     let goodput = report.admitted as f64 / during.as_secs_f64() / capacity * 100.0;
     let p99 = report.latency.quantile(0.99);
     let longest = (SERVICE * QUEUE).mul_f64(1.5);
-    let lost = [&opening, &report].map(|report| report.failures() - turned_away(report)).iter().sum::<u64>();
-    let (is_quick, is_flat) = (p99 <= longest, peak <= 2 * before.resident);
+    let lost = report.failures() - turned_away(&report);
+    let (is_quick, is_flat) = (p99 <= longest, peak <= before.resident + FLAT);
 
     let queue = if is_bound {
         format!("{QUEUE} may wait")
@@ -94,18 +97,16 @@ async fn offered(
         "{times} x the capacity of {capacity:.0}/s, handlers hold their turn for 1 ms, {} s; {queue}",
         during.as_secs()
     );
-    let opened = millis(opening.latency.quantile(0.99));
     let (least, most) = (mebibytes(before.resident), mebibytes(peak));
-    let seen =
-        format!("{}, from {least} to {most}; while connections were opened p99 {opened}", told(&report));
+    let seen = format!("{}, from {least} to {most}", told(&report));
     let figure = format!("{goodput:.1} % of capacity, p99 {}, {lost} lost", millis(p99));
-    let limit = format!("95 %, {}, 0 lost, memory at most doubled", millis(longest));
+    let limit = format!("95 %, {}, 0 lost, {} more", millis(longest), mebibytes(FLAT));
     let row = Row::of("F09", done).seen(seen);
     Ok(if is_bound {
         row.judged(figure, limit, goodput >= 95.0 && is_quick && lost == 0 && is_flat)
     } else {
         let collapse = longest * COLLAPSE;
-        let limit = format!("p99 above {}, memory more than doubled", millis(collapse));
+        let limit = format!("p99 above {}, more than {} more", millis(collapse), mebibytes(FLAT));
         row.judged(figure, limit, p99 > collapse && !is_flat)
     })
 }

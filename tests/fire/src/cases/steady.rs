@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use tokio::time::sleep;
 use vestibule_caller::load::Load;
 
 use super::Row;
@@ -14,6 +13,7 @@ const MOST: u64 = 1 << 10;
 /// So many calls are under way at once before it counts. Whenever a machine stops for a moment, those that were due meanwhile
 /// come together over connections of their own, of which each API server keeps 25: memory for as many as that is made once.
 const CROWD: usize = 256;
+const WARM_UP: Duration = Duration::from_secs(10);
 
 pub(super) async fn run(long: bool) -> anyhow::Result<Vec<Row>> {
     let seconds = if long { 600 } else { 60 };
@@ -22,16 +22,15 @@ pub(super) async fn run(long: bool) -> anyhow::Result<Vec<Row>> {
     let callers = [server.caller()?, server.caller()?, server.caller()?];
     let (hook, review) = (hook("label"), [review()?]);
     Load::closed(CROWD).calls(10_000).run(&callers, &hook, &review).await;
-    let calls = Load::open(RATE).during(Duration::from_secs(seconds)).start(&callers, &hook, &review);
     // Whatever is made once is made by then.
-    sleep(Duration::from_secs(seconds / 6)).await;
+    Load::open(RATE).during(WARM_UP).run(&callers, &hook, &review).await;
     let early = server.memory()?;
-    let report = calls.end().await;
+    let report = Load::open(RATE).during(Duration::from_secs(seconds)).run(&callers, &hook, &review).await;
     let late = server.memory()?;
     let grown = late.resident.saturating_sub(early.resident);
-    let done = format!("{RATE} calls/s for {seconds} s");
+    let done = format!("{RATE} calls/s for {seconds} s, after {} s more", WARM_UP.as_secs());
     let seen = format!(
-        "{}; {} after a sixth, {} in the end",
+        "{}; {} before, {} in the end",
         said(&report),
         mebibytes(early.resident),
         mebibytes(late.resident)

@@ -1,6 +1,5 @@
 //! `certs check`: would kube-apiserver accept this server?
 
-use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
@@ -8,10 +7,11 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use vestibule_identity::{CertificateFacts, Probe, ProbeError, Probed};
 
-use super::paint::Paint;
+use super::page::Page;
 use super::time::{date, left, system_time};
 use super::{print, unreachable};
 use crate::command::CommandError;
+use crate::command::colour::{Palette, Style, When};
 
 /// Connects as kube-apiserver would, and says in words what it would say: which certificate comes, whether the CA
 /// vouches for it and for this name, and what to do if not.
@@ -37,6 +37,9 @@ pub(super) struct Arguments {
     /// How long to wait for a connection, and again for the handshake.
     #[arg(long, default_value = "10s", value_parser = crate::command::duration::duration)]
     timeout: Duration,
+    /// When to colour. `auto` minds NO_COLOR and CLICOLOR_FORCE.
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
+    color: When,
 }
 
 impl Arguments {
@@ -51,7 +54,7 @@ impl Arguments {
         probe.timeout = self.timeout;
         let now = SystemTime::now();
         let probed = probe.run(now).map_err(not_probed)?;
-        print(&report(&probe, &probed, now, Paint::for_stdout()))?;
+        print(&report(&probe, &probed, now, self.color.palette()))?;
         Ok(if probed.refusals.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
     }
 }
@@ -64,54 +67,46 @@ pub(super) fn not_probed(error: ProbeError) -> CommandError {
     }
 }
 
-fn report(probe: &Probe, probed: &Probed, now: SystemTime, paint: Paint) -> String {
-    let mut text = String::new();
+fn report(probe: &Probe, probed: &Probed, now: SystemTime, palette: Palette) -> String {
+    let mut page = Page::new(palette);
     let tls = probed.tls.unwrap_or("no TLS");
-    line(&mut text, format_args!("{} as {}, {tls}", probe.address, probe.name));
+    page.line(format_args!("{} as {}, {tls}", probe.address, probe.name));
     for (position, certificate) in probed.chain.iter().enumerate() {
         let what = if position == 0 { "certificate" } else { "intermediate" };
-        describe(&mut text, what, certificate, now);
+        describe(&mut page, what, certificate, now);
     }
     for authority in &probed.bundle {
-        describe(&mut text, "trusted CA", authority, now);
+        describe(&mut page, "trusted CA", authority, now);
     }
     if probed.asks_for_certificate {
-        line(
-            &mut text,
-            format_args!("the server asks for a client certificate; kube-apiserver usually has none"),
-        );
+        page.line(format_args!("the server asks for a client certificate; kube-apiserver usually has none"));
     }
     if probed.refusals.is_empty() {
-        line(&mut text, format_args!("{} kube-apiserver would accept it", paint.good("accepted:")));
+        page.marked(&[(Style::Added, &"accepted:")], format_args!(" kube-apiserver would accept it"));
     }
     for (position, refusal) in probed.refusals.iter().enumerate() {
-        line(&mut text, format_args!("{} {}", paint.bad("refused:"), refusal.message));
+        page.marked(&[(Style::Removed, &"refused:")], format_args!(" {}", refusal.message));
         if let Some(go) = &refusal.go {
             // It stops at the first.
             let says = if position == 0 { "kube-apiserver says" } else { "it would say then" };
-            line(&mut text, format_args!("  {says}: {go}"));
+            page.line(format_args!("  {says}: {go}"));
         }
-        line(&mut text, format_args!("  what to do: {}", refusal.advice));
+        page.line(format_args!("  what to do: {}", refusal.advice));
     }
-    text
+    page.into_text()
 }
 
-fn describe(text: &mut String, what: &str, certificate: &CertificateFacts, now: SystemTime) {
+fn describe(page: &mut Page, what: &str, certificate: &CertificateFacts, now: SystemTime) {
     let (begin, end) = (system_time(certificate.not_before), system_time(certificate.not_after));
-    line(text, format_args!("{what}: {} ({})", certificate.subject, certificate.key_algorithm));
+    page.line(format_args!("{what}: {} ({})", certificate.subject, certificate.key_algorithm));
     if !certificate.names.is_empty() {
-        line(text, format_args!("  names   {}", certificate.names.join(", ")));
+        page.line(format_args!("  names   {}", certificate.names.join(", ")));
     }
     if !certificate.permitted_domains.is_empty() {
-        line(text, format_args!("  signs   only for {}", certificate.permitted_domains.join(", ")));
+        page.line(format_args!("  signs   only for {}", certificate.permitted_domains.join(", ")));
     }
     if certificate.issuer != certificate.subject {
-        line(text, format_args!("  issuer  {}", certificate.issuer));
+        page.line(format_args!("  issuer  {}", certificate.issuer));
     }
-    line(text, format_args!("  valid   {} to {} ({})", date(begin), date(end), left(end, now)));
-}
-
-fn line(text: &mut String, words: std::fmt::Arguments<'_>) {
-    // Writing to a String cannot fail.
-    let _infallible = writeln!(text, "{words}");
+    page.line(format_args!("  valid   {} to {} ({})", date(begin), date(end), left(end, now)));
 }

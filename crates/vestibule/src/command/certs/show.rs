@@ -11,9 +11,9 @@ use vestibule_identity::{InspectReport, Inspection, NamespacedName, Probe, Probe
 
 use super::check::not_probed;
 use super::cluster::RingArguments;
-use super::paint::Paint;
 use super::print;
 use crate::command::CommandError;
+use crate::command::colour::When;
 
 /// Shows the CA ring of a webhook, and the bundle of each configuration beside it: which CAs, until when, what differs.
 ///
@@ -37,6 +37,9 @@ pub(super) struct Arguments {
     /// A table for people, or JSON.
     #[arg(long, short, value_enum, default_value = "text")]
     output: Output,
+    /// When to colour. `auto` minds NO_COLOR and CLICOLOR_FORCE.
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
+    color: When,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -61,7 +64,7 @@ impl Arguments {
         // A bundle that nobody holds is in sync with nothing.
         let is_in_sync = report.is_in_sync() && !report.registrations.is_empty();
         match self.output {
-            Output::Text => print(&table::write(&report, leaf, now, Paint::for_stdout()))?,
+            Output::Text => print(&table::write(&report, leaf, now, self.color.palette()))?,
             Output::Json => print(&json::write(&report, leaf, is_in_sync))?,
         }
         // What is known was shown.

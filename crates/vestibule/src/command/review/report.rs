@@ -9,6 +9,7 @@ use vestibule_patch::{Document, Operation};
 
 use crate::command::colour::{Palette, Style};
 use crate::command::{CommandError, diff, yaml};
+use crate::plain::plain;
 use crate::registration::Entry;
 use crate::rule::{Match, Rule};
 
@@ -148,9 +149,4 @@ pub(super) fn resource(request: &Request<'_>) -> String {
         }
     }
     text
-}
-
-/// What others wrote must not steer the terminal.
-fn plain(text: &str) -> String {
-    text.chars().map(|character| if character.is_control() { '\u{fffd}' } else { character }).collect()
 }

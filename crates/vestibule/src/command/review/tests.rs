@@ -21,7 +21,7 @@ async fn label(mut pod: Pod, context: Context) -> Result<Pod, Reject> {
 
 async fn guard(change: Change<Pod>, _: Context) -> Result<(), Reject> {
     match change.object().and_then(|pod| pod.metadata.name.as_deref()) {
-        Some("bad") => Err(deny("not this one\u{1b}[31m").field("metadata.name", "is bad")),
+        Some("bad") => Err(deny("not this one\u{1b}[31m\u{202e}\u{2028}").field("metadata.name", "is bad")),
         Some("odd") => Err("seven".parse::<u8>().unwrap_err())?,
         _ => Ok(()),
     }
@@ -75,7 +75,15 @@ async fn a_denial_is_exit_code_1_and_cannot_steer_the_terminal() {
     let (text, code) = asked("--hook guard", &review("bad")).await.unwrap();
     assert_eq!(code, 1);
     assert!(text.contains("denied with 403") && text.contains("metadata.name: is bad"), "{text}");
-    assert!(!text.contains('\u{1b}'), "{text}");
+    assert!(!text.chars().any(|character| character != '\n' && crate::plain::moves(character)), "{text:?}");
+}
+
+#[tokio::test]
+async fn a_name_of_the_object_cannot_steer_the_terminal_either() {
+    let name = "a\u{1b}[2J\u{9b}2J\u{202e}\u{2028}b\u{7f}\nforged";
+    let (text, _) = asked("--hook label", &review(name)).await.unwrap();
+    assert!(!text.chars().any(|character| character != '\n' && crate::plain::moves(character)), "{text:?}");
+    assert!(!text.lines().any(|line| line.starts_with("forged")), "{text}");
 }
 
 #[tokio::test]

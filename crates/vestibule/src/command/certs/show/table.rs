@@ -1,44 +1,48 @@
 //! The report for people.
 
-use std::fmt::Write;
 use std::time::SystemTime;
 
 use vestibule_identity::{
     AuthorityReport, InspectReport, Probed, RegistrationReport, RingReport, RingState, Role,
 };
 
-use crate::command::certs::paint::Paint;
+use crate::command::certs::page::Page;
 use crate::command::certs::time::{date, left, span, system_time};
+use crate::command::colour::{Palette, Style};
 
-pub(super) fn write(report: &InspectReport, leaf: Option<&Probed>, now: SystemTime, paint: Paint) -> String {
-    let mut page = Page { text: String::new(), paint, now };
-    page.ring(report);
+pub(super) fn write(
+    report: &InspectReport,
+    leaf: Option<&Probed>,
+    now: SystemTime,
+    palette: Palette,
+) -> String {
+    let mut table = Table { page: Page::new(palette), now };
+    table.ring(report);
     for registration in &report.registrations {
-        page.registration(registration);
+        table.registration(registration);
     }
     if report.registrations.is_empty() && report.notes.is_empty() && report.ring.report().is_some() {
-        page.line(format_args!(
+        table.page.line(format_args!(
             "no configuration bears the mark of this ring: name those it is for with --registration"
         ));
     }
     if let Some(leaf) = leaf {
-        page.leaf(leaf);
+        table.leaf(leaf);
     }
     for note in &report.notes {
-        page.line(format_args!("note: {note}"));
+        table.page.line(format_args!("note: {note}"));
     }
-    page.text
+    table.page.into_text()
 }
 
-struct Page {
-    text: String,
-    paint: Paint,
+struct Table {
+    page: Page,
     now: SystemTime,
 }
 
-impl Page {
+impl Table {
     fn ring(&mut self, report: &InspectReport) {
-        let secret = &report.secret;
+        let heading = format!("ring {}", report.secret);
         let bad = match &report.ring {
             RingState::Known(_) | RingState::Newer(Some(_)) => None,
             RingState::Absent => Some((
@@ -56,21 +60,22 @@ impl Page {
             other => Some((format!("{other:?}"), "look at it with a newer version")),
         };
         if let Some((bad, advice)) = bad {
-            let (heading, bad) = (self.paint.heading(format_args!("ring {secret}")), self.paint.bad(bad));
-            self.line(format_args!("{heading}  {bad}"));
-            self.line(format_args!("  what to do: {advice}"));
+            self.page.marked(&[(Style::Heading, &heading), (Style::Removed, &bad)], format_args!(""));
+            self.page.line(format_args!("  what to do: {advice}"));
             return;
         }
         let Some(ring) = report.ring.report() else { return };
-        let heading = self.paint.heading(format_args!("ring {secret}"));
-        self.line(format_args!("{heading}  generation {}, lineage {}", ring.generation, ring.lineage));
+        self.page.marked(
+            &[(Style::Heading, &heading)],
+            format_args!("  generation {}, lineage {}", ring.generation, ring.lineage),
+        );
         self.authorities(ring);
-        self.line(format_args!("  next rotation {} ({})", date(ring.due), left(ring.due, self.now)));
+        self.page.line(format_args!("  next rotation {} ({})", date(ring.due), left(ring.due, self.now)));
         if ring.rotation_asked {
-            self.line(format_args!("  a rotation was asked for, and has not come yet"));
+            self.page.line(format_args!("  a rotation was asked for, and has not come yet"));
         }
         if ring.revocation_asked {
-            self.line(format_args!("  a revocation was asked for, and has not come yet"));
+            self.page.line(format_args!("  a revocation was asked for, and has not come yet"));
         }
     }
 
@@ -94,16 +99,15 @@ impl Page {
         for row in rows {
             let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
             let line = cells.collect::<Vec<_>>().join("  ");
-            self.line(format_args!("  {}", line.trim_end()));
+            self.page.line(format_args!("  {}", line.trim_end()));
         }
     }
 
     fn registration(&mut self, registration: &RegistrationReport) {
-        let heading = self.paint.heading(&registration.registration);
-        let verdict = if registration.differences.is_empty() {
-            self.paint.good("in sync")
+        let (style, verdict) = if registration.differences.is_empty() {
+            (Style::Added, "in sync")
         } else {
-            self.paint.bad("differs")
+            (Style::Removed, "differs")
         };
         let generation = registration
             .generation
@@ -112,29 +116,32 @@ impl Page {
             .written_by
             .as_ref()
             .map_or_else(String::new, |writer| format!(", last written by {writer}"));
-        self.line(format_args!("{heading}  {verdict}{generation}{writer}"));
+        self.page.marked(
+            &[(Style::Heading, &registration.registration), (style, &verdict)],
+            format_args!("{generation}{writer}"),
+        );
         for entry in &registration.entries {
             let bundle =
                 if entry.authorities.is_empty() { "no CA".to_owned() } else { entry.authorities.join(" ") };
-            self.line(format_args!("  {} -> {}  {bundle}", entry.name, entry.target));
+            self.page.line(format_args!("  {} -> {}  {bundle}", entry.name, entry.target));
         }
         for difference in &registration.differences {
-            self.line(format_args!("  ! {difference}"));
+            self.page.line(format_args!("  ! {difference}"));
         }
     }
 
     fn leaf(&mut self, probed: &Probed) {
-        let heading = self.paint.heading(format_args!("leaf at {}", probed.peer));
-        let verdict = if probed.refusals.is_empty() {
-            self.paint.good("accepted")
+        let heading = format!("leaf at {}", probed.peer);
+        let (style, verdict) = if probed.refusals.is_empty() {
+            (Style::Added, "accepted")
         } else {
-            self.paint.bad("would be refused")
+            (Style::Removed, "would be refused")
         };
-        self.line(format_args!("{heading}  {verdict}"));
+        self.page.marked(&[(Style::Heading, &heading), (style, &verdict)], format_args!(""));
         if let Some(leaf) = probed.chain.first() {
             let end = system_time(leaf.not_after);
-            self.line(format_args!("  {}", leaf.names.join(", ")));
-            self.line(format_args!(
+            self.page.line(format_args!("  {}", leaf.names.join(", ")));
+            self.page.line(format_args!(
                 "  signed by {}, until {} ({})",
                 leaf.issuer,
                 date(end),
@@ -142,14 +149,9 @@ impl Page {
             ));
         }
         for refusal in &probed.refusals {
-            self.line(format_args!("  ! {}", refusal.message));
-            self.line(format_args!("    what to do: {}", refusal.advice));
+            self.page.line(format_args!("  ! {}", refusal.message));
+            self.page.line(format_args!("    what to do: {}", refusal.advice));
         }
-    }
-
-    fn line(&mut self, words: std::fmt::Arguments<'_>) {
-        // Writing to a String cannot fail.
-        let _infallible = writeln!(self.text, "{words}");
     }
 }
 

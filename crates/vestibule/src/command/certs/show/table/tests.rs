@@ -3,6 +3,7 @@ use std::time::{Duration, SystemTime};
 use vestibule_identity::{EntryReport, NamespacedName};
 
 use super::*;
+use crate::command::colour::When;
 
 const DAY: u64 = 86_400;
 
@@ -65,7 +66,7 @@ fn registration(differences: &[&str]) -> RegistrationReport {
 }
 
 fn shown(report: &InspectReport) -> String {
-    write(report, None, day(2), Paint::none())
+    write(report, None, day(2), When::Never.palette())
 }
 
 #[test]
@@ -115,4 +116,23 @@ ring demo/hooks-ring  cannot be used: the ring's field `ring.json` is missing
 fn a_ring_that_no_configuration_bears_says_so() {
     let shown = shown(&report(RingState::Known(ring()), Vec::new()));
     assert!(shown.contains("no configuration bears the mark of this ring"), "{shown}");
+}
+
+/// Certificates and annotations are whoever wrote them.
+#[test]
+fn nothing_that_a_cluster_says_moves_the_cursor() {
+    const ODD: &str = "a\u{1b}[2J\u{9b}b\u{202e}\nforged";
+    let mut odd = registration(&[ODD]);
+    odd.written_by = Some(ODD.to_owned());
+    odd.entries[0].name = ODD.to_owned();
+    let mut report = report(RingState::Known(RingReport { lineage: ODD.to_owned(), ..ring() }), vec![odd]);
+    report.notes.push(ODD.to_owned());
+    let shown = write(&report, None, day(2), When::Always.palette());
+    let ours = shown.replace("\x1b[1m", "").replace("\x1b[31m", "").replace("\x1b[0m", "");
+    assert_eq!(shown.matches("\x1b[31mdiffers\x1b[0m").count(), 1, "{shown:?}");
+    assert!(!ours.chars().any(|character| character != '\n' && crate::plain::moves(character)), "{ours:?}");
+    assert!(
+        ours.matches("forged").count() == 5 && !ours.lines().any(|line| line.starts_with("forged")),
+        "{ours}"
+    );
 }

@@ -1,0 +1,32 @@
+//! What others wrote, in lines of ours: it moves no cursor and ends no line.
+
+/// What moves a cursor, ends a line or turns its direction: controls, separators and overrides.
+pub(crate) fn moves(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// One line of a report for people.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().map(|character| if moves(character) { '\u{fffd}' } else { character }).collect()
+}
+
+/// Several lines, such as what a compiler says.
+pub(crate) fn plain_lines(text: &str) -> String {
+    text.split('\n').map(plain).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_moves_a_cursor() {
+        let odd = "a\u{1b}[2J\u{9b}b\tc\r\nd\u{7f}\u{2028}\u{202e}e\u{2066}ä";
+        assert_eq!(
+            plain(odd),
+            "a\u{fffd}[2J\u{fffd}b\u{fffd}c\u{fffd}\u{fffd}d\u{fffd}\u{fffd}\u{fffd}e\u{fffd}ä"
+        );
+        assert_eq!(plain_lines("a\r\nb\n"), "a\u{fffd}\nb\n");
+    }
+}
