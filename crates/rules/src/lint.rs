@@ -51,14 +51,17 @@ impl RuleSet {
                 read.push((rule, document));
             }
         }
+        let mut pages = Vec::new();
         for (rule, document) in &read {
-            let Some(spec) = document.root().get("spec") else { continue };
-            let page = Page { rule, spec };
-            containers::lint(&page, &mut findings);
-            access::lint(&page, &mut findings);
-            names::lint(&page, &mut findings);
-            policy::lint(&page, self.pod(), &mut findings);
+            pages.extend(document.root().get("spec").map(|spec| Page { rule, spec }));
         }
+        for page in &pages {
+            containers::lint(page, &mut findings);
+            access::lint(page, &mut findings);
+            names::lint(page, &mut findings);
+            policy::lint(page, self.pod(), &mut findings);
+        }
+        names::between(&pages, &mut findings);
         between::lint(self, &mut findings);
         findings.sort_by(|one, other| {
             let key =

@@ -262,12 +262,12 @@ codes! {
          Name a version, or a digest.",
         Spec "sidecars: [{name: proxy, image: proxy, resources: {requests: {cpu: 10m}}}]";
     OVERRIDDEN_TWICE = "VST0204", "two rules override one key",
-        "Both rules may mean the same pod, and both override the same key with values of their own. The one that acts later \
-         (by `order`, then by name) wins, whatever the earlier one wanted.",
+        "Both rules may mean the same pod, and both override the same key, volume or container with values of their own. The one \
+         that acts later (by `order`, then by name) wins, whatever the earlier one wanted.",
         Documents "kind: Injection\nmetadata: {name: one}\nspec:\n  optIn: pod\n  onConflict: override\n  pod: {labels: {team: blue}}\n---\nkind: Injection\nmetadata: {name: two}\nspec:\n  optIn: pod\n  onConflict: override\n  pod: {labels: {team: red}}\n";
     REMOVED_IN_USE = "VST0205", "something removed that is still needed",
-        "The rule removes what it refers to elsewhere. On most pods it will fail, because the result would be refused by the \
-         API server.",
+        "The rule removes what it refers to elsewhere, or what another one mounts that may mean the same pod. Without the volume it \
+         fails on most pods, because the result would be refused by the API server; without the variable `$(NAME)` stays as it is.",
         Spec "remove: [{volumes: {name: cache}}]\nsidecars: [{name: s, image: 's:1', volumeMounts: [{name: cache, mountPath: /cache}]}]";
     REQUIRED_BROADLY = "VST0206", "a required rule for many",
         "While the injector is down, the API server refuses whatever a required rule could mean. A rule that names no \

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::RuleSet;
 use crate::diagnostic::{self, Diagnostic};
-use crate::rule::{Item, Label, Policy, Rule, Which};
+use crate::rule::{Item, Label, Policy, Rule, Select, Which};
 use crate::select::SYSTEM_NAMESPACES;
 
 pub(super) fn lint(rules: &RuleSet, findings: &mut Vec<Diagnostic>) {
@@ -39,53 +39,78 @@ fn broad(rule: &Rule) -> Option<Diagnostic> {
     Some(rule.text.warning(&diagnostic::REQUIRED_BROADLY, rule.at, message).with_help(help))
 }
 
+/// Something that a rule overrides.
+struct Overriding<'r> {
+    rule: &'r Rule,
+    item: &'r Item,
+    /// The containers that it is about, where it is about those that are there.
+    select: Option<&'r Select>,
+}
+
 /// Two rules that override one key with different values, and may meet on one pod.
 fn overridden_twice(rules: &[Rule], findings: &mut Vec<Diagnostic>) {
-    let mut seen: HashMap<String, Vec<(&Rule, &Item)>> = HashMap::new();
+    let mut seen: HashMap<String, Vec<Overriding<'_>>> = HashMap::new();
     for rule in rules {
-        for (place, item) in overriding(rule) {
+        for (place, this) in overriding(rule) {
             let earlier = seen.entry(place.clone()).or_default();
-            let clash = earlier.iter().rev().take(50).find(|(other, there)| {
-                other.name != rule.name
-                    && may_meet(other, rule)
-                    && there.overlay.to_json() != item.overlay.to_json()
+            let clash = earlier.iter().rev().take(50).find(|there| {
+                there.rule.name != rule.name
+                    && may_meet(there.rule, rule)
+                    && there.select.zip(this.select).is_none_or(|(one, other)| mean_the_same(one, other))
+                    && there.item.overlay.to_json() != this.item.overlay.to_json()
             });
-            if let Some((other, there)) = clash {
+            if let Some(Overriding { rule: other, item, .. }) = clash {
                 let message = format!(
                     "rule `{}` overrides {place} as well, at {}:{}; this one acts later and wins",
-                    other.name, other.source, there.clause.at
+                    other.name, other.source, item.clause.at
                 );
                 let help = "let one of them do it, or tell them apart by `match`";
-                findings.push(
-                    rule.text.warning(&diagnostic::OVERRIDDEN_TWICE, item.clause.at, message).with_help(help),
-                );
+                let at = this.item.clause.at;
+                findings.push(rule.text.warning(&diagnostic::OVERRIDDEN_TWICE, at, message).with_help(help));
             }
-            earlier.push((rule, item));
+            earlier.push(this);
         }
     }
 }
 
 /// What the rule overrides, each with the words for its place.
-fn overriding(rule: &Rule) -> Vec<(String, &Item)> {
-    let metadata = rule
-        .metadata
-        .iter()
-        .chain(&rule.spec)
-        .map(|part| (format!("`{}` in the pod's {}", part.item.key, part.path.join(".")), &part.item));
-    let lists =
-        rule.blocks.iter().filter(|block| matches!(block.select.which, Which::All)).flat_map(|block| {
-            block.lists.iter().flat_map(|list| {
-                list.items
-                    .iter()
-                    .map(|item| (format!("`{}` in {} of every container", item.key, list.member), item))
-            })
-        });
-    let all = metadata.chain(lists);
-    all.filter(|(_, item)| item.policy == Policy::Override).collect()
+fn overriding(rule: &Rule) -> Vec<(String, Overriding<'_>)> {
+    let of_the_pod = |place, item| (place, Overriding { rule, item, select: None });
+    let parts = rule.metadata.iter().chain(&rule.spec);
+    let parts =
+        parts.map(|part| (format!("`{}` in the pod's {}", part.item.key, part.path.join(".")), &part.item));
+    let volumes = rule.volumes.iter().map(|volume| (format!("volume `{}`", volume.key), volume));
+    let injected = rule.injected.iter().map(|one| (format!("container `{}`", one.item.key), &one.item));
+    let pod = parts.chain(volumes).chain(injected).map(|(place, item)| of_the_pod(place, item));
+    let blocks = rule.blocks.iter().flat_map(|block| {
+        let lists =
+            block.lists.iter().flat_map(|list| list.items.iter().map(|item| (list.member.to_owned(), item)));
+        let parts = block.parts.iter().map(|part| (part.path.join("."), &part.item));
+        lists.chain(parts).map(|(path, item)| {
+            let within = if path.is_empty() { String::new() } else { format!(" in {path}") };
+            let place = format!("`{}`{within} of the same container", item.key);
+            (place, Overriding { rule, item, select: Some(&block.select) })
+        })
+    });
+    pod.chain(blocks).filter(|(_, this)| this.item.policy == Policy::Override).collect()
+}
+/// Whether there is a container that both mean, as far as that can be known without one.
+fn mean_the_same(one: &Select, other: &Select) -> bool {
+    let left = |names: &[String], by: &Select| names.iter().any(|name| !by.exclude.contains(name));
+    match (&one.which, &other.which) {
+        (Which::Names(names), Which::All) => left(names, other),
+        (Which::All, Which::Names(names)) => left(names, one),
+        (Which::All, _) | (_, Which::All) => true,
+        (Which::Names(here), Which::Names(there)) | (Which::Images(here), Which::Images(there)) => {
+            here.iter().any(|text| there.contains(text))
+        }
+        (Which::Index(here), Which::Index(there)) => here == there,
+        _ => false,
+    }
 }
 
 /// Whether nothing in `match` keeps the rules apart.
-fn may_meet(one: &Rule, other: &Rule) -> bool {
+pub(super) fn may_meet(one: &Rule, other: &Rule) -> bool {
     let names = |rule: &Rule| rule.matching.namespaces.iter().cloned().collect::<HashSet<_>>();
     let (here, there) = (names(one), names(other));
     let agree = |one: &[Label], other: &[Label]| {

@@ -91,7 +91,7 @@ fn report(page: &Page<'_>, value: &Node, known: &HashSet<&str>, findings: &mut V
 }
 
 /// The names in `$(NAME)`, as the kubelet reads them: `$$` is a dollar.
-fn references(text: &str) -> Vec<&str> {
+pub(super) fn references(text: &str) -> Vec<&str> {
     let mut names = Vec::new();
     let mut rest = text;
     while let Some((_, after)) = rest.split_once('$') {

@@ -1,8 +1,12 @@
 //! Names that a rule gives and does not use, or takes away and uses.
 
+use super::between::may_meet;
+use super::containers::references;
 use super::{Page, text};
 use crate::diagnostic::{self, Diagnostic};
 use crate::yaml::{Node, Value};
+
+const KEEP_VOLUME: &str = "keep the volume, or mount another";
 
 pub(super) fn lint(page: &Page<'_>, findings: &mut Vec<Diagnostic>) {
     for (field, prefix, code, what) in [
@@ -22,17 +26,51 @@ pub(super) fn lint(page: &Page<'_>, findings: &mut Vec<Diagnostic>) {
         }
     }
     for removal in page.list("remove") {
-        let Some(name) = removal.get("volumes").and_then(|volume| text(volume, "name")) else { continue };
-        if let Some(mount) = mount_of(page, name) {
+        if let Some(name) = removal.get("volumes").and_then(|volume| text(volume, "name"))
+            && let Some(mount) = mount_of(page, name)
+        {
             let message = format!("volume `{name}` is removed and mounted by the same rule");
-            findings.push(page.warning(
-                &diagnostic::REMOVED_IN_USE,
-                mount.at(),
-                message,
-                "keep the volume, or mount another",
-            ));
+            findings.push(page.warning(&diagnostic::REMOVED_IN_USE, mount.at(), message, KEEP_VOLUME));
+        }
+        findings.extend(removal.get("env").and_then(|env| variable(page, env)));
+    }
+}
+
+/// Volumes that a rule takes away and another one mounts.
+pub(super) fn between(pages: &[Page<'_>], findings: &mut Vec<Diagnostic>) {
+    for page in pages {
+        for name in page.list("remove").iter().filter_map(|removal| text(removal.get("volumes")?, "name")) {
+            for other in pages.iter().filter(|other| other.rule.name != page.rule.name) {
+                if let Some(mount) = mount_of(other, name).filter(|_| may_meet(page.rule, other.rule)) {
+                    let message = format!("volume `{name}` is removed by rule `{}`", page.rule.name);
+                    let found = other.warning(&diagnostic::REMOVED_IN_USE, mount.at(), message, KEEP_VOLUME);
+                    findings.push(found);
+                }
+            }
         }
     }
+}
+
+/// What still reads a variable that the rule removes from the containers that are there: a value in one of its blocks for them.
+/// Containers of its own have variables of their own.
+fn variable(page: &Page<'_>, removed: &Node) -> Option<Diagnostic> {
+    let name = text(removed, "name")?;
+    let is_elsewhere = |block: &&Node| {
+        let names = |node: Option<&Node>| {
+            let names = node.and_then(Node::as_list)?.iter().filter_map(Node::as_text);
+            Some(names.map(str::to_owned).collect::<Vec<_>>())
+        };
+        let there = names(block.get("select").and_then(|select| select.get("names")));
+        let here = names(removed.get("containers"));
+        here.zip(there).is_some_and(|(here, there)| !here.iter().any(|name| there.contains(name)))
+    };
+    let blocks = page.list("containers").iter().filter(|block| !is_elsewhere(block));
+    let variables = blocks.filter_map(|block| block.get("env")?.as_list()).flatten();
+    let mut values = variables.filter_map(|variable| variable.get("value"));
+    let reads = |node: &&Node| node.as_text().is_some_and(|text| references(text).contains(&name));
+    let at = values.find(reads)?.at();
+    let message = format!("variable `{name}` is removed by the same rule: `$({name})` stays as it is");
+    Some(page.warning(&diagnostic::REMOVED_IN_USE, at, message, "keep the variable, or read another"))
 }
 
 /// A mount of the volume in what the rule brings or adds.

@@ -14,6 +14,7 @@ fn found(specs: &[&str]) -> Vec<String> {
 }
 
 const FINE: &str = "image: 'i:1', resources: {requests: {cpu: 1m}}";
+const FINE_RESOURCES: &str = "resources: {requests: {cpu: 1m}}";
 const PROBE: &str = "startupProbe: {exec: {command: [a]}}";
 
 #[test]
@@ -79,6 +80,68 @@ fn rules_beside_each_other() {
     assert!(found(&[&one, &same]).is_empty());
     assert_eq!(found(&[&one, &other]), ["VST0204 18:44"]);
     assert!(found(&[&one, &elsewhere]).is_empty());
+}
+
+/// Of two rules that override one key the later one wins, and whoever wrote the earlier one is told.
+#[test]
+fn whatever_two_rules_override_is_told() {
+    let rule = |spec: &str| format!("onConflict: override\n{spec}");
+    let block = |select: &str, what: &str| rule(&format!("containers: [{{select: {{{select}}}, {what}}}]"));
+    let env = |select: &str, value: &str| block(select, &format!("env: [{{name: A, value: {value}}}]"));
+    let sidecar = |tag: &str| rule(&format!("sidecars: [{{name: s, image: 's:{tag}', {FINE_RESOURCES}}}]"));
+    for (one, other, told) in [
+        (env("names: [app]", "a"), env("names: [app]", "b"), true),
+        (env("names: [app]", "a"), env("names: [app]", "a"), false),
+        (env("names: [app]", "a"), env("names: [web]", "b"), false),
+        (env("names: [app]", "a"), env("all: true", "b"), true),
+        (env("names: [app]", "a"), env("all: true, exclude: [app]", "b"), false),
+        (env("images: ['nginx*']", "a"), env("images: ['nginx*']", "b"), true),
+        (env("images: ['nginx*']", "a"), env("images: ['redis*']", "b"), false),
+        (env("index: 0", "a"), env("index: 0", "b"), true),
+        (env("index: 0", "a"), env("index: 1", "b"), false),
+        (block("all: true", "image: 'i:1'"), block("all: true", "image: 'i:2'"), true),
+        (
+            block("all: true", "resources: {limits: {cpu: 1}}"),
+            block("names: [app]", "resources: {limits: {cpu: 2}}"),
+            true,
+        ),
+        (
+            rule("volumes: [{name: v, emptyDir: {}}]"),
+            rule("volumes: [{name: v, configMap: {name: c}}]"),
+            true,
+        ),
+        (rule("volumes: [{name: v, emptyDir: {}}]"), rule("volumes: [{name: v, emptyDir: {}}]"), false),
+        (sidecar("1"), sidecar("2"), true),
+        (sidecar("1"), sidecar("1"), false),
+    ] {
+        let found = found(&[&one, &other]);
+        assert_eq!(found.iter().any(|one| one.starts_with("VST0204")), told, "{one}\n{other}\n{found:?}");
+    }
+}
+
+#[test]
+fn what_is_removed_and_still_meant() {
+    let removed = "remove: [{env: {containers: all, name: GONE}}]";
+    let block = |what: &str| format!("containers: [{{select: {{names: [app]}}, {what}}}]");
+    let mounts = block("volumeMounts: [{name: v, mountPath: /v}]");
+    for (specs, told) in [
+        (vec![format!("{removed}\n{}", block("env: [{name: Y, value: 'x$(GONE)'}]"))], true),
+        (vec![format!("{removed}\n{}", block("env: [{name: Y, value: 'x$$(GONE)'}]"))], false),
+        (vec![format!("{removed}\n{}", block("env: [{name: Y, value: GONE}]"))], false),
+        (
+            vec![format!(
+                "remove: [{{env: {{containers: [web], name: GONE}}}}]\n{}",
+                block("env: [{name: Y, value: $(GONE)}]")
+            )],
+            false,
+        ),
+        (vec!["remove: [{volumes: {name: v}}]".to_owned(), mounts.clone()], true),
+        (vec!["remove: [{volumes: {name: w}}]".to_owned(), mounts.clone()], false),
+        (vec!["targets: [deployments]\nremove: [{volumes: {name: v}}]".to_owned(), mounts], false),
+    ] {
+        let found = found(&specs.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(found.iter().any(|one| one.starts_with("VST0205")), told, "{specs:?}: {found:?}");
+    }
 }
 
 #[test]
