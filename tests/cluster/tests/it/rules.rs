@@ -272,3 +272,39 @@ async fn assert_untouched(namespace: &Namespace, object: &Value) {
     assert_eq!(volumes.len(), 1, "only the ServiceAccount's token");
     assert_eq!(reply.warnings, Vec::<String>::new());
 }
+
+/// What users may set is a value, whatever is in it.
+#[tokio::test]
+async fn a18_a_parameter_is_stored_as_it_is_or_not_at_all() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let rule = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: told}\nspec:\n  optIn: always\n  match: {objects: {labels: {app: told}}}\n  parameters: [{name: any, type: string, annotation: example.com/any}]\n  containers: [{select: {all: true}, env: [{name: A, value: {$cel: params.any}}]}]\n";
+    let rules = compile([("told.yaml", rule)]).ok().unwrap();
+    let _webhook = cluster.serve(app(rules, Namespaces::unknown()).unwrap()).await;
+    let namespace = cluster.namespace(&[]).await;
+    let create = async |number: usize, value: &str| {
+        let mut object = pod(&format!("told-{number}"), &[("app", "told:1")]);
+        object["metadata"]["labels"] = json!({ "app": "told" });
+        object["metadata"]["annotations"] = json!({ "example.com/any": value });
+        let reply = namespace.create(&object).await;
+        (reply.object()["spec"]["containers"].clone(), reply.warnings)
+    };
+    let values = [
+        "a: [b}, # c",
+        r#"x"}],"hostNetwork":true,"y":[{"z":"#,
+        "- {name: B, value: b}",
+        "{{ .Values.x }}${x}%s",
+        "../../etc/passwd",
+        "/spec/~01",
+        "null",
+    ];
+    for (number, value) in values.into_iter().enumerate() {
+        let (containers, warnings) = create(number, value).await;
+        assert_eq!(containers[0]["env"], json!([{ "name": "A", "value": value }]));
+        assert_eq!((containers.as_array().unwrap().len(), warnings), (1, Vec::new()), "{value}");
+    }
+    for (number, value) in ["c4nary\nhostNetwork: true", "c4nary $(PATH)"].into_iter().enumerate() {
+        let (containers, warnings) = create(values.len() + number, value).await;
+        assert!(containers[0].get("env").is_none(), "{value}");
+        assert!(warnings.concat().contains("`example.com/any`") && !warnings.concat().contains("c4nary"));
+    }
+}

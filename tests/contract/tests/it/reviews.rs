@@ -9,7 +9,7 @@ use vestibule_caller::{ApiResource, Hook, Review, ReviewBuilder, ReviewVersion};
 
 use crate::client::Client;
 use crate::conversations::{VERSIONS, allowed, annotated, pod, review};
-use crate::process::shared;
+use crate::process::{Process, shared};
 
 /// What is wrong, and how it comes to be.
 type Damage = (&'static str, fn(&mut Value));
@@ -228,11 +228,54 @@ async fn row_49_without_a_change_there_is_neither_patch_nor_type() {
 async fn row_50_a_uid_comes_back_byte_by_byte() {
     let mut client = Client::connect(shared()).await;
     for version in [ReviewVersion::V1, ReviewVersion::V1Beta1] {
-        for uid in ["a\"b\\c", "ü—\u{1f6aa}", "\u{1}\u{7f}\n", "<&>\u{2028}", " ", &"x".repeat(10_000)] {
+        for uid in ["a\"b\\c", "ü—\u{1f6aa}", "\u{1}\u{7f}\n", "<&>\u{2028}", " ", &"x".repeat(1 << 20)] {
             let review = review(pod()).version(version).uid(uid).build().unwrap();
             for path in ["/mutate/same", "/mutate/label", "/mutate/refuse"] {
                 assert_eq!(client.review(path, &review).await.response()["uid"], uid);
             }
         }
+        // There is nothing to answer to.
+        let none =
+            client.review("/mutate/same", &review(pod()).version(version).uid("").build().unwrap()).await;
+        assert_eq!(none.status, StatusCode::BAD_REQUEST);
+        assert!(none.is_short_text() && none.body.contains("uid"), "{}", none.body);
     }
+}
+
+/// A mebibyte each of everything that a log may name.
+#[tokio::test]
+async fn row_50_no_name_makes_a_long_line_of_the_log() {
+    const LONGEST: usize = 8 << 10;
+    let server = Process::start(&[], &[("RUST_LOG", "debug")]);
+    let mut client = Client::connect(&server).await;
+    let huge = "x".repeat(1 << 20);
+    let places = [
+        "/request/uid",
+        "/request/name",
+        "/request/namespace",
+        "/request/subResource",
+        "/request/kind/kind",
+        "/request/resource/resource",
+        "/request/userInfo/username",
+        "/request/object/metadata/name",
+        "/request/object/metadata/generateName",
+    ];
+    for place in places {
+        let mut body: Value = serde_json::from_slice(review(pod()).build().unwrap().body()).unwrap();
+        let (parent, name) = place.rsplit_once('/').unwrap();
+        body.pointer_mut(parent).unwrap()[name] = json!(huge);
+        let uid = body["request"]["uid"].clone();
+        for path in ["/mutate/same", "/mutate/label", "/mutate/refuse", "/mutate/fail", "/mutate/panic"] {
+            let reply = client.post(path, body.to_string()).await;
+            if reply.status == StatusCode::OK {
+                assert_eq!(reply.response()["uid"], uid, "{place} {path}");
+            } else {
+                assert!(reply.is_short_text(), "{place} {path}");
+            }
+        }
+    }
+    let log = server.whole_log();
+    assert!(log.matches("decided").count() >= places.len(), "the log is heard: {log:.1000}");
+    let longest = log.lines().max_by_key(|line| line.len()).unwrap();
+    assert!(longest.len() <= LONGEST, "{} bytes: {longest:.1000}", longest.len());
 }
