@@ -102,17 +102,30 @@ fn a_review_is_answered_and_leaves_one_line_without_values() {
 /// Three nested loops over two hundred variables, which nobody waits for.
 #[test]
 fn a_rule_that_computes_too_much_is_left_out_and_no_other() {
-    const BUSY: &str = "\
+    let loops = "variables.env.all(a, variables.env.all(b, variables.env.all(c, a.name + b.name != c.name)))";
+    left_out_or_denied(loops, "ticks");
+}
+
+#[test]
+fn a_rule_whose_expression_fails_is_left_out_and_no_other() {
+    left_out_or_denied("variables.env[2000].name == object.metadata.name", "when[0]");
+}
+
+/// What becomes of an object for which the condition of one of two rules comes to nothing, as `onError` has it; `words` say why.
+fn left_out_or_denied(condition: &str, words: &str) {
+    let erring = format!(
+        "\
 apiVersion: vestibule.dev/v1alpha1
 kind: Injection
-metadata: {name: busy}
+metadata: {{name: erring}}
 spec:
-  match: {objects: {labels: {app: web}}}
-  variables: [{name: env, expr: 'object.spec.containers[0].env'}]
-  when: ['variables.env.all(a, variables.env.all(b, variables.env.all(c, a.name + b.name != c.name)))']
-  pod: {labels: {busy: done}}
-";
-    let folder = Folder::with(&[("rules.yaml", &format!("{BUSY}---\n{TARGET}"))]);
+  match: {{objects: {{labels: {{app: web}}}}}}
+  variables: [{{name: env, expr: 'object.spec.containers[0].env'}}]
+  when: ['{condition}']
+  pod: {{labels: {{erring: done}}}}
+"
+    );
+    let folder = Folder::with(&[("rules.yaml", &format!("{erring}---\n{TARGET}"))]);
     let server = Server::start(&folder, "");
     let mut crowded = pod();
     let variables = (0..200).map(|index| json!({"name": format!("SETTING_{index}")}));
@@ -123,14 +136,14 @@ spec:
     };
     assert_eq!(object["metadata"]["labels"], json!({"app": "web"}));
     assert_eq!(object["spec"]["containers"][0]["env"][0], json!({"name": "TARGET", "value": "hall"}));
-    assert!(warnings.iter().any(|said| said.contains("busy") && said.contains("ticks")), "{warnings:?}");
+    assert!(warnings.iter().any(|said| said.contains("erring") && said.contains(words)), "{warnings:?}");
     drop(server);
 
-    let strict = BUSY.replace("spec:\n", "spec:\n  onError: deny\n");
+    let strict = erring.replace("spec:\n", "spec:\n  onError: deny\n");
     std::fs::write(folder.path().join("rules.yaml"), format!("{strict}---\n{TARGET}")).unwrap();
     let admission = admit(&Server::start(&folder, ""), &folder, crowded, "best-effort");
     let Admission::Refused { code: 403, message, .. } = admission else { panic!("another answer") };
-    assert!(message.contains("busy") && message.contains("ticks"), "{message}");
+    assert!(message.contains("erring") && message.contains(words), "{message}");
 }
 
 #[test]
