@@ -255,7 +255,8 @@ codes! {
         Spec "sidecars:\n- name: proxy\n  image: proxy:1.8\n  ports: [{containerPort: 15001}]\n  resources: {requests: {cpu: 10m}}";
     UNRESOLVED = "VST0202", "a reference to no variable",
         "The kubelet replaces `$(NAME)` by a variable of the same container that stands before it, and leaves the text as it \
-         is where there is none. In a container that the rule brings nobody else defines one.",
+         is where there is none. In a container that the rule brings nobody else defines one. Of what a rule adds to containers \
+         that are there nothing is said: they have variables of their own.",
         Spec "sidecars:\n- name: proxy\n  image: proxy:1.8\n  args: [--port, $(PORT)]\n  resources: {requests: {cpu: 10m}}";
     FLOATING_IMAGE = "VST0203", "an image without a version",
         "Without a tag, or with `latest`, two pods of one day may run different programs, and a restart may bring a new one. \
