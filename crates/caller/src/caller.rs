@@ -29,8 +29,9 @@ const SERVICE_PORT: u16 = 443;
 /// Calls one webhook server as kube-apiserver does: HTTP/1.1 over TLS to a Service's name,
 /// up to 25 idle connections kept for 90 s, no TLS resumption.
 ///
-/// Three things it leaves out: redirects are followed to the same server only, answers are not asked for compressed, and
-/// an empty CA bundle does not mean the system's roots. It needs a tokio runtime with I/O and time.
+/// What it leaves out: redirects are followed to the same server only, answers are not asked for compressed, an empty CA
+/// bundle does not mean the system's roots, TCP asks no silent peer whether it is there, dialling has no time of its own within
+/// the hook's, and no `baggage` is sent. It needs a tokio runtime with I/O and time.
 ///
 /// One caller is one API server: several have several, each with a pool of its own, and perhaps a [`Bundle`].
 ///
