@@ -128,7 +128,14 @@ async fn patient(during: Duration) -> anyhow::Result<Row> {
         "4 x the capacity of {CAPACITY}/s for {} s, handlers burn 10 ms, callers come again as `Retry-After` says",
         during.as_secs()
     );
-    let seen = format!("{}, {} sent again, {} at most", told(&report), report.retried, mebibytes(peak));
+    // Whoever comes while more than a thousand shake hands makes another go, who has called for nothing.
+    let given_up = server.metric("vestibule_connections_closed_total{reason=\"slow_handshake\"}").await?;
+    let seen = format!(
+        "{}, {} sent again, {given_up} handshakes given up, {} at most",
+        told(&report),
+        report.retried,
+        mebibytes(peak)
+    );
     let figure = format!("{other} failed by anything but 429, {}", mebibytes(peak));
     Ok(Row::of("F09", done).seen(seen).judged(figure, format!("0, {}", mebibytes(MOST)), held))
 }
