@@ -144,6 +144,9 @@ impl<'a> Document<'a> {
         let spans = self.index.spans();
         if let Some(node) = self.root.find(pointer.as_str(), spans) {
             node.open(spans);
+            if let Node::Object(members) = node {
+                Arc::make_mut(members).prepare();
+            }
         }
     }
 

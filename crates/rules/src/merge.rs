@@ -93,10 +93,15 @@ impl<'s> Scene<'s> {
         Self { layout, shape, claims, brought, heeded, leads, users, ports }
     }
 
-    /// `rule`, the `rank`th, has failed, and what it did is undone.
-    pub(crate) fn go_back(&self, rank: usize, rule: &Rule) {
+    /// What is known of the containers in front, to go back to.
+    pub(crate) fn leads(&self) -> [usize; 2] {
+        self.leads.each_ref().map(Cell::get)
+    }
+
+    /// `rule`, the `rank`th, has failed, and what it did is undone; `leads` was known before it.
+    pub(crate) fn go_back(&self, rank: usize, rule: &Rule, leads: [usize; 2]) {
         self.heeded.borrow_mut().go(rank);
-        self.leads.iter().for_each(|lead| lead.set(0));
+        self.leads.iter().zip(leads).for_each(|(lead, before)| lead.set(before));
         let injected = rule.injected.iter().map(|one| &one.item);
         let in_blocks = rule.blocks.iter().flat_map(|block| &block.lists).flat_map(|list| &list.items);
         // It may have taken ports away that are there again.
@@ -121,7 +126,8 @@ impl<'s> Scene<'s> {
 /// failure the draft has to go back to what it was.
 pub(crate) fn lay(rule: &Rule, rank: usize, scene: &Scene<'_>, draft: &mut Draft<'_>) -> Result<(), Failure> {
     draft.open(scene.layout);
-    let mut merge = Merge { rule, rank, scene, draft };
+    let looks_often = rank >= index::FEW || looks(rule) >= index::FEW;
+    let mut merge = Merge { rule, rank, scene, draft, looks_often };
     // First of all, because a container that takes the first place writes an annotation unless there is one.
     let Layout { metadata, spec, .. } = scene.layout;
     merge.removals()?;
@@ -143,9 +149,18 @@ pub(crate) fn lay(rule: &Rule, rank: usize, scene: &Scene<'_>, draft: &mut Draft
     merge.verify_removed()
 }
 
+/// How often `rule` looks into the same lists, to say the least.
+fn looks(rule: &Rule) -> usize {
+    let ports = rule.blocks.iter().flat_map(|block| &block.lists).filter(|list| list.member == "ports");
+    let ports: usize = ports.map(|list| list.items.len()).sum();
+    rule.injected.len() + rule.removals.len() + rule.blocks.len() + ports
+}
+
 struct Merge<'m, 'r, 's, 'd> {
     rule: &'r Rule,
     rank: usize,
+    /// Whether this rule, or many, look into lists so often that indexes of them are kept.
+    looks_often: bool,
     scene: &'m Scene<'s>,
     draft: &'m mut Draft<'d>,
 }
@@ -268,21 +283,24 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         inserted.map_err(|(item, Misfit(sentence))| invalid(&item.clause, sentence))
     }
 
-    /// Has indexes kept of the list at `pointer` if many rules may look into it for such `items`.
+    /// Has indexes kept of the list at `pointer` if somebody looks into it often, for such `items`.
     fn index<'i>(
         &mut self,
         list: &Pointer,
         name: &str,
         schema: Schema<'_>,
-        items: impl IntoIterator<Item = &'i Overlay>,
+        items: impl IntoIterator<Item = &'i Overlay, IntoIter: ExactSizeIterator>,
     ) {
-        if self.rank < index::FEW {
+        let items = items.into_iter();
+        if !self.looks_often && items.len() < index::FEW {
             return;
         }
         match schema.list() {
-            List::Map(keys) => self.draft.index(list, &By::Keys(keys)),
+            // Whoever has many items with keys looks once, for all of them.
+            List::Map(keys) if self.looks_often => self.draft.index(list, &By::Keys(keys)),
+            List::Map(_) => {}
             _ => {
-                for by in items.into_iter().filter_map(|item| By::of(schema, name, item)) {
+                for by in items.filter_map(|item| By::of(schema, name, item)) {
                     self.draft.index(list, &by);
                 }
             }

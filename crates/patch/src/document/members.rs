@@ -81,6 +81,22 @@ impl<'a> Members<'a> {
         removed.map(|member| member.value)
     }
 
+    /// Gives many members an index, for who only looks at them. Doubled ones stay as they are.
+    pub(super) fn prepare(&mut self) {
+        if self.list.len() <= SMALL || self.places.is_some() {
+            return;
+        }
+        let names = self
+            .list
+            .iter()
+            .enumerate()
+            .filter_map(|(place, there)| Some((there.as_ref()?.called().into_owned(), place)));
+        let places: HashMap<String, usize> = names.collect();
+        if places.len() == self.iter().count() {
+            self.places = Some(places);
+        }
+    }
+
     fn find(&mut self, name: &str) -> Option<usize> {
         self.asked += 1;
         if self.asked > FEW && self.list.len() > SMALL && self.places.is_none() {
@@ -123,5 +139,25 @@ impl<'a> Member<'a> {
 
     fn is(&self, name: &str) -> bool {
         text::means(&self.name, self.letter, name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Document, Pointer};
+
+    #[test]
+    fn many_members_are_found_by_name_and_doubled_ones_stay() {
+        for doubled in ["", r#","m7":"last""#] {
+            let members: Vec<_> = (0..100).map(|n| format!(r#""m{n}":{n}"#)).collect();
+            let text = format!("{{{}{doubled}}}", members.join(","));
+            let mut document = Document::parse(&text).unwrap();
+            document.open(&Pointer::root());
+            assert_eq!(document.to_json(), text);
+            let found = |name: &str| Some(document.view().get(name)?.to_json().into_owned());
+            let seventh = if doubled.is_empty() { "7" } else { r#""last""# };
+            assert_eq!((found("m7").as_deref(), found("m99").as_deref()), (Some(seventh), Some("99")));
+            assert_eq!(found("m100"), None);
+        }
     }
 }

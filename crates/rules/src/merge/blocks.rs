@@ -4,28 +4,30 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use vestibule_patch::Pointer;
+use vestibule_patch::{List, Pointer};
 
 use super::index::Places;
-use super::{Brought, Failure, Merge, place};
+use super::{Brought, Failure, Merge, index, place};
 use crate::rule::{Block, Select, Which};
 use crate::subject::{Named, written};
 
 impl<'r> Merge<'_, 'r, '_, '_> {
-    pub(super) fn block(&mut self, index: usize, block: &'r Block) -> Result<(), Failure> {
+    pub(super) fn block(&mut self, number: usize, block: &'r Block) -> Result<(), Failure> {
         let container = self.scene.shape.container;
         let lists: Vec<_> = block.lists.iter().map(|entry| (entry, container.field(entry.member))).collect();
         for (pointer, scope) in self.selected_by_index(&block.select) {
             for (entry, schema) in &lists {
                 let (list, schema) = (pointer.child(entry.member), *schema);
-                let items = self.unclaimed(&entry.items, index, || format!("{scope}/{}", entry.member));
+                let items = self.unclaimed(&entry.items, number, || format!("{scope}/{}", entry.member));
                 let mut sorted = self.sort(&list, entry.member, schema, items)?;
                 self.override_items(&list, schema, &sorted)?;
                 self.draft.held().note(sorted.held, Some(&scope), false);
                 if entry.member == "ports" {
                     let mut free = Vec::new();
                     for item in sorted.new {
-                        if !self.listens_elsewhere(item, std::slice::from_ref(&item.overlay), &scope)? {
+                        let (port, behind) =
+                            (std::slice::from_ref(&item.overlay), sorted.length + free.len());
+                        if !self.listens_elsewhere(item, port, &scope, behind)? {
                             free.push(item);
                         }
                     }
@@ -42,8 +44,12 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 };
                 self.draft.held().note(insertions.iter().map(|(_, item)| *item), Some(&scope), true);
                 self.insert(&list, sorted.length, insertions)?;
+                // Of many, each is looked for again.
+                if entry.items.len() >= index::FEW && !matches!(schema.list(), List::Map(_)) {
+                    self.index(&list, entry.member, schema, entry.items.iter().map(|item| &item.overlay));
+                }
             }
-            self.parts(&pointer, &scope, index, container, &block.parts)?;
+            self.parts(&pointer, &scope, number, container, &block.parts)?;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Of two rules that override one key the later wins. The earlier one knows it beforehand: otherwise the second
 //! evaluation would change the key to and fro.
 
+use std::cell::LazyCell;
 use std::collections::HashMap;
 
 use vestibule_patch::View;
@@ -27,6 +28,8 @@ impl Claims {
         brought: &Brought<'_>,
     ) -> Self {
         let mut claims = Self::default();
+        let named = &|list| Named::all(spec().and_then(|spec| spec.get(list)));
+        let [others, init] = ["containers", "initContainers"].map(|list| LazyCell::new(move || named(list)));
         for (rank, rule) in rules.iter().enumerate() {
             claims.add(&rule.volumes, (rank, 0), || "volumes".to_owned());
             for one in &rule.injected {
@@ -37,8 +40,8 @@ impl Claims {
             }
             for (number, block) in rule.blocks.iter().enumerate().filter(|(_, block)| overrides(block)) {
                 for list in block.select.lists() {
-                    let containers = Named::all(spec().and_then(|spec| spec.get(list)));
-                    for (_, container) in selectable(&containers, &block.select, brought) {
+                    let containers = if list == "containers" { &others } else { &init };
+                    for (_, container) in selectable(containers, &block.select, brought) {
                         for entry in &block.lists {
                             claims.add(&entry.items, (rank, number), || {
                                 format!("{container}/{}", entry.member)

@@ -17,6 +17,8 @@ use crate::subject::Layout;
 pub(crate) struct Draft<'d> {
     edit: Edit<'d>,
     lists: Lists,
+    /// What was taken apart since the state that [`Self::base`] is.
+    opened_since: Vec<Pointer>,
     /// A state of the document from which the later ones can be made again, with the number of operations that led there.
     base: Option<(Mark<'d>, usize)>,
     /// Whether an operation may have been carried out in part.
@@ -44,6 +46,7 @@ impl<'d> Draft<'d> {
         Self {
             edit: Edit::new(document),
             lists: Lists::default(),
+            opened_since: Vec::new(),
             base: None,
             broken: false,
             origins: Vec::new(),
@@ -88,6 +91,7 @@ impl<'d> Draft<'d> {
         self.origins.truncate(before.count);
         // The next mark is one of the open places: many rules may fail.
         self.open(layout);
+        self.opened_since.drain(..).for_each(|place| self.edit.open(&place));
     }
 
     /// Takes apart what every rule that acts looks at again and again.
@@ -96,6 +100,14 @@ impl<'d> Draft<'d> {
             return;
         }
         self.edit.open_items(&layout.list("containers"));
+    }
+
+    /// Takes apart what stands at `place`, for whoever looks into it again and again.
+    pub(super) fn open_at(&mut self, place: &Pointer) {
+        if self.at(place).is_some_and(|found| found.as_written().is_some()) {
+            self.edit.open(place);
+            self.opened_since.push(place.clone());
+        }
     }
 
     /// What was done since.
@@ -129,8 +141,14 @@ impl<'d> Draft<'d> {
             return;
         }
         self.edit.open(list);
+        self.opened_since.push(list.clone());
         let items = self.at(list).map(View::items).unwrap_or_default();
         self.lists.put(list, Places::of(&items, by.clone()), self.origins.len());
+    }
+
+    /// Whether indexes of any list are kept.
+    pub(super) fn keeps_indexes(&self) -> bool {
+        self.lists.is_some()
     }
 
     /// Where the items of the list at `pointer` stand, if an index of it is kept.
@@ -225,7 +243,7 @@ impl<'d> Draft<'d> {
         let path = list.item(index);
         self.edit.apply(Operation::Remove { path }).map_err(|error| self.fail(&error))?;
         self.origins.push(origin);
-        self.lists.removed(list, index, self.origins.len());
+        self.lists.removed(list, index);
         Ok(())
     }
 
@@ -293,6 +311,7 @@ impl Clone for Draft<'_> {
         Self {
             edit: self.edit.clone(),
             lists: self.lists.clone(),
+            opened_since: Vec::new(),
             base: None,
             broken: self.broken,
             origins: self.origins.clone(),

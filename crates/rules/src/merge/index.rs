@@ -31,8 +31,10 @@ pub(super) struct Indexes(Vec<Kept>);
 #[derive(Clone)]
 struct Kept {
     places: Places,
-    /// How many operations had been carried out when this became what it is, but for items that came since.
+    /// How many operations had been carried out when this was made.
     since: usize,
+    /// The keys of the items that went since, for who goes back.
+    gone: Vec<Arc<str>>,
 }
 
 /// Where the items of one list stand.
@@ -48,12 +50,17 @@ pub(super) struct Places {
 }
 
 impl Lists {
+    /// Whether anything is kept.
+    pub(super) fn is_some(&self) -> bool {
+        !self.0.is_empty()
+    }
+
     pub(super) fn get(&self, list: &Pointer) -> Option<&Indexes> {
         if self.0.is_empty() { None } else { self.0.get(list.as_str()) }
     }
 
     pub(super) fn put(&mut self, list: &Pointer, places: Places, since: usize) {
-        self.0.entry(list.as_str().to_owned()).or_default().0.push(Kept { places, since });
+        self.0.entry(list.as_str().to_owned()).or_default().0.push(Kept { places, since, gone: Vec::new() });
     }
 
     /// `item` has come to the place `index` of the list.
@@ -61,7 +68,7 @@ impl Lists {
         if self.0.is_empty() {
             return;
         }
-        self.forget_below(list.as_str(), |part| !is_in_front(part, list, index));
+        self.forget_below(list.as_str(), |part, _| !is_in_front(part, list, index));
         for kept in self.0.get_mut(list.as_str()).map(|list| &mut list.0).into_iter().flatten() {
             let key = kept.places.by.of_item(&item.key, &item.overlay);
             kept.places.insert(index, &key);
@@ -69,11 +76,13 @@ impl Lists {
     }
 
     /// The item at `index` has gone from the list.
-    pub(super) fn removed(&mut self, list: &Pointer, index: usize, since: usize) {
+    pub(super) fn removed(&mut self, list: &Pointer, index: usize) {
         let Some(mut kept) = self.0.remove(list.as_str()) else { return self.changed(&list.item(index)) };
         self.changed(&list.item(index));
-        kept.0.retain_mut(|kept| kept.places.remove(index));
-        kept.0.iter_mut().for_each(|kept| kept.since = since);
+        kept.0.retain_mut(|kept| {
+            let gone = kept.places.remove(index);
+            gone.map(|gone| kept.gone.push(gone)).is_some()
+        });
         if !kept.0.is_empty() {
             self.0.insert(list.as_str().to_owned(), kept);
         }
@@ -81,54 +90,64 @@ impl Lists {
 
     /// Something comes to `place`, goes from there, or becomes something else.
     pub(super) fn changed(&mut self, place: &Pointer) {
-        if self.0.is_empty() {
-            return;
-        }
-        let place = place.as_str();
-        let (above, last) = place.rsplit_once('/').unwrap_or_default();
-        // What stands behind an item of a list moves with it.
-        let item = last == "-" || last.bytes().all(|byte| byte.is_ascii_digit());
-        let whole = if item { above } else { place };
-        self.0.remove(whole);
-        self.forget_below(whole, |_| true);
-        let mut list = place;
-        while let Some((above, _)) = list.rsplit_once('/') {
-            list = above;
-            // Keys stay what they are, whatever else becomes of an item.
-            if let Some(kept) = self.0.get_mut(list) {
-                kept.0.retain(|kept| matches!(kept.places.by, By::Keys(_)));
-                if kept.0.is_empty() {
-                    self.0.remove(list);
-                }
-            }
+        if !self.0.is_empty() {
+            self.forget_around(place.as_str(), |_| true);
         }
     }
 
     /// All operations but the first `count` are forgotten; `undone` are these.
     pub(super) fn go_back(&mut self, count: usize, undone: &[Operation]) {
-        self.0.retain(|_, kept| kept.0.iter().all(|kept| kept.since <= count));
-        // What has done more than to add to a list that is still there has changed what is known of it.
-        for operation in undone.iter().rev() {
-            let Some((list, last)) = operation.path().as_str().rsplit_once('/') else { continue };
-            let Some(kept) = self.0.get_mut(list) else { continue };
-            kept.0.retain_mut(|Kept { places, .. }| {
+        for (index, operation) in undone.iter().enumerate().rev() {
+            let path = operation.path().as_str();
+            // Whoever looked later has seen it already.
+            self.forget_around(path, |kept| kept.since > count + index);
+            // Of a list of which something is known items have come and gone, and nothing else.
+            let Some((list, last)) = path.rsplit_once('/') else { continue };
+            self.retain(list, |Kept { places, gone, .. }| {
                 let index = last.parse().unwrap_or_else(|_| places.keys.len().saturating_sub(1));
-                places.remove(index)
+                match operation {
+                    Operation::Remove { .. } => gone.pop().map(|key| places.insert(index, &key)).is_some(),
+                    _ => places.remove(index).is_some(),
+                }
             });
-            if kept.0.is_empty() {
-                self.0.remove(list);
-            }
+        }
+        for kept in self.0.values_mut().flat_map(|list| &mut list.0) {
+            kept.since = kept.since.min(count);
         }
     }
 
-    /// Forgets those of the lists below `place` that `are_meant`.
-    fn forget_below(&mut self, place: &str, are_meant: impl Fn(&str) -> bool) {
+    /// Forgets what a change at `place` concerns, as far as it `goes`.
+    fn forget_around(&mut self, place: &str, goes: impl Fn(&Kept) -> bool) {
+        let (above, last) = place.rsplit_once('/').unwrap_or_default();
+        // What stands behind an item of a list moves with it.
+        let item = last == "-" || last.bytes().all(|byte| byte.is_ascii_digit());
+        let whole = if item { above } else { place };
+        self.retain(whole, |kept| !goes(kept));
+        self.forget_below(whole, |_, kept| goes(kept));
+        let mut list = place;
+        while let Some((above, _)) = list.rsplit_once('/') {
+            list = above;
+            // Keys stay what they are, whatever else becomes of an item.
+            self.retain(list, |kept| matches!(kept.places.by, By::Keys(_)) || !goes(kept));
+        }
+    }
+
+    fn retain(&mut self, list: &str, stays: impl FnMut(&mut Kept) -> bool) {
+        let Some(kept) = self.0.get_mut(list) else { return };
+        kept.0.retain_mut(stays);
+        if kept.0.is_empty() {
+            self.0.remove(list);
+        }
+    }
+
+    /// Forgets what is kept of the lists below `place` and `is_meant`.
+    fn forget_below(&mut self, place: &str, is_meant: impl Fn(&str, &Kept) -> bool) {
         let start = format!("{place}/");
-        let below =
-            self.0.range::<str, _>((Bound::Included(&*start), Bound::Unbounded)).map(|(list, _)| list);
-        let below = below.take_while(|list| list.starts_with(&start)).filter(|list| are_meant(list));
-        for list in below.cloned().collect::<Vec<_>>() {
-            self.0.remove(&list);
+        let below = self.0.range::<str, _>((Bound::Included(&*start), Bound::Unbounded));
+        let below = below.take_while(|(list, _)| list.starts_with(&start));
+        let below = below.filter(|(list, kept)| kept.0.iter().any(|kept| is_meant(list, kept)));
+        for list in below.map(|(list, _)| list.clone()).collect::<Vec<_>>() {
+            self.retain(&list, |kept| !is_meant(&list, kept));
         }
     }
 }
@@ -196,11 +215,11 @@ impl Places {
         self.keys.insert(index, key);
     }
 
-    /// Whether that could be followed: of doubled keys nobody knows which is the last without the one that goes.
-    fn remove(&mut self, index: usize) -> bool {
+    /// The key of the item that goes, if that could be followed: of doubled keys nobody knows which is the last without it.
+    fn remove(&mut self, index: usize) -> Option<Arc<str>> {
         let length = self.keys.len();
         if !self.are_different() || index >= length {
-            return false;
+            return None;
         }
         if index <= length / 2 {
             self.renumber(0..index, 1);
@@ -208,7 +227,9 @@ impl Places {
         } else {
             self.renumber(index + 1..length, -1);
         }
-        self.keys.remove(index).is_some_and(|gone| self.numbers.remove(&gone).is_some())
+        let gone = self.keys.remove(index)?;
+        self.numbers.remove(&gone)?;
+        Some(gone)
     }
 
     fn renumber(&mut self, places: Range<usize>, by: i64) {

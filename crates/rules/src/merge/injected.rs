@@ -44,6 +44,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let come = insertions.iter().filter_map(|(_, item)| brought.find(&item.key));
         self.scene.heeded.borrow_mut().come(self.rank, list, come);
         self.insert(&pointer, sorted.length, insertions)?;
+        self.index(&pointer, list, schema, []);
         match (leading, user) {
             (Some(item), Some(user)) => self.default_container(item, &user),
             _ => Ok(()),
@@ -51,7 +52,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     }
 
     /// Whether `item` has to be left out because of what other containers are called or listen to.
-    fn taken(&self, item: &Item, list: &str) -> Result<bool, Failure> {
+    fn taken(&mut self, item: &Item, list: &str) -> Result<bool, Failure> {
         for other in CONTAINER_LISTS.into_iter().filter(|other| *other != list) {
             if self.container(&self.scene.layout.list(other), &item.key).is_some() {
                 let sentence = format!("container `{}` exists already, among `{other}`", item.key);
@@ -63,19 +64,21 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             }
         }
         let ports = item.overlay.get("ports").map(Overlay::items).unwrap_or_default();
-        self.listens_elsewhere(item, ports, &item.key)
+        self.listens_elsewhere(item, ports, &item.key, 0)
     }
 
-    /// Whether `item` has to be left out because other containers listen to the `ports` that it brings to `owner`.
+    /// Whether `item` has to be left out because other containers listen to the `ports` that it brings to `owner`, behind so many
+    /// others.
     pub(super) fn listens_elsewhere(
-        &self,
+        &mut self,
         item: &Item,
         ports: &[Overlay],
         owner: &str,
+        behind: usize,
     ) -> Result<bool, Failure> {
         match (self.port_clash(ports, owner), item.policy) {
             (None, _) | (Some(_), Policy::Override) => {
-                self.scene.ports.borrow_mut().iter_mut().for_each(|known| known.take(ports, owner));
+                self.scene.ports.borrow_mut().iter_mut().for_each(|known| known.take(ports, owner, behind));
                 Ok(false)
             }
             (Some(_), Policy::Keep) => Ok(true),

@@ -3,7 +3,7 @@
 use vestibule_patch::{Pointer, Schema};
 
 use super::claims::scope;
-use super::{Failure, Merge, conflict, contains, json, overlay_onto, place};
+use super::{Failure, Merge, conflict, contains, index, json, overlay_onto, place};
 use crate::overlay::{Member, Overlay};
 use crate::pod;
 use crate::rule::{Item, Part, Policy};
@@ -28,6 +28,10 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         schema: Schema<'_>,
         parts: &'r [Part],
     ) -> Result<(), Failure> {
+        let are_many = parts.len() >= index::FEW;
+        if self.looks_often || are_many {
+            self.open_maps(base, parts);
+        }
         let mut missing: Vec<Missing<'r>> = Vec::new();
         let mut lists: Vec<(&'r [String], Vec<&'r Part>)> = Vec::new();
         for part in parts {
@@ -41,6 +45,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 None => self.entry(base, schema, part, &mut missing)?,
             }
         }
+        let large: Vec<_> = lists.iter().filter(|(_, parts)| parts.len() >= index::FEW).cloned().collect();
         for (path, parts) in lists {
             self.list(base, schema, path, parts, &mut missing)?;
         }
@@ -53,7 +58,25 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             let whole = whole(&parts, depth);
             self.change(&clause, |draft, origin| draft.set(place, json::of_overlay(&whole)?, origin))?;
         }
+        // Of many, each is looked for again.
+        if are_many {
+            self.open_maps(base, parts);
+        }
+        for (path, parts) in large {
+            let (schema, name) = below_schema(schema, path);
+            self.index(&below(base, path), name, schema, parts.iter().map(|part| &part.item.overlay));
+        }
         Ok(())
+    }
+
+    /// Takes the maps apart that `parts` belong into.
+    fn open_maps(&mut self, base: &Pointer, parts: &[Part]) {
+        let mut last = None;
+        for part in parts.iter().filter(|part| !part.listed) {
+            if last.replace(&part.path) != Some(&part.path) {
+                self.draft.open_at(&below(base, &part.path));
+            }
+        }
     }
 
     /// The name of the pod's priority class, for a rule that may change it.
@@ -127,9 +150,8 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         if self.draft.at(&list).is_none() {
             return parts.into_iter().try_for_each(|part| self.missing(base, part, missing));
         }
-        let schema = path.iter().fold(schema, |schema, name| schema.field(name));
+        let (schema, name) = below_schema(schema, path);
         let items: Vec<&Item> = parts.into_iter().map(|part| &part.item).collect();
-        let name = path.last().map_or("", String::as_str);
         let sorted = self.sort(&list, name, schema, items)?;
         self.override_items(&list, schema, &sorted)?;
         self.insert(&list, sorted.length, place::at(sorted.length, sorted.new))
@@ -165,6 +187,12 @@ impl<'r> Merge<'_, 'r, '_, '_> {
 
 fn below(base: &Pointer, path: &[String]) -> Pointer {
     path.iter().fold(base.clone(), |place, name| place.child(name))
+}
+
+/// What is known of the list at `path`, and what it is called.
+fn below_schema<'s, 'p>(schema: Schema<'s>, path: &'p [String]) -> (Schema<'s>, &'p str) {
+    let schema = path.iter().fold(schema, |schema, name| schema.field(name));
+    (schema, path.last().map_or("", String::as_str))
 }
 
 /// What `parts` make of the place that lies `depth` steps on their way.

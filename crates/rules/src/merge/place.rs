@@ -1,7 +1,7 @@
 //! Where new items go in a list.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use vestibule_patch::View;
 
@@ -30,8 +30,8 @@ pub(crate) fn variables<'r, 'd, I: Iterator<Item = View<'d>>>(
     if !items.iter().any(refers) {
         return at(0, items);
     }
-    let ours: HashMap<&str, &Item> = items.iter().map(|item| (item.key.as_str(), *item)).collect();
-    let needs: Vec<HashSet<&str>> = items.iter().map(|item| needs(item, &ours)).collect();
+    let needs: Vec<Vec<&str>> =
+        items.iter().map(|item| references(item.overlay.text("value").unwrap_or_default())).collect();
     // Behind how many of the existing variables each of those stands that are needed; looked for once, for all.
     let mut behind: HashMap<&str, usize> = needs.iter().flatten().map(|name| (*name, 0)).collect();
     if let Some(places) = places {
@@ -46,25 +46,37 @@ pub(crate) fn variables<'r, 'd, I: Iterator<Item = View<'d>>>(
             }
         }
     }
-    let least = |needs: &HashSet<&str>| needs.iter().filter_map(|name| behind.get(name)).max().copied();
-    let placed = needs.iter().map(|needs| least(needs).unwrap_or_default());
-    let mut ordered: Vec<(usize, &Item)> = placed.zip(items).collect();
+    let placed = least(&items, &needs, behind);
+    let mut ordered: Vec<(usize, &Item)> = placed.into_iter().zip(items).collect();
     ordered.sort_by_key(|(index, _)| *index);
     ordered.into_iter().enumerate().map(|(offset, (index, item))| (index + offset, item)).collect()
 }
 
-/// The names that `item` refers to, directly or through others of `ours`.
-fn needs<'r>(item: &'r Item, ours: &HashMap<&str, &'r Item>) -> HashSet<&'r str> {
-    let mut needs = HashSet::new();
-    let mut open = vec![item];
-    while let Some(next) = open.pop() {
-        for name in references(next.overlay.text("value").unwrap_or_default()) {
-            if name != item.key && needs.insert(name) {
-                open.extend(ours.get(name));
+/// The first place for each of `items`, of which each `needs` those names: behind all that it refers to, directly or through
+/// others of them.
+fn least<'r>(items: &[&'r Item], needs: &[Vec<&'r str>], behind: HashMap<&'r str, usize>) -> Vec<usize> {
+    let mut referring: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (index, name) in
+        needs.iter().enumerate().flat_map(|(index, names)| names.iter().map(move |name| (index, name)))
+    {
+        referring.entry(name).or_default().push(index);
+    }
+    let mut last_first: Vec<(&str, usize)> = behind.into_iter().filter(|(_, place)| *place > 0).collect();
+    last_first.sort_by_key(|(_, place)| std::cmp::Reverse(*place));
+    let mut least = vec![0; items.len()];
+    for (name, place) in last_first {
+        let mut open = vec![name];
+        while let Some(name) = open.pop() {
+            // Whoever was met before stands further behind.
+            for index in referring.remove(name).into_iter().flatten() {
+                if let (Some(known @ 0), Some(item)) = (least.get_mut(index), items.get(index)) {
+                    *known = place;
+                    open.push(&item.key);
+                }
             }
         }
     }
-    needs
+    least
 }
 
 /// The names X of every `$(X)`; `$$(X)` is none.
@@ -87,7 +99,7 @@ fn references(value: &str) -> Vec<&str> {
     names
 }
 
-/// Containers go where their `position` says, as far as they are `new`. `first` stands behind what the rules before the
+/// Containers go where their `position` says, as far as they are `new`, which are in their order. `first` stands behind what the rules before the
 /// `rank`th put first and what this one put there, whose names are `firsts`; and none comes between what has its place by it
 /// already. `brought` is what all rules bring; `lead` is how many stand first for sure, which is found out.
 pub(crate) fn containers<'n, 'r: 'n>(
@@ -101,8 +113,9 @@ pub(crate) fn containers<'n, 'r: 'n>(
 ) -> Insertions<'r> {
     let mut names = existing;
     let mut insertions = Vec::new();
+    let mut new = new.iter().peekable();
     for Injected { item, place, .. } in containers {
-        if new.contains(&item.key.as_str()) {
+        if new.next_if_eq(&&item.key.as_str()).is_some() {
             let index_of = |anchor: &String| names.iter().position(|name| *name == **anchor);
             // An anchor that is not there is no reason to leave the container out: at the side it was to stand on.
             let index = match place {

@@ -10,6 +10,9 @@ use crate::key;
 use crate::rule::Removal;
 use crate::subject::text;
 
+/// Of so many volumes each is looked for in the text of all mounts.
+const FEW: usize = 8;
+
 impl<'r> Merge<'_, 'r, '_, '_> {
     pub(super) fn removals(&mut self) -> Result<(), Failure> {
         for removal in &self.rule.removals {
@@ -92,7 +95,8 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         for list in super::CONTAINER_LISTS {
             for container in self.existing(&self.scene.layout.list(list)) {
                 for member in ["volumeMounts", "volumeDevices"] {
-                    let mounts = present(container, member).filter(|mounts| may_name(*mounts, &removals));
+                    let mounts = present(container, member)
+                        .filter(|mounts| removals.len() > FEW || may_name(*mounts, &removals));
                     let mounts = mounts.map(View::items).unwrap_or_default();
                     used.extend(mounts.into_iter().filter_map(|mount| text(Some(mount), "name")));
                 }

@@ -68,8 +68,9 @@ struct Holding<'h> {
     /// Of both lists the containers that no rule brings, by their indices, where many rules act.
     users: Option<[Vec<usize>; 2]>,
     default_container: OnceCell<bool>,
+    /// Whether many rules act, or one looked for many things.
     is_of_many: bool,
-    /// Where many rules act, the lists that they look into, each searched once for all of them.
+    /// Where that is so, the lists that they look into, each searched once for all of them.
     searched: HashMap<(Place, &'static str), Existing<'h, 'h, 'h>>,
 }
 
@@ -108,7 +109,7 @@ impl<'h> Holding<'h> {
             brought: Brought::by(rules),
             users: None,
             default_container: OnceCell::new(),
-            is_of_many: rules.len() > index::FEW,
+            is_of_many: rules.len() > index::FEW || draft.keeps_indexes(),
             searched: HashMap::new(),
         };
         if holding.is_of_many {

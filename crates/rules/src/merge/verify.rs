@@ -1,12 +1,11 @@
 //! What would make the result no valid pod, as far as the rule touched it.
 
 use std::borrow::Cow;
-use std::cell::RefMut;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use vestibule_patch::View;
 
-use super::ports::{NUMBERS, Ports};
+use super::ports::{NUMBERS, Owners, Places, Ports};
 use super::{CONTAINER_LISTS, Failure, Merge, index, invalid, present};
 use crate::diagnostic::shown;
 use crate::overlay::Overlay;
@@ -43,6 +42,10 @@ impl<'r> Merge<'_, 'r, '_, '_> {
 
     /// Whether it is known that a volume of the rule itself is there for `mount`.
     fn has_volume_of_mine(&self, mount: &Overlay) -> bool {
+        // Nobody looks for each among many.
+        if self.rule.volumes.len() > index::FEW {
+            return false;
+        }
         let name = mount.text("name");
         let mut mine = self.rule.volumes.iter().filter(|volume| Some(volume.key.as_str()) == name);
         mine.any(|volume| self.draft.holds().has(volume, None))
@@ -104,49 +107,78 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     }
 
     /// Containers of a pod share one network: what two of them listen to, or a name that two ports have.
-    pub(super) fn port_clash(&self, mine: &[Overlay], owner: &str) -> Option<String> {
+    pub(super) fn port_clash(&mut self, mine: &[Overlay], owner: &str) -> Option<String> {
         if mine.is_empty() {
             return None;
         }
-        let known = self.known_ports();
+        self.looks_often |= mine.len() > index::FEW;
+        let layout = self.scene.layout;
+        let mut known = self.scene.ports.borrow_mut();
+        if self.looks_often && known.is_none() {
+            let lists = CONTAINER_LISTS.map(|list| layout.list(list));
+            *known = Some(Ports::of(lists.iter().flat_map(|list| self.existing(list))));
+        }
         let owners = known.as_ref().map(|known| known.owners(mine));
-        if owners.as_ref().is_some_and(BTreeSet::is_empty) {
+        if owners.as_ref().is_some_and(Owners::is_empty) {
             return None;
         }
-        let (listener, what) = CONTAINER_LISTS.into_iter().find_map(|list| {
-            let pointer = self.scene.layout.list(list);
-            let clash_in = |container| Some((container, clash_in(container, list, mine)?));
-            let places = self.draft.by_keys(&pointer).filter(|places| places.are_different());
-            match (&owners, places, self.draft.at(&pointer)) {
-                (Some(owners), Some(places), Some(found)) => {
-                    let places: BTreeSet<usize> = owners.iter().filter_map(|one| places.find(one)).collect();
-                    places.into_iter().filter_map(|place| found.item(place)).find_map(clash_in)
-                }
-                _ => self.existing(&pointer).find_map(clash_in),
-            }
-        })?;
-        let name = shown(&text(Some(listener), "name").unwrap_or_default());
-        let owner = shown(owner);
-        Some(format!("{what} of container `{owner}` is taken by container `{name}`"))
+        let clash = |list| self.clash_in_list(list, mine, owners.as_ref());
+        let (name, what) = CONTAINER_LISTS.into_iter().find_map(clash)?;
+        Some(format!("{what} of container `{}` is taken by container `{name}`", shown(owner)))
     }
 
-    /// Who may listen to what, where many rules ask.
-    fn known_ports(&self) -> Option<RefMut<'_, Ports>> {
-        let lists = CONTAINER_LISTS.iter().map(|list| self.scene.layout.list(list));
-        let all = || Ports::of(lists.flat_map(|list| self.existing(&list)));
-        let known = (self.rank >= index::FEW).then(|| self.scene.ports.borrow_mut())?;
-        Some(RefMut::map(known, |known| known.get_or_insert_with(all)))
+    /// The name of the first container of `list` that has one of `mine`, and what; `owners` are those that may, if that is known.
+    fn clash_in_list(
+        &mut self,
+        list: &'static str,
+        mine: &[Overlay],
+        owners: Option<&Owners<'_>>,
+    ) -> Option<(String, String)> {
+        let pointer = self.scene.layout.list(list);
+        let named = |container, what| (shown(&text(Some(container), "name").unwrap_or_default()), what);
+        self.index(&pointer, list, self.scene.shape.containers, []);
+        let places = self.draft.by_keys(&pointer).filter(|places| places.are_different());
+        let (Some(owners), Some(places)) = (owners, places) else {
+            let clash = |one| Some(named(one, clash_in(one, list, mine)?));
+            return self.existing(&pointer).find_map(clash);
+        };
+        let owners = owners.iter().filter_map(|(name, taken)| Some((places.find(name)?, taken)));
+        let owners: BTreeMap<usize, _> = owners.collect();
+        owners.keys().for_each(|index| self.draft.open_at(&pointer.item(*index).child("ports")));
+        let all = self.draft.at(&pointer)?;
+        owners.into_iter().find_map(|(index, taken)| {
+            let container = all.item(index)?;
+            Some(named(container, clash_by_places(container, list, mine, taken)?))
+        })
     }
 }
 
 /// What of `mine` a container of `list` has.
 fn clash_in(container: View<'_>, list: &str, mine: &[Overlay]) -> Option<String> {
-    // An init container that ends has left its ports before the others start.
-    if list == "initContainers" && text(Some(container), "restartPolicy").as_deref() != Some("Always") {
-        return None;
-    }
-    let theirs = present(container, "ports").map(View::items).unwrap_or_default();
+    let theirs = listened_to(container, list).map(View::items).unwrap_or_default();
     mine.iter().find_map(|port| theirs.iter().find_map(|other| clash(port, *other)))
+}
+
+/// The same, where it has or had those of `mine` in the places that are known.
+fn clash_by_places(
+    container: View<'_>,
+    list: &str,
+    mine: &[Overlay],
+    places: &BTreeMap<usize, Places>,
+) -> Option<String> {
+    let theirs = listened_to(container, list)?;
+    // None of those before it has any place there.
+    let (index, places) = places.first_key_value()?;
+    let port = mine.get(*index)?;
+    places.first(theirs, |other| clash(port, other)).or_else(|| clash_in(container, list, mine))
+}
+
+/// The ports of a container of `list` that others cannot have.
+fn listened_to<'d>(container: View<'d>, list: &str) -> Option<View<'d>> {
+    // An init container that ends has left its ports before the others start.
+    let ends =
+        list == "initContainers" && text(Some(container), "restartPolicy").as_deref() != Some("Always");
+    if ends { None } else { present(container, "ports") }
 }
 
 fn clash(mine: &Overlay, theirs: View<'_>) -> Option<String> {

@@ -1,6 +1,7 @@
 //! Many rules over one object: what each costs is its own, whatever the others did before it.
 
 mod fails;
+mod one;
 mod removed;
 
 use std::time::Duration;

@@ -79,7 +79,7 @@ impl Turns<'_> {
                     continue;
                 }
             };
-            let before = round.draft.before();
+            let (before, leads) = (round.draft.before(), scene.leads());
             match merge::lay(&computed, rank, &scene, &mut round.draft) {
                 Ok(()) => {
                     object.follow(round.draft.since(&before));
@@ -87,7 +87,7 @@ impl Turns<'_> {
                 }
                 Err(why) => {
                     round.draft.go_back(&before, self.layout);
-                    scene.go_back(rank, rule);
+                    scene.go_back(rank, rule, leads);
                     failed.push((rank, *rule, why));
                 }
             }

@@ -60,6 +60,42 @@ fn sidecars_whose_ports_are_taken() {
     those_that_fail_cost_what_each_does(14, |count| (beside_others(count), pod(POD)));
 }
 
+/// All of them want ports of one container, by number or by name.
+#[test]
+fn sidecars_whose_ports_one_container_has() {
+    for name in ["q", "p"] {
+        those_that_fail_cost_what_each_does(9, |count| {
+            let rules = written(count, |n| {
+                let port = if n % 2 == 0 { 10_000 + n } else { 1_000 + n };
+                let name = if n % 2 == 0 { "r" } else { name };
+                format!(
+                    "sidecars: [{{name: s{n}, image: i, mode: regular, ports: [{{name: {name}{n}, containerPort: {port}}}]}}]"
+                )
+            });
+            let port = |n: usize| format!(r#"{{"name":"p{n}","containerPort":{}}}"#, 1_000 + n);
+            let ports = (0..count).map(port).collect::<Vec<_>>().join(",");
+            (rules, pod(&format!(r#"{{"containers":[{{"name":"app","image":"i","ports":[{ports}]}}]}}"#)))
+        });
+    }
+}
+
+/// Each has brought its volume before it finds that something else is mounted.
+#[test]
+fn mounts_that_are_taken() {
+    those_that_fail_cost_what_each_does(9, |count| {
+        let rules = written(count, |n| {
+            let place = if n % 2 == 0 { "free" } else { "m" };
+            let mount = format!("{{name: v{n}, mountPath: /{place}{n}}}");
+            format!(
+                "volumes: [{{name: v{n}, emptyDir: {{}}}}]\ncontainers: [{{select: {{all: true}}, volumeMounts: [{mount}]}}]"
+            )
+        });
+        let mounts: Vec<_> = (0..count).map(|n| format!(r#"{{"name":"w","mountPath":"/m{n}"}}"#)).collect();
+        let app = format!(r#"{{"name":"app","image":"i","volumeMounts":[{}]}}"#, mounts.join(","));
+        (rules, pod(&format!(r#"{{"containers":[{app}]}}"#)))
+    });
+}
+
 #[test]
 fn ports_are_taken_however_many_rules_there_are() {
     let decision = decide(&beside_others(20), &pod(POD));
@@ -69,6 +105,31 @@ fn ports_are_taken_however_many_rules_there_are() {
         let why = format!("port {port}/TCP of container `s{mine}` is taken by container `s{theirs}`");
         assert!(warning.ends_with(&why), "{warning}");
     }
+}
+
+/// What is said of a port is the same where its container has lost one, which those behind many had noted in its place.
+#[test]
+fn ports_are_told_the_same_however_many_rules_there_are() {
+    let ports = |all: &str| format!("sidecars: [{{name: s{}, image: i, ports: [{all}]}}]", all.len());
+    let specs = [
+        ports("{containerPort: 90}"),
+        "remove: [{ports: {containers: all, containerPort: 80}}]".to_owned(),
+        ports("{name: z, containerPort: 81}"),
+        ports("{name: y, containerPort: 80}"),
+        ports("{name: free-one, containerPort: 80}"),
+        ports("{name: other, hostPort: 70, containerPort: 77}, {name: x, containerPort: 82}"),
+    ];
+    let object = pod(r#"{"containers":[{"name":"app","image":"i","ports":[{"name":"x","containerPort":80},
+        {"name":"y","containerPort":81},{"name":"z","containerPort":82}]}]}"#);
+    let few = decide(&written(specs.len(), |n| specs[n].clone()), &object);
+    let many = decide(&behind_fillers(&specs.each_ref().map(String::as_str)), &object);
+    assert_eq!(words(&few), ["applied", "applied", "conflict", "conflict", "applied", "conflict"]);
+    assert_eq!(words(&many)[8..], words(&few));
+    let told = |warnings: &[String]| {
+        let why = warnings.iter().filter_map(|warning| warning.split_once(": "));
+        why.map(|(_, why)| why.to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&many.warnings), told(&few.warnings));
 }
 
 fn beside_others(count: usize) -> RuleSet {

@@ -1,0 +1,126 @@
+//! One rule that brings or takes away many things: what each costs is its own, whatever else the rule does.
+
+use std::fmt::Write as _;
+
+use cpu_time::ThreadTime;
+
+use super::POD;
+use crate::kit::{decide, pod, rule, rules, word};
+
+/// Four times as many items take at most ten times as long, and not sixteen times: those of `spec` in the pod that goes with it.
+fn costs_what_each_item_does(outcome: &str, made: impl Fn(usize) -> (String, String)) {
+    let work = |count: usize| {
+        let (spec, object) = made(count);
+        let rules = rules(&rule("r", &spec));
+        let once = || {
+            let work = ThreadTime::now();
+            let decision = decide(&rules, &object);
+            let work = work.elapsed();
+            assert_eq!(word(&decision), outcome, "{:?}", decision.warnings);
+            work
+        };
+        once().min(once()).min(once())
+    };
+    let (few, many) = (work(200), work(800));
+    assert!(many < few * 10, "{few:?} and {many:?}");
+}
+
+/// `head` with that many items below it, as far in as they have to stand.
+fn listed(head: &str, indent: usize, count: usize, item: impl Fn(usize) -> String) -> String {
+    (0..count).fold(format!("{head}\n"), |mut text, n| {
+        writeln!(text, "{:indent$}{}", "", item(n)).unwrap();
+        text
+    })
+}
+
+fn joined(count: usize, item: impl Fn(usize) -> String) -> String {
+    (0..count).map(item).collect::<Vec<_>>().join(",")
+}
+
+/// A pod whose only container has that many ports, from 1000 on.
+fn listening(count: usize) -> String {
+    let ports = joined(count, |n| format!(r#"{{"name":"p{n}","containerPort":{}}}"#, 1_000 + n));
+    pod(&format!(
+        r#"{{"containers":[{{"name":"app","image":"i","ports":[{ports}]}},{{"name":"other","image":"i"}}]}}"#
+    ))
+}
+
+#[test]
+fn ports_of_a_sidecar() {
+    costs_what_each_item_does("applied", |count| {
+        let port = |n: usize| format!("- {{containerPort: {}}}", 10_000 + n);
+        (listed("sidecars:\n- name: s\n  image: i\n  ports:", 2, count, port), listening(count))
+    });
+}
+
+#[test]
+fn ports_that_are_taken() {
+    costs_what_each_item_does("unchanged", |count| {
+        let head = "containers:\n- select: {names: [other]}\n  onConflict: keep\n  ports:";
+        let port = |n: usize| format!("- {{containerPort: {}}}", 1_000 + n);
+        (listed(head, 2, count, port), listening(count))
+    });
+    costs_what_each_item_does("unchanged", |count| {
+        let side = |n: usize| {
+            format!("- {{name: s{n}, image: i, ports: [{{name: p{n}, containerPort: {}}}]}}", 9_000 + n)
+        };
+        (listed("onConflict: keep\nsidecars:", 0, count, side), listening(count))
+    });
+}
+
+#[test]
+fn containers() {
+    for mode in ["native", "regular"] {
+        costs_what_each_item_does("applied", |count| {
+            let side = |n: usize| format!("- {{name: s{n}, image: i, mode: {mode}}}");
+            (listed("sidecars:", 0, count, side), pod(POD))
+        });
+    }
+}
+
+#[test]
+fn labels() {
+    costs_what_each_item_does("applied", |count| {
+        (listed("pod:\n  labels:", 4, count, |n| format!("l{n}: x")), pod(POD))
+    });
+}
+
+#[test]
+fn items_without_keys() {
+    let toleration = |n: usize| format!("- {{key: k{n}, operator: Exists}}");
+    for there in ["[]", r#"[{"key":"z"}]"#] {
+        costs_what_each_item_does("applied", |count| {
+            let object = pod(&format!(r#"{{"containers":[],"tolerations":{there}}}"#));
+            (listed("pod:\n  spec:\n    tolerations:", 4, count, toleration), object)
+        });
+    }
+    costs_what_each_item_does("applied", |count| {
+        let source = |n: usize| format!("- {{configMapRef: {{name: c{n}}}}}");
+        (listed("containers:\n- select: {all: true}\n  envFrom:", 2, count, source), pod(POD))
+    });
+}
+
+#[test]
+fn variables_that_refer_to_each_other() {
+    costs_what_each_item_does("applied", |count| {
+        let variable = |n: usize| format!("- {{name: E{n}, value: $(E{})}}", n + 1);
+        (listed("containers:\n- select: {all: true}\n  env:", 2, count, variable), pod(POD))
+    });
+}
+
+#[test]
+fn removals() {
+    costs_what_each_item_does("applied", |count| {
+        let variables = joined(count + 1, |n| format!(r#"{{"name":"R{n}","value":"x"}}"#));
+        let object = pod(&format!(r#"{{"containers":[{{"name":"app","image":"i","env":[{variables}]}}]}}"#));
+        (listed("remove:", 0, count, |n| format!("- {{env: {{containers: all, name: R{n}}}}}")), object)
+    });
+    costs_what_each_item_does("applied", |count| {
+        let volumes = joined(count, |n| format!(r#"{{"name":"v{n}","emptyDir":{{}}}}"#));
+        let mounts = joined(count, |n| format!(r#"{{"name":"z","mountPath":"/m{n}"}}"#));
+        let app = format!(r#"{{"name":"app","image":"i","volumeMounts":[{mounts}]}}"#);
+        let object =
+            pod(&format!(r#"{{"containers":[{app}],"volumes":[{volumes},{{"name":"z","emptyDir":{{}}}}]}}"#));
+        (listed("remove:", 0, count, |n| format!("- {{volumes: {{name: v{n}}}}}")), object)
+    });
+}
