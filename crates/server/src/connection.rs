@@ -28,6 +28,7 @@ use crate::close_reason::CloseReason;
 use crate::deadline::after;
 use crate::settings::Settings;
 use crate::shutdown::{Phase, Phases};
+use crate::unasked::Arrival;
 
 /// How long a client that was answered before its body had been read is given to read the answer.
 const LINGER: Duration = Duration::from_secs(1);
@@ -40,9 +41,11 @@ pub(crate) trait Respond: Send + Sync + 'static {
     fn respond(&self, request: Request<Incoming>) -> impl Future<Output = Response<Full<Bytes>>> + Send;
 }
 
-/// Serves requests until the client or a timeout ends the connection, or the server stops; says which it was.
+/// Serves requests until the client or a timeout ends the connection, or the server stops; says which it was. An `arrival`
+/// that has to leave before it asks counts as one that rests too long.
 pub(crate) async fn serve<I, R>(
     io: I,
+    arrival: Option<Arrival>,
     responder: Arc<R>,
     settings: &Settings,
     lingering: &Semaphore,
@@ -53,7 +56,7 @@ where
     R: Respond,
 {
     let patience = Patience { head: settings.head_timeout, idle: settings.idle_timeout };
-    let stage = Arc::new(Stage::new(patience));
+    let stage = Arc::new(Stage::new(patience, arrival));
     let old_at = settings.connection_age.map(|age| after(Instant::now(), about(age)));
     let service = Exchange { responder, stage: Arc::clone(&stage), phases: phases.clone(), old_at };
     let io = TokioIo::new(Staged::new(io, Arc::clone(&stage)));
@@ -78,6 +81,7 @@ where
                     closing = true;
                     Pin::new(&mut connection).graceful_shutdown();
                 }
+                () = stage.has_to_leave() => break CloseReason::Idle,
                 () = sleep_until(stage.deadline()) => {
                     if let Some(reason) = stage.overdue() {
                         break reason;

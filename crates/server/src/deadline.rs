@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The time to answer in: the smaller of the caller's `timeout` parameter and the hook's own, less a tenth (at most
-/// half a second) for the way back.
+/// The time to answer in: the smaller of the caller's `timeout` parameter and the hook's own, less what the answer needs
+/// for its way back: a tenth, a quarter of a second at least and half of one at most.
 ///
 /// kube-apiserver rounds its parameter up to whole seconds, so a caller in a hurry may still give up earlier.
 ///
@@ -13,11 +13,12 @@ use tokio::time::Instant;
 /// use std::time::Duration;
 ///
 /// let hook = Duration::from_secs(5);
-/// assert_eq!(vestibule_server::budget(Some("timeout=2s"), hook), Duration::from_millis(1800));
+/// assert_eq!(vestibule_server::budget(Some("timeout=2s"), hook), Duration::from_millis(1750));
 /// ```
 pub fn budget(query: Option<&str>, hook: Duration) -> Duration {
     let timeout = query.and_then(timeout_parameter).map_or(hook, |asked| asked.min(hook));
-    timeout - (timeout / 10).min(Duration::from_millis(500))
+    let way_back = (timeout / 10).clamp(Duration::from_millis(250), Duration::from_millis(500));
+    timeout - way_back.min(timeout / 4)
 }
 
 /// The moment `duration` after `start`; one beyond the calendar is a year away, which is never.
@@ -87,8 +88,9 @@ mod tests {
         let (second, hook) = (Duration::from_secs(1), Duration::from_secs(5));
         for (query, expected) in [
             (None, 4500),
-            (Some("timeout=2s"), 1800),
-            (Some("a=b&timeout=1s"), 900),
+            (Some("timeout=2s"), 1750),
+            (Some("a=b&timeout=1s"), 750),
+            (Some("timeout=400ms"), 300),
             (Some("timeout=30s"), 4500),
             (Some("timeout=0s"), 4500),
             (Some("timeout=soon"), 4500),

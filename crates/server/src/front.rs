@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::server::TlsStream;
 
@@ -14,6 +14,7 @@ use crate::close_reason::CloseReason;
 use crate::connection::{self, Respond};
 use crate::hooks::{Hooks, Visit};
 use crate::load::Places;
+use crate::newcomers::Newcomers;
 use crate::observer::Observer;
 use crate::settings::Settings;
 use crate::shutdown::{Phase, Phases};
@@ -21,6 +22,8 @@ use crate::tls::Handshakes;
 
 /// The pause after an accept that failed, most often for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// While all places are taken, who could leave is looked for anew so often.
+const ROOM_PAUSE: Duration = Duration::from_millis(500);
 
 /// Serves whoever comes, each on a task of its own, so that nobody waits for another's handshake.
 pub(crate) async fn accept<A: Attend>(
@@ -29,8 +32,8 @@ pub(crate) async fn accept<A: Attend>(
     connections: &Places,
     phases: &Phases,
 ) {
-    // The semaphore is never closed.
-    while let Ok(permit) = Arc::clone(&connections.free).acquire_owned().await {
+    loop {
+        let permit = place(attendant, connections).await;
         let Ok((stream, peer)) = listener.accept().await else {
             sleep(ACCEPT_PAUSE).await;
             continue;
@@ -52,8 +55,25 @@ pub(crate) async fn accept<A: Attend>(
     }
 }
 
+/// One that is free, or that somebody leaves for others.
+async fn place<A: Attend>(attendant: &Arc<A>, connections: &Places) -> Option<OwnedSemaphorePermit> {
+    loop {
+        if let Ok(permit) = Arc::clone(&connections.free).try_acquire_owned() {
+            return Some(permit);
+        }
+        attendant.make_room();
+        // Where nobody can be asked to leave now, somebody may be later.
+        if let Ok(permit) = timeout(ROOM_PAUSE, Arc::clone(&connections.free).acquire_owned()).await {
+            return permit.ok();
+        }
+    }
+}
+
 /// Looks after one connection from accept to close.
 pub(crate) trait Attend: Send + Sync + 'static {
+    /// Asks somebody to leave, where there is anybody who can be asked.
+    fn make_room(&self) {}
+
     fn attend(&self, stream: TcpStream, peer: SocketAddr, phases: Phases) -> impl Future<Output = ()> + Send;
 }
 
@@ -68,11 +88,16 @@ pub(crate) struct Front {
 /// The plain port.
 pub(crate) struct Plain<R> {
     pub(crate) responder: Arc<R>,
+    pub(crate) newcomers: Newcomers,
     pub(crate) settings: Arc<Settings>,
     pub(crate) lingering: Semaphore,
 }
 
 impl Attend for Front {
+    fn make_room(&self) {
+        self.hooks.limits.unasked.make_room();
+    }
+
     async fn attend(&self, stream: TcpStream, address: SocketAddr, phases: Phases) {
         let _connected = self.hooks.limits.connected.one();
         let mut ending = Ending { observer: &*self.hooks.observer, reason: CloseReason::Drain };
@@ -83,7 +108,9 @@ impl Attend for Front {
         ending.reason = match welcome {
             Ok((stream, peer)) => {
                 let visit = Visit { hooks: Arc::clone(&self.hooks), peer };
-                connection::serve(stream, Arc::new(visit), &self.settings, &self.lingering, phases).await
+                let arrival = Some(self.hooks.limits.unasked.arrive());
+                connection::serve(stream, arrival, Arc::new(visit), &self.settings, &self.lingering, phases)
+                    .await
             }
             Err((reason, words)) => {
                 self.hooks.observer.handshake_failed(address, &words);
@@ -134,6 +161,17 @@ impl Drop for Ending<'_> {
 
 impl<R: Respond> Attend for Plain<R> {
     async fn attend(&self, stream: TcpStream, _peer: SocketAddr, phases: Phases) {
-        connection::serve(stream, Arc::clone(&self.responder), &self.settings, &self.lingering, phases).await;
+        let newcomer = self.newcomers.arrive();
+        let visit = async {
+            if timeout(self.settings.head_timeout, newcomer.speaks(&stream)).await.is_ok() {
+                let responder = Arc::clone(&self.responder);
+                connection::serve(stream, None, responder, &self.settings, &self.lingering, phases).await;
+            }
+        };
+        tokio::select! {
+            () = visit => {}
+            // kubelet connects anew for each probe, and a scraper does where it has to.
+            () = newcomer.leaves() => {}
+        }
     }
 }

@@ -58,6 +58,7 @@ mod shutdown;
 mod tls;
 mod trace;
 mod turns;
+mod unasked;
 
 pub use certificate::{CertificateCell, CertificateError, PresentCertificate, ServingCertificate};
 pub use client::{

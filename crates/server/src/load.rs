@@ -11,6 +11,7 @@ use crate::newcomers::Newcomers;
 use crate::room::Room;
 use crate::settings::Settings;
 use crate::turns::Turns;
+use crate::unasked::Unasked;
 
 /// What a server holds now, beside its limits; for metrics. Clones look at the same server.
 ///
@@ -44,6 +45,7 @@ pub(crate) struct Limits {
     pub(crate) connections: Places,
     pub(crate) connected: Counted,
     pub(crate) newcomers: Newcomers,
+    pub(crate) unasked: Arc<Unasked>,
     pub(crate) threads: usize,
     pub(crate) handshake_turns: Turns,
     pub(crate) room: Room,
@@ -107,6 +109,7 @@ impl Limits {
         Self {
             connections: Places::new(settings.max_connections),
             connected: Counted::default(),
+            unasked: Arc::default(),
             newcomers: Newcomers::new(settings.max_handshakes),
             threads,
             handshake_turns: Turns::new(all_but_one(threads)),

@@ -1,4 +1,5 @@
-//! Connections whose handshake is not done.
+//! Connections that are yet to show what they are for: on the HTTPS port those whose handshake is not done, on the plain
+//! port all.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

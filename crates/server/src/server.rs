@@ -20,6 +20,7 @@ use crate::error::BindError;
 use crate::front::{Front, Plain, accept};
 use crate::hooks::{Hooks, Route, To};
 use crate::load::{Limits, Load, Places};
+use crate::newcomers::Newcomers;
 use crate::observer::{Observer, Silent};
 use crate::probes::{Lines, Metrics, Probes};
 use crate::readiness::{Condition, Readiness};
@@ -27,7 +28,8 @@ use crate::settings::Settings;
 use crate::shutdown::{Phase, Phases, Shutdown};
 use crate::tls::Handshakes;
 
-/// Connections to the probes at a time: kubelet and a scraper need a few.
+/// Connections to the probes at a time, after which the next one takes the place of another: kubelet and a scraper need a
+/// few, and strangers shall not have them all.
 const MAX_PROBE_CONNECTIONS: usize = 64;
 /// What kube-apiserver gives every conversion (docs/apiserver.md, Conversion).
 const CONVERSION_TIMEOUT: Duration = Duration::from_secs(30);
@@ -81,7 +83,7 @@ impl Server {
     }
 
     /// Serves `hook` at exactly `path`, and gives its handler `timeout` (the registration's `timeoutSeconds`) or what the
-    /// caller asks for, whichever is less, less a tenth for the way back.
+    /// caller asks for, whichever is less, less the time for the way back ([`budget`](crate::budget)).
     #[must_use]
     pub fn route(self, path: impl Into<String>, hook: Hook, timeout: Duration) -> Self {
         let hook = match self.settings.max_depth {
@@ -264,10 +266,12 @@ impl Bound {
         if let Some((listener, _, responder)) = probes {
             let attendant = Arc::new(Plain {
                 responder,
+                newcomers: Newcomers::new(MAX_PROBE_CONNECTIONS),
                 settings: Arc::clone(&settings),
                 lingering: Semaphore::new(MOST_LINGERING),
             });
-            let connections = Places::new(MAX_PROBE_CONNECTIONS);
+            // Those who make room for others are not gone at once.
+            let connections = Places::new(2 * MAX_PROBE_CONNECTIONS);
             let phases = phases.clone();
             tokio::spawn(async move {
                 tokio::select! {

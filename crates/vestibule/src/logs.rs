@@ -5,6 +5,7 @@ mod follow;
 mod levels;
 mod lines;
 mod sealed;
+mod stderr;
 mod wanted;
 
 use std::fmt;
@@ -22,6 +23,7 @@ pub(crate) use component::Component;
 pub(crate) use follow::follow;
 pub(crate) use levels::{Levels, level};
 pub(crate) use sealed::sealed;
+use stderr::Unhindered;
 pub(crate) use wanted::{Key, LONGEST_RAISE, Raised, Wanted};
 
 /// Unless somebody says otherwise.
@@ -31,6 +33,8 @@ const USUAL: &str = "info";
 /// connection that fails as an error, for each watch; whoever made the attempt tells of it, once in a while and with what
 /// to do.
 const BESIDE: &str = "kube_client::client::builder=off";
+
+const LINES_ARE_MISSING: &str = "lines are missing here: nobody read the log";
 
 /// How lines look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -167,10 +171,22 @@ fn lines(format: Format, filter: LinesFilter) -> Box<dyn Layer<Registry> + Send 
     };
     if human {
         let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        lines::human(colour, std::io::stderr).with_filter(filter).boxed()
+        let told = |missing| format!("{}  WARN {LINES_ARE_MISSING} lines={missing}\n", now());
+        lines::human(colour, Arc::new(Unhindered::new(std::io::stderr(), told))).with_filter(filter).boxed()
     } else {
-        lines::json(std::io::stderr).with_filter(filter).boxed()
+        let told = |missing| {
+            let line = serde_json::json!({
+                "timestamp": now(), "level": "WARN", "message": LINES_ARE_MISSING, "lines": missing, "target": module_path!(),
+            });
+            format!("{line}\n")
+        };
+        lines::json(Arc::new(Unhindered::new(std::io::stderr(), told))).with_filter(filter).boxed()
     }
+}
+
+/// As other lines have it.
+fn now() -> String {
+    format!("{:.6}", Timestamp::now())
 }
 
 /// A layer by which something is found again that belongs to this process: it is no global of ours, and hears nothing.

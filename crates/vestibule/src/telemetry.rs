@@ -21,7 +21,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
-use vestibule_admission::{Decision, FaultKind, Operation, Trace};
+use vestibule_admission::{Decision, FaultKind, Operation};
 use vestibule_identity::Identity;
 use vestibule_server::{ClientIdentity, CloseReason, Converted, Decided, Doubt, Load, Observer, Refusal};
 
@@ -41,7 +41,7 @@ use vocabulary::{
 };
 
 use crate::lookup::Lookups;
-use crate::traced::short;
+use crate::traced::{short, trace_id};
 
 /// OpenMetrics, as prometheus-client writes it.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -296,11 +296,6 @@ fn log(decided: &Decided<'_>) {
 /// How many lines this one stands for besides itself; nothing where there are none.
 fn told(left_out: u64) -> Option<u64> {
     Some(left_out).filter(|left_out| *left_out > 0)
-}
-
-/// Only of traces that others know: nobody else will search for it.
-fn trace_id(trace: Option<Trace>) -> Option<String> {
-    trace.filter(|trace| trace.parent.is_some()).map(|trace| trace.id())
 }
 
 /// How, or why not; never by which name.

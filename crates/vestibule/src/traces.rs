@@ -114,7 +114,7 @@ impl Traces {
     }
 
     /// Whether anybody keeps the spans of a call.
-    fn keeps(&self, trace: &Trace) -> bool {
+    pub(crate) fn keeps(&self, trace: &Trace) -> bool {
         match trace.parent {
             Some(_) => trace.sampled,
             // Of a number by chance, as good as any: the same for everybody who knows the trace.

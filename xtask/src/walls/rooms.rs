@@ -152,6 +152,7 @@ pub(super) const ROOMS: &[Room] = &[
             "opentelemetry-http",
             "opentelemetry-otlp",
             "opentelemetry_sdk",
+            "rustix",
             "rustls",
             "serde-saphyr",
             "tracing-opentelemetry",

@@ -32,7 +32,7 @@ pub(super) type Connection = SendRequest<Full<Bytes>>;
 /// A connection, and the generation of the bundle that it was opened under: it is for calls of the same one only.
 pub(super) struct Lease {
     pub(super) connection: Connection,
-    pub(super) generation: u64,
+    pub(super) generation: usize,
 }
 
 /// Which connections wait, and who waits for one.
@@ -44,7 +44,7 @@ pub(super) struct Waiting {
 #[derive(Default)]
 struct State {
     idle: Vec<(Lease, Instant)>,
-    calls: VecDeque<(u64, oneshot::Sender<Lease>)>,
+    calls: VecDeque<(usize, oneshot::Sender<Lease>)>,
     is_swept: bool,
 }
 
@@ -59,7 +59,7 @@ impl Waiting {
     }
 
     /// The connection that waited least.
-    pub(super) fn take(&self, generation: u64) -> Option<Lease> {
+    pub(super) fn take(&self, generation: usize) -> Option<Lease> {
         let mut state = self.state();
         state.sweep(self.limits.idle_time);
         let last = state.idle.iter().rposition(|(lease, _)| lease.generation == generation)?;
@@ -67,7 +67,7 @@ impl Waiting {
     }
 
     /// What brings the next connection that a call has done with.
-    pub(super) fn wait(&self, generation: u64) -> oneshot::Receiver<Lease> {
+    pub(super) fn wait(&self, generation: usize) -> oneshot::Receiver<Lease> {
         let (call, waits) = oneshot::channel();
         self.state().calls.push_back((generation, call));
         waits

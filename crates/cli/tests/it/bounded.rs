@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use hostile::malformed::Connection;
 
 use crate::fixture::{Done, Folder, finish};
-use crate::serve::Server;
+use crate::served::Server;
 
 /// All that the process may write to of its own, in MiB: what it allocates, and what its allocator keeps. The inputs below
 /// take less than 48.

@@ -1,17 +1,17 @@
 //! Nothing of a pod, and nothing that a rule adds, is in the injector's log or metrics.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::process::{Command, Stdio};
-
+use hostile::malformed::Connection;
 use serde_json::{Value, json};
 use vestibule_caller::{Caller, Hook, Review};
 
 use crate::fixture::Folder;
+use crate::served::{Server, get};
 
 const OBJECT: &str = "canary-object";
 const OLD: &str = "canary-old-object";
 const RULE: &str = "canary-of-a-rule";
+
+const HOOKS: [&str; 2] = ["required", "best-effort"];
 
 /// One rule adds, one refuses whoever has another volume of its name.
 const RULES: &str = "\
@@ -36,24 +36,14 @@ spec:
 
 #[tokio::test]
 async fn nothing_of_a_pod_or_a_rule_is_in_logs_or_metrics() {
-    let folder = Folder::with(&[("rules.yaml", RULES)]);
-    let mut command = folder.command(
-        "serve --rules rules.yaml --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --identity local:identity --dns localhost",
-    );
-    let mut child = command.env("RUST_LOG", "trace").stderr(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let start = lines.find(|line| line.contains(r#""message":"serving""#)).unwrap();
-    let start: Value = serde_json::from_str(&start).unwrap();
-    let address = |which: &str| start[which].as_str().unwrap().parse::<SocketAddr>().unwrap();
-
-    let ca = std::fs::read(folder.path().join("identity/ca.crt")).unwrap();
-    let caller = Caller::new(address("address"), "localhost", &ca).unwrap();
+    let (folder, server) = served("trace");
+    let caller = Caller::new(server.address("address"), "localhost", &ca(&folder)).unwrap();
     for pod in pods() {
         let mut old = pod.clone();
         old["metadata"]["labels"]["x"] = json!(OLD);
         for review in [Review::create(pod.clone()), Review::update(old.clone(), pod), Review::delete(old)] {
             let review = review.namespace("demo").build().unwrap();
-            for hook in ["required", "best-effort"] {
+            for hook in HOOKS {
                 let hook = Hook::mutating(hook, &format!("/mutate/{hook}"));
                 // Words for the user, a patch aside, are read by others too.
                 let answer = caller.call(&review, &hook).await.unwrap();
@@ -62,14 +52,8 @@ async fn nothing_of_a_pod_or_a_rule_is_in_logs_or_metrics() {
             }
         }
     }
-    let mut metrics = String::new();
-    let mut stream = TcpStream::connect(address("probes")).unwrap();
-    stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").unwrap();
-    stream.read_to_string(&mut metrics).unwrap();
-
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    let log: Vec<String> = lines.collect();
-    assert!(child.wait().unwrap().success());
+    let metrics = get(&server, "/metrics");
+    let log = server.ended();
     for verdict in ["mutated", "denied", "allowed"] {
         let heard = log.iter().any(|line| line.contains(&format!(r#""verdict":"{verdict}""#)));
         assert!(heard, "nothing was {verdict}: {log:#?}");
@@ -83,6 +67,86 @@ async fn nothing_of_a_pod_or_a_rule_is_in_logs_or_metrics() {
             .collect();
         assert!(hits.is_empty(), "{canary} is there: {hits:?}");
     }
+}
+
+/// A mebibyte each of everything that a log may name.
+#[test]
+fn a12_no_name_makes_a_long_line_of_the_injectors_log() {
+    const LONGEST: usize = 8 << 10;
+    let (folder, server) = served("debug");
+    let mut connection = Connection::to(server.address("address"), "localhost", &ca(&folder));
+    let huge = "é".repeat(1 << 19);
+    let places = [
+        "/request/uid",
+        "/request/name",
+        "/request/namespace",
+        "/request/userInfo/username",
+        "/request/object/metadata/name",
+        "/request/object/metadata/generateName",
+        "/request/object/metadata/namespace",
+        "/request/object/metadata/labels/app",
+        "/request/object/metadata/ownerReferences/0/name",
+        "/request/object/metadata/ownerReferences/0/kind",
+        "/request/object/spec/containers/0/name",
+        "/request/object/spec/volumes/0/name",
+    ];
+    let [mut pod, ..] = pods();
+    let owner = json!({ "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "uid": "u", "controller": true });
+    pod["metadata"]["ownerReferences"] = json!([owner]);
+    pod["spec"]["volumes"] = json!([{ "name": "cache", "emptyDir": {} }]);
+    for place in places {
+        let review = Review::create(pod.clone()).namespace("demo").build().unwrap();
+        let mut body: Value = serde_json::from_slice(review.body()).unwrap();
+        let (parent, name) = place.rsplit_once('/').unwrap();
+        body.pointer_mut(parent).unwrap()[name] = json!(huge);
+        let uid = body["request"]["uid"].clone();
+        for hook in HOOKS {
+            let (status, answer) = connection.post(&format!("/mutate/{hook}"), body.to_string().as_bytes());
+            if status == 200 {
+                let answer: Value = serde_json::from_slice(&answer).unwrap();
+                assert_eq!(answer["response"]["uid"], uid, "{place}");
+            } else {
+                assert!(answer.len() < 300, "{place}: {status} of {} bytes", answer.len());
+            }
+        }
+    }
+    let log = server.ended();
+    let decided = log.iter().filter(|line| line.contains(r#""message":"decided""#)).count();
+    assert!(decided >= places.len(), "{decided} decisions");
+    let longest = log.iter().max_by_key(|line| line.len()).unwrap();
+    assert!(longest.len() <= LONGEST, "{} bytes: {longest:.1000}", longest.len());
+}
+
+/// Of about 350 bytes a call; a pipe holds 64 KiB.
+#[test]
+fn a_log_that_nobody_reads_holds_no_call_up_and_tells_what_is_missing() {
+    const CALLS: usize = 1_000;
+    let (folder, server) = served("info");
+    let mut connection = Connection::to(server.address("address"), "localhost", &ca(&folder));
+    let [pod, ..] = pods();
+    let review = Review::create(pod).namespace("demo").build().unwrap();
+    for call in 0..CALLS {
+        let (status, _) = connection.post("/mutate/best-effort", review.body());
+        assert_eq!(status, 200, "call {call}");
+    }
+    assert!(get(&server, "/livez").starts_with("HTTP/1.1 200"));
+    let log = server.ended();
+    let log: Vec<Value> = log.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let missing: u64 = log.iter().filter_map(|line| line["lines"].as_u64()).sum();
+    let decided = log.iter().filter(|line| line["message"] == "decided").count();
+    assert!(missing > 0 && decided + missing as usize >= CALLS, "{decided} and {missing}");
+}
+
+/// An injector whose log is of this level.
+fn served(level: &str) -> (Folder, Server) {
+    let folder = Folder::with(&[("rules.yaml", RULES)]);
+    let serve = "serve --rules rules.yaml --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --identity local:identity --dns localhost";
+    let server = Server::spawn(folder.command(serve).env("RUST_LOG", level));
+    (folder, server)
+}
+
+fn ca(folder: &Folder) -> Vec<u8> {
+    std::fs::read(folder.path().join("identity/ca.crt")).unwrap()
 }
 
 /// One that is changed, one that is refused, one that the rules cannot read, one that nothing is for.

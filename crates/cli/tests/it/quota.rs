@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use vestibule_caller::Exposition;
 
 use crate::fixture::{Folder, TARGET};
-use crate::serve::{Server, get};
+use crate::served::{Server, get};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 

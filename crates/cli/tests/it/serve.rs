@@ -1,62 +1,13 @@
 //! `vestibule serve` as a process of its own.
 
-use std::io::{BufRead, BufReader, Lines, Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use vestibule_caller::{Admission, Caller, FailurePolicy, Hook, Review};
 
 use crate::fixture::{Folder, REQUIRED, TARGET};
-
-pub(crate) struct Server {
-    child: Child,
-    log: Lines<BufReader<ChildStderr>>,
-    /// The first line of the log.
-    start: Value,
-}
-
-impl Server {
-    fn start(folder: &Folder, arguments: &str) -> Self {
-        let command = format!(
-            "serve --rules rules.yaml --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --identity local:identity {arguments}"
-        );
-        Self::spawn(&mut folder.command(&command))
-    }
-
-    /// Returns when it listens.
-    pub(crate) fn spawn(command: &mut Command) -> Self {
-        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
-        let start = serde_json::from_str(&log.next().unwrap().unwrap()).unwrap();
-        Self { child, log, start }
-    }
-
-    pub(crate) fn address(&self, which: &str) -> SocketAddr {
-        self.start[which].as_str().unwrap().parse().unwrap()
-    }
-
-    fn signal(&self, name: &str) {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
-    }
-
-    /// The next line of the log that says `message`.
-    fn said(&mut self, message: &str) -> Value {
-        let lines = self.log.by_ref().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
-        lines
-            .into_iter()
-            .find(|line| line["message"] == message)
-            .unwrap_or_else(|| panic!("no line says {message}"))
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ended = self.child.kill().and_then(|()| self.child.wait());
-    }
-}
+use crate::served::{Server, get};
 
 fn admit(server: &Server, folder: &Folder, pod: Value, hook: &str) -> Admission {
     let ca = std::fs::read(folder.path().join("identity/ca.crt")).unwrap();
@@ -86,14 +37,13 @@ fn the_first_line_says_where_who_and_what() {
 #[test]
 fn a_review_is_answered_and_leaves_one_line_without_values() {
     let folder = Folder::with(&[("rules.yaml", TARGET)]);
-    let mut server = Server::start(&folder, "");
+    let server = Server::start(&folder, "");
     let Admission::Admitted { object: Some(object), .. } = admit(&server, &folder, pod(), "best-effort")
     else {
         panic!("admitted")
     };
     assert_eq!(object["spec"]["containers"][0]["env"][0], json!({"name": "TARGET", "value": "hall"}));
-    server.signal("-INT");
-    let rest: Vec<String> = server.log.by_ref().map(Result::unwrap).collect();
+    let rest = server.ended();
     assert!(!rest.join("\n").contains("hunter2") && !rest.join("\n").contains("hall"), "{rest:?}");
     let decisions: Vec<_> = rest.iter().filter(|line| line.contains("\"decided\"")).collect();
     assert_eq!(decisions.len(), 1, "{rest:?}");
@@ -252,12 +202,4 @@ fn a_bad_kubeconfig_is_named() {
         .run("serve --rules rules.yaml --listen 127.0.0.1:0 --identity local:identity --kubeconfig config");
     assert_eq!(done.code(), 2);
     assert!(done.err.contains("the kubeconfig config cannot be used"), "{}", done.err);
-}
-
-pub(crate) fn get(server: &Server, path: &str) -> String {
-    let mut stream = TcpStream::connect(server.address("probes")).unwrap();
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
 }

@@ -2,6 +2,7 @@
 //!
 //! hyper's own timeout for heads also runs while the connection rests, where much more patience is due.
 
+use std::future::pending;
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,6 +14,7 @@ use tokio::time::Instant;
 
 use crate::close_reason::CloseReason;
 use crate::deadline::after;
+use crate::unasked::Arrival;
 
 pub(super) struct Patience {
     pub(super) head: Duration,
@@ -21,6 +23,7 @@ pub(super) struct Patience {
 
 pub(super) struct Stage {
     patience: Patience,
+    arrival: Option<Arrival>,
     now: Mutex<Now>,
     announced: Mutex<Option<CloseReason>>,
 }
@@ -38,9 +41,10 @@ enum Now {
 }
 
 impl Stage {
-    pub(super) fn new(patience: Patience) -> Self {
+    pub(super) fn new(patience: Patience, arrival: Option<Arrival>) -> Self {
         Self {
             patience,
+            arrival,
             now: Mutex::new(Now::Resting { since: Instant::now() }),
             announced: Mutex::default(),
         }
@@ -89,7 +93,18 @@ impl Stage {
         }
     }
 
+    /// Resolves when others have a better claim to its place.
+    pub(super) async fn has_to_leave(&self) {
+        match &self.arrival {
+            Some(arrival) => arrival.leaves().await,
+            None => pending().await,
+        }
+    }
+
     fn bytes_arrived(&self) {
+        if let Some(arrival) = &self.arrival {
+            arrival.asks();
+        }
         let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
         if let Now::Resting { .. } = *now {
             *now = Now::Head { since: Instant::now() };

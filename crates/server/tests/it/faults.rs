@@ -65,9 +65,19 @@ async fn f07_panics_among_calls_cost_nothing_but_themselves() {
 async fn f08_a_handler_that_never_returns_is_answered_for_and_freed() {
     let server = serve(Do(|| async { std::future::pending().await })).await;
     let mut client = server.connect().await;
-    let began = tokio::time::Instant::now();
-    let reply = client.post(&format!("{HOOK}?timeout=2s"), review("1")).await;
-    assert_eq!(reply.status, StatusCode::INTERNAL_SERVER_ERROR);
-    assert!(began.elapsed() >= Duration::from_millis(1800), "all of its time was its own");
-    assert_eq!(server.held("running").0, 0);
+    let (all_of_its_time, in_time) = (Duration::from_millis(1750), Duration::from_millis(1800));
+    let mut quickest = Duration::MAX;
+    // A machine that looks away for the 50 ms between does not do so each time.
+    for _ in 0..10 {
+        let began = tokio::time::Instant::now();
+        let reply = client.post(&format!("{HOOK}?timeout=2s"), review("1")).await;
+        quickest = quickest.min(began.elapsed());
+        assert_eq!(reply.status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(server.held("running").0, 0);
+        if quickest <= in_time {
+            break;
+        }
+    }
+    assert!(quickest >= all_of_its_time, "{quickest:?}");
+    assert!(quickest <= in_time, "answered less than 200 ms before the caller gives up: {quickest:?}");
 }

@@ -28,13 +28,13 @@ async fn no_verdict_before_the_callers_deadline_is_a_fault() {
     let mut server = serve(Do(std::future::pending)).await;
     let mut client = server.connect().await;
     let mut quickest = Duration::MAX;
-    // A machine that looks away for the tenth that is left does not do so each time.
+    // A machine that looks away for the moment that is left does not do so each time.
     for _ in 0..5 {
         let began = Instant::now();
         let reply = client.post("/hook?timeout=2s", review("1")).await;
         quickest = quickest.min(began.elapsed());
         assert_eq!(reply.status, StatusCode::INTERNAL_SERVER_ERROR);
-        assert_eq!(reply.body, "hook reached no verdict by its deadline of 1800 ms");
+        assert_eq!(reply.body, "hook reached no verdict by its deadline of 1750 ms");
         assert_eq!(server.event().await, "hook 1 CREATE demo/web fault");
         if quickest < Duration::from_secs(2) {
             break;
@@ -52,7 +52,7 @@ async fn the_hooks_own_timeout_counts_when_it_is_shorter() {
     };
     let server = serve_with(|_| {}, build).await;
     let reply = server.connect().await.post("/hook?timeout=10s", review("1")).await;
-    assert_eq!(reply.body, "short reached no verdict by its deadline of 900 ms");
+    assert_eq!(reply.body, "short reached no verdict by its deadline of 750 ms");
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ mod handlers;
 mod harness;
 mod newcomers;
 mod overload;
+mod places;
 mod probes;
 mod requests;
 mod smuggling;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use http::{Method, StatusCode};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 use vestibule_admission::Hook;
 use vestibule_server::{BindError, CertificateCell, Server, Settings};
 
@@ -24,6 +26,28 @@ async fn the_plain_port_answers_probes_and_nothing_else() {
     ] {
         assert_eq!(client.method(method, path).await.status, status, "{path}");
     }
+}
+
+/// Thrice as many as have places: silent ones, some in the middle of a head, and some that rest after an answer.
+#[tokio::test]
+async fn strangers_on_the_plain_port_keep_no_probe_out() {
+    let server = serve(allow()).await;
+    let connect = || async { TcpStream::connect(server.probes.unwrap()).await.unwrap() };
+    let come_and_ask = async {
+        let (mut strangers, mut resting) = (Vec::new(), Vec::new());
+        for _ in 0..64 {
+            strangers.push(connect().await);
+            let mut slow = connect().await;
+            slow.write_all(b"GET /livez HTTP/1.1\r\n").await.unwrap();
+            strangers.push(slow);
+            let mut probe = Client::over(connect().await).await;
+            assert_eq!(probe.method(Method::GET, "/livez").await.status, StatusCode::OK);
+            resting.push(probe);
+        }
+        (strangers, resting)
+    };
+    let longest = Settings::default().idle_timeout / 2;
+    assert!(timeout(longest, come_and_ask).await.is_ok(), "a probe was not answered while strangers rested");
 }
 
 #[tokio::test]

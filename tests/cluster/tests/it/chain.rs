@@ -106,7 +106,7 @@ async fn a_mutator_that_is_asked_about_deletions_leaves_them_alone() {
         cluster.serve(App::new("deletions").mutate("stamp", on([Delete]).fail_closed(), stamp)).await;
 
     namespace.delete(&object).await.object();
-    assert_eq!(webhook.decisions.take(), [Decision::Allowed]);
+    assert_eq!(webhook.decisions.take_distinct(), [Decision::Allowed]);
 }
 
 #[tokio::test]
@@ -135,7 +135,11 @@ async fn subresources_are_untouched_even_where_the_registration_was_widened() {
     let updated = namespace.merge_subresource(&object, "status", &status).await.object();
     assert_eq!(updated["status"]["replicas"], 3);
     assert_eq!(calls.load(Ordering::Relaxed), 1, "only the creation is the handler's business");
-    assert_eq!(webhook.decisions.take(), [Decision::Mutated(1), Decision::Allowed, Decision::Allowed]);
+    let decisions = webhook.decisions.take();
+    assert_eq!(decisions[0], Decision::Mutated(1));
+    // Where what it has of the object is late, the API server makes its change once more, and asks again.
+    assert!(decisions.len() >= 3, "{decisions:?}");
+    assert!(decisions[1..].iter().all(|decision| *decision == Decision::Allowed), "{decisions:?}");
 }
 
 /// Refuses every stream.

@@ -30,6 +30,14 @@ impl Decisions {
         made.into_iter().map(|made| made.decision).collect()
     }
 
+    /// What was decided since the last time about an update or a deletion. Where what it has of the object is late, the API
+    /// server makes the change once more and asks again, which is no other decision.
+    pub(crate) fn take_distinct(&self) -> Vec<Decision> {
+        let mut decisions = self.take();
+        decisions.dedup();
+        decisions
+    }
+
     /// Waits until `count` decisions have been made.
     pub(crate) async fn wait_for(&self, count: usize) {
         self.0.subscribe().wait_for(|made| made.len() >= count).await.unwrap();

@@ -64,7 +64,7 @@ async fn an_update_that_changes_nothing_sends_no_patch() {
     let created = namespace.create(&helloworld()).await.object();
     webhook.decisions.take();
     let replaced = namespace.replace(&created).await.object();
-    assert_eq!(webhook.decisions.take(), [Decision::Allowed]);
+    assert_eq!(webhook.decisions.take_distinct(), [Decision::Allowed]);
     assert_eq!(replaced["metadata"]["resourceVersion"], created["metadata"]["resourceVersion"]);
 }
 
@@ -80,7 +80,7 @@ async fn an_update_that_takes_target_away_gets_it_back() {
     let replaced = namespace.replace(&object).await.object();
     let container = &replaced["spec"]["template"]["spec"]["containers"][0];
     assert_eq!(container["env"][0]["name"], "TARGET");
-    assert_eq!(webhook.decisions.take(), [Decision::Mutated(1)]);
+    assert_eq!(webhook.decisions.take_distinct(), [Decision::Mutated(1)]);
 }
 
 #[tokio::test]

@@ -94,7 +94,7 @@ async fn an_update_of_what_is_nearly_too_large_for_etcd_is_served() {
     webhook.decisions.take();
     let unlabelled = json!({ "metadata": { "labels": { "refitted": null } } });
     let after = namespace.merge(&large, &unlabelled).await.object();
-    assert!(matches!(webhook.decisions.take()[..], [Decision::Mutated(_)]));
+    assert!(matches!(webhook.decisions.take_distinct()[..], [Decision::Mutated(_)]));
     assert_eq!(after["metadata"]["labels"]["refitted"], "true");
     assert_eq!(after["spec"]["cargo"]["grain"].as_str().map(str::len), Some(LARGE));
 }
@@ -114,7 +114,7 @@ async fn managed_fields_of_others_are_intact() {
     });
     webhook.decisions.take();
     let after = namespace.merge(&helloworld(), &by_bob).await.object();
-    assert_eq!(webhook.decisions.take(), [Decision::Mutated(1)]);
+    assert_eq!(webhook.decisions.take_distinct(), [Decision::Mutated(1)]);
     assert_eq!(before["metadata"]["managedFields"][0]["manager"], "alice");
     assert_eq!(after["metadata"]["managedFields"][0], before["metadata"]["managedFields"][0]);
     assert_eq!(after["metadata"]["managedFields"].as_array().unwrap().len(), 2);
@@ -130,7 +130,7 @@ async fn server_side_apply_again_is_no_conflict_and_changes_nothing() {
     assert_eq!(first["spec"]["template"]["spec"]["containers"][0]["env"][0]["name"], "TARGET");
     let second = namespace.apply(&helloworld(), "alice").await.object();
     assert_eq!(second["metadata"]["resourceVersion"], first["metadata"]["resourceVersion"]);
-    assert_eq!(webhook.decisions.take(), [Decision::Mutated(1), Decision::Allowed]);
+    assert_eq!(webhook.decisions.take_distinct(), [Decision::Mutated(1), Decision::Allowed]);
 }
 
 #[tokio::test]

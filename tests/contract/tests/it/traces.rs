@@ -105,6 +105,25 @@ async fn the_api_servers_trace_goes_on_in_spans_and_lines() {
     assert_eq!(ids("priced", |line| &line["spans"][0]["trace_id"]), [json!(TRACE)], "an author's own line");
 }
 
+/// What a collector has is found by the line, though no caller knows of it.
+#[tokio::test]
+async fn a_trace_that_begins_here_and_is_kept_is_named_in_the_line() {
+    let collector = Collector::start();
+    let variables = [("OTEL_EXPORTER_OTLP_ENDPOINT", &*collector.address)];
+    let server = Process::start(&["--drain-delay", "0s", "--trace-ratio", "1"], &variables);
+    let mut client = Client::connect(&server).await;
+    assert_eq!(call(&mut client, "/mutate/same", None).await.status, 200);
+    drop(client);
+    server.signal("-TERM");
+    server.ended().await;
+    let spans = collector.spans();
+    let kept: String = spans[0].trace_id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let log = server.log();
+    let mut lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let decided = lines.find(|line| line["message"] == "decided").unwrap();
+    assert_eq!(decided["trace_id"], json!(kept));
+}
+
 /// Nobody waits for a collector that takes connections and never answers, nor for one that is not there.
 #[tokio::test]
 async fn a_collector_that_fails_fails_no_call() {

@@ -53,7 +53,9 @@ pub(super) async fn run(long: bool) -> anyhow::Result<Vec<Row>> {
     // Two replicas with two watches each, that back off to half a minute and begin with a second; and what is read besides.
     let most = 40 + seconds as usize * 2 / 5;
     let tells = youngest >= seconds as f64;
-    let held = book.failed() == 0 && serving == 2 && (1..=most).contains(&tries) && tells;
+    // Nothing was shown by fewer.
+    let called = book.calls as f64 >= 0.9 * f64::from(options.rate) * seconds as f64;
+    let held = book.failed() == 0 && called && serving == 2 && (1..=most).contains(&tries) && tells;
     let figure = format!("{} failed, {tries} tries", book.failed());
     Ok(vec![row.judged(figure, format!("0 failed, 1 to {most} tries"), held)])
 }

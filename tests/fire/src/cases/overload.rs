@@ -14,6 +14,8 @@ use crate::rig::Process;
 /// One handler computes at a time, as on one processor; the other one is for everything else, this rig included.
 const BOUND: &[&str] = &["--max-computing", "1", "--max-waiting", "48"];
 const QUEUE: u32 = 48;
+/// The same bound, said as a time.
+const BUDGET: &[&str] = &["--max-computing", "1", "--latency-budget", "48ms"];
 const UNBOUND: &[&str] = &[
     "--max-computing",
     "1",
@@ -46,19 +48,24 @@ pub(super) async fn run(long: bool) -> anyhow::Result<Vec<Row>> {
     let (bounded, capacity) = measured(BOUND).await?;
     let mut rows = Vec::new();
     for times in [2, 4] {
-        rows.push(offered(&bounded, capacity, times, during, true).await?);
+        rows.push(offered(&bounded, capacity, times, during, Some("48 may wait")).await?);
     }
+    drop(bounded);
+    let (bounded, capacity) = measured(BUDGET).await?;
+    let waits = "as many may wait as get done in 48 ms";
+    rows.push(offered(&bounded, capacity, 4, during, Some(waits)).await?);
+    drop(bounded);
     let (unbounded, capacity) = measured(UNBOUND).await?;
-    rows.push(offered(&unbounded, capacity, 2, Duration::from_secs(12), false).await?);
+    rows.push(offered(&unbounded, capacity, 2, Duration::from_secs(12), None).await?);
     rows.push(patient(during).await?);
     Ok(rows)
 }
 
-/// A server, and how many calls a second it can answer: always one that runs and a few that wait.
+/// A server, and how many calls a second it can answer: always one that runs and most that may wait.
 async fn measured(flags: &[&str]) -> anyhow::Result<(Process, f64)> {
     let server = webhook(flags).await?;
     let callers = callers(&server)?;
-    let load = Load::closed(8).during(Duration::from_secs(4));
+    let load = Load::closed(40).during(Duration::from_secs(4));
     let report = load.run(&callers, &hook("work").timeout(TIMEOUT), &[review()?]).await;
     Ok((server, report.goodput()))
 }
@@ -73,26 +80,22 @@ async fn offered(
     capacity: f64,
     times: u32,
     during: Duration,
-    is_bound: bool,
+    bound: Option<&str>,
 ) -> anyhow::Result<Row> {
     server.forget_peak();
     let before = server.memory()?;
     let (callers, hook, review) = (callers(server)?, hook("work").timeout(TIMEOUT), [review()?]);
     let load = Load::open(capacity * f64::from(times));
-    Load::closed(CONNECTIONS).during(OPENING).run(&callers, &hook, &review).await;
+    let opening = Load::closed(CONNECTIONS).during(OPENING).run(&callers, &hook, &review).await;
     let report = load.during(during).run(&callers, &hook, &review).await;
     let peak = server.memory()?.peak;
     let goodput = report.admitted as f64 / during.as_secs_f64() / capacity * 100.0;
     let p99 = report.latency.quantile(0.99);
     let longest = (SERVICE * QUEUE).mul_f64(1.5);
-    let lost = report.failures() - turned_away(&report);
+    let lost = lost(&opening) + lost(&report);
     let (is_quick, is_flat) = (p99 <= longest, peak <= before.resident + FLAT);
 
-    let queue = if is_bound {
-        format!("{QUEUE} may wait")
-    } else {
-        "the control: as many as come may wait".to_owned()
-    };
+    let queue = bound.unwrap_or("the control: as many as come may wait");
     let done = format!(
         "{times} x the capacity of {capacity:.0}/s, handlers hold their turn for 1 ms, {} s; {queue}",
         during.as_secs()
@@ -102,8 +105,9 @@ async fn offered(
     let figure = format!("{goodput:.1} % of capacity, p99 {}, {lost} lost", millis(p99));
     let limit = format!("95 %, {}, 0 lost, {} more", millis(longest), mebibytes(FLAT));
     let row = Row::of("F09", done).seen(seen);
-    Ok(if is_bound {
-        row.judged(figure, limit, goodput >= 95.0 && is_quick && lost == 0 && is_flat)
+    Ok(if bound.is_some() {
+        let held = goodput >= 95.0 && is_quick && lost == 0 && is_flat;
+        row.judged(figure, limit, held).but_for_time(lost == 0 && is_flat)
     } else {
         let collapse = longest * COLLAPSE;
         let limit = format!("p99 above {}, more than {} more", millis(collapse), mebibytes(FLAT));
@@ -122,7 +126,7 @@ async fn patient(during: Duration) -> anyhow::Result<Row> {
     let load = Load::open(4.0 * CAPACITY).during(during);
     let report = load.run(&callers, &hook("toil").timeout(TIMEOUT), &[review()?]).await;
     let peak = server.memory()?.peak;
-    let other = report.failures() - turned_away(&report);
+    let other = lost(&report);
     let held = other == 0 && report.admitted > 0 && peak <= MOST;
     let done = format!(
         "4 x the capacity of {CAPACITY}/s for {} s, handlers burn 10 ms, callers come again as `Retry-After` says",
@@ -138,6 +142,11 @@ async fn patient(during: Duration) -> anyhow::Result<Row> {
     );
     let figure = format!("{other} failed by anything but 429, {}", mebibytes(peak));
     Ok(Row::of("F09", done).seen(seen).judged(figure, format!("0, {}", mebibytes(MOST)), held))
+}
+
+/// What failed, and was not turned away.
+fn lost(report: &Report) -> u64 {
+    report.failures() - turned_away(report)
 }
 
 /// With how late this client was: where that is much, it is the client that was measured.

@@ -18,6 +18,8 @@ pub struct Row {
     pub limit: String,
     /// Whether it is within.
     pub verdict: Verdict,
+    /// Whether all but times and rates is within.
+    but_for_time: bool,
 }
 
 /// What becomes of a row.
@@ -36,7 +38,7 @@ impl Row {
     pub(crate) fn of(case: &'static str, done: impl Into<String>) -> Self {
         let nothing = String::new;
         let (seen, figure, limit) = (nothing(), nothing(), nothing());
-        Self { case, done: done.into(), seen, figure, limit, verdict: Verdict::Fell }
+        Self { case, done: done.into(), seen, figure, limit, verdict: Verdict::Fell, but_for_time: false }
     }
 
     /// What was seen beside the figure.
@@ -50,6 +52,17 @@ impl Row {
         (self.figure, self.limit) = (figure.to_string(), limit.to_string());
         self.verdict = if held { Verdict::Held } else { Verdict::Fell };
         self
+    }
+
+    /// Whether everything holds that is neither a time nor a rate: what has to be so however slow the machine is.
+    pub(crate) fn but_for_time(mut self, holds: bool) -> Self {
+        self.but_for_time = holds;
+        self
+    }
+
+    /// Whether it was too late or too slow, and nothing else.
+    pub(crate) fn was_late(&self) -> bool {
+        self.verdict == Verdict::Fell && self.but_for_time
     }
 
     /// Says what the machine beneath took meanwhile, in hundredths of the processors' time.
@@ -76,7 +89,7 @@ impl Row {
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { case, done, seen, figure, limit, verdict } = self;
+        let Self { case, done, seen, figure, limit, verdict, .. } = self;
         let held = match verdict {
             Verdict::Held => "yes",
             Verdict::Fell => "**NO**",

@@ -1,12 +1,15 @@
 //! A Service's address, as kube-proxy serves it: each new connection goes to one of the endpoints, and stays there.
 
 use std::collections::HashMap;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::io::copy_bidirectional;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 
 /// Carries connections to endpoints until it is dropped; they end with it.
@@ -20,16 +23,25 @@ pub struct Balancer {
 struct Endpoints {
     all: Mutex<Vec<SocketAddr>>,
     turn: AtomicUsize,
-    /// Open connections of each.
-    open: Mutex<HashMap<SocketAddr, usize>>,
+    /// Connections of each.
+    connections: watch::Sender<HashMap<SocketAddr, Connections>>,
 }
+
+#[derive(Clone, Copy, Default)]
+struct Connections {
+    open: usize,
+    interrupted: usize,
+}
+
+/// Whoever takes leave of a connection sends 24 bytes, and no request is as small as this.
+const LEAVE: usize = 64;
 
 impl Balancer {
     /// A balancer on loopback, without endpoints.
     ///
     /// # Errors
     /// There is no free port.
-    pub async fn start() -> std::io::Result<Self> {
+    pub async fn start() -> io::Result<Self> {
         let listener = TcpListener::bind((IpAddr::V4(Ipv4Addr::LOCALHOST), 0)).await?;
         let (address, endpoints) = (listener.local_addr()?, Arc::new(Endpoints::default()));
         let accepting = tokio::spawn(accept(listener, Arc::clone(&endpoints))).abort_handle();
@@ -52,10 +64,12 @@ impl Balancer {
         self.endpoints.lock().retain(|known| *known != endpoint);
     }
 
-    /// Connections that are open to this endpoint.
-    #[must_use]
-    pub fn open(&self, endpoint: SocketAddr) -> usize {
-        lock(&self.endpoints.open).get(&endpoint).copied().unwrap_or_default()
+    /// How many connections to this endpoint ended while a request on them was not answered. Waits until all have ended.
+    pub async fn interrupted(&self, endpoint: SocketAddr) -> usize {
+        let of = |all: &HashMap<SocketAddr, Connections>| all.get(&endpoint).copied().unwrap_or_default();
+        // The sender is in `self`: this cannot be in vain.
+        let _ = self.endpoints.connections.subscribe().wait_for(|all| of(all).open == 0).await;
+        of(&self.endpoints.connections.borrow()).interrupted
     }
 }
 
@@ -67,7 +81,7 @@ impl Drop for Balancer {
 
 impl Endpoints {
     fn lock(&self) -> MutexGuard<'_, Vec<SocketAddr>> {
-        lock(&self.all)
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn choose(&self) -> Option<SocketAddr> {
@@ -91,11 +105,33 @@ async fn accept(listener: TcpListener, endpoints: Arc<Endpoints>) {
 async fn carry(mut client: TcpStream, endpoint: SocketAddr, endpoints: Arc<Endpoints>) {
     let Ok(mut server) = TcpStream::connect(endpoint).await else { return };
     let _ = (client.set_nodelay(true), server.set_nodelay(true));
-    *lock(&endpoints.open).entry(endpoint).or_default() += 1;
-    let _ = copy_bidirectional(&mut client, &mut server).await;
-    lock(&endpoints.open).entry(endpoint).and_modify(|open| *open -= 1);
+    endpoints.connections.send_modify(|all| all.entry(endpoint).or_default().open += 1);
+    let unanswered = AtomicUsize::new(0);
+    let (from_client, to_client) = client.split();
+    let (from_server, to_server) = server.split();
+    let _ = tokio::try_join!(
+        pass(from_client, to_server, |bytes| {
+            unanswered.fetch_add(bytes, Ordering::Relaxed);
+        }),
+        pass(from_server, to_client, |_| unanswered.store(0, Ordering::Relaxed)),
+    );
+    let is_interrupted = unanswered.into_inner() > LEAVE;
+    endpoints.connections.send_modify(|all| {
+        let connections = all.entry(endpoint).or_default();
+        connections.open -= 1;
+        connections.interrupted += usize::from(is_interrupted);
+    });
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+async fn pass(mut from: ReadHalf<'_>, mut to: WriteHalf<'_>, passes: impl Fn(usize)) -> io::Result<()> {
+    let mut buffer = vec![0; 8 << 10];
+    loop {
+        match from.read(&mut buffer).await? {
+            0 => return to.shutdown().await,
+            bytes => {
+                passes(bytes);
+                to.write_all(&buffer[..bytes]).await?;
+            }
+        }
+    }
 }

@@ -29,6 +29,8 @@ pub enum Stranger {
     SlowBody,
     /// Shakes hands, and leaves.
     Handshake,
+    /// Shakes hands, and never asks anything.
+    Resting,
 }
 
 /// How they left.
@@ -41,7 +43,7 @@ pub struct Left {
     pub refused: usize,
     /// Those who are still there at the end of the patience.
     pub staying: usize,
-    /// The longest time that one was there, from its connection on.
+    /// The longest time that one was there, from its connection on, or from its handshake where it makes one.
     pub longest: Duration,
 }
 
@@ -89,23 +91,25 @@ pub async fn come(
 
 async fn one(address: SocketAddr, connector: TlsConnector, stranger: Stranger, patience: Duration) -> Fate {
     let Ok(stream) = TcpStream::connect(address).await else { return Fate::Refused };
-    let came = Instant::now();
     match timeout(patience, stay(stream, connector, stranger)).await {
-        Ok(Some(())) => Fate::Ended(came.elapsed()),
+        Ok(Some(came)) => Fate::Ended(came.elapsed()),
         Ok(None) => Fate::Refused,
         Err(_) => Fate::Staying,
     }
 }
 
-/// `None` when there was no handshake.
-async fn stay(stream: TcpStream, connector: TlsConnector, stranger: Stranger) -> Option<()> {
+/// Since when it was there; `None` when there was no handshake.
+async fn stay(stream: TcpStream, connector: TlsConnector, stranger: Stranger) -> Option<Instant> {
     if stranger == Stranger::Silent {
+        let came = Instant::now();
         until_ended(stream).await;
-        return Some(());
+        return Some(came);
     }
     let stream = secure(&connector, stream).await?;
+    let came = Instant::now();
     match stranger {
         Stranger::Silent | Stranger::Handshake => {}
+        Stranger::Resting => until_ended(stream).await,
         Stranger::SlowHead => {
             drip(stream, b"POST /mutate/label HTTP/1.1\r\nhost: webhook\r\nx-slow: ").await;
         }
@@ -114,7 +118,7 @@ async fn stay(stream: TcpStream, connector: TlsConnector, stranger: Stranger) ->
                 .await;
         }
     }
-    Some(())
+    Some(came)
 }
 
 async fn secure(connector: &TlsConnector, stream: TcpStream) -> Option<TlsStream<TcpStream>> {

@@ -8,7 +8,7 @@ use opentelemetry_proto::tonic::trace::v1::Span;
 
 use super::{ROOT, compare, folder, run_in};
 use crate::collector::Collector;
-use crate::serve::{Server, get};
+use crate::served::{Server, get};
 
 const PAGE: &str = "docs/how-to/watch.md";
 /// The page's addresses; here any that are free.

@@ -27,7 +27,11 @@ use Seen::{Closed, Held, Refused, Threads, Undecided};
 
 /// By flag: what is seen of it, and what becomes of whoever is beyond it.
 const BEYOND: [(&str, &[Seen], &str); 17] = [
-    ("max-connections", &[Held("connections")], "waits in the backlog of the system, unaccepted"),
+    (
+        "max-connections",
+        &[Held("connections"), Closed(CloseReason::Idle)],
+        "takes the place of the one that was opened first and has asked nothing yet, which is closed as idle; where each has asked something, it waits in the backlog of the system, unaccepted",
+    ),
     (
         "max-handshakes",
         &[Held("handshakes"), Closed(CloseReason::SlowHandshake)],

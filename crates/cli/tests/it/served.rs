@@ -1,0 +1,75 @@
+//! `vestibule serve` as a process of its own, and its log.
+
+use std::io::{BufRead, BufReader, Lines, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::fixture::Folder;
+
+pub(crate) struct Server {
+    pub(crate) child: Child,
+    pub(crate) log: Lines<BufReader<ChildStderr>>,
+    /// The line of the log that says where it serves.
+    pub(crate) start: Value,
+}
+
+impl Server {
+    pub(crate) fn start(folder: &Folder, arguments: &str) -> Self {
+        let command = format!(
+            "serve --rules rules.yaml --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --identity local:identity {arguments}"
+        );
+        Self::spawn(&mut folder.command(&command))
+    }
+
+    /// Returns when it listens.
+    pub(crate) fn spawn(command: &mut Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+        let start = said(&mut log, "serving");
+        Self { child, log, start }
+    }
+
+    pub(crate) fn address(&self, which: &str) -> SocketAddr {
+        self.start[which].as_str().unwrap().parse().unwrap()
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
+    }
+
+    /// The next line of the log that says `message`.
+    pub(crate) fn said(&mut self, message: &str) -> Value {
+        said(&mut self.log, message)
+    }
+
+    /// Ends it as a terminal would, and returns the rest of its log.
+    pub(crate) fn ended(mut self) -> Vec<String> {
+        self.signal("-INT");
+        let rest = self.log.by_ref().map(Result::unwrap).collect();
+        assert!(self.child.wait().unwrap().success());
+        rest
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ended = self.child.kill().and_then(|()| self.child.wait());
+    }
+}
+
+fn said(log: &mut Lines<BufReader<ChildStderr>>, message: &str) -> Value {
+    log.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap())
+        .find(|line| line["message"] == message)
+        .unwrap_or_else(|| panic!("no line says {message}"))
+}
+
+pub(crate) fn get(server: &Server, path: &str) -> String {
+    let mut stream = TcpStream::connect(server.address("probes")).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}

@@ -1,0 +1,69 @@
+//! As many connections as there are places for, and one more.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use tokio::time::timeout;
+use vestibule_admission::Hook;
+use vestibule_server::CloseReason;
+
+use crate::harness::{Client, HOOK, Running, TIMEOUT, allow, serve_with};
+
+/// Far below the time for which a connection may rest.
+const SOON: Duration = Duration::from_secs(30);
+
+async fn with_two_places() -> Running {
+    let build =
+        |server: vestibule_server::Server| server.route(HOOK, Hook::validating("hook", allow()), TIMEOUT);
+    serve_with(|settings| settings.max_connections = 2, build).await
+}
+
+async fn asked(server: &Running) -> Client {
+    let mut client = server.connect().await;
+    assert_eq!(client.review().await.status, StatusCode::OK);
+    client
+}
+
+#[tokio::test]
+async fn whoever_finds_all_places_taken_is_served_when_one_is_free() {
+    let server = with_two_places().await;
+    let (first, mut second) = (asked(&server).await, asked(&server).await);
+    assert_eq!(server.held("connections"), (2, 2));
+    let mut third = Box::pin(asked(&server));
+    // The second goes on meanwhile, and the third is not let in however often it looks.
+    for _ in 0..20 {
+        assert!(timeout(Duration::ZERO, &mut third).await.is_err());
+        assert_eq!(second.review().await.status, StatusCode::OK);
+        assert_eq!(server.held("connections"), (2, 2));
+    }
+    drop(first);
+    timeout(SOON, third).await.expect("there is a place now");
+}
+
+/// As Go's transport does, API servers dial ahead: so whoever rests may do so, unless others want his place.
+#[tokio::test]
+async fn strangers_who_shake_hands_and_rest_make_room_for_whoever_asks() {
+    let mut server = with_two_places().await;
+    let mut strangers = vec![server.tls().await, server.tls().await];
+    let mut known = timeout(SOON, asked(&server)).await.expect("a stranger made room");
+    assert_eq!(server.closed().await, CloseReason::Idle);
+    for _ in 0..3 {
+        strangers.push(timeout(SOON, server.tls()).await.expect("the oldest stranger made room"));
+        assert_eq!(server.closed().await, CloseReason::Idle);
+    }
+    assert_eq!(known.review().await.status, StatusCode::OK, "who has asked something stays");
+}
+
+#[tokio::test]
+async fn a_field_more_than_there_may_be_is_refused() {
+    let build =
+        |server: vestibule_server::Server| server.route(HOOK, Hook::validating("hook", allow()), TIMEOUT);
+    let server = serve_with(|settings| settings.max_headers = 10, build).await;
+    for (fields, status) in [(10, "400"), (11, "431")] {
+        let head: String = (3..=fields).map(|number| format!("x-{number}: a\r\n")).collect();
+        let said = server
+            .exchange(format!("POST {HOOK} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n{head}\r\n"))
+            .await;
+        assert!(said.starts_with(&format!("HTTP/1.1 {status} ")), "{fields} fields: {said}");
+    }
+}
