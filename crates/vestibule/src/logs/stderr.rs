@@ -12,9 +12,9 @@ use rustix::io::Errno;
 
 /// A pipe that takes anything takes so much at once (`PIPE_BUF` of Linux; POSIX, `poll` and `write`).
 const AT_ONCE: usize = 4096;
-/// So much of each [`PERIOD`] is waited for somebody to read, so that a moment's silence costs no line, and one that lasts
-/// costs no more than a hundredth of the time.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// So much of each [`PERIOD`] is waited for somebody to read, so that a moment's silence costs no line; of one that lasts, only
+/// of the first. Who reads too slowly costs a twentieth of the time.
+const PATIENCE: Duration = Duration::from_millis(500);
 const PERIOD: Duration = Duration::from_secs(10);
 
 /// Writes lines to `F` as long as somebody reads them there. The others are counted, and told of in the next one.
@@ -28,32 +28,36 @@ struct State<F> {
     missing: u64,
     /// A line ended in its middle.
     is_torn: bool,
+    /// What is left of it.
     patience: Duration,
     renewed: Instant,
+    /// Whether anything was taken since it was renewed.
+    is_taken: bool,
 }
 
 impl<F: AsFd + Write> Unhindered<F> {
     /// `told` makes the line that says how many are missing.
     pub(super) fn new(to: F, told: fn(u64) -> String) -> Self {
         let (patience, renewed) = (PATIENCE, Instant::now());
-        Self { told, state: Mutex::new(State { to, missing: 0, is_torn: false, patience, renewed }) }
+        let state = State { to, missing: 0, is_torn: false, patience, renewed, is_taken: false };
+        Self { told, state: Mutex::new(state) }
     }
 }
 
 impl<F: AsFd + Write> Write for &Unhindered<F> {
-    /// A whole line, as the formatter hands it over.
+    /// A whole line, as the formatter hands it over. Never fails: whoever is told of a failure would write about it here.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.is_torn && state.passes(b"\n")? {
+        if state.is_torn && state.passes(b"\n") {
             state.is_torn = false;
         }
         if state.missing > 0 && !state.is_torn {
             let told = (self.told)(state.missing);
-            if state.passes(told.as_bytes())? {
+            if state.passes(told.as_bytes()) {
                 state.missing = 0;
             }
         }
-        if state.missing > 0 || !state.passes(line)? {
+        if state.missing > 0 || !state.passes(line) {
             state.missing += 1;
         }
         Ok(line.len())
@@ -66,38 +70,37 @@ impl<F: AsFd + Write> Write for &Unhindered<F> {
 
 impl<F: AsFd + Write> State<F> {
     /// Whether all of `text` went.
-    fn passes(&mut self, text: &[u8]) -> io::Result<bool> {
+    fn passes(&mut self, text: &[u8]) -> bool {
         for (number, part) in text.chunks(AT_ONCE).enumerate() {
-            if !self.is_read()? {
+            if !self.is_read() || self.to.write_all(part).is_err() {
                 self.is_torn |= number > 0;
-                return Ok(false);
+                return false;
             }
-            self.to.write_all(part)?;
+            self.is_taken = true;
         }
-        Ok(true)
+        true
     }
 
     /// Whether a part can be written without waiting; or after a wait that is short.
-    fn is_read(&mut self) -> io::Result<bool> {
-        if self.is_ready(Duration::ZERO)? {
-            return Ok(true);
+    fn is_read(&mut self) -> bool {
+        if self.is_ready(Duration::ZERO) {
+            return true;
         }
         let began = Instant::now();
-        if began.duration_since(self.renewed) >= PERIOD {
-            (self.patience, self.renewed) = (PATIENCE, began);
+        if self.is_taken && began.duration_since(self.renewed) >= PERIOD {
+            (self.patience, self.renewed, self.is_taken) = (PATIENCE, began, false);
         }
-        let is_ready = !self.patience.is_zero() && self.is_ready(self.patience)?;
+        let is_ready = !self.patience.is_zero() && self.is_ready(self.patience);
         self.patience = self.patience.saturating_sub(began.elapsed());
-        Ok(is_ready)
+        is_ready
     }
 
-    fn is_ready(&self, within: Duration) -> io::Result<bool> {
+    fn is_ready(&self, within: Duration) -> bool {
         let within = Timespec { tv_sec: 0, tv_nsec: within.subsec_nanos().into() };
-        // What is broken is ready too: the write says how.
         match poll(&mut [PollFd::new(&self.to, PollFlags::OUT)], Some(&within)) {
-            Ok(ready) => Ok(ready > 0),
-            Err(Errno::INTR) => self.is_ready(Duration::ZERO),
-            Err(error) => Err(error.into()),
+            // What is broken is ready too: the write fails.
+            Ok(ready) => ready > 0,
+            Err(error) => error == Errno::INTR && self.is_ready(Duration::ZERO),
         }
     }
 }
@@ -137,13 +140,21 @@ mod tests {
         for _ in 1..10_000 {
             (&log).write_all(b"lost\n").unwrap();
         }
-        // Without patience renewed more than once: with it for each line that would be a quarter of an hour.
+        // With patience for each line it would be more than an hour.
         assert!(began.elapsed() < PERIOD, "{:?}", began.elapsed());
         for _ in 0..written {
             assert_eq!(read(&mut reader), "before\n");
         }
         (&log).write_all(b"after\n").unwrap();
         assert_eq!((read(&mut reader), read(&mut reader)), (told(10_000), "after\n".to_owned()));
+    }
+
+    #[test]
+    fn a_reader_who_has_gone_is_no_error() {
+        let (log, reader, _) = full();
+        drop(reader);
+        (&log).write_all(b"lost\n").unwrap();
+        assert_eq!(log.state.lock().unwrap().missing, 2);
     }
 
     #[test]
