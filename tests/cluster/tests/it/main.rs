@@ -15,6 +15,7 @@ mod expressions;
 mod failure;
 mod fidelity;
 mod generated;
+mod gone;
 mod lookups;
 mod managed;
 mod manifests;

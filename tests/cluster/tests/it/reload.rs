@@ -17,11 +17,11 @@ use crate::cluster::{Cluster, Namespace};
 use crate::samples::pod;
 
 /// Far longer than anything here takes, on a crowded machine too.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 const HOW_TO: &str = include_str!("../../../../docs/how-to/change-rules.md");
 
 /// The rule of the page.
-fn nginx(version: &str) -> String {
+pub(crate) fn nginx(version: &str) -> String {
     block("rules.yaml").replace("nginx:1.27", version)
 }
 
@@ -31,7 +31,7 @@ fn block(file: &str) -> String {
     rest.split_once("```").unwrap().0.to_owned()
 }
 
-fn config_map(name: &str, text: &str) -> Value {
+pub(crate) fn config_map(name: &str, text: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap",
            "metadata": {"name": name, "labels": {"vestibule.dev/config": "true"}},
            "data": {"rules.yaml": text}})
@@ -63,6 +63,12 @@ async fn becomes(configuration: &Configuration, expected: impl Fn(&Snapshot) -> 
         snapshot
     };
     tokio::time::timeout(PATIENCE, told).await.expect("the rules never became so")
+}
+
+/// Returns when just the rule with this image is in force.
+pub(crate) async fn in_force(configuration: &Configuration, image: &str) {
+    let rules = compile([("rules.yaml", &*nginx(image))]).ok().unwrap();
+    becomes(configuration, |snapshot| snapshot.rules().hash() == rules.hash()).await;
 }
 
 /// The image of the sidecar that a pod gets now.

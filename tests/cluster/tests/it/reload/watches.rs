@@ -7,16 +7,10 @@ use kube::client::Body;
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::timeout;
-use vestibule_injector::{Configuration, compile};
+use vestibule_injector::Configuration;
 
-use super::{PATIENCE, becomes, config_map, nginx};
+use super::{PATIENCE, config_map, in_force, nginx};
 use crate::cluster::Cluster;
-
-/// Returns when just the rule with this image is in force.
-async fn in_force(configuration: &Configuration, image: &str) {
-    let rules = compile([("rules.yaml", &*nginx(image))]).ok().unwrap();
-    becomes(configuration, |snapshot| snapshot.rules().hash() == rules.hash()).await;
-}
 
 #[tokio::test]
 async fn rules_whose_watch_is_cut_within_an_object_are_followed_to_the_newest() {
