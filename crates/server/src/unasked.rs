@@ -8,8 +8,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// Whoever has just come is about to ask.
-const TO_ASK: Duration = Duration::from_secs(1);
+/// Whoever has just come is about to ask, on a machine that is very busy a little later.
+const TO_ASK: Duration = Duration::from_secs(3);
 
 /// API servers dial ahead, and what was dialled so may rest for as long as any other connection before its first call: there is no
 /// time within which it has to come. But where all places are taken, these are the ones to go, the oldest first, so

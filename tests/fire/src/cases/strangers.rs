@@ -27,7 +27,8 @@ pub(super) async fn slow_heads() -> anyhow::Result<Vec<Row>> {
 }
 
 pub(super) async fn slow_bodies() -> anyhow::Result<Vec<Row>> {
-    let longest = Duration::from_secs(10) + LATE;
+    // A second until others have lost their room, ten for the body, and one to read the answer in.
+    let longest = Duration::from_secs(12) + LATE;
     crowd("A05", Stranger::SlowBody, "connections that send a body a byte a second", MANY / 2, longest).await
 }
 
@@ -40,8 +41,8 @@ pub(super) async fn silent() -> anyhow::Result<Vec<Row>> {
 
 /// They may rest for as long as API servers may, and there are more of them than places.
 async fn resting() -> anyhow::Result<Vec<Row>> {
-    /// A second to ask, which the youngest have before they make room.
-    const LONGEST: Duration = Duration::from_secs(1).saturating_add(LATE);
+    /// As long as they have to ask, before they make room.
+    const LONGEST: Duration = Duration::from_secs(3).saturating_add(LATE);
     let server = webhook(&[]).await?;
     let before = quiet::settle(&server).await?;
     let others = Others::start(&server)?;
