@@ -111,7 +111,6 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         if mine.is_empty() {
             return None;
         }
-        self.looks_often |= mine.len() > index::FEW;
         let layout = self.scene.layout;
         let mut known = self.scene.ports.borrow_mut();
         if self.looks_often && known.is_none() {
