@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use vestibule_patch::View;
 
-use super::ports::{NUMBERS, Owners, Places, Ports};
+use super::ports::{NUMBERS, Noted, Owners, Ports};
 use super::{CONTAINER_LISTS, Failure, Merge, index, invalid, present};
 use crate::diagnostic::shown;
 use crate::overlay::Overlay;
@@ -163,7 +163,7 @@ fn clash_by_places(
     container: View<'_>,
     list: &str,
     mine: &[Overlay],
-    places: &BTreeMap<usize, Places>,
+    places: &BTreeMap<usize, Noted>,
 ) -> Option<String> {
     let theirs = listened_to(container, list)?;
     // None of those before it has any place there.
