@@ -149,10 +149,13 @@ pub(crate) fn lay(rule: &Rule, rank: usize, scene: &Scene<'_>, draft: &mut Draft
     merge.verify_removed()
 }
 
-/// How often `rule` looks into the same lists, to say the least.
+/// How often `rule` looks into the same lists, to say the least. Counted beforehand: who began to keep indexes in the middle of a
+/// rule would miss what this has decided to bring, and has not brought.
 fn looks(rule: &Rule) -> usize {
-    let ports = rule.blocks.iter().flat_map(|block| &block.lists).filter(|list| list.member == "ports");
-    let ports: usize = ports.map(|list| list.items.len()).sum();
+    let in_blocks = rule.blocks.iter().flat_map(|block| &block.lists).filter(|list| list.member == "ports");
+    let brought = rule.injected.iter().filter_map(|one| one.item.overlay.get("ports"));
+    let ports = in_blocks.map(|list| list.items.len()).sum::<usize>()
+        + brought.map(|ports| ports.items().len()).sum::<usize>();
     rule.injected.len() + rule.removals.len() + rule.blocks.len() + ports
 }
 
@@ -321,7 +324,10 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     fn container(&self, list: &Pointer, name: &str) -> Option<View<'_>> {
         match self.draft.by_keys(list) {
             Some(places) => self.draft.at(list)?.item(places.find(name)?),
-            None => self.existing(list).find(|one| written(Some(*one), "name").as_deref() == Some(name)),
+            // Of doubled names the last counts, as everywhere.
+            None => {
+                self.existing(list).filter(|one| written(Some(*one), "name").as_deref() == Some(name)).last()
+            }
         }
     }
 

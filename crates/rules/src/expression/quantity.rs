@@ -68,9 +68,9 @@ pub(super) fn call(name: &str, this: &Value, arguments: &[Value]) -> Option<Resu
         ("asApproximateFloat", []) => Ok(Value::Float(amount.float())),
         ("sign", []) => Ok(Value::Int(amount.sign())),
         ("add", [Value::Int(other)]) => made(amount.plus(&Amount::from(*other))),
-        ("sub", [Value::Int(other)]) => made(amount.plus(&Amount::from(*other).negated())),
+        ("sub", [Value::Int(other)]) => made(amount.minus(&Amount::from(*other))),
         ("add", [other]) => with("add", other, |other| made(amount.plus(other))),
-        ("sub", [other]) => with("sub", other, |other| made(amount.plus(&other.negated()))),
+        ("sub", [other]) => with("sub", other, |other| made(amount.minus(other))),
         ("compareTo", [other]) => with(name, other, |other| Ok(Value::Int(amount.compare(other) as i64))),
         ("isGreaterThan", [other]) => {
             with(name, other, |other| Ok(Value::Bool(amount.compare(other).is_gt())))

@@ -94,6 +94,7 @@ fn overriding(rule: &Rule) -> Vec<(String, Overriding<'_>)> {
     });
     pod.chain(blocks).filter(|(_, this)| this.item.policy == Policy::Override).collect()
 }
+
 /// Whether there is a container that both mean, as far as that can be known without one.
 fn mean_the_same(one: &Select, other: &Select) -> bool {
     let left = |names: &[String], by: &Select| names.iter().any(|name| !by.exclude.contains(name));

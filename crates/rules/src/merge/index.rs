@@ -1,5 +1,6 @@
 //! Where the items of lists stand, by what tells them apart. Rules that add to one list would look through it one after the
-//! other, in a time that grows with the square of their number; those behind the first few find an index, kept while items come and go.
+//! other, in a time that grows with the square of their number; those behind the first few find an index, kept while items
+//! come and go.
 
 mod by;
 

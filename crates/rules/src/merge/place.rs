@@ -99,9 +99,9 @@ fn references(value: &str) -> Vec<&str> {
     names
 }
 
-/// Containers go where their `position` says, as far as they are `new`, which are in their order. `first` stands behind what the rules before the
-/// `rank`th put first and what this one put there, whose names are `firsts`; and none comes between what has its place by it
-/// already. `brought` is what all rules bring; `lead` is how many stand first for sure, which is found out.
+/// Containers go where their `position` says, as far as they are `new`, which are in their order. `first` stands behind what
+/// the rules before the `rank`th put first and what this one put there, whose names are `firsts`; and none comes between what
+/// has its place by it already. `brought` is what all rules bring; `lead` is how many stand first for sure, which is found out.
 pub(crate) fn containers<'n, 'r: 'n>(
     existing: Vec<Cow<'n, str>>,
     containers: &[&'r Injected],
@@ -162,12 +162,56 @@ fn between(names: &[Cow<'_, str>], name: &str, index: usize, brought: &Brought<'
 
 #[cfg(test)]
 mod tests {
-    use super::references;
+    use std::collections::{HashMap, HashSet};
+
+    use proptest::prelude::*;
+
+    use super::{least, references};
+    use crate::diagnostic::Position;
+    use crate::overlay::Overlay;
+    use crate::rule::{Clause, Item, Policy};
 
     #[test]
     fn finds_what_the_kubelet_expands() {
         assert_eq!(references("$(A)-$(B) $$(C) $D $(E"), ["A", "B"]);
         assert_eq!(references("$$$(A)"), ["A"]);
         assert!(references("").is_empty());
+    }
+
+    /// Ours, in the order of the rule, those of the pod, and one that is nowhere.
+    const NAMES: [&str; 10] = ["A", "B", "C", "D", "E", "F", "X", "Y", "Z", "NOWHERE"];
+
+    fn item(name: &str) -> Item {
+        let clause = Clause { text: "".into(), at: Position { line: 1, column: 1 } };
+        Item::new(clause, name.to_owned(), Overlay::Text(String::new()), Policy::Keep)
+    }
+
+    proptest! {
+        /// Each stands behind the last of all that it refers to, in however many steps and by whichever way; in circles as well.
+        #[test]
+        fn each_stands_behind_all_that_it_leads_to(
+            needs in prop::collection::vec(prop::collection::vec(prop::sample::select(&NAMES[..]), 0..3), 6),
+            theirs in prop::collection::vec(prop::sample::select(&NAMES[6..9]), 0..6),
+        ) {
+            let ours: Vec<Item> = NAMES[..6].iter().map(|name| item(name)).collect();
+            let place = |name: &&str| theirs.iter().rposition(|one| one == name).map_or(0, |index| index + 1);
+            let behind: HashMap<&str, usize> = needs.iter().flatten().map(|name| (*name, place(name))).collect();
+            let wanted: Vec<usize> = needs
+                .iter()
+                .map(|first| {
+                    let mut all: HashSet<&str> = first.iter().copied().collect();
+                    loop {
+                        let more = ours.iter().zip(&needs).filter(|(one, _)| all.contains(one.key.as_str()));
+                        let more: Vec<&str> = more.flat_map(|(_, needs)| needs).copied().collect();
+                        let known = all.len();
+                        all.extend(more);
+                        if all.len() == known {
+                            break all.iter().map(place).max().unwrap_or(0);
+                        }
+                    }
+                })
+                .collect();
+            prop_assert_eq!(least(&ours.iter().collect::<Vec<_>>(), &needs, behind), wanted);
+        }
     }
 }

@@ -31,10 +31,10 @@ struct Listener {
 
 /// The places in which a container has one port, or had it, each with the numbers of those that were noted there.
 #[derive(Default)]
-pub(super) struct Places(BTreeMap<usize, HashSet<usize>>);
+pub(super) struct Noted(BTreeMap<usize, HashSet<usize>>);
 
 /// Those that may have some of the ports of one container, by name: which of these, by their indices, and where.
-pub(super) type Owners<'p> = HashMap<&'p str, BTreeMap<usize, Places>>;
+pub(super) type Owners<'p> = HashMap<&'p str, BTreeMap<usize, Noted>>;
 
 impl Ports {
     pub(super) fn of<'d>(containers: impl Iterator<Item = View<'d>>) -> Self {
@@ -78,7 +78,7 @@ impl Ports {
     }
 }
 
-impl Places {
+impl Noted {
     /// What `clash` says of the first of these in `ports`, unless something has come or gone: where all that were noted stand in
     /// their places there is no other one.
     pub(super) fn first<T>(&self, ports: View<'_>, clash: impl Fn(View<'_>) -> Option<T>) -> Option<T> {

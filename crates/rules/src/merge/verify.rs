@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use vestibule_patch::View;
 
-use super::ports::{NUMBERS, Owners, Places, Ports};
+use super::ports::{NUMBERS, Noted, Owners, Ports};
 use super::{CONTAINER_LISTS, Failure, Merge, index, invalid, present};
 use crate::diagnostic::shown;
 use crate::overlay::Overlay;
@@ -111,7 +111,6 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         if mine.is_empty() {
             return None;
         }
-        self.looks_often |= mine.len() > index::FEW;
         let layout = self.scene.layout;
         let mut known = self.scene.ports.borrow_mut();
         if self.looks_often && known.is_none() {
@@ -164,7 +163,7 @@ fn clash_by_places(
     container: View<'_>,
     list: &str,
     mine: &[Overlay],
-    places: &BTreeMap<usize, Places>,
+    places: &BTreeMap<usize, Noted>,
 ) -> Option<String> {
     let theirs = listened_to(container, list)?;
     // None of those before it has any place there.

@@ -1,8 +1,11 @@
 //! What holds for every pod and every set of rules. `VESTIBULE_CASES` says how many of them each law is tried on.
 
+mod apart;
 mod asked;
+mod crowd;
 mod generated;
 mod gone;
+mod ports;
 mod status;
 mod whole;
 

@@ -2,6 +2,7 @@
 
 mod fails;
 mod one;
+mod ports;
 mod removed;
 
 use std::time::Duration;

@@ -3,15 +3,19 @@
 //	go run . > table.tsv
 //
 // A row is a text and what it is (whole number or -, number, sign, digits/scale), or two texts, their order, their sum and
-// their difference. More rows, of other texts: go run . -rows 1000000 -seed 2.
+// their difference. What starts with # is no text, but a number of 64 bits. More rows, of other texts:
+//
+//	go run . -rows 1000000 -seed 2
 package main
 
 import (
 	"bufio"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand"
 	"os"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -26,6 +30,15 @@ var edges = []string{
 	"1e4294967296", "0.1e-2147483648", "1e9223372036854775807", "1e9223372036854775808", "0x1", "0b1", "٣", "1٣", "1e٣",
 	"inf", "NaN", "1n", "0.1n", "1e-10", "1.0", "1000m", "0.000", "0e25",
 }
+
+// Where 64 bits end. As texts, the longest of them are not held as numbers of 64 bits.
+var numbers = []string{
+	"#-9223372036854775808", "#-9223372036854775807", "#-922337203685477581", "#-922337203685477580", "#-1", "#0", "#1",
+	"#922337203685477580", "#922337203685477581", "#9223372036854775807",
+}
+
+// What they are added to and taken from, beside each other.
+var others = []string{"1m", "-1m", "1k", "-1k", "1n", "0.000", "-9223372036854775808", "9223372036854775808", "1e20", "-1e20"}
 
 var suffixes = []string{"", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "K", "e", "x"}
 
@@ -53,6 +66,13 @@ func text(random *rand.Rand) string {
 
 // A fresh one each time: adding and comparing change what is asked.
 func read(text string) *resource.Quantity {
+	if digits, found := strings.CutPrefix(text, "#"); found {
+		number, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil {
+			panic(err)
+		}
+		return resource.NewQuantity(number, resource.DecimalExponent)
+	}
 	quantity, err := resource.ParseQuantity(text)
 	if err != nil {
 		return nil
@@ -75,6 +95,13 @@ func exact(quantity *resource.Quantity) string {
 func describe(quantity *resource.Quantity) string {
 	number := quantity.AsApproximateFloat64()
 	return fmt.Sprintf("%s\t%v\t%d\t%s", whole(quantity), number, quantity.Sign(), exact(quantity))
+}
+
+func together(out io.Writer, one, other string) {
+	sum, difference := read(one), read(one)
+	sum.Add(*read(other))
+	difference.Sub(*read(other))
+	fmt.Fprintf(out, "%s\t%s\t%d\t%s\t%s\n", one, other, read(one).Cmp(*read(other)), describe(sum), describe(difference))
 }
 
 func main() {
@@ -103,10 +130,17 @@ func main() {
 		if read(one) == nil || read(other) == nil {
 			continue
 		}
-		sum, difference := read(one), read(one)
-		sum.Add(*read(other))
-		difference.Sub(*read(other))
-		fmt.Fprintf(out, "%s\t%s\t%d\t%s\t%s\n", one, other, read(one).Cmp(*read(other)), describe(sum), describe(difference))
+		together(out, one, other)
 		row++
+	}
+	for _, one := range numbers {
+		fmt.Fprintf(out, "%s\t%s\n", one, describe(read(one)))
+		for _, other := range numbers {
+			together(out, one, other)
+		}
+		for _, other := range others {
+			together(out, one, other)
+			together(out, other, one)
+		}
 	}
 }

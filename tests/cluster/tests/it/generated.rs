@@ -1,5 +1,7 @@
 //! What rules make of pods that the API server takes, it takes too, and keeps: tried on generated pods and rules.
 
+#[path = "../../../../crates/rules/tests/it/laws/apart.rs"]
+mod apart;
 #[path = "../../../../crates/rules/tests/it/laws/asked.rs"]
 mod asked;
 #[path = "../../../../crates/rules/tests/it/laws/gone.rs"]

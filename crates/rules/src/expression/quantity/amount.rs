@@ -63,26 +63,35 @@ impl Amount {
 
     /// The sum, unless it is too long.
     pub(super) fn plus(&self, other: &Self) -> Option<Self> {
-        let short = match (self, other) {
-            (Self::Short { .. }, Self::Short { value: 0, .. }) => Some(self.clone()),
-            (Self::Short { value: 0, .. }, Self::Short { .. }) => Some(other.clone()),
-            (Self::Short { value, scale }, Self::Short { value: more, scale: of_more }) => {
-                let common = *scale.min(of_more);
-                let at = |value, scale| lowered(value, i64::from(scale) - i64::from(common));
-                let sum =
-                    at(*value, *scale).zip(at(*more, *of_more)).and_then(|(one, more)| one.checked_add(more));
-                sum.map(|value| Self::Short { value, scale: common })
-            }
-            _ => None,
+        let short = match other {
+            Self::Short { value, scale } => self.with_room_for(*value, *scale),
+            Self::Long(_) => None,
         };
         short.or_else(|| self.decimal().plus(&other.decimal()).map(Self::Long))
     }
 
-    /// As there, the least number of 64 bits is its own opposite.
-    pub(super) fn negated(&self) -> Self {
-        match self {
-            Self::Short { value, scale } => Self::Short { value: value.wrapping_neg(), scale: *scale },
-            Self::Long(decimal) => Self::Long(decimal.clone().negated()),
+    /// The difference, unless it is too long.
+    pub(super) fn minus(&self, other: &Self) -> Option<Self> {
+        let short = match other {
+            // As there, the least number of 64 bits is its own opposite, as long as the answer has room in as many.
+            Self::Short { value, scale } => self.with_room_for(value.wrapping_neg(), *scale),
+            Self::Long(_) => None,
+        };
+        short.or_else(|| self.decimal().plus(&other.decimal().negated()).map(Self::Long))
+    }
+
+    /// The sum with `more` times ten to the power of `of_more`, where 64 bits hold both and it.
+    fn with_room_for(&self, more: i64, of_more: i32) -> Option<Self> {
+        let Self::Short { value, scale } = self else { return None };
+        match (*value, more) {
+            (_, 0) => Some(self.clone()),
+            (0, more) => Some(Self::Short { value: more, scale: of_more }),
+            (value, more) => {
+                let common = of_more.min(*scale);
+                let at = |value, scale: i32| lowered(value, i64::from(scale) - i64::from(common));
+                let sum = at(value, *scale)?.checked_add(at(more, of_more)?)?;
+                Some(Self::Short { value: sum, scale: common })
+            }
         }
     }
 

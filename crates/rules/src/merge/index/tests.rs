@@ -1,3 +1,5 @@
+mod back;
+
 use std::collections::HashSet;
 
 use proptest::prelude::*;

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::apart::{apart, many};
 use super::asked::{Scene, asked, scene};
 use super::gone::{removals, with_gone};
 
@@ -84,7 +85,7 @@ fn container(name: &str, volumes: &[&'static str]) -> impl Strategy<Value = Valu
         unique(pairs.into_iter().filter_map(mount).collect(), "mountPath")
     });
     let env = prop::option::of(prop::collection::vec(variable(), 0..4));
-    let ports = prop::sample::subsequence(ports(), 0..2);
+    let ports = prop::sample::subsequence(wanted(), 0..2);
     (image, env, mounts, ports).prop_map(move |(image, env, mounts, ports)| {
         let mut container = json!({"name": name, "image": image, "volumeMounts": mounts, "ports": ports});
         if let Some(env) = env {
@@ -94,7 +95,7 @@ fn container(name: &str, volumes: &[&'static str]) -> impl Strategy<Value = Valu
     })
 }
 
-fn ports() -> Vec<Value> {
+fn wanted() -> Vec<Value> {
     vec![
         json!({"containerPort": 80}),
         json!({"containerPort": 80, "protocol": "UDP"}),
@@ -132,13 +133,12 @@ fn spec() -> impl Strategy<Value = String> {
         json!({"l": "n", "example.com/o": "p"}),
         json!({"l": {"$cel": "labelValue(object.spec.containers[0].name)"}}),
     ]);
-    let laid = (prop::collection::vec(injected(), 0..3), prop::collection::vec(block(), 0..3), volumes);
+    let brought = (prop::collection::vec(injected(), 0..4), [many(), many()]);
+    let brought = brought.prop_map(|(brought, counts)| apart(unique(brought, "name"), counts));
+    let laid = (brought, prop::collection::vec(block(), 0..3), volumes);
     let asks = (asked(""), removals());
     (laid, labels, pod_spec(), pull_secrets(), asks, policy(), -1..2_i32).prop_map(
         |((injected, mut blocks, volumes), labels, pod_spec, secrets, (asked, removals), policy, order)| {
-            let mut injected = unique(injected, "name");
-            // Two containers of one rule that want the same port are an error of the rule.
-            injected.iter_mut().skip(1).for_each(|one| drop(one.as_object_mut().unwrap().remove("ports")));
             let (sidecars, plain): (Vec<_>, Vec<_>) =
                 injected.into_iter().partition(|one| !one["mode"].is_null());
             let mut annotations = asked.annotations;

@@ -234,3 +234,15 @@ fn a_volume_is_there_again_when_the_rule_that_removed_it_fails() {
     let decision = decide(&behind_fillers(&[&remove("a"), &fails, &mount("b")]), &object);
     assert_eq!(words(&decision)[8..], ["applied", "error", "applied"], "{:?}", decision.warnings);
 }
+
+/// Of a name that the pod has twice the last counts, for those who ask an index as well.
+#[test]
+fn a_doubled_container_is_the_last_one_however_many_rules_there_are() {
+    let spec = "sidecars: [{name: s, image: i, mode: regular, resources: {requests: {cpu: 2}}}]";
+    let limited = r#"{"name":"s","image":"i","resources":{"requests":{"cpu":2},"limits":{"cpu":1}}}"#;
+    let other = r#"{"name":"s","image":"other"}"#;
+    let object = pod(&format!(r#"{{"containers":[{{"name":"app","image":"i"}},{other},{limited}]}}"#));
+    for rules in [written(1, |_| spec.to_owned()), behind_fillers(&[spec])] {
+        assert_eq!(words(&decide(&rules, &object)).last(), Some(&"error"));
+    }
+}

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use cpu_time::ThreadTime;
 
 use super::POD;
-use crate::kit::{decide, pod, rule, rules, word};
+use crate::kit::{decide, names, pod, result, rule, rules, word};
 
 /// Four times as many items take at most ten times as long, and not sixteen times: those of `spec` in the pod that goes with it.
 fn costs_what_each_item_does(outcome: &str, made: impl Fn(usize) -> (String, String)) {
@@ -100,12 +100,23 @@ fn items_without_keys() {
     });
 }
 
+/// Each variable refers to the next one, and the last one to one of the pod's.
+fn referring(count: usize) -> String {
+    let next = |n: usize| if n + 1 < count { format!("E{}", n + 1) } else { "X".to_owned() };
+    let variable = |n: usize| format!("- {{name: E{n}, value: $({})}}", next(n));
+    listed("containers:\n- select: {all: true}\n  env:", 2, count, variable)
+}
+
 #[test]
 fn variables_that_refer_to_each_other() {
-    costs_what_each_item_does("applied", |count| {
-        let variable = |n: usize| format!("- {{name: E{n}, value: $(E{})}}", n + 1);
-        (listed("containers:\n- select: {all: true}\n  env:", 2, count, variable), pod(POD))
-    });
+    costs_what_each_item_does("applied", |count| (referring(count), pod(POD)));
+}
+
+#[test]
+fn variables_stand_behind_what_the_last_of_them_refers_to() {
+    let made = result(&rules(&rule("r", &referring(40))), &pod(POD));
+    let wanted: Vec<_> = ["X".to_owned()].into_iter().chain((0..40).map(|n| format!("E{n}"))).collect();
+    assert_eq!(names(&made["spec"]["containers"][0]["env"]), wanted);
 }
 
 #[test]
