@@ -29,65 +29,6 @@ fn each_question_is_told_with_its_answer_and_line() {
     assert!(out.contains("+ spec.containers[app].env[TARGET]"), "{out}");
 }
 
-/// Of whatever is in a file that somebody was sent: nothing moves the cursor, and no line is another's.
-#[test]
-fn a13_no_name_moves_a_cursor_or_forges_a_line() {
-    const ODD: &str = r"a\u001b[31m\u0007\u009b2J\u202e\u2028\nforged: line";
-    /// Nobody can forbid such names of files.
-    const FILE: &str = "a\u{1b}[31m\u{9b}2J\u{202e}\u{2028}\nforged.yaml";
-    let pod = |labels: &str| {
-        format!(
-            r#""metadata":{{"name":"{ODD}","namespace":"{ODD}","labels":{{{labels},"inject.vestibule.dev/{ODD}":"true"}}}},
-            "spec":{{"containers":[{{"name":"{ODD}","image":"{ODD}"}}],"volumes":[{{"name":"{ODD}","emptyDir":{{}}}}]}}"#
-        )
-    };
-    let asking = r#""app":"web","inject.vestibule.dev/target":"\u001b[31m\nforged""#;
-    let objects = [
-        format!(r#"{{"apiVersion":"v1","kind":"Pod",{}}}"#, pod(r#""app":"web""#)),
-        format!(r#"{{"apiVersion":"v1","kind":"Pod",{}}}"#, pod(asking)),
-        format!(
-            r#"{{"apiVersion":"apps/v1","kind":"Deployment","metadata":{{"name":"{ODD}"}},"spec":{{"template":{{{}}}}}}}"#,
-            pod(r#""app":"web""#)
-        ),
-        format!(r#"{{"apiVersion":"v1","kind":"{ODD}","metadata":{{"name":"{ODD}"}}}}"#),
-    ];
-    for object in &objects {
-        let cases = format!(
-            r#"{{"rules":"rules.yaml","cases":[{{"name":"{ODD}","object":{object},"expect":{{"rules":{{"{ODD}":"applied"}},"warnings":["{ODD}"],"contains":{{"{ODD}":1}}}}}}]}}"#
-        );
-        let wrong = format!(
-            r#"{{"apiVersion":"vestibule.dev/v1alpha1","kind":"{ODD}","metadata":{{"name":"{ODD}"}}}}"#
-        );
-        let folder = Folder::with(&[("rules.yaml", TARGET), ("object.json", object), ("cases.json", &cases)]);
-        for (name, text) in [("objects", object), ("broken", &wrong)] {
-            std::fs::create_dir(folder.path().join(name)).unwrap();
-            std::fs::write(folder.path().join(name).join(FILE), text).unwrap();
-        }
-        std::fs::create_dir(folder.path().join("no")).unwrap();
-        std::fs::write(folder.path().join("no").join(FILE), [0xff]).unwrap();
-        for command in [
-            "explain -f object.json --rules rules.yaml",
-            "try object.json --rules rules.yaml",
-            "inject -f object.json --rules rules.yaml",
-            "test cases.json",
-            "explain -f objects --rules rules.yaml",
-            "try objects --rules rules.yaml",
-            "inject -f objects --rules rules.yaml",
-            "inject -f no --rules rules.yaml",
-            "lint broken",
-            "lint no",
-            "test broken",
-        ] {
-            let done = folder.run(command);
-            let said = done.out + &done.err;
-            let turns = |character| matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-            let moves = |character: char| turns(character) || character.is_control() && character != '\n';
-            assert!(!said.contains(moves), "{command}: {said:?}");
-            assert!(!said.lines().any(|line| line.starts_with("forged")), "{command}: {said}");
-        }
-    }
-}
-
 #[test]
 fn scripts_read_the_same() {
     let folder = Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", POD)]);

@@ -20,5 +20,6 @@ mod leaks;
 mod manifests;
 mod quota;
 mod serve;
+mod terminal;
 mod trial;
 mod trial_formats;
