@@ -101,6 +101,47 @@ fn the_draw_of_a_name_to_come_is_no_fact() {
     }
 }
 
+/// Every Job of a CronJob has a name of its own, which a condition may ask for.
+#[test]
+fn what_a_condition_makes_of_a_name_to_come_is_no_fact() {
+    const TEMPLATE: &str = "template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app}]}}";
+    let cron_job = format!(
+        "apiVersion: batch/v1\nkind: CronJob\nmetadata: {{name: backup}}\nspec: {{jobTemplate: {{spec: {{{TEMPLATE}}}}}}}\n"
+    );
+    let job = format!("apiVersion: batch/v1\nkind: Job\nmetadata: {{name: backup}}\nspec: {{{TEMPLATE}}}\n");
+    let explained = |logic: &str, object: &str, format: &str| {
+        let folder =
+            Folder::with(&[("rules.yaml", &TARGET.replace("spec:\n", &format!("spec:\n  {logic}\n")))]);
+        folder.run_with_stdin(&format!("explain -f - --rules rules.yaml -o {format}"), object).stdout()
+    };
+    let text = explained("when: [\"owner.name == 'backup'\"]", &cron_job, "text");
+    assert!(text.contains("  applied, presumably") && text.contains("  ?      when[0]"), "{text}");
+    for (logic, object, passed, presumed) in [
+        ("when: [\"owner.name == 'backup'\"]", &cron_job, true, true),
+        ("when: [\"owner.name == 'other'\"]", &cron_job, false, true),
+        ("when: [\"owner['name'] == 'backup'\"]", &cron_job, true, true),
+        (
+            "variables: [{name: whose, expr: owner.name}]\n  when: [\"variables.whose == 'backup'\"]",
+            &cron_job,
+            true,
+            true,
+        ),
+        ("when: [\"object.metadata.ownerReferences[0].name == 'backup'\"]", &cron_job, true, true),
+        ("when: [\"object.metadata.generateName == 'backup-'\"]", &cron_job, true, true),
+        ("when: [\"owner.kind == 'Job'\"]", &cron_job, true, false),
+        ("when: [\"object.metadata.labels.app == 'web'\"]", &cron_job, true, false),
+        ("when: [\"request.namespace == 'default'\"]", &cron_job, true, false),
+        ("when: [\"owner.name == 'backup'\"]", &job, true, false),
+    ] {
+        let told: Value = serde_json::from_str(&explained(logic, object, "json")).unwrap();
+        let rules = told[0]["rules"].as_array().unwrap();
+        let rule = rules.iter().find(|rule| rule["at"] != "/").unwrap();
+        let gate = rule["gates"].as_array().unwrap().iter().find(|gate| gate["name"] == "when[0]").unwrap();
+        assert_eq!(gate["passed"], passed, "{logic}: {gate}");
+        assert_eq!([&gate["presumed"], &rule["presumed"]], [&Value::Bool(presumed); 2], "{logic}: {gate}");
+    }
+}
+
 #[test]
 fn scripts_are_told_what_an_injector_would_do_at_all() {
     for mode in ["on", "observe", "off"] {
