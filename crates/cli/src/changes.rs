@@ -37,7 +37,7 @@ pub(crate) fn explain(changes: &[Change], json: &str, prefix: &str) -> anyhow::R
             place: if is_status(origin) {
                 String::new()
             } else {
-                format!("{}:{}", origin.source, origin.line)
+                format!("{}:{}", printable(&origin.source), origin.line)
             },
         });
         document.apply(operation)?;

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use vestibule::command::CommandError;
 use vestibule::patch::Operation;
-use vestibule_rules::{Decision, Explanation, NamespaceFacts, Outcome, Resource, RuleSet, Subject, Verb};
+use vestibule_rules::{
+    Decision, Explanation, NamespaceFacts, Outcome, Reason, Resource, RuleSet, Subject, Verb,
+};
 
 use crate::changes;
 use crate::objects::Object;
@@ -149,6 +151,19 @@ impl Engine {
 }
 
 impl<T: Answer> Evaluation<'_, T> {
+    /// Which of the rules `by_name`, whom the name of a pod's owner tells what to do, went by one that only stands for it.
+    pub(crate) fn presuming(&self, by_name: &[String]) -> Vec<&str> {
+        let decided = |outcome: &Outcome| match outcome {
+            Outcome::Skipped { reason, .. } => matches!(reason, Reason::NotRolledOut | Reason::WhenFalse),
+            _ => true,
+        };
+        let presumed = Workload::of(self.object).is_some_and(|workload| workload.presumes_owner(self.object));
+        let pods = self.steps.iter().filter(|step| presumed && !step.prefix.is_empty());
+        let verdicts = pods.flat_map(|step| &step.answer.decision().verdicts);
+        let names = verdicts.filter(|verdict| decided(&verdict.outcome)).map(|verdict| &*verdict.rule);
+        names.filter(|name| by_name.iter().any(|one| one == name)).collect()
+    }
+
     /// Whether some rule is for the object, whatever there was left to do.
     pub(crate) fn is_matched(&self) -> bool {
         let mut verdicts = self.steps.iter().flat_map(|step| &step.answer.decision().verdicts);

@@ -24,8 +24,9 @@ use crate::{Failure, print, say};
 /// rule, with what it adds; and why not. `pod/NAME` asks a cluster for the pod, for its namespace's labels and, unless
 /// `--rules` names them, for the rules in the injector's ConfigMaps. A pod that runs holds what was injected already.
 ///
-/// Of a template, pods are explained as their controller will make them. Where it decides by a name that is not known yet, as
-/// `rollout.percent` by that of each Job of a CronJob, the answer goes by the template's own and is marked: `?`, `presumably`.
+/// Of a template, pods are explained as their controller will make them. Where a name decides that is not known yet, as that of
+/// each Job of a CronJob, the answer goes by the template's own and is marked: `?`, `presumably`. So it is with `rollout.percent`
+/// and with conditions under `when` that read `owner.name`, `ownerReferences` or `generateName`; values that do are not marked.
 ///
 /// `-o json` lists for each object the `mode` of the injector (an injector acts under `on` alone) and the `rules`, each with its
 /// `outcome`, whether that is `presumed`, its `gates` and its `clauses`; then `warnings`, and why it would be `denied`.

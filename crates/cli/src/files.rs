@@ -20,6 +20,11 @@ pub(crate) fn yaml(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// A path in a line for people, whatever somebody called a file. Nothing is opened by it.
+pub(crate) fn named(path: &Path) -> String {
+    printable(&path.display().to_string())
+}
+
 /// Why the text `name` cannot be read.
 pub(crate) fn unreadable(name: impl fmt::Display, error: &io::Error) -> CommandError {
     let name = printable(&name.to_string());

@@ -9,6 +9,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use vestibule::command::CommandError;
 use vestibule_injector::StartError;
+use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{Decision, RuleSet, Verb};
 
 use crate::evaluation::{Engine, Evaluation, Facts, Request};
@@ -69,6 +70,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let objects = || sources.iter().flat_map(|source| &source.objects);
     let facts = Facts::new(namespace_labels.as_ref(), objects());
     known(&rules, &facts, objects(), namespace)?;
+    let by_name: Vec<String> = rules
+        .rules()
+        .iter()
+        .filter(|rule| rule.needs_owner_name())
+        .map(|rule| rule.name().to_owned())
+        .collect();
     let engine = Engine::new(rules);
     let request = Request { verb: Verb::Create, default_namespace: namespace, facts: &facts, user: None };
     let evaluations: Vec<Evaluation<'_, Decision>> = engine.all(objects(), request)?;
@@ -78,6 +85,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         evaluation.warnings().iter().for_each(|warning| say(format_args!("{whose}Warning: {warning}")));
         if let Some(denial) = evaluation.denial() {
             say(format_args!("{whose}denied: {denial}"));
+        }
+        let presuming = evaluation.presuming(&by_name);
+        if !presuming.is_empty() {
+            let (rules, kind) = (presuming.join(", "), printable(&evaluation.object.kind));
+            say(format_args!(
+                "{whose}note: what {rules} did goes by the name of the {kind}: what will own its pods has none yet"
+            ));
         }
     }
     if evaluations.iter().any(Evaluation::is_denied) {

@@ -7,7 +7,7 @@ use clap::{Args, Command};
 use clap_complete::Shell;
 use vestibule::command::CommandError;
 
-use crate::{Failure, print};
+use crate::{Failure, files, print};
 
 /// Prints the completions of a shell.
 #[derive(Args, Clone, Debug)]
@@ -58,7 +58,7 @@ pub(crate) fn completions(
 
 pub(crate) fn man(arguments: &ManArguments, command: Command) -> Result<ExitCode, Failure> {
     let failed = |error| {
-        let dir = arguments.dir.display();
+        let dir = files::named(&arguments.dir);
         CommandError::running(format_args!("cannot write the manual pages to {dir}: {error}"))
     };
     std::fs::create_dir_all(&arguments.dir).map_err(failed)?;

@@ -13,6 +13,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use vestibule::command::{CommandError, colour};
 use vestibule_injector::Namespaces;
+use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{Mode, RuleSet};
 
 use crate::objects::{self, Object};
@@ -157,9 +158,16 @@ fn program() -> String {
     std::env::args_os().next().map_or_else(|| "vestibule".to_owned(), |typed| quoted(&typed))
 }
 
-/// A word as a shell reads it back.
+/// A word as a shell reads it back. What would move a cursor is written in octal, as bash, zsh and POSIX of 2024 take it.
 fn quoted(word: &OsStr) -> String {
     let word = word.to_string_lossy();
+    if printable(&word) != word {
+        let octal = |byte: u8| match byte {
+            b'\'' | b'\\' | ..b' ' | 0x7f.. => format!("\\{byte:03o}"),
+            _ => char::from(byte).to_string(),
+        };
+        return format!("$'{}'", word.bytes().map(octal).collect::<String>());
+    }
     let plain = |character: char| character.is_ascii_alphanumeric() || "_-./:=,@%+".contains(character);
     if !word.is_empty() && word.chars().all(plain) {
         return word.into_owned();
@@ -180,6 +188,7 @@ mod tests {
             ("it's", r"'it'\''s'"),
             ("$HOME", "'$HOME'"),
             ("", "''"),
+            ("it's\u{1b}[2J\n\u{200f}", r"$'it\047s\033[2J\012\342\200\217'"),
         ] {
             assert_eq!(quoted(word.as_ref()), expected);
         }

@@ -227,7 +227,7 @@ pub(crate) fn shown(text: &str) -> String {
 }
 
 fn harmless(character: char) -> char {
-    let turns_text_around = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let turns_text_around = matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let ends_line = matches!(character, '\u{2028}' | '\u{2029}');
     if character.is_control() || turns_text_around || ends_line { ' ' } else { character }
 }

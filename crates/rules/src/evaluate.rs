@@ -212,7 +212,7 @@ impl RuleSet {
     pub fn explain(&self, subject: &Subject<'_>) -> Result<Explanation, DocumentError> {
         let mut record = Record::default();
         let decision = self.decide(subject, &mut record, || ())?;
-        let gates = |rule: &Rule| [select::gates(rule), gates(rule, None)].concat();
+        let gates = |rule: &Rule| [select::gates(rule), gates(rule, None, false)].concat();
         Ok(record.explain(&self.rules, decision, gates))
     }
 
@@ -249,7 +249,7 @@ impl RuleSet {
             turns.lay_all(&selected, &Draft::new(document.clone()));
         let listens = trace.listens();
         for rule in selected.iter().filter(|rule| listens && !rule.logic.is_empty()) {
-            for gate in gates(rule, Some(missed.get(rule.name()))) {
+            for gate in gates(rule, Some(missed.get(rule.name())), subject.presumed_owner) {
                 trace.gate(rule, || gate);
             }
         }

@@ -55,6 +55,8 @@ pub(crate) struct Expression {
     pub(crate) reads_object: bool,
     /// Whether it asks for the labels and annotations of the namespace.
     pub(crate) reads_namespace: bool,
+    /// Whether it may ask what the owner is called.
+    pub(crate) reads_owner_name: bool,
 }
 
 /// A named expression of a rule.
@@ -101,10 +103,10 @@ impl Expression {
         })?;
         let mut lint = Lint::new(declared);
         lint.visit(&tree);
-        let Lint { findings, reads_object, reads_namespace, .. } = lint;
+        let Lint { findings, reads_object, reads_namespace, reads_owner_name, .. } = lint;
         if findings.is_empty() {
             let field = field.to_owned();
-            return Ok(Self { tree, at: node.at(), field, reads_object, reads_namespace });
+            return Ok(Self { tree, at: node.at(), field, reads_object, reads_namespace, reads_owner_name });
         }
         let told = findings.into_iter().map(|finding| {
             let fits = |word: &&scan::Word<'_>| word.text == finding.word && finding.role.fits(word);

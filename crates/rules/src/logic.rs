@@ -23,6 +23,8 @@ pub(crate) struct Logic {
     pub(crate) reads_object: bool,
     /// Whether the annotations or labels of the namespace do.
     pub(crate) reads_namespace: bool,
+    /// Whether what the owner is called may.
+    pub(crate) reads_owner_name: bool,
 }
 
 impl Logic {

@@ -148,6 +148,12 @@ impl Rule {
         self.rollout.is_some() || !self.matching.owner_kinds.is_empty()
     }
 
+    /// Whether what the owner of a pod is called may decide about what it does.
+    pub fn needs_owner_name(&self) -> bool {
+        self.logic.reads_owner_name
+            || self.rollout.as_ref().is_some_and(|rollout| (1..100).contains(&rollout.percent))
+    }
+
     /// Whether it cannot decide without the namespace's labels and annotations.
     pub fn needs_namespace_facts(&self) -> bool {
         !self.matching.namespace_labels.pairs.is_empty()

@@ -1,9 +1,10 @@
 //! What others wrote, in lines of ours: it moves no cursor and ends no line.
 
-/// What moves a cursor, ends a line or turns its direction: controls, separators and overrides.
+/// What moves a cursor, ends a line or turns its direction: controls, separators, overrides and marks. `vestibule-rules` has the
+/// same ones.
 pub(crate) fn moves(character: char) -> bool {
     character.is_control()
-        || matches!(character, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// One line of a report for people.
@@ -22,10 +23,10 @@ mod tests {
 
     #[test]
     fn nothing_moves_a_cursor() {
-        let odd = "a\u{1b}[2J\u{9b}b\tc\r\nd\u{7f}\u{2028}\u{202e}e\u{2066}ä";
+        let odd = "a\u{1b}[2J\u{9b}b\tc\r\nd\u{7f}\u{2028}\u{202e}e\u{2066}\u{200f}ä";
         assert_eq!(
             plain(odd),
-            "a\u{fffd}[2J\u{fffd}b\u{fffd}c\u{fffd}\u{fffd}d\u{fffd}\u{fffd}\u{fffd}e\u{fffd}ä"
+            "a\u{fffd}[2J\u{fffd}b\u{fffd}c\u{fffd}\u{fffd}d\u{fffd}\u{fffd}\u{fffd}e\u{fffd}\u{fffd}ä"
         );
         assert_eq!(plain_lines("a\r\nb\n"), "a\u{fffd}\nb\n");
     }

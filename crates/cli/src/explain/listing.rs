@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use vestibule::command::colour::{Palette, Style};
+use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{ClauseExplanation, Effect, Gate, Passage, RuleExplanation};
 use vestibule_rules::{Explanation, Outcome, Reason};
 
@@ -72,7 +73,7 @@ impl Listing {
             self.palette.paint(style, &outcome)
         );
         let plain = format!("rule {}  {outcome}", rule.rule).chars().count();
-        let place = format!("{}:{}", rule.source, rule.line);
+        let place = format!("{}:{}", printable(&rule.source), rule.line);
         self.aligned(text, &title, plain, &place);
         self.gates(text, &rule.gates)?;
         let changes =

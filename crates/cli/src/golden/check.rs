@@ -5,12 +5,13 @@ use std::path::Path;
 use serde_json::Value;
 use vestibule::command::{CommandError, colour, diff};
 use vestibule::patch::{Document, Operation};
+use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{Decision, Outcome, Reason, STATUS_ANNOTATION};
 
 use super::case::{Case, Expected, Suite};
 use super::subset;
 use crate::evaluation::{Engine, Evaluation, Facts, Request};
-use crate::{changes, render, workload};
+use crate::{changes, files, render, workload};
 
 /// What became of a case.
 pub(super) struct Checked {
@@ -34,7 +35,7 @@ pub(super) fn check(
     update: bool,
 ) -> Result<Checked, CommandError> {
     let running = |error: anyhow::Error| {
-        let file = suite.file.display();
+        let file = files::named(&suite.file);
         CommandError::running(format_args!("{file}:{}: {error:#}", case.line))
     };
     let facts = Facts::everywhere(case.facts.clone());
@@ -131,11 +132,11 @@ impl Check<'_> {
             (Some(wanted), _) if wanted == found => {}
             (_, Expected::File(file)) if update => {
                 std::fs::write(file, render::yaml(whole)?)
-                    .map_err(|error| anyhow::anyhow!("cannot write {}: {error}", file.display()))?;
+                    .map_err(|error| anyhow::anyhow!("cannot write {}: {error}", files::named(file)))?;
                 self.updated = Some(file.display().to_string());
             }
             (None, Expected::File(file)) => {
-                let file = file.display();
+                let file = files::named(file);
                 self.failures
                     .push(format!("result: there is no {file}; `vestibule test --update` writes it"));
             }
@@ -199,7 +200,9 @@ fn told(evaluation: &Evaluation<'_, Decision>) -> anyhow::Result<Vec<String>> {
             if let Some(sentence) = sentence.filter(|_| word != Reason::OtherResource.as_str()) {
                 lines.push(format!(
                     "rule {}, {word}: {sentence}  {}:{}",
-                    verdict.rule, verdict.source, verdict.line
+                    verdict.rule,
+                    printable(&verdict.source),
+                    verdict.line
                 ));
             }
         }
@@ -211,12 +214,12 @@ fn read(file: &Path) -> anyhow::Result<Option<Value>> {
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => anyhow::bail!("cannot read {}: {error}", file.display()),
+        Err(error) => anyhow::bail!("cannot read {}: {error}", files::named(file)),
     };
     let documents = vestibule_rules::yaml::read(&file.display().to_string(), &text);
     match documents.as_deref() {
         Ok([document]) => Ok(Some(serde_json::from_str(&document.to_kubectl_json())?)),
-        _ => anyhow::bail!("{} is not one document", file.display()),
+        _ => anyhow::bail!("{} is not one document", files::named(file)),
     }
 }
 

@@ -21,7 +21,7 @@ impl Report<'_> {
             if file != checked.file {
                 file = &checked.file;
                 // Writing to a string cannot fail, here and below.
-                let _written = writeln!(text, "{}", self.palette.paint(Style::Heading, file));
+                let _written = writeln!(text, "{}", self.palette.paint(Style::Heading, printable(file)));
             }
             self.case(&mut text, checked);
         }
@@ -51,11 +51,12 @@ impl Report<'_> {
             (true, Some(_)) => ("written", Style::Place),
             (false, _) => ("FAILED ", Style::Removed),
         };
-        let place = self.palette.paint(Style::Faint, format_args!("{}:{}", checked.file, checked.line));
+        let place =
+            self.palette.paint(Style::Faint, format_args!("{}:{}", printable(&checked.file), checked.line));
         let _written =
             writeln!(text, "  {}  {}  {place}", self.palette.paint(style, sign), printable(&checked.name));
         if let Some(file) = &checked.updated {
-            let _written = writeln!(text, "           {file}");
+            let _written = writeln!(text, "           {}", printable(file));
         }
         for failure in &checked.failures {
             for (index, line) in failure.lines().map(printable).enumerate() {

@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use vestibule_injector::{Asked, Observer};
+use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{Change, Decision, Mode, Outcome, Reason};
 
 /// What the rules made of one review, or of several.
@@ -51,7 +52,7 @@ impl Observer for Recorder {
                 Outcome::Denied { .. } => Because::Denied,
                 _ => Because::NothingToDo,
             };
-            let place = format!("{}:{}", verdict.source, verdict.line);
+            let place = format!("{}:{}", printable(&verdict.source), verdict.line);
             Some(Idle { rule: verdict.rule.to_string(), place, because })
         });
         let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);

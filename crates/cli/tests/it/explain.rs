@@ -29,65 +29,6 @@ fn each_question_is_told_with_its_answer_and_line() {
     assert!(out.contains("+ spec.containers[app].env[TARGET]"), "{out}");
 }
 
-/// Of whatever is in a file that somebody was sent: nothing moves the cursor, and no line is another's.
-#[test]
-fn a13_no_name_moves_a_cursor_or_forges_a_line() {
-    const ODD: &str = r"a\u001b[31m\u0007\u009b2J\u202e\u2028\nforged: line";
-    /// Nobody can forbid such names of files.
-    const FILE: &str = "a\u{1b}[31m\u{9b}2J\u{202e}\u{2028}\nforged.yaml";
-    let pod = |labels: &str| {
-        format!(
-            r#""metadata":{{"name":"{ODD}","namespace":"{ODD}","labels":{{{labels},"inject.vestibule.dev/{ODD}":"true"}}}},
-            "spec":{{"containers":[{{"name":"{ODD}","image":"{ODD}"}}],"volumes":[{{"name":"{ODD}","emptyDir":{{}}}}]}}"#
-        )
-    };
-    let asking = r#""app":"web","inject.vestibule.dev/target":"\u001b[31m\nforged""#;
-    let objects = [
-        format!(r#"{{"apiVersion":"v1","kind":"Pod",{}}}"#, pod(r#""app":"web""#)),
-        format!(r#"{{"apiVersion":"v1","kind":"Pod",{}}}"#, pod(asking)),
-        format!(
-            r#"{{"apiVersion":"apps/v1","kind":"Deployment","metadata":{{"name":"{ODD}"}},"spec":{{"template":{{{}}}}}}}"#,
-            pod(r#""app":"web""#)
-        ),
-        format!(r#"{{"apiVersion":"v1","kind":"{ODD}","metadata":{{"name":"{ODD}"}}}}"#),
-    ];
-    for object in &objects {
-        let cases = format!(
-            r#"{{"rules":"rules.yaml","cases":[{{"name":"{ODD}","object":{object},"expect":{{"rules":{{"{ODD}":"applied"}},"warnings":["{ODD}"],"contains":{{"{ODD}":1}}}}}}]}}"#
-        );
-        let wrong = format!(
-            r#"{{"apiVersion":"vestibule.dev/v1alpha1","kind":"{ODD}","metadata":{{"name":"{ODD}"}}}}"#
-        );
-        let folder = Folder::with(&[("rules.yaml", TARGET), ("object.json", object), ("cases.json", &cases)]);
-        for (name, text) in [("objects", object), ("broken", &wrong)] {
-            std::fs::create_dir(folder.path().join(name)).unwrap();
-            std::fs::write(folder.path().join(name).join(FILE), text).unwrap();
-        }
-        std::fs::create_dir(folder.path().join("no")).unwrap();
-        std::fs::write(folder.path().join("no").join(FILE), [0xff]).unwrap();
-        for command in [
-            "explain -f object.json --rules rules.yaml",
-            "try object.json --rules rules.yaml",
-            "inject -f object.json --rules rules.yaml",
-            "test cases.json",
-            "explain -f objects --rules rules.yaml",
-            "try objects --rules rules.yaml",
-            "inject -f objects --rules rules.yaml",
-            "inject -f no --rules rules.yaml",
-            "lint broken",
-            "lint no",
-            "test broken",
-        ] {
-            let done = folder.run(command);
-            let said = done.out + &done.err;
-            let turns = |character| matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-            let moves = |character: char| turns(character) || character.is_control() && character != '\n';
-            assert!(!said.contains(moves), "{command}: {said:?}");
-            assert!(!said.lines().any(|line| line.starts_with("forged")), "{command}: {said}");
-        }
-    }
-}
-
 #[test]
 fn scripts_read_the_same() {
     let folder = Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", POD)]);
@@ -157,6 +98,47 @@ fn the_draw_of_a_name_to_come_is_no_fact() {
         let gate = rule["gates"].as_array().unwrap().iter().find(|gate| gate["name"] == "rollout").unwrap();
         let marks = [&gate["presumed"], &rule["presumed"]];
         assert_eq!(marks, [&Value::Bool(presumed); 2], "{percent} % of {object}: {gate}");
+    }
+}
+
+/// Every Job of a CronJob has a name of its own, which a condition may ask for.
+#[test]
+fn what_a_condition_makes_of_a_name_to_come_is_no_fact() {
+    const TEMPLATE: &str = "template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app}]}}";
+    let cron_job = format!(
+        "apiVersion: batch/v1\nkind: CronJob\nmetadata: {{name: backup}}\nspec: {{jobTemplate: {{spec: {{{TEMPLATE}}}}}}}\n"
+    );
+    let job = format!("apiVersion: batch/v1\nkind: Job\nmetadata: {{name: backup}}\nspec: {{{TEMPLATE}}}\n");
+    let explained = |logic: &str, object: &str, format: &str| {
+        let folder =
+            Folder::with(&[("rules.yaml", &TARGET.replace("spec:\n", &format!("spec:\n  {logic}\n")))]);
+        folder.run_with_stdin(&format!("explain -f - --rules rules.yaml -o {format}"), object).stdout()
+    };
+    let text = explained("when: [\"owner.name == 'backup'\"]", &cron_job, "text");
+    assert!(text.contains("  applied, presumably") && text.contains("  ?      when[0]"), "{text}");
+    for (logic, object, passed, presumed) in [
+        ("when: [\"owner.name == 'backup'\"]", &cron_job, true, true),
+        ("when: [\"owner.name == 'other'\"]", &cron_job, false, true),
+        ("when: [\"owner['name'] == 'backup'\"]", &cron_job, true, true),
+        (
+            "variables: [{name: whose, expr: owner.name}]\n  when: [\"variables.whose == 'backup'\"]",
+            &cron_job,
+            true,
+            true,
+        ),
+        ("when: [\"object.metadata.ownerReferences[0].name == 'backup'\"]", &cron_job, true, true),
+        ("when: [\"object.metadata.generateName == 'backup-'\"]", &cron_job, true, true),
+        ("when: [\"owner.kind == 'Job'\"]", &cron_job, true, false),
+        ("when: [\"object.metadata.labels.app == 'web'\"]", &cron_job, true, false),
+        ("when: [\"request.namespace == 'default'\"]", &cron_job, true, false),
+        ("when: [\"owner.name == 'backup'\"]", &job, true, false),
+    ] {
+        let told: Value = serde_json::from_str(&explained(logic, object, "json")).unwrap();
+        let rules = told[0]["rules"].as_array().unwrap();
+        let rule = rules.iter().find(|rule| rule["at"] != "/").unwrap();
+        let gate = rule["gates"].as_array().unwrap().iter().find(|gate| gate["name"] == "when[0]").unwrap();
+        assert_eq!(gate["passed"], passed, "{logic}: {gate}");
+        assert_eq!([&gate["presumed"], &rule["presumed"]], [&Value::Bool(presumed); 2], "{logic}: {gate}");
     }
 }
 

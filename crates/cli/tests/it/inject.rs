@@ -149,6 +149,31 @@ fn rules_that_ask_for_the_owner_know_it_before_there_is_a_pod() {
     }
 }
 
+/// Each Job of a CronJob will have a name of its own.
+#[test]
+fn what_goes_by_a_name_to_come_is_noted() {
+    let template = "template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app}]}}";
+    let cron_job = format!(
+        "apiVersion: batch/v1\nkind: CronJob\nmetadata: {{name: backup}}\nspec: {{jobTemplate: {{spec: {{{template}}}}}}}\n"
+    );
+    let job = format!("apiVersion: batch/v1\nkind: Job\nmetadata: {{name: backup}}\nspec: {{{template}}}\n");
+    let note = "note: what target did goes by the name of the CronJob: what will own its pods has none yet\n";
+    let when = |condition: &str| TARGET.replace("spec:\n", &format!("spec:\n  when: [\"{condition}\"]\n"));
+    for (rules, object, told) in [
+        (when("owner.name == 'backup'"), &cron_job, note),
+        (when("owner.name == 'other'"), &cron_job, note),
+        (TARGET.replace("value: hall", "value: {$cel: owner.name}"), &cron_job, note),
+        (TARGET.replace("spec:\n", "spec:\n  rollout: {percent: 50}\n"), &cron_job, note),
+        (when("owner.name == 'other'").replace("app: web", "app: other"), &cron_job, ""),
+        (TARGET.to_owned(), &cron_job, ""),
+        (when("owner.name == 'backup'"), &job, ""),
+    ] {
+        let folder = Folder::with(&[("rules.yaml", &rules)]);
+        let done = folder.run_with_stdin("inject -f - --rules rules.yaml -o json", object);
+        assert_eq!((done.code(), &*done.err), (0, told), "{rules}");
+    }
+}
+
 /// On a cluster it would be another, and in a file it would stay.
 #[test]
 fn what_only_a_pod_knows_of_a_deployment_is_not_written() {

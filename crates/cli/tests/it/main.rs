@@ -21,5 +21,6 @@ mod manifests;
 mod quota;
 mod serve;
 mod served;
+mod terminal;
 mod trial;
 mod trial_formats;

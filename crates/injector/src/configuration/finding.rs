@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{Diagnostic, Severity};
 
 /// Something about the texts of a configuration that its author should know.
@@ -50,7 +51,7 @@ impl Finding {
     pub fn headline(&self) -> String {
         match self {
             Self::Document(diagnostic) => diagnostic.headline(),
-            Self::Source { name, problem } => format!("{name}: error: {problem}"),
+            Self::Source { name, problem } => format!("{}: error: {problem}", printable(name)),
             Self::Whole(problem) => format!("error: {problem}"),
         }
     }

@@ -1,10 +1,13 @@
 //! Which documents are in force: of each the newest that is good.
 
+mod settlement;
+
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
-use vestibule_rules::yaml::{self, Text};
+use vestibule_rules::yaml::{self, Node, Text};
 
+use self::settlement::Settlement;
 use super::patience::Patience;
 use super::{Finding, Snapshot};
 
@@ -50,7 +53,7 @@ pub(crate) trait Compile {
 }
 
 /// Takes every document that is good, and in the place of a broken one what was `good` of it before. Whatever is gone from
-/// `sources` is gone.
+/// `sources` is gone; settings that contradict what stays as it was come into force when that is mended.
 pub(crate) fn settle(
     sources: &[Source],
     good: &[Document],
@@ -67,45 +70,29 @@ pub(crate) fn settle(
         Some(Err(findings)) => findings,
         None => Vec::new(),
     };
-    // What is in force has been checked.
-    let checked: HashSet<&str> = good.iter().map(|document| &*document.text).collect();
-    let by_itself = |document: &Document, settings: Option<&Document>| match checked.contains(&*document.text)
-    {
-        true => Ok(()),
-        false => compiler.check(settings.map(Document::text), document.text(), patience),
-    };
-    let settled = |check: &dyn Fn(&Document) -> Result<(), Vec<Finding>>, errors: &mut Vec<Finding>| {
-        let documents = sources.iter().flat_map(|source| {
-            let former = good.iter().filter(|document| document.source == source.name);
-            source.settle(former, check, errors)
-        });
-        documents.collect::<Vec<_>>()
-    };
+    let checked = good.iter().map(|document| &*document.text).collect();
+    let settlement = Settlement { sources, good, checked, compiler, patience };
     // Rules are read by the settings, so these come first.
-    let settings =
-        |document: &Document| if document.is_settings() { by_itself(document, None) } else { Ok(()) };
-    let settings = settled(&settings, &mut Vec::new()).into_iter().find(Document::is_settings);
-    let mut errors = Vec::new();
-    let check =
-        |document: &Document| by_itself(document, settings.as_ref().filter(|_| !document.is_settings()));
-    let documents = settled(&check, &mut errors);
+    let settings = settlement.settings();
+    let (documents, mut errors) = settlement.documents(settings.as_ref());
     let together = errors_of(together);
-    if errors.is_empty() {
+    let apart = if errors.is_empty() {
         // Each by itself is good.
-        return Settled { settled: None, errors: together };
-    }
-    if patience.is_over() {
-        // One that was found among all, and for which there was no time by itself.
-        let told: HashSet<_> = errors.iter().map(Finding::headline).collect();
-        errors.extend(together.into_iter().filter(|finding| !told.contains(&finding.headline())));
-    }
-    let texts: Vec<_> = documents.iter().map(Document::text).collect();
-    match compiler.compile(&texts, patience) {
-        Ok(snapshot) => Settled { settled: Some((snapshot, documents)), errors },
-        Err(findings) => {
-            errors.extend(errors_of(findings));
-            Settled { settled: None, errors }
+        Err(together)
+    } else {
+        if patience.is_over() {
+            // One that was found among all, and for which there was no time by itself.
+            let told: HashSet<_> = errors.iter().map(Finding::headline).collect();
+            errors.extend(together.into_iter().filter(|finding| !told.contains(&finding.headline())));
         }
+        settlement.compile(&documents)
+    };
+    match apart {
+        Ok(snapshot) => Settled { settled: Some((snapshot, documents)), errors },
+        Err(found) => settlement.under_the_former(&documents, &found).unwrap_or_else(|| {
+            errors.extend(found);
+            Settled { settled: None, errors }
+        }),
     }
 }
 
@@ -177,6 +164,23 @@ impl Document {
 
     fn is_settings(&self) -> bool {
         self.key.as_ref().is_some_and(|key| key.starts_with("InjectorSettings/"))
+    }
+
+    /// What is wrong with something else because of these settings, told at their place.
+    fn blamed_for(&self, finding: &Finding) -> Finding {
+        const STAY: &str = "the settings before these stay in force; under these,";
+        let Finding::Document(wrong) = finding else {
+            return Finding::Whole(format!("{STAY} {}", finding.headline()));
+        };
+        // The lines are those of the whole source.
+        let text = "\n".repeat(self.lines_before) + &self.text;
+        let message = format!("{STAY} {}:{} is wrong: {}", wrong.source(), wrong.position(), wrong.message());
+        let blamed = yaml::read(&self.source, &text).ok().and_then(|read| {
+            let document = read.first()?;
+            let at = document.root().get("spec").map_or(document.root().at(), Node::at);
+            Some(document.diagnostic(wrong.code(), at, message))
+        });
+        blamed.map_or_else(|| finding.clone(), |told| told.with_help("mend either of the two").into())
     }
 
     pub(crate) fn text(&self) -> Text<'_> {

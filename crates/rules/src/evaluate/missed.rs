@@ -25,34 +25,36 @@ impl Missed {
     }
 }
 
-/// The gates of parameters and conditions: unasked, or as they were passed.
-pub(super) fn gates(rule: &Rule, asked: Option<Option<&Missed>>) -> Vec<Gate> {
+/// The gates of parameters and conditions: unasked, or as they were passed; by an owner's name that is not known yet, where it
+/// is `presumed`.
+pub(super) fn gates(rule: &Rule, asked: Option<Option<&Missed>>, presumed: bool) -> Vec<Gate> {
     let unasked = |name: &str, at| Gate::not_reached(name, Some(at));
-    let mut gates: Vec<Gate> = Vec::new();
-    if let Some(first) = rule.logic.parameters.first() {
-        gates.push(unasked("parameters", first.at));
-    }
+    let parameters = rule.logic.parameters.first().map(|first| (unasked("parameters", first.at), false));
     let conditions = rule.logic.when.iter().enumerate();
-    gates.extend(conditions.map(|(index, condition)| unasked(&format!("when[{index}]"), condition.at)));
-    let Some(missed) = asked else { return gates };
+    let conditions = conditions.map(|(index, condition)| {
+        (unasked(&format!("when[{index}]"), condition.at), presumed && condition.reads_owner_name)
+    });
+    let mut gates: Vec<(Gate, bool)> = parameters.into_iter().chain(conditions).collect();
+    let told = |gates: Vec<(Gate, bool)>| gates.into_iter().map(|(gate, _)| gate).collect();
+    let Some(missed) = asked else { return told(gates) };
     let stopped = missed.map(|missed| match missed {
         Missed::Invalid(Invalid { sentence, .. }) => ("parameters", sentence.clone()),
         Missed::Declined(clause) => (&*clause.text, "it does not hold".to_owned()),
         Missed::Failed(Failure { clause, sentence, .. }) => (&*clause.text, sentence.clone()),
     });
-    for gate in &mut gates {
-        if let Some((name, sentence)) = &stopped
-            && *name == gate.name
-        {
-            gate.passage = Passage::Failed;
-            gate.sentence.clone_from(sentence);
+    for (gate, presumed) in &mut gates {
+        let stopped = stopped.as_ref().filter(|(name, _)| *name == gate.name);
+        let passed = if gate.name == "parameters" { "all of them have values" } else { "it holds" };
+        let sentence = stopped.map_or(passed, |(_, sentence)| sentence);
+        let by = if *presumed { ", by a name that stands for the one to come" } else { "" };
+        gate.sentence = format!("{sentence}{by}");
+        gate.presumed = *presumed;
+        gate.passage = if stopped.is_some() { Passage::Failed } else { Passage::Passed };
+        if stopped.is_some() {
             break;
         }
-        gate.passage = Passage::Passed;
-        let passed = if gate.name == "parameters" { "all of them have values" } else { "it holds" };
-        passed.clone_into(&mut gate.sentence);
     }
-    gates
+    told(gates)
 }
 
 /// Why such a rule is left out.

@@ -45,6 +45,9 @@ pub(crate) struct Declared<'d> {
     pub(crate) variables: &'d [super::Variable],
 }
 
+/// Members of an object by which its owner's name is known.
+const OF_OWNERS: [&str; 2] = ["generateName", "ownerReferences"];
+
 /// Looks through an expression.
 pub(super) struct Lint<'l> {
     pub(super) declared: Declared<'l>,
@@ -52,6 +55,7 @@ pub(super) struct Lint<'l> {
     /// Whether the object as it is becoming decides about the value.
     pub(super) reads_object: bool,
     pub(super) reads_namespace: bool,
+    pub(super) reads_owner_name: bool,
     locals: Vec<&'l str>,
 }
 
@@ -62,6 +66,7 @@ impl<'l> Lint<'l> {
             findings: Vec::new(),
             reads_object: false,
             reads_namespace: false,
+            reads_owner_name: false,
             locals: Vec::new(),
         }
     }
@@ -69,6 +74,7 @@ impl<'l> Lint<'l> {
     // Recursion is bounded by the links that an expression may have.
     pub(super) fn visit(&mut self, expression: &'l IdedExpr) {
         match &expression.expr {
+            Expr::Literal(LiteralValue::String(text)) => self.member(text.inner()),
             Expr::Literal(_) => {}
             Expr::Ident(name) => self.variable(name),
             Expr::Select(select) => self.select(select),
@@ -119,6 +125,8 @@ impl<'l> Lint<'l> {
         }
         self.reads_object |= name == "object";
         self.reads_namespace |= name == "namespaceObject";
+        // Whoever has it whole has its name.
+        self.reads_owner_name |= name == "owner";
         if MEMBERS_ONLY.contains(&name) {
             let help = format!("name a member of it: `{name}.NAME`");
             let message = format!("`{name}` is no value of its own");
@@ -145,7 +153,13 @@ impl<'l> Lint<'l> {
         }
     }
 
+    /// A member of something, written as one or in brackets. What cannot be told apart from it counts.
+    fn member(&mut self, name: &str) {
+        self.reads_owner_name |= OF_OWNERS.contains(&name);
+    }
+
     fn select(&mut self, select: &'l SelectExpr) {
+        self.member(&select.field);
         let Expr::Ident(name) = &select.operand.expr else { return self.visit(&select.operand) };
         let field = select.field.as_str();
         if self.locals.contains(&name.as_str()) {
@@ -161,11 +175,13 @@ impl<'l> Lint<'l> {
         };
         self.reads_object |= name == "request" && field == "object";
         self.reads_namespace |= name == "namespaceObject";
+        self.reads_owner_name |= name == "owner" && field == "name";
         if let Some(variable) = self.declared.variables.iter().find(|variable| variable.name == field)
             && name == "variables"
         {
             self.reads_object |= variable.expression.reads_object;
             self.reads_namespace |= variable.expression.reads_namespace;
+            self.reads_owner_name |= variable.expression.reads_owner_name;
         }
         if !known.contains(&field) {
             let help = match nearest(field, known.iter().copied()) {

@@ -144,6 +144,7 @@ impl Reader {
             Ok(expression) => {
                 self.logic.reads_object |= expression.reads_object;
                 self.logic.reads_namespace |= expression.reads_namespace;
+                self.logic.reads_owner_name |= expression.reads_owner_name;
                 Some(expression)
             }
             Err(findings) => {

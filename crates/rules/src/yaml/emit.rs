@@ -206,7 +206,7 @@ fn is_plain(text: &str) -> bool {
 
 /// YAML's printable characters, less those that end lines or turn their direction.
 fn is_printable(character: char) -> bool {
-    matches!(character, ' '..='~' | '\u{a0}'..='\u{2027}' | '\u{202f}'..='\u{2065}' | '\u{206a}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}'
+    matches!(character, ' '..='~' | '\u{a0}'..='\u{61b}' | '\u{61d}'..='\u{200d}' | '\u{2010}'..='\u{2027}' | '\u{202f}'..='\u{2065}' | '\u{206a}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}'
         | '\u{ff00}'..='\u{fffd}' | '\u{10000}'..='\u{10ffff}')
 }
 

@@ -106,6 +106,75 @@ fn each_document_is_read_by_the_settings() {
     assert_eq!(bench.in_force(), ["a v2", "b v1"], "it is none by default");
 }
 
+/// What is in force was judged under other settings, and may be wrong under these.
+#[test]
+fn settings_that_a_rule_in_force_contradicts_hold_up_themselves_alone() {
+    let settings = |spec: &str| {
+        format!(
+            "apiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {{name: injector}}\nspec: {{{spec}}}\n"
+        )
+    };
+    let (former, changed) = (settings("mode: on, nativeSidecars: true"), settings("nativeSidecars: false"));
+    let lasting =
+        rule("a", 1).replace("pod:", "sidecars: [{name: s, image: s, restartPolicy: Always}], pod:");
+    for (former, b, codes) in [
+        (None, rule("b", 2), vec!["VST0113"]),
+        (Some(&*former), rule("b", 2), vec!["VST0113"]),
+        (None, broken("b"), vec!["VST0110", "VST0113"]),
+    ] {
+        let bench = Bench::new();
+        let mut before = vec![("one", &*lasting), ("settings", former.unwrap_or_default())];
+        let first = rule("b", 1);
+        before.push(("two", &first));
+        bench.advance(&before);
+        assert_eq!((bench.in_force(), bench.state()), (vec!["a v1".into(), "b v1".into()], State::Current));
+        // Whoever applies the settings is told before.
+        let told = judged(&bench, "settings", &changed);
+        assert!(told.len() == 1 && told[0].starts_with("settings:4:7: error[VST0113]: "), "{told:?}");
+        assert!(told[0].contains("the settings before these stay") && told[0].contains("one:4:"), "{told:?}");
+        let good = bench.advance(&[("one", &lasting), ("settings", &changed), ("two", &b)]);
+        let expected = if codes.len() == 1 { "b v2" } else { "b v1" };
+        assert_eq!(
+            (bench.in_force(), bench.state()),
+            (vec!["a v1".into(), expected.into()], State::LastGood)
+        );
+        assert_eq!(bench.codes(), codes);
+        // And so it is after a restart.
+        if let Some(good) = good {
+            let after = Bench::new();
+            after.keeper.restore(good);
+            after.advance(&[("one", &lasting), ("settings", &changed), ("two", &b)]);
+            assert_eq!(after.in_force(), ["a v1", "b v2"]);
+        }
+        bench.advance(&[("one", &lasting), ("settings", &changed), ("two", &rule("b", 3))]);
+        assert_eq!(
+            (bench.in_force(), bench.codes()),
+            (vec!["a v1".into(), "b v3".into()], vec!["VST0113".into()])
+        );
+        // Nobody else is told that the settings are wrong.
+        assert!(judged(&bench, "two", &rule("b", 4)).is_empty());
+        // What they contradict is mended, or gone, and the settings come into force.
+        bench.advance(&[("settings", &changed), ("two", &rule("b", 4))]);
+        assert_eq!((bench.in_force(), bench.state()), (vec!["b v4".into()], State::Current));
+        assert!(!judged(&bench, "one", &lasting).is_empty());
+    }
+    // What only the settings allowed holds up nobody else when they are gone.
+    let bench = Bench::new();
+    let everywhere =
+        rule("a", 1).replace("optIn: pod,", "required: true, match: {objects: {labels: {a: b}}},");
+    let allowing = settings("requiredEverywhere: allow");
+    bench.advance(&[("one", &everywhere), ("settings", &allowing), ("two", &rule("b", 1))]);
+    assert_eq!(
+        (bench.in_force(), bench.state()),
+        (vec!["b v1".into()], State::Current),
+        "{:?}",
+        bench.codes()
+    );
+    bench.advance(&[("one", &everywhere), ("two", &rule("b", 2))]);
+    assert_eq!((bench.in_force(), bench.codes()), (vec!["b v2".into()], vec!["VST0190".into()]));
+    assert_eq!(bench.snapshots.borrow().rules().rules().len(), 2);
+}
+
 /// Another injector merged what it read into what it had: a rule lived until the next restart.
 #[test]
 fn d08_a_rule_goes_with_its_source() {

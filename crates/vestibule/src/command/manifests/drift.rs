@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::command::colour::{Palette, Style};
 use crate::command::{CommandError, diff, yaml};
+use crate::plain::plain;
 
 /// The objects in the files of a folder.
 pub(super) struct Folder {
@@ -79,7 +80,7 @@ impl Folder {
 
     fn descend(&mut self, path: &Path) -> Result<(), CommandError> {
         let unreadable = |path: &Path, why: &dyn fmt::Display| {
-            CommandError::input(format_args!("cannot read {}: {why}", path.display()))
+            CommandError::input(format_args!("cannot read {}: {}", named(path), plain(&why.to_string())))
         };
         let entries = std::fs::read_dir(path).map_err(|error| unreadable(path, &error))?;
         let paths = entries.map(|entry| entry.map(|entry| entry.path()));
@@ -117,31 +118,27 @@ impl Drift<'_> {
             Ok::<_, CommandError>(())
         };
         for (path, found, printed) in &self.different {
-            file(&path.display().to_string(), &Key::of(printed).to_string(), Some(found), Some(printed))?;
+            file(&named(path), &Key::of(printed).to_string(), Some(found), Some(printed))?;
         }
         for object in &self.missing {
             file("/dev/null", &Key::of(object).to_string(), None, Some(object))?;
         }
         for (path, found) in &self.extra {
-            file(&path.display().to_string(), "/dev/null", Some(found), None)?;
+            file(&named(path), "/dev/null", Some(found), None)?;
         }
         Ok(text)
     }
 
     /// A line for each object; one alone where nothing differs.
     pub(super) fn summary(&self) -> Vec<String> {
-        let folder = self.folder.display();
+        let folder = named(self.folder);
         let mut lines = Vec::new();
         for (path, found, _) in &self.different {
-            lines.push(format!("{} differs: {}", Key::of(found), path.display()));
+            lines.push(format!("{} differs: {}", Key::of(found), named(path)));
         }
         lines.extend(self.missing.iter().map(|object| format!("{} is missing in {folder}", Key::of(object))));
         for (path, found) in &self.extra {
-            lines.push(format!(
-                "{} is not of this app any more, or twice: {}",
-                Key::of(found),
-                path.display()
-            ));
+            lines.push(format!("{} is not of this app any more, or twice: {}", Key::of(found), named(path)));
         }
         let foreign = match self.foreign {
             0 => String::new(),
@@ -172,11 +169,16 @@ impl Key {
 impl fmt::Display for Key {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, namespace, name, .. } = self;
-        match namespace.is_empty() {
-            true => write!(formatter, "{kind} {name}"),
-            false => write!(formatter, "{kind} {namespace}/{name}"),
-        }
+        formatter.write_str(&plain(&match namespace.is_empty() {
+            true => format!("{kind} {name}"),
+            false => format!("{kind} {namespace}/{name}"),
+        }))
     }
+}
+
+/// A path in a line for people, whatever somebody called a file.
+fn named(path: &Path) -> String {
+    plain(&path.display().to_string())
 }
 
 /// The items of a `v1` List, else the object itself.

@@ -55,6 +55,21 @@ fn differences_are_a_diff_from_the_folder_to_the_app() {
     );
 }
 
+/// Nobody can forbid such names of files, and of objects the folder says what it likes.
+#[test]
+fn a13_names_of_the_folder_move_no_cursor() {
+    const ODD: &str = "a\u{1b}[2J\u{202e}\u{200f}\nforged";
+    let printed = [object("Service", "a", "new"), object("Service", "b", "1")];
+    let mut folder = folder(&[(ODD, object("Service", "a", "old")), (ODD, object(ODD, ODD, ODD))]);
+    folder.path = ODD.into();
+    let drift = folder.compare(&printed, "demo", |_| true);
+    let mut lines = drift.summary();
+    lines.extend(drift.text(When::Never.palette()).unwrap().lines().map(str::to_owned));
+    let moves = |character: char| character.is_control() || matches!(character, '\u{200f}' | '\u{202e}');
+    let forged = lines.iter().find(|line| line.contains(moves) || line.starts_with("forged"));
+    assert!(forged.is_none() && lines.len() > 10, "{forged:?}");
+}
+
 #[test]
 fn an_object_that_is_there_twice_is_named() {
     let printed = [object("Service", "a", "1")];
