@@ -87,6 +87,11 @@ pub fn observed_app(
     if let Some(ready) = namespaces.ready() {
         app = app.ready_when("namespaces", ready);
     }
+    for (kind, watch) in [("ConfigMap", configuration.watch()), ("Namespace", namespaces.watch())] {
+        if let Some(watch) = watch {
+            app = app.watches(kind, watch);
+        }
+    }
     let judge = configuration.judge();
     let mut observers: Vec<Arc<dyn Observer>> = vec![Arc::new(tally), observer];
     if let Some(client) = configuration.client().or_else(|| namespaces.client()) {

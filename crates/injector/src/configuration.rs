@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
-use vestibule::Entries;
+use vestibule::{Entries, WatchState};
 pub use vestibule_rules::CONFIG_LABEL;
 use vestibule_rules::RuleSet;
 
@@ -69,7 +69,11 @@ pub struct Configuration {
 enum Origin {
     Fixed,
     Path,
-    ConfigMaps { namespace: String, keeper: Option<Arc<Keeper<Compiler>>>, client: Option<Client> },
+    ConfigMaps {
+        namespace: String,
+        keeper: Option<Arc<Keeper<Compiler>>>,
+        cluster: Option<(Client, WatchState)>,
+    },
 }
 
 /// A task that ends with whoever needs it.
@@ -90,7 +94,7 @@ impl Configuration {
     /// Rules as they would be in ConfigMaps of `namespace`, and no cluster: for what is printed about an injector that
     /// reads them there.
     pub fn installed(rules: RuleSet, namespace: &str) -> Self {
-        let origin = Origin::ConfigMaps { namespace: namespace.to_owned(), keeper: None, client: None };
+        let origin = Origin::ConfigMaps { namespace: namespace.to_owned(), keeper: None, cluster: None };
         Self::unfollowed(rules, origin)
     }
 
@@ -124,14 +128,16 @@ impl Configuration {
         let compiler = Compiler::new(Some(namespace), &knows_namespaces);
         let (keeper, snapshots) = Keeper::new(compiler, "the ConfigMaps with rules are being read");
         let config_maps = Api::namespaced(client.clone(), namespace);
-        let last_good = LastGood { config_maps: config_maps.clone(), name: LAST_GOOD.to_owned() };
+        let last_good = LastGood { config_maps, name: LAST_GOOD.to_owned() };
         let events = Events::to(client.clone());
+        let (listened_to, state) = WatchState::listening(&client);
+        let watched = (Api::namespaced(listened_to, namespace), state.clone());
         let following =
-            config_maps::follow(config_maps, namespace.to_owned(), last_good, Arc::clone(&keeper), events);
+            config_maps::follow(watched, namespace.to_owned(), last_good, Arc::clone(&keeper), events);
         let origin = Origin::ConfigMaps {
             namespace: namespace.to_owned(),
             keeper: Some(keeper),
-            client: Some(client),
+            cluster: Some((client, state)),
         };
         Self::following(following, snapshots, origin, knows_namespaces)
     }
@@ -180,7 +186,15 @@ impl Configuration {
     /// The way to the cluster whose ConfigMaps these are.
     pub(crate) fn client(&self) -> Option<Client> {
         match &self.origin {
-            Origin::ConfigMaps { client, .. } => client.clone(),
+            Origin::ConfigMaps { cluster, .. } => cluster.as_ref().map(|(client, _)| client.clone()),
+            Origin::Fixed | Origin::Path => None,
+        }
+    }
+
+    /// How their watch fares, if there is one.
+    pub(crate) fn watch(&self) -> Option<WatchState> {
+        match &self.origin {
+            Origin::ConfigMaps { cluster, .. } => cluster.as_ref().map(|(_, state)| state.clone()),
             Origin::Fixed | Origin::Path => None,
         }
     }

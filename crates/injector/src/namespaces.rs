@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+use vestibule::WatchState;
 use vestibule_rules::NamespaceFacts;
 
 use watched::Watched;
@@ -95,6 +96,14 @@ impl Namespaces {
         match &self.0 {
             Source::Unknown | Source::Fixed(_) => None,
             Source::Watched(watched) => Some(watched.client()),
+        }
+    }
+
+    /// How their watch fares, if there is one.
+    pub(crate) fn watch(&self) -> Option<WatchState> {
+        match &self.0 {
+            Source::Unknown | Source::Fixed(_) => None,
+            Source::Watched(watched) => Some(watched.state()),
         }
     }
 

@@ -19,6 +19,7 @@ use crate::condition::{Condition, Line};
 use crate::defaults::Defaults;
 use crate::lookup::{Declared, Objects};
 use crate::state::States;
+use crate::watch_state::NamedWatch;
 use crate::work::MakeWork;
 use crate::{Conversion, Entries, Entry, Holds, Metric, Registration, Target};
 
@@ -54,6 +55,8 @@ pub struct App {
     pub(crate) metrics: Vec<Metric>,
     states: States,
     lookups: Vec<Declared>,
+    /// Those of the app's own, besides what it looks up.
+    pub(crate) watches: Vec<NamedWatch>,
     /// In the place of a cluster's.
     objects: Option<Objects>,
     reads_namespaces: bool,
@@ -92,6 +95,7 @@ impl App {
             metrics: Vec::new(),
             states: States::default(),
             lookups: Vec::new(),
+            watches: Vec::new(),
             objects: None,
             reads_namespaces: false,
             definitions: Vec::new(),

@@ -78,6 +78,7 @@ mod traced;
 #[cfg(feature = "otel")]
 mod traces;
 mod typed;
+mod watch_state;
 mod work;
 
 pub use amount::{Amount, AmountError};
@@ -116,3 +117,4 @@ pub use vestibule_server::{
     ClientAuthentication, ClientIdentity, Converted, Decided, Doubt, Observer, Refusal, Settings, Shutdown,
     TlsVersion,
 };
+pub use watch_state::WatchState;

@@ -16,7 +16,7 @@ use crate::condition::Condition;
 use crate::presented::Presented;
 use crate::telemetry::{CONTENT_TYPE, Telemetry};
 use crate::work::{self, Work};
-use crate::{App, AppError, CertificateCounters, ClientSettings};
+use crate::{App, AppError, CertificateCounters, ClientSettings, watch_state};
 
 /// The API server closes connections that rested for 90 s.
 pub(crate) const SHORTEST_IDLE: Duration = Duration::from_secs(91);
@@ -160,7 +160,9 @@ impl App {
         let works = self.works(client.as_ref())?;
         let environment = self.environment(client)?;
         let lookups = environment.lookups().clone();
-        let own = self.metrics.clone();
+        let watches: Vec<_> = self.watches.iter().cloned().chain(lookups.watches()).collect();
+        let mut own = self.metrics.clone();
+        own.push(watch_state::metric(watches.clone()));
         let presented = Arc::new(presented);
         let server = Server::new(settings, Arc::clone(&presented) as _);
         let (conditions, unknown_keys) = (self.conditions().to_vec(), known.missing());
@@ -188,7 +190,10 @@ impl App {
         let lines = self.lines.clone();
         let metrics = telemetry.clone();
         let mut server = server
-            .report(move || lines.iter().map(|line| line()).collect())
+            .report(move || {
+                let broken = watches.iter().filter_map(|(of, state)| state.line(of));
+                lines.iter().map(|line| line()).chain(broken).collect()
+            })
             .probes_ready_when("lookups", move || {
                 let missing = lookups.missing();
                 (!missing.is_empty()).then(|| missing.join(", "))

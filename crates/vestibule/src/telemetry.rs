@@ -35,6 +35,7 @@ pub(crate) use server::Ready;
 use server::ServerGauges;
 use sparing::Sparing;
 use stores::StoreGauges;
+pub(crate) use vocabulary::WATCH_BROKEN;
 use vocabulary::{
     ABANDONED, CLIENTS, CLOSED, CLOSED_BY, DURATION, HANDSHAKES_FAILED, PANICS, REFUSALS, REFUSED, REQUESTS,
     UNDECIDED, UNDECIDED_BY, VOCABULARY,

@@ -139,6 +139,7 @@ pub(super) const ROOMS: &[Room] = &[
             "serde_json",
             "thiserror",
             "tokio",
+            "tower",
             "tracing",
         ],
         names_behind_a_feature: &[

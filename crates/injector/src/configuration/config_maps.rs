@@ -11,6 +11,7 @@ use kube::api::Api;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{Event, watcher};
 use tokio::time::{Instant, sleep_until};
+use vestibule::WatchState;
 use vestibule_rules::CONFIG_LABEL;
 
 use super::Finding;
@@ -44,7 +45,7 @@ pub(crate) fn prefix(namespace: &str, name: &str) -> String {
 
 /// Follows the ConfigMaps until it is dropped.
 pub(crate) async fn follow(
-    config_maps: Api<ConfigMap>,
+    (config_maps, state): (Api<ConfigMap>, WatchState),
     namespace: String,
     last_good: LastGood,
     keeper: Arc<Keeper<Compiler>>,
@@ -62,7 +63,10 @@ pub(crate) async fn follow(
                 Some(Ok(event)) => if seen.heard(event) {
                     due.get_or_insert_with(|| Instant::now() + DEBOUNCE);
                 },
-                Some(Err(error)) => tracing::warn!(%error, "the ConfigMaps with rules cannot be watched; trying again"),
+                Some(Err(error)) => {
+                    state.failed(&error.to_string());
+                    tracing::warn!(%error, "the ConfigMaps with rules cannot be watched; trying again");
+                }
                 None => return,
             },
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {

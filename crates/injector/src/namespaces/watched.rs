@@ -14,6 +14,7 @@ use kube::runtime::watcher::Event;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, Resource};
 use tokio::task::AbortHandle;
+use vestibule::WatchState;
 use vestibule_rules::NamespaceFacts;
 
 use super::NotReady;
@@ -24,16 +25,19 @@ pub(super) struct Watched {
     namespaces: Api<Metadata>,
     seen: Store<Metadata>,
     ready: Arc<AtomicBool>,
+    state: WatchState,
     watch: AbortHandle,
 }
 
 impl Watched {
     pub(super) fn start(client: Client) -> Self {
-        let namespaces: Api<Metadata> = Api::all(client);
+        let (listened_to, state) = WatchState::listening(&client);
+        let [namespaces, watched] = [client, listened_to].map(Api::<Metadata>::all);
         let (seen, writer) = store();
         let ready = Arc::new(AtomicBool::new(false));
         let synced = Arc::clone(&ready);
-        let events = watcher(namespaces.clone(), vestibule::identity::short_watch())
+        let told = state.clone();
+        let events = watcher(watched, vestibule::identity::short_watch())
             // Who wrote which field is most of the metadata, and nobody asks for it.
             .modify(|namespace| namespace.metadata.managed_fields = None)
             .default_backoff()
@@ -42,15 +46,22 @@ impl Watched {
             match event {
                 Ok(Event::InitDone) => synced.store(true, Ordering::Release),
                 Ok(_) => {}
-                Err(error) => tracing::warn!(%error, "the namespaces cannot be watched; trying again"),
+                Err(error) => {
+                    told.failed(&error.to_string());
+                    tracing::warn!(%error, "the namespaces cannot be watched; trying again");
+                }
             }
             self::ready(())
         }));
-        Self { namespaces, seen, ready, watch: watch.abort_handle() }
+        Self { namespaces, seen, ready, state, watch: watch.abort_handle() }
     }
 
     pub(super) fn client(&self) -> Client {
         self.namespaces.clone().into_client()
+    }
+
+    pub(super) fn state(&self) -> WatchState {
+        self.state.clone()
     }
 
     pub(super) fn is_ready(&self) -> bool {

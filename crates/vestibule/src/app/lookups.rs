@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use kube::Client;
 
 use super::{App, AppError};
+use crate::WatchState;
 use crate::environment::Environment;
 use crate::lookup::{Declared, LookedUp, Lookups, Objects, Read, Source, Watch};
 
@@ -65,6 +66,23 @@ impl App {
     /// ```
     pub fn read<T: LookedUp>(self) -> Self {
         self.looking_up(Declared::read::<T>())
+    }
+
+    /// Shows how a watch of the app's own fares, of objects of `kind`: in `vestibule_watch_broken_seconds`, and on
+    /// `/readyz?verbose` while it is broken. Those of [`App::watch`] are shown anyway.
+    ///
+    /// ```
+    /// # use vestibule::{App, WatchState};
+    /// fn nodes(app: App, client: &kube::Client) -> App {
+    ///     let (client, state) = WatchState::listening(client);
+    ///     // ... watches with this client, by `identity::short_watch`
+    /// #   drop(client);
+    ///     app.watches("Node", state)
+    /// }
+    /// ```
+    pub fn watches(mut self, kind: &str, state: WatchState) -> Self {
+        self.watches.push((kind.to_owned(), state));
+        self
     }
 
     /// Has lookups find `objects`, whatever a cluster has: for tests.

@@ -16,6 +16,7 @@ use super::live::Failure;
 use super::seen::Seen;
 use super::store::Store;
 use super::watch::{Slim, Watch};
+use crate::WatchState;
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
@@ -23,14 +24,15 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// a dead connection, which the client would wait for without an end.
 const LONGEST_PAGE: Duration = Duration::from_secs(90);
 
-/// Watches until the result is dropped.
+/// Watches until the first of the result is dropped.
 pub(super) fn start<T: LookedUp>(
     client: Client,
     kind: Kind,
     watch: Watch<T>,
     store: Arc<Store<T>>,
-) -> Background<()> {
-    Background::start(feed(client, kind, watch, Abandoned(store)))
+) -> (Background<()>, WatchState) {
+    let (client, state) = WatchState::listening(&client);
+    (Background::start(feed(client, kind, watch, Abandoned(store), state.clone())), state)
 }
 
 /// An author's `slim` or index that panics ends the watch: what was kept so far must not be taken for the truth.
@@ -42,7 +44,13 @@ impl<T: LookedUp> Drop for Abandoned<T> {
     }
 }
 
-async fn feed<T: LookedUp>(client: Client, kind: Kind, watch: Watch<T>, abandoned: Abandoned<T>) {
+async fn feed<T: LookedUp>(
+    client: Client,
+    kind: Kind,
+    watch: Watch<T>,
+    abandoned: Abandoned<T>,
+    state: WatchState,
+) {
     let Watch { namespace, mut selection, slim, .. } = watch;
     let objects: Api<Seen<T>> = match &namespace {
         Some(namespace) => Api::namespaced_with(client, namespace, &()),
@@ -56,7 +64,7 @@ async fn feed<T: LookedUp>(client: Client, kind: Kind, watch: Watch<T>, abandone
     loop {
         let patience = if is_listing { LONGEST_PAGE } else { Duration::MAX };
         let Ok(event) = timeout(patience, events.next()).await else {
-            told(store, &kind, "the API server does not answer");
+            told(store, &state, &kind, "the API server does not answer");
             events = watcher::watcher(objects.clone(), selection.clone()).boxed();
             continue;
         };
@@ -89,15 +97,17 @@ async fn feed<T: LookedUp>(client: Client, kind: Kind, watch: Watch<T>, abandone
                 events = watcher::watcher(objects.clone(), selection.clone()).boxed();
             }
             Err(error) => {
-                told(store, &kind, &words(error));
+                told(store, &state, &kind, &words(error));
                 tokio::time::sleep(backoff.next().unwrap_or(LONGEST_PAUSE)).await;
             }
         }
     }
 }
 
-/// On `/readyz` until it is over, and in the log once.
-fn told<T: LookedUp>(store: &Store<T>, kind: &Kind, why: &str) {
+/// In the log once. On `/readyz` until the first list is read; from then on what was read is in use, and only its verbose
+/// form and `vestibule_watch_broken_seconds` tell.
+fn told<T: LookedUp>(store: &Store<T>, state: &WatchState, kind: &Kind, why: &str) {
+    state.failed(why);
     if store.trouble(why) {
         tracing::warn!(kind = kind.title, why, "cannot be watched; trying again");
     }
@@ -139,9 +149,13 @@ pub(crate) fn words(error: watcher::Error) -> String {
 mod tests {
     use std::collections::BTreeMap;
     use std::convert::Infallible;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+    use bytes::Bytes;
+    use futures_util::stream;
     use http::{Request, Response};
+    use http_body_util::StreamBody;
+    use hyper::body::Frame;
     use k8s_openapi::api::core::v1::Pod;
     use kube::client::Body;
 
@@ -159,7 +173,7 @@ mod tests {
         });
         let store = Arc::new(Store::<Pod>::new(BTreeMap::new()));
         let client = Client::new(refuse, "default");
-        let feed = start(client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store));
+        let (feed, _) = start(client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store));
         tokio::time::sleep(Duration::from_secs(300)).await;
         let times = asked.load(Ordering::Relaxed);
         assert!((5..30).contains(&times), "{times}");
@@ -194,6 +208,43 @@ mod tests {
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert_eq!(store.missing(), None);
         assert!(store.get("shop", "web").is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_that_is_refused_after_its_list_is_told_of_until_it_is_answered() {
+        let refuses = Arc::new(AtomicBool::new(false));
+        let right = Arc::clone(&refuses);
+        let answer = tower::service_fn(move |request: Request<Body>| {
+            let is_watch = request.uri().query().unwrap_or_default().contains("watch=true");
+            let whole = |text: &'static str| {
+                stream::iter([Ok::<_, Infallible>(Frame::data(Bytes::from_static(text.as_bytes())))]).boxed()
+            };
+            let (code, body) = if right.load(Ordering::Relaxed) {
+                (403, whole(r#"{"kind":"Status","status":"Failure","code":403,"message":"no pods for you"}"#))
+            } else if is_watch {
+                // One that is silent, and ends after its minute.
+                (200, stream::pending().boxed())
+            } else {
+                (200, whole(r#"{"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[]}"#))
+            };
+            let answer = Response::builder().status(code).body(StreamBody::new(body));
+            async move { Ok::<_, Infallible>(answer.unwrap()) }
+        });
+        let store = Arc::new(Store::<Pod>::new(BTreeMap::new()));
+        let client = Client::new(answer, "default");
+        let (_feed, state) = start(client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store));
+        let hour = Duration::from_secs(3600);
+        tokio::time::sleep(hour).await;
+        assert_eq!((store.missing(), state.broken()), (None, None));
+        refuses.store(true, Ordering::Relaxed);
+        tokio::time::sleep(hour).await;
+        assert_eq!(store.missing(), None, "what was read is in use");
+        let broken = state.broken().unwrap();
+        assert!(broken.abs_diff(hour) < Duration::from_secs(120), "{broken:?}");
+        assert!(state.line("Pod").unwrap().contains("(no pods for you)"));
+        refuses.store(false, Ordering::Relaxed);
+        tokio::time::sleep(2 * LONGEST_PAUSE).await;
+        assert_eq!(state.broken(), None);
     }
 
     #[tokio::test(start_paused = true)]

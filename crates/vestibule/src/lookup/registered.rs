@@ -13,6 +13,7 @@ use super::live::{Answer, Joins, Live};
 use super::store::Store;
 use super::watch::{Slim, Watch};
 use super::{LookedUp, Objects};
+use crate::watch_state::{NamedWatch, WatchState};
 
 /// A right that lookups need: `verbs` on `resource` of `group`, in one namespace or in all.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,6 +59,9 @@ pub(crate) trait StoreState: Send + Sync {
 
     /// Why there is no answer yet, in words or in none.
     fn missing(&self) -> Option<String>;
+
+    /// `None` where nobody watches.
+    fn watch(&self) -> Option<&WatchState>;
 }
 
 /// The objects of one type, as requests see them.
@@ -67,7 +71,7 @@ pub(super) struct Kept<T: LookedUp> {
     pub(super) namespace: Option<String>,
     pub(super) store: Option<Arc<Store<T>>>,
     origin: Origin<T>,
-    _feed: Option<Background<()>>,
+    feed: Option<(Background<()>, WatchState)>,
 }
 
 enum Origin<T> {
@@ -90,7 +94,7 @@ impl Declared {
                     (Origin::fixed(objects, &kind, &watch.slim, Some(&*store))?, None)
                 }
             };
-            Ok(Kept { kind, namespace: watch.namespace.clone(), store: Some(store), origin, _feed: feed })
+            Ok(Kept { kind, namespace: watch.namespace.clone(), store: Some(store), origin, feed })
         })
     }
 
@@ -101,7 +105,7 @@ impl Declared {
                 Source::Cluster(client) => Origin::live(client, &kind, &slim),
                 Source::Objects(objects) => Origin::fixed(objects, &kind, &slim, None)?,
             };
-            Ok(Kept { kind, namespace: None, store: None, origin, _feed: None })
+            Ok(Kept { kind, namespace: None, store: None, origin, feed: None })
         })
     }
 
@@ -141,6 +145,11 @@ impl Lookups {
     pub(crate) fn stores(&self) -> impl Iterator<Item = &dyn StoreState> {
         self.0.values().map(|opened| &*opened.state).filter(|state| state.objects().is_some())
     }
+
+    /// How each watch fares.
+    pub(crate) fn watches(&self) -> impl Iterator<Item = NamedWatch> {
+        self.stores().filter_map(|store| Some((store.title().to_owned(), store.watch()?.clone())))
+    }
 }
 
 impl<T: LookedUp> Kept<T> {
@@ -163,6 +172,10 @@ impl<T: LookedUp> StoreState for Kept<T> {
 
     fn missing(&self) -> Option<String> {
         self.store.as_ref()?.missing()
+    }
+
+    fn watch(&self) -> Option<&WatchState> {
+        self.feed.as_ref().map(|(_, state)| state)
     }
 }
 

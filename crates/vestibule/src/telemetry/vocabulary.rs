@@ -161,6 +161,12 @@ pub(super) const STORE_READY: MetricFamily =
         .labels(&[LOOKED_UP]);
 pub(super) const STORE_OBJECTS: MetricFamily =
     MetricFamily::gauge("store_objects", "Objects that a watch keeps in memory").labels(&[LOOKED_UP]);
+pub(crate) const WATCH_BROKEN: MetricFamily = MetricFamily::gauge(
+    "watch_broken",
+    "For how long no watch was answered, and what was read before grows old; 0 while all is well",
+)
+.seconds()
+.labels(&[LOOKED_UP]);
 
 pub(super) const BUILD: MetricFamily =
     MetricFamily::info("build", "What serves").labels(&[MetricLabel::of_each("version", "build")]);
@@ -178,7 +184,7 @@ pub(super) const PROCESSOR: MetricFamily =
     MetricFamily::counter("process_cpu", "Processor time used").seconds().of_any_process();
 
 /// All of them, in the order in which people read about them.
-pub(super) const VOCABULARY: [MetricFamily; 30] = [
+pub(super) const VOCABULARY: [MetricFamily; 31] = [
     READY,
     REQUESTS,
     DURATION,
@@ -203,6 +209,7 @@ pub(super) const VOCABULARY: [MetricFamily; 30] = [
     CLOCK_SKEW,
     STORE_READY,
     STORE_OBJECTS,
+    WATCH_BROKEN,
     BUILD,
     STARTED,
     MEMORY,

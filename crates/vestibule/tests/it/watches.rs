@@ -108,6 +108,10 @@ async fn before_the_first_list_only_those_who_look_up_are_told_to_come_again() {
     for line in ["vestibule_store_ready", "vestibule_store_objects"] {
         assert!(metrics.contains(&format!(r#"{line}{{kind="PersistentVolumeClaim"}} 1"#)), "{metrics}");
     }
+    assert!(
+        metrics.contains(r#"vestibule_watch_broken_seconds{kind="PersistentVolumeClaim"} 0"#),
+        "{metrics}"
+    );
     assert!(cluster.asked(&path("data")).is_empty(), "it was in memory");
 
     assert!(cluster.is_watched());
