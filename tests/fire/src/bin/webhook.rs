@@ -13,8 +13,9 @@ use vestibule::{App, Context, Reject, on};
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// How long a handler holds its turn.
+/// How long handlers hold their turn.
 const WORK: Duration = Duration::from_millis(1);
+const TOIL: Duration = Duration::from_millis(20);
 
 /// What a handler that looks something up waits for it.
 const LOOKUP: Duration = Duration::from_millis(100);
@@ -41,17 +42,13 @@ async fn label(mut pod: Pod, _: Context) -> Result<Pod, Reject> {
     Ok(pod)
 }
 
-/// Holds its turn for as long as work takes, and hardly needs a processor for that.
 async fn work(pod: Pod, context: Context) -> Result<Pod, Reject> {
-    let began = Instant::now();
-    // A sleep takes up to a tenth of a millisecond more.
-    std::thread::sleep(WORK.mul_f64(0.9));
-    burn(WORK.saturating_sub(began.elapsed()));
+    hold(WORK);
     label(pod, context).await
 }
 
 async fn toil(pod: Pod, context: Context) -> Result<Pod, Reject> {
-    burn(Duration::from_millis(10));
+    hold(TOIL);
     label(pod, context).await
 }
 
@@ -61,9 +58,11 @@ async fn wait(pod: Pod, context: Context) -> Result<Pod, Reject> {
     label(pod, context).await
 }
 
-/// So much time of a processor.
-fn burn(time: Duration) {
+/// Holds a turn for as long as work takes, and hardly needs a processor for that, of which callers need nearly all there is.
+fn hold(time: Duration) {
     let began = Instant::now();
+    // A sleep takes up to a tenth of a millisecond more.
+    std::thread::sleep(time.saturating_sub(Duration::from_micros(100)));
     while began.elapsed() < time {
         spin_loop();
     }
