@@ -62,7 +62,7 @@ impl Arrival {
     pub(crate) async fn leaves(&self) {
         self.leave.notified().await;
         if self.has_asked.load(Ordering::Relaxed) {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }

@@ -26,12 +26,12 @@ const LONGEST_PAGE: Duration = Duration::from_secs(90);
 
 /// Watches until the first of the result is dropped.
 pub(super) fn start<T: LookedUp>(
-    client: Client,
+    client: &Client,
     kind: Kind,
     watch: Watch<T>,
     store: Arc<Store<T>>,
 ) -> (Background<()>, WatchState) {
-    let (client, state) = WatchState::listening(&client);
+    let (client, state) = WatchState::listening(client);
     (Background::start(feed(client, kind, watch, Abandoned(store), state.clone())), state)
 }
 
@@ -173,7 +173,7 @@ mod tests {
         });
         let store = Arc::new(Store::<Pod>::new(BTreeMap::new()));
         let client = Client::new(refuse, "default");
-        let (feed, _) = start(client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store));
+        let (feed, _) = start(&client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store));
         tokio::time::sleep(Duration::from_secs(300)).await;
         let times = asked.load(Ordering::Relaxed);
         assert!((5..30).contains(&times), "{times}");
@@ -204,7 +204,7 @@ mod tests {
         let store = Arc::new(Store::<Pod>::new(BTreeMap::new()));
         let client = Client::new(answer, "default");
         let watch = Watch::new().streaming_lists(true);
-        let _feed = start(client, Kind::of::<Pod>(), watch, Arc::clone(&store));
+        let _feed = start(&client, Kind::of::<Pod>(), watch, Arc::clone(&store));
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert_eq!(store.missing(), None);
         assert!(store.get("shop", "web").is_some());
@@ -232,7 +232,7 @@ mod tests {
         });
         let store = Arc::new(Store::<Pod>::new(BTreeMap::new()));
         let client = Client::new(answer, "default");
-        let (_feed, state) = start(client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store));
+        let (_feed, state) = start(&client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store));
         let hour = Duration::from_secs(3600);
         tokio::time::sleep(hour).await;
         assert_eq!((store.missing(), state.broken()), (None, None));
@@ -264,7 +264,7 @@ mod tests {
         });
         let store = Arc::new(Store::<Pod>::new(BTreeMap::new()));
         let client = Client::new(answer, "default");
-        let _feed = start(client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store));
+        let _feed = start(&client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store));
         tokio::time::sleep(Duration::from_secs(3600)).await;
         assert_eq!(store.missing(), None);
         assert_eq!(asked.load(Ordering::Relaxed), 3, "a watch may be silent for as long as it likes");

@@ -87,7 +87,7 @@ impl Declared {
             let store = Arc::new(Store::new(watch.indices.clone()));
             let (origin, feed) = match source {
                 Source::Cluster(client) => {
-                    let feed = feed::start(client.clone(), kind.clone(), watch.clone(), Arc::clone(&store));
+                    let feed = feed::start(client, kind.clone(), watch.clone(), Arc::clone(&store));
                     (Origin::live(client, &kind, &watch.slim), Some(feed))
                 }
                 Source::Objects(objects) => {

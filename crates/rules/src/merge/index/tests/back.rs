@@ -113,7 +113,7 @@ impl Kept {
             Step::Remove(index) if length > 0 => {
                 let index = index.index(length);
                 self.done(Operation::Remove { path: at.item(index) }, list, |items| {
-                    drop(items.remove(index))
+                    drop(items.remove(index));
                 });
                 self.lists.removed(&at, index);
             }
