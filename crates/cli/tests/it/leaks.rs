@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use vestibule_caller::{Caller, Hook, Review};
 
 use crate::fixture::Folder;
-use crate::served::{Server, get};
+use crate::names::with_name;
+use crate::served::{Server, get, serve};
 
 const OBJECT: &str = "canary-object";
 const OLD: &str = "canary-old-object";
@@ -96,9 +97,7 @@ fn a12_no_name_makes_a_long_line_of_the_injectors_log() {
     pod["spec"]["volumes"] = json!([{ "name": "cache", "emptyDir": {} }]);
     for place in places {
         let review = Review::create(pod.clone()).namespace("demo").build().unwrap();
-        let mut body: Value = serde_json::from_slice(review.body()).unwrap();
-        let (parent, name) = place.rsplit_once('/').unwrap();
-        body.pointer_mut(parent).unwrap()[name] = json!(huge);
+        let body = with_name(review.body(), place, &huge);
         let uid = body["request"]["uid"].clone();
         for hook in HOOKS {
             let (status, answer) = connection.post(&format!("/mutate/{hook}"), body.to_string().as_bytes());
@@ -140,8 +139,7 @@ fn a_log_that_nobody_reads_holds_no_call_up_and_tells_what_is_missing() {
 /// An injector whose log is of this level.
 fn served(level: &str) -> (Folder, Server) {
     let folder = Folder::with(&[("rules.yaml", RULES)]);
-    let serve = "serve --rules rules.yaml --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --identity local:identity --dns localhost";
-    let server = Server::spawn(folder.command(serve).env("RUST_LOG", level));
+    let server = Server::spawn(serve(&folder, "--dns localhost").env("RUST_LOG", level));
     (folder, server)
 }
 

@@ -18,6 +18,8 @@ mod identity_self;
 mod inject;
 mod leaks;
 mod manifests;
+#[path = "../../../../tests/contract/tests/it/names.rs"]
+mod names;
 mod quota;
 mod serve;
 mod served;

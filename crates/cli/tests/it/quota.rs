@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use vestibule_caller::Exposition;
 
 use crate::fixture::{Folder, TARGET};
-use crate::served::{Server, get};
+use crate::served::{Server, get, serve};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -67,16 +67,14 @@ fn threads(command: &mut Command) -> [f64; 2] {
 
 #[test]
 fn threads_are_as_many_as_the_quota_leaves() {
-    const SERVE: &str = "serve --rules rules.yaml --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --identity local:identity";
     let folder = Folder::with(&[("rules.yaml", TARGET)]);
-    let three = format!("{SERVE} --worker-threads 3");
-    assert_eq!(threads(&mut folder.command(&three)), [3.0, 2.0]);
+    assert_eq!(threads(&mut serve(&folder, "--worker-threads 3")), [3.0, 2.0]);
     let cpus = std::thread::available_parallelism().unwrap().get();
     let one = match OneCpu::make() {
         Ok(one) if cpus > 1 => one,
         Ok(_) => return eprintln!("NOT RUN: there is one CPU here, a quota of one says nothing"),
         Err(error) => return eprintln!("NOT RUN: no cgroup with a quota can be made here: {error}"),
     };
-    assert_eq!(threads(&mut folder.command(SERVE)), [cpus as f64, cpus as f64 - 1.0]);
-    assert_eq!(threads(&mut one.holds(&folder.command(SERVE))), [1.0, 1.0]);
+    assert_eq!(threads(&mut serve(&folder, "")), [cpus as f64, cpus as f64 - 1.0]);
+    assert_eq!(threads(&mut one.holds(&serve(&folder, ""))), [1.0, 1.0]);
 }

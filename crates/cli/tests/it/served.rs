@@ -17,10 +17,7 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(folder: &Folder, arguments: &str) -> Self {
-        let command = format!(
-            "serve --rules rules.yaml --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --identity local:identity {arguments}"
-        );
-        Self::spawn(&mut folder.command(&command))
+        Self::spawn(&mut serve(folder, arguments))
     }
 
     /// Returns when it listens.
@@ -58,6 +55,13 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ended = self.child.kill().and_then(|()| self.child.wait());
     }
+}
+
+/// By the rules of `folder`, on ports of its own.
+pub(crate) fn serve(folder: &Folder, arguments: &str) -> Command {
+    folder.command(&format!(
+        "serve --rules rules.yaml --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --identity local:identity {arguments}"
+    ))
 }
 
 fn said(log: &mut Lines<BufReader<ChildStderr>>, message: &str) -> Value {

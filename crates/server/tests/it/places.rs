@@ -5,17 +5,19 @@ use std::time::Duration;
 use http::StatusCode;
 use tokio::time::timeout;
 use vestibule_admission::Hook;
-use vestibule_server::CloseReason;
+use vestibule_server::{CloseReason, Server};
 
 use crate::harness::{Client, HOOK, Running, TIMEOUT, allow, serve_with};
 
 /// Far below the time for which a connection may rest.
 const SOON: Duration = Duration::from_secs(30);
 
+fn allowing(server: Server) -> Server {
+    server.route(HOOK, Hook::validating("hook", allow()), TIMEOUT)
+}
+
 async fn with_two_places() -> Running {
-    let build =
-        |server: vestibule_server::Server| server.route(HOOK, Hook::validating("hook", allow()), TIMEOUT);
-    serve_with(|settings| settings.max_connections = 2, build).await
+    serve_with(|settings| settings.max_connections = 2, allowing).await
 }
 
 async fn asked(server: &Running) -> Client {
@@ -54,9 +56,7 @@ async fn strangers_who_shake_hands_and_rest_make_room_for_whoever_asks() {
 
 #[tokio::test]
 async fn a_field_more_than_there_may_be_is_refused() {
-    let build =
-        |server: vestibule_server::Server| server.route(HOOK, Hook::validating("hook", allow()), TIMEOUT);
-    let server = serve_with(|settings| settings.max_headers = 10, build).await;
+    let server = serve_with(|settings| settings.max_headers = 10, allowing).await;
     for (fields, status) in [(10, "400"), (11, "431")] {
         let head: String = (3..=fields).map(|number| format!("x-{number}: a\r\n")).collect();
         let said = server

@@ -11,6 +11,7 @@ mod leaks;
 mod leaving;
 mod levels;
 mod loads;
+mod names;
 mod patches;
 mod process;
 mod readiness;

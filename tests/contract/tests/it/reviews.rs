@@ -9,6 +9,7 @@ use vestibule_caller::{ApiResource, Hook, Review, ReviewBuilder, ReviewVersion};
 
 use crate::client::Client;
 use crate::conversations::{VERSIONS, allowed, annotated, pod, review};
+use crate::names::with_name;
 use crate::process::{Process, shared};
 
 /// What is wrong, and how it comes to be.
@@ -261,9 +262,7 @@ async fn row_50_no_name_makes_a_long_line_of_the_log() {
         "/request/object/metadata/generateName",
     ];
     for place in places {
-        let mut body: Value = serde_json::from_slice(review(pod()).build().unwrap().body()).unwrap();
-        let (parent, name) = place.rsplit_once('/').unwrap();
-        body.pointer_mut(parent).unwrap()[name] = json!(huge);
+        let body = with_name(review(pod()).build().unwrap().body(), place, &huge);
         let uid = body["request"]["uid"].clone();
         for path in ["/mutate/same", "/mutate/label", "/mutate/refuse", "/mutate/fail", "/mutate/panic"] {
             let reply = client.post(path, body.to_string()).await;

@@ -63,6 +63,11 @@ pub(super) fn turned_away(report: &Report) -> u64 {
     report.failed.get(&Failure::Status(429)).copied().unwrap_or_default()
 }
 
+/// Whether as many calls were made as were due at this rate: by fewer nothing is shown.
+pub(super) fn is_whole(report: &Report, rate: f64) -> bool {
+    report.called as f64 >= 0.95 * rate * report.took.as_secs_f64()
+}
+
 /// A report in one line.
 pub(super) fn said(report: &Report) -> String {
     let mut said = format!("{} calls, {} admitted", report.called, report.admitted);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use vestibule_caller::load::{Load, Report};
 
 use super::Row;
-use super::ground::{hook, mebibytes, review, said, webhook};
+use super::ground::{hook, is_whole, mebibytes, review, said, webhook};
 use super::quiet;
 
 const RATE: f64 = 1_000.0;
@@ -38,8 +38,7 @@ pub(super) async fn run(long: bool) -> anyhow::Result<Vec<Row>> {
         mebibytes(late.resident)
     );
     let failed = [&crowd, &warm_up, &report].map(Report::failures).iter().sum::<u64>();
-    let is_whole = report.called as f64 >= 0.95 * RATE * seconds as f64;
-    let held = grown < MOST && failed == 0 && is_whole;
+    let held = grown < MOST && failed == 0 && is_whole(&report, RATE);
     let figure = format!("{} more, {failed} failed", mebibytes(grown));
     drop(callers);
     Ok(vec![
