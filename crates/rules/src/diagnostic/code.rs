@@ -163,9 +163,10 @@ codes! {
         "Functions have the names that the API server gives them, and some stand behind a dot while others do not: \
          `size(x)` and `x.size()`, but only `quantity(x)` and `x.startsWith(y)`. There are none that know the time.",
         Spec "when: [request.name.startWith('a')]\npod: {labels: {a: b}}";
-    EXPRESSION_SIZE = "VST0133", "an expression that is too long",
-        "An expression has at most 8 KiB, 400 operators, dots and brackets, and 32 brackets inside each other, so that \
-         reading it needs little of the stack. Give parts of it names under `variables`.",
+    EXPRESSION_SIZE = "VST0133", "an expression that is too long or too deep",
+        "An expression has at most 8 KiB, 32 brackets inside each other, and 400 steps (operators, dots, brackets, calls) \
+         inside each other, where a variable counts as deep as its own expression: evaluation descends as deep, and a \
+         thread's stack ends. Cut a long one into `variables`; of a deep one let fewer steps build on each other.",
         Spec "when: ['(((((((((((((((((((((((((((((((((true)))))))))))))))))))))))))))))))))']\npod: {labels: {a: b}}";
     UNKNOWN_KEYWORD = "VST0134", "an unknown word that starts with `$`",
         "A map whose only key is `$cel` is an expression; no other key starts with `$`, and none stands beside it.",

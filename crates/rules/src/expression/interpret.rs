@@ -28,7 +28,7 @@ impl<'e> Interpreter<'e> {
         Self { scope, locals: Vec::new() }
     }
 
-    // Recursion is bounded by the links that an expression may have.
+    // Recursion is bounded by the depth that an expression may have, its variables included.
     pub(super) fn value(&mut self, expression: &'e IdedExpr) -> Result<Value> {
         self.scope.budget.spend(1)?;
         match &expression.expr {

@@ -1,3 +1,5 @@
+mod conformance;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -19,8 +21,8 @@ fn compile(text: &str) -> Result<Expression, Vec<crate::Diagnostic>> {
     let documents = crate::yaml::read("a.yaml", &yaml).unwrap();
     let source = Arc::new(Source { name: "a.yaml".into(), text: yaml.clone(), lines_before: 0 });
     let variables = if text.contains("variables.names") { Vec::from(names()) } else { Vec::new() };
-    let declared = Declared { parameters: &["size".to_owned()], variables: &variables };
-    Expression::compile(&source, documents[0].root(), "any", declared)
+    let declared = Declared { parameters: &["size"], variables: &variables };
+    Expression::compile(&source, documents[0].root(), "any", declared, 1)
 }
 
 /// The variable of the reference.
@@ -261,17 +263,29 @@ fn the_longest_expressions() {
         format!("{}1{}", "(".repeat(32), ")".repeat(32)),
         format!("{}1{}", "[".repeat(32), "]".repeat(32)),
         format!("{}1{}", "[1].map(x, ".repeat(16), ")".repeat(16)),
-        format!("{}1", "true ? 1 : ".repeat(32)),
-        format!("{}true", "true || ".repeat(199)),
-        format!("'a'{}", ".trim()".repeat(199)),
-        format!("optional.of(1){}", ".?a".repeat(190)),
+        format!("{}1", "true ? 1 : ".repeat(399)),
+        format!("{}true", "true || ".repeat(1_000)),
+        format!("'a'{}", ".trim()".repeat(399)),
+        format!("optional.of(1){}", ".?a".repeat(390)),
+        format!("object{}", ".a".repeat(399)),
+        format!("[[]]{}", "[0]".repeat(390)),
+        format!("{}1", "-1 + ".repeat(399)),
+        format!("[{}]", vec!["1"; 4_000].join(",")),
     ] {
         if let Err(findings) = compile(&text) {
             panic!("{text}: {findings:?}");
         }
         drop(evaluate(&text));
     }
-    for text in ["(".repeat(33), "[".repeat(33), "{".repeat(400), format!("{}1", "true ? 1 : ".repeat(33))] {
+    for text in [
+        "(".repeat(33),
+        "[".repeat(33),
+        "{".repeat(400),
+        format!("{}1", "true ? 1 : ".repeat(400)),
+        format!("{}1", "1 + ".repeat(400)),
+        format!("'a'{}", ".trim()".repeat(400)),
+        format!("object{}", ".a".repeat(400)),
+    ] {
         refused(&text, "VST0133");
     }
     for text in ["(".repeat(32), "[".repeat(32), "{".repeat(32), "!".repeat(400)] {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use vestibule_patch::{Key, List, Schema};
 
 use super::reader::Reader;
-use crate::diagnostic::{self, Position};
+use crate::diagnostic::{self, MAX_FINDINGS, Position, Severity};
 use crate::expression::{Declared, Expression, Variable};
 use crate::format;
 use crate::near::nearest;
@@ -137,10 +137,17 @@ impl Reader {
 
     fn compiled(&mut self, node: &Node, name: &str) -> Option<Expression> {
         self.text(node, "an expression")?;
-        let parameters: Vec<String> =
-            self.logic.parameters.iter().map(|parameter| parameter.name.clone()).collect();
+        // Refused it is by now, and more than so many findings are not told.
+        if self.findings.len() > MAX_FINDINGS
+            && self.findings.last().is_some_and(|last| last.severity() == Severity::Error)
+        {
+            return None;
+        }
+        let parameters: Vec<&str> =
+            self.logic.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
         let declared = Declared { parameters: &parameters, variables: &self.logic.variables };
-        match Expression::compile(&self.source, node, name, declared) {
+        let places = MAX_FINDINGS.saturating_sub(self.findings.len());
+        match Expression::compile(&self.source, node, name, declared, places) {
             Ok(expression) => {
                 self.logic.reads_object |= expression.reads_object;
                 self.logic.reads_namespace |= expression.reads_namespace;

@@ -214,7 +214,7 @@ fn place(wish: &Wish) -> Place<'_> {
     }
 }
 
-// Recursion is bounded by the links that an expression may have.
+// Recursion is bounded by the depth that an expression may have.
 fn put(object: &mut Value, path: &[String], text: &str) {
     let Some((step, rest)) = path.split_first() else {
         if object.is_null() || object.is_string() {

@@ -1,5 +1,6 @@
 //! Rules that compute: `when`, parameters, variables, values.
 
+mod bounds;
 mod data;
 mod hostile;
 
