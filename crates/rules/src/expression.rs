@@ -24,8 +24,9 @@ use kube_cel::cel::common::ast::IdedExpr;
 use crate::diagnostic::{self, Diagnostic, MAX_FINDINGS, Position, Source};
 use crate::overlay::Overlay;
 use crate::yaml::Node;
+pub(crate) use budget::Total;
 pub(crate) use current::Current;
-pub(crate) use functions::pattern;
+pub(crate) use functions::Pattern;
 use interpret::Interpreter;
 pub(crate) use lint::Declared;
 use lint::{Finding, Lint};
@@ -62,7 +63,11 @@ pub(crate) struct Variable {
 pub(crate) enum Trouble {
     Failed(String),
     /// It would cost too much.
-    Exhausted,
+    Exhausted {
+        /// Whether the expressions of all rules did, and not those of one.
+        together: bool,
+        ticks: u64,
+    },
 }
 
 impl Expression {
@@ -76,10 +81,19 @@ impl Expression {
         places: usize,
     ) -> Result<Self, Vec<Diagnostic>> {
         let text = node.as_text().unwrap_or_default();
+        let too_much = |trouble: Trouble| {
+            vec![source.error(&diagnostic::EXPRESSION_SIZE, node.at(), trouble.sentence())]
+        };
+        declared.total.spend(text.len()).map_err(too_much)?;
         let tree = parse::parse(text).map_err(|refused| match refused.message {
             Some(message) => {
                 let (code, help) = (&diagnostic::EXPRESSION_SYNTAX, String::new());
-                located(source, node, places, vec![Finding { code, at: refused.at, message, help }])
+                located(
+                    source,
+                    node,
+                    (places, declared.total),
+                    vec![Finding { code, at: refused.at, message, help }],
+                )
             }
             None => vec![too_large(source, node)],
         })?;
@@ -94,7 +108,7 @@ impl Expression {
             let depth = deepest;
             return Ok(Self { tree, depth, at, field, reads_object, reads_namespace, reads_owner_name });
         }
-        Err(located(source, node, places, findings))
+        Err(located(source, node, (places, declared.total), findings))
     }
 
     /// Whether it holds.
@@ -124,14 +138,19 @@ impl Trouble {
     fn within(self, variable: &str) -> Self {
         match self {
             Self::Failed(sentence) => Self::Failed(format!("variable `{variable}`: {sentence}")),
-            Self::Exhausted => Self::Exhausted,
+            exhausted @ Self::Exhausted { .. } => exhausted,
         }
     }
 
     pub(crate) fn sentence(&self) -> String {
         match self {
             Self::Failed(sentence) => sentence.clone(),
-            Self::Exhausted => format!("the expressions of the rule need more than {} ticks", budget::TICKS),
+            Self::Exhausted { together: false, ticks } => {
+                format!("the expressions of the rule need more than {ticks} ticks")
+            }
+            Self::Exhausted { together: true, ticks } => {
+                format!("the expressions of all rules together need more than {ticks} ticks")
+            }
         }
     }
 }
@@ -152,12 +171,18 @@ fn too_large(source: &Arc<Source>, node: &Node) -> Diagnostic {
     finding.with_help("cut a long one into `variables`; of a deep one let fewer steps build on each other")
 }
 
-/// What was found in the text of `node`; the first `places` of it with the place, the others where the text begins.
-fn located(source: &Arc<Source>, node: &Node, places: usize, findings: Vec<Finding>) -> Vec<Diagnostic> {
+/// What was found in the text of `node`; the first `places` of it with the place, which is looked for in the source, the
+/// others where the text begins.
+fn located(
+    source: &Arc<Source>,
+    node: &Node,
+    (places, total): (usize, &Total),
+    findings: Vec<Finding>,
+) -> Vec<Diagnostic> {
     let start = Position { line: node.at().line.saturating_sub(source.lines_before), ..node.at() };
     let text = node.as_text().unwrap_or_default();
     let place = |index: usize, offset: usize| {
-        if index >= places {
+        if index >= places || total.look_through(source.text.len()).is_err() {
             return node.at();
         }
         let place = locate::locate(&source.text, start, text, offset);

@@ -173,6 +173,7 @@ pub(super) const ROOMS: &[Room] = &[
             "k8s-openapi",
             "kube-cel",
             "regex",
+            "regex-automata",
             "serde_json",
             "serde_path_to_error",
             "sha2",

@@ -10,6 +10,7 @@ use std::ops::Deref;
 use kube_cel::cel::Value;
 
 use super::missed::{EXHAUSTED, Missed, RESTLESS, failure, left_out};
+use crate::expression::Total;
 use crate::merge::{Draft, straighten};
 use crate::parameter;
 use crate::pod::Shape;
@@ -24,6 +25,8 @@ pub(super) struct Turns<'t> {
     shape: &'t Shape,
     /// How many times rules may still be laid in.
     allowance: Cell<usize>,
+    /// What the expressions of all rules may still use up, in all turns together.
+    total: Total,
 }
 
 /// What came of the rules.
@@ -80,7 +83,8 @@ impl<'t> Turns<'t> {
         layout: &'t Layout,
         shape: &'t Shape,
     ) -> Self {
-        Self { subject, received, layout, shape, allowance: Cell::new(0) }
+        let (allowance, total) = (Cell::new(0), Total::of_a_request());
+        Self { subject, received, layout, shape, allowance, total }
     }
 
     /// Lays in the rules, so that another evaluation of what comes out changes nothing.
@@ -90,7 +94,7 @@ impl<'t> Turns<'t> {
             return Laid::new(draft.clone(), out, Vec::new());
         }
         for rule in rules.iter().filter(|rule| !rule.logic.parameters.is_empty()) {
-            match parameter::values(rule, self.subject, self.received) {
+            match parameter::values(rule, self.subject, self.received, &self.total) {
                 Ok(values) => drop(parameters.insert(rule.name(), values)),
                 Err(invalid) => drop(out.insert(rule.name(), Missed::Invalid(invalid))),
             }

@@ -151,7 +151,7 @@ impl<'e> Interpreter<'e> {
                 break;
             }
             match self.value(&written.loop_step) {
-                Err(Trouble::Exhausted) => return Err(Trouble::Exhausted),
+                Err(exhausted @ Trouble::Exhausted { .. }) => return Err(exhausted),
                 // A later item may decide though this one fails, as with `||` and `&&`.
                 next => self.set(accumulator, next),
             }
@@ -255,7 +255,7 @@ impl<'e> Interpreter<'e> {
     /// `a || b` and `a && b`: either side decides, though the other fails. `deciding` is what decides.
     fn either(&mut self, one: &'e IdedExpr, other: &'e IdedExpr, deciding: bool) -> Result<Value> {
         let first = match self.truth(one) {
-            Err(Trouble::Exhausted) => return Err(Trouble::Exhausted),
+            Err(exhausted @ Trouble::Exhausted { .. }) => return Err(exhausted),
             Ok(truth) if truth == deciding => return Ok(Value::Bool(deciding)),
             first => first,
         };

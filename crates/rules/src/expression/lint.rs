@@ -2,7 +2,8 @@
 
 use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, LiteralValue, SelectExpr};
 
-use super::functions::{self, Form, MACROS, TABLE};
+use super::budget::Total;
+use super::functions::{self, Form, MACROS, Pattern, TABLE};
 use super::scope::{MEMBERS_ONLY, VARIABLES};
 use crate::diagnostic::{self, Code};
 use crate::near::nearest;
@@ -22,6 +23,8 @@ pub(crate) struct Declared<'d> {
     pub(crate) parameters: &'d [&'d str],
     /// Those that come before.
     pub(crate) variables: &'d [super::Variable],
+    /// What reading expressions may still use up.
+    pub(crate) total: &'d Total,
 }
 
 /// Members of an object by which its owner's name is known.
@@ -231,7 +234,7 @@ impl<'l> Lint<'l> {
         if matches!(whole, "matches" | "find" | "findAll")
             && let Some(Expr::Literal(LiteralValue::String(pattern))) =
                 call.args.get(call.args.len() - counted).map(|pattern| &pattern.expr)
-            && let Err(trouble) = functions::pattern(pattern.inner())
+            && let Err(trouble) = Pattern::compile(pattern.inner(), |steps| self.declared.total.spend(steps))
         {
             self.report(&diagnostic::BAD_PATTERN, at, trouble.sentence(), "");
         }

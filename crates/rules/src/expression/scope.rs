@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use kube_cel::cel::Value;
 use vestibule_patch::{Document, View};
 
-use super::budget::Budget;
+use super::budget::{Budget, Total};
 use super::current::{Current, object};
 use super::interpret::Interpreter;
 use super::values::{map, text, value};
@@ -46,6 +46,8 @@ pub(crate) struct Surroundings<'s> {
     pub(crate) subject: &'s Subject<'s>,
     /// The object as received.
     pub(crate) received: View<'s>,
+    /// What the expressions of all rules may still use up.
+    total: &'s Total,
     received_value: OnceCell<Value>,
     old: OnceCell<Value>,
     user: OnceCell<Value>,
@@ -54,10 +56,11 @@ pub(crate) struct Surroundings<'s> {
 }
 
 impl<'s> Surroundings<'s> {
-    pub(crate) fn new(subject: &'s Subject<'s>, received: View<'s>) -> Self {
+    pub(crate) fn new(subject: &'s Subject<'s>, received: View<'s>, total: &'s Total) -> Self {
         Self {
             subject,
             received,
+            total,
             received_value: OnceCell::new(),
             old: OnceCell::new(),
             user: OnceCell::new(),
@@ -88,8 +91,8 @@ impl<'e> Scope<'e> {
         parameters: &'e BTreeMap<String, Value>,
         variables: &'e [Variable],
     ) -> Self {
-        let known = RefCell::default();
-        Self { surroundings, current, object, parameters, variables, known, budget: Budget::new() }
+        let (known, budget) = (RefCell::default(), Budget::new(surroundings.total));
+        Self { surroundings, current, object, parameters, variables, known, budget }
     }
 
     pub(super) fn variable(&self, name: &str) -> Result<Value, Trouble> {

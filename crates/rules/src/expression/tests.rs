@@ -7,7 +7,7 @@ use cpu_time::ThreadTime;
 use kube_cel::cel::Value;
 use vestibule_patch::Document;
 
-use super::{Current, Declared, Expression, Scope, Surroundings, Trouble, Variable, values};
+use super::{Current, Declared, Expression, Scope, Surroundings, Total, Trouble, Variable, values};
 use crate::diagnostic::Source;
 use crate::rule::{Resource, Verb};
 use crate::subject::Subject;
@@ -21,7 +21,8 @@ fn compile(text: &str) -> Result<Expression, Vec<crate::Diagnostic>> {
     let documents = crate::yaml::read("a.yaml", &yaml).unwrap();
     let source = Arc::new(Source { name: "a.yaml".into(), text: yaml.clone(), lines_before: 0 });
     let variables = if text.contains("variables.names") { Vec::from(names()) } else { Vec::new() };
-    let declared = Declared { parameters: &["size"], variables: &variables };
+    let total = Total::of_a_load();
+    let declared = Declared { parameters: &["size"], variables: &variables, total: &total };
     Expression::compile(&source, documents[0].root(), "any", declared, 1)
 }
 
@@ -37,7 +38,8 @@ fn evaluate(text: &str) -> Result<Value, Trouble> {
     let document = Document::parse(POD).unwrap();
     let object = Current::default();
     let parameters = BTreeMap::from([("size".to_owned(), values::text("100m"))]);
-    let surroundings = Surroundings::new(&subject, document.view());
+    let total = Total::of_a_request();
+    let surroundings = Surroundings::new(&subject, document.view(), &total);
     let variables = names();
     let scope = Scope::new(&surroundings, document.view(), &object, &parameters, &variables);
     super::Interpreter::new(&scope).value(&expression.tree)
@@ -298,7 +300,8 @@ fn the_object_becomes_a_value_only_for_who_asks() {
     let subject = Subject::new(POD, Resource::Pods, Verb::Create, "team-a");
     let document = Document::parse(POD).unwrap();
     let (object, parameters) = (Current::default(), BTreeMap::new());
-    let surroundings = Surroundings::new(&subject, document.view());
+    let total = Total::of_a_request();
+    let surroundings = Surroundings::new(&subject, document.view(), &total);
     let scope = Scope::new(&surroundings, document.view(), &object, &parameters, &[]);
     for text in [
         "request.namespace == 'team-a' || size(object.spec) == 1",

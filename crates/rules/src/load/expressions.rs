@@ -16,6 +16,9 @@ use crate::yaml::{Entry, Node};
 /// The key that makes an expression of a map.
 const KEYWORD: &str = "$cel";
 
+/// So many parameters, and so many variables, a rule has at most: each of its expressions is compared with all of them.
+pub(super) const MAX_NAMES: usize = 256;
+
 /// Whether a node wants to be an expression.
 pub(super) fn is_expression(node: &Node) -> bool {
     node.as_map().is_some_and(|entries| entries.iter().any(|entry| entry.key.starts_with('$')))
@@ -26,6 +29,11 @@ impl Reader {
     pub(super) fn declarations(&mut self, spec: &Node) {
         self.parameters(spec);
         for node in spec.get("variables").map(|node| self.list(node, "variables")).unwrap_or_default() {
+            if self.logic.variables.len() >= MAX_NAMES {
+                let message = format!("a rule has at most {MAX_NAMES} variables");
+                self.error(&diagnostic::EXPRESSION_SIZE, node.at(), message);
+                break;
+            }
             self.fields(node, &format::VARIABLE);
             let name = node.get("name").and_then(|name| self.identifier(name));
             if let (Some(name), Some(node)) = (name, node.get("expr")) {
@@ -145,7 +153,8 @@ impl Reader {
         }
         let parameters: Vec<&str> =
             self.logic.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
-        let declared = Declared { parameters: &parameters, variables: &self.logic.variables };
+        let (variables, total) = (&self.logic.variables, &self.total);
+        let declared = Declared { parameters: &parameters, variables, total };
         let places = MAX_FINDINGS.saturating_sub(self.findings.len());
         match Expression::compile(&self.source, node, name, declared, places) {
             Ok(expression) => {
@@ -158,6 +167,43 @@ impl Reader {
                 self.findings.extend(findings);
                 None
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::Source;
+    use crate::expression::Total;
+
+    /// The ticks that reading a rule's `when` costs, and how many findings there are.
+    fn cost(expression: &str) -> (u64, usize) {
+        let quoted = serde_json::Value::from(expression).to_string();
+        let many = vec![quoted.as_str(); (1 << 20) / (quoted.len() + 2)].join(", ");
+        let yaml = format!("when: [{many}]");
+        let documents = crate::yaml::read("a.yaml", &yaml).unwrap();
+        let source = Arc::new(Source { name: "a.yaml".into(), text: yaml.clone(), lines_before: 0 });
+        let total = Total::of_a_load();
+        let mut reader = Reader::new(source, true, total.clone());
+        reader.declarations(documents[0].root());
+        (total.spent(), reader.findings.len())
+    }
+
+    /// Whatever a mebibyte of expressions holds: see `docs/reference/expressions.md` for the figures.
+    #[test]
+    fn what_a_mebibyte_of_expressions_costs() {
+        for (expression, ticks) in [
+            ("true", 70_000),
+            ("x", 500_000),
+            ("1 +", 500_000),
+            ("'a'.startWith('a')", 500_000),
+            (r"'a'.matches(r'\pL')", 4_000_000),
+            (r"'a'.matches(r'(((\w{9}){9}){9}){9}')", 4_000_000),
+        ] {
+            let (spent, findings) = cost(expression);
+            assert!(spent <= ticks, "{expression}: {spent} ticks");
+            assert!(findings <= 2 * MAX_FINDINGS, "{expression}: {findings} findings");
         }
     }
 }

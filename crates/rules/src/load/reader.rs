@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::diagnostic::{self, Code, Diagnostic, MAX_FINDINGS, Position, Source};
+use crate::expression::Total;
 use crate::format::{Field, Table};
 use crate::logic::Logic;
 use crate::near::nearest;
@@ -16,11 +17,13 @@ pub(super) struct Reader {
     pub(super) logic: Logic,
     /// What `mode: auto` makes of a sidecar.
     pub(super) native_sidecars: bool,
+    /// What reading expressions and patterns may still use up, of all documents together.
+    pub(super) total: Total,
 }
 
 impl Reader {
-    pub(super) fn new(source: Arc<Source>, native_sidecars: bool) -> Self {
-        Self { source, findings: Vec::new(), logic: Logic::default(), native_sidecars }
+    pub(super) fn new(source: Arc<Source>, native_sidecars: bool, total: Total) -> Self {
+        Self { source, findings: Vec::new(), logic: Logic::default(), native_sidecars, total }
     }
 
     pub(super) fn error(&mut self, code: &'static Code, at: Position, message: impl Into<String>) {

@@ -31,7 +31,7 @@ impl Turns<'_> {
         parameters: &Parameters<'r>,
         start: &Draft<'d>,
     ) -> Laid<'d, 'r> {
-        let surroundings = Surroundings::new(self.subject, start.whole());
+        let surroundings = Surroundings::new(self.subject, start.whole(), &self.total);
         let mut missed = HashMap::new();
         loop {
             let acting = without(rules, &missed);

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use cpu_time::ThreadTime;
 use serde_json::Value;
 use vestibule_rules::Diagnostic;
 
@@ -72,11 +73,15 @@ fn the_deepest_rules_fit_two_mebibytes_of_stack() {
     ];
     for (first, step, when) in shapes {
         let of = |count: usize| row(first, count, step, &when.replace("vN", &format!("v{}", count - 1)));
-        let (count, rules) =
-            (60..=400).rev().find_map(|count| Some((count, load(&of(count)).ok()?))).unwrap();
-        assert!(count < 400, "{when}: a deeper one would be taken");
+        let (mut count, mut refused) = (60, 401);
+        while refused - count > 1 {
+            let middle = usize::midpoint(count, refused);
+            *(if load(&of(middle)).is_ok() { &mut count } else { &mut refused }) = middle;
+        }
+        assert!(refused < 401, "{when}: a deeper one would be taken");
+        let rules = rules(&of(count));
         on_a_small_stack(|| {
-            assert!(load(&of(count)).is_ok());
+            drop(load(&of(count)));
             drop(rules.prove());
             let object = annotated("{}", APP);
             drop(rules.explain(&creation(&object)).unwrap());
@@ -122,4 +127,84 @@ fn a_mebibyte_of_expressions() {
         assert!(told.first().is_none_or(|told| told.contains(code)), "{expression}: {:?}", told.first());
         assert_eq!(told.is_empty(), code.is_empty(), "{expression}");
     }
+}
+
+/// `findAll` looked at all that is left for every letter that it found: 190 KB took most of a minute, and cost a search.
+#[test]
+fn a_pattern_costs_what_it_may_take() {
+    let letters = "A".repeat(190_000);
+    let object = annotated(&serde_json::json!({ "text": letters }).to_string(), APP);
+    let text = "object.metadata.annotations.text";
+    for condition in [
+        format!("{text}.findAll('.*[^A-Z]|[A-Z]').size() > 0"),
+        format!(r"{text}.matches(r'(?:A?){{400}}A{{400}}B')"),
+        format!(r"{text}.find(r'(?i)(?:\w|\d)*\w{{3}}B') == ''"),
+        r"lists.range(9000).map(x, ''.matches(r'(?i)\pL\PL' + string(x))).size() == 0".to_owned(),
+    ] {
+        let rules = rules(&rule(
+            "r",
+            &format!("when: [{}]\npod: {{labels: {{a: b}}}}", Value::from(condition.as_str())),
+        ));
+        let work = ThreadTime::now();
+        let decision = decide(&rules, &object);
+        assert!(work.elapsed().as_secs() < 30, "{condition}: {:?}", work.elapsed());
+        assert_eq!(word(&decision), "error");
+        assert!(
+            decision.warnings[0].contains("more than 100000 ticks"),
+            "{condition}: {:?}",
+            decision.warnings
+        );
+    }
+    // What people write is cheap.
+    let honest = format!(
+        r"object.spec.containers.all(c, !c.image.matches(r'^(\w+\.)*example\.com/')) && {text}.findAll(r'[^A]+').size() == 0 && {text}.matches('^A*$')"
+    );
+    let rules = rules(&rule("r", &format!("when: [{}]\npod: {{labels: {{a: b}}}}", Value::from(honest))));
+    assert_eq!(word(&decide(&rules, &object)), "applied");
+}
+
+/// A parameter's pattern and what users write have the same budget.
+#[test]
+fn a_parameter_cannot_be_matched_for_ever() {
+    let text = rule(
+        "r",
+        "parameters:\n- {name: p, type: string, pattern: '(?:A?){400}A{400}B', max: 2000000, annotation: text}\npod: {labels: {a: b}}",
+    );
+    let object = annotated(&serde_json::json!({ "text": "A".repeat(900_000) }).to_string(), APP);
+    let work = ThreadTime::now();
+    let decision = decide(&rules(&text), &object);
+    assert!(work.elapsed().as_secs() < 30, "{:?}", work.elapsed());
+    assert_eq!(word(&decision), "invalid_parameter");
+    assert!(decision.warnings[0].contains("fewer ticks"), "{:?}", decision.warnings);
+}
+
+/// Sixty rules, each within its own budget: together they are stopped, and a rule that computes nothing still acts.
+#[test]
+fn one_budget_bounds_all_expressions_of_a_request() {
+    let costly = "when: ['lists.range(60000).all(x, x >= 0)']\npod: {labels: {a: b}}";
+    let mut text: String = (0..60).map(|number| rule(&format!("r{number}"), costly)).collect();
+    text += &rule("plain", "pod: {labels: {plain: yes}}").replace("yes", "'yes'");
+    let work = ThreadTime::now();
+    let decision = decide(&rules(&text), &annotated("{}", APP));
+    assert!(work.elapsed().as_secs() < 60, "{:?}", work.elapsed());
+    let stopped =
+        decision.warnings.iter().filter(|told| told.contains("together need more than 2000000 ticks"));
+    assert!(stopped.count() > 30, "{:?}", decision.warnings.first());
+    assert!(decision.changes().iter().any(|change| &*change.origin.rule == "plain"));
+}
+
+/// Every expression is compared with every name that the rule declares.
+#[test]
+fn so_many_names_and_no_more() {
+    let variables = |count: usize| -> String {
+        let names: String = (0..count).map(|number| format!("- {{name: v{number}, expr: '1'}}\n")).collect();
+        rule("r", &format!("variables:\n{names}when: ['variables.v0 == 1']\npod: {{labels: {{a: b}}}}"))
+    };
+    let parameters = |count: usize| -> String {
+        let name = |number| format!("- {{name: p{number}, type: int, default: 1}}\n");
+        let names: String = (0..count).map(name).collect();
+        rule("r", &format!("parameters:\n{names}when: ['params.p0 == 1']\npod: {{labels: {{a: b}}}}"))
+    };
+    assert!(told(&variables(256)).is_empty() && told(&parameters(256)).is_empty());
+    assert!(told(&variables(300))[0].contains("VST0133") && told(&parameters(300))[0].contains("VST0136"));
 }
