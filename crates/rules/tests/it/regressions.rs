@@ -1,5 +1,7 @@
 //! What was wrong once.
 
+mod facts;
+
 use cpu_time::ThreadTime;
 use serde_json::json;
 

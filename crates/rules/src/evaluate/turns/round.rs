@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use vestibule_patch::View;
 
 use super::super::missed::Missed;
-use super::{Filled, Laid, Parameters, Turns, authors, without};
-use crate::expression::{Current, Scope, Surroundings};
+use super::{Evaluation, Filled, Laid, Turns, authors, without};
+use crate::expression::{Current, Scope};
 use crate::logic::instantiate;
 use crate::merge::{self, Draft, Scene};
 use crate::rule::Rule;
@@ -28,10 +28,9 @@ impl Turns<'_> {
     pub(super) fn lay_most<'d, 'r>(
         &self,
         rules: &[&'r Rule],
-        parameters: &Parameters<'r>,
+        evaluation: &Evaluation<'_, 'r>,
         start: &Draft<'d>,
     ) -> Laid<'d, 'r> {
-        let surroundings = Surroundings::new(self.subject, start.whole());
         let mut missed = HashMap::new();
         loop {
             let acting = without(rules, &missed);
@@ -39,7 +38,7 @@ impl Turns<'_> {
                 return Laid::new(start.clone(), missed, Vec::new());
             }
             let Round { draft, laid, absent, failed } =
-                self.lay_beside_each_other(&acting, parameters, &surroundings, start);
+                self.lay_beside_each_other(&acting, evaluation, start);
             if absent.is_empty() && failed.is_empty() {
                 return Laid::new(draft, missed, laid);
             }
@@ -50,8 +49,7 @@ impl Turns<'_> {
     fn lay_beside_each_other<'d, 'r>(
         &self,
         rules: &[&'r Rule],
-        parameters: &Parameters<'r>,
-        surroundings: &Surroundings<'_>,
+        evaluation: &Evaluation<'_, 'r>,
         start: &Draft<'d>,
     ) -> Round<'d, 'r> {
         let scene = Scene::new(rules, || start.at(&self.layout.spec), self.layout, self.shape);
@@ -68,7 +66,7 @@ impl Turns<'_> {
             let computed = if rule.logic.is_fixed() {
                 Ok(Filled::AsWritten(rule))
             } else {
-                computed(rule, surroundings, round.draft.whole(), &object, parameters)
+                computed(rule, evaluation, round.draft.whole(), &object)
             };
             let computed = match computed {
                 Ok(computed) => computed,
@@ -105,14 +103,13 @@ impl Turns<'_> {
 /// `rule` for the object that is `current`; `object` is what expressions made of that.
 fn computed<'r>(
     rule: &'r Rule,
-    surroundings: &Surroundings<'_>,
+    evaluation: &Evaluation<'_, '_>,
     current: View<'_>,
     object: &Current,
-    parameters: &Parameters<'_>,
 ) -> Result<Filled<'r>, Missed> {
     let none = BTreeMap::new();
-    let parameters = parameters.get(rule.name()).unwrap_or(&none);
-    let scope = Scope::new(surroundings, current, object, parameters, &rule.logic.variables);
+    let parameters = evaluation.parameters.get(rule.name()).unwrap_or(&none);
+    let scope = Scope::new(&evaluation.surroundings, current, object, parameters, &rule.logic.variables);
     match rule.logic.declined(&scope) {
         Ok(None) => match instantiate(rule, &scope) {
             Ok(Some(computed)) => Ok(Filled::Computed(Box::new(computed))),
