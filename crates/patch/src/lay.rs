@@ -10,6 +10,7 @@ use crate::{Document, DocumentError, Kind, Operation, Pointer, Schema, View};
 
 mod align;
 mod list;
+mod places;
 
 /// The smallest sensible operations that make `after` out of `before`; none if both are the same.
 ///
