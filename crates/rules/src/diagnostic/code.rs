@@ -212,6 +212,10 @@ codes! {
         "What one rule writes and another (or the same) removes would go to and fro with every evaluation of a pod. To have \
          another value in its place, write it with `onConflict: override`.",
         Spec "remove:\n- env: {containers: all, name: TARGET}\ncontainers:\n- select: {all: true}\n  env: [{name: TARGET, value: you}]";
+    OTHER_LIST = "VST0157", "a position in a list that the container does not join",
+        "Init containers and native sidecars join `initContainers`, regular sidecars `containers`. A position in the other list \
+         would never count. With `mode: auto` both may stand there, since the InjectorSettings say what becomes of it.",
+        Spec "sidecars: [{name: proxy, image: 'proxy:1', mode: regular, position: {initContainers: first}}]";
     DOUBLED_SETTINGS = "VST0165", "settings twice",
         "One document of kind `InjectorSettings` speaks for the whole injector. Of two of them nobody could say which counts: \
          put everything into one.",
@@ -255,8 +259,8 @@ codes! {
         Spec "sidecars:\n- name: proxy\n  image: proxy:1.8\n  ports: [{containerPort: 15001}]\n  resources: {requests: {cpu: 10m}}";
     UNRESOLVED = "VST0202", "a reference to no variable",
         "The kubelet replaces `$(NAME)` by a variable of the same container that stands before it, and leaves the text as it \
-         is where there is none. In a container that the rule brings nobody else defines one. Of what a rule adds to containers \
-         that are there nothing is said: they have variables of their own.",
+         is where there is none. In a container that the rule brings nobody else defines one. A container that is there may have \
+         the variable: of what a rule adds to it this is a hint, and a warning where the rule adds the variable behind its use.",
         Spec "sidecars:\n- name: proxy\n  image: proxy:1.8\n  args: [--port, $(PORT)]\n  resources: {requests: {cpu: 10m}}";
     FLOATING_IMAGE = "VST0203", "an image without a version",
         "Without a tag, or with `latest`, two pods of one day may run different programs, and a restart may bring a new one. \

@@ -44,11 +44,15 @@ pub(crate) static BLOCK: Table = Table {
             Kind::Word(&POLICIES),
             "What happens where a container has another value already.",
         ),
-        Field::new("env", Kind::Fragment(&["spec", "containers", "env"], Some(&ITEM)), "Variables."),
+        Field::new(
+            "env",
+            Kind::Fragment(&["spec", "containers", "env"], Some(&ITEM)),
+            "Variables. They go before those that are there, but behind a variable that they refer to by `$(NAME)`.",
+        ),
         Field::new(
             "envFrom",
             Kind::Fragment(&["spec", "containers", "envFrom"], Some(&ITEM)),
-            "Sources of variables.",
+            "Sources of variables. They go before those that are there: of sources that set one variable the last counts, so the pod's own wins.",
         ),
         Field::new("ports", Kind::Fragment(&["spec", "containers", "ports"], Some(&ITEM)), "Ports."),
         Field::new(

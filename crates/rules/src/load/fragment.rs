@@ -142,6 +142,12 @@ impl Reader {
                 value.as_text().is_none_or(|value| self.checked(check::quantity(value), key, *at))
             });
         }
+        if matches!(name, "labels" | "matchLabels" | "nodeSelector") {
+            for (key, value, at) in &pairs {
+                self.checked(check::key(key), key, *at);
+                self.checked(value.as_text().map_or(Ok(()), check::label), key, *at);
+            }
+        }
         let map = Overlay::map(pairs.into_iter().map(|(key, value, _)| (key, value)));
         Some(map).filter(|map| !map.members().is_empty())
     }

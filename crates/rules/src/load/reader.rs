@@ -1,5 +1,6 @@
 //! Typed access to the tree that records what is wrong and goes on.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::diagnostic::{self, Code, Diagnostic, MAX_FINDINGS, Position, Source};
@@ -169,7 +170,7 @@ impl Reader {
 
     pub(super) fn null(&mut self, node: &Node, what: &str) {
         let help = "leave the field out, or write \"\" for an empty text";
-        self.error_with_help(&diagnostic::NULL, node.at(), format!("`{what}` is null"), help);
+        self.error_with_help(&diagnostic::NULL, node.at(), format!("{} is null", quoted(what)), help);
     }
 
     pub(super) fn wrong_type(&mut self, node: &Node, what: &str, wanted: &str) {
@@ -181,13 +182,19 @@ impl Reader {
             Value::List(_) => "a list",
             Value::Map(_) => "a map",
         };
-        let message = format!("`{what}` wants {wanted}, and this is {found}");
+        let message = format!("{} wants {wanted}, and this is {found}", quoted(what));
         self.error(&diagnostic::WRONG_TYPE, node.at(), message);
     }
 
     fn resolved(&self, node: &Node) -> Option<String> {
         matches!(node.value(), Value::Scalar(_)).then(|| node.to_json())
     }
+}
+
+/// The name of a field in backticks; what is no name, such as "an item of `remove`", as it is.
+fn quoted(what: &str) -> Cow<'_, str> {
+    let is_phrase = what.contains('`') || ["a ", "an ", "the "].iter().any(|start| what.starts_with(start));
+    if is_phrase { Cow::Borrowed(what) } else { Cow::Owned(format!("`{what}`")) }
 }
 
 /// "`a`, `b`".

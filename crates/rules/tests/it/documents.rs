@@ -134,7 +134,10 @@ fn what_is_wrong_and_where() {
             "sidecars: [{name: s, restartPolicy: Never}]",
             "VST0113 7:39 a native sidecar gets `restartPolicy: Always` by itself",
         ),
-        ("sidecars: [{name: s, position: {containers: front}}]", "VST0113 7:47 possible: `first`, `last`"),
+        (
+            "sidecars: [{name: s, position: {initContainers: front}}]",
+            "VST0113 7:51 possible: `first`, `last`",
+        ),
         ("initContainers: [{name: s, startupProbe: {}}]", "VST0113 7:44 "),
         (
             "containers: [{env: [{name: A, value: b}]}]",
@@ -155,6 +158,14 @@ fn what_is_wrong_and_where() {
         ("pod: {labels: {app: web}}", "VST0123 7:18 "),
         ("pod: {annotations: {vestibule.dev/inject: \"true\"}}", "VST0123 7:23 "),
         ("order: 1", "VST0120 6:3 "),
+        (
+            "pod: {spec: {nodeSelector: {\"a b\": c}}}",
+            "VST0113 7:31 wanted: a name of at most 63 letters, digits, `-`, `_` and `.`, perhaps after a DNS name and `/`",
+        ),
+        (
+            "pod: {spec: {nodeSelector: {a: \"b c\"}}}",
+            "VST0113 7:31 wanted: at most 63 letters, digits, `-`, `_` and `.`, with a letter or digit at both ends",
+        ),
     ] {
         assert_eq!(finding(spec), expected, "{spec}");
     }
@@ -260,4 +271,44 @@ fn errors_and_headlines_do_not_show_values() {
             .err()
             .unwrap();
     assert!(!format!("{findings:?}").contains("hunter2"));
+}
+
+/// Names that have backticks of their own got a second pair.
+#[test]
+fn messages_quote_once() {
+    for spec in [
+        "match: {namespaces: []}",
+        "match: {objects: []}",
+        "match: []",
+        "rollout: []",
+        "parameters: [x]",
+        "variables: [{name: v, expr: []}]",
+        "when: [[]]",
+        "remove: [x]",
+        "remove: [{env: x}]",
+        "pod: []",
+        "pod: {spec: []}",
+        "containers: [x]",
+        "containers: [{select: x}]",
+        "sidecars: [{name: s, position: x}]",
+        "sidecars: [{name: s, position: {initContainers: []}}]",
+        "match: {namespaces: null}",
+    ] {
+        let findings = load(&rule("r", spec)).err().unwrap_or_default();
+        assert!(!findings.is_empty(), "{spec}");
+        for finding in findings {
+            let headline = finding.headline();
+            let odd = ["``", "`a ", "`an ", "`the "].iter().any(|odd| headline.contains(odd));
+            assert!(!odd && headline.matches('`').count() % 2 == 0, "{headline}");
+        }
+    }
+    let document = |text: &str| {
+        load(text)
+            .err()
+            .unwrap_or_default()
+            .iter()
+            .map(vestibule_rules::Diagnostic::headline)
+            .collect::<String>()
+    };
+    assert!(document("[]").contains("the document wants a map"), "{}", document("[]"));
 }

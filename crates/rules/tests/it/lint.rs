@@ -205,3 +205,44 @@ fn the_examples_raise_no_false_alarm() {
     }
     assert!(count >= 8);
 }
+
+/// Of blocks nothing was said, although the kubelet reads what they add in the same way.
+#[test]
+fn references_in_blocks_are_looked_at_like_elsewhere() {
+    for (block, expected) in [
+        ("env: [{name: A, value: $(B)}]", Some(Severity::Hint)),
+        ("env: [{name: A, value: $(A)}]", Some(Severity::Hint)),
+        ("env: [{name: A, value: $(B)}, {name: B, value: x}]", Some(Severity::Warning)),
+        ("env: [{name: B, value: x}, {name: A, value: $(B)}]", None),
+        ("env: [{name: A, value: $$(B)}]", None),
+        ("env: [{name: A, value: $(B)}], envFrom: [{configMapRef: {name: c}}]", None),
+        ("replace: [args], args: [$(B)]", Some(Severity::Hint)),
+        ("replace: [args], args: [$(B)], env: [{name: B, value: x}]", None),
+        ("replace: [command], command: [\"sh\", \"-c\", \"x $(B)\"]", Some(Severity::Hint)),
+    ] {
+        let text = rule("r", &format!("containers: [{{select: {{all: true}}, {block}}}]"));
+        let findings = rules(&text).lint();
+        let found = findings.iter().find(|one| one.code().id == "VST0202").map(Diagnostic::severity);
+        assert_eq!(found, expected, "{block}");
+    }
+    // A later block's variables stand before those of an earlier one.
+    let two = "containers:\n- {select: {all: true}, env: [{name: A, value: $(B)}]}\n- {select: {all: true}, env: [{name: B, value: x}]}";
+    assert!(found(&[two]).is_empty());
+    let removed = "remove: [{env: {containers: all, name: B}}]\n\
+                   containers: [{select: {all: true}, replace: [args], args: [$(B)]}]";
+    assert!(found(&[removed]).iter().any(|one| one.starts_with("VST0205")));
+}
+
+/// The order that the lint goes by is that of the merge.
+#[test]
+fn variables_of_later_blocks_stand_before_those_of_earlier_ones() {
+    let two = "containers:\n- {select: {all: true}, env: [{name: A, value: $(B)}]}\n- {select: {all: true}, env: [{name: B, value: x}]}";
+    let back = "containers:\n- {select: {all: true}, env: [{name: B, value: x}]}\n- {select: {all: true}, env: [{name: A, value: $(B)}]}";
+    for spec in [two, back] {
+        let made = crate::kit::result(
+            &rules(&rule("r", spec)),
+            &crate::kit::pod(r#"{"containers":[{"name":"app"}]}"#),
+        );
+        assert_eq!(crate::kit::names(&made["spec"]["containers"][0]["env"]), ["B", "A"], "{spec}");
+    }
+}

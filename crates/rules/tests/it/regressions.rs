@@ -1,6 +1,7 @@
 //! What was wrong once.
 
 mod facts;
+mod places;
 
 use cpu_time::ThreadTime;
 use serde_json::json;
