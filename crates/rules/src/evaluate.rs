@@ -1,5 +1,6 @@
 //! All rules over one object.
 
+mod keyed;
 mod missed;
 mod turns;
 
@@ -244,6 +245,9 @@ impl RuleSet {
         let selected: Vec<&Rule> =
             outs.iter().filter(|(_, out)| out.is_none()).map(|(rule, _)| *rule).collect();
         matched();
+        let keyed = keyed::with_keys(&selected, subject, &received, &document, &self.shape);
+        let selected: Vec<&Rule> =
+            selected.into_iter().map(|rule| keyed.get(rule.name()).unwrap_or(rule)).collect();
         let turns = Turns::new(subject, &received, layout, &self.shape);
         let Laid { mut draft, missed, rules, ended } =
             turns.lay_all(&selected, &Draft::new(document.clone()));

@@ -51,6 +51,8 @@ pub(crate) struct Expression {
     pub(crate) at: Position,
     /// The field that gets its value.
     field: String,
+    /// Whether it tells the items of a list apart.
+    pub(crate) is_key: bool,
     /// Whether the object as it is becoming decides about its value.
     pub(crate) reads_object: bool,
     /// Whether it asks for the labels and annotations of the namespace.
@@ -106,7 +108,8 @@ impl Expression {
         let Lint { findings, reads_object, reads_namespace, reads_owner_name, .. } = lint;
         if findings.is_empty() {
             let field = field.to_owned();
-            return Ok(Self { tree, at: node.at(), field, reads_object, reads_namespace, reads_owner_name });
+            let (at, is_key) = (node.at(), false);
+            return Ok(Self { tree, at, field, is_key, reads_object, reads_namespace, reads_owner_name });
         }
         let told = findings.into_iter().map(|finding| {
             let fits = |word: &&scan::Word<'_>| word.text == finding.word && finding.role.fits(word);
@@ -133,7 +136,14 @@ impl Expression {
     pub(crate) fn overlay(&self, scope: &Scope<'_>) -> Result<Option<Overlay>, Trouble> {
         let value = Interpreter::new(scope).value(&self.tree)?;
         scope.budget.read(&value)?;
-        values::overlay(&value, &self.field)
+        let overlay = values::overlay(&value, &self.field)?;
+        match overlay {
+            None | Some(Overlay::List(_)) if self.is_key => Err(Trouble::failed(format!(
+                "`{}` tells the items of a list apart, so it needs a single value",
+                self.field
+            ))),
+            overlay => Ok(overlay),
+        }
     }
 }
 

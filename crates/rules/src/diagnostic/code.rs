@@ -171,9 +171,11 @@ codes! {
         "A map whose only key is `$cel` is an expression; no other key starts with `$`, and none stands beside it.",
         Spec "pod: {labels: {a: {$sel: owner.name}}}";
     EXPRESSION_PLACE = "VST0135", "an expression where none can stand",
-        "Expressions give single values and lists of them. What tells the items of a list apart (name, \
-         mountPath, containerPort and so on) is known before, and so are maps, and lists with a structure of their own.",
-        Spec "volumes: [{name: {$cel: owner.name}, emptyDir: {}}]";
+        "Expressions give single values and lists of them, no maps, and no lists with a structure of their own. What tells the \
+         items of a list apart (name, mountPath, containerPort and so on) has to be known before rules change the object: such \
+         an expression reads parameters, `owner`, `namespaceObject` and `request` without `request.object`, or variables that \
+         read nothing else.",
+        Spec "volumes: [{name: {$cel: 'object.spec.nodeName'}, emptyDir: {}}]";
     BAD_PARAMETER = "VST0136", "a parameter that cannot be used",
         "A parameter has a name, a type, and an annotation or a default or both. Its bounds and its default must fit the type: \
          min and max for numbers, quantities, durations and the length of texts, pattern for texts, values for an enum.",

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use vestibule_patch::{Key, List, Schema};
+use vestibule_patch::{List, Schema};
 
 use super::reader::Reader;
 use crate::diagnostic::{self, Position};
@@ -115,16 +115,21 @@ impl Reader {
         self.error_with_help(&diagnostic::UNKNOWN_KEYWORD, entry.at, message, help);
     }
 
-    /// Reports expressions in what tells the items of a list apart.
-    pub(super) fn fixed_keys(&mut self, items: &[Node], list: &str, keys: &[Key]) {
-        for item in items {
-            let computed = keys
-                .iter()
-                .find_map(|key| item.get(key.name).filter(|node| is_expression(node)).zip(Some(key)));
-            if let Some((node, key)) = computed {
-                let message =
-                    format!("`{}` tells the items of `{list}` apart, so it is no expression", key.name);
-                self.error(&diagnostic::EXPRESSION_PLACE, node.at(), message);
+    /// Reports expressions in what tells the items of a list apart, if rules may change their values.
+    pub(super) fn computed_keys(&mut self, item: &mut Overlay, list: &str, how: List) {
+        let (Overlay::Map(members), List::Map(keys)) = (item, how) else { return };
+        for member in members.iter_mut().filter(|member| keys.iter().any(|key| key.name == member.name)) {
+            let Overlay::Expression(expression) = &mut member.value else { continue };
+            self.logic.computes_keys = true;
+            if expression.reads_object {
+                let name = &member.name;
+                let message = format!(
+                    "`{name}` tells the items of `{list}` apart, and this expression reads the object, which rules change"
+                );
+                let help = "which item is meant has to be known before: by parameters, `owner`, `namespaceObject`, the other members of `request`, and variables that read only these";
+                self.error_with_help(&diagnostic::EXPRESSION_PLACE, expression.at, message, help);
+            } else {
+                Arc::make_mut(expression).is_key = true;
             }
         }
     }

@@ -124,7 +124,8 @@ impl Reader {
                 self.unique(items, name, schema.list());
                 let mut overlays = Vec::new();
                 for item in items {
-                    let Some(overlay) = self.fragment(item, name, schema.item()) else { continue };
+                    let Some(mut overlay) = self.fragment(item, name, schema.item()) else { continue };
+                    self.computed_keys(&mut overlay, name, schema.list());
                     self.item_values(name, &overlay, item.at());
                     overlays.push(overlay);
                 }
@@ -186,9 +187,12 @@ impl Reader {
     /// Reports items of a keyed list that the API server would take for the same.
     pub(super) fn unique(&mut self, items: &[Node], name: &str, list: List) {
         let List::Map(keys) = list else { return };
-        self.fixed_keys(items, name, keys);
         let mut seen: HashMap<String, crate::Position> = HashMap::new();
         for item in items {
+            // What expressions come to is checked when they have values.
+            if keys.iter().any(|key| item.get(key.name).is_some_and(is_expression)) {
+                continue;
+            }
             let text = |key: &vestibule_patch::Key| {
                 let written = item.get(key.name).and_then(Node::as_text);
                 written.or_else(|| key.default.map(|default| default.trim_matches('"'))).map(str::to_owned)

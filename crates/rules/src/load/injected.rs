@@ -57,6 +57,9 @@ impl Reader {
         {
             for port in overlay.get("ports").map(Overlay::items).unwrap_or_default() {
                 let Some(Overlay::Literal(number)) = port.get("containerPort") else { continue };
+                if port.get("protocol").is_some_and(Overlay::is_dynamic) {
+                    continue;
+                }
                 let port = format!("{number}/{}", port.text("protocol").unwrap_or("TCP"));
                 let message = match taken.get(&port) {
                     Some(other) if other != key => format!("port {port} of `{key}` is that of `{other}`"),

@@ -1,6 +1,7 @@
 //! What was wrong once.
 
 mod facts;
+mod keys;
 mod places;
 
 use cpu_time::ThreadTime;

@@ -7,8 +7,9 @@ use vestibule_patch::View;
 use super::super::missed::Missed;
 use super::{Evaluation, Filled, Laid, Turns, authors, without};
 use crate::expression::{Current, Scope};
-use crate::logic::instantiate;
+use crate::logic::{checked_keys, instantiate};
 use crate::merge::{self, Draft, Scene};
+use crate::pod::Shape;
 use crate::rule::Rule;
 
 /// What came of rules that were laid in once, each beside all others.
@@ -66,7 +67,7 @@ impl Turns<'_> {
             let computed = if rule.logic.is_fixed() {
                 Ok(Filled::AsWritten(rule))
             } else {
-                computed(rule, evaluation, round.draft.whole(), &object)
+                computed(rule, evaluation, round.draft.whole(), &object, self.shape)
             };
             let computed = match computed {
                 Ok(computed) => computed,
@@ -106,13 +107,17 @@ fn computed<'r>(
     evaluation: &Evaluation<'_, '_>,
     current: View<'_>,
     object: &Current,
+    shape: &Shape,
 ) -> Result<Filled<'r>, Missed> {
     let none = BTreeMap::new();
     let parameters = evaluation.parameters.get(rule.name()).unwrap_or(&none);
     let scope = Scope::new(&evaluation.surroundings, current, object, parameters, &rule.logic.variables);
     match rule.logic.declined(&scope) {
         Ok(None) => match instantiate(rule, &scope) {
-            Ok(Some(computed)) => Ok(Filled::Computed(Box::new(computed))),
+            Ok(Some(mut computed)) => match checked_keys(&mut computed, shape) {
+                Ok(()) => Ok(Filled::Computed(Box::new(computed))),
+                Err(failure) => Err(Missed::Failed(failure)),
+            },
             Ok(None) => Ok(Filled::AsWritten(rule)),
             Err(failure) => Err(Missed::Failed(failure)),
         },
