@@ -11,6 +11,7 @@ mod locate;
 mod quantity;
 mod scan;
 mod scope;
+mod types;
 mod values;
 mod wishes;
 
@@ -29,6 +30,8 @@ use interpret::Interpreter;
 pub(crate) use lint::Declared;
 use lint::Lint;
 pub(crate) use scope::{Scope, Surroundings};
+pub(crate) use types::Mismatch;
+use types::Type;
 pub(crate) use values::text;
 pub(crate) use wishes::{ITEM, Wish};
 
@@ -51,6 +54,8 @@ pub(crate) struct Expression {
     pub(crate) at: Position,
     /// The field that gets its value.
     field: String,
+    /// The kind of its values, as far as it is known.
+    gives: Type,
     /// Whether it tells the items of a list apart.
     pub(crate) is_key: bool,
     /// Whether the object as it is becoming decides about its value.
@@ -108,8 +113,17 @@ impl Expression {
         let Lint { findings, reads_object, reads_namespace, reads_owner_name, .. } = lint;
         if findings.is_empty() {
             let field = field.to_owned();
-            let (at, is_key) = (node.at(), false);
-            return Ok(Self { tree, at, field, is_key, reads_object, reads_namespace, reads_owner_name });
+            let (at, gives, is_key) = (node.at(), Type::Any, false);
+            return Ok(Self {
+                tree,
+                at,
+                field,
+                gives,
+                is_key,
+                reads_object,
+                reads_namespace,
+                reads_owner_name,
+            });
         }
         let told = findings.into_iter().map(|finding| {
             let fits = |word: &&scan::Word<'_>| word.text == finding.word && finding.role.fits(word);

@@ -184,6 +184,11 @@ codes! {
         "The pattern is no regular expression, or grows too large when it is compiled. Back references and looking around \
          are not supported, as in the API server.",
         Spec "when: [\"request.name.matches('(')\"]\npod: {labels: {a: b}}";
+    EXPRESSION_TYPE = "VST0140", "an expression of the wrong type",
+        "The expression fails for every object: a part of it gets another kind of value than it takes, or its value is of another \
+         kind than the field holds. Parameters of type `int` and `bool` are numbers and truth values, all others are text; what \
+         is read of an object may be anything. `string()`, `int()`, `bool()`, `quantity()` and `duration()` make one of the other.",
+        Spec "parameters: [{name: port, type: int, default: \"80\"}]\ncontainers:\n- select: {all: true}\n  env: [{name: PORT, value: {$cel: params.port}}]";
 
     CLOSED_LIST = "VST0150", "a list that is one value",
         "The API server takes this list for one value, such as the arguments of a program: an item added to the user's list \
@@ -303,4 +308,8 @@ codes! {
          where it is certain: of a rule with conditions, parameters or expressions, or one for some containers, nothing is \
          said, even where a policy could be written that does the same.",
         Documents "kind: Injection\nmetadata: {name: example}\nspec:\n  match: {objects: {labels: {app: web}}}\n  onConflict: override\n  pod: {annotations: {team: blue}}\n";
+    TEMPLATE_TEXT = "VST0212", "text that another tool would replace",
+        "`{{ .Values.x }}` is Helm's, and `${params.x}` nobody's: rules are no templates, and the text reaches the pod as it is. An \
+         expression is a map with the one key `$cel` and takes the place of the whole value. Render charts before they are rules.",
+        Spec "parameters: [{name: level, type: string, default: info}]\ncontainers:\n- select: {all: true}\n  env: [{name: LEVEL, value: '${params.level}'}, {name: LOG, value: {$cel: params.level}}]";
 }

@@ -17,7 +17,7 @@ use super::budget::Budget;
 use super::values::{as_optional, kind, list, optional, text};
 use super::{Trouble, quantity};
 use crate::parameter::nanoseconds;
-pub(super) use table::{Form, MACROS, TABLE, find};
+pub(super) use table::{Form, Function, MACROS, TABLE, find};
 pub(crate) use texts::pattern;
 pub(super) use url::address_length;
 

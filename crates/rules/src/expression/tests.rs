@@ -395,6 +395,9 @@ fn the_reference() {
     let rows: Vec<(String, String)> = rows.collect();
     for (name, example) in &rows {
         holds(example);
+        // What holds has no part of the wrong type.
+        let mismatch = compile(example).unwrap().check(&[], &names()).err();
+        assert!(mismatch.is_none(), "{example}: {}", mismatch.unwrap().message);
         let word = name.split('.').next_back().unwrap();
         assert!(example.contains(word) || name.starts_with('['), "{name}: {example}");
     }

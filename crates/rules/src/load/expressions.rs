@@ -6,7 +6,7 @@ use vestibule_patch::{List, Schema};
 
 use super::reader::Reader;
 use crate::diagnostic::{self, Position};
-use crate::expression::{Declared, Expression, Variable};
+use crate::expression::{Declared, Expression, Mismatch, Variable};
 use crate::format;
 use crate::near::nearest;
 use crate::overlay::Overlay;
@@ -39,8 +39,11 @@ impl Reader {
             }
         }
         for node in spec.get("when").map(|node| self.list(node, "when")).unwrap_or_default() {
-            let condition = self.compiled(node, "when");
-            self.logic.when.extend(condition);
+            let Some(condition) = self.compiled(node, "when") else { continue };
+            if let Some(mismatch) = condition.no_condition() {
+                self.mistyped(node, &mismatch);
+            }
+            self.logic.when.push(condition);
         }
     }
 
@@ -136,6 +139,9 @@ impl Reader {
 
     fn leaf(&mut self, node: &Node, name: &str) -> Option<Overlay> {
         let expression = self.compiled(node, name)?;
+        if let Some(mismatch) = expression.misfit() {
+            self.mistyped(node, &mismatch);
+        }
         self.logic.dynamic = true;
         Some(Overlay::Expression(Arc::new(expression)))
     }
@@ -146,7 +152,11 @@ impl Reader {
             self.logic.parameters.iter().map(|parameter| parameter.name.clone()).collect();
         let declared = Declared { parameters: &parameters, variables: &self.logic.variables };
         match Expression::compile(&self.source, node, name, declared) {
-            Ok(expression) => {
+            Ok(mut expression) => {
+                let checked = expression.check(&self.logic.parameters, &self.logic.variables);
+                if let Err(mismatch) = checked {
+                    self.mistyped(node, &mismatch);
+                }
                 self.logic.reads_object |= expression.reads_object;
                 self.logic.reads_namespace |= expression.reads_namespace;
                 self.logic.reads_owner_name |= expression.reads_owner_name;
@@ -157,5 +167,30 @@ impl Reader {
                 None
             }
         }
+    }
+
+    /// Reports an expression, `node`, that fails for every object. A function as help is written around it.
+    fn mistyped(&mut self, node: &Node, Mismatch { message, help }: &Mismatch) {
+        /// Longer expressions are not said again.
+        const SHORT: usize = 60;
+        let text = node.as_text().unwrap_or_default();
+        let is_function = !help.is_empty() && help.bytes().all(|byte| byte.is_ascii_lowercase());
+        let help = match help {
+            function if is_function && text.len() <= SHORT && !text.contains(['\'', '"', '\n']) => {
+                format!("write `{function}({text})`")
+            }
+            function if is_function => format!("write `{function}(...)` around it"),
+            help => (*help).to_owned(),
+        };
+        match help.as_str() {
+            "" => self.error(&diagnostic::EXPRESSION_TYPE, node.at(), message.as_str()),
+            _ => self.error_with_help(&diagnostic::EXPRESSION_TYPE, node.at(), message.as_str(), help),
+        }
+    }
+
+    /// Reports an expression of which every value is of another kind than the API server wants in its place.
+    pub(super) fn mistyped_in_place(&mut self, node: &Node, message: String, help: &'static str) {
+        let written = node.as_map().and_then(|entries| entries.first()).map_or(node, |entry| &entry.value);
+        self.mistyped(written, &Mismatch { message, help });
     }
 }

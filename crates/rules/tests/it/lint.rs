@@ -233,6 +233,31 @@ fn references_in_blocks_are_looked_at_like_elsewhere() {
     assert!(found(&[removed]).iter().any(|one| one.starts_with("VST0205")));
 }
 
+/// They reach the pod as they are.
+#[test]
+fn templates_of_other_tools_are_told() {
+    let env = |value: &str| {
+        format!("containers: [{{select: {{all: true}}, env: [{{name: A, value: '{value}'}}]}}]")
+    };
+    for (value, help) in [
+        ("${params.x}", Some("`{$cel: params.x}`")),
+        ("{{ .Values.x }}", Some("helm template")),
+        ("{{params.x}}", Some("`{$cel: params.x}`")),
+        ("${X} {{.Name}}", None),
+    ] {
+        let findings = rules(&rule("r", &env(value))).lint();
+        let found = findings.iter().find(|one| one.code().id == "VST0212");
+        assert_eq!(found.is_some(), help.is_some(), "{value}");
+        if let (Some(found), Some(help)) = (found, help) {
+            assert!(found.severity() == Severity::Hint && found.help().unwrap().contains(help), "{found}");
+            assert_eq!(found.position().to_string(), "7:61");
+        }
+    }
+    // Expressions are not text.
+    let spec = "parameters: [{name: x, type: string, default: a}]\npod: {labels: {l: {$cel: \"params.x + '${params.x}'\"}}}";
+    assert!(found(&[spec]).is_empty());
+}
+
 /// The order that the lint goes by is that of the merge.
 #[test]
 fn variables_of_later_blocks_stand_before_those_of_earlier_ones() {

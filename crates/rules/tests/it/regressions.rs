@@ -3,6 +3,7 @@
 mod facts;
 mod keys;
 mod places;
+mod types;
 
 use cpu_time::ThreadTime;
 use serde_json::json;
