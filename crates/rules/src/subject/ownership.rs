@@ -1,6 +1,8 @@
 //! Which workload an object belongs to, and what the object is called: `match`, `rollout`, conditions and expressions all
 //! get these facts from here.
 
+use std::borrow::Cow;
+
 use vestibule_patch::View;
 
 use super::{text, written};
@@ -82,7 +84,7 @@ impl<'d> Ownership<'d> {
 
     /// The name in the request and in the object is the same, where both are there.
     fn given_name(&self) -> Option<String> {
-        let own = || self.name.and_then(View::as_str).map(|name| name.into_owned());
+        let own = || self.name.and_then(View::as_str).map(Cow::into_owned);
         Some(self.requested.to_owned())
             .filter(|name| !name.is_empty())
             .or_else(own)
