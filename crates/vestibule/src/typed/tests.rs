@@ -271,6 +271,29 @@ async fn a_validator_is_asked_about_streams_too() {
 }
 
 #[tokio::test]
+async fn a_handler_of_a_stream_changes_its_options() {
+    #[derive(serde::Deserialize, serde::Serialize)]
+    struct Exec {
+        container: String,
+    }
+    let to_debug = async |mut options: Exec, _: Context| {
+        options.container = "debug".to_owned();
+        Ok(options)
+    };
+    let on = on_rules::<Exec>([Rule::new("v1", "pods/exec", [Operation::Connect])]);
+    let body = review("CONNECT", |request| {
+        request["kind"]["kind"] = json!("PodExecOptions");
+        request["subResource"] = json!("exec");
+        request["object"] = json!({
+            "kind": "PodExecOptions", "apiVersion": "v1", "stdin": true, "container": "app", "command": ["id"],
+        });
+    });
+    let answer = call(Hook::mutating("m", Mutating(typed(&on, to_debug))), &body).await;
+    assert_eq!(answer.decision, Decision::Mutated(1));
+    assert_eq!(patch_of(&answer), json!([{"op": "replace", "path": "/container", "value": "debug"}]));
+}
+
+#[tokio::test]
 async fn a_validator_sees_the_change() {
     let guard = async |change: Change<Pod>, _: Context| match change {
         Change::Create { .. } => Ok(()),

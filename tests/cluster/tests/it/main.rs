@@ -26,6 +26,7 @@ mod rollout;
 mod rules;
 mod samples;
 mod second_call;
+mod streams;
 mod webhook;
 mod who_is_calling;
 mod widget;
