@@ -15,7 +15,7 @@ pub(crate) fn mutation(kind: HookKind, request: &Request<'_>, patch: &Patch) -> 
         return Ok(());
     }
     if kind == HookKind::Validating {
-        return Err(refused("a validating hook changes nothing"));
+        return Err(refused("a validating webhook may not return a patch"));
     }
     if !has_mutable_object(request) {
         return Err(refused(format_args!("a {} request holds no object to change", request.operation)));
@@ -79,11 +79,11 @@ fn same(before: Option<View<'_>>, after: Option<View<'_>>) -> bool {
 }
 
 fn unreadable(error: impl std::fmt::Display) -> Fault {
-    Fault::new(FaultKind::Undecodable, format_args!("the object cannot be read: {error}"))
+    Fault::new(FaultKind::Undecodable, format_args!("cannot decode the object: {error}"))
 }
 
 fn refused(why: impl std::fmt::Display) -> Fault {
-    Fault::new(FaultKind::Patch, format_args!("the patch was held back: {why}"))
+    Fault::new(FaultKind::Patch, format_args!("invalid JSON patch, not sent: {why}"))
 }
 
 #[cfg(test)]

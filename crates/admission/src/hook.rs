@@ -136,11 +136,9 @@ impl Hook {
         })
     }
 
-    /// The verdict when there was none in time.
-    pub fn out_of_time(&self, budget: Duration) -> Verdict {
-        let milliseconds = budget.as_millis();
-        let message = format_args!("{} reached no verdict by its deadline of {milliseconds} ms", self.name);
-        Fault::new(FaultKind::Deadline, message).into()
+    /// The verdict when there was none within `budget`, of the `timeout` that kube-apiserver waits for the answer.
+    pub fn out_of_time(&self, budget: Duration, timeout: Duration) -> Verdict {
+        Fault::timeout(format_args!("hook {} gave no verdict", self.name), budget, timeout).into()
     }
 
     /// Checks the verdict and turns it into what kube-apiserver must receive.

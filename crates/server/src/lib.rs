@@ -66,7 +66,7 @@ pub use client::{
     VerifyToken,
 };
 pub use close_reason::CloseReason;
-pub use deadline::budget;
+pub use deadline::{budget, timeout};
 pub use error::BindError;
 pub use load::{Held, Load};
 pub use observer::{Converted, Decided, Observer};

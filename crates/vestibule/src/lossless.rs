@@ -74,18 +74,21 @@ pub(crate) fn decode<T: DeserializeOwned>(object: &str) -> Result<T, Fault> {
         let (line, column, to) = (error.line(), error.column(), std::any::type_name::<T>());
         let plain = to.split('<').next().unwrap_or(to);
         let to = plain.rsplit("::").next().unwrap_or(plain);
-        let message =
-            format_args!("the object is no {to}: line {line} column {column} does not fit the type");
+        let message = format_args!(
+            "cannot decode the object as {to}: line {line} column {column} does not fit the type"
+        );
         Fault::new(FaultKind::Undecodable, message)
     })
 }
 
 /// In memory for about `length` bytes: grown in steps, a large object would be there twice.
 pub(crate) fn encode<T: Serialize>(object: &T, length: usize) -> Result<String, Fault> {
-    let unwritable = |_| Fault::new(FaultKind::Error, "the handler's object cannot be written as JSON");
+    let unwritable = |_| Fault::new(FaultKind::Error, "cannot encode the handler's object as JSON");
     let mut json = Vec::with_capacity(length + length / 8);
     serde_json::to_writer(&mut json, object).map_err(unwritable)?;
-    String::from_utf8(json).map_err(|_| Fault::new(FaultKind::Error, "serde wrote what is no text"))
+    String::from_utf8(json).map_err(|_| {
+        Fault::new(FaultKind::Error, "cannot encode the handler's object as JSON: it is no UTF-8")
+    })
 }
 
 /// That the patched object decodes to what the handler gave back; checked in debug builds and tests.

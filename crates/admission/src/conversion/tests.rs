@@ -143,8 +143,11 @@ async fn a_panic_is_a_failure_that_quotes_nothing() {
 #[test]
 fn no_outcome_in_time_is_a_failure() {
     let hook = ConversionHook::new("widgets", converter(|_| {}));
-    let failure = hook.out_of_time(Duration::from_millis(1500));
-    assert_eq!(failure.message, "widgets was not done within 1500 ms");
+    let failure = hook.out_of_time(Duration::from_millis(1500), Duration::from_secs(2));
+    assert_eq!(
+        failure.message,
+        "timeout: conversion widgets was not done within 1500 ms of the 2 s that the API server waits (context deadline exceeded)"
+    );
     assert_eq!(failure.fault, Some(FaultKind::Deadline));
 }
 

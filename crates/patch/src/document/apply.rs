@@ -32,19 +32,19 @@ pub struct ApplyError {
 #[non_exhaustive]
 pub enum ApplyErrorKind {
     /// There is no object or list above the place.
-    #[error("no object or list stands above it")]
+    #[error("missing parent: no object or list stands above the path")]
     NoParent,
     /// Nothing stands at the place.
-    #[error("nothing stands there")]
+    #[error("missing path: no value stands there")]
     Missing,
     /// The last step is no index of the list, or lies beyond its end.
-    #[error("the list has no such place")]
+    #[error("invalid index: the list has no such place")]
     Index,
     /// A value cannot be moved into itself, and the whole document can be neither removed nor moved.
     #[error("the value holds the place it would go to, or is the whole document")]
     Inside,
     /// A `test` found another value.
-    #[error("another value stands there")]
+    #[error("test failed: another value stands there")]
     Differs,
     /// The document would nest deeper than [`MAX_DEPTH`].
     #[error("the document would nest deeper than {MAX_DEPTH} levels")]

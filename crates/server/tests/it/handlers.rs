@@ -34,7 +34,10 @@ async fn no_verdict_before_the_callers_deadline_is_a_fault() {
         let reply = client.post("/hook?timeout=2s", review("1")).await;
         quickest = quickest.min(began.elapsed());
         assert_eq!(reply.status, StatusCode::INTERNAL_SERVER_ERROR);
-        assert_eq!(reply.body, "hook reached no verdict by its deadline of 1750 ms");
+        assert_eq!(
+            reply.body,
+            "timeout: hook hook gave no verdict within 1750 ms of the 2 s that the API server waits (context deadline exceeded)"
+        );
         assert_eq!(server.event().await, "hook 1 CREATE demo/web fault");
         if quickest < Duration::from_secs(2) {
             break;
@@ -52,7 +55,10 @@ async fn the_hooks_own_timeout_counts_when_it_is_shorter() {
     };
     let server = serve_with(|_| {}, build).await;
     let reply = server.connect().await.post("/hook?timeout=10s", review("1")).await;
-    assert_eq!(reply.body, "short reached no verdict by its deadline of 750 ms");
+    assert_eq!(
+        reply.body,
+        "timeout: hook short gave no verdict within 750 ms of the 1 s that the API server waits (context deadline exceeded)"
+    );
 }
 
 #[tokio::test]

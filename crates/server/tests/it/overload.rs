@@ -93,7 +93,10 @@ async fn a_deadline_that_passes_before_the_handler_is_free_is_not_the_handlers_f
         let reply = second.post("/hook?timeout=200ms", review("2")).await;
         assert_eq!(reply.status, StatusCode::TOO_MANY_REQUESTS);
         assert_eq!(reply.header("retry-after"), "1");
-        assert_eq!(reply.body, "no handler was free in time; try again");
+        assert_eq!(
+            reply.body,
+            "too many requests: timeout while waiting for a handler (context deadline exceeded); try again"
+        );
         assert_eq!(server.event().await, "refused deadline_passed");
     }
     go_on.notify_one();

@@ -69,10 +69,11 @@ impl ReviewArguments {
         let environment = self.environment(app).await?;
         let hook = registered.hook(&environment);
 
-        let budget = vestibule_server::budget(None, Duration::from_secs(entry.timeout_seconds.into()));
+        let timeout = Duration::from_secs(entry.timeout_seconds.into());
+        let budget = vestibule_server::budget(timeout);
         let began = Instant::now();
         let verdict = tokio::time::timeout(budget, hook.decide(&review.request, budget)).await;
-        let verdict = verdict.unwrap_or_else(|_| hook.out_of_time(budget));
+        let verdict = verdict.unwrap_or_else(|_| hook.out_of_time(budget, timeout));
         let operations = match &verdict.outcome {
             Outcome::Mutated(patch) => patch.to_vec(),
             _ => Vec::new(),

@@ -84,10 +84,11 @@ impl Pipeline {
     async fn answer(&self, review: &caller::Review) -> vestibule_admission::Answer {
         let target = self.called.request_target();
         let timeout = Duration::from_secs(self.entry.timeout_seconds.into());
-        let budget = vestibule_server::budget(target.split_once('?').map(|(_, query)| query), timeout);
+        let timeout = vestibule_server::timeout(target.split_once('?').map(|(_, query)| query), timeout);
+        let budget = vestibule_server::budget(timeout);
         let review = parse(review);
         let verdict = tokio::time::timeout(budget, self.hook.decide(&review.request, budget)).await;
-        let verdict = verdict.unwrap_or_else(|_| self.hook.out_of_time(budget));
+        let verdict = verdict.unwrap_or_else(|_| self.hook.out_of_time(budget, timeout));
         self.hook.answer(&review, verdict)
     }
 }

@@ -78,7 +78,7 @@ async fn an_undecodable_object_is_a_fault_that_repeats_no_value() {
     let answer = call(mutating(add_target), &body).await;
     assert_eq!(answer.decision, Decision::Fault(FaultKind::Undecodable));
     let text = String::from_utf8(answer.body).unwrap();
-    assert!(text.starts_with("the object is no Pod: line 1 column"), "{text}");
+    assert!(text.starts_with("cannot decode the object as Pod: line 1 column"), "{text}");
     assert!(!text.contains("s3cret"));
 }
 
