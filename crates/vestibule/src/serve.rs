@@ -12,7 +12,7 @@ use vestibule_server::{
 };
 
 use crate::client_identity::ClientError;
-use crate::condition::Condition;
+use crate::condition::Asked;
 use crate::presented::Presented;
 use crate::telemetry::{CONTENT_TYPE, Telemetry};
 use crate::work::{self, Work};
@@ -89,6 +89,9 @@ pub enum ServeError {
     /// An address cannot be taken.
     #[error(transparent)]
     Bind(#[from] BindError),
+    /// The system has no thread for the conditions of [`App::ready_when`].
+    #[error("conditions cannot be asked: {0}")]
+    Conditions(std::io::Error),
     /// The system refuses to tell of signals.
     #[error("signals cannot be listened to: {0}")]
     Signals(std::io::Error),
@@ -165,11 +168,15 @@ impl App {
         own.push(watch_state::metric(watches.clone()));
         let presented = Arc::new(presented);
         let server = Server::new(settings, Arc::clone(&presented) as _);
-        let (conditions, unknown_keys) = (self.conditions().to_vec(), known.missing());
+        let mut conditions = Vec::new();
+        for condition in self.conditions() {
+            conditions.push(Asked::begin(condition).await.map_err(ServeError::Conditions)?);
+        }
+        let unknown_keys = known.missing();
         let ready = {
             let (conditions, lookups, unknown_keys) = (conditions.clone(), lookups.clone(), known.missing());
             move || {
-                let mut missing = conditions.iter().filter_map(Condition::why_not);
+                let mut missing = conditions.iter().filter_map(Asked::why_not);
                 let keys_are_unknown = unknown_keys.as_ref().is_some_and(|are_unknown| are_unknown());
                 missing.next().is_none()
                     && !keys_are_unknown
@@ -245,7 +252,8 @@ impl Bound {
         self.server.ready()
     }
 
-    /// Serves until the [`Shutdown`] handle ends it. Returns how many connections were cut off in the end.
+    /// Serves until the [`Shutdown`] handle ends it. Returns how many connections were cut off in the end. Dropped before that,
+    /// as a `select!` does, it ends at once: both ports are closed, and so is every connection.
     pub async fn serve(self) -> usize {
         let probes = self.probes_address().map(|address| address.to_string());
         let (address, hooks) = (self.address(), self.hooks.join(","));

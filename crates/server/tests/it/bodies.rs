@@ -226,10 +226,7 @@ async fn large_bodies_are_worked_on_one_after_the_other_and_small_ones_beside_th
     let mut second = server.connect().await;
     let reply = second.post("/hook?timeout=200ms", large("2")).await;
     assert_eq!(reply.status, StatusCode::TOO_MANY_REQUESTS);
-    assert_eq!(
-        reply.body,
-        "too many requests: timeout while other large requests were worked on; try again"
-    );
+    assert_eq!(reply.body, "too many requests: timeout while other large requests were worked on; try again");
     assert_eq!(server.event().await, "refused deadline_passed");
     assert_eq!(second.post(HOOK, review("3")).await.status, StatusCode::OK);
     go_on.notify_one();

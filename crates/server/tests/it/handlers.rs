@@ -8,8 +8,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 use vestibule_admission::{Handler, HandlerFuture, Hook, Request, Verdict};
+use vestibule_server::{CertificateCell, CloseReason, Decided, Observer, Refusal, Server, Settings};
 
-use crate::harness::{Do, HOOK, TIMEOUT, review, serve, serve_with};
+use crate::harness::{Authority, Client, Do, HOOK, TIMEOUT, allow, client_config, review, serve, serve_with};
 
 #[tokio::test]
 async fn a_panic_is_a_fault_and_the_connection_survives() {
@@ -50,7 +51,7 @@ async fn no_verdict_before_the_callers_deadline_is_a_fault() {
 #[tokio::test]
 async fn the_hooks_own_timeout_counts_when_it_is_shorter() {
     let timeout = Duration::from_secs(1);
-    let build = |server: vestibule_server::Server| {
+    let build = |server: Server| {
         server.route(HOOK, Hook::validating("short", Do(std::future::pending)), timeout)
     };
     let server = serve_with(|_| {}, build).await;
@@ -117,4 +118,40 @@ async fn a_caller_that_goes_away_frees_its_place() {
         assert!(call.await.unwrap_err().is_cancelled());
         assert_eq!(server.event().await, "abandoned hook");
     }
+}
+
+/// Its second panic, in the drop of a connection that unwound by the first, ended the process.
+#[tokio::test]
+async fn an_observer_that_panics_costs_no_call_and_no_process() {
+    struct Panics;
+    impl Observer for Panics {
+        fn decided(&self, _: &Decided<'_>) {
+            panic!("decided");
+        }
+        fn refused(&self, _: Refusal) {
+            panic!("refused");
+        }
+        fn closed(&self, _: CloseReason) {
+            panic!("closed");
+        }
+    }
+    let mut settings = Settings::default();
+    settings.listen = "127.0.0.1:0".parse().unwrap();
+    let authority = Authority::new();
+    let server = Server::new(settings, Arc::new(CertificateCell::new(authority.issue())))
+        .route(HOOK, Hook::mutating("hook", allow()), TIMEOUT)
+        .observer(Panics)
+        .bind()
+        .await
+        .unwrap();
+    let (address, shutdown) = (server.address(), server.shutdown());
+    let ended = tokio::spawn(server.serve());
+    let mut client = Client::connect(address, client_config(authority.roots())).await;
+    for _ in 0..2 {
+        assert_eq!(client.review().await.status, StatusCode::OK);
+        assert_eq!(client.post("/nothing", review("1")).await.status, StatusCode::NOT_FOUND);
+        client = Client::connect(address, client_config(authority.roots())).await;
+    }
+    shutdown.stop();
+    assert_eq!(ended.await.unwrap(), 0);
 }

@@ -279,6 +279,11 @@ pub(crate) fn allow() -> impl Handler {
 
 /// A handler that says when it was entered and goes on when it is told to.
 pub(crate) fn patient() -> (impl Handler, Arc<Notify>, Arc<Notify>) {
+    patient_with(Verdict::allowed)
+}
+
+/// The same with another verdict.
+pub(crate) fn patient_with(verdict: fn() -> Verdict) -> (impl Handler, Arc<Notify>, Arc<Notify>) {
     let (entered, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let notifies = (Arc::clone(&entered), Arc::clone(&go_on));
     let handler = Do(move || {
@@ -286,7 +291,7 @@ pub(crate) fn patient() -> (impl Handler, Arc<Notify>, Arc<Notify>) {
         async move {
             entered.notify_one();
             go_on.notified().await;
-            Verdict::allowed()
+            verdict()
         }
     });
     (handler, entered, go_on)

@@ -131,6 +131,36 @@ async fn a_condition_holds_readiness_back_and_the_caller_comes_again() {
     served.stop().await;
 }
 
+/// A panic in the closure ended the process: it was asked in the future that serves.
+#[tokio::test]
+async fn a_condition_that_panics_holds_readiness_back_and_the_server_goes_on() {
+    let lists = Arc::new(std::sync::Mutex::new(Vec::<String>::new()));
+    let poison = Arc::clone(&lists);
+    let poisoned = std::thread::spawn(move || {
+        let _held = poison.lock().unwrap();
+        panic!("poisons the Mutex");
+    });
+    assert!(poisoned.join().is_err());
+    let condition = Arc::clone(&lists);
+    let app = App::new("demo")
+        .mutate("label", on::<Pod>([Create]).fail_closed(), label)
+        .ready_when("the price list", move || !condition.lock().unwrap().is_empty());
+    let served = Served::start(app).await;
+    for _ in 0..2 {
+        let (status, body) = served.probe("/readyz").await;
+        assert_eq!(status, "HTTP/1.1 503 Service Unavailable");
+        assert_eq!(body, "not ready: the price list (panicked)");
+        let (_, metrics) = served.probe("/metrics").await;
+        assert!(metrics.contains("vestibule_ready 0"), "{metrics}");
+    }
+    lists.clear_poison();
+    lists.lock().unwrap().push("of today".to_owned());
+    while served.probe("/readyz").await.0 != "HTTP/1.1 200 OK" {
+        tokio::task::yield_now().await;
+    }
+    served.stop().await;
+}
+
 #[tokio::test]
 async fn decisions_are_counted_without_naming_anybody() {
     let app = App::new("demo").mutate("label", on::<Pod>([Create]).fail_closed(), label);

@@ -16,6 +16,7 @@ mod failure;
 mod fidelity;
 mod generated;
 mod gone;
+mod html;
 mod lookups;
 mod managed;
 mod manifests;

@@ -11,7 +11,7 @@ use super::quiet;
 use crate::rig::NAME;
 
 const MANY: usize = 100;
-const LIMIT: usize = 8 << 20;
+const LIMIT: usize = 28 << 20;
 /// Within this, each is answered, from its head or from the byte too many on.
 const SLOWEST: Duration = Duration::from_millis(50);
 /// What those may take that say at once how much they are, in KiB: nothing of them is read.
