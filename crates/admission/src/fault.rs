@@ -80,7 +80,11 @@ impl FaultKind {
 /// `750 ms`, `2 s`
 fn in_words(time: Duration) -> String {
     let milliseconds = time.as_millis();
-    if milliseconds % 1000 == 0 { format!("{} s", time.as_secs()) } else { format!("{milliseconds} ms") }
+    if milliseconds.is_multiple_of(1000) {
+        format!("{} s", time.as_secs())
+    } else {
+        format!("{milliseconds} ms")
+    }
 }
 
 impl fmt::Display for FaultKind {

@@ -66,11 +66,15 @@ pub(crate) fn pretty_json(json: &str) -> anyhow::Result<String> {
     Ok(text)
 }
 
+/// What stands further in is written on one line: some 128 levels, of 10,000 that a document may have.
+const FARTHEST: usize = 256;
+
 /// `serde_json` would sort the members, and read the numbers.
 fn pretty(value: View<'_>, column: usize, text: &mut String) {
     let inner = column + 2;
     let mut separator = "";
     match value.kind() {
+        _ if column >= FARTHEST => text.push_str(&value.to_json()),
         Kind::Object if !value.entries().is_empty() => {
             text.push('{');
             for (key, value) in value.entries() {

@@ -156,7 +156,8 @@ impl App {
     /// `/readyz`, and what an `Err` says.
     ///
     /// It is asked ten times a second, on a thread of its own: it may block, and no call waits for it. A panic counts as
-    /// `panicked`, and it is asked again.
+    /// `panicked`, and it is asked again. A handler that lacks something later on says so itself, by
+    /// [`retry_later`](crate::retry_later).
     ///
     /// ```
     /// use std::path::Path;

@@ -120,7 +120,7 @@ async fn an_inapplicable_patch_is_a_fault() {
 
 #[tokio::test]
 async fn an_object_too_deep_to_patch_is_undecodable() {
-    let deep = "[".repeat(200) + &"]".repeat(200);
+    let deep = "[".repeat(10_001) + &"]".repeat(10_001);
     let body = review("CREATE", &deep);
     let verdict = Verdict::mutated(operations(r#"[{"op":"add","path":"/a","value":1}]"#));
     let review = Review::parse(body.as_bytes()).unwrap_or_else(|error| panic!("{error}"));

@@ -18,17 +18,25 @@ const MAX_TEXT: usize = 256 * 1024;
 /// The most items of a list.
 const MAX_ITEMS: usize = 1_000;
 
+/// So many levels of an object are read; an expression that reads one more is told that it nests too deeply.
+const LEVELS: usize = 170;
+
 /// What JSON is to expressions. Members that are null are absent, as they are to the API server.
-// Recursion is bounded: a document lets nothing too deep through.
 pub(super) fn value(view: View<'_>) -> Value {
+    value_of(view, LEVELS)
+}
+
+// Recursion is bounded by `levels`: a document may have 10,000.
+fn value_of(view: View<'_>, levels: usize) -> Value {
     match view.kind() {
+        Kind::Array | Kind::Object if levels == 0 => Value::Null,
         Kind::Null => Value::Null,
         Kind::Bool => Value::Bool(view.as_bool().unwrap_or_default()),
         Kind::String => text(&view.as_str().unwrap_or_default()),
-        Kind::Array => list(view.items().into_iter().map(value).collect()),
+        Kind::Array => list(view.items().into_iter().map(|item| value_of(item, levels - 1)).collect()),
         Kind::Object => {
             let members = view.entries().into_iter().filter(|(_, member)| !member.is_null());
-            map(members.map(|(name, member)| (name.into_owned(), value(member))))
+            map(members.map(|(name, member)| (name.into_owned(), value_of(member, levels - 1))))
         }
         Kind::Number => {
             let json = view.to_json();

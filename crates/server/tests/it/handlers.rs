@@ -51,9 +51,8 @@ async fn no_verdict_before_the_callers_deadline_is_a_fault() {
 #[tokio::test]
 async fn the_hooks_own_timeout_counts_when_it_is_shorter() {
     let timeout = Duration::from_secs(1);
-    let build = |server: Server| {
-        server.route(HOOK, Hook::validating("short", Do(std::future::pending)), timeout)
-    };
+    let build =
+        |server: Server| server.route(HOOK, Hook::validating("short", Do(std::future::pending)), timeout);
     let server = serve_with(|_| {}, build).await;
     let reply = server.connect().await.post("/hook?timeout=10s", review("1")).await;
     assert_eq!(

@@ -312,3 +312,47 @@ async fn a_validator_sees_the_change() {
     let answer = call(validating(guard), &review("UPDATE", |_| {})).await;
     assert_eq!(answer.decision, Decision::Fault(FaultKind::Undecodable));
 }
+
+/// A hook that labels was answered 500, "nested deeper than 128 levels", for a field that it does not know. kube-apiserver takes
+/// 10,000 levels, and repeats them in `managedFields`.
+#[tokio::test]
+async fn what_nobody_decodes_may_be_as_deep_as_an_api_server_takes_it() {
+    let label = async |mut pod: Pod, _: Context| -> Result<Pod, Reject> {
+        pod.metadata.labels.get_or_insert_default().insert("seen".to_owned(), "true".to_owned());
+        Ok(pod)
+    };
+    for levels in [126, 500, 9_990] {
+        let deep = format!("{}1{}", r#"{"f:a":"#.repeat(levels), "}".repeat(levels));
+        let body = review("CREATE", |request| {
+            request["object"]["spec"]["x-deep"] = json!("DEEP");
+            request["object"]["metadata"]["managedFields"] = json!([{"manager": "m", "fieldsV1": "DEEP"}]);
+        });
+        let body = String::from_utf8(body).unwrap().replace(r#""DEEP""#, &deep);
+        let answer = call(mutating(label), body.as_bytes()).await;
+        assert_eq!(answer.decision, Decision::Mutated(1), "{levels}");
+        let expected = json!([{"op": "add", "path": "/metadata/labels", "value": {"seen": "true"}}]);
+        assert_eq!(patch_of(&answer), expected);
+        let answer = call(validating(async |_: Change<Pod>, _: Context| Ok(())), body.as_bytes()).await;
+        assert_eq!(answer.decision, Decision::Allowed, "{levels}");
+    }
+}
+
+/// An operation in the depths opens each level above it.
+#[tokio::test]
+async fn a_patch_may_reach_as_deep_as_an_api_server_takes_it() {
+    for levels in [500, 9_990] {
+        let body = review("CREATE", |request| request["object"]["spec"]["x-deep"] = json!("DEEP"));
+        let deep = format!("{}{{}}{}", r#"{"a":"#.repeat(levels), "}".repeat(levels));
+        let body = String::from_utf8(body).unwrap().replace(r#""DEEP""#, &deep);
+        let path: vestibule_patch::Pointer =
+            format!("/spec/x-deep{}/b", "/a".repeat(levels)).parse().unwrap();
+        let value: Arc<RawValue> = RawValue::from_string("1".to_owned()).unwrap().into();
+        let patch = move |_: RawObject, _: Context| {
+            let add = vestibule_patch::Operation::Add { path: path.clone(), value: Arc::clone(&value) };
+            async { Ok::<Mutation<RawObject>, Reject>(Mutation::Patch(vec![add])) }
+        };
+        let on = on_rules::<RawObject>([Rule::new("v1", "pods", [Operation::Create])]);
+        let answer = call(Hook::mutating("m", Mutating(typed(&on, patch))), body.as_bytes()).await;
+        assert_eq!(answer.decision, Decision::Mutated(1), "{levels}");
+    }
+}

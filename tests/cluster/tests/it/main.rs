@@ -9,6 +9,7 @@ mod chain;
 mod cluster;
 mod corpus;
 mod decisions;
+mod deep;
 mod env_injector;
 mod events;
 mod expressions;
