@@ -45,9 +45,9 @@ mod conversion;
 mod defaults;
 mod entries;
 mod environment;
+mod finalizers;
 #[cfg(test)]
 mod fixture;
-mod guard;
 mod handler;
 #[cfg(test)]
 mod laws;

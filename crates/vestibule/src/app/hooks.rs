@@ -9,7 +9,7 @@ use vestibule_admission::{Handler, Hook, HookKind};
 
 use super::App;
 use crate::environment::Environment;
-use crate::guard::Guarded;
+use crate::finalizers::SkipsFinalizerUpdates;
 use crate::name::is_dns_label;
 use crate::on::Raw;
 use crate::registration::Entry;
@@ -142,13 +142,15 @@ impl App {
                 .push("a hook's name uses lower-case letters, digits and `-`: it becomes a path".to_owned());
         }
         self.problems.extend(problems.into_iter().map(|problem| format!("hook `{name}`: {problem}")));
-        let (on_fault, guard_finalizers) = (on.on_fault, on.guard_finalizers);
+        let on_fault = on.on_fault;
+        // A validator may be what protects a finalizer.
+        let skip_finalizer_updates = on.skip_finalizer_updates.unwrap_or(kind == HookKind::Mutating);
         let entry = Entry::new(name, kind, on);
         let name = entry.name.clone();
         let make = move |environment: &Environment| {
             let mut handler = handler(environment);
-            if guard_finalizers {
-                handler = Arc::new(Guarded(handler));
+            if skip_finalizer_updates {
+                handler = Arc::new(SkipsFinalizerUpdates(handler));
             }
             let handler = Traced::new(&name, handler);
             let hook = match kind {

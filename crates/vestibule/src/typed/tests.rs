@@ -108,6 +108,22 @@ async fn subresources_and_operations_that_were_not_named_pass_untouched() {
     }
 }
 
+/// It admitted them without a word: somebody had widened its registration by hand.
+#[tokio::test]
+async fn a_validator_admits_nothing_that_it_was_not_registered_for() {
+    let never = async |_: Change<Pod>, _: Context| -> Result<(), Reject> { panic!("called") };
+    for (body, about) in [
+        (review("CREATE", |request| request["subResource"] = json!("status")), "CREATE of v1 pods/status"),
+        (review("CONNECT", |request| request["subResource"] = json!("exec")), "CONNECT of v1 pods/exec"),
+        (review("CONNECT", |_| {}), "CONNECT of v1 pods"),
+    ] {
+        let answer = call(validating(never), &body).await;
+        assert_eq!(answer.decision, Decision::Fault(FaultKind::Undecodable), "{about}");
+        let text = String::from_utf8(answer.body).unwrap();
+        assert!(text.starts_with(about) && text.contains("not what this hook is for"), "{text}");
+    }
+}
+
 #[tokio::test]
 async fn handlers_need_no_annotations() {
     // As closures and as functions, whatever they give back; an error's type is found too.
