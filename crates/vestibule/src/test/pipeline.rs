@@ -26,10 +26,11 @@ pub(super) struct Reply {
 }
 
 impl Pipeline {
-    pub(super) fn of(app: &App, number: usize) -> Self {
+    /// The hook of this number, called by `entry`.
+    pub(super) fn of(app: &App, number: usize, entry: &Entry) -> Self {
         let environment = app.environment(None).unwrap_or_else(|error| panic!("{error}"));
         let registered = &app.hooks()[number];
-        let (hook, entry) = (registered.hook(&environment), &registered.entry);
+        let hook = registered.hook(&environment);
         let qualified_name = entry.qualified_name(app.name());
         let called = match hook.kind() {
             HookKind::Mutating => caller::Hook::mutating(&qualified_name, &entry.path),
@@ -39,8 +40,8 @@ impl Pipeline {
         Self { hook, entry: Arc::new(entry.clone()), called: called.timeout(timeout) }
     }
 
-    pub(super) fn entry(&self) -> &Entry {
-        &self.entry
+    pub(super) fn hook_name(&self) -> &str {
+        self.hook.name()
     }
 
     pub(super) fn qualified_name(&self) -> &str {
