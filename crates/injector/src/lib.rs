@@ -21,8 +21,10 @@
 //! ```
 
 mod app;
+mod awaited;
 mod cluster;
 mod configuration;
+mod deadline;
 mod events;
 mod handler;
 mod judge;

@@ -4,7 +4,7 @@ mod watched;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
@@ -122,16 +122,17 @@ impl Namespaces {
         }
     }
 
-    /// What is known about `namespace`; asks the cluster within `budget` where the watch has not seen it yet.
+    /// What is known about `namespace`; asks the cluster, `until` then at most, where the
+    /// watch has not seen it yet.
     pub(crate) async fn facts(
         &self,
         namespace: &str,
-        budget: Duration,
+        until: Instant,
     ) -> Result<Option<Arc<NamespaceFacts>>, NotReady> {
         match &self.0 {
             Source::Unknown => Ok(None),
             Source::Fixed(facts) => Ok(Some(Arc::clone(facts))),
-            Source::Watched(watched) => Ok(watched.facts(namespace, budget).await?.map(Arc::new)),
+            Source::Watched(watched) => Ok(watched.facts(namespace, until).await?.map(Arc::new)),
         }
     }
 }

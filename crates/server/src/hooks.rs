@@ -122,8 +122,9 @@ impl Hooks {
         let mut review = Review::parse(body).map_err(|error| unreadable(&error))?;
         review.request.trace = Some(time.trace);
         time.stages.ended("decode");
+        let deadline = time.deadline.into_std();
         let verdict =
-            self.decide(hook.name(), time, place, |left| hook.decide(&review.request, left)).await?;
+            self.decide(hook.name(), time, place, || hook.decide(&review.request, deadline)).await?;
         let verdict = verdict.unwrap_or_else(|Late| hook.out_of_time(time.budget));
         let verdict = hook.check(&review, verdict);
         time.stages.ended("check");
@@ -152,7 +153,7 @@ impl Hooks {
         let mut review = ConversionReview::parse(body).map_err(|error| unreadable(&error))?;
         review.request.trace = Some(time.trace);
         time.stages.ended("decode");
-        let converted = self.decide(hook.name(), time, place, |_| hook.convert(&review.request)).await?;
+        let converted = self.decide(hook.name(), time, place, || hook.convert(&review.request)).await?;
         let converted = converted.unwrap_or_else(|Late| Err(hook.out_of_time(time.budget)));
         let answer = hook.answer(&review, &converted);
         time.stages.ended("encode");
@@ -222,13 +223,13 @@ impl Hooks {
         hook: &str,
         time: &mut Time,
         place: Place<'_>,
-        work: impl FnOnce(Duration) -> W,
+        work: impl FnOnce() -> W,
     ) -> Result<Result<W::Output, Late>, Refused> {
         let mut caller = Caller { hook, observer: &*self.observer, waits: true };
         let stages = &mut time.stages;
-        let turn = |left| {
+        let turn = || {
             stages.ended("wait");
-            work(left)
+            work()
         };
         let decision = place.pass(time.deadline, turn).await;
         time.stages.ended("decide");

@@ -182,11 +182,11 @@ impl App {
     /// served whatever the entries are; with none, nobody calls them.
     ///
     /// ```
-    /// # use std::time::Duration;
+    /// # use std::time::Instant;
     /// # use vestibule::{Handler, HandlerFuture, Request, Verdict};
     /// # struct Pass;
     /// # impl Handler for Pass {
-    /// #     fn handle<'a>(&'a self, _: &'a Request<'a>, _: Duration) -> HandlerFuture<'a> {
+    /// #     fn handle<'a>(&'a self, _: &'a Request<'a>, _: Instant) -> HandlerFuture<'a> {
     /// #         Box::pin(async { Verdict::allowed() })
     /// #     }
     /// # }

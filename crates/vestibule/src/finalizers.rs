@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
 use vestibule_admission::{Handler, HandlerFuture, Operation, Request, Verdict};
 use vestibule_patch::View;
@@ -16,8 +16,12 @@ const TAKEN: [&str; 3] = ["finalizers", "managedFields", "ownerReferences"];
 pub(crate) struct SkipsFinalizerUpdates(pub(crate) Arc<dyn Handler>);
 
 impl Handler for SkipsFinalizerUpdates {
-    fn handle<'a>(&'a self, request: &'a Request<'a>, budget: Duration) -> HandlerFuture<'a> {
-        if clears(request) { Box::pin(async { Verdict::allowed() }) } else { self.0.handle(request, budget) }
+    fn handle<'a>(&'a self, request: &'a Request<'a>, deadline: Instant) -> HandlerFuture<'a> {
+        if clears(request) {
+            Box::pin(async { Verdict::allowed() })
+        } else {
+            self.0.handle(request, deadline)
+        }
     }
 }
 

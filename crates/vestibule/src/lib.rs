@@ -109,7 +109,7 @@ pub use telemetry::{
 pub use vestibule_admission::keys;
 pub use vestibule_admission::{
     AuditAnnotations, Cause, Converter, Decision, Denial, Fault, FaultKind, Handler, HandlerFuture, HookKind,
-    OnFault, Operation, Outcome, Request, Unconvertible, Verdict, Version as ReviewVersion, Warnings,
+    Notes, OnFault, Operation, Outcome, Request, Unconvertible, Verdict, Version as ReviewVersion, Warnings,
 };
 pub use vestibule_identity as identity;
 pub use vestibule_patch as patch;

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -34,8 +34,8 @@ where
     T: DeserializeOwned + Serialize + Send + 'static,
     H: Mutate<T>,
 {
-    fn handle<'a>(&'a self, request: &'a Request<'a>, budget: Duration) -> HandlerFuture<'a> {
-        self.0.if_asked(request, budget, HookKind::Mutating, |context| self.mutate(request, context))
+    fn handle<'a>(&'a self, request: &'a Request<'a>, deadline: Instant) -> HandlerFuture<'a> {
+        self.0.if_asked(request, deadline, HookKind::Mutating, |context| self.mutate(request, context))
     }
 }
 
@@ -69,8 +69,8 @@ where
     T: DeserializeOwned + Send + 'static,
     H: Validate<T>,
 {
-    fn handle<'a>(&'a self, request: &'a Request<'a>, budget: Duration) -> HandlerFuture<'a> {
-        self.0.if_asked(request, budget, HookKind::Validating, |context| self.validate(request, context))
+    fn handle<'a>(&'a self, request: &'a Request<'a>, deadline: Instant) -> HandlerFuture<'a> {
+        self.0.if_asked(request, deadline, HookKind::Validating, |context| self.validate(request, context))
     }
 }
 
@@ -103,7 +103,7 @@ impl<T, H> Typed<T, H> {
     fn if_asked<'a, D>(
         &'a self,
         request: &'a Request<'a>,
-        budget: Duration,
+        deadline: Instant,
         kind: HookKind,
         decide: impl FnOnce(Context) -> D + Send + 'a,
     ) -> HandlerFuture<'a>
@@ -118,9 +118,9 @@ impl<T, H> Typed<T, H> {
                 Match::Beside if kind == HookKind::Mutating => return Verdict::allowed(),
                 Match::Beside | Match::Stranger => return not_registered(request).into(),
             }
-            let context = Context::new(request, budget, self.environment.clone());
-            let outcome = decide(context.clone()).await;
-            context.verdict(outcome.unwrap_or_else(Outcome::Fault))
+            let context = Context::new(request, deadline, self.environment.clone());
+            let outcome = decide(context).await;
+            outcome.unwrap_or_else(Outcome::Fault).into()
         })
     }
 }

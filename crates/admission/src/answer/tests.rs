@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::{Handler, HandlerFuture, Hook, Request};
 struct Says(fn() -> Verdict);
 
 impl Handler for Says {
-    fn handle<'a>(&'a self, _request: &'a Request<'a>, _budget: Duration) -> HandlerFuture<'a> {
+    fn handle<'a>(&'a self, _request: &'a Request<'a>, _deadline: Instant) -> HandlerFuture<'a> {
         Box::pin(async { (self.0)() })
     }
 }
@@ -17,7 +17,7 @@ impl Handler for Says {
 async fn answer_of(hook: Hook) -> Answer {
     let body = review("CREATE", r#"{"spec":{}}"#);
     let review = Review::parse(body.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
-    let verdict = hook.decide(&review.request, Duration::from_secs(1)).await;
+    let verdict = hook.decide(&review.request, Instant::now() + Duration::from_secs(1)).await;
     hook.answer(&review, verdict)
 }
 

@@ -1,12 +1,11 @@
 //! Handlers that panic or are late, and callers that do not wait for them.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::StatusCode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{Notify, mpsc};
-use tokio::time::Instant;
 use vestibule_admission::{Handler, HandlerFuture, Hook, Request, Verdict};
 
 use crate::harness::{Do, HOOK, TIMEOUT, review, serve, serve_with};
@@ -57,8 +56,8 @@ async fn the_hooks_own_timeout_counts_when_it_is_shorter() {
 
 #[tokio::test]
 async fn the_time_a_body_takes_is_taken_from_the_handlers() {
-    let (sender, mut budgets) = mpsc::unbounded_channel();
-    let server = serve(TellsBudget(sender)).await;
+    let (sender, mut deadlines) = mpsc::unbounded_channel();
+    let server = serve(TellsDeadline(sender)).await;
     let mut stream = server.tls().await;
     let body = review("1");
     let head = "POST /hook?timeout=4s HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\nconnection: close\r\n";
@@ -71,19 +70,20 @@ async fn the_time_a_body_takes_is_taken_from_the_handlers() {
     let (begin, rest) = body.split_at(10);
     stream.write_all(begin.as_bytes()).await.unwrap();
     tokio::time::sleep(delay).await;
+    let complete = Instant::now();
     stream.write_all(rest.as_bytes()).await.unwrap();
     let mut said = String::new();
     stream.read_to_string(&mut said).await.unwrap();
     assert!(said.starts_with("HTTP/1.1 200 "), "{said}");
-    let budget = budgets.recv().await.unwrap();
+    let budget = deadlines.recv().await.unwrap().duration_since(complete);
     assert!(budget <= Duration::from_millis(3600) - delay, "{budget:?}");
 }
 
-struct TellsBudget(mpsc::UnboundedSender<Duration>);
+struct TellsDeadline(mpsc::UnboundedSender<Instant>);
 
-impl Handler for TellsBudget {
-    fn handle<'a>(&'a self, _request: &'a Request<'a>, budget: Duration) -> HandlerFuture<'a> {
-        self.0.send(budget).unwrap();
+impl Handler for TellsDeadline {
+    fn handle<'a>(&'a self, _request: &'a Request<'a>, deadline: Instant) -> HandlerFuture<'a> {
+        self.0.send(deadline).unwrap();
         Box::pin(async { Verdict::allowed() })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode};
@@ -268,7 +268,7 @@ where
     F: Fn() -> R + Send + Sync + 'static,
     R: Future<Output = Verdict> + Send + 'static,
 {
-    fn handle<'a>(&'a self, _request: &'a Review<'a>, _budget: Duration) -> HandlerFuture<'a> {
+    fn handle<'a>(&'a self, _request: &'a Review<'a>, _deadline: Instant) -> HandlerFuture<'a> {
         Box::pin((self.0)())
     }
 }

@@ -80,7 +80,7 @@ impl App {
     /// Adds a mutating hook whose handler reads the request as it came and makes its own patch.
     ///
     /// ```
-    /// use std::time::Duration;
+    /// use std::time::Instant;
     /// use vestibule::Operation::Create;
     /// use vestibule::patch::{Operation, Pointer};
     /// use vestibule::{App, Handler, HandlerFuture, Request, Rule, Verdict, on_raw};
@@ -88,7 +88,7 @@ impl App {
     /// struct Unlabel;
     ///
     /// impl Handler for Unlabel {
-    ///     fn handle<'a>(&'a self, request: &'a Request<'a>, _: Duration) -> HandlerFuture<'a> {
+    ///     fn handle<'a>(&'a self, request: &'a Request<'a>, _: Instant) -> HandlerFuture<'a> {
     ///         let path = Pointer::root().child("metadata").child("labels");
     ///         let there = request.object.is_some_and(|object| object.get().contains(r#""labels""#));
     ///         let patch = if there { vec![Operation::Remove { path }] } else { Vec::new() };
@@ -107,14 +107,14 @@ impl App {
     /// Adds a validating hook whose handler reads the request as it came.
     ///
     /// ```
-    /// use std::time::Duration;
+    /// use std::time::Instant;
     /// use vestibule::Operation::Connect;
     /// use vestibule::{App, Denial, Handler, HandlerFuture, Request, Rule, Verdict, on_raw};
     ///
     /// struct NoStreams;
     ///
     /// impl Handler for NoStreams {
-    ///     fn handle<'a>(&'a self, request: &'a Request<'a>, _: Duration) -> HandlerFuture<'a> {
+    ///     fn handle<'a>(&'a self, request: &'a Request<'a>, _: Instant) -> HandlerFuture<'a> {
     ///         let exempt = request.user.username == "admin";
     ///         Box::pin(async move { if exempt { Verdict::allowed() } else { Denial::new("no streams").into() } })
     ///     }

@@ -6,9 +6,10 @@ use std::fmt;
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use tokio::time::Instant;
 use vestibule_admission::{Decision, Outcome, Request, Review};
 
 use self::report::Report;
@@ -71,13 +72,16 @@ impl ReviewArguments {
 
         let budget = vestibule_server::budget(None, Duration::from_secs(entry.timeout_seconds.into()));
         let began = Instant::now();
-        let verdict = tokio::time::timeout(budget, hook.decide(&review.request, budget)).await;
+        let deadline = began + budget;
+        let decision = hook.decide(&review.request, deadline.into_std());
+        let verdict = tokio::time::timeout_at(deadline, decision).await;
         let verdict = verdict.unwrap_or_else(|_| hook.out_of_time(budget));
+        let verdict = hook.check(&review, verdict);
         let operations = match &verdict.outcome {
             Outcome::Mutated(patch) => patch.to_vec(),
             _ => Vec::new(),
         };
-        let answer = hook.answer(&review, verdict.clone());
+        let answer = hook.encode(&review, &verdict);
         let took = began.elapsed();
         let report = Report {
             entry,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::Instant;
 use vestibule_admission::Hook;
 use vestibule_caller::{self as caller, Answer, FailurePolicy, judge};
 
@@ -87,7 +88,9 @@ impl Pipeline {
         let timeout = Duration::from_secs(self.entry.timeout_seconds.into());
         let budget = vestibule_server::budget(target.split_once('?').map(|(_, query)| query), timeout);
         let review = parse(review);
-        let verdict = tokio::time::timeout(budget, self.hook.decide(&review.request, budget)).await;
+        let deadline = Instant::now() + budget;
+        let decision = self.hook.decide(&review.request, deadline.into_std());
+        let verdict = tokio::time::timeout_at(deadline, decision).await;
         let verdict = verdict.unwrap_or_else(|_| self.hook.out_of_time(budget));
         self.hook.answer(&review, verdict)
     }

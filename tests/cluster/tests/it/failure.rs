@@ -1,7 +1,7 @@
 //! Denials, which always hold, and faults, about which the registration's `failurePolicy` decides.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::Instant;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -240,7 +240,7 @@ async fn an_undecodable_object_is_admitted_under_ignore() {
 struct Inapplicable;
 
 impl Handler for Inapplicable {
-    fn handle<'a>(&'a self, _: &'a Request<'a>, _: Duration) -> HandlerFuture<'a> {
+    fn handle<'a>(&'a self, _: &'a Request<'a>, _: Instant) -> HandlerFuture<'a> {
         let path = Pointer::root().child("data").child("nobody");
         Box::pin(async { Verdict::mutated(vec![patch::Operation::Remove { path }]) })
     }
@@ -272,7 +272,7 @@ async fn a_patch_that_does_not_apply_is_held_back_and_fail_refuses() {
 struct NotYet(AtomicBool);
 
 impl Handler for NotYet {
-    fn handle<'a>(&'a self, _: &'a Request<'a>, _: Duration) -> HandlerFuture<'a> {
+    fn handle<'a>(&'a self, _: &'a Request<'a>, _: Instant) -> HandlerFuture<'a> {
         let asked_before = self.0.swap(true, Ordering::Relaxed);
         Box::pin(async move { if asked_before { Verdict::allowed() } else { Verdict::not_ready("caches") } })
     }
