@@ -1,7 +1,9 @@
 //! From an app to a server that listens.
 
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
@@ -15,7 +17,7 @@ use crate::client_identity::ClientError;
 use crate::condition::Condition;
 use crate::presented::Presented;
 use crate::telemetry::{CONTENT_TYPE, Telemetry};
-use crate::work::{self, Work};
+use crate::work::{self, Work, WorkOver};
 use crate::{App, AppError, CertificateCounters, ClientSettings, watch_state};
 
 /// The API server closes connections that rested for 90 s.
@@ -92,6 +94,17 @@ pub enum ServeError {
     /// The system refuses to tell of signals.
     #[error("signals cannot be listened to: {0}")]
     Signals(std::io::Error),
+    /// Work beside the webhook ended before a shutdown had begun.
+    #[error(
+        "work beside the webhook has ended, and this process with it: `App::when_ready` is for work that never ends, \
+         `App::once_ready` for work that may"
+    )]
+    WorkEnded,
+    /// Work beside the webhook panicked.
+    #[error(
+        "work beside the webhook panicked, and this process ends with it: its panic message is on stderr"
+    )]
+    WorkPanicked,
 }
 
 impl Options {
@@ -246,53 +259,78 @@ impl Bound {
     }
 
     /// Serves until the [`Shutdown`] handle ends it. Returns how many connections were cut off in the end.
-    pub async fn serve(self) -> usize {
+    ///
+    /// # Errors
+    /// Work of [`App::when_ready`] ended, or panicked, before a shutdown had begun. Calls are answered until the replica has
+    /// drained.
+    pub async fn serve(self) -> Result<usize, ServeError> {
         let probes = self.probes_address().map(|address| address.to_string());
         let (address, hooks) = (self.address(), self.hooks.join(","));
         let names = self.identity.present().map(|leaf| leaf.names.join(","));
         let waits_for = self.identity.status().waiting_for;
         tracing::info!(%address, probes, names, hooks, waits_for, "serving");
-        let (ready, identity, works, _follows) = (self.ready(), self.identity, self.works, self.follows);
+        let (ready, shutdown) = (self.ready(), self.shutdown());
+        let (identity, works, _follows) = (self.identity, self.works, self.follows);
         let beside = async move {
             ready.await;
             identity.serving();
             work::run(works).await
         };
-        tokio::select! {
-            cut = self.server.serve() => cut,
-            cut = beside => cut,
+        let mut serving = pin!(self.server.serve());
+        let over = tokio::select! {
+            cut = &mut serving => return Ok(cut),
+            over = beside => over,
+        };
+        if shutdown.has_begun() && over == WorkOver::Ended {
+            // An operator listens to signals too.
+            return Ok(serving.await);
         }
+        let error = match over {
+            WorkOver::Ended => ServeError::WorkEnded,
+            WorkOver::Panicked => ServeError::WorkPanicked,
+        };
+        tracing::error!(%error, "draining");
+        shutdown.drain();
+        serving.await;
+        Err(error)
     }
 
     /// Serves until SIGTERM has drained it or SIGINT has stopped it; a second signal ends the process at once, even while
     /// handlers that never await hold every thread of the runtime.
     ///
     /// # Errors
-    /// The system refuses to tell of signals.
+    /// The system refuses to tell of signals. Work of [`App::when_ready`] ended, or panicked, before a signal came.
     pub async fn serve_until_signalled(self) -> Result<(), ServeError> {
-        heed_signals(self.shutdown()).map_err(ServeError::Signals)?;
+        let signalled = heed_signals(self.shutdown()).map_err(ServeError::Signals)?;
         match self.serve().await {
-            0 => tracing::info!("stopped"),
-            cut => tracing::warn!(connections = cut, "stopped; connections were cut off"),
+            Ok(0) => tracing::info!("stopped"),
+            Ok(cut) => tracing::warn!(connections = cut, "stopped; connections were cut off"),
+            // An operator may hear the same signal a moment earlier.
+            Err(ServeError::WorkEnded) if signalled.load(Ordering::Relaxed) => tracing::info!("stopped"),
+            Err(error) => return Err(error),
         }
         Ok(())
     }
 }
 
-/// Signals are heard on a thread of their own: no handler can hold it up.
-fn heed_signals(shutdown: Shutdown) -> std::io::Result<()> {
+/// Signals are heard on a thread of their own: no handler can hold it up. The result tells whether one was.
+fn heed_signals(shutdown: Shutdown) -> std::io::Result<Arc<AtomicBool>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let entered = runtime.enter();
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     drop(entered);
+    let signalled = Arc::new(AtomicBool::new(false));
+    let heard = Arc::clone(&signalled);
     let heed = async move {
         tokio::select! {
             _ = terminate.recv() => {
+                heard.store(true, Ordering::Relaxed);
                 // First done, then told: whoever reads it and asks `/readyz` is not told otherwise.
                 shutdown.drain();
                 tracing::info!("draining: SIGTERM");
             }
             _ = interrupt.recv() => {
+                heard.store(true, Ordering::Relaxed);
                 tracing::info!("stopping: SIGINT");
                 shutdown.stop();
             }
@@ -306,5 +344,5 @@ fn heed_signals(shutdown: Shutdown) -> std::io::Result<()> {
         std::process::exit(0);
     };
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || runtime.block_on(heed))?;
-    Ok(())
+    Ok(signalled)
 }

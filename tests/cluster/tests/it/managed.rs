@@ -48,7 +48,7 @@ struct Stage {
 struct Replica {
     address: SocketAddr,
     shutdown: Shutdown,
-    ended: JoinHandle<usize>,
+    ended: JoinHandle<Result<usize, vestibule::ServeError>>,
 }
 
 /// Creates that never pause, as the API server answers them.
@@ -116,7 +116,7 @@ impl Stage {
     /// Ends a replica as a roll-out does.
     async fn drain(&self, replica: Replica) {
         replica.shutdown.drain();
-        replica.ended.await.unwrap();
+        replica.ended.await.unwrap().unwrap();
         self.service.remove_replica(replica.address);
     }
 
