@@ -101,9 +101,7 @@ pub enum ServeError {
     )]
     WorkEnded,
     /// Work beside the webhook panicked.
-    #[error(
-        "work beside the webhook panicked, and this process ends with it: its panic message is on stderr"
-    )]
+    #[error("work beside the webhook panicked, and this process ends with it: the log says where")]
     WorkPanicked,
 }
 
