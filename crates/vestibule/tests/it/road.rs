@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use vestibule::Operation::Create;
-use vestibule::{App, Change, Context, Metric, Reject, Sample, deny, on};
+use vestibule::{App, Change, Context, Metric, OnFault, Reject, Sample, deny, on};
 use vestibule_caller::{Admission, FailurePolicy, Hook, Outcome};
 
 use crate::served::{Served, changed, review};
@@ -51,6 +51,24 @@ async fn a_validator_of_the_same_app_sees_what_its_mutator_made() {
     let Outcome::Allowed(again) = served.outcome(&second, &label).await else { panic!("not allowed") };
     assert!(again.patch.is_none());
     assert_eq!(again.warnings.shown, ["labelled"]);
+    served.stop().await;
+}
+
+/// They were lost with the future that the server dropped.
+#[tokio::test]
+async fn warnings_and_audit_notes_outlive_a_deadline() {
+    let speaks = async |pod: Pod, context: Context| {
+        context.warn("look out");
+        context.audit("seen", "yes");
+        std::future::pending::<()>().await;
+        Ok::<_, Reject>(pod)
+    };
+    let on = on::<Pod>([Create]).fail_closed().timeout_seconds(1).on_fault(OnFault::AllowWithWarning);
+    let served = Served::start(App::new("demo").mutate("speaks", on, speaks)).await;
+    let hook = Hook::mutating("speaks.demo.vestibule.dev", "/mutate/speaks");
+    let Outcome::Allowed(allowed) = served.outcome(&review(), &hook).await else { panic!("not allowed") };
+    assert_eq!(allowed.warnings.shown[0], "look out");
+    assert_eq!(allowed.audit_annotations.kept["speaks.demo.vestibule.dev/seen"], "yes");
     served.stop().await;
 }
 
