@@ -85,6 +85,7 @@ pub(super) const ROOMS: &[Room] = &[
             "http-body-util",
             "k8s-openapi",
             "kube",
+            "rustix",
             "rustls-pki-types",
             "serde_json",
             "thiserror",

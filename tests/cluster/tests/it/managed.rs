@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use vestibule::Operation::Create;
 use vestibule::identity::{Identity, SelfManaged};
-use vestibule::{App, Context, Options, Reject, Target, on};
+use vestibule::{App, Change, Context, Options, Reject, Target, on};
 use vestibule_server::Shutdown;
 use vestibule_testenv::Service;
 
@@ -241,6 +241,45 @@ async fn from_an_empty_cluster_to_the_next_version_no_create_fails() {
     stage.service.wait_for_replicas(3).await.unwrap();
     stage.drain(old).await;
     load.until_called(&second).await;
+    load.more(50).await;
+    drop(new);
+}
+
+/// One of two registrations is deleted, as whoever switches a webhook off does it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_deleted_configuration_stops_no_new_replica() {
+    let Some(stage) = Stage::new().await else { return };
+    let namespaces = format!("{TEST}={}", stage.cluster.home.name());
+    let app = || {
+        let creations = on::<ConfigMap>([Create]).fail_closed().namespaces(&namespaces);
+        stage
+            .app(&["first"])
+            .validate("checked", creations, async |_: Change<ConfigMap>, _| Ok::<_, Reject>(()))
+    };
+    let load = Load::begin(stage.cluster.namespace(&[]).await);
+    stage.apply(&app()).await;
+    let old = stage.replica(app()).await;
+    load.until_called(&["first"]).await;
+    let path = stage.path().replace("mutating", "validating");
+    let read = async || stage.send(Method::GET, &path, "application/json", &Value::Null).await;
+    let registered = async || {
+        let is_filled = |object: &Value| object["webhooks"][0]["clientConfig"]["caBundle"].is_string();
+        while !is_filled(&read().await.object()) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), registered()).await.unwrap();
+
+    stage.send(Method::DELETE, &path, "application/json", &Value::Null).await.object();
+    let new = stage.replica(app()).await;
+    stage.service.wait_for_replicas(2).await.unwrap();
+    stage.drain(old).await;
+    load.more(100).await;
+    assert_eq!(read().await.status, 404, "nobody makes what somebody deleted");
+
+    // It comes back, and is filled like the first time.
+    stage.apply(&app()).await;
+    tokio::time::timeout(Duration::from_secs(60), registered()).await.unwrap();
     load.more(50).await;
     drop(new);
 }

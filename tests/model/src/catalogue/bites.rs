@@ -3,8 +3,9 @@
 use vestibule_pki::ring::Rule;
 
 use super::{
-    denied, lost, lost_among_two, partition, resurrection, revocation, revocation_shunned, rollback,
-    rotation, shunned, shunned_twice, skew, stale,
+    ahead, deleted, deleted_alone, denied, lost, lost_among_two, newer, partition, planted, planted_and_kept,
+    restless, resurrection, revocation, revocation_shunned, rollback, rollback_known, rotation, shunned,
+    shunned_twice, skew, skew_at_the_end, stale, stripped,
 };
 use crate::{Guard, Mutation, Scenario};
 
@@ -47,7 +48,6 @@ macro_rules! bites {
 }
 
 bites! {
-    Rule W1 in rotation;
     Rule W2 in stale;
     Rule W3 in rollback;
     Rule H1 in rollback;
@@ -73,4 +73,15 @@ bites! {
     Guard Deadline in revocation_shunned;
     Guard Recheck beside W3 in lost_among_two;
     Guard CarryOver beside W3 in lost_among_two;
+    Guard CompareAndSwap in rotation;
+    Guard Absence in deleted;
+    Guard AbsencePause in deleted_alone;
+    Guard Restless in restless;
+    Guard Premature in ahead;
+    Guard LastClock in skew_at_the_end;
+    Guard NewerPublish in newer;
+    Guard Stripped in stripped;
+    Guard Unknown in planted;
+    Guard InPlace in planted_and_kept;
+    Guard Contest in rollback_known;
 }

@@ -110,7 +110,7 @@ fn ring_near_its_end(ground: &Ground<'_>, left: u64) -> Ring {
     let mut at = |change: Change, ring: Option<Ring>, seconds: u64| {
         carry_out(&change, ring, &mut keys, Moment(begin + seconds), policy).unwrap()
     };
-    let ring = at(Change::Create { trust: [].into() }, None, 0);
+    let ring = at(Change::Create { trust: [].into(), imported: [].into() }, None, 0);
     let active = ring.facts().active().unwrap().id;
     at(Change::Hold(active), Some(ring), 2)
 }
