@@ -39,6 +39,8 @@ pub(crate) struct Hooks {
     pub(crate) probes: Option<Probes>,
     pub(crate) clients: Clients,
     pub(crate) observer: Arc<dyn Observer>,
+    /// Whether another replica may serve a path that is unknown here.
+    pub(crate) ask_elsewhere: bool,
 }
 
 /// Who answers at a path, and the longest time that may take.
@@ -191,7 +193,8 @@ impl Hooks {
 
     fn route(&self, head: &Parts) -> Result<&Route, Refused> {
         let Some(route) = self.routes.get(head.uri.path()) else {
-            return Err(Refusal::UnknownPath.because("no hook is served at this path"));
+            let refused = Refusal::UnknownPath.because("no hook is served at this path");
+            return Err(refused.or_elsewhere(self.ask_elsewhere));
         };
         if head.method != Method::POST {
             return Err(Refusal::Method.because("a hook takes POST"));

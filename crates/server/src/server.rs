@@ -213,6 +213,7 @@ impl Server {
             probes: over_https,
             clients,
             observer,
+            ask_elsewhere: settings.ask_elsewhere,
         });
         Ok(Bound { settings: Arc::new(settings), listener, address, probes, handshakes, hooks, shutdown })
     }

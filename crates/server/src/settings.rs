@@ -67,6 +67,10 @@ pub struct Settings {
     /// as measured, but always 8. 500 ms: whoever is turned away comes again after a whole second, so that a shorter wait is
     /// the better one for the caller.
     pub latency_budget: Duration,
+    /// Whether a path that is unknown here is answered with 503 and `Retry-After: 0` instead of 404, so that the API server
+    /// asks another replica. For webhooks that register themselves: a replica that is cut off from the API server and still
+    /// serves may be asked for a hook of the next version. Off, unless set.
+    pub ask_elsewhere: bool,
     /// How long a draining server still accepts connections: until every API server knows that the endpoint is gone.
     /// 10 s.
     pub drain_delay: Duration,
@@ -110,6 +114,7 @@ impl Default for Settings {
             max_computing: None,
             max_waiting: 512,
             latency_budget: Duration::from_millis(500),
+            ask_elsewhere: false,
             drain_delay: seconds(10),
             drain_timeout: seconds(95),
         }

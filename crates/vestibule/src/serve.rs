@@ -130,9 +130,17 @@ impl Options {
         let certificates =
             settings.observer.take().map_or_else(CertificateCounters::default, CertificateCounters::telling);
         settings.observer = Some(Arc::new(certificates.clone()));
+        let registers = registers(&settings);
         let identity = SelfManaged::start(client.clone(), settings)?;
-        Ok(Self { certificates, client: Some(client), ..Self::new(listen, identity) })
+        let mut options = Self { certificates, client: Some(client), ..Self::new(listen, identity) };
+        options.settings.ask_elsewhere = registers;
+        Ok(options)
     }
+}
+
+/// Whether replicas write their own entries: then those of two versions may be asked for each other's hooks.
+pub(crate) fn registers(settings: &identity::Settings) -> bool {
+    !settings.desired.is_empty() || settings.updates.is_some()
 }
 
 impl App {

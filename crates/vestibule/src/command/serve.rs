@@ -130,6 +130,7 @@ impl ServeArguments {
         let mut settings = self.settings(&app)?;
         settings.observer = Some(Arc::new(certificates.clone()));
         change_settings(&mut settings);
+        let registers = crate::serve::registers(&settings);
         let identity = self.identity.open(&settings, self.cluster.kubeconfig()).await;
         let mut options = Options::new(self.listen(&app), identity.map_err(CommandError::input)?);
         options.certificates = certificates;
@@ -138,6 +139,7 @@ impl ServeArguments {
             options.client = Some(self.cluster.client().await?);
         }
         options.settings.probes = self.metrics_listen(&app);
+        options.settings.ask_elsewhere = registers;
         options.settings.tls_min = self.tls_min;
         options.settings.drain_delay = self.drain_delay;
         options.settings.drain_timeout = self.drain_timeout;

@@ -4,14 +4,16 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use futures_util::StreamExt;
 use http::{Method, Request};
+use http_body_util::{BodyStream, StreamBody};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use vestibule::Operation::Create;
-use vestibule::identity::{Identity, SelfManaged};
 use vestibule::{App, Change, Context, Options, Reject, Target, on};
 use vestibule_server::Shutdown;
 use vestibule_testenv::Service;
@@ -96,14 +98,18 @@ impl Stage {
     }
 
     async fn replica(&self, app: App) -> Replica {
+        self.replica_by(self.account.clone(), app).await
+    }
+
+    /// A replica with this way to the API server.
+    async fn replica_by(&self, client: Client, app: App) -> Replica {
         let service = format!("{}/webhook", self.cluster.home.name()).parse().unwrap();
         let mut settings = app.managed(app.identity_settings(service), &self.target).unwrap();
         (settings.policy.hold, settings.policy.hold_cold) = (Duration::from_secs(2), Duration::from_secs(2));
         settings.policy.recheck = Duration::from_secs(1);
         settings.settle = Duration::from_millis(500);
-        let identity: Arc<dyn Identity> = SelfManaged::start(self.account.clone(), settings).unwrap();
         let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let mut options = Options::new(anywhere, identity);
+        let mut options = Options::self_managed(anywhere, client, settings).unwrap();
         options.settings.probes = Some(anywhere);
         options.settings.drain_delay = DRAIN_DELAY;
         options.settings.drain_timeout = DRAIN_TIMEOUT;
@@ -282,4 +288,58 @@ async fn a_deleted_configuration_stops_no_new_replica() {
     tokio::time::timeout(Duration::from_secs(60), registered()).await.unwrap();
     load.more(50).await;
     drop(new);
+}
+
+/// A replica of the old version is cut off from the API and still called: it cannot object to the entries of the next version.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hook_that_a_replica_which_is_cut_off_does_not_know_is_asked_elsewhere() {
+    let Some(stage) = Stage::new().await else { return };
+    let (first, second) = (["first"], ["first", "second"]);
+    // One that waits for the other needs one connection, and may never meet the old replica.
+    let mut loads = Vec::new();
+    for _ in 0..16 {
+        loads.push(Load::begin(stage.cluster.namespace(&[]).await));
+    }
+    let all_call = async |hooks: &[&str]| {
+        for load in &loads {
+            load.until_called(hooks).await;
+        }
+    };
+    stage.apply(&stage.app(&first)).await;
+    let cut = watch::Sender::new(false);
+    let old = stage.replica_by(severed(&stage.account, &cut), stage.app(&first)).await;
+    all_call(&first).await;
+
+    cut.send_replace(true);
+    stage.apply(&stage.app(&second)).await;
+    let _new = (stage.replica(stage.app(&second)).await, stage.replica(stage.app(&second)).await);
+    all_call(&second).await;
+    stage.service.wait_for_replicas(3).await.unwrap();
+    for load in &loads {
+        load.more(20).await;
+    }
+    drop(old);
+}
+
+/// A client that hears nothing any more once it is cut off.
+fn severed(inner: &Client, cut: &watch::Sender<bool>) -> Client {
+    let (inner, cut) = (inner.clone(), cut.subscribe());
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let (inner, mut cut) = (inner.clone(), cut.clone());
+        async move {
+            // The sender lives as long as the test.
+            let _ = cut.wait_for(|cut| !*cut).await;
+            let response = inner.send(request).await?;
+            Ok::<_, kube::Error>(response.map(|body| {
+                StreamBody::new(BodyStream::new(body).then(move |said| {
+                    let mut cut = cut.clone();
+                    async move {
+                        let _ = cut.wait_for(|cut| !*cut).await;
+                        said
+                    }
+                }))
+            }))
+        }
+    });
+    Client::new(service, "default")
 }

@@ -72,12 +72,16 @@ async fn a_secret_that_goes_with_all_replicas_is_made_anew() {
     const SLACK: Duration = Duration::from_secs(15);
     let begun = Instant::now();
     let _replicas = ground.serve(2).await;
-    let (took, hold) = (begun.elapsed(), ground.policy.hold_cold);
+    // Once for replicas that might remember the ring, and once for API servers to hear of the new one.
+    let (took, hold) = (begun.elapsed(), ground.policy.hold_cold * 2);
     // Moments are whole seconds.
-    let is_held = hold <= took + Duration::from_secs(1);
-    assert!(is_held && took < hold + SLACK, "ready {took:?} after the start, with a hold of {hold:?}");
+    let is_held = hold <= took + Duration::from_secs(2);
+    assert!(is_held && took < hold + SLACK, "ready {took:?} after the start, with holds of {hold:?}");
     let ring = ground.ring().await.unwrap();
-    assert!(ring.trusted().is_superset(&before.trusted()), "as foreign ones");
+    assert!(
+        ring.trusted().is_disjoint(&before.trusted()),
+        "nobody is left who could say that these are ours"
+    );
     assert!(before.authority(ring.active().unwrap().id).is_none(), "a new CA signs");
     until("the new ones are called", 20, async || ledger.read().replicas.len() == 4).await;
     // Calls that found nobody are over, and counted, when as many more as can be under way are.
