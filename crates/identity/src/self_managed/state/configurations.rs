@@ -70,7 +70,9 @@ impl State {
         }
         match outcome {
             Ok(object) => {
-                watched.writing.clear();
+                if !matches!(purpose, Purpose::Bundle { .. }) {
+                    watched.writing.clear();
+                }
                 let repaired_from = if purpose.is_repair() {
                     watched.quarrel.repaired(at);
                     let other = watched.sight.as_ref().and_then(|sight| sight.other_manager.clone());
@@ -131,12 +133,14 @@ impl State {
             return true;
         };
         let has_entries = watched.sight.as_ref().is_some_and(|sight| !sight.entries.is_empty());
-        if !has_entries || position >= self.seen.configurations.len() || self.is_in_sync(position, facts) {
+        let in_sync =
+            !has_entries || position >= self.seen.configurations.len() || self.is_in_sync(position, facts);
+        let Some(watched) = self.registrations.get_mut(position) else { return true };
+        if in_sync {
+            watched.writing.clear();
             return true;
         }
-        if let Some(watched) = self.registrations.get_mut(position) {
-            watched.writing.refused(at);
-        }
+        watched.writing.refused(at);
         self.not_kept(
             position,
             "its caBundle was written and is not what is stored: an admission policy changes it",

@@ -1,5 +1,6 @@
 mod bench;
 mod entries;
+mod stubborn;
 
 use std::time::SystemTime;
 
