@@ -20,7 +20,7 @@ macro_rules! catalogue {
 }
 
 catalogue! {
-    cold, rotation, partition, rollback, rollback_heals, backup, lost, lost_among_two, stale, strangers, skew, denied,
+    cold, rotation, partition, rollback, rollback_reverted, rollback_heals, backup, lost, lost_among_two, stale, strangers, skew, denied,
     shunned, shunned_twice, revocation, revocation_shunned, resurrection, slow, deaf, rollback_known, lost_known,
     deleted, deleted_alone, restless, ahead, skew_at_the_end, newer, stripped, planted, planted_and_kept,
 }
@@ -65,12 +65,20 @@ pub fn partition() -> Scenario {
     Scenario { faults: Faults { cut: 1, ..Faults::NONE }, heals: true, ..Scenario::new(about, DUE, 16) }
 }
 
-/// An old Secret comes back, and perhaps an old configuration.
+/// An old Secret comes back.
 #[must_use]
 pub fn rollback() -> Scenario {
-    let about = "a Secret and a configuration of long ago come back, one replica dies, one is out of reach";
-    let faults = Faults { rollback: 1, revert: 1, crash: 1, cut: 1, ..Faults::NONE };
+    let about =
+        "a Secret of long ago comes back, one replica dies, one is out of reach, and unknown CAs are kept";
+    let faults = Faults { rollback: 1, crash: 1, cut: 1, ..Faults::NONE };
     Scenario { faults, old_backup: true, servers: 1, ..Scenario::new(about, SETTLED, 4) }.keeping()
+}
+
+/// An old Secret comes back, and an old configuration.
+pub fn rollback_reverted() -> Scenario {
+    let about = "a Secret and a configuration of long ago come back, and one replica dies";
+    let faults = Faults { rollback: 1, revert: 1, crash: 1, ..Faults::NONE };
+    Scenario { faults, old_backup: true, servers: 1, ..Scenario::new(about, SETTLED, 4) }
 }
 
 /// The same and a way back from each of it.

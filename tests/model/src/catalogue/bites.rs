@@ -4,8 +4,8 @@ use vestibule_pki::ring::Rule;
 
 use super::{
     ahead, deleted, deleted_alone, denied, lost, lost_among_two, newer, partition, planted, planted_and_kept,
-    restless, resurrection, revocation, revocation_shunned, rollback, rollback_known, rotation, shunned,
-    shunned_twice, skew, skew_at_the_end, stale, stripped,
+    restless, resurrection, revocation, revocation_shunned, rollback, rollback_known, rollback_reverted,
+    rotation, shunned, shunned_twice, skew, skew_at_the_end, stale, stripped,
 };
 use crate::{Guard, Mutation, Scenario};
 
@@ -54,16 +54,15 @@ bites! {
     Rule P1 in denied;
     Rule P2 in shunned;
     Rule S1 in rollback;
-    Rule S2 in rollback;
+    Rule S2 in rollback_reverted;
     Rule S3 in partition;
     Rule D1 in rotation;
-    Rule G1 in rollback;
+    Rule G1 in rollback_reverted;
     Rule G2 in lost;
     Rule E1 in revocation;
     Rule C1 in skew;
     Rule L1 in shunned;
     Rule L2 in shunned;
-    Guard LastLook in rollback;
     Guard SwitchWait in revocation;
     Guard RestorePause in lost;
     Guard OneBridge in shunned_twice;

@@ -43,7 +43,6 @@ bite! {
     without_a_common_clock: C1;
     without_the_last_call: L1;
     without_giving_up_the_lost: L2;
-    without_a_last_look: LastLook;
     without_time_to_switch: SwitchWait;
     without_a_pause: RestorePause;
     without_one_bridge_at_a_time: OneBridge;
