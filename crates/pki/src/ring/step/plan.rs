@@ -45,7 +45,8 @@ impl Around<'_> {
         if next.not_before > self.now {
             return Some(Action::Report(Blocked::Hold(next.id)));
         }
-        if !self.is_clock_right() && !(last_call && self.is_last_call_by_own_clock(active)) {
+        let by_clock = self.is_clock_right() || last_call && self.is_last_call_by_own_clock(active);
+        if !by_clock {
             return Some(Action::Report(Blocked::Clock));
         }
         if self.policy.enforces(Rule::P1) && !last_call {
