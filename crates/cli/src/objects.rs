@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::json;
 use vestibule::command::CommandError;
-use vestibule::patch::Pointer;
+use vestibule::patch::{self, Pointer};
 use vestibule_rules::diagnostic::{code, printable};
 use vestibule_rules::yaml::{self, Node};
 use vestibule_rules::{Diagnostic, NamespaceFacts, Position};
@@ -17,7 +17,7 @@ use crate::{Failure, files};
 /// An object as it was written, and where.
 #[derive(Clone)]
 pub(crate) struct Object {
-    /// JSON, members in the order they came in.
+    /// JSON, members in the order they came in; of a JSON file, byte by byte as it was written.
     pub(crate) json: String,
     pub(crate) api_version: String,
     pub(crate) kind: String,
@@ -36,6 +36,8 @@ pub(crate) struct Object {
 pub(crate) struct Source {
     pub(crate) text: String,
     pub(crate) objects: Vec<Object>,
+    /// The document that the objects stand in, JSON; none where there are several.
+    pub(crate) document: Option<String>,
 }
 
 /// Reads all objects of all `files`; `-` is stdin, a folder its `*.yaml`, `*.yml` and `*.json`.
@@ -44,8 +46,8 @@ pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Source>, Failure> {
     let mut findings = Vec::new();
     for file in files {
         for (name, text) in texts_of(file)? {
-            match parse(&name, &text) {
-                Ok(objects) => sources.push(Source { text, objects }),
+            match Source::parse(&name, text) {
+                Ok(source) => sources.push(source),
                 Err(found) => findings.extend(found),
             }
         }
@@ -61,11 +63,29 @@ pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Source>, Failure> {
 
 /// The objects of one text.
 pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Object>, Vec<Diagnostic>> {
+    objects_of(&yaml::read(name, text)?)
+}
+
+impl Source {
+    fn parse(name: &str, text: String) -> Result<Self, Vec<Diagnostic>> {
+        let documents = yaml::read(name, &text)?;
+        let objects = objects_of(&documents)?;
+        let document = match documents.as_slice() {
+            [one] => Some(one.as_json().map_or_else(|| one.to_kubectl_json(), str::to_owned)),
+            _ => None,
+        };
+        Ok(Self { text, objects, document })
+    }
+}
+
+fn objects_of(documents: &[yaml::Document]) -> Result<Vec<Object>, Vec<Diagnostic>> {
     let mut objects = Vec::new();
     let mut findings = Vec::new();
-    for document in yaml::read(name, text)? {
+    for document in documents {
+        let written = document.as_json().and_then(|json| patch::Document::parse(json).ok());
         for (node, listed, pointer) in items(document.root()) {
-            match object(document.source(), node, listed) {
+            let written = written.as_ref().and_then(|written| Some(written.at(&pointer)?.to_json()));
+            match object(document.source(), node, listed, written.as_deref()) {
                 Ok(object) => {
                     let document_line = document.root().at().line;
                     objects.push(Object { document_line, pointer, ..object });
@@ -166,8 +186,14 @@ struct Type<'d> {
     kind: &'d str,
 }
 
-/// What is wrong comes back with its place.
-fn object(source: &str, node: &Node, listed: Option<Type<'_>>) -> Result<Object, (Position, &'static str)> {
+/// `written` is its text, where that is JSON. What is wrong comes back with its place.
+fn object(
+    source: &str,
+    node: &Node,
+    listed: Option<Type<'_>>,
+    written: Option<&str>,
+) -> Result<Object, (Position, &'static str)> {
+    let json = written.map_or_else(|| node.to_kubectl_json(), str::to_owned);
     let metadata = node.get("metadata").filter(|metadata| !metadata.is_null());
     if let Some(metadata) = metadata.filter(|metadata| metadata.as_map().is_none()) {
         return Err((metadata.at(), "`metadata` is no map: this is no Kubernetes object"));
@@ -179,11 +205,11 @@ fn object(source: &str, node: &Node, listed: Option<Type<'_>>) -> Result<Object,
     let silent =
         |node: &Node| node.as_map().is_some() && node.get("apiVersion").or(node.get("kind")).is_none();
     let (api_version, kind, json) = match listed.filter(|_| silent(node)) {
-        Some(listed) => (listed.api_version.to_owned(), listed.kind.to_owned(), typed(node, listed)),
+        Some(listed) => (listed.api_version.to_owned(), listed.kind.to_owned(), typed(&json, listed)),
         None => {
             let said = text(Some(node), "apiVersion").zip(text(Some(node), "kind"));
             let (api_version, kind) = said.ok_or((node.at(), NO_TYPE))?;
-            (api_version, kind, node.to_kubectl_json())
+            (api_version, kind, json)
         }
     };
     let generated = || text(metadata, "generateName").map(|prefix| format!("{prefix}*****"));
@@ -203,17 +229,12 @@ fn object(source: &str, node: &Node, listed: Option<Type<'_>>) -> Result<Object,
 const NO_TYPE: &str = "`apiVersion` or `kind` is missing: this is no Kubernetes object; values and templates, such as \
                        Helm's, must be rendered first";
 
-/// The object as JSON, with the type that it does not say itself.
-fn typed(node: &Node, of: Type<'_>) -> String {
-    let members = node.as_map().into_iter().flatten();
-    let members = members.map(|entry| format!(",{}:{}", json!(entry.key), entry.value.to_kubectl_json()));
+/// The object `json` with the type that it does not say itself.
+fn typed(json: &str, of: Type<'_>) -> String {
+    let members = json.trim_start().strip_prefix('{').unwrap_or_default().trim_start();
+    let comma = if members.starts_with('}') { "" } else { "," };
     let Type { api_version, kind } = of;
-    format!(
-        r#"{{"apiVersion":{},"kind":{}{}}}"#,
-        json!(api_version),
-        json!(kind),
-        members.collect::<String>()
-    )
+    format!(r#"{{"apiVersion":{},"kind":{}{comma}{members}"#, json!(api_version), json!(kind))
 }
 
 #[cfg(test)]
