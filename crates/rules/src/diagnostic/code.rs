@@ -232,6 +232,10 @@ codes! {
          not empty. It happens where an expression counts or copies what the rules add.",
         Spec "onConflict: override\npod:\n  annotations: {seen: {$cel: \"object.metadata.?annotations[?'seen'].orValue('') + 'x'\"}}";
 
+    NOT_A_STRING = "VST0180", "a label or annotation that is no string",
+        "The values of labels and annotations are strings. An unquoted `true` or `1` is a truth value or a number to YAML, and \
+         the API server refuses an object that has one there. Quote it.";
+
     REQUIRED_EVERYWHERE = "VST0190", "a required rule without a restriction to namespaces",
         "While the injector is down, the API server refuses what a required rule is for. Without a restriction to namespaces \
          that is everything that starts anywhere: clusters have stood still that way. Name the namespaces by \

@@ -51,7 +51,8 @@ impl Reader {
             && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let wanted = "at most 63 letters, digits and `_`, and no digit first";
-        self.checked(fine.then_some(()).ok_or(wanted), "name", node.at()).then(|| name.to_owned())
+        let check = fine.then_some(()).ok_or(wanted);
+        self.fits(check, "expressions cannot say this `name`", node.at()).then(|| name.to_owned())
     }
 
     /// The value of the field `name` is what `{$cel: ...}` comes to.

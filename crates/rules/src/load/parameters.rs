@@ -35,7 +35,7 @@ impl Reader {
         }
         let annotation = node.get("annotation").and_then(|node| self.text(node, "annotation"));
         if let (Some(annotation), Some(node)) = (annotation, node.get("annotation")) {
-            self.checked(check::key(annotation), "annotation", node.at());
+            self.fits(check::key(annotation), "no object can have an annotation with this key", node.at());
         }
         if default.is_none() && annotation.is_none() {
             let message = format!("parameter `{name}` has neither an annotation nor a default");

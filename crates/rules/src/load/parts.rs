@@ -84,7 +84,7 @@ impl Reader {
         taken: impl Fn(&str) -> bool,
     ) -> Vec<Part> {
         let Some(entries) = node.as_map() else {
-            self.wrong_type(node, whole.what, "a map");
+            self.wrong_shape(node, whole.what, "a map", Some(table.example.to_owned()));
             return Vec::new();
         };
         let replaced = self.replaced(node, whole, &taken);

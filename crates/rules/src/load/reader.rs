@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::diagnostic::{self, Code, Diagnostic, MAX_FINDINGS, Position, Source};
-use crate::format::{Field, Table};
+use crate::format::{Field, Table, example};
 use crate::logic::Logic;
 use crate::near::nearest;
 use crate::yaml::{Entry, Node, Value};
@@ -44,7 +44,7 @@ impl Reader {
     /// The members of a map, after every unknown one and every missing one was reported.
     pub(super) fn fields<'n>(&mut self, node: &'n Node, table: &Table) -> &'n [Entry] {
         let Some(entries) = node.as_map() else {
-            self.wrong_type(node, table.what, "a map");
+            self.wrong_shape(node, table.what, "a map", Some(table.example.to_owned()));
             return &[];
         };
         for entry in entries {
@@ -91,14 +91,14 @@ impl Reader {
 
     pub(super) fn map<'n>(&mut self, node: &'n Node, what: &str) -> &'n [Entry] {
         node.as_map().unwrap_or_else(|| {
-            self.wrong_type(node, what, "a map");
+            self.wrong_shape(node, what, "a map", example(what, "a map"));
             &[]
         })
     }
 
     pub(super) fn list<'n>(&mut self, node: &'n Node, what: &str) -> &'n [Node] {
         node.as_list().unwrap_or_else(|| {
-            self.wrong_type(node, what, "a list");
+            self.wrong_shape(node, what, "a list", example(what, "a list"));
             &[]
         })
     }
@@ -173,6 +173,11 @@ impl Reader {
     }
 
     pub(super) fn wrong_type(&mut self, node: &Node, what: &str, wanted: &str) {
+        self.wrong_shape(node, what, wanted, None);
+    }
+
+    /// The same, with an example of what is wanted.
+    pub(super) fn wrong_shape(&mut self, node: &Node, what: &str, wanted: &str, example: Option<String>) {
         if node.is_null() {
             return self.null(node, what);
         }
@@ -182,7 +187,8 @@ impl Reader {
             Value::Map(_) => "a map",
         };
         let message = format!("`{what}` wants {wanted}, and this is {found}");
-        self.error(&diagnostic::WRONG_TYPE, node.at(), message);
+        let help = example.map(|example| format!("for example `{example}`")).unwrap_or_default();
+        self.report(&diagnostic::WRONG_TYPE, node.at(), message, &help);
     }
 
     fn resolved(&self, node: &Node) -> Option<String> {

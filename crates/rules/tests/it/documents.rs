@@ -87,7 +87,7 @@ fn what_is_wrong_and_where() {
         ("pod: {labels: {a: b}}\nparameters: [{name: p}]", "VST0112 8:16 What its values are."),
         ("pod: {labels: {a: b}}\nrollout: {percent: 101}", "VST0113 8:22 0 to 100"),
         ("imagePullSecrets: [{name: a}, {name: a}]", "VST0116 7:33 "),
-        ("imagePullSecrets: [a]", "VST0111 7:22 "),
+        ("imagePullSecrets: [a]", "VST0111 7:22 for example `{name: registry}`"),
         ("pod: {spec: {hostNetwrk: true}}", "VST0110 7:16 did you mean `hostNetwork`?"),
         ("pod: {spec: {priority: high}}", "VST0111 7:26 "),
         ("pod: {spec: {volumes: [{name: v}]}}", "VST0152 7:16 they stand in `spec.volumes`"),
@@ -106,8 +106,8 @@ fn what_is_wrong_and_where() {
             "VST0131 7:38 known here: namespaceObject, object, oldObject, owner, params, request, variables",
         ),
         ("sidecars: [{name: s, image: {$cell: x}}]", "VST0134 7:32 did you mean `$cel`?"),
-        ("sidecars: {name: s}", "VST0111 7:13 "),
-        ("sidecars: [s]", "VST0111 7:14 "),
+        ("sidecars: {name: s}", "VST0111 7:13 for example `[{name: proxy, image: 'proxy:1.2'}]`"),
+        ("sidecars: [s]", "VST0111 7:14 for example `{name: proxy, image: 'proxy:1.2'}`"),
         ("sidecars: [{image: s}]", "VST0112 7:14 "),
         (
             "sidecars: [{name: S_, image: s}]",
@@ -117,8 +117,11 @@ fn what_is_wrong_and_where() {
             "sidecars: [{name: s, image: null}]",
             "VST0117 7:31 leave the field out, or write \"\" for an empty text",
         ),
-        ("sidecars: [{name: s, env: {A: b}}]", "VST0111 7:29 "),
-        ("sidecars: [{name: s, resources: []}]", "VST0111 7:35 "),
+        ("sidecars: [{name: s, env: {A: b}}]", "VST0111 7:29 for example `[{name: TARGET, value: hall}]`"),
+        (
+            "sidecars: [{name: s, resources: []}]",
+            "VST0111 7:35 for example `{requests: {cpu: 10m, memory: 16Mi}}`",
+        ),
         (
             "sidecars: [{name: s, resources: {requests: {cpu: 1x}}}]",
             "VST0113 7:47 wanted: a quantity such as `100m`, `0.5` or `64Mi`",
