@@ -5,9 +5,8 @@ mod documents;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
-use vestibule::command::CommandError;
+use vestibule::command::{CommandError, namespace};
 use vestibule_injector::StartError;
 use vestibule_rules::diagnostic::printable;
 use vestibule_rules::yaml::pretty_json;
@@ -42,7 +41,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "K=V,...", value_parser = Labels::parse)]
     namespace_labels: Option<Labels>,
     /// The namespace of objects that name none.
-    #[arg(long, short, default_value = "default", value_name = "NS", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, short, default_value = "default", value_name = "NS", value_parser = namespace)]
     namespace: String,
     /// What to print.
     #[arg(long, short, value_enum, default_value = "yaml", value_name = "FORMAT")]
@@ -65,6 +64,7 @@ enum Format {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let Arguments { files, rules, namespace_labels, namespace, .. } = arguments;
+    rules::refuse_stdin_twice(&[files, &rules.rules])?;
     let rules = rules::load(&rules.rules)?;
     rules::remark(&rules);
     let sources = objects::read(files)?;

@@ -9,7 +9,7 @@ use serde_json::json;
 use vestibule::command::CommandError;
 use vestibule::patch::{self, Pointer};
 use vestibule_rules::diagnostic::{code, printable};
-use vestibule_rules::yaml::{self, Node};
+use vestibule_rules::yaml::{self, Entry, Node};
 use vestibule_rules::{Diagnostic, NamespaceFacts, Position};
 
 use crate::{Failure, files};
@@ -56,7 +56,13 @@ pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Source>, Failure> {
         return Err(Failure::Findings(findings));
     }
     if sources.iter().all(|source| source.objects.is_empty()) {
-        return Err(CommandError::input("there is no object in the files given").into());
+        let below = files.iter().find_map(|file| files::folder_in(file));
+        let below = below.map(|folder| {
+            let folder = files::named(&folder);
+            format!("; of a folder, *.yaml, *.yml and *.json are read, and folders in it are not: name them, as in {folder}")
+        });
+        let words = format!("there is no object in the files given{}", below.unwrap_or_default());
+        return Err(CommandError::input(words).into());
     }
     Ok(sources)
 }
@@ -85,6 +91,7 @@ fn objects_of(documents: &[yaml::Document]) -> Result<Vec<Object>, Vec<Diagnosti
         let written = document.as_json().and_then(|json| patch::Document::parse(json).ok());
         for (node, listed, pointer) in items(document.root()) {
             let written = written.as_ref().and_then(|written| Some(written.at(&pointer)?.to_json()));
+            findings.extend(unquoted(document, node));
             match object(document.source(), node, listed, written.as_deref()) {
                 Ok(object) => {
                     let document_line = document.root().at().line;
@@ -95,6 +102,36 @@ fn objects_of(documents: &[yaml::Document]) -> Result<Vec<Object>, Vec<Diagnosti
         }
     }
     if findings.is_empty() { Ok(objects) } else { Err(findings) }
+}
+
+/// Values of annotations and labels that are no texts, also in templates of pods. The API server refuses such an object;
+/// rules would read it as one that says nothing.
+fn unquoted(document: &yaml::Document, node: &Node) -> Vec<Diagnostic> {
+    let at = |path: &[&str]| path.iter().try_fold(node, |node, key| node.get(key));
+    let holders: [&[&str]; 4] =
+        [&[], &["spec", "template"], &["spec", "jobTemplate", "spec", "template"], &["template"]];
+    let mut findings = Vec::new();
+    for metadata in holders.iter().filter_map(|path| at(path)?.get("metadata")) {
+        for map in ["annotations", "labels"] {
+            for Entry { key, value, .. } in metadata.get(map).and_then(Node::as_map).into_iter().flatten() {
+                let json = value.to_kubectl_json();
+                // Go reads null as an empty text.
+                if json.starts_with('"') || json == "null" {
+                    continue;
+                }
+                let kind = if json.starts_with(['{', '[']) { "no text" } else { "not in quotes" };
+                let message = format!("values of {map} are strings, and this one of `{key}` is {kind}");
+                let finding = document.diagnostic(&code::NOT_A_STRING, value.at(), message);
+                let written =
+                    value.as_text().map(|text| format!("quote it: `{}: {}`", printable(key), json!(text)));
+                findings.push(match written {
+                    Some(help) => finding.with_help(help),
+                    None => finding,
+                });
+            }
+        }
+    }
+    findings
 }
 
 impl Object {
@@ -147,7 +184,7 @@ impl Object {
 }
 
 fn texts_of(file: &Path) -> Result<Vec<(String, String)>, CommandError> {
-    if file == Path::new("-") {
+    if files::is_stdin(file) {
         let mut text = String::new();
         io::stdin().read_to_string(&mut text).map_err(|error| files::unreadable("stdin", &error))?;
         return Ok(vec![("stdin".to_owned(), text)]);

@@ -16,7 +16,7 @@ pub enum SourceError {
         word: &'static str,
     },
     /// Anything else.
-    #[error("`{given}` is no identity; use `self`, `mounted:DIR`, `local:DIR` or `off`")]
+    #[error("`{given}` is no identity; use `self`, `mounted:DIR` or `local:DIR`")]
     Unknown {
         /// As given.
         given: String,

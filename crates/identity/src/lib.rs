@@ -60,7 +60,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use cluster::{client, short_watch};
+pub use cluster::{CLUSTER_ORDER, ClusterConfigError, client, cluster_config, short_watch};
 pub use desired::{Desired, DesiredError, DesiredUpdates};
 pub use error::{IdentityError, SourceError};
 pub use inspect::{

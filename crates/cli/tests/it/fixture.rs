@@ -71,11 +71,17 @@ impl Folder {
     pub(crate) fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_vestibule"));
         command.args(arguments.split_whitespace()).current_dir(self.path());
-        for variable in
-            ["NO_COLOR", "CLICOLOR_FORCE", "CARGO_MANIFEST_DIR", "RUST_LOG", "KUBERNETES_SERVICE_HOST"]
-        {
+        for variable in [
+            "NO_COLOR",
+            "CLICOLOR_FORCE",
+            "CARGO_MANIFEST_DIR",
+            "KUBECONFIG",
+            "KUBERNETES_SERVICE_HOST",
+            "RUST_LOG",
+        ] {
             command.env_remove(variable);
         }
+        command.env("HOME", self.path());
         command
     }
 

@@ -177,6 +177,22 @@ fn json_is_read_as_json_and_keeps_its_bytes() {
     assert!(patch.starts_with("[{\"op\":"), "{patch}");
 }
 
+/// What the injector writes of a name in it is for a terminal, also in JSON that stays JSON.
+#[test]
+fn what_is_added_to_json_moves_no_cursor() {
+    let pod = POD.replace("name: app,", "name: \"a\\u009b2J\\u202e\",");
+    let pod = vestibule_rules::yaml::read("pod", &pod).unwrap()[0]
+        .to_json()
+        .replace('\u{9b}', "\\u009b")
+        .replace('\u{202e}', "\\u202e");
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
+    for output in ["yaml", "json", "patch"] {
+        let out =
+            folder.run_with_stdin(&format!("inject -f - --rules rules.yaml -o {output}"), &pod).stdout();
+        assert!(out.contains("env:a") && !out.contains(['\u{9b}', '\u{202e}']), "{output}: {out:?}");
+    }
+}
+
 /// Where the document has to be written anew, numbers keep their digits all the same.
 #[test]
 fn numbers_of_yaml_keep_their_digits() {

@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 use vestibule_admission::{Decision, Outcome, Request, Review};
 
 use self::report::Report;
-use super::{CommandError, cluster, colour, print};
+use super::{CommandError, cluster, colour, kubeconfig_help, print};
 use crate::app::Registered;
 use crate::environment::Environment;
 use crate::registration::Entry;
@@ -28,8 +28,7 @@ pub struct ReviewArguments {
     /// The hook to ask, by its name. Needed where the review is for several.
     #[arg(long, value_name = "NAME")]
     hook: Option<String>,
-    /// The cluster that a webhook with lookups asks [default: the kubeconfig's]
-    #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE")]
+    #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE", help = kubeconfig_help())]
     kubeconfig: Option<PathBuf>,
     /// What to print.
     #[arg(long, short, value_enum, default_value = "text", value_name = "FORMAT")]

@@ -16,6 +16,10 @@ use super::knobs::{KnobArguments, MountedArguments};
 use super::limits::LimitArguments;
 use super::logs::LogArguments;
 use super::or_off::{OrOff, or_off};
+#[cfg(feature = "otel")]
+use super::traces::TraceArguments;
+#[cfg(not(feature = "otel"))]
+use super::untraced::TraceArguments;
 use crate::defaults::{https_port, plain_port};
 #[cfg(not(feature = "otel"))]
 use crate::logs::Beside;
@@ -31,7 +35,8 @@ pub struct ServeArguments {
     /// The address of the HTTPS port, where that is not every one.
     #[arg(long, env = "VESTIBULE_LISTEN", value_name = "ADDR:PORT")]
     listen: Option<SocketAddr>,
-    /// The address of the plain port for probes and metrics, or `off` [default: [::]:9090]
+    /// The address of the plain port for probes and metrics, or `off` [default: port 9090 of the address that --listen
+    /// names, else [::]:9090]
     #[arg(long, env = "VESTIBULE_METRICS_LISTEN", value_name = "ADDR:PORT|off", value_parser = address_or_off)]
     metrics_listen: Option<OrOff<SocketAddr>>,
     /// Where the certificate comes from: `self` keeps a CA ring on the cluster, mounted:DIR follows files that others
@@ -73,9 +78,8 @@ pub struct ServeArguments {
     limits: LimitArguments,
     #[command(flatten)]
     logs: LogArguments,
-    #[cfg(feature = "otel")]
     #[command(flatten)]
-    traces: super::traces::TraceArguments,
+    traces: TraceArguments,
 }
 
 impl ServeArguments {
@@ -102,11 +106,13 @@ impl ServeArguments {
     /// Tokio runtime.
     ///
     /// # Errors
-    /// Spans cannot be sent there.
+    /// Spans cannot be sent there, or the build has no feature `otel`.
     #[cfg_attr(not(feature = "otel"), expect(unused_variables, reason = "the name is for spans"))]
     pub fn init_logs(&self, app: &str) -> Result<(), CommandError> {
         #[cfg(feature = "otel")]
         let beside = self.traces.layers(app)?;
+        #[cfg(not(feature = "otel"))]
+        self.traces.refuse()?;
         #[cfg(not(feature = "otel"))]
         let beside = Beside::new();
         self.logs.init(beside);
@@ -178,7 +184,10 @@ impl ServeArguments {
     }
 
     pub(super) fn metrics_listen(&self, app: &App) -> Option<SocketAddr> {
-        let usual = || Some(everywhere(plain_port(app.defaults.host_network)));
+        // Probes of a laptop's loopback address are nobody else's business.
+        let named = self.listen.map(|listen| listen.ip()).filter(|ip| !ip.is_unspecified());
+        let everywhere = everywhere(plain_port(app.defaults.host_network));
+        let usual = || Some(named.map_or(everywhere, |ip| SocketAddr::new(ip, everywhere.port())));
         let said = self.metrics_listen.map(|given| given.0).or(app.defaults.metrics_listen);
         said.unwrap_or_else(usual)
     }
@@ -269,6 +278,29 @@ mod tests {
     fn tls_is_1_2_or_1_3() {
         assert_eq!(tls_version("1.3"), Ok(TlsVersion::V1_3));
         assert!(tls_version("1.1").is_err());
+    }
+
+    /// Issue 20, point 31: probes were open on every address beside `--listen 127.0.0.1:8443`.
+    #[test]
+    fn probes_listen_where_the_hooks_do() {
+        #[derive(clap::Parser)]
+        struct Command {
+            #[command(flatten)]
+            serve: ServeArguments,
+        }
+        let app = App::new("demo");
+        for (flags, expected) in [
+            ("", "[::]:9090"),
+            ("--port 8443", "[::]:9090"),
+            ("--listen 0.0.0.0:8443", "[::]:9090"),
+            ("--listen 127.0.0.1:8443", "127.0.0.1:9090"),
+            ("--listen [::1]:8443", "[::1]:9090"),
+            ("--listen 127.0.0.1:8443 --metrics-listen 0.0.0.0:1", "0.0.0.0:1"),
+        ] {
+            let words = std::iter::once("serve").chain(flags.split_whitespace());
+            let given = <Command as clap::Parser>::parse_from(words).serve;
+            assert_eq!(given.metrics_listen(&app).unwrap().to_string(), expected, "{flags}");
+        }
     }
 
     #[test]
