@@ -12,6 +12,7 @@ use vestibule_rules::diagnostic::{code, printable};
 use vestibule_rules::yaml::{self, Entry, Node};
 use vestibule_rules::{Diagnostic, NamespaceFacts, Position};
 
+use crate::workload::Workload;
 use crate::{Failure, files};
 
 /// An object as it was written, and where.
@@ -91,9 +92,10 @@ fn objects_of(documents: &[yaml::Document]) -> Result<Vec<Object>, Vec<Diagnosti
         let written = document.as_json().and_then(|json| patch::Document::parse(json).ok());
         for (node, listed, pointer) in items(document.root()) {
             let written = written.as_ref().and_then(|written| Some(written.at(&pointer)?.to_json()));
-            findings.extend(unquoted(document, node));
             match object(document.source(), node, listed, written.as_deref()) {
                 Ok(object) => {
+                    let template = Workload::of(&object).map_or("", |workload| workload.template);
+                    findings.extend(unquoted(document, node, template));
                     let document_line = document.root().at().line;
                     objects.push(Object { document_line, pointer, ..object });
                 }
@@ -104,14 +106,13 @@ fn objects_of(documents: &[yaml::Document]) -> Result<Vec<Object>, Vec<Diagnosti
     if findings.is_empty() { Ok(objects) } else { Err(findings) }
 }
 
-/// Values of annotations and labels that are no texts, also in templates of pods. The API server refuses such an object;
+/// Values of annotations and labels that are no texts, also in the `template` of pods. The API server refuses such an object;
 /// rules would read it as one that says nothing.
-fn unquoted(document: &yaml::Document, node: &Node) -> Vec<Diagnostic> {
-    let at = |path: &[&str]| path.iter().try_fold(node, |node, key| node.get(key));
-    let holders: [&[&str]; 4] =
-        [&[], &["spec", "template"], &["spec", "jobTemplate", "spec", "template"], &["template"]];
+fn unquoted(document: &yaml::Document, node: &Node, template: &str) -> Vec<Diagnostic> {
+    let below = |path: &str| path.split('/').skip(1).try_fold(node, |node, key| node.get(key));
+    let holders = [Some(node), below(template).filter(|_| !template.is_empty())];
     let mut findings = Vec::new();
-    for metadata in holders.iter().filter_map(|path| at(path)?.get("metadata")) {
+    for metadata in holders.into_iter().flatten().filter_map(|holder| holder.get("metadata")) {
         for map in ["annotations", "labels"] {
             for Entry { key, value, .. } in metadata.get(map).and_then(Node::as_map).into_iter().flatten() {
                 let json = value.to_kubectl_json();

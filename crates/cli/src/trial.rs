@@ -160,18 +160,24 @@ impl Arguments {
                 "next: {program} lint --help    # what is wrong with rules, and what could be better"
             );
         }
-        if !is_matched && !self.files.is_empty() && !is_stdin(&self.files) {
-            let files: String =
-                self.files.iter().map(|path| format!(" -f {}", quoted(path.as_os_str()))).collect();
-            let namespace = match &*self.namespace {
-                "default" => String::new(),
-                namespace => format!(" -n {namespace}"),
-            };
+        if is_matched {
             return format!(
-                "next: {program} explain{files}{rules}{labels}{namespace}    # why no rule acts, question by question"
+                "next: {program} serve{rules}{labels} --listen 127.0.0.1:10250 --identity local:identity"
             );
         }
-        format!("next: {program} serve{rules}{labels} --listen 127.0.0.1:10250 --identity local:identity")
+        // What was piped in cannot be read again.
+        if self.files.is_empty() || is_stdin(&self.files) {
+            return format!("next: {program} explain --help    # why no rule acts, question by question");
+        }
+        let files: String =
+            self.files.iter().map(|path| format!(" -f {}", quoted(path.as_os_str()))).collect();
+        let namespace = match &*self.namespace {
+            "default" => String::new(),
+            namespace => format!(" -n {namespace}"),
+        };
+        format!(
+            "next: {program} explain{files}{rules}{labels}{namespace}    # why no rule acts, question by question"
+        )
     }
 }
 

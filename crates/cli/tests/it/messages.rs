@@ -36,6 +36,9 @@ fn an_unquoted_annotation_is_to_be_quoted() {
         "{}",
         done.err
     );
+    // What a template of another kind is, is not known.
+    let custom = deployment.replace("apps/v1", "example.com/v1");
+    assert_eq!(folder.run_with_stdin("inject -f - --rules rules.yaml", &custom).code(), 0);
     for value in ["'true'", "\"1\"", "null", ""] {
         let fine = pod.replace("asked: true", &format!("asked: {value}"));
         assert_eq!(folder.run_with_stdin("inject -f - --rules rules.yaml", &fine).code(), 0, "{value}");
@@ -180,5 +183,5 @@ fn where_no_rule_acts_the_next_command_says_why() {
             && told.contains("left out: labels_not_matched"),
         "{why}\n{told}"
     );
-    assert!(next("-", "").contains(" serve "), "what was piped in cannot be read again");
+    assert!(next("-", "").contains(" explain --help "), "what was piped in cannot be read again");
 }

@@ -137,7 +137,10 @@ async fn nothing_of_pods_rules_levels_or_callers_is_told_anywhere() {
         let dry_run = span.attributes.iter().find(|attribute| attribute.key == "vestibule.dry_run");
         span.name == "mutate best-effort" && format!("{dry_run:?}").contains("BoolValue(false)")
     };
-    collector.taken(|spans| spans.iter().filter(|span| is_real(span)).count() >= 2).await;
+    match makes_spans {
+        true => collector.taken(|spans| spans.iter().filter(|span| is_real(span)).count() >= 2).await,
+        false => eprintln!("without spans: this build has no feature otel"),
+    }
     told.push(get(cluster.hall.probes, "/metrics").await.unwrap());
     told.push(get(cluster.hall.probes, "/readyz?verbose").await.unwrap());
     let [.., metrics, readiness] = &told[..] else { unreachable!() };
