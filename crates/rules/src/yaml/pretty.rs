@@ -30,7 +30,7 @@ pub fn pretty_json(json: &str) -> String {
             }
             '{' | '[' => {
                 pretty.push(character);
-                while rest.next_if(|next| next.is_ascii_whitespace()).is_some() {}
+                while rest.next_if(char::is_ascii_whitespace).is_some() {}
                 if let Some(end) = rest.next_if(|next| matches!(next, '}' | ']')) {
                     pretty.push(end);
                 } else {
