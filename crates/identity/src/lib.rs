@@ -105,6 +105,10 @@ pub trait Identity: Send + Sync {
     /// are to hold ([`Settings::desired`]); to other sources it is no news.
     fn serving(&self) {}
 
+    /// The server says that it has begun to drain: calls are answered for a while yet, and then no more. From now on
+    /// [`SelfManaged`] writes no entry and no `caBundle`; nothing takes this back. To other sources it is no news.
+    fn draining(&self) {}
+
     /// Resolves when there is nothing to wait for any more: [`Status::waiting_for`] is [`None`]. At once for
     /// [`Off`]. It may be asked for any number of times, and goes on being of use after a time of trouble.
     fn ready(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {

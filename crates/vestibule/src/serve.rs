@@ -220,7 +220,15 @@ impl App {
             server = server.route_conversion(path.as_str(), converted.conversion.hook(&converted.name));
             hooks.push(path);
         }
-        Ok(Bound { server: server.bind().await?, identity, hooks, works, follows: known.follows })
+        let server = server.bind().await?;
+        // Weak: a handle that outlives the server keeps no identity alive.
+        let registering = Arc::downgrade(&identity);
+        server.shutdown().when_begun(move || {
+            if let Some(identity) = registering.upgrade() {
+                identity.draining();
+            }
+        });
+        Ok(Bound { server, identity, hooks, works, follows: known.follows })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Webhooks that register themselves: from an empty cluster to the next version, and no create fails.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -48,6 +49,7 @@ struct Stage {
 struct Replica {
     address: SocketAddr,
     shutdown: Shutdown,
+    is_ready: Pin<Box<dyn Future<Output = ()> + Send>>,
     ended: JoinHandle<usize>,
 }
 
@@ -96,11 +98,15 @@ impl Stage {
     }
 
     async fn replica(&self, app: App) -> Replica {
+        self.settling(app, Duration::from_millis(500)).await
+    }
+
+    async fn settling(&self, app: App, settle: Duration) -> Replica {
         let service = format!("{}/webhook", self.cluster.home.name()).parse().unwrap();
         let mut settings = app.managed(app.identity_settings(service), &self.target).unwrap();
         (settings.policy.hold, settings.policy.hold_cold) = (Duration::from_secs(2), Duration::from_secs(2));
         settings.policy.recheck = Duration::from_secs(1);
-        settings.settle = Duration::from_millis(500);
+        settings.settle = settle;
         let identity: Arc<dyn Identity> = SelfManaged::start(self.account.clone(), settings).unwrap();
         let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let mut options = Options::new(anywhere, identity);
@@ -109,8 +115,9 @@ impl Stage {
         options.settings.drain_timeout = DRAIN_TIMEOUT;
         let bound = app.bind(options).await.unwrap();
         let (address, shutdown) = (bound.address(), bound.shutdown());
+        let is_ready = Box::pin(bound.ready());
         self.service.add_replica(address, bound.probes_address()).unwrap();
-        Replica { address, shutdown, ended: tokio::spawn(bound.serve()) }
+        Replica { address, shutdown, is_ready, ended: tokio::spawn(bound.serve()) }
     }
 
     /// Ends a replica as a roll-out does.
@@ -191,6 +198,31 @@ impl Load {
         let (failed, count) = (made.failures.len(), made.count);
         assert_eq!(failed, 0, "{failed} of {count} failed before {until}: {:?}", made.failures.first());
     }
+}
+
+/// SIGTERM came while the entries settled, and they were written seven seconds later; `failurePolicy: Fail` then refused what
+/// they match, as nobody was left.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replica_that_drains_registers_nothing() {
+    let Some(stage) = Stage::new().await else { return };
+    let load = Load::begin(stage.cluster.namespace(&[]).await);
+    stage.apply(&stage.app(&["first"])).await;
+    // Once it is ready the settling time runs; the drain takes three times as long.
+    let replica = stage.settling(stage.app(&["first"]), Duration::from_secs(1)).await;
+    replica.is_ready.await;
+    let marked = stage.configuration().await;
+    assert!(marked["metadata"]["annotations"]["vestibule.dev/ca-generation"].is_string(), "{marked}");
+    assert!(marked["webhooks"].is_null(), "{marked}");
+    replica.shutdown.drain();
+    // The API server keeps no connection to it, so it ends after its delay.
+    let ended = Instant::now();
+    replica.ended.await.unwrap();
+    assert!(ended.elapsed() >= DRAIN_DELAY);
+    stage.service.remove_replica(replica.address);
+    let left = stage.configuration().await;
+    assert_eq!(left["metadata"]["resourceVersion"], marked["metadata"]["resourceVersion"], "{left}");
+    load.more(50).await;
+    load.assert_none_failed("the end");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

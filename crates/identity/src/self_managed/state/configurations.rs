@@ -109,6 +109,14 @@ impl State {
         }
     }
 
+    /// A drain began before a write was answered: it may come through all the same.
+    pub(in crate::self_managed) fn patch_given_up(&mut self, position: usize) {
+        if let Some(watched) = self.registrations.get_mut(position) {
+            watched.outdated = true;
+            watched.wrote_without_an_answer();
+        }
+    }
+
     fn deny(&mut self, position: usize) {
         if let Some(seen) = self.seen.configurations.get_mut(position) {
             seen.denied = true;

@@ -1,4 +1,5 @@
 mod bench;
+mod drain;
 mod entries;
 
 use std::time::SystemTime;
