@@ -13,8 +13,10 @@ use tokio::sync::watch;
 pub struct Shutdown {
     phase: watch::Sender<Phase>,
     /// Called once, when the phase is [`Phase::Serving`] no more.
-    when_begun: Arc<Mutex<Vec<Box<dyn FnOnce() + Send>>>>,
+    when_begun: Arc<Mutex<Vec<Tell>>>,
 }
+
+type Tell = Box<dyn FnOnce() + Send>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {

@@ -12,6 +12,7 @@ mod log_level;
 mod logs;
 mod manifests;
 mod or_off;
+mod outside;
 mod reach;
 #[cfg(test)]
 mod reference;

@@ -63,6 +63,7 @@ mod on;
 mod plain;
 mod presented;
 mod raw_object;
+mod reach;
 mod registration;
 mod registration_mode;
 mod reject;

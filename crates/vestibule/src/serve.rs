@@ -14,9 +14,10 @@ use vestibule_server::{
 use crate::client_identity::ClientError;
 use crate::condition::Condition;
 use crate::presented::Presented;
+use crate::reach::Reach;
 use crate::telemetry::{CONTENT_TYPE, Telemetry};
 use crate::work::{self, Work};
-use crate::{App, AppError, CertificateCounters, ClientSettings, watch_state};
+use crate::{App, AppError, CertificateCounters, ClientSettings, Target, watch_state};
 
 /// The API server closes connections that rested for 90 s.
 pub(crate) const SHORTEST_IDLE: Duration = Duration::from_secs(91);
@@ -51,6 +52,11 @@ pub struct Options {
     /// The cluster that handlers look things up in; needed by an app that [watches](App::watch) or [reads](App::read), or
     /// does something [beside](App::when_ready).
     pub client: Option<kube::Client>,
+    /// For a process outside the cluster that registers itself ([`App::managed`]): the target of its entries. They are written
+    /// only once a call that the API server makes there has arrived in this process. [`Options::client`] must then be allowed
+    /// to create and delete the ValidatingWebhookConfiguration `APP-reach`, and to create ConfigMaps in the Service's
+    /// namespace, which is done as a dry run. Nothing is asked unless set, and nothing has to be in a pod behind its Service.
+    pub must_reach: Option<Target>,
 }
 
 /// An app whose addresses are taken: callers that connect now wait for [`Bound::serve`].
@@ -58,6 +64,8 @@ pub struct Options {
 pub struct Bound {
     server: vestibule_server::Bound,
     identity: Arc<dyn Identity>,
+    /// Asked before anything is registered.
+    reach: Option<Reach>,
     hooks: Vec<String>,
     works: Vec<Work>,
     /// What follows the files and keys by which clients are known, for as long as anybody is served.
@@ -106,6 +114,7 @@ impl Options {
             certificates: CertificateCounters::default(),
             clients: ClientSettings::default(),
             client: None,
+            must_reach: None,
         }
     }
 
@@ -144,7 +153,8 @@ impl App {
     /// as the API server lets them, or an address is taken.
     pub async fn bind(self, options: Options) -> Result<Bound, ServeError> {
         self.check()?;
-        let Options { identity, settings, observer, certificates, clients, client } = options;
+        let Options { identity, settings, observer, certificates, clients, client, must_reach } = options;
+        let reach = must_reach.map(|target| self.reach(client.as_ref(), target)).transpose()?;
         if settings.idle_timeout < SHORTEST_IDLE {
             return Err(ServeError::Idle);
         }
@@ -220,6 +230,9 @@ impl App {
             server = server.route_conversion(path.as_str(), converted.conversion.hook(&converted.name));
             hooks.push(path);
         }
+        if let Some(reach) = &reach {
+            server = server.route(reach.path(), reach.hook(), Reach::TIMEOUT);
+        }
         let server = server.bind().await?;
         // Weak: a handle that outlives the server keeps no identity alive.
         let registering = Arc::downgrade(&identity);
@@ -228,7 +241,20 @@ impl App {
                 identity.draining();
             }
         });
-        Ok(Bound { server, identity, hooks, works, follows: known.follows })
+        Ok(Bound { server, identity, reach, hooks, works, follows: known.follows })
+    }
+}
+
+impl App {
+    fn reach(&self, client: Option<&kube::Client>, target: Target) -> Result<Reach, AppError> {
+        let missing = || AppError {
+            name: self.name().to_owned(),
+            problems: vec![format!(
+                "whether {target} leads here is asked of a cluster: set `Options::client`"
+            )],
+        };
+        let client = client.ok_or_else(missing)?.clone();
+        Ok(Reach::new(client, target, self.name()))
     }
 }
 
@@ -261,15 +287,29 @@ impl Bound {
         let waits_for = self.identity.status().waiting_for;
         tracing::info!(%address, probes, names, hooks, waits_for, "serving");
         let (ready, identity, works, _follows) = (self.ready(), self.identity, self.works, self.follows);
+        let reach = self.reach.as_ref();
         let beside = async move {
             ready.await;
-            identity.serving();
-            work::run(works).await
+            let register = async {
+                if let Some(reach) = reach {
+                    reach.reached(&*identity).await;
+                }
+                identity.serving();
+                std::future::pending().await
+            };
+            tokio::select! {
+                never = register => never,
+                never = work::run(works) => never,
+            }
         };
-        tokio::select! {
+        let cut = tokio::select! {
             cut = self.server.serve() => cut,
             cut = beside => cut,
+        };
+        if let Some(reach) = reach {
+            reach.withdraw().await;
         }
+        cut
     }
 
     /// Serves until SIGTERM has drained it or SIGINT has stopped it; a second signal ends the process at once, even while

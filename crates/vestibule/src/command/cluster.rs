@@ -77,6 +77,10 @@ impl ClusterArguments {
         client(self.kubeconfig()).await
     }
 
+    pub(super) async fn config(&self) -> Result<Config, String> {
+        config(self.kubeconfig()).await
+    }
+
     /// `NS/NAME` or `NAME`, with `:PORT` or without.
     pub(super) fn service(&self, text: &str) -> Result<Target, CommandError> {
         let own = if text.contains('/') { None } else { Some(self.own_namespace(None)?) };
@@ -92,6 +96,9 @@ impl ClusterArguments {
             Some(service) => Settings::for_service(service),
             None => Settings::default(),
         };
+        if let Some(url @ Target::Url(_)) = target {
+            settings.names = url.dns_names();
+        }
         settings.secret = match named.or(settings.secret) {
             None => Some(self.named(&format!("{}-ring", app.name()), None)?),
             secret => secret,
@@ -104,7 +111,7 @@ impl ClusterArguments {
                 app.managed(settings, target).map_err(CommandError::input)
             }
             (RegistrationMode::Managed, None) => Err(CommandError::input(
-                "with `--registration-mode managed` the webhook must know where it is called: give --service NS/NAME",
+                "with `--registration-mode managed` the webhook must know where it is called: give --service NS/NAME, or --url https://HOST:PORT",
             )),
         }
     }
@@ -167,15 +174,15 @@ pub(super) async fn client(kubeconfig: Option<&Path>) -> Result<Client, CommandE
              --kubeconfig"
         ))
     };
-    let config = match kubeconfig {
-        None => Config::infer().await.map_err(|error| unusable(&error))?,
-        Some(path) => {
-            let file = Kubeconfig::read_from(path).map_err(|error| unusable(&error))?;
-            let options = KubeConfigOptions::default();
-            Config::from_custom_kubeconfig(file, &options).await.map_err(|error| unusable(&error))?
-        }
-    };
+    let config = config(kubeconfig).await.map_err(|error| unusable(&error))?;
     vestibule_identity::client(config).map_err(|error| unusable(&error))
+}
+
+async fn config(kubeconfig: Option<&Path>) -> Result<Config, String> {
+    let Some(path) = kubeconfig else { return Config::infer().await.map_err(|error| error.to_string()) };
+    let file = Kubeconfig::read_from(path).map_err(|error| error.to_string())?;
+    let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
+    config.map_err(|error| error.to_string())
 }
 
 pub(super) fn only_with_a_ring(flag: &str, source: &Source) -> CommandError {

@@ -49,6 +49,13 @@ pub struct ServeArguments {
     /// The Service in front of the webhook, with :PORT where that is not 443; its names are added to the certificate.
     #[arg(long, env = "VESTIBULE_SERVICE", value_name = "[NS/]NAME[:PORT]")]
     service: Option<String>,
+    /// Where the API server calls a process outside the cluster, instead of by a Service; the certificate is for HOST.
+    #[arg(long, env = "VESTIBULE_URL", value_name = "https://HOST:PORT", value_parser = Target::url, conflicts_with = "service")]
+    url: Option<Target>,
+    /// Outside the cluster: register the --service all the same, as soon as a call that the API server makes there arrives in
+    /// this process.
+    #[arg(long, env = "VESTIBULE_REGISTER_OUTSIDE_CLUSTER")]
+    register_outside_cluster: bool,
     /// The DNS domain of the cluster, for the Service's long name [default: cluster.local]
     #[arg(long, env = "VESTIBULE_CLUSTER_DOMAIN", value_name = "DOMAIN")]
     cluster_domain: Option<String>,
@@ -128,13 +135,20 @@ impl ServeArguments {
         app.check().map_err(CommandError::input)?;
         let certificates = CertificateCounters::default();
         let mut settings = self.settings(&app)?;
+        let must_reach = match self.target(&app)? {
+            Some(target) if !settings.desired.is_empty() => {
+                self.cluster.must_reach(&target, self.register_outside_cluster).await?
+            }
+            _ => None,
+        };
         settings.observer = Some(Arc::new(certificates.clone()));
         change_settings(&mut settings);
         let identity = self.identity.open(&settings, self.cluster.kubeconfig()).await;
         let mut options = Options::new(self.listen(&app), identity.map_err(CommandError::input)?);
         options.certificates = certificates;
         options.clients = self.clients.settings(&app, self.target(&app)?.as_ref())?;
-        if app.needs_client() || options.clients.needs_client() {
+        options.must_reach = must_reach;
+        if app.needs_client() || options.clients.needs_client() || options.must_reach.is_some() {
             options.client = Some(self.cluster.client().await?);
         }
         options.settings.probes = self.metrics_listen(&app);
@@ -190,13 +204,16 @@ impl ServeArguments {
     }
 
     fn target(&self, app: &App) -> Result<Option<Target>, CommandError> {
+        if let Some(url) = &self.url {
+            return Ok(Some(url.clone()));
+        }
         self.service(app).map(|text| self.cluster.service(text)).transpose()
     }
 
     pub(super) fn settings(&self, app: &App) -> Result<Settings, CommandError> {
         self.mounted.refuse_without_files(&self.identity)?;
         let service = self.target(app)?;
-        if service.is_none() && self.cluster_domain.is_some() {
+        if service.as_ref().and_then(namespaced_name).is_none() && self.cluster_domain.is_some() {
             return Err(CommandError::input(
                 "--cluster-domain is for the names of a --service, and there is none",
             ));
@@ -204,8 +221,8 @@ impl ServeArguments {
         let mut settings = match &self.identity {
             Source::SelfManaged if service.is_none() && self.dns.is_empty() => {
                 return Err(CommandError::input(
-                    "nobody says whom the certificate is for: give --service NS/NAME, or --dns NAME where the API \
-                     server calls a URL; on a laptop, --identity local:DIR",
+                    "nobody says whom the certificate is for: give --service NS/NAME, or --url https://HOST:PORT where \
+                     the API server calls a URL; on a laptop, --identity local:DIR",
                 ));
             }
             Source::SelfManaged => self.cluster.settings(app, service.as_ref())?,
@@ -220,10 +237,11 @@ impl ServeArguments {
                 self.knobs.refuse_without_a_ring(&self.identity)?;
                 let mut settings = Settings::default();
                 settings.service = service.as_ref().and_then(namespaced_name);
+                settings.names = self.url.iter().flat_map(Target::dns_names).collect();
                 settings
             }
         };
-        settings.names.clone_from(&self.dns);
+        settings.names.extend(self.dns.iter().cloned());
         if let Some(domain) = &self.cluster_domain {
             settings.cluster_domain.clone_from(domain);
         }

@@ -1,5 +1,7 @@
 //! Webhooks that register themselves: from an empty cluster to the next version, and no create fails.
 
+mod outside;
+
 use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -12,7 +14,7 @@ use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use vestibule::Operation::Create;
-use vestibule::identity::{Identity, SelfManaged};
+use vestibule::identity::{Identity, NamespacedName, SelfManaged, Settings};
 use vestibule::{App, Context, Options, Reject, Target, on};
 use vestibule_server::Shutdown;
 use vestibule_testenv::Service;
@@ -48,6 +50,7 @@ struct Stage {
 
 struct Replica {
     address: SocketAddr,
+    probes: Option<SocketAddr>,
     shutdown: Shutdown,
     is_ready: Pin<Box<dyn Future<Output = ()> + Send>>,
     ended: JoinHandle<usize>,
@@ -102,8 +105,24 @@ impl Stage {
     }
 
     async fn settling(&self, app: App, settle: Duration) -> Replica {
-        let service = format!("{}/webhook", self.cluster.home.name()).parse().unwrap();
-        let mut settings = app.managed(app.identity_settings(service), &self.target).unwrap();
+        let settings = app.managed(app.identity_settings(self.name()), &self.target).unwrap();
+        let replica = self.unrouted(app, settings, settle, |_| {}).await;
+        self.service.add_replica(replica.address, replica.probes).unwrap();
+        replica
+    }
+
+    fn name(&self) -> NamespacedName {
+        format!("{}/webhook", self.cluster.home.name()).parse().unwrap()
+    }
+
+    /// To which the Service does not lead yet.
+    async fn unrouted(
+        &self,
+        app: App,
+        mut settings: Settings,
+        settle: Duration,
+        change: impl FnOnce(&mut Options),
+    ) -> Replica {
         (settings.policy.hold, settings.policy.hold_cold) = (Duration::from_secs(2), Duration::from_secs(2));
         settings.policy.recheck = Duration::from_secs(1);
         settings.settle = settle;
@@ -113,11 +132,11 @@ impl Stage {
         options.settings.probes = Some(anywhere);
         options.settings.drain_delay = DRAIN_DELAY;
         options.settings.drain_timeout = DRAIN_TIMEOUT;
+        change(&mut options);
         let bound = app.bind(options).await.unwrap();
-        let (address, shutdown) = (bound.address(), bound.shutdown());
+        let (address, probes, shutdown) = (bound.address(), bound.probes_address(), bound.shutdown());
         let is_ready = Box::pin(bound.ready());
-        self.service.add_replica(address, bound.probes_address()).unwrap();
-        Replica { address, shutdown, is_ready, ended: tokio::spawn(bound.serve()) }
+        Replica { address, probes, shutdown, is_ready, ended: tokio::spawn(bound.serve()) }
     }
 
     /// Ends a replica as a roll-out does.

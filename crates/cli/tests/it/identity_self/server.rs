@@ -26,7 +26,7 @@ impl Server {
             "serve --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --identity self \
              --service {service} --hold-cold 10s --hold 10s"
         ));
-        command.arg("--kubeconfig").arg(kubeconfig);
+        command.arg("--kubeconfig").arg(kubeconfig).envs(pod_environment(kubeconfig));
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
         let mut before = Vec::new();
@@ -80,6 +80,15 @@ impl Server {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }
+}
+
+/// What the kubelet tells every container of the cluster, by the kubeconfig of its ServiceAccount.
+fn pod_environment(kubeconfig: &Path) -> [(&'static str, String); 2] {
+    let cluster =
+        kube::config::Kubeconfig::read_from(kubeconfig).unwrap().clusters.remove(0).cluster.unwrap();
+    let url: http::Uri = cluster.server.unwrap().parse().unwrap();
+    let port = url.port_u16().unwrap().to_string();
+    [("KUBERNETES_SERVICE_HOST", url.host().unwrap().to_owned()), ("KUBERNETES_SERVICE_PORT", port)]
 }
 
 impl Drop for Server {
