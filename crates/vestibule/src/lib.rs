@@ -1,12 +1,13 @@
 //! Kubernetes admission webhooks: typed handlers in, everything else done.
 //!
-//! A webhook's `Cargo.toml` names the Kubernetes version whose types it uses, as a feature of k8s-openapi:
+//! A webhook's `Cargo.toml` names the Kubernetes version whose types it uses, as a feature of k8s-openapi. Until the crates
+//! are published, it stands beside a checkout of the repository:
 //!
 //! ```toml
 //! [dependencies]
 //! k8s-openapi = { version = "0.29", features = ["v1_36"] }
 //! tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
-//! vestibule = "0.1"
+//! vestibule = { path = "../vestibule/crates/vestibule" }
 //! ```
 //!
 //! ```no_run

@@ -121,3 +121,12 @@ pub(crate) fn with_kubectl(environment: &Environment, tools: &Tools, script: &st
     shell.args(["-c", script]).env("PATH", path);
     shell
 }
+
+/// What the kubelet tells every container of the cluster, by the kubeconfig of its ServiceAccount.
+pub(crate) fn pod_environment(kubeconfig: &Path) -> [(&'static str, String); 2] {
+    let cluster =
+        kube::config::Kubeconfig::read_from(kubeconfig).unwrap().clusters.remove(0).cluster.unwrap();
+    let url: http::Uri = cluster.server.unwrap().parse().unwrap();
+    let port = url.port_u16().unwrap().to_string();
+    [("KUBERNETES_SERVICE_HOST", url.host().unwrap().to_owned()), ("KUBERNETES_SERVICE_PORT", port)]
+}

@@ -20,6 +20,7 @@ mod leaks;
 mod manifests;
 #[path = "../../../../tests/contract/tests/it/names.rs"]
 mod names;
+mod pages;
 mod quota;
 mod serve;
 mod served;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::fixture::Folder;
+use crate::fixture::{Folder, pod_environment};
 
 pub(super) struct Server {
     child: Child,
@@ -80,15 +80,6 @@ impl Server {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }
-}
-
-/// What the kubelet tells every container of the cluster, by the kubeconfig of its ServiceAccount.
-fn pod_environment(kubeconfig: &Path) -> [(&'static str, String); 2] {
-    let cluster =
-        kube::config::Kubeconfig::read_from(kubeconfig).unwrap().clusters.remove(0).cluster.unwrap();
-    let url: http::Uri = cluster.server.unwrap().parse().unwrap();
-    let port = url.port_u16().unwrap().to_string();
-    [("KUBERNETES_SERVICE_HOST", url.host().unwrap().to_owned()), ("KUBERNETES_SERVICE_PORT", port)]
 }
 
 impl Drop for Server {
