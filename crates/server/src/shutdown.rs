@@ -118,7 +118,9 @@ mod tests {
             let told = Arc::new(AtomicUsize::new(0));
             let tell = || {
                 let told = Arc::clone(&told);
-                move || drop(told.fetch_add(1, Ordering::Relaxed))
+                move || {
+                    told.fetch_add(1, Ordering::Relaxed);
+                }
             };
             shutdown.when_begun(tell());
             assert_eq!(told.load(Ordering::Relaxed), 0);
