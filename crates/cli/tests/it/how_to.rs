@@ -54,7 +54,9 @@ fn run_in(folder: &Folder, page: &str) -> String {
 /// Commands that compile, ask a cluster, do not end by themselves, or are not there.
 fn is_elsewhere(line: &str) -> bool {
     if line.starts_with("$ promtool ") && !watch::is_there("promtool") {
-        eprintln!("NOT RUN, for there is no promtool here; it is in Debian's package `prometheus`: {line}");
+        vestibule_testenv::leave_out_part(&format!(
+            "there is no `promtool` in PATH; it is in Debian's package `prometheus`: {line}"
+        ));
         return true;
     }
     ["$ cargo ", "$ kubectl ", "$ vestibule serve "].iter().any(|command| line.starts_with(command))

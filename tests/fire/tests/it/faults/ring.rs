@@ -9,7 +9,7 @@ use serde_json::json;
 use std::sync::Arc;
 use vestibule_identity::Identity;
 
-use super::ground::{Ground, shared_or_skip, stays, until};
+use super::ground::{Ground, promised, shared_or_skip, stays, until};
 
 /// Row 5.
 #[tokio::test]
@@ -39,7 +39,7 @@ async fn a_deleted_secret_is_back_at_once_and_rotates_once() {
     let before = ground.steady().await;
 
     ground.delete_secret().await;
-    until("the ring is back", 2, async || ground.ring().await.is_some()).await;
+    promised("the ring is back", 2, async || ground.ring().await.is_some()).await;
     assert!(ground.ring().await.unwrap().trusted().is_superset(&before.trusted()));
     let next = before.next().map(|ca| ca.id);
     until("the next CA signs", 20, async || ground.active().await == next).await;
