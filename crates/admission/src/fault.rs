@@ -71,3 +71,19 @@ impl fmt::Display for FaultKind {
         formatter.write_str(self.as_str())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Dashboards and alerts name them.
+    #[test]
+    fn each_kind_has_its_word() {
+        use FaultKind::{Deadline, Error, Panic, Patch, Undecodable};
+        let words =
+            [Error, Undecodable, Panic, Deadline, Patch].map(|kind| (kind.as_str(), kind.to_string()));
+        let expected =
+            ["error", "undecodable", "panic", "deadline", "patch"].map(|word| (word, word.to_owned()));
+        assert_eq!(words, expected);
+    }
+}

@@ -34,6 +34,33 @@ fn operations(patch: &str) -> Vec<vestibule_patch::Operation> {
     serde_json::from_str(patch).unwrap()
 }
 
+/// Logs, metrics and spans say them.
+#[test]
+fn each_decision_has_its_word() {
+    use Decision::{Allowed, Converted, Denied, Fault, Mutated, NotReady, Unconvertible};
+    let decisions =
+        [Allowed, Mutated(2), Denied(403), Fault(FaultKind::Error), NotReady, Converted(1), Unconvertible];
+    let words = ["allowed", "mutated", "denied", "fault", "not_ready", "converted", "unconvertible"];
+    assert_eq!(decisions.map(Decision::as_str), words);
+}
+
+/// `{"spec":{}}` has two levels.
+#[tokio::test]
+async fn a_hook_takes_objects_of_exactly_the_depth_that_it_may() {
+    for (levels, expected) in
+        [(1, Decision::Fault(FaultKind::Undecodable)), (2, Decision::Allowed), (3, Decision::Allowed)]
+    {
+        let answer = answer_of(Hook::mutating("m", Says(Verdict::allowed)).max_depth(levels)).await;
+        assert_eq!(answer.decision, expected, "{levels} levels");
+    }
+}
+
+#[test]
+fn a_hook_is_known_by_its_name() {
+    assert_eq!(Hook::mutating("labels", Says(Verdict::allowed)).name(), "labels");
+    assert_eq!(Hook::validating("guard", Says(Verdict::allowed)).name(), "guard");
+}
+
 #[tokio::test]
 async fn allowed_has_neither_patch_nor_type() {
     for says in [Verdict::allowed, || Verdict::mutated(Vec::new())] {

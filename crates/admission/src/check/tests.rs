@@ -40,6 +40,9 @@ fn only_replace_takes_the_whole_object() {
         (format!(r#"[{{"op":"replace","path":"","value":{changed}}}]"#), true),
         (format!(r#"[{{"op":"add","path":"","value":{changed}}}]"#), false),
         (r#"[{"op":"copy","from":"","path":"/spec/copy"}]"#.to_owned(), false),
+        (r#"[{"op":"copy","from":"/spec","path":""}]"#.to_owned(), false),
+        (r#"[{"op":"copy","from":"/spec/x","path":"/spec/y"}]"#.to_owned(), true),
+        (r#"[{"op":"move","from":"/spec/x","path":"/spec/y"}]"#.to_owned(), true),
     ] {
         assert_eq!(check(HookKind::Mutating, "CREATE", &patch).is_ok(), allowed, "{patch}");
     }
@@ -70,6 +73,8 @@ fn identity_stays() {
         let patch = format!(r#"[{{"op":"add","path":"{path}","value":"other"}}]"#);
         assert!(check(HookKind::Mutating, "CREATE", &patch).unwrap_err().contains(named));
     }
+    let moved = r#"[{"op":"move","from":"/metadata/uid","path":"/spec/uid"}]"#;
+    assert!(check(HookKind::Mutating, "UPDATE", moved).unwrap_err().contains("metadata.uid"));
     let rename = r#"[{"op":"replace","path":"/metadata/name","value":"b"}]"#;
     assert_eq!(check(HookKind::Mutating, "CREATE", rename), Ok(()));
 }
