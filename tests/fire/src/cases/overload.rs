@@ -133,7 +133,6 @@ async fn patient(during: Duration) -> anyhow::Result<Row> {
     let load = Load::open(4.0 * CAPACITY).during(during);
     let began = Instant::now();
     let report = load.run(&callers, &hook("toil").timeout(TIMEOUT), &[review()?]).await;
-    let ended = Instant::now();
     let peak = server.memory()?.peak;
     let other = lost(&report);
     let held = other == 0 && report.admitted > 0 && peak <= MOST;
@@ -156,7 +155,8 @@ async fn patient(during: Duration) -> anyhow::Result<Row> {
     };
     let holds_otherwise = report.admitted > 0 && peak <= MOST && report.failed.keys().all(is_starved);
     let row = Row::of("F09", done).seen(seen).judged(figure, format!("0, {}", mebibytes(MOST)), held);
-    Ok(row.wants_processors(holds_otherwise, began, ended))
+    // Afterwards there are fewer and fewer who come again.
+    Ok(row.wants_processors(holds_otherwise, began, began + during))
 }
 
 /// What failed, and was not turned away.

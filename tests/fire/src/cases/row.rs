@@ -87,6 +87,9 @@ impl Row {
         if most >= DISTURBED {
             self.seen += &format!("; within one second the host took {most} % of the processors");
         }
+        if let Some((begin, end)) = self.wants_processors {
+            self.seen += &format!("; the processors had {:.1} % to spare", times.idle(begin, end) * 100.0);
+        }
         if self.verdict == Verdict::Fell {
             let why = self.excuse(times).or_else(|| self.starved(times, processors));
             self.verdict = why.map_or(Verdict::Fell, Verdict::Inconclusive);
