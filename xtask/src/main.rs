@@ -15,6 +15,7 @@ mod length;
 mod licences;
 mod metadata;
 mod model;
+mod mutants;
 mod soak;
 mod test;
 mod walls;
@@ -26,7 +27,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 fn main() -> ExitCode {
     match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("\nxtask: {error:#}");
             ExitCode::FAILURE
@@ -34,9 +35,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: &Arguments) -> anyhow::Result<()> {
+fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     match &arguments.task {
-        None => Ok(Arguments::command().print_help()?),
+        None => Arguments::command().print_help().map_err(Into::into),
         Some(Task::Test { require_apiserver }) => test::run(*require_apiserver),
         Some(Task::Check { only }) => check::run(only),
         Some(Task::Walls) => walls::run(),
@@ -44,11 +45,13 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
         Some(Task::Model { larger, traces, write }) => model::run(*larger, *traces, *write),
         Some(Task::Soak { arguments }) => soak::run(arguments),
         Some(Task::Reload { release, arguments }) => soak::reload(*release, arguments),
-        Some(Task::Fire { arguments }) => fire::run(arguments),
+        Some(Task::Fire { arguments }) => return fire::run(arguments),
+        Some(Task::Mutants { room, arguments }) => return mutants::run(*room, arguments),
         Some(Task::Fuzz { minutes, targets }) => fuzz::run(*minutes, targets),
         Some(Task::Keys { check: false, from }) => keys::write(from.as_deref()),
         Some(Task::Keys { check: true, from }) => keys::compare(from.as_deref()),
-    }
+    }?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The project's tasks. New here? `cargo xtask test`, then `cargo xtask check`.
@@ -113,6 +116,15 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
         arguments: Vec<String>,
     },
+    /// Change the code of a pure room in one place after the other, and tell which changes no test notices (needs cargo-mutants)
+    Mutants {
+        /// Which
+        #[arg(value_enum)]
+        room: mutants::Room,
+        /// What cargo-mutants is told besides: `--shard 0/8`, `--file FILE`, `--jobs 2`, ...
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
+        arguments: Vec<String>,
+    },
     /// Run libFuzzer on the laws that hold for any bytes, one target after the other, and say what it found
     Fuzz {
         /// How long each target runs
@@ -135,10 +147,43 @@ enum Task {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use clap::{CommandFactory, Parser};
 
     #[test]
     fn the_command_line_is_consistent() {
         super::Arguments::command().debug_assert();
+    }
+
+    /// Arguments of `fire`, `soak` and `reload` are looked at by those.
+    #[test]
+    fn every_task_that_a_page_names_can_be_typed() {
+        let workspace = crate::cargo::workspace();
+        let mut pages: Vec<_> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "fuzz/README.md"]
+            .map(|page| workspace.join(page))
+            .into();
+        collect(&workspace.join("docs"), &mut pages);
+        let mut named = 0;
+        for page in pages {
+            let text = std::fs::read_to_string(&page).unwrap();
+            for command in text.split(['`', '\n']).filter(|text| text.starts_with("cargo xtask")) {
+                // What may be left out stands in brackets.
+                let words = command.split_whitespace().skip(1).take_while(|word| !word.starts_with('['));
+                let parsed = super::Arguments::try_parse_from(words);
+                assert!(parsed.is_ok(), "{}: {command}: {}", page.display(), parsed.err().unwrap());
+                named += 1;
+            }
+        }
+        assert!(named > 50, "{named} commands");
+    }
+
+    fn collect(folder: &std::path::Path, pages: &mut Vec<std::path::PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.extension() {
+                None if path.is_dir() => collect(&path, pages),
+                Some(extension) if extension == "md" => pages.push(path),
+                _ => {}
+            }
+        }
     }
 }

@@ -11,7 +11,8 @@ use crate::cargo;
 use crate::controlplane;
 use crate::metadata::Metadata;
 
-/// Where the tests on a real API server write one line each: `ran NAME`, or `skipped NAME REASON`.
+/// Where the tests on a real API server write one line each: `ran NAME`, or `skipped NAME REASON`; and any other test that lacks
+/// something `left-out NAME REASON`, or `shortened NAME REASON` where a part of it ran.
 const REPORT: &str = "VESTIBULE_TEST_REPORT";
 /// Set, it turns a skip into a failure.
 const REQUIRE: &str = "VESTIBULE_REQUIRE_APISERVER";
@@ -40,18 +41,26 @@ pub(crate) fn run(require_apiserver: bool) -> anyhow::Result<()> {
         std::fs::read_to_string(&report).with_context(|| format!("cannot read {}", report.display()))?;
     let server = Server::read(&text);
     println!("\n== summary");
-    for (reason, names) in &server.skipped {
-        println!("SKIPPED, because {reason}:");
-        names.iter().for_each(|name| println!("  {name}"));
+    for (what, by_reason) in [
+        ("SKIPPED", &server.skipped),
+        ("LEFT OUT", &server.left_out),
+        ("LEFT OUT IN PART", &server.shortened),
+    ] {
+        for (reason, names) in by_reason {
+            println!("{what}, because {reason}:");
+            names.iter().for_each(|name| println!("  {name}"));
+        }
     }
     for name in &tally.failures {
         println!("FAILED {name}");
     }
-    let skipped = server.skipped.values().map(Vec::len).sum::<usize>();
+    let [skipped, left_out, shortened] = [&server.skipped, &server.left_out, &server.shortened].map(count);
     println!("real API server: {} tests ran, {skipped} skipped", server.ran);
     // libtest takes a test that returns early for one that passed.
     let skipped = if require_apiserver { 0 } else { skipped };
-    println!("{} passed, {} failed{}", tally.passed.saturating_sub(skipped), tally.failed, tally.ignored());
+    let passed = tally.passed.saturating_sub(skipped + left_out);
+    let lacking = format!("{left_out} left out, {shortened} in part");
+    println!("{passed} passed, {} failed, {lacking}{}", tally.failed, tally.ignored());
 
     if require_apiserver && (server.ran == 0 || !server.skipped.is_empty()) {
         bail!("--require-apiserver asks that every test on the real API server runs");
@@ -128,22 +137,37 @@ impl Tally {
     }
 }
 
-/// What the tests on the real API server reported.
+/// Names of tests, by reason.
+type ByReason<'r> = BTreeMap<&'r str, Vec<&'r str>>;
+
+fn count(by_reason: &ByReason<'_>) -> usize {
+    by_reason.values().map(Vec::len).sum()
+}
+
+/// What tests reported.
 struct Server<'r> {
+    /// On the real API server.
     ran: usize,
-    /// Names, by reason.
-    skipped: BTreeMap<&'r str, Vec<&'r str>>,
+    /// For want of one.
+    skipped: ByReason<'r>,
+    /// For want of something else.
+    left_out: ByReason<'r>,
+    /// The same of a part of the test.
+    shortened: ByReason<'r>,
 }
 
 impl<'r> Server<'r> {
     fn read(report: &'r str) -> Self {
         let ran = report.lines().filter(|line| line.starts_with("ran ")).count();
-        let mut skipped = BTreeMap::<_, Vec<_>>::new();
-        for line in report.lines().filter_map(|line| line.strip_prefix("skipped ")) {
-            let (name, reason) = line.split_once(' ').unwrap_or((line, "no reason was given"));
-            skipped.entry(reason).or_default().push(name);
-        }
-        Self { ran, skipped }
+        let of = |what: &str| {
+            let mut by_reason = ByReason::new();
+            for line in report.lines().filter_map(|line| line.strip_prefix(what)) {
+                let (name, reason) = line.split_once(' ').unwrap_or((line, "no reason was given"));
+                by_reason.entry(reason).or_default().push(name);
+            }
+            by_reason
+        };
+        Self { ran, skipped: of("skipped "), left_out: of("left-out "), shortened: of("shortened ") }
     }
 }
 
@@ -169,9 +193,16 @@ mod tests {
 
     #[test]
     fn a_skip_is_told_with_its_reason() {
-        let server =
-            Server::read("ran pods::inject\nskipped pods::deny no Go, no assets\nran pods::update\n");
+        let server = Server::read(
+            "ran pods::inject\nskipped pods::deny no Go, no assets\nran pods::update\n\
+                 left-out watch::seen no curl\nshortened quota::threads one CPU\n",
+        );
         assert_eq!(server.ran, 2);
         assert_eq!(server.skipped["no Go, no assets"], ["pods::deny"]);
+        assert_eq!(
+            (server.left_out["no curl"][0], server.shortened["one CPU"][0]),
+            ("watch::seen", "quota::threads")
+        );
+        assert_eq!([&server.skipped, &server.left_out, &server.shortened].map(count), [1, 1, 1]);
     }
 }

@@ -66,4 +66,14 @@ mod tests {
         audit.insert("//", "value");
         assert!(audit.is_empty());
     }
+
+    #[test]
+    fn notes_are_told_by_key_and_the_last_of_a_key_counts() {
+        let mut audit = AuditAnnotations::default();
+        for (key, value) in [("b", "1"), ("a/x", "2"), ("b", "3")] {
+            audit.insert(key, value);
+        }
+        assert!(!audit.is_empty());
+        assert_eq!(audit.iter().collect::<Vec<_>>(), [("a-x", "2"), ("b", "3")]);
+    }
 }

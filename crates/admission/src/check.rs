@@ -15,10 +15,10 @@ pub(crate) fn mutation(kind: HookKind, request: &Request<'_>, patch: &Patch) -> 
         return Ok(());
     }
     if kind == HookKind::Validating {
-        return Err(refused("a validating hook changes nothing"));
+        return Err(refused("a validating webhook may not return a patch"));
     }
     if !has_mutable_object(request) {
-        return Err(refused(format_args!("{} cannot change the object", request.operation)));
+        return Err(refused(format_args!("a {} request holds no object to change", request.operation)));
     }
     if let Some(operation) = patch.iter().find(|operation| !is_understood_upstream(operation)) {
         return Err(refused(format_args!("{} of the whole object", operation.name())));
@@ -60,9 +60,10 @@ fn is_understood_upstream(operation: &Operation) -> bool {
     }
 }
 
+/// kube-apiserver takes a patch wherever it sends an object: on CONNECT that is the options of the stream, such as
+/// `PodExecOptions`, and it connects with what the patch makes of them.
 fn has_mutable_object(request: &Request<'_>) -> bool {
-    request.object.is_some()
-        && matches!(request.operation, crate::Operation::Create | crate::Operation::Update)
+    request.object.is_some() && request.operation != crate::Operation::Delete
 }
 
 fn find<'d>(view: View<'d>, path: &[&str]) -> Option<View<'d>> {
@@ -78,11 +79,11 @@ fn same(before: Option<View<'_>>, after: Option<View<'_>>) -> bool {
 }
 
 fn unreadable(error: impl std::fmt::Display) -> Fault {
-    Fault::new(FaultKind::Undecodable, format_args!("the object cannot be read: {error}"))
+    Fault::new(FaultKind::Undecodable, format_args!("cannot decode the object: {error}"))
 }
 
 fn refused(why: impl std::fmt::Display) -> Fault {
-    Fault::new(FaultKind::Patch, format_args!("the patch was held back: {why}"))
+    Fault::new(FaultKind::Patch, format_args!("invalid JSON patch, not sent: {why}"))
 }
 
 #[cfg(test)]

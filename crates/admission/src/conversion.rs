@@ -155,11 +155,10 @@ impl ConversionHook {
         kept.map(Cow::Owned).map_err(|why| failed(Some(FaultKind::Error), &why))
     }
 
-    /// The outcome when there was none in time.
-    pub fn out_of_time(&self, budget: Duration) -> ConversionFailure {
-        let milliseconds = budget.as_millis();
-        let message = format_args!("{} was not done within {milliseconds} ms", self.name);
-        let Fault { kind, message, .. } = Fault::new(FaultKind::Deadline, message);
+    /// The outcome when there was none within `budget`, of the `timeout` that kube-apiserver waits for the answer.
+    pub fn out_of_time(&self, budget: Duration, timeout: Duration) -> ConversionFailure {
+        let what = format_args!("conversion {} was not done", self.name);
+        let Fault { kind, message, .. } = Fault::timeout(what, budget, timeout);
         ConversionFailure { message, fault: Some(kind) }
     }
 

@@ -1,6 +1,7 @@
 //! An accident: nobody decided anything.
 
 use std::fmt;
+use std::time::Duration;
 
 use crate::line::one_line;
 
@@ -38,6 +39,16 @@ impl Fault {
         Self { kind, message: one_line(&message.to_string(), 256), error: None }
     }
 
+    /// The fault of what was not done within `budget`, of the `timeout` that kube-apiserver waits. The text says `timeout` and
+    /// `context deadline exceeded`: alert rules, tests and people search for these words.
+    pub(crate) fn timeout(what: impl fmt::Display, budget: Duration, timeout: Duration) -> Self {
+        let (budget, timeout) = (in_words(budget), in_words(timeout));
+        let message = format_args!(
+            "timeout: {what} within {budget} of the {timeout} that the API server waits (context deadline exceeded)"
+        );
+        Self::new(FaultKind::Deadline, message)
+    }
+
     /// An error of type `E` is behind it.
     ///
     /// ```
@@ -66,8 +77,62 @@ impl FaultKind {
     }
 }
 
+/// `750 ms`, `2 s`
+fn in_words(time: Duration) -> String {
+    let milliseconds = time.as_millis();
+    if milliseconds.is_multiple_of(1000) {
+        format!("{} s", time.as_secs())
+    } else {
+        format!("{milliseconds} ms")
+    }
+}
+
 impl fmt::Display for FaultKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Handler, HandlerFuture, Hook, Outcome, Request, Verdict};
+
+    struct Allows;
+
+    impl Handler for Allows {
+        fn handle<'a>(&'a self, _: &'a Request<'a>, _: std::time::Instant) -> HandlerFuture<'a> {
+            Box::pin(async { Verdict::allowed() })
+        }
+    }
+
+    /// Alert rules, people and the API server's own tests look for `timeout` or `context deadline exceeded`.
+    #[test]
+    fn a_missed_deadline_says_timeout_and_context_deadline_exceeded() {
+        let hook = Hook::mutating("label", Allows);
+        for (budget, timeout, expected) in
+            [(750, 1000, "750 ms of the 1 s"), (1000, 1333, "1 s of the 1333 ms")]
+        {
+            let verdict = hook.out_of_time(Duration::from_millis(budget), Duration::from_millis(timeout));
+            let Outcome::Fault(fault) = verdict.outcome else { panic!("a fault") };
+            assert_eq!(
+                fault.message,
+                format!(
+                    "timeout: hook label gave no verdict within {expected} that the API server waits \
+                     (context deadline exceeded)"
+                )
+            );
+        }
+    }
+
+    /// Dashboards and alerts name them.
+    #[test]
+    fn each_kind_has_its_word() {
+        use FaultKind::{Deadline, Error, Panic, Patch, Undecodable};
+        let words =
+            [Error, Undecodable, Panic, Deadline, Patch].map(|kind| (kind.as_str(), kind.to_string()));
+        let expected =
+            ["error", "undecodable", "panic", "deadline", "patch"].map(|word| (word, word.to_owned()));
+        assert_eq!(words, expected);
     }
 }

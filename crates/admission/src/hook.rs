@@ -3,7 +3,7 @@
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 
@@ -15,14 +15,14 @@ pub type HandlerFuture<'a> = Pin<Box<dyn Future<Output = Verdict> + Send + 'a>>;
 
 /// Whatever makes a verdict of a request: the one shape that typed handlers and the injector are brought to.
 pub trait Handler: Send + Sync + 'static {
-    /// Decides. `budget` is the time until the future is dropped and the request counts as a fault; a handler that
-    /// computes without awaiting is not interrupted.
-    fn handle<'a>(&'a self, request: &'a Request<'a>, budget: Duration) -> HandlerFuture<'a>;
+    /// Decides. At the `deadline` the future is dropped and the request counts as a fault; a handler that computes without
+    /// awaiting is not interrupted.
+    fn handle<'a>(&'a self, request: &'a Request<'a>, deadline: Instant) -> HandlerFuture<'a>;
 }
 
 impl Handler for Arc<dyn Handler> {
-    fn handle<'a>(&'a self, request: &'a Request<'a>, budget: Duration) -> HandlerFuture<'a> {
-        (**self).handle(request, budget)
+    fn handle<'a>(&'a self, request: &'a Request<'a>, deadline: Instant) -> HandlerFuture<'a> {
+        (**self).handle(request, deadline)
     }
 }
 
@@ -49,11 +49,11 @@ pub enum HookKind {
 ///
 /// ```
 /// use vestibule_admission::{Hook, OnFault};
-/// # use std::time::Duration;
+/// # use std::time::Instant;
 /// # use vestibule_admission::{Handler, HandlerFuture, Request, Verdict};
 /// # struct Guard;
 /// # impl Handler for Guard {
-/// #     fn handle<'a>(&'a self, _: &'a Request<'a>, _: Duration) -> HandlerFuture<'a> {
+/// #     fn handle<'a>(&'a self, _: &'a Request<'a>, _: Instant) -> HandlerFuture<'a> {
 /// #         Box::pin(async { Verdict::allowed() })
 /// #     }
 /// # }
@@ -122,25 +122,23 @@ impl Hook {
 
     /// Runs the handler; a panic in it becomes a fault, and its message stays where it is: it may quote the object.
     ///
-    /// The caller drops the future at the deadline and answers with [`Hook::out_of_time`].
-    pub async fn decide(&self, request: &Request<'_>, budget: Duration) -> Verdict {
+    /// The caller drops the future at the `deadline` and answers with [`Hook::out_of_time`].
+    pub async fn decide(&self, request: &Request<'_>, deadline: Instant) -> Verdict {
         if let Some(levels) = self.max_depth.filter(|levels| request.is_deeper_than(*levels)) {
             let message = format_args!("the object nests deeper than {levels} levels");
             return Fault::new(FaultKind::Undecodable, message).into();
         }
         // The handler is shared between requests and may be left inconsistent by its own panic: it is the author's
         // to decide what it shares, as with any server that outlives one request.
-        let decision = AssertUnwindSafe(async { self.handler.handle(request, budget).await });
+        let decision = AssertUnwindSafe(async { self.handler.handle(request, deadline).await });
         decision.catch_unwind().await.unwrap_or_else(|_| {
             Fault::new(FaultKind::Panic, format_args!("the handler of {} panicked", self.name)).into()
         })
     }
 
-    /// The verdict when there was none in time.
-    pub fn out_of_time(&self, budget: Duration) -> Verdict {
-        let milliseconds = budget.as_millis();
-        let message = format_args!("{} reached no verdict by its deadline of {milliseconds} ms", self.name);
-        Fault::new(FaultKind::Deadline, message).into()
+    /// The verdict when there was none within `budget`, of the `timeout` that kube-apiserver waits for the answer.
+    pub fn out_of_time(&self, budget: Duration, timeout: Duration) -> Verdict {
+        Fault::timeout(format_args!("hook {} gave no verdict", self.name), budget, timeout).into()
     }
 
     /// Checks the verdict and turns it into what kube-apiserver must receive.
@@ -148,9 +146,11 @@ impl Hook {
         self.encode(review, &self.check(review, verdict))
     }
 
-    /// The first half of [`Hook::answer`]: a patch that cannot be applied, or must not be, becomes a fault.
+    /// The first half of [`Hook::answer`]: the verdict with the request's [`Notes`](crate::Notes); a patch that cannot be applied,
+    /// or must not be, becomes a fault.
     #[must_use]
     pub fn check(&self, review: &Review<'_>, mut verdict: Verdict) -> Verdict {
+        review.request.notes.join(&mut verdict);
         if let Outcome::Mutated(patch) = &verdict.outcome
             && let Err(fault) = check::mutation(self.kind, &review.request, patch)
         {

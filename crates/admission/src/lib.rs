@@ -5,13 +5,13 @@
 //! that make kube-apiserver do what the handler meant.
 //!
 //! ```
-//! use std::time::Duration;
+//! use std::time::{Duration, Instant};
 //! use vestibule_admission::{Denial, Handler, HandlerFuture, Hook, Request, Review, Verdict};
 //!
 //! struct NoLatest;
 //!
 //! impl Handler for NoLatest {
-//!     fn handle<'a>(&'a self, request: &'a Request<'a>, _budget: Duration) -> HandlerFuture<'a> {
+//!     fn handle<'a>(&'a self, request: &'a Request<'a>, _deadline: Instant) -> HandlerFuture<'a> {
 //!         let latest = request.object.is_some_and(|object| object.get().contains(":latest"));
 //!         Box::pin(async move {
 //!             if latest { Denial::new("name a version").into() } else { Verdict::allowed() }
@@ -25,7 +25,7 @@
 //!   "operation":"CREATE","userInfo":{"username":"alice"},"object":{"spec":{"image":"nginx:latest"}}}}"#;
 //! let review = Review::parse(body)?;
 //! let hook = Hook::validating("no-latest", NoLatest);
-//! let verdict = hook.decide(&review.request, Duration::from_secs(5)).await;
+//! let verdict = hook.decide(&review.request, Instant::now() + Duration::from_secs(5)).await;
 //! let answer = hook.answer(&review, verdict);
 //! assert_eq!(answer.status, 200);
 //! assert!(String::from_utf8(answer.body)?.contains(r#""uid":"7f0b","allowed":false"#));
@@ -44,6 +44,7 @@ mod fixture;
 mod hook;
 pub mod keys;
 mod line;
+mod notes;
 mod operation;
 mod review;
 mod trace;
@@ -59,6 +60,7 @@ pub use conversion::{
 pub use denial::{Cause, Denial};
 pub use fault::{Fault, FaultKind};
 pub use hook::{Handler, HandlerFuture, Hook, HookKind, OnFault};
+pub use notes::Notes;
 pub use operation::Operation;
 pub use review::{Kind, Request, Resource, Review, ReviewError, User, Version};
 pub use trace::Trace;

@@ -20,7 +20,8 @@ pub enum Operation {
     Update,
     /// The object goes; only the old one is sent.
     Delete,
-    /// A stream into a pod or a proxy; the object holds the options, without metadata.
+    /// A stream into a pod or a proxy; the object holds the options, without metadata. A mutating hook may change them, and
+    /// the API server connects with the result.
     Connect,
 }
 

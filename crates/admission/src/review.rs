@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use vestibule_patch::{Document, DocumentError, Outline, View};
 
 use crate::line::one_line;
-use crate::{Operation, Trace};
+use crate::{Notes, Operation, Trace};
 pub(crate) use wire::{Envelope, trouble};
 
 /// The longest name of an object, in characters (RFC 1123 subdomain).
@@ -84,6 +84,9 @@ pub struct Request<'a> {
     /// Where the call stands in a trace. No review says so: whoever received one knows it.
     #[serde(skip)]
     pub trace: Option<Trace>,
+    /// What the handler says beside its verdict.
+    #[serde(skip)]
+    pub notes: Notes,
     /// The object's, once somebody has read it.
     #[serde(skip)]
     outline: OnceLock<Outline>,

@@ -76,6 +76,13 @@ mod tests {
     }
 
     #[test]
+    fn lines_are_told_as_they_were_added_and_none_where_there_is_none() {
+        let (none, some) = (warnings(&["", " "]), warnings(&["b", "a"]));
+        assert!(none.is_empty() && none.iter().next().is_none() && !some.is_empty());
+        assert_eq!(some.iter().collect::<Vec<_>>(), ["b", "a"]);
+    }
+
+    #[test]
     fn a_crowd_stays_within_the_limits() {
         let long: Vec<String> = (0..20).map(|n| format!("{n:02}{}", "x".repeat(300))).collect();
         let long: Vec<&str> = long.iter().map(String::as_str).collect();

@@ -41,6 +41,7 @@ pub struct Load {
     during: Duration,
     policy: FailurePolicy,
     in_flight: usize,
+    noting: Duration,
 }
 
 impl Load {
@@ -56,7 +57,7 @@ impl Load {
 
     fn new(arrivals: Arrivals) -> Self {
         let (calls, during) = (u64::MAX, Duration::MAX);
-        Self { arrivals, calls, during, policy: FailurePolicy::Fail, in_flight: 4096 }
+        Self { arrivals, calls, during, policy: FailurePolicy::Fail, in_flight: 4096, noting: Duration::MAX }
     }
 
     /// Ends after this many calls.
@@ -85,6 +86,12 @@ impl Load {
         Self { in_flight: most.max(1), ..self }
     }
 
+    /// Notes when calls were due whose answer took longer than this, in [`Report::slow`]; none where nothing is said.
+    #[must_use]
+    pub fn noting(self, longer_than: Duration) -> Self {
+        Self { noting: longer_than, ..self }
+    }
+
     /// Makes the calls, in turn through each caller and with each review, under a uid of its own each time. Without an
     /// end it calls for ever; without callers or reviews, not once.
     pub async fn run(self, callers: &[Arc<Caller>], hook: &Hook, reviews: &[Review]) -> Report {
@@ -96,7 +103,7 @@ impl Load {
         if callers.is_empty() || reviews.is_empty() {
             self.calls = 0;
         }
-        let tally = Arc::new(Tally::new(callers, hook, reviews, self.policy));
+        let tally = Arc::new(Tally::new(callers, hook, reviews, self.policy, self.noting));
         let (stop, stopped) = watch::channel(false);
         let calls = match self.arrivals {
             Arrivals::Open { rate } => tokio::spawn(self.arrive(rate, Arc::clone(&tally), stopped)),

@@ -1,5 +1,8 @@
 //! Operations in the words people use for parts of a pod.
 
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
 use vestibule::patch::{Document, Kind, Operation, View};
 use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{Change, Origin};
@@ -49,7 +52,31 @@ pub(crate) fn explain(changes: &[Change], json: &str, prefix: &str) -> anyhow::R
 /// it would roll the workload with every new rule.
 pub(crate) fn lasting(changes: &[Change], prefix: &str) -> Vec<Operation> {
     let lasting = changes.iter().filter(|change| prefix.is_empty() || !is_status(&change.origin));
-    lasting.map(|change| change.operation.clone()).collect()
+    lasting.map(|change| escaped(change.operation.clone())).collect()
+}
+
+/// What would move a terminal's cursor, or turn its text around, as JSON escapes: the value is the same.
+fn escaped(operation: Operation) -> Operation {
+    let written = |value: Arc<RawValue>| {
+        if printable(value.get()) == value.get() {
+            return value;
+        }
+        let moves = |character: char| printable(&character.to_string()) != character.to_string();
+        let mut json = String::with_capacity(value.get().len());
+        for character in value.get().chars() {
+            match character {
+                '\n' | '\r' | '\t' => json.push(character),
+                _ if moves(character) => json.push_str(&format!("\\u{:04x}", u32::from(character))),
+                _ => json.push(character),
+            }
+        }
+        RawValue::from_string(json).map_or(value, Arc::from)
+    };
+    match operation {
+        Operation::Add { path, value } => Operation::Add { path, value: written(value) },
+        Operation::Replace { path, value } => Operation::Replace { path, value: written(value) },
+        other => other,
+    }
 }
 
 /// The injector itself stands for no document.

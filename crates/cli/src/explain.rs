@@ -7,10 +7,9 @@ mod machine;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
-use vestibule::command::{CommandError, colour};
-use vestibule_injector::{Cluster, ClusterError, LoadError};
+use vestibule::command::{CommandError, colour, kubeconfig_help, namespace};
+use vestibule_injector::{Cluster, ClusterError, LoadError, RulesInForce, Standing};
 use vestibule_rules::{Explanation, NamespaceFacts, RuleSet, Verb};
 
 use crate::evaluation::{Engine, Evaluation, Facts, Request};
@@ -45,21 +44,21 @@ pub(crate) struct Arguments {
     /// A file of objects, a folder of them (*.yaml, *.yml, *.json), or `-` for stdin; may be given several times.
     #[arg(long = "filename", short = 'f', value_name = "FILE", requires = "rules")]
     files: Vec<PathBuf>,
-    /// A file of rules, or a folder of them (*.yaml, *.yml, *.json). With `pod/NAME` those of the cluster unless given.
+    /// A file of rules, a folder of them (*.yaml, *.yml, *.json), or `-` for stdin; ConfigMap manifests are read for the
+    /// rules in them. May be given several times. With `pod/NAME` those of the cluster unless given.
     #[arg(long, env = "VESTIBULE_RULES", value_name = "PATH")]
-    rules: Option<PathBuf>,
+    rules: Vec<PathBuf>,
     /// Labels of the objects' namespaces, for rules that ask: `injection=enabled,...`. Those of Namespaces among the objects
     /// are known.
     #[arg(long, value_name = "K=V,...", value_parser = Labels::parse)]
     namespace_labels: Option<Labels>,
     /// The namespace of the pod, or of objects that name none [default: default; with `pod/NAME` the kubeconfig context's]
-    #[arg(long, short, value_name = "NS", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, short, value_name = "NS", value_parser = namespace)]
     namespace: Option<String>,
-    /// With `pod/NAME`: the cluster to ask, where that is not kubectl's.
-    #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE")]
+    #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE", help = kubeconfig_help())]
     kubeconfig: Option<PathBuf>,
     /// With `pod/NAME`: the namespace of the ConfigMaps with rules, where several namespaces have some.
-    #[arg(long, value_name = "NS")]
+    #[arg(long, value_name = "NS", value_parser = namespace)]
     injector_namespace: Option<String>,
     /// What to print.
     #[arg(long, short, value_enum, default_value = "text", value_name = "FORMAT")]
@@ -118,8 +117,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 
 impl Arguments {
     fn files(&self) -> Result<Case, Failure> {
-        let path = self.rules.as_deref().unwrap_or("rules".as_ref());
-        let rules = rules::load(path)?;
+        rules::refuse_stdin_twice(&[&self.files, &self.rules])?;
+        let rules = rules::load(&self.rules)?;
         let objects: Vec<Object> =
             objects::read(&self.files)?.into_iter().flat_map(|source| source.objects).collect();
         let facts = Facts::new(self.namespace_labels.as_ref(), objects.iter());
@@ -136,9 +135,9 @@ impl Arguments {
                 Some(_) => Facts::new(self.namespace_labels.as_ref(), std::iter::empty()),
                 None => Facts::everywhere(self.facts(&cluster, &namespace).await?),
             };
-            let rules = match &self.rules {
-                Some(path) => rules::load(path)?,
-                None => self.stored(&cluster).await?,
+            let rules = match self.rules.as_slice() {
+                [] => self.stored(&cluster).await?,
+                paths => rules::load(paths)?,
             };
             let objects = objects::parse("the cluster", &pod).map_err(Failure::Findings)?;
             Ok(Case { rules, objects, facts, namespace })
@@ -156,10 +155,8 @@ impl Arguments {
             other => CommandError::input(other).into(),
         })?;
         in_force.wrong.iter().for_each(say);
-        if !in_force.wrong.is_empty() {
-            say(
-                "note: that is not in force: of such a document its last good version is, where there is one",
-            );
+        if let Some(note) = standing(&in_force) {
+            say(format_args!("note: {note}"));
         }
         Ok(in_force.rules)
     }
@@ -176,6 +173,22 @@ impl Case {
                 "note: the labels of namespace {unknown} are not known: say them with --namespace-labels k=v,..."
             ));
         }
+    }
+}
+
+/// How what is explained stands to what is wrong.
+fn standing(in_force: &RulesInForce) -> Option<&'static str> {
+    match in_force.standing {
+        _ if in_force.wrong.is_empty() => None,
+        Standing::LastGood => Some(
+            "that is not in force: documents contradict each other, so that the rules that were good last are, all of \
+             them; they are explained here",
+        ),
+        Standing::NotInForce => Some(
+            "nothing is in force: documents contradict each other, and no rules were good before; what follows is by the \
+             first document of each name, as if the others were not there",
+        ),
+        _ => Some("that is not in force: of such a document its last good version is, where there is one"),
     }
 }
 

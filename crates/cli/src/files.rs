@@ -20,6 +20,17 @@ pub(crate) fn yaml(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// Whether a path stands for stdin.
+pub(crate) fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// A folder in the folder `path`, of which nothing was read.
+pub(crate) fn folder_in(path: &Path) -> Option<PathBuf> {
+    let entries = path.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.filter(|entry| entry.is_dir()).min()
+}
+
 /// A path in a line for people, whatever somebody called a file. Nothing is opened by it.
 pub(crate) fn named(path: &Path) -> String {
     printable(&path.display().to_string())

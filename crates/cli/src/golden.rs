@@ -75,7 +75,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     for suite in &suites {
         let engine = match engines.entry(suite.rules.clone()) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => place.insert(Engine::new(rules::load(&suite.rules)?)),
+            Entry::Vacant(place) => {
+                place.insert(Engine::new(rules::load(std::slice::from_ref(&suite.rules))?))
+            }
         };
         for case in &suite.cases {
             outcomes.push(check::check(engine, suite, case, arguments.update)?);

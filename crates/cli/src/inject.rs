@@ -5,23 +5,23 @@ mod documents;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
-use vestibule::command::CommandError;
+use vestibule::command::{CommandError, namespace};
 use vestibule_injector::StartError;
 use vestibule_rules::diagnostic::printable;
+use vestibule_rules::yaml::pretty_json;
 use vestibule_rules::{Decision, RuleSet, Verb};
 
 use crate::evaluation::{Engine, Evaluation, Facts, Request};
 use crate::objects::{self, Object, Source};
 use crate::rules::{self, Labels, RulesPath};
-use crate::{Failure, print, render, say};
+use crate::{Failure, print, render, say, workload};
 
 /// Adds to pods, and to the templates of workloads, what the rules ask for, and prints all objects.
 ///
 /// Comments, order, quotes and blank lines of a file stay: the difference is what was added. Where a part that changes is in
 /// flow style (`{a: b}`) or behind anchors, its document is written anew, and stderr says so. Objects of other kinds, and
-/// those that no rule is for, are printed as they are.
+/// those that no rule is for, are printed as they are. JSON stays JSON; what no rule touches keeps its bytes.
 ///
 /// The exit code is 0 also where no rule is for any object, unless `--require`; 1 where a rule denies one, and nothing is
 /// printed then; 2 for what cannot be read.
@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "K=V,...", value_parser = Labels::parse)]
     namespace_labels: Option<Labels>,
     /// The namespace of objects that name none.
-    #[arg(long, short, default_value = "default", value_name = "NS", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, short, default_value = "default", value_name = "NS", value_parser = namespace)]
     namespace: String,
     /// What to print.
     #[arg(long, short, value_enum, default_value = "yaml", value_name = "FORMAT")]
@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
 enum Format {
     /// The files, with what was added in its place.
     Yaml,
-    /// The objects; several as a `v1` List.
+    /// The document; several as a `v1` List of all their objects.
     Json,
     /// The JSON Patch (RFC 6902); for several objects, a line `{object, patch}` each.
     Patch,
@@ -64,6 +64,7 @@ enum Format {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let Arguments { files, rules, namespace_labels, namespace, .. } = arguments;
+    rules::refuse_stdin_twice(&[files, &rules.rules])?;
     let rules = rules::load(&rules.rules)?;
     rules::remark(&rules);
     let sources = objects::read(files)?;
@@ -103,7 +104,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let data = match arguments.output {
         Format::Yaml => yaml(&sources, &evaluations),
-        Format::Json => render::json_of(&changed(&evaluations), several),
+        Format::Json => json(&sources, &evaluations),
         Format::Patch => render::patch_of(&changed(&evaluations), several),
     };
     print(&data?)?;
@@ -127,6 +128,20 @@ fn known<'o>(
 
 fn changed<'e>(evaluations: &'e [Evaluation<'_, Decision>]) -> Vec<render::Changed<'e>> {
     evaluations.iter().map(Evaluation::changed).collect()
+}
+
+/// A single document as the document it is, also where it is a list: what stands beside its items stays.
+fn json(sources: &[Source], evaluations: &[Evaluation<'_, Decision>]) -> anyhow::Result<String> {
+    let mut sources = sources.iter().filter(|source| !source.objects.is_empty());
+    let only = sources.next().filter(|_| sources.next().is_none());
+    let Some(document) = only.and_then(|source| source.document.as_deref()) else {
+        return Ok(render::json_of(&changed(evaluations), evaluations.len() > 1));
+    };
+    let mut operations = Vec::new();
+    for evaluation in evaluations {
+        operations.extend(workload::under(&evaluation.operations, evaluation.object.pointer.as_str())?);
+    }
+    Ok(pretty_json(&workload::applied(&operations, document)?) + "\n")
 }
 
 fn yaml(sources: &[Source], evaluations: &[Evaluation<'_, Decision>]) -> anyhow::Result<String> {

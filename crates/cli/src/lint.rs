@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
-use vestibule::command::CommandError;
+use vestibule::command::{CommandError, namespace};
 use vestibule_injector::{LoadError, registration};
 use vestibule_rules::diagnostic::code::{REQUIRED_BROADLY, REQUIRED_EVERYWHERE};
 use vestibule_rules::{Diagnostic, RuleSet, Severity, diagnostic};
 
-use crate::{Failure, print};
+use crate::{Failure, print, rules};
 
 /// Checks rules: errors, warnings and hints, each with its place.
 ///
@@ -20,16 +19,18 @@ use crate::{Failure, print};
 #[command(after_help = "Examples:
   vestibule lint examples/rules
   vestibule lint rules/ -o sarif > rules.sarif
+  kubectl kustomize overlay | vestibule lint -
   vestibule explain VST0121    # what a code means")]
 pub(crate) struct Arguments {
-    /// Files of rules, or folders of them (*.yaml, *.yml, *.json), all for one injector.
+    /// Files of rules, folders of them (*.yaml, *.yml, *.json), or `-` for stdin, all for one injector. ConfigMap manifests
+    /// are read for the rules in them, at their lines.
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
     /// What to print.
     #[arg(long, short, value_enum, default_value = "text", value_name = "FORMAT")]
     output: Format,
     /// The injector's own namespace, where it is known: some rules are for anywhere but there.
-    #[arg(long, short, value_name = "NS", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, short, value_name = "NS", value_parser = namespace)]
     namespace: Option<String>,
     /// Ends with 1 for hints too.
     #[arg(long)]
@@ -49,6 +50,7 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    rules::refuse_stdin_twice(&[&arguments.paths])?;
     let findings = match vestibule_injector::load_all(&arguments.paths) {
         Ok(rules) => arguments.findings(rules),
         Err(LoadError::Rules(found)) => found,

@@ -6,11 +6,11 @@ use clap::Args;
 use serde_json::json;
 use vestibule::App;
 use vestibule::command::{CommandError, ManifestsArguments};
-use vestibule_injector::{CONFIG_LABEL, Configuration, Namespaces, registration};
+use vestibule_injector::{CONFIG_LABEL, Configuration, Namespaces, config_map_data, registration};
 use vestibule_rules::{OWN_POD_LABEL, Rule, RuleSet};
 
 use crate::rules::{self, RulesPath};
-use crate::{Failure, say};
+use crate::{Failure, files, say};
 
 /// Prints what registers the injector with an API server, as YAML.
 #[derive(Args, Clone, Debug)]
@@ -27,7 +27,15 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let rules = rules::load(&arguments.rules.rules)?;
+    let paths = &arguments.rules.rules;
+    if paths.iter().any(|path| files::is_stdin(path)) {
+        return Err(CommandError::input(
+            "the rules of manifests are files: `--rules -` is for other commands",
+        )
+        .into());
+    }
+    let rules = rules::load(paths)?;
+    let texts = config_map_data(paths).map_err(rules::unusable)?;
     rules.warnings().iter().for_each(say);
     let elsewhere = app(rules.clone())?;
     let Some(namespace) = arguments.manifests.namespace(&elsewhere)? else {
@@ -44,7 +52,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         ));
     }
     let app = app(Configuration::installed(rules, &namespace))?;
-    let texts = arguments.rules.texts().map_err(CommandError::input)?;
     Ok(arguments.manifests.run_with(&app, |installation| {
         // Rules never apply to the injector itself.
         installation.pod_labels.insert(OWN_POD_LABEL.to_owned(), "true".to_owned());

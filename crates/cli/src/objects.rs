@@ -7,17 +7,18 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::json;
 use vestibule::command::CommandError;
-use vestibule::patch::Pointer;
+use vestibule::patch::{self, Pointer};
 use vestibule_rules::diagnostic::{code, printable};
-use vestibule_rules::yaml::{self, Node};
+use vestibule_rules::yaml::{self, Entry, Node};
 use vestibule_rules::{Diagnostic, NamespaceFacts, Position};
 
+use crate::workload::Workload;
 use crate::{Failure, files};
 
 /// An object as it was written, and where.
 #[derive(Clone)]
 pub(crate) struct Object {
-    /// JSON, members in the order they came in.
+    /// JSON, members in the order they came in; of a JSON file, byte by byte as it was written.
     pub(crate) json: String,
     pub(crate) api_version: String,
     pub(crate) kind: String,
@@ -36,6 +37,8 @@ pub(crate) struct Object {
 pub(crate) struct Source {
     pub(crate) text: String,
     pub(crate) objects: Vec<Object>,
+    /// The document that the objects stand in, JSON; none where there are several.
+    pub(crate) document: Option<String>,
 }
 
 /// Reads all objects of all `files`; `-` is stdin, a folder its `*.yaml`, `*.yml` and `*.json`.
@@ -44,8 +47,8 @@ pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Source>, Failure> {
     let mut findings = Vec::new();
     for file in files {
         for (name, text) in texts_of(file)? {
-            match parse(&name, &text) {
-                Ok(objects) => sources.push(Source { text, objects }),
+            match Source::parse(&name, text) {
+                Ok(source) => sources.push(source),
                 Err(found) => findings.extend(found),
             }
         }
@@ -54,19 +57,45 @@ pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Source>, Failure> {
         return Err(Failure::Findings(findings));
     }
     if sources.iter().all(|source| source.objects.is_empty()) {
-        return Err(CommandError::input("there is no object in the files given").into());
+        let below = files.iter().find_map(|file| files::folder_in(file));
+        let below = below.map(|folder| {
+            let folder = files::named(&folder);
+            format!("; of a folder, *.yaml, *.yml and *.json are read, and folders in it are not: name them, as in {folder}")
+        });
+        let words = format!("there is no object in the files given{}", below.unwrap_or_default());
+        return Err(CommandError::input(words).into());
     }
     Ok(sources)
 }
 
 /// The objects of one text.
 pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Object>, Vec<Diagnostic>> {
+    objects_of(&yaml::read(name, text)?)
+}
+
+impl Source {
+    fn parse(name: &str, text: String) -> Result<Self, Vec<Diagnostic>> {
+        let documents = yaml::read(name, &text)?;
+        let objects = objects_of(&documents)?;
+        let document = match documents.as_slice() {
+            [one] => Some(one.as_json().map_or_else(|| one.to_kubectl_json(), str::to_owned)),
+            _ => None,
+        };
+        Ok(Self { text, objects, document })
+    }
+}
+
+fn objects_of(documents: &[yaml::Document]) -> Result<Vec<Object>, Vec<Diagnostic>> {
     let mut objects = Vec::new();
     let mut findings = Vec::new();
-    for document in yaml::read(name, text)? {
+    for document in documents {
+        let written = document.as_json().and_then(|json| patch::Document::parse(json).ok());
         for (node, listed, pointer) in items(document.root()) {
-            match object(document.source(), node, listed) {
+            let written = written.as_ref().and_then(|written| Some(written.at(&pointer)?.to_json()));
+            match object(document.source(), node, listed, written.as_deref()) {
                 Ok(object) => {
+                    let template = Workload::of(&object).map_or("", |workload| workload.template);
+                    findings.extend(unquoted(document, node, template));
                     let document_line = document.root().at().line;
                     objects.push(Object { document_line, pointer, ..object });
                 }
@@ -75,6 +104,35 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Object>, Vec<Diagnosti
         }
     }
     if findings.is_empty() { Ok(objects) } else { Err(findings) }
+}
+
+/// Values of annotations and labels that are no texts, also in the `template` of pods. The API server refuses such an object;
+/// rules would read it as one that says nothing.
+fn unquoted(document: &yaml::Document, node: &Node, template: &str) -> Vec<Diagnostic> {
+    let below = |path: &str| path.split('/').skip(1).try_fold(node, |node, key| node.get(key));
+    let holders = [Some(node), below(template).filter(|_| !template.is_empty())];
+    let mut findings = Vec::new();
+    for metadata in holders.into_iter().flatten().filter_map(|holder| holder.get("metadata")) {
+        for map in ["annotations", "labels"] {
+            for Entry { key, value, .. } in metadata.get(map).and_then(Node::as_map).into_iter().flatten() {
+                let json = value.to_kubectl_json();
+                // Go reads null as an empty text.
+                if json.starts_with('"') || json == "null" {
+                    continue;
+                }
+                let kind = if json.starts_with(['{', '[']) { "no text" } else { "not in quotes" };
+                let message = format!("values of {map} are strings, and this one of `{key}` is {kind}");
+                let finding = document.diagnostic(&code::NOT_A_STRING, value.at(), message);
+                let written =
+                    value.as_text().map(|text| format!("quote it: `{}: {}`", printable(key), json!(text)));
+                findings.push(match written {
+                    Some(help) => finding.with_help(help),
+                    None => finding,
+                });
+            }
+        }
+    }
+    findings
 }
 
 impl Object {
@@ -127,7 +185,7 @@ impl Object {
 }
 
 fn texts_of(file: &Path) -> Result<Vec<(String, String)>, CommandError> {
-    if file == Path::new("-") {
+    if files::is_stdin(file) {
         let mut text = String::new();
         io::stdin().read_to_string(&mut text).map_err(|error| files::unreadable("stdin", &error))?;
         return Ok(vec![("stdin".to_owned(), text)]);
@@ -166,8 +224,14 @@ struct Type<'d> {
     kind: &'d str,
 }
 
-/// What is wrong comes back with its place.
-fn object(source: &str, node: &Node, listed: Option<Type<'_>>) -> Result<Object, (Position, &'static str)> {
+/// `written` is its text, where that is JSON. What is wrong comes back with its place.
+fn object(
+    source: &str,
+    node: &Node,
+    listed: Option<Type<'_>>,
+    written: Option<&str>,
+) -> Result<Object, (Position, &'static str)> {
+    let json = written.map_or_else(|| node.to_kubectl_json(), str::to_owned);
     let metadata = node.get("metadata").filter(|metadata| !metadata.is_null());
     if let Some(metadata) = metadata.filter(|metadata| metadata.as_map().is_none()) {
         return Err((metadata.at(), "`metadata` is no map: this is no Kubernetes object"));
@@ -179,11 +243,11 @@ fn object(source: &str, node: &Node, listed: Option<Type<'_>>) -> Result<Object,
     let silent =
         |node: &Node| node.as_map().is_some() && node.get("apiVersion").or(node.get("kind")).is_none();
     let (api_version, kind, json) = match listed.filter(|_| silent(node)) {
-        Some(listed) => (listed.api_version.to_owned(), listed.kind.to_owned(), typed(node, listed)),
+        Some(listed) => (listed.api_version.to_owned(), listed.kind.to_owned(), typed(&json, listed)),
         None => {
             let said = text(Some(node), "apiVersion").zip(text(Some(node), "kind"));
             let (api_version, kind) = said.ok_or((node.at(), NO_TYPE))?;
-            (api_version, kind, node.to_kubectl_json())
+            (api_version, kind, json)
         }
     };
     let generated = || text(metadata, "generateName").map(|prefix| format!("{prefix}*****"));
@@ -203,17 +267,12 @@ fn object(source: &str, node: &Node, listed: Option<Type<'_>>) -> Result<Object,
 const NO_TYPE: &str = "`apiVersion` or `kind` is missing: this is no Kubernetes object; values and templates, such as \
                        Helm's, must be rendered first";
 
-/// The object as JSON, with the type that it does not say itself.
-fn typed(node: &Node, of: Type<'_>) -> String {
-    let members = node.as_map().into_iter().flatten();
-    let members = members.map(|entry| format!(",{}:{}", json!(entry.key), entry.value.to_kubectl_json()));
+/// The object `json` with the type that it does not say itself.
+fn typed(json: &str, of: Type<'_>) -> String {
+    let members = json.trim_start().strip_prefix('{').unwrap_or_default().trim_start();
+    let comma = if members.starts_with('}') { "" } else { "," };
     let Type { api_version, kind } = of;
-    format!(
-        r#"{{"apiVersion":{},"kind":{}{}}}"#,
-        json!(api_version),
-        json!(kind),
-        members.collect::<String>()
-    )
+    format!(r#"{{"apiVersion":{},"kind":{}{comma}{members}"#, json!(api_version), json!(kind))
 }
 
 #[cfg(test)]

@@ -1,34 +1,21 @@
 //! Rules and namespace labels, as flags name them.
 
-use std::collections::BTreeMap;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use vestibule::command::CommandError;
 use vestibule_injector::LoadError;
-use vestibule_rules::{Mode, RuleSet};
+use vestibule_rules::{Mode, RuleSet, syntax};
 
 use crate::{Failure, files, say};
 
 /// Where the rules are.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RulesPath {
-    /// A file of rules, or a folder of them (*.yaml, *.yml, *.json).
-    #[arg(long, env = "VESTIBULE_RULES", value_name = "PATH")]
-    pub(crate) rules: PathBuf,
-}
-
-impl RulesPath {
-    /// The texts of the rules, by the names of their files.
-    pub(crate) fn texts(&self) -> io::Result<BTreeMap<String, String>> {
-        let mut texts = BTreeMap::new();
-        for path in files::yaml(&self.rules)? {
-            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-            texts.insert(name.unwrap_or_default(), std::fs::read_to_string(&path)?);
-        }
-        Ok(texts)
-    }
+    /// A file of rules, a folder of them (*.yaml, *.yml, *.json), or `-` for stdin; ConfigMap manifests are read for the
+    /// rules in them. May be given several times.
+    #[arg(long, env = "VESTIBULE_RULES", value_name = "PATH", required = true)]
+    pub(crate) rules: Vec<PathBuf>,
 }
 
 /// Labels as they are written: `injection=enabled,team=shop`.
@@ -38,8 +25,14 @@ pub(crate) struct Labels(pub(crate) Vec<(String, String)>);
 impl Labels {
     /// No labels are labels too: the namespace is known to have none.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let refused =
+            |what: &str, term: &str, wanted| format!("{what} of `{term}`: no label has it; wanted: {wanted}");
         let pair = |term: &str| match term.split_once('=') {
-            Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+            Some((key, value)) if !key.is_empty() => {
+                syntax::label_key(key).map_err(|wanted| refused("the key", term, wanted))?;
+                syntax::label_value(value).map_err(|wanted| refused("the value", term, wanted))?;
+                Ok((key.to_owned(), value.to_owned()))
+            }
             _ => Err(format!("`{term}` is no label: write KEY=VALUE, with commas between")),
         };
         text.split(',')
@@ -52,8 +45,18 @@ impl Labels {
 }
 
 /// Reads rules; what is wrong with them is the user's to mend.
-pub(crate) fn load(path: &Path) -> Result<RuleSet, Failure> {
-    vestibule_injector::load(path).map_err(unusable)
+pub(crate) fn load(paths: &[PathBuf]) -> Result<RuleSet, Failure> {
+    vestibule_injector::load_all(paths).map_err(unusable)
+}
+
+/// What is read from stdin can be read once.
+pub(crate) fn refuse_stdin_twice(paths: &[&[PathBuf]]) -> Result<(), CommandError> {
+    match paths.iter().copied().flatten().filter(|path| files::is_stdin(path)).count() {
+        0 | 1 => Ok(()),
+        _ => Err(CommandError::input(
+            "`-` is given twice, and stdin can be read once: name a file for one of them",
+        )),
+    }
 }
 
 /// Says what is worth a warning, and where an injector with these settings would not do what is shown.

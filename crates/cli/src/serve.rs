@@ -1,16 +1,16 @@
 //! `serve`: the injector over HTTPS.
 
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use vestibule::command::{CommandError, ServeArguments, runtime};
-use vestibule::identity::own_namespace;
-use vestibule_injector::{CONFIG_LABEL, Configuration, NAME, Namespaces, connect};
+use vestibule::identity::{ClusterConfigError, own_namespace};
+use vestibule_injector::{CONFIG_LABEL, Configuration, ConnectError, NAME, Namespaces, connect};
 
-use crate::Failure;
 use crate::rules::{Labels, unusable};
+use crate::{Failure, files};
 
 /// Serves rules to an API server over HTTPS, until SIGTERM has drained it or Ctrl-C ends it.
 #[derive(Args, Clone, Debug)]
@@ -20,10 +20,10 @@ use crate::rules::{Labels, unusable};
 
 The first line of the log says where it listens, which names its certificate is for, and which hooks it serves.")]
 pub(crate) struct Arguments {
-    /// A file of rules, or a folder of them (*.yaml, *.yml, *.json), followed as they change. Unless given, the rules are
-    /// those of the ConfigMaps labelled vestibule.dev/config=true in the own namespace.
+    /// A file of rules, or a folder of them (*.yaml, *.yml, *.json), followed as they change; may be given several times.
+    /// Unless given, the rules are those of the ConfigMaps labelled vestibule.dev/config=true in the own namespace.
     #[arg(long, env = "VESTIBULE_RULES", value_name = "PATH")]
-    rules: Option<PathBuf>,
+    rules: Vec<PathBuf>,
     /// Labels of every namespace, for rules that ask: `injection=enabled,...`. For laptops; no cluster is asked then.
     #[arg(long, value_name = "K=V,...", value_parser = Labels::parse)]
     namespace_labels: Option<Labels>,
@@ -37,9 +37,9 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let runtime = runtime(arguments.worker_threads).map_err(CommandError::running)?;
     runtime.block_on(async {
-        let (configuration, namespaces) = match &arguments.rules {
-            Some(path) => arguments.of_path(path).await?,
-            None => arguments.of_config_maps().await?,
+        let (configuration, namespaces) = match arguments.rules.as_slice() {
+            [] => arguments.of_config_maps().await?,
+            paths => arguments.of_paths(paths).await?,
         };
         let app = vestibule_injector::app(configuration, namespaces).map_err(CommandError::input)?;
         arguments.serve.serve(app).await?;
@@ -48,9 +48,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 impl Arguments {
-    async fn of_path(&self, path: &Path) -> Result<(Configuration, Namespaces), Failure> {
+    async fn of_paths(&self, paths: &[PathBuf]) -> Result<(Configuration, Namespaces), Failure> {
+        if paths.iter().any(|path| files::is_stdin(path)) {
+            return Err(CommandError::input(
+                "`serve` follows its rules as they change, and stdin is read once: name a file or folder",
+            )
+            .into());
+        }
         // Before there is a log: what is wrong now is said to whoever typed this.
-        let configuration = Configuration::from_path(path, self.serve.namespace()).map_err(unusable)?;
+        let configuration = Configuration::from_paths(paths, self.serve.namespace()).map_err(unusable)?;
         self.serve.init_logs(NAME)?;
         let snapshot = configuration.current();
         for finding in snapshot.findings() {
@@ -85,13 +91,18 @@ impl Arguments {
         if let Some(labels) = &self.namespace_labels {
             return Ok(Namespaces::labelled(labels.0.clone()));
         }
-        let in_a_pod = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
         let kubeconfig = self.serve.kubeconfig();
         // A kubeconfig may be there for the ring alone, with no right to read namespaces.
-        let meant = kubeconfig.is_some() && !self.serve.keeps_a_ring();
-        if !meant && !(needed && (in_a_pod || kubeconfig.is_some())) {
+        if !needed && (kubeconfig.is_none() || self.serve.keeps_a_ring()) {
             return Ok(Namespaces::unknown());
         }
-        Namespaces::connect(kubeconfig).await.map_err(CommandError::input)
+        let in_a_pod = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
+        match Namespaces::connect(kubeconfig).await {
+            // What rules ask for that nobody knows is told with their names.
+            Err(ConnectError::Config(ClusterConfigError::NoCluster { .. })) if !in_a_pod => {
+                Ok(Namespaces::unknown())
+            }
+            connected => connected.map_err(CommandError::input),
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! `try`: the whole road, from an object to what becomes of it, in one process.
 
+mod piped;
 mod recorder;
 mod report;
 mod road;
@@ -9,16 +10,15 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
-use vestibule::command::{CommandError, colour};
+use vestibule::command::{CommandError, colour, namespace};
 use vestibule_injector::Namespaces;
 use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{Mode, RuleSet};
 
 use crate::objects::{self, Object};
 use crate::rules::{self, Labels};
-use crate::{Failure, say};
+use crate::{Failure, files, say};
 use road::Road;
 
 /// The rules that are shown where none are named.
@@ -39,19 +39,21 @@ const SAMPLE_LABELS: [(&str, &str); 2] = [("injection", "enabled"), ("sidecar-in
 #[command(after_help = "Examples:
   vestibule try
   vestibule try deployment.yaml --rules examples/rules/env-target.yaml
+  cat deployment.yaml | vestibule try --rules examples/rules/env-target.yaml
   kubectl get pod NAME -o yaml | vestibule try - --rules rules/ --namespace-labels injection=enabled -o patch")]
 pub(crate) struct Arguments {
-    /// Files of pods, or of what holds a pod template; `-` is stdin.
+    /// Files of pods, or of what holds a pod template; `-` is stdin, and so is what is piped in.
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// A file of rules, or a folder of them (*.yaml, *.yml, *.json); the samples unless given.
+    /// A file of rules, a folder of them (*.yaml, *.yml, *.json), or `-` for stdin; ConfigMap manifests are read for the
+    /// rules in them. May be given several times; the samples unless given.
     #[arg(long, env = "VESTIBULE_RULES", value_name = "PATH")]
-    rules: Option<PathBuf>,
+    rules: Vec<PathBuf>,
     /// Labels of the objects' namespaces, for rules that ask: `injection=enabled,...`.
     #[arg(long, value_name = "K=V,...", value_parser = Labels::parse)]
     namespace_labels: Option<Labels>,
     /// The namespace of objects that name none.
-    #[arg(long, short, default_value = "default", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, short, default_value = "default", value_parser = namespace)]
     namespace: String,
     /// What to print.
     #[arg(long, short, value_enum, default_value = "diff", value_name = "FORMAT")]
@@ -75,6 +77,7 @@ pub(crate) enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    rules::refuse_stdin_twice(&[&arguments.files, &arguments.rules])?;
     let rules = arguments.read_rules()?;
     let objects = arguments.read_objects()?;
     rules::remark(&rules);
@@ -95,7 +98,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             let labels = SAMPLE_LABELS.map(|(key, value)| format!("{key}={value}"));
             say(format_args!("rules: the samples, in a namespace labelled {}", labels.join(",")));
         }
-        say(arguments.next());
+        say(arguments.next(trials.iter().any(run::Trial::is_matched)));
     }
     let refused = trials.iter().any(|trial| trial.first.refusal.is_some());
     Ok(ExitCode::from(u8::from(refused)))
@@ -103,18 +106,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 
 impl Arguments {
     fn read_rules(&self) -> Result<RuleSet, Failure> {
-        match &self.rules {
-            Some(path) => rules::load(path),
-            None => vestibule_injector::compile(SAMPLE_RULES).map_err(Failure::Findings),
+        match self.rules.as_slice() {
+            [] => vestibule_injector::compile(SAMPLE_RULES).map_err(Failure::Findings),
+            paths => rules::load(paths),
         }
     }
 
     fn read_objects(&self) -> Result<Vec<Object>, Failure> {
-        if self.files.is_empty() {
-            return objects::parse("built-in sample", include_str!("trial/sample.yaml"))
-                .map_err(Failure::Findings);
+        if !self.files.is_empty() {
+            let sources = objects::read(&self.files)?.into_iter();
+            return refuse_large(sources.flat_map(|source| source.objects).collect());
         }
-        Ok(objects::read(&self.files)?.into_iter().flat_map(|source| source.objects).collect())
+        let taken = self.rules.iter().any(|path| files::is_stdin(path));
+        let piped = if taken { None } else { piped::text()? };
+        match piped {
+            Some(text) => refuse_large(objects::parse("stdin", &text).map_err(Failure::Findings)?),
+            None => objects::parse("built-in sample", include_str!("trial/sample.yaml"))
+                .map_err(Failure::Findings),
+        }
     }
 
     fn namespaces(&self) -> Namespaces {
@@ -126,27 +135,67 @@ impl Arguments {
     }
 
     fn takes_sample_labels(&self) -> bool {
-        self.namespace_labels.is_none() && self.rules.is_none()
+        self.namespace_labels.is_none() && self.rules.is_empty()
     }
 
     /// The command to type next. It works as printed, from where this one was typed.
-    fn next(&self) -> String {
+    fn next(&self, is_matched: bool) -> String {
         let program = program();
-        let Some(rules) = &self.rules else {
+        if self.rules.is_empty() {
             return match self.files.is_empty() {
                 true => format!("next: {program} try -o patch    # what the API server would receive"),
                 false => format!("next: {program} try --help    # how to name rules of your own"),
             };
-        };
+        }
+        let rules: String =
+            self.rules.iter().map(|path| format!(" --rules {}", quoted(path.as_os_str()))).collect();
         let labels = self.namespace_labels.as_ref().map(|labels| {
             let labels: Vec<_> = labels.0.iter().map(|(key, value)| format!("{key}={value}")).collect();
             format!(" --namespace-labels {}", quoted(labels.join(",").as_ref()))
         });
+        let labels = labels.unwrap_or_default();
+        let is_stdin = |paths: &[PathBuf]| paths.iter().any(|path| files::is_stdin(path));
+        if is_stdin(&self.rules) {
+            return format!(
+                "next: {program} lint --help    # what is wrong with rules, and what could be better"
+            );
+        }
+        if is_matched {
+            return format!(
+                "next: {program} serve{rules}{labels} --listen 127.0.0.1:10250 --identity local:identity"
+            );
+        }
+        // What was piped in cannot be read again.
+        if self.files.is_empty() || is_stdin(&self.files) {
+            return format!("next: {program} explain --help    # why no rule acts, question by question");
+        }
+        let files: String =
+            self.files.iter().map(|path| format!(" -f {}", quoted(path.as_os_str()))).collect();
+        let namespace = match &*self.namespace {
+            "default" => String::new(),
+            namespace => format!(" -n {namespace}"),
+        };
         format!(
-            "next: {program} serve --rules {}{} --listen 127.0.0.1:10250 --identity local:identity",
-            quoted(rules.as_os_str()),
-            labels.unwrap_or_default(),
+            "next: {program} explain{files}{rules}{labels}{namespace}    # why no rule acts, question by question"
         )
+    }
+}
+
+/// A kube-apiserver reads no more of a request (`MaxRequestBodyBytes` of its generic server): an object beyond it never
+/// reaches a webhook.
+const LARGEST: usize = 3 * 1024 * 1024;
+
+fn refuse_large(objects: Vec<Object>) -> Result<Vec<Object>, Failure> {
+    match objects.iter().find(|object| object.json.len() > LARGEST) {
+        None => Ok(objects),
+        Some(object) => {
+            let (title, place, bytes) = (object.title("default"), object.place(), object.json.len());
+            Err(CommandError::input(format_args!(
+                "{title} ({place}) has {bytes} bytes as JSON, and an API server answers 413 to more than {LARGEST} (request \
+                 entity too large): it never reaches a webhook"
+            ))
+            .into())
+        }
     }
 }
 

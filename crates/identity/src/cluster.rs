@@ -1,27 +1,117 @@
 //! The way to a cluster.
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::runtime::watcher;
 use kube::{Client, Config};
 
 use crate::IdentityError;
 
-/// The cluster of `kubeconfig`, else of `KUBECONFIG` or `~/.kube/config`, else the one that the process runs in.
-pub(crate) async fn connect(kubeconfig: Option<&Path>) -> Result<Client, IdentityError> {
-    let config = match kubeconfig {
-        None => Config::infer().await.map_err(|error| IdentityError::Cluster(error.to_string()))?,
-        Some(path) => {
-            let unusable =
-                |error| IdentityError::Cluster(format!("the kubeconfig {}: {error}", path.display()));
-            let kubeconfig = Kubeconfig::read_from(path).map_err(unusable)?;
-            Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
-                .await
-                .map_err(unusable)?
-        }
+/// How the cluster to speak to is found, in words for the help of a command.
+pub const CLUSTER_ORDER: &str = "KUBECONFIG, else the cluster around this pod, else ~/.kube/config";
+
+/// The configuration of the cluster to speak to. The first of these that is there counts, as in controller-runtime:
+///
+/// 1. `kubeconfig`, which a flag names;
+/// 2. the files of the variable `KUBECONFIG`;
+/// 3. the cluster around this pod;
+/// 4. `~/.kube/config`.
+///
+/// One that is there and cannot be used is an error; the next one could be another cluster. A `context` is one of a
+/// kubeconfig, so with it the cluster around this pod is left out.
+///
+/// # Errors
+/// The first one that is there cannot be used, or there is none.
+pub async fn cluster_config(
+    kubeconfig: Option<&Path>,
+    context: Option<&str>,
+) -> Result<Config, ClusterConfigError> {
+    let places = Places {
+        flag: kubeconfig,
+        variable: std::env::var_os("KUBECONFIG"),
+        pod: || Config::incluster().map_err(|error| error.to_string()),
+        home: std::env::home_dir().map(|home| home.join(".kube").join("config")),
     };
+    places.config(context).await
+}
+
+/// Why it is not known which cluster to speak to, or how.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClusterConfigError {
+    /// The first configuration that is there cannot be used.
+    #[error("the kubeconfig {name} cannot be used: {source}")]
+    Kubeconfig {
+        /// The file, or the variable.
+        name: String,
+        /// What is wrong with it.
+        source: KubeconfigError,
+    },
+    /// There is none.
+    #[error(
+        "no cluster is named: --kubeconfig is not given, KUBECONFIG is not set, there is no cluster around this process \
+         ({pod}), and no ~/.kube/config; name one with --kubeconfig FILE"
+    )]
+    NoCluster {
+        /// Why the process is in no pod.
+        pod: String,
+    },
+}
+
+/// Where to look: what the process was given, so that a test can give something else.
+struct Places<'a, P> {
+    flag: Option<&'a Path>,
+    variable: Option<OsString>,
+    pod: P,
+    home: Option<PathBuf>,
+}
+
+impl<P: FnOnce() -> Result<Config, String>> Places<'_, P> {
+    async fn config(self, context: Option<&str>) -> Result<Config, ClusterConfigError> {
+        if let Some(path) = self.flag {
+            return of_files(&[path.to_owned()], &path.display().to_string(), context).await;
+        }
+        let variable = self.variable.unwrap_or_default();
+        let files: Vec<PathBuf> =
+            std::env::split_paths(&variable).filter(|path| !path.as_os_str().is_empty()).collect();
+        if !files.is_empty() {
+            return of_files(&files, "of KUBECONFIG", context).await;
+        }
+        let pod = match context {
+            None => match (self.pod)() {
+                Ok(config) => return Ok(config),
+                Err(why) => why,
+            },
+            Some(_) => "it has no contexts".to_owned(),
+        };
+        match self.home.filter(|path| path.exists()) {
+            Some(path) => of_files(&[path], "~/.kube/config", context).await,
+            None => Err(ClusterConfigError::NoCluster { pod }),
+        }
+    }
+}
+
+/// Of several files the first that says something counts, as kubectl has it.
+async fn of_files(
+    files: &[PathBuf],
+    name: &str,
+    context: Option<&str>,
+) -> Result<Config, ClusterConfigError> {
+    let unusable = |source| ClusterConfigError::Kubeconfig { name: name.to_owned(), source };
+    let merged = files.iter().try_fold(Kubeconfig::default(), |merged, path| {
+        Kubeconfig::read_from(path).and_then(|next| merged.merge(next))
+    });
+    let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
+    Config::from_custom_kubeconfig(merged.map_err(unusable)?, &options).await.map_err(unusable)
+}
+
+/// The cluster of [`cluster_config`].
+pub(crate) async fn connect(kubeconfig: Option<&Path>) -> Result<Client, IdentityError> {
+    let config = cluster_config(kubeconfig, None).await;
+    let config = config.map_err(|error| IdentityError::Cluster(error.to_string()))?;
     client(config).map_err(|error| IdentityError::Cluster(error.to_string()))
 }
 
@@ -36,7 +126,8 @@ const SILENCE: Duration = Duration::from_secs(300);
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-/// let client = vestibule_identity::client(kube::Config::infer().await?)?;
+/// let config = vestibule_identity::cluster_config(None, None).await?;
+/// let client = vestibule_identity::client(config)?;
 /// # drop(client);
 /// # Ok(())
 /// # }
@@ -61,6 +152,62 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
+
+    fn file(folder: &Path, name: &str) -> PathBuf {
+        let path = folder.join(name);
+        let text = format!(
+            "{{current-context: one, contexts: [{{name: one, context: {{cluster: c}}}}, {{name: two, context: {{cluster: d}}}}], \
+             clusters: [{{name: c, cluster: {{server: 'http://{name}:1'}}}}, {{name: d, cluster: {{server: 'http://other-{name}:1'}}}}]}}"
+        );
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Issue 20, point 29: one order, whichever command asks.
+    #[tokio::test]
+    async fn the_first_place_that_names_a_cluster_counts() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let [flag, variable, home] = ["flag", "variable", "home"].map(|name| file(folder.path(), name));
+        let find = async |says: [bool; 4], context| {
+            let places = Places {
+                flag: says[0].then_some(&*flag),
+                variable: says[1].then(|| std::env::join_paths([Path::new(""), &variable]).unwrap()),
+                pod: || match says[2] {
+                    true => Ok(Config::new("http://pod:1".parse().unwrap())),
+                    false => Err("no token".to_owned()),
+                },
+                home: Some(if says[3] { home.clone() } else { folder.path().join("absent") }),
+            };
+            let found = places.config(context).await.map_err(|error| error.to_string())?;
+            Ok::<_, String>(found.cluster_url.host().unwrap_or_default().to_owned())
+        };
+        let host = |name: &str| Ok(name.to_owned());
+        assert_eq!(find([true, true, true, true], None).await, host("flag"));
+        assert_eq!(find([false, true, true, true], None).await, host("variable"));
+        assert_eq!(find([false, false, true, true], None).await, host("pod"));
+        assert_eq!(find([false, false, false, true], None).await, host("home"));
+        assert_eq!(find([false, false, true, true], Some("two")).await, host("other-home"));
+        let none = find([false; 4], None).await.unwrap_err();
+        for said in ["--kubeconfig", "KUBECONFIG is not set", "(no token)", "~/.kube/config"] {
+            assert!(none.contains(said), "{none}");
+        }
+    }
+
+    /// The next one could be another cluster.
+    #[tokio::test]
+    async fn a_place_that_cannot_be_used_is_not_passed_over() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let home = file(folder.path(), "home");
+        let absent = folder.path().join("absent");
+        for (flag, variable, named) in
+            [(Some(&*absent), None, "absent"), (None, Some(absent.clone().into_os_string()), "of KUBECONFIG")]
+        {
+            let pod = || Ok(Config::new("http://pod:1".parse().unwrap()));
+            let places = Places { flag, variable, pod, home: Some(home.clone()) };
+            let error = places.config(None).await.err().unwrap().to_string();
+            assert!(error.contains(named) && error.contains("cannot be used"), "{error}");
+        }
+    }
 
     #[tokio::test]
     async fn an_answer_that_never_begins_is_given_up() {

@@ -65,6 +65,23 @@ impl DesiredUpdates {
         self.0.borrow().clone()
     }
 
+    /// Whether this is the last clone and no identity follows it: what is said here is heard by nobody any more.
+    ///
+    /// ```
+    /// use vestibule_identity::DesiredUpdates;
+    ///
+    /// let updates = DesiredUpdates::default();
+    /// let of_settings = updates.clone();
+    /// assert!(!updates.is_closed());
+    /// drop(of_settings);
+    /// assert!(updates.is_closed());
+    /// ```
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        // Clones before receivers: a receiver is made of a clone, which is dropped after that.
+        Arc::strong_count(&self.0) == 1 && self.0.receiver_count() == 0
+    }
+
     pub(crate) fn subscribe(&self) -> watch::Receiver<Option<Vec<Desired>>> {
         self.0.subscribe()
     }
@@ -199,6 +216,17 @@ mod tests {
         assert!(desired("crd/x", json!([])).is_err());
         assert!(desired("crd/x", json!([{ "webhook": { "clientConfig": {} } }])).is_ok());
         assert!(desired("apiservice/x", json!([])).is_err());
+    }
+
+    #[test]
+    fn updates_are_closed_when_the_last_identity_has_gone() {
+        let updates = DesiredUpdates::default();
+        let of_settings = updates.clone();
+        let of_identity = of_settings.subscribe();
+        drop(of_settings);
+        assert!(!updates.is_closed(), "an identity follows");
+        drop(of_identity);
+        assert!(updates.is_closed());
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub enum SourceError {
         word: &'static str,
     },
     /// Anything else.
-    #[error("`{given}` is no identity; use `self`, `mounted:DIR`, `local:DIR` or `off`")]
+    #[error("`{given}` is no identity; use `self`, `mounted:DIR` or `local:DIR`")]
     Unknown {
         /// As given.
         given: String,
@@ -45,13 +45,26 @@ pub enum IdentityError {
         /// Its permission bits.
         mode: u32,
     },
-    /// Anyone may put another CA into the folder.
-    #[error("{} can be written by anyone (mode {mode:03o}): chmod 700 {}", path.display(), path.display())]
+    /// Others than the owner may put another CA into the folder.
+    #[error("{} can be written by others (mode {mode:03o}): chmod 700 {}", path.display(), path.display())]
     FolderWritable {
         /// The folder.
         path: PathBuf,
         /// Its permission bits.
         mode: u32,
+    },
+    /// Another user owns the folder or a file in it, and may replace it at any time.
+    #[error(
+        "{} belongs to user {owner}, and this process runs as user {process}: chown {process} {}, or name another folder",
+        path.display(), path.display()
+    )]
+    Owner {
+        /// The folder or file.
+        path: PathBuf,
+        /// Its owner.
+        owner: u32,
+        /// The user of this process.
+        process: u32,
     },
     /// One file of the pair is there without the other.
     #[error(

@@ -1,96 +1,157 @@
 //! The pair of files that holds a local CA.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::fs::{DirBuilder, File};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{AtFlags, Mode, OFlags, openat, renameat, unlinkat};
+use rustix::io::Errno;
 use vestibule_pki::{Authority, AuthorityError};
 use zeroize::Zeroizing;
 
 use crate::IdentityError;
 
-/// A folder that this process alone looks into until the value is dropped.
+const CERTIFICATE: &str = "ca.crt";
+const KEY: &str = "ca.key";
+/// No file of ours comes near.
+const LARGEST: u64 = 1024 * 1024;
+
+/// A folder that this process alone looks into until the value is dropped. It is opened once, and its files by way of it:
+/// what was checked is what is read, although another folder takes its name.
 pub(crate) struct Folder {
-    certificate: PathBuf,
-    key: PathBuf,
+    path: PathBuf,
     /// Locked: of several processes that find no CA, one makes it and the others then find it.
-    _lock: File,
+    folder: File,
 }
 
 impl Folder {
     /// Waits for other processes that hold the lock; they hold it for milliseconds.
     pub(crate) fn lock(path: &Path) -> Result<Self, IdentityError> {
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed("create", path))?;
-        let lock = File::open(path).map_err(failed("open", path))?;
-        let mode = lock.metadata().map_err(failed("read", path))?.permissions().mode() & 0o777;
-        if mode & 0o002 != 0 {
+        let folder = File::open(path).map_err(failed("open", path))?;
+        let metadata = folder.metadata().map_err(failed("read", path))?;
+        check_owner(path, metadata.uid())?;
+        let mode = metadata.mode() & 0o777;
+        if mode & 0o022 != 0 {
             return Err(IdentityError::FolderWritable { path: path.to_owned(), mode });
         }
-        lock.lock().map_err(failed("lock", path))?;
-        Ok(Self { certificate: path.join("ca.crt"), key: path.join("ca.key"), _lock: lock })
+        folder.lock().map_err(failed("lock", path))?;
+        Ok(Self { path: path.to_owned(), folder })
     }
 
     pub(crate) fn load(&self) -> Result<Option<Authority>, IdentityError> {
-        let certificate = present(&self.certificate, fs::read_to_string(&self.certificate))?;
-        let key = self.read_key()?;
+        let (certificate, key) = (self.read(CERTIFICATE)?, self.read_key()?);
         match (certificate, key) {
             (None, None) => Ok(None),
             (Some(certificate), Some(key)) => {
                 Authority::from_pem(&certificate, &key).map(Some).map_err(|error| self.unusable(error))
             }
-            (Some(_), None) => Err(half_pair(&self.certificate, &self.key)),
-            (None, Some(_)) => Err(half_pair(&self.key, &self.certificate)),
+            (Some(_), None) => Err(self.half_pair(CERTIFICATE, KEY)),
+            (None, Some(key)) => self.finish(&key).map(Some),
         }
     }
 
-    /// The certificate comes last, and each file appears whole or not at all.
+    /// Each file appears whole or not at all. Both are written before the first gets its name, so that a process that dies
+    /// in between leaves what the next one needs to finish.
     pub(crate) fn store(&self, authority: &Authority) -> Result<(), IdentityError> {
-        write(&self.key, 0o600, authority.key_pem().as_bytes())?;
-        write(&self.certificate, 0o644, authority.certificate_pem().as_bytes())
+        self.write(KEY, 0o600, authority.key_pem().as_bytes())?;
+        self.write(CERTIFICATE, 0o644, authority.certificate_pem().as_bytes())?;
+        self.name(KEY)?;
+        self.name(CERTIFICATE)
     }
 
     pub(crate) fn unusable(&self, source: AuthorityError) -> IdentityError {
-        IdentityError::Authority { certificate: self.certificate.clone(), key: self.key.clone(), source }
+        let (certificate, key) = (self.path.join(CERTIFICATE), self.path.join(KEY));
+        IdentityError::Authority { certificate, key, source }
+    }
+
+    /// A process died after it named the key: the certificate is there under its first name, if it is this key's.
+    fn finish(&self, key: &str) -> Result<Authority, IdentityError> {
+        let remainder = self.read(&unfinished(CERTIFICATE))?;
+        let authority = remainder.and_then(|certificate| Authority::from_pem(&certificate, key).ok());
+        let authority = authority.ok_or_else(|| self.half_pair(KEY, CERTIFICATE))?;
+        self.name(CERTIFICATE)?;
+        Ok(authority)
     }
 
     fn read_key(&self) -> Result<Option<Zeroizing<String>>, IdentityError> {
-        let path = &self.key;
-        let Some(metadata) = present(path, fs::metadata(path))? else {
-            return Ok(None);
-        };
-        let mode = metadata.permissions().mode() & 0o777;
+        let Some(file) = self.open(KEY)? else { return Ok(None) };
+        let path = self.path.join(KEY);
+        let mode = file.metadata().map_err(failed("read", &path))?.mode() & 0o777;
         if mode & 0o077 != 0 {
-            return Err(IdentityError::KeyReadable { path: path.clone(), mode });
+            return Err(IdentityError::KeyReadable { path, mode });
         }
-        present(path, fs::read_to_string(path).map(Zeroizing::new))
+        text(file).map(Some).map_err(failed("read", &path))
+    }
+
+    fn read(&self, name: &str) -> Result<Option<Zeroizing<String>>, IdentityError> {
+        let Some(file) = self.open(name)? else { return Ok(None) };
+        text(file).map(Some).map_err(failed("read", &self.path.join(name)))
+    }
+
+    /// What is looked at and read is one file, of an owner who could write it anyway.
+    fn open(&self, name: &str) -> Result<Option<File>, IdentityError> {
+        let path = self.path.join(name);
+        // A pipe without a writer would never be opened.
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let file = match openat(&self.folder, name, flags, Mode::empty()) {
+            Ok(file) => File::from(file),
+            Err(Errno::NOENT) => return Ok(None),
+            Err(error) => return Err(failed("read", &path)(error.into())),
+        };
+        let metadata = file.metadata().map_err(failed("read", &path))?;
+        check_owner(&path, metadata.uid())?;
+        if !metadata.is_file() {
+            return Err(failed("read", &path)(io::Error::new(ErrorKind::InvalidInput, "it is no file")));
+        }
+        Ok(Some(file))
+    }
+
+    fn write(&self, name: &str, mode: u32, content: &[u8]) -> Result<(), IdentityError> {
+        let name = unfinished(name);
+        let path = self.path.join(&name);
+        // One left behind by a process that died; under the lock it is nobody else's.
+        match unlinkat(&self.folder, &name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(failed("remove", &path)(error.into())),
+        }
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file = openat(&self.folder, &name, flags, Mode::from_raw_mode(mode));
+        let mut file = file.map(File::from).map_err(|error| failed("create", &path)(error.into()))?;
+        file.write_all(content).and_then(|()| file.sync_all()).map_err(failed("write", &path))
+    }
+
+    fn name(&self, name: &str) -> Result<(), IdentityError> {
+        let path = self.path.join(name);
+        renameat(&self.folder, unfinished(name), &self.folder, name)
+            .map_err(io::Error::from)
+            .and_then(|()| self.folder.sync_all())
+            .map_err(failed("create", &path))
+    }
+
+    fn half_pair(&self, present: &str, missing: &str) -> IdentityError {
+        IdentityError::HalfPair { present: self.path.join(present), missing: self.path.join(missing) }
     }
 }
 
-fn write(path: &Path, mode: u32, content: &[u8]) -> Result<(), IdentityError> {
-    let unfinished = path.with_extension("unfinished");
-    // One left behind by a process that died; under the lock it is nobody else's.
-    present(&unfinished, fs::remove_file(&unfinished))?;
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(mode)
-        .open(&unfinished)
-        .map_err(failed("create", &unfinished))?;
-    file.write_all(content).and_then(|()| file.sync_all()).map_err(failed("write", &unfinished))?;
-    fs::rename(&unfinished, path).map_err(failed("create", path))
-}
-
-fn present<T>(path: &Path, outcome: io::Result<T>) -> Result<Option<T>, IdentityError> {
-    match outcome {
-        Ok(value) => Ok(Some(value)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed("read", path)(error)),
+/// Who owns a file may change its mode, and with it everything. root may do so anyway.
+fn check_owner(path: &Path, owner: u32) -> Result<(), IdentityError> {
+    let process = rustix::process::geteuid().as_raw();
+    if owner == process || owner == 0 {
+        return Ok(());
     }
+    Err(IdentityError::Owner { path: path.to_owned(), owner, process })
 }
 
-fn half_pair(present: &Path, missing: &Path) -> IdentityError {
-    IdentityError::HalfPair { present: present.to_owned(), missing: missing.to_owned() }
+fn text(file: File) -> io::Result<Zeroizing<String>> {
+    let mut text = Zeroizing::new(String::new());
+    file.take(LARGEST).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+fn unfinished(name: &str) -> String {
+    format!("{name}.unfinished")
 }
 
 fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> IdentityError {

@@ -32,7 +32,7 @@ pub struct Knobs {
     pub hold_cold: Duration,
     /// How long a CA of unknown origin stays trusted; the leaf's life unless given
     pub quarantine: Option<Duration>,
-    /// What becomes of CAs in a caBundle that nobody knows: keep them for the quarantine, or drop them
+    /// What becomes of CAs in a caBundle that this ring never made: drop them, or keep each where it was found, for a migration
     pub unknown_ca: UnknownAuthorities,
     /// The organisation in the name of every CA
     pub organisation: String,

@@ -60,7 +60,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use cluster::{client, short_watch};
+pub use cluster::{CLUSTER_ORDER, ClusterConfigError, client, cluster_config, short_watch};
 pub use desired::{Desired, DesiredError, DesiredUpdates};
 pub use error::{IdentityError, SourceError};
 pub use inspect::{
@@ -104,6 +104,10 @@ pub trait Identity: Send + Sync {
     /// presented, and whatever else answers need is there. Only after that [`SelfManaged`] writes what registered objects
     /// are to hold ([`Settings::desired`]); to other sources it is no news.
     fn serving(&self) {}
+
+    /// The server says that it has begun to drain: calls are answered for a while yet, and then no more. From now on
+    /// [`SelfManaged`] writes no entry and no `caBundle`; nothing takes this back. To other sources it is no news.
+    fn draining(&self) {}
 
     /// Resolves when there is nothing to wait for any more: [`Status::waiting_for`] is [`None`]. At once for
     /// [`Off`]. It may be asked for any number of times, and goes on being of use after a time of trouble.

@@ -104,6 +104,10 @@ impl Identity for SelfManaged {
         self.shared.serving();
     }
 
+    fn draining(&self) {
+        self.shared.draining();
+    }
+
     fn ready(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(self.shared.ready())
     }

@@ -6,6 +6,7 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use vestibule::{App, On, Operation, Raw, Rule, on_raw};
 use vestibule_rules::{Resource, RuleSet};
 
+use crate::awaited::Awaited;
 use crate::configuration::{CONFIG_LABEL, LAST_GOOD};
 use crate::events::Events;
 use crate::handler::{Injection, Share};
@@ -98,9 +99,16 @@ pub fn observed_app(
         observers.push(Arc::new(Events::to(client)));
     }
     let observers: Arc<[_]> = observers.into();
-    let required =
-        Injection::new(configuration.clone(), Share::Required, namespaces.clone(), Arc::clone(&observers));
-    let best_effort = Injection::new(configuration, Share::BestEffort, namespaces, observers);
+    // A create calls both hooks: together they wait for rules once.
+    let awaited = Arc::new(Awaited::default());
+    let required = Injection::new(
+        configuration.clone(),
+        Share::Required,
+        namespaces.clone(),
+        Arc::clone(&awaited),
+        Arc::clone(&observers),
+    );
+    let best_effort = Injection::new(configuration, Share::BestEffort, namespaces, awaited, observers);
     // In this order: the API server calls the hooks of one configuration in theirs.
     let app = app.mutate_raw(REQUIRED, on().fail_closed(), required);
     let app = app.mutate_raw(BEST_EFFORT, on().fail_open(), best_effort).entries(&entries);

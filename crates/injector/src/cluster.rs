@@ -1,19 +1,20 @@
 //! A cluster, asked once: for explanations.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use kube::Client;
 use kube::api::{Api, GetParams, ListParams, Request};
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
+use vestibule::identity::cluster_config;
 use vestibule_rules::{NamespaceFacts, RuleSet};
 
 use crate::configuration::{
-    CONFIG_LABEL, Compiler, Document, LAST_GOOD, LastGood, Patience, Settled, Source, settle, sources,
+    CONFIG_LABEL, Compile, Compiler, Document, LAST_GOOD, LastGood, Patience, Settled, Source, settle,
+    sources,
 };
 use crate::{ConnectError, Finding, LoadError};
 
@@ -39,8 +40,23 @@ pub struct StoredRules {
 pub struct RulesInForce {
     /// Of each document the newest that is good.
     pub rules: RuleSet,
-    /// What is wrong in the newest texts: in the place of such a document its last good version is in force, where there is one.
+    /// What is wrong in the newest texts.
     pub wrong: Vec<Finding>,
+    /// How the rules stand to the newest texts.
+    pub standing: Standing,
+}
+
+/// How rules that are asked about stand to the newest texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Standing {
+    /// They are in force: of each document the newest that is good, else its last good version.
+    InForce,
+    /// The newest texts contradict each other, so that what was good before is in force, all of it.
+    LastGood,
+    /// The newest texts contradict each other, and nothing was good before: nothing is in force. These are the newest, of
+    /// each name the first.
+    NotInForce,
 }
 
 /// Why a cluster does not answer a question.
@@ -67,24 +83,12 @@ pub enum ClusterError {
 }
 
 impl Cluster {
-    /// The cluster that `kubeconfig` names; else the one of `KUBECONFIG`, of `~/.kube/config`, or around this pod. Nobody is
-    /// called yet.
+    /// The cluster that [`cluster_config`] finds. Nobody is called yet.
     ///
     /// # Errors
-    /// The kubeconfig cannot be used.
+    /// The kubeconfig cannot be used, or none is there.
     pub async fn connect(kubeconfig: Option<&Path>) -> Result<Self, ConnectError> {
-        let named = kubeconfig.map_or("of kubectl".to_owned(), |path| path.display().to_string());
-        let failed = |source| ConnectError::Kubeconfig { path: named.clone(), source };
-        let mut config = match kubeconfig {
-            Some(path) => {
-                let file = Kubeconfig::read_from(path).map_err(failed)?;
-                Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.map_err(failed)?
-            }
-            None => match Config::from_kubeconfig(&KubeConfigOptions::default()).await {
-                Ok(config) => config,
-                Err(why) => Config::incluster().map_err(|_| failed(why))?,
-            },
-        };
+        let mut config = cluster_config(kubeconfig, None).await?;
         config.connect_timeout = Some(PATIENCE);
         (config.read_timeout, config.reset_reader_on_write) = (Some(PATIENCE), true);
         let namespace = config.default_namespace.clone();
@@ -160,19 +164,35 @@ impl Cluster {
 }
 
 impl StoredRules {
-    /// What of them is in force.
+    /// What of them is in force. Where the newest contradict each other, as two rules of one name do, that is what was
+    /// good last; without it nothing is, and an injector that starts is not ready.
     ///
     /// # Errors
-    /// Everything that is wrong with them, where they contradict each other.
+    /// Everything that is wrong with them, where no document is good by itself.
     pub fn in_force(&self) -> Result<RulesInForce, LoadError> {
         let compiler = Compiler::new(Some(&self.namespace), &Arc::new(AtomicBool::new(true)));
         let good = self.good.as_deref().unwrap_or_default();
-        let Settled { settled, mut errors } = settle(&self.sources, good, &compiler, &Patience::default());
-        let Some((snapshot, _)) = settled else { return Err(LoadError::of(&errors)) };
-        if let (false, Err(error)) = (errors.is_empty(), &self.good) {
-            errors.push(Finding::Whole(format!("what was good last is not known: {error}")));
+        let Settled { settled, errors: mut wrong } =
+            settle(&self.sources, good, &compiler, &Patience::default());
+        if let (false, Err(error)) = (wrong.is_empty(), &self.good) {
+            wrong.push(Finding::Whole(format!("what was good last is not known: {error}")));
         }
-        Ok(RulesInForce { rules: snapshot.rules().clone(), wrong: errors })
+        if let Some((snapshot, _)) = settled {
+            return Ok(RulesInForce { rules: snapshot.rules().clone(), wrong, standing: Standing::InForce });
+        }
+        let of = |documents: &[Document]| {
+            let texts: Vec<_> = documents.iter().map(Document::text).collect();
+            compiler.compile(&texts, &Patience::default()).ok().map(|snapshot| snapshot.rules().clone())
+        };
+        if let Some(rules) = Some(good).filter(|good| !good.is_empty()).and_then(of) {
+            return Ok(RulesInForce { rules, wrong, standing: Standing::LastGood });
+        }
+        let mut seen = HashSet::new();
+        let documents = self.sources.iter().flat_map(Source::documents);
+        let first: Vec<_> =
+            documents.filter(|document| seen.insert(document.key().map(str::to_owned))).collect();
+        let rules = of(&first).ok_or_else(|| LoadError::of(&wrong))?;
+        Ok(RulesInForce { rules, wrong, standing: Standing::NotInForce })
     }
 }
 

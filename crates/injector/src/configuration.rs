@@ -11,7 +11,7 @@ mod patience;
 mod settle;
 mod snapshot;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -34,7 +34,7 @@ pub(crate) use config_maps::{prefix, sources};
 pub(crate) use keeper::{Judgement, Keeper};
 pub(crate) use last_good::LastGood;
 pub(crate) use patience::Patience;
-pub(crate) use settle::{Document, Settled, Source, settle};
+pub(crate) use settle::{Compile, Document, Settled, Source, settle};
 
 /// The ConfigMap of what was good last; without the label of those with rules.
 pub(crate) const LAST_GOOD: &str = "injector-last-good";
@@ -104,7 +104,15 @@ impl Configuration {
     /// # Errors
     /// Files that cannot be read; everything that is wrong with any of the documents.
     pub fn from_path(path: &Path, own_namespace: Option<&str>) -> Result<Self, LoadError> {
-        let found = read(path)?;
+        Self::from_paths(&[path.to_owned()], own_namespace)
+    }
+
+    /// The same of several files and folders, whose rules are in force together.
+    ///
+    /// # Errors
+    /// As `from_path`.
+    pub fn from_paths(paths: &[PathBuf], own_namespace: Option<&str>) -> Result<Self, LoadError> {
+        let found = read(paths)?;
         let knows_namespaces = Arc::new(AtomicBool::new(true));
         let compiler = Compiler::new(own_namespace, &knows_namespaces);
         let (keeper, mut snapshots) = Keeper::new(compiler, "the first rules");
@@ -114,9 +122,9 @@ impl Configuration {
             return Err(LoadError::of(first.findings()));
         }
         if first.rules().rules().is_empty() {
-            return Err(LoadError::Empty(path.to_owned()));
+            return Err(LoadError::Empty(paths.first().cloned().unwrap_or_default()));
         }
-        let following = folder::follow(path.to_owned(), keeper);
+        let following = folder::follow(paths.to_vec(), keeper);
         Ok(Self::following(following, snapshots, Origin::Path, knows_namespaces))
     }
 

@@ -3,11 +3,12 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Once};
-use std::time::Duration;
+use std::time::Instant;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tokio::time::timeout_at;
 use tracing::debug_span;
 use vestibule::patch::{Document, DocumentError};
 use vestibule::{Fault, FaultKind, Handler, HandlerFuture, Operation, Request, Verdict};
@@ -15,6 +16,8 @@ use vestibule_rules::{
     Decision, Mode, NamespaceFacts, Outcome, Resource, RuleSet, STATUS_ANNOTATION, Subject, Verb,
 };
 
+use crate::awaited::Awaited;
+use crate::deadline::within;
 use crate::namespaces::NotReady;
 use crate::result::Words;
 use crate::verdict::verdict;
@@ -25,6 +28,7 @@ pub(crate) struct Injection {
     configuration: Configuration,
     share: Share,
     namespaces: Namespaces,
+    awaited: Arc<Awaited>,
     observers: Arc<[Arc<dyn Observer>]>,
     /// Whether it was told that nobody knows the namespaces.
     told: Once,
@@ -54,8 +58,12 @@ impl Share {
 }
 
 impl Handler for Injection {
-    fn handle<'a>(&'a self, request: &'a Request<'a>, budget: Duration) -> HandlerFuture<'a> {
+    fn handle<'a>(&'a self, request: &'a Request<'a>, deadline: Instant) -> HandlerFuture<'a> {
+        /// Of a call's time; the rest is for the decision by what is known then.
+        const FOR_WAITING: f32 = 0.8;
         Box::pin(async move {
+            // Whatever is waited for, and however often, ends then.
+            let until = within(deadline, FOR_WAITING);
             // What is decided by one snapshot is decided by it alone.
             let snapshot = self.configuration.current();
             if snapshot.state() == State::Waiting {
@@ -65,12 +73,12 @@ impl Handler for Injection {
                 return Verdict::allowed();
             }
             let namespace = request.namespace.as_deref().unwrap_or_default();
-            match self.namespaces.facts(namespace, budget).await {
+            match self.namespaces.facts(namespace, until).await {
                 Ok(facts) => {
                     let Some(hash) = made_by(request) else {
                         return self.decide(snapshot.rules(), request, facts.as_deref());
                     };
-                    let snapshot = self.moment(snapshot, &hash, request, facts.as_deref(), budget).await;
+                    let snapshot = self.moment(snapshot, &hash, request, facts.as_deref(), until).await;
                     if mode(&snapshot) == Mode::Off {
                         return Verdict::allowed();
                     }
@@ -87,24 +95,23 @@ impl Injection {
         configuration: Configuration,
         share: Share,
         namespaces: Namespaces,
+        awaited: Arc<Awaited>,
         observers: Arc<[Arc<dyn Observer>]>,
     ) -> Self {
-        Self { configuration, share, namespaces, observers, told: Once::new() }
+        Self { configuration, share, namespaces, awaited, observers, told: Once::new() }
     }
 
     /// The snapshot to decide by, for an object that rules of `hash` have changed. A create is several calls, and another
-    /// replica may have answered the one before by rules that are still on their way to this one: they are waited for,
-    /// unless there is nothing to do by ours.
+    /// replica may have answered the one before by rules that are still on their way to this one: they are waited for, `until`
+    /// then at most, unless there is nothing to do by ours.
     async fn moment(
         &self,
         snapshot: Arc<Snapshot>,
         hash: &str,
         request: &Request<'_>,
         facts: Option<&NamespaceFacts>,
-        budget: Duration,
+        until: Instant,
     ) -> Arc<Snapshot> {
-        /// Replicas hear of a change within milliseconds of each other, and compile it for longer.
-        const MOST: Duration = Duration::from_secs(2);
         let (Some(object), Some(resource)) = (request.object, resource(request)) else { return snapshot };
         let is_due = |snapshot: &Snapshot| snapshot.of_hash(hash).is_some() || mode(snapshot) != Mode::On;
         if is_due(&snapshot) {
@@ -114,6 +121,7 @@ impl Injection {
         if decision.is_ok_and(|decision| decision.patch().is_empty() && decision.denial().is_none()) {
             return snapshot;
         }
+        let Some(end) = self.awaited.until(hash, snapshot.rules().hash()) else { return snapshot };
         let mut configuration = self.configuration.clone();
         let known = async {
             let mut next = configuration.current();
@@ -122,7 +130,7 @@ impl Injection {
             }
             next
         };
-        let known = tokio::time::timeout(MOST.min(budget / 2), known).await;
+        let known = timeout_at(end.min(until.into()), known).await;
         known.unwrap_or_else(|_| self.configuration.current())
     }
 
@@ -239,3 +247,6 @@ fn verb(operation: Operation) -> Verb {
         Operation::Connect => Verb::Connect,
     }
 }
+
+#[cfg(test)]
+mod tests;

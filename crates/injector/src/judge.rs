@@ -1,13 +1,14 @@
 //! Whether a ConfigMap with rules may be stored: what is wrong with it is read in its author's terminal.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::value::RawValue;
 use vestibule::{Denial, Fault, FaultKind, Handler, HandlerFuture, Request, Verdict};
 
 use crate::configuration::{CONFIG_LABEL, Compiler, Finding, Judgement, Keeper, Patience, prefix, sources};
+use crate::deadline::within;
 
 /// How many findings are shown, and how many are named to programs.
 const MOST_SHOWN: usize = 5;
@@ -26,9 +27,9 @@ pub(crate) struct Judge {
 }
 
 impl Handler for Judge {
-    fn handle<'a>(&'a self, request: &'a Request<'a>, budget: Duration) -> HandlerFuture<'a> {
+    fn handle<'a>(&'a self, request: &'a Request<'a>, deadline: Instant) -> HandlerFuture<'a> {
         // What is left is for the reading before, and for the answer.
-        Box::pin(self.judge(request, Instant::now() + budget / 4 * 3))
+        Box::pin(self.judge(request, within(deadline, 0.75)))
     }
 }
 

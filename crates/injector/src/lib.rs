@@ -21,8 +21,10 @@
 //! ```
 
 mod app;
+mod awaited;
 mod cluster;
 mod configuration;
+mod deadline;
 mod events;
 mod handler;
 mod judge;
@@ -35,8 +37,8 @@ mod tally;
 mod verdict;
 
 pub use app::{NAME, StartError, app, observed_app};
-pub use cluster::{Cluster, ClusterError, RulesInForce, StoredRules};
+pub use cluster::{Cluster, ClusterError, RulesInForce, Standing, StoredRules};
 pub use configuration::{CONFIG_LABEL, Configuration, Finding, Snapshot, State};
 pub use namespaces::{ConnectError, Namespaces, connect};
 pub use observer::{Asked, Observer, Owner};
-pub use sources::{LoadError, compile, load, load_all};
+pub use sources::{LoadError, compile, config_map_data, load, load_all};

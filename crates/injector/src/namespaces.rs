@@ -4,11 +4,11 @@ mod watched;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
+use kube::Client;
 use vestibule::WatchState;
+use vestibule::identity::{ClusterConfigError, cluster_config};
 use vestibule_rules::NamespaceFacts;
 
 use watched::Watched;
@@ -29,35 +29,20 @@ enum Source {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The kubeconfig cannot be read or used.
-    #[error("the kubeconfig {path} cannot be used: {source}")]
-    Kubeconfig {
-        /// The file.
-        path: String,
-        /// What is wrong with it.
-        source: kube::config::KubeconfigError,
-    },
-    /// This is no pod, or its ServiceAccount is not mounted.
-    #[error("there is no cluster around this process: {0}; name one with --kubeconfig")]
-    NotInCluster(#[source] kube::config::InClusterError),
+    /// There is no configuration of a cluster, or it cannot be used.
+    #[error(transparent)]
+    Config(#[from] ClusterConfigError),
     /// The client cannot be made of the configuration.
     #[error("the cluster's configuration cannot be used: {0}")]
     Client(#[source] kube::Error),
 }
 
-/// A client of the cluster that `kubeconfig` names, or of the cluster around this pod. Nobody is called yet.
+/// A client of the cluster that [`cluster_config`] finds. Nobody is called yet.
 ///
 /// # Errors
-/// The kubeconfig cannot be used, or there is none and this is no pod.
+/// The kubeconfig cannot be used, or none is there.
 pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> {
-    let config = match kubeconfig {
-        Some(path) => {
-            let failed = |source| ConnectError::Kubeconfig { path: path.display().to_string(), source };
-            let file = Kubeconfig::read_from(path).map_err(failed)?;
-            Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.map_err(failed)?
-        }
-        None => Config::incluster().map_err(ConnectError::NotInCluster)?,
-    };
+    let config = cluster_config(kubeconfig, None).await?;
     vestibule::identity::client(config).map_err(ConnectError::Client)
 }
 
@@ -82,11 +67,11 @@ impl Namespaces {
         Self(Source::Watched(Arc::new(Watched::start(client))))
     }
 
-    /// The namespaces of the cluster that `kubeconfig` names, or of the cluster around this pod. A cluster that is not
-    /// there yet is no error: the webhook is not ready until its namespaces have been read.
+    /// The namespaces of the cluster that [`cluster_config`] finds. A cluster that is not there yet is no error: the
+    /// webhook is not ready until its namespaces have been read.
     ///
     /// # Errors
-    /// The kubeconfig cannot be used, or there is none and this is no pod.
+    /// The kubeconfig cannot be used, or none is there.
     pub async fn connect(kubeconfig: Option<&Path>) -> Result<Self, ConnectError> {
         Ok(Self::watched(connect(kubeconfig).await?))
     }
@@ -122,16 +107,17 @@ impl Namespaces {
         }
     }
 
-    /// What is known about `namespace`; asks the cluster within `budget` where the watch has not seen it yet.
+    /// What is known about `namespace`; asks the cluster, `until` then at most, where the
+    /// watch has not seen it yet.
     pub(crate) async fn facts(
         &self,
         namespace: &str,
-        budget: Duration,
+        until: Instant,
     ) -> Result<Option<Arc<NamespaceFacts>>, NotReady> {
         match &self.0 {
             Source::Unknown => Ok(None),
             Source::Fixed(facts) => Ok(Some(Arc::clone(facts))),
-            Source::Watched(watched) => Ok(watched.facts(namespace, budget).await?.map(Arc::new)),
+            Source::Watched(watched) => Ok(watched.facts(namespace, until).await?.map(Arc::new)),
         }
     }
 }

@@ -9,10 +9,11 @@ use crate::grammar::{check, trimmed};
 use crate::index::{Index, Outline, Span};
 use crate::pointer::{index, tokens};
 use crate::text::Text;
-use crate::{DocumentError, Kind, Pointer, View, text};
+use crate::{DocumentError, Kind, Pointer, View};
 
 mod apply;
 mod members;
+mod parts;
 
 pub(crate) use members::Member;
 use members::Members;
@@ -196,43 +197,6 @@ impl<'a> Node<'a> {
                 Node::Raw(_) => None,
             }
         })
-    }
-
-    pub(crate) fn write(&self, json: &mut String) {
-        match self {
-            Node::Raw(raw) => json.push_str(&raw.text),
-            Node::Array(items) => {
-                json.push('[');
-                for (index, item) in items.iter().enumerate() {
-                    if index > 0 {
-                        json.push(',');
-                    }
-                    item.write(json);
-                }
-                json.push(']');
-            }
-            Node::Object(members) => {
-                json.push('{');
-                for (index, member) in members.iter().enumerate() {
-                    if index > 0 {
-                        json.push(',');
-                    }
-                    json.push_str(&member.name);
-                    json.push(':');
-                    member.value.write(json);
-                }
-                json.push('}');
-            }
-        }
-    }
-
-    /// How deep the value nests: 0 for a scalar.
-    pub(crate) fn depth(&self) -> usize {
-        match self {
-            Node::Raw(raw) => text::depth(&raw.text),
-            Node::Array(items) => 1 + items.iter().map(Node::depth).max().unwrap_or(0),
-            Node::Object(members) => 1 + members.iter().map(|member| member.value.depth()).max().unwrap_or(0),
-        }
     }
 }
 

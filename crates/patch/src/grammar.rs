@@ -3,8 +3,9 @@
 use crate::index::{Index, Indexer};
 use crate::stops::Stops;
 
-/// The deepest a document may nest, in arrays and objects around each other.
-pub const MAX_DEPTH: usize = 128;
+/// The deepest a document may nest, in arrays and objects around each other: as deep as kube-apiserver reads JSON
+/// (encoding/json's own limit). Nothing that works on a document recurses as deep.
+pub const MAX_DEPTH: usize = 10_000;
 
 /// Why a text is no document we work on. The text itself is not repeated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +39,7 @@ pub(crate) fn check(text: &str) -> Result<(&str, Index), DocumentError> {
         at: 0,
         depth: 0,
         objects: 0,
+        outer: Vec::new(),
         index,
         stops: Stops::of(text.as_bytes()),
     };
@@ -58,6 +60,8 @@ struct Checker<'t> {
     depth: usize,
     /// The containers around the current place, innermost in the lowest bit: 1 is an object, 0 an array.
     objects: u128,
+    /// The same of those further out, in full numbers: hardly any document has as many.
+    outer: Vec<u128>,
     index: Indexer,
     stops: Stops<'t>,
 }
@@ -67,8 +71,8 @@ enum Stop {
     TooDeep,
 }
 
-// The stack is a number with one bit for each level.
-const _: () = assert!(MAX_DEPTH <= u128::BITS as usize);
+/// So many levels have their bits in one number.
+const LEVELS: usize = u128::BITS as usize;
 
 // What stands between most values is a single byte: looked for first, before any blanks.
 impl Checker<'_> {
@@ -136,6 +140,9 @@ impl Checker<'_> {
         self.at += 1;
         self.depth -= 1;
         self.objects >>= 1;
+        if self.depth.is_multiple_of(LEVELS) {
+            self.objects = self.outer.pop().unwrap_or_default();
+        }
         self.index.close(self.at);
         Ok(true)
     }
@@ -158,6 +165,9 @@ impl Checker<'_> {
     }
 
     fn open(&mut self, object: u128) {
+        if self.depth > 0 && self.depth.is_multiple_of(LEVELS) {
+            self.outer.push(std::mem::take(&mut self.objects));
+        }
         self.depth += 1;
         self.objects = self.objects << 1 | object;
     }

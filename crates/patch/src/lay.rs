@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
+use crate::view::LEVELS;
 use crate::{Document, DocumentError, Kind, Operation, Pointer, Schema, View};
 
 mod align;
 mod list;
+mod places;
 
 /// The smallest sensible operations that make `after` out of `before`; none if both are the same.
 ///
@@ -33,7 +35,8 @@ pub fn diff(before: &str, after: &str, schema: Schema<'_>) -> Result<Vec<Operati
 /// What `before` does not show of `onto` stays: unknown members, the spelling of numbers, and unknown members of list
 /// items, which go where their item goes. List items are told apart by the schema's keys; in lists nobody knows anything
 /// about, by their `name`; else by the longest common subsequence. Where `onto` has nothing or `null`, the whole of what
-/// `after` has there is added.
+/// `after` has there is added. A value that changed below 128 levels is replaced as a whole: no type decodes as deep, so
+/// `before` shows all of it.
 ///
 /// # Errors
 /// One of the texts is not JSON or nests too deeply.
@@ -69,9 +72,16 @@ pub enum LayError {
 }
 
 /// The patch in the making.
-#[derive(Default)]
 struct Draft {
     operations: Vec<Operation>,
+    /// So many more levels are looked into.
+    levels: usize,
+}
+
+impl Default for Draft {
+    fn default() -> Self {
+        Self { operations: Vec::new(), levels: LEVELS }
+    }
 }
 
 impl Draft {
@@ -99,8 +109,18 @@ impl Draft {
             return Ok(());
         }
         match (before.kind(), after.kind(), onto.kind()) {
-            (Kind::Object, Kind::Object, Kind::Object) => self.members(place, before, after, onto, schema),
-            (Kind::Array, Kind::Array, Kind::Array) => self.list(place, before, after, onto, schema),
+            (Kind::Object, Kind::Object, Kind::Object) if self.levels > 0 => {
+                self.levels -= 1;
+                let laid = self.members(place, before, after, onto, schema);
+                self.levels += 1;
+                laid
+            }
+            (Kind::Array, Kind::Array, Kind::Array) if self.levels > 0 => {
+                self.levels -= 1;
+                let laid = self.list(place, before, after, onto, schema);
+                self.levels += 1;
+                laid
+            }
             _ if before.same_as(after) || onto.same_as(after) => Ok(()),
             _ => self.replace(place.clone(), after),
         }

@@ -16,6 +16,10 @@ mod sameness;
 
 pub(crate) use sameness::Numbers;
 
+/// So many levels are compared and written by recursion, or read where nobody knows where containers end. What a typed value
+/// decodes is never deeper (serde_json's limit is 128).
+pub(crate) const LEVELS: usize = 128;
+
 /// A value somewhere in a document, to look at. What was not asked for is not read.
 ///
 /// There is no `Debug`: a value may be somebody's secret.
@@ -236,7 +240,8 @@ impl<'d> View<'d> {
 
     /// Whether both are the same JSON value. The order of members and the way a string is escaped do not matter; numbers
     /// are the same only if written alike, because `1.0` is not `1` to everybody who will read it. Equal bytes are equal
-    /// without being read. Below [`MAX_DEPTH`](crate::MAX_DEPTH) only equal bytes are the same.
+    /// without being read. Below 128 levels of values that are no part of a [`Document`](crate::Document) only equal bytes are
+    /// the same.
     pub fn same_as(self, other: View<'_>) -> bool {
         self.equals(other, Numbers::AsWritten)
     }

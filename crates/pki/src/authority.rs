@@ -16,7 +16,7 @@ use crate::certificate::Certificate;
 use crate::{AuthorityError, Leaf, bundle, key, verify};
 
 /// How long before "now" a certificate begins to be valid: clocks of a cluster differ.
-const BACKDATED: Duration = Duration::from_secs(60 * 60);
+pub(crate) const BACKDATED: Duration = Duration::from_secs(60 * 60);
 
 /// A certificate authority: a self-signed certificate and its key. No `Debug`: it holds a key, which is erased when
 /// dropped.

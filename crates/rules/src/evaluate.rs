@@ -1,5 +1,6 @@
 //! All rules over one object.
 
+mod keyed;
 mod missed;
 mod turns;
 
@@ -11,6 +12,7 @@ use vestibule_patch::{DocumentError, Patch, Schema};
 use crate::decision::{Decision, Outcome, Reason, Verdict};
 use crate::diagnostic::{Diagnostic, Position};
 use crate::explanation::{Explanation, Record, Trace};
+use crate::expression::Total;
 use crate::load;
 use crate::merge::{self, Draft, Failure};
 use crate::parameter::Invalid;
@@ -244,7 +246,11 @@ impl RuleSet {
         let selected: Vec<&Rule> =
             outs.iter().filter(|(_, out)| out.is_none()).map(|(rule, _)| *rule).collect();
         matched();
-        let turns = Turns::new(subject, &received, layout, &self.shape);
+        let total = Total::of_a_request();
+        let keyed = keyed::with_keys(&selected, subject, &received, &document, &self.shape, &total);
+        let selected: Vec<&Rule> =
+            selected.into_iter().map(|rule| keyed.get(rule.name()).unwrap_or(rule)).collect();
+        let turns = Turns::new(subject, &received, layout, &self.shape, total);
         let Laid { mut draft, missed, rules, ended } =
             turns.lay_all(&selected, &Draft::new(document.clone()));
         let listens = trace.listens();

@@ -1,6 +1,7 @@
 //! Expressions of the Common Expression Language: compiled when rules are read, evaluated for an object.
 //!
-//! The grammar and most functions are the library's; evaluation is ours (docs/adr/0027).
+//! The syntax tree, values and most functions are the library's; parsing (docs/adr/0060) and evaluation (docs/adr/0027)
+//! are ours.
 
 mod budget;
 mod current;
@@ -8,49 +9,47 @@ mod functions;
 mod interpret;
 mod lint;
 mod locate;
+mod parse;
 mod quantity;
-mod scan;
 mod scope;
+mod types;
 mod values;
 mod wishes;
 
 use std::fmt;
+use std::sync::Arc;
 
 use kube_cel::cel::Value;
 use kube_cel::cel::common::ast::IdedExpr;
-use kube_cel::cel::parser::Parser;
 
-use crate::diagnostic::{self, Diagnostic, Position, Source};
+use crate::diagnostic::{self, Diagnostic, MAX_FINDINGS, Position, Source};
 use crate::overlay::Overlay;
 use crate::yaml::Node;
+pub(crate) use budget::Total;
 pub(crate) use current::Current;
-pub(crate) use functions::pattern;
+pub(crate) use functions::Pattern;
 use interpret::Interpreter;
 pub(crate) use lint::Declared;
-use lint::Lint;
+use lint::{Finding, Lint};
 pub(crate) use scope::{Scope, Surroundings};
+pub(crate) use types::Mismatch;
+use types::Type;
 pub(crate) use values::text;
 pub(crate) use wishes::{ITEM, Wish};
-
-/// The longest expression, in bytes.
-const MAX_LENGTH: usize = 8 * 1024;
-
-/// The most operators, dots and brackets of an expression: nothing descends deeper than there are of them.
-const MAX_LINKS: usize = 400;
-
-/// How deep brackets may stand in each other, every `:` among them.
-const MAX_NESTING: usize = 32;
-
-/// What the parser's stack may take: it needs a hundred kilobytes for a bracket.
-const STACK: usize = 64 * 1024 * 1024;
 
 /// A compiled expression. It may hold a secret of the rule's author, so there is no `Debug`.
 #[derive(Clone)]
 pub(crate) struct Expression {
     tree: IdedExpr,
+    /// How many steps stand inside each other, those of the variables that it names included.
+    depth: usize,
     pub(crate) at: Position,
     /// The field that gets its value.
     field: String,
+    /// The kind of its values, as far as it is known.
+    gives: Type,
+    /// Whether it tells the items of a list apart.
+    pub(crate) is_key: bool,
     /// Whether the object as it is becoming decides about its value.
     pub(crate) reads_object: bool,
     /// Whether it asks for the labels and annotations of the namespace.
@@ -71,51 +70,62 @@ pub(crate) struct Variable {
 pub(crate) enum Trouble {
     Failed(String),
     /// It would cost too much.
-    Exhausted,
+    Exhausted {
+        /// Whether the expressions of all rules did, and not those of one.
+        together: bool,
+        ticks: u64,
+    },
 }
 
 impl Expression {
-    /// Compiles the text in `node` for the field `field`, whose rule declares the names `declared`.
+    /// Compiles the text in `node` for the field `field`, whose rule declares the names `declared`. At most `places`
+    /// findings are told by where they stand within the text, which has to be looked for in the source.
     pub(crate) fn compile(
-        source: &std::sync::Arc<Source>,
+        source: &Arc<Source>,
         node: &Node,
         field: &str,
         declared: Declared<'_>,
+        places: usize,
     ) -> Result<Self, Vec<Diagnostic>> {
         let text = node.as_text().unwrap_or_default();
-        let at = |offset: usize| {
-            let start = Position { line: node.at().line.saturating_sub(source.lines_before), ..node.at() };
-            let place = locate::locate(&source.text, start, text, offset);
-            Position { line: place.line + source.lines_before, ..place }
+        let too_much = |trouble: Trouble| {
+            vec![source.error(&diagnostic::EXPRESSION_SIZE, node.at(), trouble.sentence())]
         };
-        let scan = scan::scan(text);
-        // Where a text does not end the parser reads on inside of it, so brackets count in texts as well.
-        let brackets = text.matches(['(', '[', '{', ':']).count();
-        if text.len() > MAX_LENGTH || scan.links.max(brackets) > MAX_LINKS || scan.nesting > MAX_NESTING {
-            let message = format!(
-                "an expression has at most {MAX_LENGTH} bytes, {MAX_LINKS} operators and {MAX_NESTING} levels of brackets"
-            );
-            let finding = source.error(&diagnostic::EXPRESSION_SIZE, node.at(), message);
-            return Err(vec![finding.with_help("name parts of it under `variables`")]);
-        }
-        let tree = parse(text).map_err(|(place, message)| {
-            vec![source.error(&diagnostic::EXPRESSION_SYNTAX, at(offset(text, place)), message)]
+        declared.total.spend(text.len()).map_err(too_much)?;
+        let tree = parse::parse(text).map_err(|refused| match refused.message {
+            Some(message) => {
+                let (code, help) = (&diagnostic::EXPRESSION_SYNTAX, String::new());
+                located(
+                    source,
+                    node,
+                    (places, declared.total),
+                    vec![Finding { code, at: refused.at, message, help }],
+                )
+            }
+            None => vec![too_large(source, node)],
         })?;
         let mut lint = Lint::new(declared);
         lint.visit(&tree);
-        let Lint { findings, reads_object, reads_namespace, reads_owner_name, .. } = lint;
-        if findings.is_empty() {
-            let field = field.to_owned();
-            return Ok(Self { tree, at: node.at(), field, reads_object, reads_namespace, reads_owner_name });
+        let Lint { findings, reads_object, reads_namespace, reads_owner_name, deepest, .. } = lint;
+        if findings.is_empty() && deepest > parse::MAX_DEPTH {
+            return Err(vec![too_large(source, node)]);
         }
-        let told = findings.into_iter().map(|finding| {
-            let fits = |word: &&scan::Word<'_>| word.text == finding.word && finding.role.fits(word);
-            let word = scan.words.iter().find(fits);
-            let place = at(word.map_or(0, |word| word.offset));
-            let told = source.error(finding.code, place, finding.message);
-            if finding.help.is_empty() { told } else { told.with_help(finding.help) }
-        });
-        Err(told.collect())
+        if findings.is_empty() {
+            let (at, field) = (node.at(), field.to_owned());
+            let (depth, gives, is_key) = (deepest, Type::Any, false);
+            return Ok(Self {
+                tree,
+                depth,
+                at,
+                field,
+                gives,
+                is_key,
+                reads_object,
+                reads_namespace,
+                reads_owner_name,
+            });
+        }
+        Err(located(source, node, (places, declared.total), findings))
     }
 
     /// Whether it holds.
@@ -133,7 +143,14 @@ impl Expression {
     pub(crate) fn overlay(&self, scope: &Scope<'_>) -> Result<Option<Overlay>, Trouble> {
         let value = Interpreter::new(scope).value(&self.tree)?;
         scope.budget.read(&value)?;
-        values::overlay(&value, &self.field)
+        let overlay = values::overlay(&value, &self.field)?;
+        match overlay {
+            None | Some(Overlay::List(_)) if self.is_key => Err(Trouble::failed(format!(
+                "`{}` tells the items of a list apart, so it needs a single value",
+                self.field
+            ))),
+            overlay => Ok(overlay),
+        }
     }
 }
 
@@ -145,14 +162,19 @@ impl Trouble {
     fn within(self, variable: &str) -> Self {
         match self {
             Self::Failed(sentence) => Self::Failed(format!("variable `{variable}`: {sentence}")),
-            Self::Exhausted => Self::Exhausted,
+            exhausted @ Self::Exhausted { .. } => exhausted,
         }
     }
 
     pub(crate) fn sentence(&self) -> String {
         match self {
             Self::Failed(sentence) => sentence.clone(),
-            Self::Exhausted => format!("the expressions of the rule need more than {} ticks", budget::TICKS),
+            Self::Exhausted { together: false, ticks } => {
+                format!("the expressions of the rule need more than {ticks} ticks")
+            }
+            Self::Exhausted { together: true, ticks } => {
+                format!("the expressions of all rules together need more than {ticks} ticks")
+            }
         }
     }
 }
@@ -163,35 +185,38 @@ impl fmt::Debug for Trouble {
     }
 }
 
-/// The syntax tree, or what is wrong first and where.
-fn parse(text: &str) -> Result<IdedExpr, ((isize, isize), String)> {
-    let parse = || Parser::new().enable_optional_syntax(true).parse(text);
-    let parsed = std::thread::scope(|scope| {
-        let parser = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, parse).ok()?;
-        parser.join().ok()
-    });
-    let unreadable = || ((1, 1), "the expression cannot be read".to_owned());
-    parsed.ok_or_else(unreadable)?.map_err(|errors| {
-        // An error without a place is the parser's own, and says nothing.
-        let told = errors.errors.into_iter().find(|error| error.pos.0 > 0);
-        told.map_or_else(unreadable, |error| {
-            let message = error.msg.trim_start_matches("Syntax error: ");
-            // It quotes what it stumbles over: names, and texts that may be secrets.
-            let is_quoted = message.contains('"') || message.contains("''");
-            (
-                error.pos,
-                if is_quoted { "a text does not end, or is out of place here" } else { message }.to_owned(),
-            )
-        })
-    })
+fn too_large(source: &Arc<Source>, node: &Node) -> Diagnostic {
+    let (length, depth, nesting) = (parse::MAX_LENGTH, parse::MAX_DEPTH, parse::MAX_NESTING);
+    let message = format!(
+        "an expression has at most {length} bytes, {depth} steps inside each other, those of the variables that it \
+         names included, and {nesting} levels of brackets"
+    );
+    let finding = source.error(&diagnostic::EXPRESSION_SIZE, node.at(), message);
+    finding.with_help("cut a long one into `variables`; of a deep one let fewer steps build on each other")
 }
 
-/// The byte of `text` at a line and column as the parser counts them: both from 1, columns in characters.
-fn offset(text: &str, (line, column): (isize, isize)) -> usize {
-    let count = |number: isize| usize::try_from(number - 1).unwrap_or_default();
-    let before: usize = text.split_inclusive('\n').take(count(line)).map(str::len).sum();
-    let rest = text.get(before..).unwrap_or_default();
-    before + rest.char_indices().nth(count(column)).map_or(rest.len(), |(at, _)| at)
+/// What was found in the text of `node`; the first `places` of it with the place, which is looked for in the source, the
+/// others where the text begins.
+fn located(
+    source: &Arc<Source>,
+    node: &Node,
+    (places, total): (usize, &Total),
+    findings: Vec<Finding>,
+) -> Vec<Diagnostic> {
+    let start = Position { line: node.at().line.saturating_sub(source.lines_before), ..node.at() };
+    let text = node.as_text().unwrap_or_default();
+    let place = |index: usize, offset: usize| {
+        if index >= places || total.look_through(source.text.len()).is_err() {
+            return node.at();
+        }
+        let place = locate::locate(&source.text, start, text, offset);
+        Position { line: place.line + source.lines_before, ..place }
+    };
+    let told = findings.into_iter().take(MAX_FINDINGS).enumerate().map(|(index, finding)| {
+        let told = source.error(finding.code, place(index, finding.at), finding.message);
+        if finding.help.is_empty() { told } else { told.with_help(finding.help) }
+    });
+    told.collect()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! of the same tables.
 
 mod container;
+mod example;
 mod logic;
 mod matching;
 mod pod;
@@ -10,6 +11,7 @@ mod settings;
 mod spec;
 
 pub(crate) use container::*;
+pub(crate) use example::{example, example_in_pod};
 pub(crate) use logic::*;
 pub(crate) use matching::*;
 pub(crate) use pod::*;
@@ -21,6 +23,8 @@ pub(crate) use spec::*;
 pub(crate) struct Table {
     /// What the map is, for people: `` `spec.match` ``.
     pub(crate) what: &'static str,
+    /// One that can be used, on one line of YAML.
+    pub(crate) example: &'static str,
     pub(crate) fields: &'static [Field],
 }
 
@@ -33,6 +37,8 @@ pub(crate) struct Field {
     pub(crate) required: bool,
     /// What holds where the field is left out, as YAML.
     pub(crate) default: Option<&'static str>,
+    /// A value of a list or map, on one line of YAML, where the kind does not say one.
+    pub(crate) example: Option<&'static str>,
     /// A field of the format that this version cannot act on; `about` says what to do instead.
     pub(crate) refused: bool,
 }
@@ -60,7 +66,7 @@ pub(crate) enum Kind {
 
 impl Field {
     const fn new(name: &'static str, kind: Kind, about: &'static str) -> Self {
-        Self { name, kind, about, required: false, default: None, refused: false }
+        Self { name, kind, about, required: false, default: None, example: None, refused: false }
     }
 
     const fn required(mut self) -> Self {
@@ -70,6 +76,11 @@ impl Field {
 
     const fn default(mut self, value: &'static str) -> Self {
         self.default = Some(value);
+        self
+    }
+
+    const fn example(mut self, value: &'static str) -> Self {
+        self.example = Some(value);
         self
     }
 

@@ -6,11 +6,16 @@ use vestibule_patch::{Key, View};
 
 use crate::overlay::Overlay;
 
+/// How the key of an item is called that an expression has still to compute. No two expressions of a document stand at one
+/// place, so no two such keys are the same.
+pub(crate) const COMPUTED: &str = "$cel at ";
+
 /// The key of an item that a rule brings.
 pub(crate) fn of_overlay(item: &Overlay, keys: &[Key]) -> String {
     let written = |name: &str| match item.get(name) {
         Some(Overlay::Text(text) | Overlay::Literal(text)) => Some(Cow::Borrowed(text.as_str())),
-        Some(Overlay::List(_) | Overlay::Map(_) | Overlay::Expression(_)) | None => None,
+        Some(Overlay::Expression(expression)) => Some(Cow::Owned(format!("{COMPUTED}{}", expression.at))),
+        Some(Overlay::List(_) | Overlay::Map(_)) | None => None,
     };
     joined(keys, written).into_owned()
 }

@@ -45,6 +45,7 @@ pub mod schema;
 mod select;
 mod settings;
 mod subject;
+pub mod syntax;
 pub mod yaml;
 
 pub use decision::{Change, Decision, Origin, Outcome, Reason, Verdict};

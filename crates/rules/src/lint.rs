@@ -5,6 +5,7 @@ mod between;
 mod containers;
 mod names;
 mod policy;
+mod templates;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -59,6 +60,7 @@ impl RuleSet {
             containers::lint(page, &mut findings);
             access::lint(page, &mut findings);
             names::lint(page, &mut findings);
+            templates::lint(page, &mut findings);
             policy::lint(page, self.pod(), &mut findings);
         }
         names::between(&pages, &mut findings);

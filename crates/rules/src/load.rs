@@ -25,6 +25,7 @@ use vestibule_patch::Schema;
 
 use crate::diagnostic::{self, Diagnostic, MAX_FINDINGS, Position, Severity, Source};
 use crate::digest;
+use crate::expression::Total;
 use crate::rule::Rule;
 use crate::settings::Settings;
 use crate::yaml::{self, Text};
@@ -67,14 +68,14 @@ pub(crate) fn documents<'s>(
     let mut digests: Vec<String> = all().map(digest_of).collect();
     digests.sort_unstable();
     let hash_of_all = digest::short(digests.iter().filter_map(|whole| whole.get(..digest::SHORT))).into();
-    let mut loaded = Vec::new();
-    let mut findings = Vec::new();
+    let (mut loaded, mut findings) = (Vec::new(), Vec::new());
+    let total = Total::of_a_load();
     for (documents, problems) in read {
         findings.extend(problems);
         for document in documents.iter().filter(|document| !is_settings(document.root())) {
             let source = Arc::clone(document.source_text());
             let native_sidecars = settings.native_sidecars;
-            let mut reader = Reader::new(source, native_sidecars);
+            let mut reader = Reader::new(source, native_sidecars, total.clone());
             let rule = injection(&mut reader, document.root(), pod);
             findings.append(&mut reader.findings);
             let source = reader.source;
@@ -122,7 +123,7 @@ fn settings_of<'d>(documents: impl Iterator<Item = &'d yaml::Document>) -> (Sett
     let mut first: Option<(Settings, String)> = None;
     for document in documents {
         let source = Arc::clone(document.source_text());
-        let mut reader = Reader::new(source, true);
+        let mut reader = Reader::new(source, true, Total::of_a_load());
         let settings = settings::settings(&mut reader, document.root());
         let at = document.root().at();
         if let Some((_, place)) = &first {

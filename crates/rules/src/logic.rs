@@ -1,5 +1,7 @@
 //! What a rule computes: its parameters, variables and conditions, and itself once expressions have values.
 
+mod keys;
+
 use std::sync::Arc;
 
 use crate::diagnostic::Position;
@@ -9,6 +11,7 @@ use crate::merge::Failure;
 use crate::overlay::{Member, Overlay};
 use crate::parameter::Parameter;
 use crate::rule::{Clause, Item, Part, Rule};
+pub(crate) use keys::{checked as checked_keys, with_keys};
 
 /// What is computed for every object.
 #[derive(Clone, Default)]
@@ -19,6 +22,8 @@ pub(crate) struct Logic {
     pub(crate) when: Vec<Expression>,
     /// Whether values of the rule are expressions.
     pub(crate) dynamic: bool,
+    /// Whether what tells items apart is an expression, anywhere in the rule.
+    pub(crate) computes_keys: bool,
     /// Whether the object as it is becoming decides about any of it.
     pub(crate) reads_object: bool,
     /// Whether the annotations or labels of the namespace do.

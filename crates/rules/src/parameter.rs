@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 
 use kube_cel::cel::Value;
-use regex::Regex;
 
 use crate::diagnostic::Position;
-use crate::expression::{self, Trouble};
+use crate::expression::{self, Pattern, Total, Trouble};
 use crate::quantity::nanos;
 use crate::rule::{Clause, Rule};
 use crate::subject::{Received, Subject};
 
 /// The longest text without a `max` of its own, in characters.
 const MAX_LENGTH: i128 = 1024;
+
+/// What is wanted instead of a text that takes too long to be matched.
+const UNAFFORDABLE: &str = "a text for which its pattern and those of all other rules need fewer ticks";
 
 /// One of `parameters`.
 #[derive(Clone)]
@@ -50,7 +52,7 @@ pub(crate) struct Bounds {
     pub(crate) least: Option<(String, i128)>,
     pub(crate) most: Option<(String, i128)>,
     /// All of the value must fit.
-    pub(crate) pattern: Option<Regex>,
+    pub(crate) pattern: Option<Pattern>,
     pub(crate) values: Vec<String>,
 }
 
@@ -60,15 +62,17 @@ pub(crate) struct Invalid {
     pub(crate) sentence: String,
 }
 
-/// The values of all parameters of `rule`. What is read is the object as received.
+/// The values of all parameters of `rule`. What is read is the object as received; what their patterns cost is taken
+/// from `total`.
 pub(crate) fn values(
     rule: &Rule,
     subject: &Subject<'_>,
     received: &Received<'_>,
+    total: &Total,
 ) -> Result<BTreeMap<String, Value>, Invalid> {
     let mut values = BTreeMap::new();
     for parameter in &rule.logic.parameters {
-        let value = parameter.value(subject, received).map_err(|sentence| {
+        let value = parameter.value(subject, received, total).map_err(|sentence| {
             let text = format!("parameters[{}]", parameter.name).into();
             Invalid { clause: Clause { text, at: parameter.at }, sentence }
         })?;
@@ -110,17 +114,18 @@ impl Parameter {
         let edges = [bound(least), bound(most)].into_iter().flatten();
         let long = [length(least), length(most)].into_iter().flatten().map(|length| "x".repeat(length));
         let some = SOME.into_iter().map(str::to_owned).chain(edges).chain(long);
-        some.chain(values.iter().cloned()).find(|text| self.bounds.value(text).is_ok())
+        let total = Total::of_a_request();
+        some.chain(values.iter().cloned()).find(|text| self.bounds.value(text, &total).is_ok())
     }
 
-    fn value(&self, subject: &Subject<'_>, received: &Received<'_>) -> Result<Value, String> {
+    fn value(&self, subject: &Subject<'_>, received: &Received<'_>, total: &Total) -> Result<Value, String> {
         let of = |key: &str| match self.from {
             From::Pod => received.annotation(key),
             From::Namespace => subject.facts?.annotations.get(key).map(String::as_str),
         };
         let said = self.annotation.as_deref().and_then(|key| Some((key, of(key)?)));
         if let Some((key, text)) = said {
-            return self.bounds.value(text).map_err(|wanted| {
+            return self.bounds.value(text, total).map_err(|wanted| {
                 let whose = if self.from == From::Pod { "pod" } else { "namespace" };
                 format!("annotation `{key}` of the {whose} wants {wanted}")
             });
@@ -132,14 +137,26 @@ impl Parameter {
                 self.name
             ));
         };
-        self.bounds.value(default).map_err(|wanted| format!("parameter `{}` wants {wanted}", self.name))
+        self.bounds
+            .value(default, total)
+            .map_err(|wanted| format!("parameter `{}` wants {wanted}", self.name))
     }
 }
 
 impl Bounds {
     /// The value that `text` stands for, or what is wanted instead.
-    pub(crate) fn value(&self, text: &str) -> Result<Value, String> {
-        self.accepted(text).ok_or_else(|| self.wanted())
+    pub(crate) fn value(&self, text: &str, total: &Total) -> Result<Value, String> {
+        total.look_through(text.len()).map_err(|_| UNAFFORDABLE.to_owned())?;
+        if !self.fits(text) {
+            return Err(self.wanted());
+        }
+        if let (Type::Text, Some(pattern)) = (self.of, &self.pattern) {
+            total.spend(pattern.search(text.len())).map_err(|_| UNAFFORDABLE.to_owned())?;
+            if !pattern.is_match(text) {
+                return Err(self.wanted());
+            }
+        }
+        self.read(text).ok_or_else(|| self.wanted())
     }
 
     /// `text` as a number that bounds can be compared with: the length of what is no number.
@@ -153,23 +170,22 @@ impl Bounds {
         }
     }
 
-    fn accepted(&self, text: &str) -> Option<Value> {
-        let number = Self::number(self.of, text)?;
+    /// Whether `text` is within the bounds, whatever the pattern says.
+    fn fits(&self, text: &str) -> bool {
+        let Some(number) = Self::number(self.of, text) else { return false };
         let most = self.most.as_ref().map(|(_, most)| *most);
         let most = most.or((self.of == Type::Text).then_some(MAX_LENGTH));
-        let within = self.least.as_ref().is_none_or(|(_, least)| number >= *least)
-            && most.is_none_or(|most| number <= most);
-        let fits = within
+        self.least.as_ref().is_none_or(|(_, least)| number >= *least)
+            && most.is_none_or(|most| number <= most)
             && match (self.of, &self.pattern) {
-                (Type::Text, Some(pattern)) => pattern.is_match(text),
                 // The kubelet replaces `$(X)`, and a line break begins a new line of whatever reads the value.
                 (Type::Text, None) => !text.contains("$(") && !text.chars().any(char::is_control),
                 (Type::Enum, _) => self.values.iter().any(|value| value == text),
                 _ => true,
-            };
-        if !fits {
-            return None;
-        }
+            }
+    }
+
+    fn read(&self, text: &str) -> Option<Value> {
         match self.of {
             Type::Int => text.parse().ok().map(Value::Int),
             Type::Bool => text.parse().ok().map(Value::Bool),
@@ -203,9 +219,10 @@ impl Bounds {
 }
 
 /// The pattern that all of a value has to fit.
-pub(crate) fn whole(pattern: &str) -> Result<Regex, Trouble> {
-    expression::pattern(pattern)?;
-    expression::pattern(&format!(r"\A(?:{pattern})\z"))
+pub(crate) fn whole(pattern: &str, total: &Total) -> Result<Pattern, Trouble> {
+    let compile = |pattern: &str| Pattern::compile(pattern, |steps| total.spend(steps));
+    compile(pattern)?;
+    compile(&format!(r"\A(?:{pattern})\z"))
 }
 
 /// A duration as Go writes them: `1h30m`, `1.5s`.

@@ -1,5 +1,6 @@
 //! What rules look at.
 
+mod ownership;
 mod received;
 
 use std::borrow::Cow;
@@ -10,7 +11,8 @@ use vestibule_patch::{Document, DocumentError, Pointer, View};
 
 use crate::STATUS_ANNOTATION;
 use crate::rule::{Resource, Verb};
-pub(crate) use received::{HASH_LABEL, Received};
+pub(crate) use ownership::{HASH_LABEL, Ownership};
+pub(crate) use received::Received;
 
 /// An object on its way into the cluster, and what is known about the request. No `Debug`: it may hold secrets.
 ///

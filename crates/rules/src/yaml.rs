@@ -1,4 +1,4 @@
-//! YAML (and so JSON) as a tree that knows where everything stands.
+//! YAML and JSON as a tree that knows where everything stands.
 //!
 //! Values keep their text: whether `1.10` is a number or the words of an environment variable is the reader's question,
 //! not the parser's. Nothing here knows rules; users' pods are read with it too.
@@ -6,6 +6,7 @@
 mod emit;
 mod parse;
 mod patch;
+mod pretty;
 mod scalar;
 mod split;
 
@@ -16,6 +17,7 @@ use crate::diagnostic::{Code, Diagnostic, Source};
 pub use emit::from_json;
 use parse::Documents;
 pub use patch::{Patched, Rewritten, Unpatchable, patch};
+pub use pretty::pretty_json;
 
 /// How deep lists and maps may nest in each other.
 pub const MAX_DEPTH: usize = 128;
@@ -55,7 +57,8 @@ pub(crate) fn read_all(text: Text<'_>) -> (Vec<Document>, Vec<Diagnostic>) {
     {
         *first = first.clone().with_help("a template? render it first, as `helm template` does");
     }
-    let documents = roots.into_iter().map(|root| Document { root, source: Arc::clone(&source) });
+    let document = |parse::Root { node, json }| Document { root: node, source: Arc::clone(&source), json };
+    let documents = roots.into_iter().map(document);
     (documents.collect(), problems)
 }
 
@@ -124,7 +127,7 @@ pub fn parts<'t>(name: &'t str, text: &'t str) -> Vec<Part<'t>> {
     let part = |piece: split::Piece<'t>| {
         let text = Text { name, text: piece.text, lines_before: piece.line };
         let Documents { roots, remains, .. } = parse::documents(&Arc::new(Source::from(text)));
-        let root = roots.into_iter().next().or(remains);
+        let root = roots.into_iter().next().map(|root| root.node).or(remains);
         let word = |node: Option<&Node>| node.and_then(Node::as_text).map(str::to_owned);
         let root = root.as_ref();
         let metadata = root.and_then(|root| root.get("metadata"));
@@ -141,6 +144,7 @@ pub fn parts<'t>(name: &'t str, text: &'t str) -> Vec<Part<'t>> {
 pub struct Document {
     root: Node,
     source: Arc<Source>,
+    json: Option<Box<str>>,
 }
 
 impl Document {
@@ -162,6 +166,17 @@ impl Document {
     /// The document as JSON, as `kubectl` would send it: see [`Node::to_kubectl_json`].
     pub fn to_kubectl_json(&self) -> String {
         self.root.to_kubectl_json()
+    }
+
+    /// The text of the document, where that is JSON: byte by byte as it was written.
+    ///
+    /// ```
+    /// let documents = vestibule_rules::yaml::read("pod.json", "{\"a\": \"\\u00e9\"}\n").unwrap();
+    /// assert_eq!(documents[0].as_json(), Some("{\"a\": \"\\u00e9\"}"));
+    /// assert_eq!(documents[0].to_json(), "{\"a\":\"é\"}");
+    /// ```
+    pub fn as_json(&self) -> Option<&str> {
+        self.json.as_deref()
     }
 
     /// A finding of the caller's own about this document.

@@ -58,11 +58,15 @@ impl Bodies {
         }
         let room = declared.map_or(length, weight);
         let share = timeout_at(patience, self.limits.room.reserve(room)).await.ok().flatten();
-        let mut share =
-            share.ok_or_else(|| Refusal::BytesInFlight.because("too many large requests; try again"))?;
+        let mut share = share.ok_or_else(|| {
+            Refusal::BytesInFlight.because(
+                "too many requests: no memory was free for the body before half of the timeout; try again",
+            )
+        })?;
         let bytes = timeout(self.time, self.read(body, length)).await;
         let bytes = bytes.map_err(|_| {
-            Refusal::SlowBody.because(format!("the body took longer than {} ms", self.time.as_millis()))
+            Refusal::SlowBody
+                .because(format!("timeout: the request body took longer than {} ms", self.time.as_millis()))
         })??;
         share.shrink(weight(bytes.len()));
         Ok(Received { bytes, _share: share })
@@ -79,13 +83,16 @@ impl Bodies {
             // What has come is looked at first: slow is who keeps waiting for more.
             let Ok(frame) = timeout_at(looked + PERIOD, body.frame()).await else {
                 if bytes.len() - there < LEAST && self.limits.room.is_wanted() {
-                    return Err(Refusal::SlowBody.because("the body came slowly while others waited"));
+                    return Err(Refusal::SlowBody
+                        .because("timeout: the request body came too slowly while other requests waited"));
                 }
                 (looked, there) = (Instant::now(), bytes.len());
                 continue;
             };
             let Some(frame) = frame else { return Ok(bytes) };
-            let frame = frame.map_err(|_| Refusal::Unreadable.because("the body broke off"))?;
+            let frame = frame.map_err(|_| {
+                Refusal::Unreadable.because("unexpected EOF: the connection ended within the request body")
+            })?;
             let Ok(data) = frame.into_data() else { continue };
             if bytes.len() + data.len() > self.limit {
                 return Err(self.too_large());
@@ -95,7 +102,7 @@ impl Bodies {
     }
 
     fn too_large(&self) -> Refused {
-        Refusal::TooLarge.because(format!("the body is larger than {} bytes", self.limit))
+        Refusal::TooLarge.because(format!("request body too large: the limit is {} bytes", self.limit))
     }
 }
 

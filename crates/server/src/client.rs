@@ -210,12 +210,12 @@ impl Doubt {
 
     fn words(self) -> &'static str {
         match self {
-            Self::Unreadable => "the client's certificate or token cannot be read",
-            Self::Signature => "the signature of the client's certificate or token is wrong",
-            Self::UnknownAuthority => "the client's certificate is of no authority that is known here",
-            Self::Purpose => "the client's certificate is not for clients",
-            Self::Expired => "the client's certificate or token has expired",
-            Self::NotYetValid => "the client's certificate or token is not valid yet",
+            Self::Unreadable => "cannot parse the client's certificate (x509) or token",
+            Self::Signature => "invalid signature of the client's certificate (x509) or token",
+            Self::UnknownAuthority => "x509: the client's certificate is signed by an unknown authority",
+            Self::Purpose => "x509: the client's certificate has no extended key usage `clientAuth`",
+            Self::Expired => "the client's certificate (x509) or token has expired",
+            Self::NotYetValid => "the client's certificate (x509) or token is not yet valid",
             Self::Name => "the client is known, but is not among those that may call",
             Self::UnknownKey => "the client's token is signed with a key that its issuer does not publish",
             Self::Issuer => "the client's token is from another issuer",

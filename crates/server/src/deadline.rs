@@ -4,19 +4,24 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The time to answer in: the smaller of the caller's `timeout` parameter and the hook's own, less what the answer needs
-/// for its way back: a tenth, a quarter of a second at least and half of one at most.
+/// The time that the caller waits for an answer: the smaller of its `timeout` parameter and the hook's own.
 ///
 /// kube-apiserver rounds its parameter up to whole seconds, so a caller in a hurry may still give up earlier.
 ///
 /// ```
 /// use std::time::Duration;
+/// use vestibule_server::{budget, timeout};
 ///
-/// let hook = Duration::from_secs(5);
-/// assert_eq!(vestibule_server::budget(Some("timeout=2s"), hook), Duration::from_millis(1750));
+/// let timeout = timeout(Some("timeout=2s"), Duration::from_secs(5));
+/// assert_eq!((timeout, budget(timeout)), (Duration::from_secs(2), Duration::from_millis(1750)));
 /// ```
-pub fn budget(query: Option<&str>, hook: Duration) -> Duration {
-    let timeout = query.and_then(timeout_parameter).map_or(hook, |asked| asked.min(hook));
+pub fn timeout(query: Option<&str>, hook: Duration) -> Duration {
+    query.and_then(timeout_parameter).map_or(hook, |asked| asked.min(hook))
+}
+
+/// The time to answer in, of a [`timeout`]: less what the answer needs for its way back, which is a tenth, a quarter of a
+/// second at least and half of one at most.
+pub fn budget(timeout: Duration) -> Duration {
     let way_back = (timeout / 10).clamp(Duration::from_millis(250), Duration::from_millis(500));
     timeout - way_back.min(timeout / 4)
 }
@@ -96,8 +101,8 @@ mod tests {
             (Some("timeout=soon"), 4500),
             (Some(""), 4500),
         ] {
-            assert_eq!(budget(query, hook), Duration::from_millis(expected), "{query:?}");
+            assert_eq!(budget(timeout(query, hook)), Duration::from_millis(expected), "{query:?}");
         }
-        assert_eq!(budget(Some("timeout=30s"), second * 60), Duration::from_millis(29_500));
+        assert_eq!(budget(timeout(Some("timeout=30s"), second * 60)), Duration::from_millis(29_500));
     }
 }

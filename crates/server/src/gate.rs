@@ -103,7 +103,7 @@ impl Place<'_> {
     pub(crate) async fn pass<W: Future>(
         self,
         deadline: Instant,
-        work: impl FnOnce(Duration) -> W,
+        work: impl FnOnce() -> W,
     ) -> Result<Result<W::Output, Late>, NoTurn> {
         let Self { gate, waits } = self;
         let first = async {
@@ -114,13 +114,12 @@ impl Place<'_> {
         };
         let (_place, turn) = timeout_at(deadline, first).await.map_err(|_| NoTurn)?;
         // A turn that came at last is taken although it comes too late: no handler is begun to be blamed for that.
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
+        if deadline <= Instant::now() {
             return Err(NoTurn);
         }
         let _running = gate.running.one();
         drop(waits);
-        let work = work(left);
+        let work = work();
         let mut run = Run::begin(&gate.pace);
         let outcome = timeout_at(deadline, gate.turns.take(work, turn, &mut run)).await.map_err(|_| Late);
         gate.turns.step_aside().await;
@@ -138,7 +137,7 @@ mod tests {
         let gate = Gate { is_alone: false, ..Gate::new(&Settings::default()) };
         let mut begun = false;
         let place = gate.queue().unwrap_or_else(|Full| panic!("nobody waits"));
-        let outcome = place.pass(Instant::now(), |_| async { begun = true }).await;
+        let outcome = place.pass(Instant::now(), || async { begun = true }).await;
         assert!(matches!(outcome, Err(NoTurn)));
         assert!(!begun);
         assert_eq!((gate.running.now(), gate.waiting.now()), (0, 0));
@@ -151,7 +150,7 @@ mod tests {
         let deadline = Instant::now() + Duration::from_secs(60);
         let place = gate.queue().unwrap_or_else(|Full| panic!("nobody waits"));
         let (said, hear) = tokio::sync::oneshot::channel();
-        let work = |_| async {
+        let work = || async {
             let computing = gate.computing();
             let awaiting = hear.await;
             (computing, awaiting)

@@ -39,6 +39,8 @@ pub(crate) struct Hooks {
     pub(crate) probes: Option<Probes>,
     pub(crate) clients: Clients,
     pub(crate) observer: Arc<dyn Observer>,
+    /// Whether another replica may serve a path that is unknown here.
+    pub(crate) ask_elsewhere: bool,
 }
 
 /// Who answers at a path, and the longest time that may take.
@@ -82,17 +84,22 @@ impl Hooks {
         // First of all: a stranger learns nothing, and none of his body is read.
         let client = self.identify(peer, &head.headers).await.map_err(Refused::with_body_left)?;
         let route = self.route(&head).map_err(Refused::with_body_left)?;
-        let budget = deadline::budget(head.uri.query(), route.timeout);
+        let timeout = deadline::timeout(head.uri.query(), route.timeout);
+        let budget = deadline::budget(timeout);
         let (deadline, trace) = (deadline::after(began, budget), trace(&head.headers));
-        let mut time = Time { began, budget, deadline, client, trace, stages: Stages::beginning(began) };
+        let mut time =
+            Time { began, timeout, budget, deadline, client, trace, stages: Stages::beginning(began) };
         let body = self.receive(route, body, &time).await.map_err(Refused::with_body_left)?;
         self.check_readiness()?;
         let room = &self.limits.room;
         let work = timeout_at(deadline, room.work_on(body.bytes.len())).await;
-        let work = work.map_err(|_| Refusal::DeadlinePassed.because("too many large requests; try again"))?;
+        let work = work.map_err(|_| {
+            let why = "too many requests: timeout while other large requests were worked on; try again";
+            Refusal::DeadlinePassed.because(why)
+        })?;
         time.stages.ended("receive");
         // Before it is looked at: whoever is turned away is to cost little.
-        let full = |QueueFull| Refusal::QueueFull.because("too many requests wait; try again");
+        let full = |QueueFull| Refusal::QueueFull.because("too many requests: the queue is full; try again");
         let gate = if work.is_some() { &self.limits.gate_of_large } else { &self.limits.gate };
         let place = gate.queue().map_err(full)?;
         let answer = self.answer(route, &body.bytes, &mut time, place);
@@ -122,9 +129,10 @@ impl Hooks {
         let mut review = Review::parse(body).map_err(|error| unreadable(&error))?;
         review.request.trace = Some(time.trace);
         time.stages.ended("decode");
+        let deadline = time.deadline.into_std();
         let verdict =
-            self.decide(hook.name(), time, place, |left| hook.decide(&review.request, left)).await?;
-        let verdict = verdict.unwrap_or_else(|Late| hook.out_of_time(time.budget));
+            self.decide(hook.name(), time, place, || hook.decide(&review.request, deadline)).await?;
+        let verdict = verdict.unwrap_or_else(|Late| hook.out_of_time(time.budget, time.timeout));
         let verdict = hook.check(&review, verdict);
         time.stages.ended("check");
         let answer = hook.encode(&review, &verdict);
@@ -152,8 +160,8 @@ impl Hooks {
         let mut review = ConversionReview::parse(body).map_err(|error| unreadable(&error))?;
         review.request.trace = Some(time.trace);
         time.stages.ended("decode");
-        let converted = self.decide(hook.name(), time, place, |_| hook.convert(&review.request)).await?;
-        let converted = converted.unwrap_or_else(|Late| Err(hook.out_of_time(time.budget)));
+        let converted = self.decide(hook.name(), time, place, || hook.convert(&review.request)).await?;
+        let converted = converted.unwrap_or_else(|Late| Err(hook.out_of_time(time.budget, time.timeout)));
         let answer = hook.answer(&review, &converted);
         time.stages.ended("encode");
         self.observer.converted(&Converted {
@@ -191,17 +199,22 @@ impl Hooks {
 
     fn route(&self, head: &Parts) -> Result<&Route, Refused> {
         let Some(route) = self.routes.get(head.uri.path()) else {
-            return Err(Refusal::UnknownPath.because("no hook is served at this path"));
+            let refused = Refusal::UnknownPath.because("not found: no webhook is served at this path");
+            return Err(refused.or_elsewhere(self.ask_elsewhere));
         };
         if head.method != Method::POST {
-            return Err(Refusal::Method.because("a hook takes POST"));
+            return Err(Refusal::Method.because("method not allowed: a webhook takes POST"));
         }
         if !is_json(&head.headers) {
-            return Err(Refusal::MediaType.because("a hook takes application/json"));
+            return Err(
+                Refusal::MediaType.because("unsupported media type: a webhook takes application/json")
+            );
         }
         // Decompressed, a small body may be larger than every limit.
         if head.headers.contains_key(CONTENT_ENCODING) {
-            return Err(Refusal::MediaType.because("a hook takes no content encoding"));
+            return Err(
+                Refusal::MediaType.because("unsupported media type: a webhook takes no content encoding")
+            );
         }
         Ok(route)
     }
@@ -222,24 +235,30 @@ impl Hooks {
         hook: &str,
         time: &mut Time,
         place: Place<'_>,
-        work: impl FnOnce(Duration) -> W,
+        work: impl FnOnce() -> W,
     ) -> Result<Result<W::Output, Late>, Refused> {
         let mut caller = Caller { hook, observer: &*self.observer, waits: true };
         let stages = &mut time.stages;
-        let turn = |left| {
+        let turn = || {
             stages.ended("wait");
-            work(left)
+            work()
         };
         let decision = place.pass(time.deadline, turn).await;
         time.stages.ended("decide");
         caller.waits = false;
-        decision.map_err(|NoTurn| Refusal::DeadlinePassed.because("no handler was free in time; try again"))
+        decision.map_err(|NoTurn| {
+            let why = "too many requests: timeout while waiting for a handler (context deadline exceeded); try again";
+            Refusal::DeadlinePassed.because(why)
+        })
     }
 }
 
 /// When a request came, from whom, until when it must be answered, and where its time went.
 struct Time {
     began: Instant,
+    /// As long as the caller waits.
+    timeout: Duration,
+    /// The part of it that is there for the answer.
     budget: Duration,
     deadline: Instant,
     client: Option<ClientIdentity>,

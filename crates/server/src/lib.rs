@@ -9,14 +9,14 @@
 //!
 //! ```no_run
 //! use std::sync::Arc;
-//! use std::time::Duration;
+//! use std::time::{Duration, Instant};
 //! use vestibule_admission::{Handler, HandlerFuture, Hook, Request, Verdict};
 //! use vestibule_server::{CertificateCell, Server, ServingCertificate, Settings};
 //!
 //! struct Allow;
 //!
 //! impl Handler for Allow {
-//!     fn handle<'a>(&'a self, _request: &'a Request<'a>, _budget: Duration) -> HandlerFuture<'a> {
+//!     fn handle<'a>(&'a self, _request: &'a Request<'a>, _deadline: Instant) -> HandlerFuture<'a> {
 //!         Box::pin(async { Verdict::allowed() })
 //!     }
 //! }
@@ -66,7 +66,7 @@ pub use client::{
     VerifyToken,
 };
 pub use close_reason::CloseReason;
-pub use deadline::budget;
+pub use deadline::{budget, timeout};
 pub use error::BindError;
 pub use load::{Held, Load};
 pub use observer::{Converted, Decided, Observer};

@@ -1,13 +1,15 @@
 //! What the server tells of itself. It logs nothing.
 
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use vestibule_admission::{ConversionRequest, Decision, HookKind, Request};
 
 use crate::{ClientIdentity, CloseReason, Refusal, Stage};
 
-/// Told what happened, on the task where it happened: return soon. Everything has a default that does nothing.
+/// Told what happened, on the task where it happened: return soon. Everything has a default that does nothing. A panic is
+/// caught, and costs nothing but what was to be told.
 pub trait Observer: Send + Sync + 'static {
     /// A hook reached a decision, by verdict or by fault.
     fn decided(&self, _decided: &Decided<'_>) {}
@@ -80,6 +82,47 @@ pub struct Converted<'a> {
     pub elapsed: Duration,
     /// Where that time went, in order.
     pub stages: &'a [Stage],
+}
+
+/// Catches the panics of an observer: what it is told of goes on. One that panicked while a connection unwinds would end the
+/// process.
+pub(crate) struct Caught<O>(pub(crate) O);
+
+impl<O: Observer> Caught<O> {
+    fn tell(&self, tell: impl FnOnce(&O)) {
+        // The hook for panics has told of it; what the observer leaves behind is its author's to decide.
+        let _ = catch_unwind(AssertUnwindSafe(|| tell(&self.0)));
+    }
+}
+
+impl<O: Observer> Observer for Caught<O> {
+    fn decided(&self, decided: &Decided<'_>) {
+        self.tell(|observer| observer.decided(decided));
+    }
+
+    fn converted(&self, converted: &Converted<'_>) {
+        self.tell(|observer| observer.converted(converted));
+    }
+
+    fn refused(&self, refusal: Refusal) {
+        self.tell(|observer| observer.refused(refusal));
+    }
+
+    fn identified(&self, client: ClientIdentity) {
+        self.tell(|observer| observer.identified(client));
+    }
+
+    fn abandoned(&self, hook: &str) {
+        self.tell(|observer| observer.abandoned(hook));
+    }
+
+    fn closed(&self, reason: CloseReason) {
+        self.tell(|observer| observer.closed(reason));
+    }
+
+    fn handshake_failed(&self, peer: SocketAddr, reason: &str) {
+        self.tell(|observer| observer.handshake_failed(peer, reason));
+    }
 }
 
 /// Tells nobody.

@@ -2,6 +2,7 @@
 
 mod calendar;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -104,7 +105,12 @@ impl Condition {
     }
 
     fn missing(&self) -> Option<String> {
-        (self.why_not)().map(|why| self.in_short(&why))
+        self.why_not().map(|why| self.in_short(&why))
+    }
+
+    /// A panic in the closure ends neither the server that looks every second nor the call that asks.
+    fn why_not(&self) -> Option<String> {
+        catch_unwind(AssertUnwindSafe(|| (self.why_not)())).unwrap_or_else(|_| Some("panicked".to_owned()))
     }
 
     fn in_short(&self, why: &str) -> String {
@@ -117,7 +123,7 @@ impl Condition {
 
     /// In short, where it does not hold; and its line.
     fn look(&self) -> (Option<String>, String) {
-        let why = (self.why_not)();
+        let why = self.why_not();
         let now = Seen { holds: why.is_none(), since: SystemTime::now() };
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let Seen { since, .. } = *match &mut *seen {
@@ -173,6 +179,14 @@ mod tests {
         shutdown.drain();
         assert_eq!(lines(&readiness), ["[+]the price list ok", certificate, "[-]drain: draining"]);
         assert!(!readiness.has_been_ready());
+    }
+
+    /// A poisoned Mutex in a closure ended the process.
+    #[test]
+    fn a_condition_that_panics_does_not_hold() {
+        let condition = Condition::new("the price list".to_owned(), || panic!("poisoned"));
+        assert_eq!(condition.missing().as_deref(), Some("the price list (panicked)"));
+        assert_eq!(timeless(&condition.look().1), "[-]the price list: panicked");
     }
 
     #[test]

@@ -16,7 +16,8 @@ use crate::connection::BodyLeft;
 pub enum Refusal {
     /// 401: who calls is not known, and has to be ([`ClientAuthentication::Require`](crate::ClientAuthentication::Require)).
     Unauthenticated,
-    /// 404: nothing is served at the path; it is compared exactly.
+    /// 404: nothing is served at the path; it is compared exactly. 503 with `Retry-After` where another version of the
+    /// program may serve it ([`Settings::ask_elsewhere`](crate::Settings::ask_elsewhere)).
     UnknownPath,
     /// 405: hooks take POST only.
     Method,
@@ -44,6 +45,8 @@ pub(crate) struct Refused {
     pub(crate) text: Cow<'static, str>,
     /// Whether some of the request's body is still to come.
     pub(crate) body_left: bool,
+    /// Whether another replica may answer: then the API server is told to ask again.
+    pub(crate) elsewhere: bool,
 }
 
 impl Refusal {
@@ -95,7 +98,7 @@ impl Refusal {
     }
 
     pub(crate) fn because(self, text: impl Into<Cow<'static, str>>) -> Refused {
-        Refused { refusal: self, text: text.into(), body_left: false }
+        Refused { refusal: self, text: text.into(), body_left: false, elsewhere: false }
     }
 }
 
@@ -104,8 +107,13 @@ impl Refused {
         Self { body_left: true, ..self }
     }
 
+    pub(crate) fn or_elsewhere(self, elsewhere: bool) -> Self {
+        Self { elsewhere, ..self }
+    }
+
     pub(crate) fn response(self) -> Response<Full<Bytes>> {
-        let mut response = text(self.refusal.status(), self.text);
+        let status = if self.elsewhere { StatusCode::SERVICE_UNAVAILABLE } else { self.refusal.status() };
+        let mut response = text(status, self.text);
         if self.body_left {
             let reason = match self.refusal {
                 Refusal::SlowBody => CloseReason::SlowBody,
@@ -127,6 +135,11 @@ impl Refused {
                 headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
                 // On a connection that is kept, the API server would ask this replica again until its deadline; the next
                 // one may lead to another.
+                headers.insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            Refusal::UnknownPath if self.elsewhere => {
+                // The API server asks again at once, over a new connection, which may lead to another replica.
+                headers.insert(RETRY_AFTER, HeaderValue::from_static("0"));
                 headers.insert(CONNECTION, HeaderValue::from_static("close"));
             }
             _ => {}

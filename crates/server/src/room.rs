@@ -13,6 +13,9 @@ const SMALL: usize = 64 << 10;
 /// Of all the room, the part that only small bodies may take.
 const KEPT_FOR_SMALL: usize = 8;
 
+/// Of large bodies, so many bytes are worked on at a time, or one body that is larger.
+const AT_WORK: usize = 8 << 20;
+
 /// So many may wait for room; a connection that waits holds memory too, and whoever is turned away comes again.
 const MOST_WAITING: u64 = 64;
 
@@ -30,9 +33,10 @@ pub(crate) struct Share<'a>(SemaphorePermit<'a>);
 impl Room {
     /// For `bytes` of bodies, of which one alone may have `largest`.
     pub(crate) fn new(bytes: usize, largest: usize) -> Self {
+        let at_work = Places::new(largest.min(AT_WORK));
         let small = bytes / KEPT_FOR_SMALL;
         let (small, any) = (Places::new(small), Places::new(bytes - small));
-        Self { small, any, waiting: Counted::default(), at_work: Places::new(largest) }
+        Self { small, any, waiting: Counted::default(), at_work }
     }
 
     /// How many bytes are taken, and how many there are.
@@ -68,7 +72,7 @@ impl Room {
     }
 
     /// Waits until a body of `bytes` may be worked on. Handlers make copies of what they get, and take long over what is
-    /// large: of large bodies, no more are worked on at a time than one may be long.
+    /// large: of large bodies, 8 MiB are worked on at a time, or one that is larger.
     pub(crate) async fn work_on(&self, bytes: usize) -> Option<Share<'_>> {
         if bytes < LARGE {
             return None;
@@ -126,9 +130,9 @@ mod tests {
     }
 
     #[test]
-    fn of_large_bodies_as_much_is_worked_on_as_one_may_be_long() {
-        let room = Room::new(64 * LARGE, 8 * LARGE);
-        let Poll::Ready(Some(one)) = now(pin!(room.work_on(8 * LARGE))) else { panic!("nobody works") };
+    fn of_large_bodies_eight_mebibytes_are_worked_on_at_a_time_or_one_that_is_larger() {
+        let room = Room::new(64 * LARGE, 28 * LARGE);
+        let Poll::Ready(Some(one)) = now(pin!(room.work_on(28 * LARGE))) else { panic!("nobody works") };
         let mut next = pin!(room.work_on(LARGE));
         assert!(now(&mut next).is_pending());
         // Those that are not large have nothing to wait for.

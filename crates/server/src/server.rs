@@ -21,7 +21,7 @@ use crate::front::{Front, Plain, accept};
 use crate::hooks::{Hooks, Route, To};
 use crate::load::{Limits, Load, Places};
 use crate::newcomers::Newcomers;
-use crate::observer::{Observer, Silent};
+use crate::observer::{Caught, Observer, Silent};
 use crate::probes::{Lines, Metrics, Probes};
 use crate::readiness::{Condition, Readiness};
 use crate::settings::Settings;
@@ -101,7 +101,8 @@ impl Server {
     }
 
     /// What must hold before hooks are asked, beside a certificate: `why_not` says nothing when it does, else why not, in a few
-    /// words or in none. May be called several times. Asked at every request, so it must be cheap.
+    /// words or in none. May be called several times. Asked at every request, so it must be cheap; a panic in it counts as
+    /// `panicked`.
     #[must_use]
     pub fn ready_when(
         mut self,
@@ -152,10 +153,10 @@ impl Server {
         self
     }
 
-    /// Tells `observer` what happens.
+    /// Tells `observer` what happens. A panic of the observer is caught: the call that it was told of goes on.
     #[must_use]
     pub fn observer(mut self, observer: impl Observer) -> Self {
-        self.observer = Arc::new(observer);
+        self.observer = Arc::new(Caught(observer));
         self
     }
 
@@ -213,6 +214,7 @@ impl Server {
             probes: over_https,
             clients,
             observer,
+            ask_elsewhere: settings.ask_elsewhere,
         });
         Ok(Bound { settings: Arc::new(settings), listener, address, probes, handshakes, hooks, shutdown })
     }
@@ -258,9 +260,11 @@ impl Bound {
         }
     }
 
-    /// Serves until told to end, and returns how many connections were cut off in the end.
+    /// Serves until told to end, and returns how many connections were cut off in the end. Dropped before that, it ends at
+    /// once: both ports are closed, and so is every connection.
     pub async fn serve(self) -> usize {
         let Self { settings, listener, probes, handshakes, hooks, shutdown, .. } = self;
+        let _end = EndOnDrop(shutdown.clone());
         let phases = shutdown.phases();
         let readiness = Arc::clone(&hooks.readiness);
         if let Some((listener, _, responder)) = probes {
@@ -299,16 +303,23 @@ impl Bound {
             // All permits are free when no connection is left.
             connections.free.acquire_many(connections.limit).await.map(drop)
         };
-        let cut = tokio::select! {
+        // The probes answer until the end, so that nobody takes a draining server for a dead one.
+        tokio::select! {
             _ = until_the_last_leaves => 0,
             never = keep_looking(&readiness) => match never {},
             () = time_is_up(&phases, settings.drain_timeout) => {
                 usize::try_from(connections.held().0).unwrap_or(usize::MAX)
             }
-        };
-        // The probes answer until now, so that nobody takes a draining server for a dead one.
-        shutdown.end();
-        cut
+        }
+    }
+}
+
+/// Ends the tasks of a server, of the probes and of connections, when its future has ended or is dropped.
+struct EndOnDrop(Shutdown);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        self.0.end();
     }
 }
 

@@ -3,6 +3,17 @@
 use std::net::{Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
+/// What kube-apiserver takes from a client: `MaxRequestBodyBytes`.
+const LARGEST_REQUEST: usize = 3 << 20;
+/// What etcd takes of it: `--max-request-bytes`. It is the most that an object which is updated was before.
+const LARGEST_STORED: usize = 3 << 19;
+/// What encoding/json makes of `<`, `>` and `&`: `\u003c` and so on.
+const ESCAPED: usize = 6;
+/// The rest of a review: the user and its groups, names, options, and what the API server itself adds to an object.
+const ENVELOPE: usize = 1 << 20;
+/// The largest review of an API server with default limits (docs/reference/limits.md, The largest review).
+const LARGEST_REVIEW: usize = ESCAPED * (LARGEST_REQUEST + LARGEST_STORED) + ENVELOPE;
+
 /// Limits, times and addresses. The defaults are right for a webhook behind a Service; the reasons are beside them.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -41,7 +52,9 @@ pub struct Settings {
     pub max_head: usize,
     /// The most header fields of a request. 100.
     pub max_headers: usize,
-    /// The largest body, in bytes. 8 MiB; an object of 3 MiB is escaped to more, in the worst case to 28 MB.
+    /// The largest body of a review, in bytes. 28 MiB: an API server with default limits sends no larger one. It takes 3 MiB
+    /// from its clients, stores objects of 1.5 MiB, and writes a byte as six where it is `<`, `>` or `&`; 1 MiB is for the rest of
+    /// the review.
     pub max_body: usize,
     /// The largest body of a conversion, in bytes. 64 MiB: a list that is read in another version comes whole.
     pub max_conversion_body: usize,
@@ -51,8 +64,7 @@ pub struct Settings {
     /// The most that bodies may hold in memory together, in bytes. 64 MiB, an eighth of it for bodies below 64 KiB. A
     /// body is read when there is room for all of it; it waits for that until half of its time is over, and is then
     /// turned away with 429, and so is whoever finds 64 waiting. One from 1 MiB on takes room thrice, for what handlers make
-    /// of it, of which they get at a time no more than [one of the largest](Self::max_body). One that is larger than all the
-    /// room passes alone.
+    /// of it; of such bodies handlers get 8 MiB at a time, or one that is larger. One that is larger than all the room passes alone.
     pub max_bodies: usize,
     /// Handlers that have begun and not ended. 512.
     pub max_running: usize,
@@ -67,6 +79,10 @@ pub struct Settings {
     /// as measured, but always 8. 500 ms: whoever is turned away comes again after a whole second, so that a shorter wait is
     /// the better one for the caller.
     pub latency_budget: Duration,
+    /// Whether a path that is unknown here is answered with 503 and `Retry-After: 0` instead of 404, so that the API server
+    /// asks another replica. For webhooks that register themselves: a replica that is cut off from the API server and still
+    /// serves may be asked for a hook of the next version. Off, unless set.
+    pub ask_elsewhere: bool,
     /// How long a draining server still accepts connections: until every API server knows that the endpoint is gone.
     /// 10 s.
     pub drain_delay: Duration,
@@ -102,7 +118,7 @@ impl Default for Settings {
             connection_age: Some(seconds(5 * 60)),
             max_head: 64 << 10,
             max_headers: 100,
-            max_body: 8 << 20,
+            max_body: LARGEST_REVIEW,
             max_conversion_body: 64 << 20,
             max_depth: None,
             max_bodies: 64 << 20,
@@ -110,6 +126,7 @@ impl Default for Settings {
             max_computing: None,
             max_waiting: 512,
             latency_budget: Duration::from_millis(500),
+            ask_elsewhere: false,
             drain_delay: seconds(10),
             drain_timeout: seconds(95),
         }

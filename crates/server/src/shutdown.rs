@@ -1,5 +1,7 @@
 //! How a server ends without losing a call.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use tokio::sync::watch;
 
 /// Tells a server to end, from anywhere and more than once: only steps forward count.
@@ -8,7 +10,13 @@ use tokio::sync::watch;
 /// [`drain`](Self::drain) goes on accepting and answering, says `Connection: close` with every answer, and lets the
 /// clients leave by themselves.
 #[derive(Clone)]
-pub struct Shutdown(watch::Sender<Phase>);
+pub struct Shutdown {
+    phase: watch::Sender<Phase>,
+    /// Called once, when the phase is [`Phase::Serving`] no more.
+    when_begun: Arc<Mutex<Vec<Tell>>>,
+}
+
+type Tell = Box<dyn FnOnce() + Send>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
@@ -26,7 +34,7 @@ pub(crate) struct Phases(watch::Receiver<Phase>);
 
 impl Shutdown {
     pub(crate) fn new() -> Self {
-        Self(watch::Sender::new(Phase::Serving))
+        Self { phase: watch::Sender::new(Phase::Serving), when_begun: Arc::default() }
     }
 
     /// For SIGTERM: not ready from now on; connections are still accepted for
@@ -48,11 +56,20 @@ impl Shutdown {
 
     /// Whether one of the others was called.
     pub fn has_begun(&self) -> bool {
-        *self.0.borrow() > Phase::Serving
+        *self.phase.borrow() > Phase::Serving
+    }
+
+    /// Calls `tell` when the end begins, before the call that begins it returns; at once where it has begun. It must neither
+    /// block nor panic: a signal is heeded on the same thread.
+    pub fn when_begun(&self, tell: impl FnOnce() + Send + 'static) {
+        self.when_begun.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(tell));
+        if self.has_begun() {
+            self.tell();
+        }
     }
 
     pub(crate) fn phases(&self) -> Phases {
-        Phases(self.0.subscribe())
+        Phases(self.phase.subscribe())
     }
 
     /// For the server itself, after its last count.
@@ -61,11 +78,17 @@ impl Shutdown {
     }
 
     fn advance(&self, to: Phase) {
-        self.0.send_if_modified(|phase| {
+        self.phase.send_if_modified(|phase| {
             let forward = *phase < to;
             *phase = (*phase).max(to);
             forward
         });
+        self.tell();
+    }
+
+    fn tell(&self) {
+        let told = std::mem::take(&mut *self.when_begun.lock().unwrap_or_else(PoisonError::into_inner));
+        told.into_iter().for_each(|tell| tell());
     }
 }
 
@@ -78,6 +101,35 @@ impl Phases {
         // An error means that nobody can advance any more; then it will never be reached.
         if self.0.clone().wait_for(|now| *now >= phase).await.is_err() {
             std::future::pending::<()>().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn each_end_is_told_once_before_the_call_that_begins_it_returns() {
+        for begin in [Shutdown::drain, Shutdown::stop, Shutdown::abort, Shutdown::end] {
+            let shutdown = Shutdown::new();
+            let told = Arc::new(AtomicUsize::new(0));
+            let tell = || {
+                let told = Arc::clone(&told);
+                move || {
+                    told.fetch_add(1, Ordering::Relaxed);
+                }
+            };
+            shutdown.when_begun(tell());
+            assert_eq!(told.load(Ordering::Relaxed), 0);
+            begin(&shutdown.clone());
+            assert_eq!(told.load(Ordering::Relaxed), 1);
+            shutdown.abort();
+            assert_eq!(told.load(Ordering::Relaxed), 1);
+            shutdown.when_begun(tell());
+            assert_eq!(told.load(Ordering::Relaxed), 2, "it has begun");
         }
     }
 }

@@ -83,5 +83,6 @@ pub use error::Error;
 pub use install::Installed;
 pub use proxy::Proxy;
 pub use recorder::{Answer, Recorded, Recorder};
+pub use report::{leave_out, leave_out_part};
 pub use service::Service;
 pub use session::{Session, shared_or_skip, start_or_skip, tools_or_skip};

@@ -21,9 +21,25 @@ pub(crate) fn ran() {
 
 /// Notes that the present test could not run.
 pub(crate) fn skipped(reason: &str) {
+    note("skipped", "skipped", reason);
+}
+
+/// Notes that the present test was left out, for a reason that is no matter of the API server: it does not count as one that passed.
+///
+/// `VESTIBULE_REQUIRE_APISERVER` asks for nothing of this kind.
+pub fn leave_out(reason: &str) {
+    note("left-out", "left out", reason);
+}
+
+/// Notes that a part of the present test was left out; the rest of it ran.
+pub fn leave_out_part(reason: &str) {
+    note("shortened", "left out in part", reason);
+}
+
+fn note(what: &str, words: &str, reason: &str) {
     let name = test_name();
-    say(&format!("skipped: {name}: {reason}"));
-    append(&format!("skipped {name} {}\n", reason.replace('\n', " ")));
+    say(&format!("{words}: {name}: {reason}"));
+    append(&format!("{what} {name} {}\n", reason.replace('\n', " ")));
 }
 
 /// A test that starts several environments is still one test. A harness with one

@@ -152,7 +152,12 @@ impl App {
         self
     }
 
-    /// Holds readiness back until `holds` says `true`, or `Ok`. The name appears on `/readyz`, and what an `Err` says.
+    /// Holds readiness back until `holds` first says `true`, or `Ok`; from then on it is not asked again. The name appears on
+    /// `/readyz`, and what an `Err` says.
+    ///
+    /// It is asked ten times a second, on a thread of its own: it may block, and no call waits for it. A panic counts as
+    /// `panicked`, and it is asked again. A handler that lacks something later on says so itself, by
+    /// [`retry_later`](crate::retry_later).
     ///
     /// ```
     /// use std::path::Path;

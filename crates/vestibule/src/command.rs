@@ -12,6 +12,7 @@ mod log_level;
 mod logs;
 mod manifests;
 mod or_off;
+mod outside;
 mod reach;
 #[cfg(test)]
 mod reference;
@@ -20,6 +21,9 @@ mod runtime;
 mod serve;
 #[cfg(feature = "otel")]
 mod traces;
+#[cfg(not(feature = "otel"))]
+mod untraced;
+mod values;
 
 use std::fmt;
 use std::io::{ErrorKind, Write};
@@ -34,6 +38,8 @@ pub use manifests::{ManifestsArguments, Part};
 pub use review::ReviewArguments;
 pub use runtime::runtime;
 pub use serve::ServeArguments;
+use values::image;
+pub use values::{kubeconfig_help, namespace};
 
 use crate::App;
 use crate::plain::plain_lines;
@@ -46,8 +52,7 @@ pub struct CommandError {
     code: u8,
 }
 
-/// Heads flags that not every build has.
-#[cfg(any(feature = "otel", test))]
+/// Heads flags that not every build acts on.
 const TRACES: &str = "Traces";
 
 #[derive(Parser)]

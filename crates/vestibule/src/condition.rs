@@ -1,7 +1,21 @@
-//! What must hold before a webhook is ready.
+//! What must hold once before a webhook is ready.
 
 use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+/// How often a condition is asked until it holds.
+const PERIOD: Duration = Duration::from_millis(100);
+/// The pause after a panic, each of which is a line in the log.
+const PERIOD_AFTER_PANIC: Duration = Duration::from_secs(1);
+/// How long [`Asked::begin`] waits for the first answer, so that a condition that holds already holds back nobody.
+const FIRST_ANSWER: Duration = Duration::from_secs(1);
 
 /// Writes a line of `/readyz?verbose`.
 pub(crate) type Line = Arc<dyn Fn() -> String + Send + Sync>;
@@ -24,6 +38,33 @@ impl Condition {
     pub(crate) fn new<H: Holds>(name: &str, holds: impl Fn() -> H + Send + Sync + 'static) -> Self {
         Self { name: name.to_owned(), why_not: Arc::new(move || holds().why_not()) }
     }
+}
+
+/// A condition that is asked until it holds, and from then on holds for good. Calls and probes read the last answer.
+#[derive(Clone)]
+pub(crate) struct Asked {
+    name: String,
+    /// Why it does not hold; nothing once it does.
+    answer: watch::Receiver<Option<String>>,
+}
+
+impl Asked {
+    /// Asks on a thread of its own: an author's closure may block, and a runtime that ends does not wait for this thread.
+    ///
+    /// # Errors
+    /// The system has no thread.
+    pub(crate) async fn begin(condition: &Condition) -> std::io::Result<Self> {
+        let (answer, mut seen) = watch::channel(Some(String::new()));
+        let (why_not, runtime) = (Arc::clone(&condition.why_not), Handle::current());
+        let ask = move || {
+            let _runtime = runtime.enter();
+            ask_until_it_holds(&*why_not, &answer);
+        };
+        thread::Builder::new().name("ready-when".to_owned()).spawn(ask)?;
+        // Without an answer in time it begins as one that does not hold.
+        let _ = timeout(FIRST_ANSWER, seen.changed()).await;
+        Ok(Self { name: condition.name.clone(), answer: seen })
+    }
 
     pub(crate) fn name(&self) -> &str {
         &self.name
@@ -31,7 +72,23 @@ impl Condition {
 
     /// Why it does not hold; nothing when it does.
     pub(crate) fn why_not(&self) -> Option<String> {
-        (self.why_not)()
+        self.answer.borrow().clone()
+    }
+}
+
+/// Ends when the condition holds, or when nobody wants to know any more.
+fn ask_until_it_holds(why_not: &dyn Fn() -> Option<String>, answer: &watch::Sender<Option<String>>) {
+    while !answer.is_closed() {
+        let (why, pause) = match catch_unwind(AssertUnwindSafe(why_not)) {
+            Ok(why) => (why, PERIOD),
+            Err(_) => (Some("panicked".to_owned()), PERIOD_AFTER_PANIC),
+        };
+        let holds = why.is_none();
+        answer.send_replace(why);
+        if holds {
+            return;
+        }
+        thread::sleep(pause);
     }
 }
 
@@ -49,13 +106,57 @@ impl<E: Display> Holds for Result<(), E> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc;
+
     use super::*;
 
-    #[test]
-    fn a_condition_may_say_why_it_does_not_hold() {
-        assert_eq!(Condition::new("cache", || false).why_not().as_deref(), Some(""));
-        assert_eq!(Condition::new("cache", || Err("3 of 5")).why_not().as_deref(), Some("3 of 5"));
-        assert_eq!(Condition::new("cache", || true).why_not(), None);
-        assert_eq!(Condition::new("cache", || Ok::<_, String>(())).why_not(), None);
+    async fn asked<H: Holds>(holds: impl Fn() -> H + Send + Sync + 'static) -> Asked {
+        Asked::begin(&Condition::new("cache", holds)).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_condition_may_say_why_it_does_not_hold() {
+        assert_eq!(asked(|| false).await.why_not().as_deref(), Some(""));
+        assert_eq!(asked(|| Err("3 of 5")).await.why_not().as_deref(), Some("3 of 5"));
+        assert_eq!(asked(|| true).await.why_not(), None);
+        assert_eq!(asked(|| Ok::<_, String>(())).await.why_not(), None);
+    }
+
+    /// A poisoned Mutex in a `ready_when` closure ended the process.
+    #[tokio::test]
+    async fn a_condition_that_panics_does_not_hold_and_is_asked_again() {
+        let calls = AtomicUsize::new(0);
+        let mut condition = asked(move || {
+            assert!(calls.fetch_add(1, Ordering::SeqCst) > 0, "the first call");
+            true
+        })
+        .await;
+        assert_eq!(condition.why_not().as_deref(), Some("panicked"));
+        condition.answer.changed().await.unwrap();
+        assert_eq!(condition.why_not(), None);
+    }
+
+    #[tokio::test]
+    async fn a_condition_that_held_once_is_not_asked_again() {
+        let calls = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&calls);
+        let mut condition = asked(move || counted.fetch_add(1, Ordering::SeqCst) == 0).await;
+        // The thread that asks has ended: nobody is left who could change the answer.
+        assert!(condition.answer.changed().await.is_err());
+        assert_eq!((condition.why_not(), calls.load(Ordering::SeqCst)), (None, 1));
+    }
+
+    /// On one thread, which a closure that blocks would have to itself.
+    #[tokio::test]
+    async fn a_condition_that_blocks_holds_up_nobody() {
+        let (go_on, told) = mpsc::channel::<()>();
+        let told = Mutex::new(told);
+        let mut condition = asked(move || told.lock().unwrap().recv().is_ok()).await;
+        assert_eq!(condition.why_not().as_deref(), Some(""));
+        go_on.send(()).unwrap();
+        condition.answer.changed().await.unwrap();
+        assert_eq!(condition.why_not(), None);
     }
 }

@@ -1,11 +1,11 @@
 //! The request beside the object.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
-use vestibule_admission::{AuditAnnotations, Kind, Operation, Outcome, Request, Resource, Verdict, Warnings};
+use vestibule_admission::{Kind, Notes, Operation, Request, Resource};
 
 use crate::environment::Environment;
 use crate::{LookedUp, Lookup, MissingState, RawObject};
@@ -52,13 +52,7 @@ struct Call {
     object: Option<RawObject>,
     old_object: Option<RawObject>,
     deadline: Instant,
-    notes: Mutex<Notes>,
-}
-
-#[derive(Default)]
-struct Notes {
-    warnings: Warnings,
-    audit: AuditAnnotations,
+    notes: Notes,
 }
 
 /// Who asks, as authenticated by the API server.
@@ -76,7 +70,7 @@ pub struct User {
 }
 
 impl Context {
-    pub(crate) fn new(request: &Request<'_>, budget: Duration, environment: Environment) -> Self {
+    pub(crate) fn new(request: &Request<'_>, deadline: Instant, environment: Environment) -> Self {
         let Request { user, .. } = request;
         let kind = |kind: &Kind<'_>| [&kind.group, &kind.version, &kind.kind].map(ToString::to_string);
         let resource = |resource: &Resource<'_>| {
@@ -105,8 +99,8 @@ impl Context {
             options: raw(request.options),
             object: raw(request.object),
             old_object: raw(request.old_object),
-            deadline: Instant::now() + budget,
-            notes: Mutex::default(),
+            deadline,
+            notes: request.notes.clone(),
         };
         Self { call: Arc::new(call), behind: false }
     }
@@ -224,13 +218,17 @@ impl Context {
     }
 
     /// Tells the user something without refusing; kubectl prints it after `Warning:`. Each line is a warning of its own.
+    ///
+    /// It is said also where the handler fails, panics or misses its deadline afterwards, unless `failurePolicy` decides
+    /// about that: the answer is then HTTP 500, which carries no warnings.
     pub fn warn(&self, warning: impl AsRef<str>) {
-        self.notes(|notes| notes.warnings.push(warning.as_ref()));
+        self.call.notes.warn(warning.as_ref());
     }
 
-    /// Leaves a note in the API server's audit log. Never a secret: audit logs are widely read.
+    /// Leaves a note in the API server's audit log, whatever becomes of the call, as [`Context::warn`] does. Never a secret:
+    /// audit logs are widely read.
     pub fn audit(&self, key: &str, value: impl Into<String>) {
-        self.notes(|notes| notes.audit.insert(key, value));
+        self.call.notes.audit(key, value);
     }
 
     /// The same call, seen by a handler whose object may be another than the one received.
@@ -241,20 +239,6 @@ impl Context {
     /// The object received, for whoever sees it first.
     pub(crate) fn received(&self) -> Option<&RawObject> {
         self.raw().filter(|_| !self.behind)
-    }
-
-    /// The verdict, with what was said beside it.
-    pub(crate) fn verdict(&self, outcome: Outcome) -> Verdict {
-        let mut verdict = Verdict::from(outcome);
-        self.notes(|notes| {
-            verdict.warnings = std::mem::take(&mut notes.warnings);
-            verdict.audit = std::mem::take(&mut notes.audit);
-        });
-        verdict
-    }
-
-    fn notes(&self, change: impl FnOnce(&mut Notes)) {
-        change(&mut self.call.notes.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 

@@ -77,6 +77,13 @@ struct State {
     followers: Vec<Follower>,
 }
 
+impl State {
+    /// A process that serves one app after another would otherwise keep every one, and compute its entries at every change.
+    fn forget_the_gone(&mut self) {
+        self.followers.retain(|follower| !follower.updates.is_closed());
+    }
+}
+
 /// What an identity is told when entries change.
 struct Follower {
     updates: DesiredUpdates,
@@ -127,6 +134,7 @@ impl Entries {
         }
         // Whoever is told is told in order: the lock is held until then.
         let mut state = self.state();
+        state.forget_the_gone();
         let mut told = Vec::new();
         for follower in state.followers.iter().filter(|_| problems.is_empty()) {
             match (follower.desired)(&entries) {
@@ -156,6 +164,7 @@ impl Entries {
         desired: impl Fn(&[Entry]) -> Result<Vec<Desired>, AppError> + Send + 'static,
     ) {
         let mut state = self.state();
+        state.forget_the_gone();
         // What changed since it was asked for.
         if let Ok(desired) = desired(&state.entries) {
             updates.send(desired);
@@ -173,11 +182,11 @@ impl App {
     /// served whatever the entries are; with none, nobody calls them.
     ///
     /// ```
-    /// # use std::time::Duration;
+    /// # use std::time::Instant;
     /// # use vestibule::{Handler, HandlerFuture, Request, Verdict};
     /// # struct Pass;
     /// # impl Handler for Pass {
-    /// #     fn handle<'a>(&'a self, _: &'a Request<'a>, _: Duration) -> HandlerFuture<'a> {
+    /// #     fn handle<'a>(&'a self, _: &'a Request<'a>, _: Instant) -> HandlerFuture<'a> {
     /// #         Box::pin(async { Verdict::allowed() })
     /// #     }
     /// # }
@@ -195,6 +204,15 @@ impl App {
         self.governed = entries.0.hooks.clone();
         self.entries = Some(entries.clone());
         self
+    }
+
+    /// The entries by which the API server calls this hook, as they are now.
+    #[cfg(feature = "test")]
+    pub(crate) fn entries_calling(&self, hook: &Registered) -> Vec<Registered> {
+        let given = self.entries.as_ref().map(Entries::current).unwrap_or_default();
+        let mut entries = self.entries_of(hook.kind, &given);
+        entries.retain(|entry| entry.path == hook.path);
+        entries
     }
 
     /// The entries of hooks of this kind, in the order they are called in; of hooks with entries of their own, `given`.
@@ -215,5 +233,33 @@ impl App {
             }
         }
         entries
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::Pod;
+
+    use super::*;
+    use crate::Operation::Create;
+    use crate::{Context, Reject, Target, on};
+
+    /// Each was told of every change for as long as the process lived.
+    #[test]
+    fn an_identity_that_is_gone_is_not_told_any_more() {
+        let same = async |pod: Pod, _: Context| Ok::<_, Reject>(pod);
+        let entries = Entries::of(["label"]);
+        let app = App::new("demo").mutate("label", on::<Pod>([Create]).fail_closed(), same).entries(&entries);
+        let target = Target::service("shop/hook").unwrap();
+        let settings = || app.managed(app.identity_settings("shop/hook".parse().unwrap()), &target).unwrap();
+        let followers = || entries.state().followers.len();
+        for _ in 0..3 {
+            drop(settings());
+        }
+        assert!(followers() <= 1, "{} follow", followers());
+        let kept = settings();
+        entries.set(Vec::new()).unwrap();
+        assert_eq!(followers(), 1);
+        assert!(kept.updates.is_some());
     }
 }

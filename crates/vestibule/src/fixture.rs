@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -40,7 +40,7 @@ pub(crate) fn typed<T, H>(on: &On<T>, handler: H) -> Typed<T, H> {
 
 pub(crate) async fn call(hook: Hook, body: &[u8]) -> Answer {
     let review = Review::parse(body).unwrap_or_else(|error| panic!("{error}"));
-    let verdict = hook.decide(&review.request, Duration::from_secs(5)).await;
+    let verdict = hook.decide(&review.request, Instant::now() + Duration::from_secs(5)).await;
     hook.answer(&review, verdict)
 }
 

@@ -1,12 +1,13 @@
 //! Kubernetes admission webhooks: typed handlers in, everything else done.
 //!
-//! A webhook's `Cargo.toml` names the Kubernetes version whose types it uses, as a feature of k8s-openapi:
+//! A webhook's `Cargo.toml` names the Kubernetes version whose types it uses, as a feature of k8s-openapi. Until the crates
+//! are published, it stands beside a checkout of the repository:
 //!
 //! ```toml
 //! [dependencies]
 //! k8s-openapi = { version = "0.29", features = ["v1_36"] }
 //! tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
-//! vestibule = "0.1"
+//! vestibule = { path = "../vestibule/crates/vestibule" }
 //! ```
 //!
 //! ```no_run
@@ -45,9 +46,9 @@ mod conversion;
 mod defaults;
 mod entries;
 mod environment;
+mod finalizers;
 #[cfg(test)]
 mod fixture;
-mod guard;
 mod handler;
 #[cfg(test)]
 mod laws;
@@ -63,6 +64,7 @@ mod on;
 mod plain;
 mod presented;
 mod raw_object;
+mod reach;
 mod registration;
 mod registration_mode;
 mod reject;
@@ -109,7 +111,7 @@ pub use telemetry::{
 pub use vestibule_admission::keys;
 pub use vestibule_admission::{
     AuditAnnotations, Cause, Converter, Decision, Denial, Fault, FaultKind, Handler, HandlerFuture, HookKind,
-    OnFault, Operation, Outcome, Request, Unconvertible, Verdict, Version as ReviewVersion, Warnings,
+    Notes, OnFault, Operation, Outcome, Request, Unconvertible, Verdict, Version as ReviewVersion, Warnings,
 };
 pub use vestibule_identity as identity;
 pub use vestibule_patch as patch;

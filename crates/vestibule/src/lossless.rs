@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use vestibule_admission::{Fault, FaultKind, keys};
-use vestibule_patch::{Document, Operation, Schema};
+use vestibule_patch::{Document, Operation, Pointer, Schema};
 
 use crate::{Context, RawObject, Reject};
 
@@ -70,22 +70,45 @@ pub(crate) fn lay<T: DeserializeOwned + Serialize>(
 
 /// serde's own words may quote a value; the place alone is told.
 pub(crate) fn decode<T: DeserializeOwned>(object: &str) -> Result<T, Fault> {
-    serde_json::from_str(object).map_err(|error| {
+    serde_json::from_str(object).or_else(|error| without_managed_fields(object, error)).map_err(|error| {
         let (line, column, to) = (error.line(), error.column(), std::any::type_name::<T>());
         let plain = to.split('<').next().unwrap_or(to);
         let to = plain.rsplit("::").next().unwrap_or(plain);
-        let message =
-            format_args!("the object is no {to}: line {line} column {column} does not fit the type");
+        let message = format_args!(
+            "cannot decode the object as {to}: line {line} column {column} does not fit the type"
+        );
         Fault::new(FaultKind::Undecodable, message)
     })
 }
 
+/// kube-apiserver repeats the names of an object's fields in `metadata.managedFields`, which nests as deep as the object does. A type
+/// that knows nothing of a deep field, but has metadata, would not decode: it gets the object without its `managedFields`. They
+/// stay in the object received, as all that a type does not know.
+fn without_managed_fields<T: DeserializeOwned>(
+    object: &str,
+    error: serde_json::Error,
+) -> Result<T, serde_json::Error> {
+    // The grammar of what was received has been checked: what is left is serde_json's limit of levels.
+    if !error.is_syntax() {
+        return Err(error);
+    }
+    let leave_out = || {
+        let mut document = Document::parse(object).ok()?;
+        let path = Pointer::root().child("metadata").child("managedFields");
+        document.apply(&Operation::Remove { path }).ok()?;
+        serde_json::from_str(&document.to_json()).ok()
+    };
+    leave_out().ok_or(error)
+}
+
 /// In memory for about `length` bytes: grown in steps, a large object would be there twice.
 pub(crate) fn encode<T: Serialize>(object: &T, length: usize) -> Result<String, Fault> {
-    let unwritable = |_| Fault::new(FaultKind::Error, "the handler's object cannot be written as JSON");
+    let unwritable = |_| Fault::new(FaultKind::Error, "cannot encode the handler's object as JSON");
     let mut json = Vec::with_capacity(length + length / 8);
     serde_json::to_writer(&mut json, object).map_err(unwritable)?;
-    String::from_utf8(json).map_err(|_| Fault::new(FaultKind::Error, "serde wrote what is no text"))
+    String::from_utf8(json).map_err(|_| {
+        Fault::new(FaultKind::Error, "cannot encode the handler's object as JSON: it is no UTF-8")
+    })
 }
 
 /// That the patched object decodes to what the handler gave back; checked in debug builds and tests.
@@ -98,7 +121,7 @@ fn reaches<T: DeserializeOwned + Serialize>(
         |_| Fault::new(FaultKind::Patch, "the patch does not lead to the handler's object: please report it");
     let mut document = Document::parse(received).map_err(failed)?;
     document.apply_all(operations).map_err(failed)?;
-    let reached: T = serde_json::from_str(&document.to_json()).map_err(|_| astray(()))?;
+    let reached: T = decode(&document.to_json()).map_err(|_| astray(()))?;
     let reached = encode(&reached, after.len())?;
     // By value: a `HashMap` in `T` writes its members in another order every time.
     match (Document::parse(&reached), Document::parse(after)) {

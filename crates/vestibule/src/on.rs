@@ -48,7 +48,8 @@ pub struct On<T> {
     pub(crate) qualified_name: Option<String>,
     pub(crate) system_namespaces: bool,
     pub(crate) own_namespace: bool,
-    pub(crate) guard_finalizers: bool,
+    /// Unless set, by the kind of the hook.
+    pub(crate) skip_finalizer_updates: Option<bool>,
     pub(crate) errors: Vec<String>,
     of: PhantomData<fn(T)>,
 }
@@ -115,7 +116,7 @@ impl<T> On<T> {
             qualified_name: None,
             system_namespaces: false,
             own_namespace: false,
-            guard_finalizers: true,
+            skip_finalizer_updates: None,
             errors: Vec::new(),
             of: PhantomData,
         }
@@ -208,10 +209,28 @@ impl<T> On<T> {
         self
     }
 
-    /// Whether an UPDATE passes unasked that only changes finalizers, owners or managed fields of an object that is being
-    /// deleted. It does unless said otherwise: a handler that refuses it keeps the object forever.
-    pub fn guard_finalizers(mut self, guard: bool) -> Self {
-        self.guard_finalizers = guard;
+    /// Whether the handler is skipped, and the request allowed, for an UPDATE that only changes finalizers, owners or
+    /// managed fields of an object that is being deleted.
+    ///
+    /// Unless set, mutating hooks skip it: a fault there would keep the object from being deleted. Validating hooks do not:
+    /// such a hook may be what protects a finalizer. Set it for a validator that judges everything but finalizers: else an
+    /// object that the validator refuses can never be deleted by the controller that has to remove its finalizer.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use vestibule::Operation::{Create, Update};
+    /// use vestibule::{App, Change, Context, Reject, deny, on};
+    ///
+    /// async fn small(change: Change<ConfigMap>, _: Context) -> Result<(), Reject> {
+    ///     let keys = change.object().and_then(|map| map.data.as_ref()).map_or(0, |data| data.len());
+    ///     if keys > 100 { Err(deny("more than 100 keys")) } else { Ok(()) }
+    /// }
+    ///
+    /// let on = on::<ConfigMap>([Create, Update]).fail_closed().skip_finalizer_updates(true);
+    /// assert!(App::new("demo").validate("small", on, small).check().is_ok());
+    /// ```
+    pub fn skip_finalizer_updates(mut self, skip: bool) -> Self {
+        self.skip_finalizer_updates = Some(skip);
         self
     }
 

@@ -21,6 +21,9 @@ use crate::{FailurePolicy, MatchPolicy, On, Reinvocation, ReviewVersion, Rule, S
 /// Namespaces that must come up before any webhook can.
 const SYSTEM_NAMESPACES: [&str; 3] = ["kube-node-lease", "kube-public", "kube-system"];
 
+/// The label of every namespace that holds its name; the API server sets it.
+pub(crate) const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+
 /// The webhook configurations, and the definitions, of an [`App`](crate::App), ready to apply.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -167,7 +170,7 @@ impl Entry {
             failure_policy: Some(self.failure_policy.as_str().to_owned()),
             match_conditions: Some(self.match_conditions.clone()).filter(|conditions| !conditions.is_empty()),
             match_policy: Some(self.match_policy.as_str().to_owned()),
-            namespace_selector: Some(self.namespace_selector(target)),
+            namespace_selector: Some(self.namespace_selector(target.own_namespace())),
             object_selector: Some(self.objects.clone()),
             rules: Some(self.rules()),
             side_effects: self.side_effects.as_str().to_owned(),
@@ -186,16 +189,16 @@ impl Entry {
     }
 
     /// The webhook must never stand in the way of what it needs to come up itself.
-    fn namespace_selector(&self, target: &Target) -> LabelSelector {
+    pub(crate) fn namespace_selector(&self, own_namespace: Option<&str>) -> LabelSelector {
         if self.system_namespaces {
             return self.namespaces.clone();
         }
         let mut excluded: Vec<String> = SYSTEM_NAMESPACES.map(str::to_owned).into();
-        excluded.extend(target.own_namespace().filter(|_| !self.own_namespace).map(str::to_owned));
+        excluded.extend(own_namespace.filter(|_| !self.own_namespace).map(str::to_owned));
         excluded.sort();
         excluded.dedup();
         let mut selector = self.namespaces.clone();
-        selector::exclude(&mut selector, "kubernetes.io/metadata.name", excluded);
+        selector::exclude(&mut selector, NAMESPACE_NAME, excluded);
         selector
     }
 

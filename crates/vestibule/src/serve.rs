@@ -1,7 +1,9 @@
 //! From an app to a server that listens.
 
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
@@ -12,11 +14,12 @@ use vestibule_server::{
 };
 
 use crate::client_identity::ClientError;
-use crate::condition::Condition;
+use crate::condition::Asked;
 use crate::presented::Presented;
+use crate::reach::Reach;
 use crate::telemetry::{CONTENT_TYPE, Telemetry};
-use crate::work::{self, Work};
-use crate::{App, AppError, CertificateCounters, ClientSettings, watch_state};
+use crate::work::{self, Work, WorkOver};
+use crate::{App, AppError, CertificateCounters, ClientSettings, Target, watch_state};
 
 /// The API server closes connections that rested for 90 s.
 pub(crate) const SHORTEST_IDLE: Duration = Duration::from_secs(91);
@@ -51,6 +54,11 @@ pub struct Options {
     /// The cluster that handlers look things up in; needed by an app that [watches](App::watch) or [reads](App::read), or
     /// does something [beside](App::when_ready).
     pub client: Option<kube::Client>,
+    /// For a process outside the cluster that registers itself ([`App::managed`]): the target of its entries. They are written
+    /// only once a call that the API server makes there has arrived in this process. [`Options::client`] must then be allowed
+    /// to create and delete the ValidatingWebhookConfiguration `APP-reach`, and to create ConfigMaps in the Service's
+    /// namespace, which is done as a dry run. Nothing is asked unless set, and nothing has to be in a pod behind its Service.
+    pub must_reach: Option<Target>,
 }
 
 /// An app whose addresses are taken: callers that connect now wait for [`Bound::serve`].
@@ -58,6 +66,8 @@ pub struct Options {
 pub struct Bound {
     server: vestibule_server::Bound,
     identity: Arc<dyn Identity>,
+    /// Asked before anything is registered.
+    reach: Option<Reach>,
     hooks: Vec<String>,
     works: Vec<Work>,
     /// What follows the files and keys by which clients are known, for as long as anybody is served.
@@ -89,9 +99,21 @@ pub enum ServeError {
     /// An address cannot be taken.
     #[error(transparent)]
     Bind(#[from] BindError),
+    /// The system has no thread for the conditions of [`App::ready_when`].
+    #[error("conditions cannot be asked: {0}")]
+    Conditions(std::io::Error),
     /// The system refuses to tell of signals.
     #[error("signals cannot be listened to: {0}")]
     Signals(std::io::Error),
+    /// Work beside the webhook ended before a shutdown had begun.
+    #[error(
+        "work beside the webhook has ended, and this process with it: `App::when_ready` is for work that never ends, \
+         `App::once_ready` for work that may"
+    )]
+    WorkEnded,
+    /// Work beside the webhook panicked.
+    #[error("work beside the webhook panicked, and this process ends with it: the log says where")]
+    WorkPanicked,
 }
 
 impl Options {
@@ -106,6 +128,7 @@ impl Options {
             certificates: CertificateCounters::default(),
             clients: ClientSettings::default(),
             client: None,
+            must_reach: None,
         }
     }
 
@@ -130,9 +153,17 @@ impl Options {
         let certificates =
             settings.observer.take().map_or_else(CertificateCounters::default, CertificateCounters::telling);
         settings.observer = Some(Arc::new(certificates.clone()));
+        let registers = registers(&settings);
         let identity = SelfManaged::start(client.clone(), settings)?;
-        Ok(Self { certificates, client: Some(client), ..Self::new(listen, identity) })
+        let mut options = Self { certificates, client: Some(client), ..Self::new(listen, identity) };
+        options.settings.ask_elsewhere = registers;
+        Ok(options)
     }
+}
+
+/// Whether replicas write their own entries: then those of two versions may be asked for each other's hooks.
+pub(crate) fn registers(settings: &identity::Settings) -> bool {
+    !settings.desired.is_empty() || settings.updates.is_some()
 }
 
 impl App {
@@ -144,7 +175,8 @@ impl App {
     /// as the API server lets them, or an address is taken.
     pub async fn bind(self, options: Options) -> Result<Bound, ServeError> {
         self.check()?;
-        let Options { identity, settings, observer, certificates, clients, client } = options;
+        let Options { identity, settings, observer, certificates, clients, client, must_reach } = options;
+        let reach = must_reach.map(|target| self.reach(client.as_ref(), target)).transpose()?;
         if settings.idle_timeout < SHORTEST_IDLE {
             return Err(ServeError::Idle);
         }
@@ -165,11 +197,15 @@ impl App {
         own.push(watch_state::metric(watches.clone()));
         let presented = Arc::new(presented);
         let server = Server::new(settings, Arc::clone(&presented) as _);
-        let (conditions, unknown_keys) = (self.conditions().to_vec(), known.missing());
+        let mut conditions = Vec::new();
+        for condition in self.conditions() {
+            conditions.push(Asked::begin(condition).await.map_err(ServeError::Conditions)?);
+        }
+        let unknown_keys = known.missing();
         let ready = {
             let (conditions, lookups, unknown_keys) = (conditions.clone(), lookups.clone(), known.missing());
             move || {
-                let mut missing = conditions.iter().filter_map(Condition::why_not);
+                let mut missing = conditions.iter().filter_map(Asked::why_not);
                 let keys_are_unknown = unknown_keys.as_ref().is_some_and(|are_unknown| are_unknown());
                 missing.next().is_none()
                     && !keys_are_unknown
@@ -220,7 +256,31 @@ impl App {
             server = server.route_conversion(path.as_str(), converted.conversion.hook(&converted.name));
             hooks.push(path);
         }
-        Ok(Bound { server: server.bind().await?, identity, hooks, works, follows: known.follows })
+        if let Some(reach) = &reach {
+            server = server.route(reach.path(), reach.hook(), Reach::TIMEOUT);
+        }
+        let server = server.bind().await?;
+        // Weak: a handle that outlives the server keeps no identity alive.
+        let registering = Arc::downgrade(&identity);
+        server.shutdown().when_begun(move || {
+            if let Some(identity) = registering.upgrade() {
+                identity.draining();
+            }
+        });
+        Ok(Bound { server, identity, reach, hooks, works, follows: known.follows })
+    }
+}
+
+impl App {
+    fn reach(&self, client: Option<&kube::Client>, target: Target) -> Result<Reach, AppError> {
+        let missing = || AppError {
+            name: self.name().to_owned(),
+            problems: vec![format!(
+                "whether {target} leads here is asked of a cluster: set `Options::client`"
+            )],
+        };
+        let client = client.ok_or_else(missing)?.clone();
+        Ok(Reach::new(client, target, self.name()))
     }
 }
 
@@ -245,54 +305,97 @@ impl Bound {
         self.server.ready()
     }
 
-    /// Serves until the [`Shutdown`] handle ends it. Returns how many connections were cut off in the end.
-    pub async fn serve(self) -> usize {
+    /// Serves until the [`Shutdown`] handle ends it. Returns how many connections were cut off in the end. Dropped before that,
+    /// as a `select!` does, it ends at once: both ports are closed, and so is every connection.
+    ///
+    /// # Errors
+    /// Work of [`App::when_ready`] ended, or panicked, before a shutdown had begun. Calls are answered until the replica has
+    /// drained.
+    pub async fn serve(self) -> Result<usize, ServeError> {
         let probes = self.probes_address().map(|address| address.to_string());
         let (address, hooks) = (self.address(), self.hooks.join(","));
         let names = self.identity.present().map(|leaf| leaf.names.join(","));
         let waits_for = self.identity.status().waiting_for;
         tracing::info!(%address, probes, names, hooks, waits_for, "serving");
-        let (ready, identity, works, _follows) = (self.ready(), self.identity, self.works, self.follows);
+        let (ready, shutdown) = (self.ready(), self.shutdown());
+        let (identity, works, _follows) = (self.identity, self.works, self.follows);
+        let reach = self.reach.as_ref();
         let beside = async move {
             ready.await;
-            identity.serving();
-            work::run(works).await
+            let register = async {
+                if let Some(reach) = reach {
+                    reach.reached(&*identity).await;
+                }
+                identity.serving();
+                std::future::pending().await
+            };
+            tokio::select! {
+                never = register => never,
+                over = work::run(works) => over,
+            }
         };
-        tokio::select! {
-            cut = self.server.serve() => cut,
-            cut = beside => cut,
+        let mut serving = pin!(self.server.serve());
+        let over = tokio::select! {
+            cut = &mut serving => Ok(cut),
+            over = beside => Err(over),
+        };
+        let served = match over {
+            Ok(cut) => Ok(cut),
+            // An operator listens to signals too.
+            Err(WorkOver::Ended) if shutdown.has_begun() => Ok(serving.await),
+            Err(over) => {
+                let error = match over {
+                    WorkOver::Ended => ServeError::WorkEnded,
+                    WorkOver::Panicked => ServeError::WorkPanicked,
+                };
+                tracing::error!(%error, "draining");
+                shutdown.drain();
+                serving.await;
+                Err(error)
+            }
+        };
+        if let Some(reach) = reach {
+            reach.withdraw().await;
         }
+        served
     }
 
     /// Serves until SIGTERM has drained it or SIGINT has stopped it; a second signal ends the process at once, even while
     /// handlers that never await hold every thread of the runtime.
     ///
     /// # Errors
-    /// The system refuses to tell of signals.
+    /// The system refuses to tell of signals. Work of [`App::when_ready`] ended, or panicked, before a signal came.
     pub async fn serve_until_signalled(self) -> Result<(), ServeError> {
-        heed_signals(self.shutdown()).map_err(ServeError::Signals)?;
+        let signalled = heed_signals(self.shutdown()).map_err(ServeError::Signals)?;
         match self.serve().await {
-            0 => tracing::info!("stopped"),
-            cut => tracing::warn!(connections = cut, "stopped; connections were cut off"),
+            Ok(0) => tracing::info!("stopped"),
+            Ok(cut) => tracing::warn!(connections = cut, "stopped; connections were cut off"),
+            // An operator may hear the same signal a moment earlier.
+            Err(ServeError::WorkEnded) if signalled.load(Ordering::Relaxed) => tracing::info!("stopped"),
+            Err(error) => return Err(error),
         }
         Ok(())
     }
 }
 
-/// Signals are heard on a thread of their own: no handler can hold it up.
-fn heed_signals(shutdown: Shutdown) -> std::io::Result<()> {
+/// Signals are heard on a thread of their own: no handler can hold it up. The result tells whether one was.
+fn heed_signals(shutdown: Shutdown) -> std::io::Result<Arc<AtomicBool>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let entered = runtime.enter();
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     drop(entered);
+    let signalled = Arc::new(AtomicBool::new(false));
+    let heard = Arc::clone(&signalled);
     let heed = async move {
         tokio::select! {
             _ = terminate.recv() => {
+                heard.store(true, Ordering::Relaxed);
                 // First done, then told: whoever reads it and asks `/readyz` is not told otherwise.
                 shutdown.drain();
                 tracing::info!("draining: SIGTERM");
             }
             _ = interrupt.recv() => {
+                heard.store(true, Ordering::Relaxed);
                 tracing::info!("stopping: SIGINT");
                 shutdown.stop();
             }
@@ -306,5 +409,5 @@ fn heed_signals(shutdown: Shutdown) -> std::io::Result<()> {
         std::process::exit(0);
     };
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || runtime.block_on(heed))?;
-    Ok(())
+    Ok(signalled)
 }

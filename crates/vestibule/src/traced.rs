@@ -1,7 +1,7 @@
 //! A span around each call: lines that are logged in it say which call they are about, and tracing goes on from it.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
 use tracing::Instrument;
 use vestibule_admission::{Handler, HandlerFuture, Request, Trace};
@@ -26,7 +26,7 @@ impl Traced {
 }
 
 impl Handler for Traced {
-    fn handle<'a>(&'a self, request: &'a Request<'a>, budget: Duration) -> HandlerFuture<'a> {
+    fn handle<'a>(&'a self, request: &'a Request<'a>, deadline: Instant) -> HandlerFuture<'a> {
         let hook = &*self.hook;
         let trace_id = trace_id(request.trace);
         let span = tracing::info_span!(target: "vestibule::admission", "decide", hook, uid = short(&request.uid), trace_id);
@@ -34,7 +34,7 @@ impl Handler for Traced {
         if let (Some(traces), Some(trace)) = (&self.traces, &request.trace) {
             traces.adopt(&span, trace);
         }
-        let verdict = span.in_scope(|| self.handler.handle(request, budget));
+        let verdict = span.in_scope(|| self.handler.handle(request, deadline));
         Box::pin(verdict.instrument(span))
     }
 }

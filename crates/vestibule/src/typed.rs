@@ -2,14 +2,14 @@
 
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tracing::{Instrument, debug_span};
 use vestibule_admission::{
-    Fault, FaultKind, Handler, HandlerFuture, Operation, Outcome, Request, Verdict, keys,
+    Fault, FaultKind, Handler, HandlerFuture, HookKind, Operation, Outcome, Request, Resource, Verdict, keys,
 };
 
 use crate::environment::Environment;
@@ -34,8 +34,8 @@ where
     T: DeserializeOwned + Serialize + Send + 'static,
     H: Mutate<T>,
 {
-    fn handle<'a>(&'a self, request: &'a Request<'a>, budget: Duration) -> HandlerFuture<'a> {
-        self.0.if_asked(request, budget, |context| self.mutate(request, context))
+    fn handle<'a>(&'a self, request: &'a Request<'a>, deadline: Instant) -> HandlerFuture<'a> {
+        self.0.if_asked(request, deadline, HookKind::Mutating, |context| self.mutate(request, context))
     }
 }
 
@@ -69,8 +69,8 @@ where
     T: DeserializeOwned + Send + 'static,
     H: Validate<T>,
 {
-    fn handle<'a>(&'a self, request: &'a Request<'a>, budget: Duration) -> HandlerFuture<'a> {
-        self.0.if_asked(request, budget, |context| self.validate(request, context))
+    fn handle<'a>(&'a self, request: &'a Request<'a>, deadline: Instant) -> HandlerFuture<'a> {
+        self.0.if_asked(request, deadline, HookKind::Validating, |context| self.validate(request, context))
     }
 }
 
@@ -98,11 +98,13 @@ where
 }
 
 impl<T, H> Typed<T, H> {
-    /// Has `decide` decide what the handler was registered for, and joins what it says beside its outcome.
+    /// Has `decide` decide what the handler was registered for. Of what it was not, a mutating hook changes nothing; a
+    /// validating hook must not admit what nobody judged, so its `failurePolicy` decides.
     fn if_asked<'a, D>(
         &'a self,
         request: &'a Request<'a>,
-        budget: Duration,
+        deadline: Instant,
+        kind: HookKind,
         decide: impl FnOnce(Context) -> D + Send + 'a,
     ) -> HandlerFuture<'a>
     where
@@ -113,12 +115,12 @@ impl<T, H> Typed<T, H> {
         Box::pin(async move {
             match debug_span!("match").in_scope(|| Rule::nearest(&self.rules, request)) {
                 Match::Asked => {}
-                Match::Beside => return Verdict::allowed(),
-                Match::Stranger => return stranger(request).into(),
+                Match::Beside if kind == HookKind::Mutating => return Verdict::allowed(),
+                Match::Beside | Match::Stranger => return not_registered(request).into(),
             }
-            let context = Context::new(request, budget, self.environment.clone());
-            let outcome = decide(context.clone()).await;
-            context.verdict(outcome.unwrap_or_else(Outcome::Fault))
+            let context = Context::new(request, deadline, self.environment.clone());
+            let outcome = decide(context).await;
+            outcome.unwrap_or_else(Outcome::Fault).into()
         })
     }
 }
@@ -131,9 +133,17 @@ fn missing(member: &str) -> Fault {
     Fault::new(FaultKind::Undecodable, format_args!("the request holds no {member}"))
 }
 
-fn stranger(request: &Request<'_>) -> Fault {
-    let message =
-        format_args!("{} is not what this hook is for: check the registration's rules", request.kind);
+/// The configuration on the cluster names more than the app does: an earlier version of the app, or an edit by hand.
+fn not_registered(request: &Request<'_>) -> Fault {
+    let Request { operation, resource: Resource { group, version, resource }, subresource, .. } = request;
+    let slash = |text: &str| if text.is_empty() { "" } else { "/" };
+    let subresource = subresource.as_deref().unwrap_or_default();
+    let message = format_args!(
+        "{operation} of {group}{}{version} {resource}{}{subresource} is not what this hook is for: its rules in the \
+         webhook configuration name more than its app does; apply the app's own manifests",
+        slash(group),
+        slash(subresource),
+    );
     Fault::new(FaultKind::Undecodable, message)
 }
 

@@ -51,9 +51,18 @@ impl WatchState {
         (Client::new(service, client.default_namespace()), state)
     }
 
-    /// Why it is not answered, in words for people: shown for as long as it lasts.
-    pub fn failed(&self, why: &str) {
-        why.clone_into(&mut self.state().trouble);
+    /// Why it is not answered, in words for people: shown for as long as it lasts. Returns whether that is news: the first
+    /// failure in these words since a watch was answered or a list was read.
+    pub fn failed(&self, why: &str) -> bool {
+        let mut state = self.state();
+        let is_news = state.trouble != why;
+        why.clone_into(&mut state.trouble);
+        is_news
+    }
+
+    /// A list was read: the next failure is news. Whether watches are answered, a list does not say.
+    pub(crate) fn listed(&self) {
+        self.state().trouble.clear();
     }
 
     /// For how long no watch was answered; nothing while that is as usual.

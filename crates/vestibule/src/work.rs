@@ -6,13 +6,29 @@ use futures_util::future::BoxFuture;
 use kube::Client;
 use tokio::task::JoinSet;
 
+#[cfg(doc)]
+use crate::ServeError;
 use crate::{App, AppError};
 
 /// Work that has yet to begin.
-pub(crate) type Work = BoxFuture<'static, ()>;
+pub(crate) struct Work {
+    future: BoxFuture<'static, ()>,
+    may_end: bool,
+}
 
 /// Makes it, for one replica.
-pub(crate) type MakeWork = Arc<dyn Fn(Client) -> Work + Send + Sync>;
+#[derive(Clone)]
+pub(crate) struct MakeWork {
+    make: Arc<dyn Fn(Client) -> BoxFuture<'static, ()> + Send + Sync>,
+    may_end: bool,
+}
+
+/// Why work is over that should go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WorkOver {
+    Ended,
+    Panicked,
+}
 
 impl App {
     /// Does something beside answering, in the same process: an operator, mostly. It begins when `/readyz` first says `ok`:
@@ -20,6 +36,10 @@ impl App {
     /// object that went past its own webhook. It is dropped when serving ends.
     ///
     /// Every replica does it. What only one may do, it must agree upon with the others.
+    ///
+    /// It goes on for as long as the process serves. When it ends or panics before a shutdown has begun, the replica drains, as
+    /// on SIGTERM, and serving ends with [`ServeError::WorkEnded`] or [`ServeError::WorkPanicked`]: a replica whose operator is
+    /// dead would look healthy, and nothing would restart it. Work that is done one day is for [`App::once_ready`].
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::Pod;
@@ -32,11 +52,39 @@ impl App {
     /// let app = App::new("demo").mutate("label", on::<Pod>([Create]).fail_open(), label).when_ready(operate);
     /// # let _ = app;
     /// ```
-    pub fn when_ready<F>(mut self, work: impl Fn(Client) -> F + Send + Sync + 'static) -> Self
+    pub fn when_ready<F>(self, work: impl Fn(Client) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        self.works.push(Arc::new(move |client| Box::pin(work(client))));
+        self.work(work, false)
+    }
+
+    /// The same for work that may end while the process serves: a migration, a first report. A panic in it ends the process
+    /// as one in [`App::when_ready`] does.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// # use vestibule::{App, Context, Operation::Create, Reject, on};
+    /// # async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> { Ok(pod) }
+    /// async fn migrate(client: kube::Client) {
+    ///     // Stored objects are written once more, in their new version.
+    /// }
+    ///
+    /// let app = App::new("demo").mutate("label", on::<Pod>([Create]).fail_open(), label).once_ready(migrate);
+    /// # let _ = app;
+    /// ```
+    pub fn once_ready<F>(self, work: impl Fn(Client) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.work(work, true)
+    }
+
+    fn work<F>(mut self, work: impl Fn(Client) -> F + Send + Sync + 'static, may_end: bool) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.works.push(MakeWork { make: Arc::new(move |client| Box::pin(work(client))), may_end });
         self
     }
 
@@ -49,23 +97,29 @@ impl App {
             let problem = "it works on a cluster when it is ready, and there is none: set `Options::client`";
             AppError { name: self.name().to_owned(), problems: vec![problem.to_owned()] }
         };
-        let begin = |make: &MakeWork| {
+        let begin = |MakeWork { make, may_end }: &MakeWork| {
             let (make, client) = (Arc::clone(make), client.ok_or_else(missing)?.clone());
-            let work: Work = Box::pin(async move { make(client).await });
-            Ok(work)
+            Ok(Work { future: Box::pin(async move { make(client).await }), may_end: *may_end })
         };
         self.works.iter().map(begin).collect()
     }
 }
 
-/// Works until it is dropped.
-pub(crate) async fn run<T>(works: Vec<Work>) -> T {
-    let mut tasks: JoinSet<()> = works.into_iter().collect();
-    while let Some(ended) = tasks.join_next().await {
-        // A panic has been told of, by the hook for panics.
-        match ended {
-            Ok(()) => tracing::warn!("work beside the webhook has ended; the webhook goes on"),
-            Err(_) => tracing::error!("work beside the webhook panicked; the webhook goes on without it"),
+/// Works until it is dropped, or until work is over that should go on.
+pub(crate) async fn run(works: Vec<Work>) -> WorkOver {
+    let mut tasks = JoinSet::new();
+    for Work { future, may_end } in works {
+        tasks.spawn(async move {
+            future.await;
+            may_end
+        });
+    }
+    while let Some(over) = tasks.join_next().await {
+        match over {
+            Ok(true) => tracing::info!("work beside the webhook is done; the webhook goes on"),
+            Ok(false) => return WorkOver::Ended,
+            // A panic has been told of, by the hook for panics.
+            Err(_) => return WorkOver::Panicked,
         }
     }
     std::future::pending().await

@@ -1,6 +1,6 @@
 //! Hooks that read the request as it came.
 
-use std::time::Duration;
+use std::time::Instant;
 
 use vestibule::Operation::{Connect, Create, Delete, Update};
 use vestibule::patch::{self, View};
@@ -21,7 +21,7 @@ pub(crate) fn hooks(app: App) -> App {
 struct See;
 
 impl Handler for See {
-    fn handle<'a>(&'a self, request: &'a Request<'a>, _budget: Duration) -> HandlerFuture<'a> {
+    fn handle<'a>(&'a self, request: &'a Request<'a>, _deadline: Instant) -> HandlerFuture<'a> {
         let kind = request.request_kind.as_ref().unwrap_or(&request.kind);
         let there = |member: Option<_>| if member.is_some() { "there" } else { "null" };
         let words = [
@@ -47,7 +47,7 @@ impl Handler for See {
 struct Patch;
 
 impl Handler for Patch {
-    fn handle<'a>(&'a self, request: &'a Request<'a>, _budget: Duration) -> HandlerFuture<'a> {
+    fn handle<'a>(&'a self, request: &'a Request<'a>, _deadline: Instant) -> HandlerFuture<'a> {
         Box::pin(async move { wished(request).unwrap_or_else(Outcome::Fault).into() })
     }
 }

@@ -1,7 +1,7 @@
 //! Hooks of every kind of handler, about Secrets. What they do stands in the object's annotation `do`.
 
 use std::future::pending;
-use std::time::Duration;
+use std::time::Instant;
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::core::{DynamicObject, PartialObjectMeta};
@@ -114,7 +114,7 @@ struct Borrowed {
 }
 
 impl Handler for Borrowed {
-    fn handle<'a>(&'a self, request: &'a Request<'a>, _budget: Duration) -> HandlerFuture<'a> {
+    fn handle<'a>(&'a self, request: &'a Request<'a>, _deadline: Instant) -> HandlerFuture<'a> {
         let object = request.object.or(request.old_object);
         Box::pin(async move {
             let mut verdict: Verdict = match object.map(View::of).and_then(wish).as_deref() {

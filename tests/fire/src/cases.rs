@@ -4,6 +4,7 @@ mod cut_off;
 mod first_starts;
 mod ground;
 mod killed;
+mod lateness;
 mod malformed;
 mod overload;
 mod quiet;
@@ -25,8 +26,9 @@ use std::time::Duration;
 use anyhow::anyhow;
 use tokio::time::{Instant, timeout};
 
+use lateness::Lateness;
 pub use row::{Row, Verdict};
-pub use set::{run, whole};
+pub use set::{exit_code, run, whole};
 
 /// Something that is done to a webhook, and what must come of it.
 pub struct Case {

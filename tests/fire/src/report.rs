@@ -56,10 +56,21 @@ impl Report {
         if self.is_good() { "good" } else { "BAD" }
     }
 
-    /// Whether no call failed, no client refused a certificate, and all ends were reached.
+    /// Whether enough calls were made and none failed, no client refused a certificate, and all ends were reached.
     #[must_use]
     pub fn is_good(&self) -> bool {
-        self.book.failed() == 0 && self.book.alerts() == 0 && self.short.is_empty()
+        let Book { calls, .. } = self.book;
+        calls >= self.least_calls()
+            && self.book.failed() == 0
+            && self.book.alerts() == 0
+            && self.short.is_empty()
+    }
+
+    /// With fewer calls it says nothing that none failed: half of what the rate comes to, since what a busy machine could not
+    /// send in time is not made up for.
+    #[must_use]
+    pub fn least_calls(&self) -> usize {
+        (f64::from(self.options.rate) * self.took.as_secs_f64() / 2.0).ceil().max(1.0) as usize
     }
 }
 
@@ -82,7 +93,7 @@ impl fmt::Display for Report {
         row("leaf changes to another CA", book.switches().to_string())?;
         row("leaves with a cross", book.crossed().to_string())?;
         row("CA rotations", book.rotations.to_string())?;
-        row("calls", book.calls.to_string())?;
+        row("calls", format!("{}, {} at least", book.calls, self.least_calls()))?;
         row("failed calls", book.failed().to_string())?;
         row("worst latency", format!("{} ms", book.worst.as_millis()))?;
         row("failed handshakes", book.failed_handshakes().to_string())?;
@@ -116,4 +127,22 @@ impl fmt::Display for Report {
 fn counts<K: fmt::Display>(counts: &std::collections::BTreeMap<K, usize>) -> String {
     let counts = counts.iter().map(|(what, count)| format!("{what}: {count} times"));
     counts.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_few_calls_show_nothing() {
+        let with = |calls| {
+            let mut report =
+                Report::new(Options::of(&["--rate=60"]).unwrap(), Book { calls, ..Book::default() });
+            report.took = Duration::from_secs(10);
+            report.is_good()
+        };
+        assert_eq!([0, 299, 300].map(with), [false, false, true]);
+        let at_once = Report::new(Options::of(&[]).unwrap(), Book::default());
+        assert!(!at_once.is_good(), "no call is no good soak, however short it is");
+    }
 }

@@ -11,7 +11,7 @@ mod strangers;
 
 pub use balancer::Balancer;
 pub use bystander::Bystander;
-pub use host::Host;
+pub use host::{Host, Times};
 pub use memory::Memory;
 pub use probes::{get, metric, sum};
 pub use process::{NAME, Process, Program, answer_stdin, beside, end_with_stdin};

@@ -1,7 +1,7 @@
 //! Bodies that are reviews, or nearly.
 
 use std::fmt::Display;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -36,7 +36,7 @@ pub fn review(body: &[u8]) {
         assert!(name.chars().count() <= 253 + 5 && !name.contains(char::is_control), "{name}");
     }
     for hook in [Hook::mutating("hook", Label), Hook::mutating("hook", No), Hook::validating("hook", No)] {
-        let verdict = hook.decide(&review.request, Duration::from_secs(1)).now_or_never();
+        let verdict = hook.decide(&review.request, Instant::now() + Duration::from_secs(1)).now_or_never();
         let answer = hook.answer(&review, verdict.expect("it waits for nothing"));
         match answer.status {
             200 => accepted(&answer.body, &parsed),
@@ -97,7 +97,7 @@ fn accepted(body: &[u8], asked: &Value) {
 struct Label;
 
 impl Handler for Label {
-    fn handle<'a>(&'a self, request: &'a Request<'a>, _budget: Duration) -> HandlerFuture<'a> {
+    fn handle<'a>(&'a self, request: &'a Request<'a>, _deadline: Instant) -> HandlerFuture<'a> {
         Box::pin(async {
             request.object.map(View::of).and_then(label).map_or_else(Verdict::allowed, Verdict::mutated)
         })
@@ -125,7 +125,7 @@ fn label(object: View<'_>) -> Option<Vec<Operation>> {
 struct No;
 
 impl Handler for No {
-    fn handle<'a>(&'a self, request: &'a Request<'a>, _budget: Duration) -> HandlerFuture<'a> {
+    fn handle<'a>(&'a self, request: &'a Request<'a>, _deadline: Instant) -> HandlerFuture<'a> {
         let words = request.display_name().map(std::borrow::Cow::into_owned).unwrap_or_default();
         Box::pin(async { Denial::new(words).into() })
     }

@@ -1,8 +1,11 @@
 //! What a replica does: the carrier, as small as it can be.
 
-use vestibule_pki::ring::{Action, Change, Facts, Policy, RingFacts, Rule, Seen, step};
+use vestibule_pki::ring::{Action, CaId, Change, Facts, Policy, RingFacts, Rule, Seen, step};
 
 use crate::{Guard, Published, Replica, Scenario, World};
+
+/// The CA of a stranger.
+pub(crate) const STRANGER: CaId = CaId(999);
 
 impl Scenario {
     /// The first thing that a replica can do now.
@@ -12,13 +15,17 @@ impl Scenario {
         let actions = if self.off.is_empty() {
             step(ring, &replica.seen, clock, &self.policy)
         } else {
-            let (mut ring, mut seen) = (ring.clone(), replica.seen.clone());
+            let (truth, mut ring, mut seen) = ((ring,), ring.clone(), replica.seen.clone());
             for guard in &self.off {
                 guard.blinds(&mut ring);
                 guard.misleads(&mut seen, world.now);
             }
             let mut actions = step(&ring, &seen, clock, &self.policy);
-            actions.iter_mut().for_each(|action| self.off.iter().for_each(|guard| guard.spoils(action)));
+            let spoil = |action: &mut Action| {
+                let truth = (truth.0, &replica.seen);
+                self.off.iter().for_each(|guard| guard.spoils(action, truth, &self.policy));
+            };
+            actions.iter_mut().for_each(spoil);
             actions
         };
         let local = |action: &Action| matches!(action, Action::SignLeaf(_) | Action::DropLeaf);
@@ -64,7 +71,7 @@ impl World {
         if replica.versions.get(object)? + 1 < found.version {
             replica.seen.configuration_missed(object);
         }
-        let (mark, changed) = (newest.mark, Some(newest.changed));
+        let (mark, changed) = (newest.mark, (!newest.gone).then_some(newest.changed));
         let what = Seen {
             bundle: &newest.bundle,
             mark,
@@ -92,7 +99,7 @@ impl World {
         let policy = &scenario.policy;
         let replica = self.replicas.get_mut(at)?;
         let (version, ring) = replica.ring.clone()?;
-        if policy.enforces(Rule::W1) && version != self.version {
+        if !scenario.off.contains(&Guard::CompareAndSwap) && version != self.version {
             return self.read(at, policy);
         }
         let clock = replica.clock(self.now);
@@ -118,12 +125,20 @@ impl World {
             replica.seen.configurations.get_mut(object)?.denied = true;
             return Some(());
         }
-        if !scenario.policy.enforces(Rule::W2) || replica.versions.get(object) == Some(&found.version) {
+        let may_write = !found.newest()?.gone
+            && (!scenario.policy.enforces(Rule::W2) || replica.versions.get(object) == Some(&found.version));
+        let mut written = None;
+        if may_write {
             let (_, ring) = replica.ring.as_ref()?;
             let published = Published::of(ring.facts()?, self.now, found.newest());
+            written = published.mark;
             found.push(published);
         }
-        self.see(at, object, scenario)
+        self.see(at, object, scenario)?;
+        if let Some(mark) = written {
+            self.replicas.get_mut(at)?.seen.configuration_written(object, mark);
+        }
+        Some(())
     }
 }
 

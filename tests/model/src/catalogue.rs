@@ -20,8 +20,9 @@ macro_rules! catalogue {
 }
 
 catalogue! {
-    cold, rotation, partition, rollback, rollback_heals, backup, lost, lost_among_two, stale, strangers, skew, denied,
-    shunned, shunned_twice, revocation, revocation_shunned, resurrection, slow, deaf,
+    cold, rotation, partition, rollback, rollback_reverted, rollback_heals, backup, lost, lost_among_two, stale, strangers, skew, denied,
+    shunned, shunned_twice, revocation, revocation_shunned, resurrection, slow, deaf, rollback_known, lost_known,
+    deleted, deleted_alone, restless, ahead, skew_at_the_end, newer, stripped, planted, planted_and_kept,
 }
 
 /// The larger clusters, for a machine that has the time.
@@ -64,11 +65,19 @@ pub fn partition() -> Scenario {
     Scenario { faults: Faults { cut: 1, ..Faults::NONE }, heals: true, ..Scenario::new(about, DUE, 16) }
 }
 
-/// An old Secret comes back, and perhaps an old configuration.
+/// An old Secret comes back.
 #[must_use]
 pub fn rollback() -> Scenario {
-    let about = "a Secret and a configuration of long ago come back, one replica dies, one is out of reach";
-    let faults = Faults { rollback: 1, revert: 1, crash: 1, cut: 1, ..Faults::NONE };
+    let about =
+        "a Secret of long ago comes back, one replica dies, one is out of reach, and unknown CAs are kept";
+    let faults = Faults { rollback: 1, crash: 1, cut: 1, ..Faults::NONE };
+    Scenario { faults, old_backup: true, servers: 1, ..Scenario::new(about, SETTLED, 4) }.keeping()
+}
+
+/// An old Secret comes back, and an old configuration.
+pub fn rollback_reverted() -> Scenario {
+    let about = "a Secret and a configuration of long ago come back, and one replica dies";
+    let faults = Faults { rollback: 1, revert: 1, crash: 1, ..Faults::NONE };
     Scenario { faults, old_backup: true, servers: 1, ..Scenario::new(about, SETTLED, 4) }
 }
 
@@ -107,7 +116,7 @@ pub fn lost() -> Scenario {
 pub fn lost_among_two() -> Scenario {
     let about = "the Secret is gone while replicas come and go";
     let faults = Faults { delete: 1, crash: 1, ..Faults::NONE };
-    Scenario { faults, servers: 1, heals: true, ..Scenario::new(about, SETTLED, 6) }
+    Scenario { faults, servers: 1, heals: true, ..Scenario::new(about, SETTLED, 6) }.keeping()
 }
 
 /// A stranger writes bundles.
@@ -210,4 +219,94 @@ pub fn resurrection() -> Scenario {
 pub fn slow() -> Scenario {
     let about = "an API server is as late as the hold before a promotion allows";
     Scenario { lag: 3, faults: Faults { rotate: 1, ..Faults::NONE }, ..Scenario::new(about, DUE, 14) }
+}
+
+/// An old Secret comes back, and CAs that it does not know are dropped unless a replica in reach names them.
+pub fn rollback_known() -> Scenario {
+    let about = "a Secret of long ago comes back, one replica dies, and unknown CAs are dropped";
+    let faults = Faults { rollback: 1, crash: 1, ..Faults::NONE };
+    Scenario { faults, old_backup: true, servers: 1, heals: true, ..Scenario::new(about, SETTLED, 6) }
+}
+
+/// The Secret is gone, and CAs that nobody names are dropped.
+pub fn lost_known() -> Scenario {
+    let about = "the Secret is gone while replicas come and go, and unknown CAs are dropped";
+    let faults = Faults { delete: 1, crash: 1, ..Faults::NONE };
+    Scenario { faults, servers: 1, heals: true, ..Scenario::new(about, SETTLED, 6) }
+}
+
+/// One configuration of two is deleted.
+pub fn deleted() -> Scenario {
+    let about = "one configuration of two is deleted, may come back, and the only replica dies";
+    let faults = Faults { remove: 1, return_: 1, crash: 1, ..Faults::NONE };
+    Scenario {
+        faults,
+        clocks: vec![0],
+        servers: 1,
+        configurations: 2,
+        heals: true,
+        ..Scenario::new(about, DUE, 6)
+    }
+}
+
+/// The only configuration is deleted, while an old Secret comes back.
+pub fn deleted_alone() -> Scenario {
+    let about =
+        "the only configuration is deleted, a Secret of long ago comes back, and the only replica dies";
+    let faults = Faults { remove: 1, return_: 1, rollback: 1, crash: 1, ..Faults::NONE };
+    Scenario { faults, old_backup: true, clocks: vec![0], heals: true, ..Scenario::new(about, SETTLED, 5) }
+}
+
+/// A configuration is never quiet.
+pub fn restless() -> Scenario {
+    let about = "a tool replaces the configuration every second, and the only replica dies";
+    let faults = Faults { replace: 1, crash: 1, ..Faults::NONE };
+    Scenario { faults, clocks: vec![0], heals: true, ..Scenario::new(about, SETTLED, 7) }
+}
+
+/// The API server's clock was ahead when all certificates were made.
+pub fn ahead() -> Scenario {
+    let about = "the API server's clock was ahead when the CAs and leaves were made, and was set back";
+    Scenario { ahead: 30, heals: true, ..Scenario::new(about, SETTLED, 8) }
+}
+
+/// No replica's clock is right when the CA comes to its end.
+pub fn skew_at_the_end() -> Scenario {
+    let about = "the clocks of all replicas are off while the CA comes to its end";
+    let start = Start::Settled { due: 1, end: 18 };
+    Scenario { clocks: vec![-8, 3], last_call: true, heals: true, ..Scenario::new(about, start, 16) }
+}
+
+/// A newer version was here.
+pub fn newer() -> Scenario {
+    let about = "a newer version writes the ring and is rolled back, and a stranger empties a bundle";
+    let faults = Faults { newer: 1, empty: 1, crash: 1, ..Faults::NONE };
+    Scenario { faults, heals: true, ..Scenario::new(about, SETTLED, 5) }
+}
+
+/// An admission policy removes our annotations.
+pub fn stripped() -> Scenario {
+    let about = "an admission policy removes our annotations during a rotation, and a replica dies";
+    let faults = Faults { strip: 1, crash: 1, ..Faults::NONE };
+    Scenario { faults, servers: 1, heals: true, ..Scenario::new(about, DUE, 8) }
+}
+
+/// A stranger plants a CA.
+pub fn planted() -> Scenario {
+    let about = "a stranger writes a CA of its own into one configuration of two, as our next generation or another ring's";
+    let faults = Faults { plant: 1, crash: 1, ..Faults::NONE };
+    Scenario {
+        faults,
+        clocks: vec![0],
+        servers: 1,
+        configurations: 2,
+        heals: true,
+        ..Scenario::new(about, SETTLED, 6)
+    }
+}
+
+/// The same with `--unknown-ca keep`.
+pub fn planted_and_kept() -> Scenario {
+    let about = "the same with `--unknown-ca keep`";
+    Scenario { about, ..planted() }.keeping()
 }

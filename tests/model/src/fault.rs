@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use vestibule_pki::ring::{CaId, RingFacts};
+use vestibule_pki::ring::{Lineage, Mark, RingFacts};
 
+use crate::act::STRANGER;
 use crate::{Published, World};
 
 /// Something that goes wrong.
@@ -33,6 +34,20 @@ pub enum Fault {
     Revert(usize),
     /// A configuration refuses our writes from now on.
     Deny(usize),
+    /// A configuration is deleted.
+    Remove(usize),
+    /// A configuration that was deleted is made again. (No fault, but bounded like one.)
+    Return(usize),
+    /// From now on a tool replaces a configuration every second.
+    Replace(usize),
+    /// From now on an admission policy removes our annotations.
+    Strip(usize),
+    /// A stranger puts a CA of its own under a mark of our ring that is one generation ahead.
+    PlantAhead(usize),
+    /// A stranger puts a CA of its own under the mark of another ring.
+    PlantOther(usize),
+    /// A newer version writes the ring, and is rolled back.
+    Newer,
     /// Somebody asks for a rotation.
     Rotate,
     /// Somebody says that the keys were stolen.
@@ -66,6 +81,18 @@ pub struct Faults {
     pub revert: u8,
     /// [`Fault::Deny`]
     pub deny: u8,
+    /// [`Fault::Remove`]
+    pub remove: u8,
+    /// [`Fault::Return`]
+    pub return_: u8,
+    /// [`Fault::Replace`]
+    pub replace: u8,
+    /// [`Fault::Strip`]
+    pub strip: u8,
+    /// [`Fault::PlantAhead`] and [`Fault::PlantOther`]
+    pub plant: u8,
+    /// [`Fault::Newer`]
+    pub newer: u8,
     /// [`Fault::Rotate`]
     pub rotate: u8,
     /// [`Fault::Revoke`]
@@ -81,9 +108,10 @@ impl World {
         faults.extend(near.flat_map(|(at, _)| [Fault::Cut(at), Fault::Deafen(at)]));
         for at in 0..self.objects.len() {
             faults.extend([Fault::Empty(at), Fault::Stranger(at), Fault::Untidy(at), Fault::Revert(at)]);
-            faults.push(Fault::Deny(at));
+            faults.extend([Fault::Deny(at), Fault::Remove(at), Fault::Return(at), Fault::Replace(at)]);
+            faults.extend([Fault::Strip(at), Fault::PlantAhead(at), Fault::PlantOther(at)]);
         }
-        faults.extend([Fault::Delete, Fault::Corrupt, Fault::Rollback, Fault::Backup]);
+        faults.extend([Fault::Delete, Fault::Corrupt, Fault::Rollback, Fault::Backup, Fault::Newer]);
         faults.extend([Fault::Rotate, Fault::Revoke]);
         let mut left = self.faults;
         faults.into_iter().filter(move |fault| *left.count(*fault) > 0)
@@ -103,7 +131,32 @@ impl World {
             Fault::Backup => self.backup = self.ring.clone(),
             Fault::Empty(at) => self.reset(at, |published| published.bundle.clear())?,
             Fault::Stranger(at) => {
-                self.reset(at, |published| published.bundle = BTreeSet::from([CaId(999)]))?;
+                self.plant(at, |_| {})?;
+            }
+            Fault::PlantAhead(at) => self.plant(at, |published| {
+                if let Some(mark) = &mut published.mark {
+                    mark.generation += 1;
+                }
+            })?,
+            Fault::PlantOther(at) => self.plant(at, |published| {
+                published.mark = Some(Mark { lineage: Lineage(999), generation: 1 });
+            })?,
+            Fault::Remove(at) => self.reset(at, |published| {
+                *published = Published { gone: true, ..Published::bare(published.changed) };
+            })?,
+            Fault::Return(at) => {
+                self.objects.get(at)?.newest()?.gone.then_some(())?;
+                let now = self.now;
+                self.objects.get_mut(at)?.push(Published::bare(now));
+            }
+            Fault::Replace(at) => self.objects.get_mut(at)?.replaced = true,
+            Fault::Strip(at) => {
+                self.objects.get_mut(at)?.stripped = true;
+                self.reset(at, |published| published.mark = None)?;
+            }
+            Fault::Newer => {
+                let RingFacts::Known(facts) = &self.ring else { return None };
+                self.replace_ring(RingFacts::Newer(Some(facts.clone())))?;
             }
             Fault::Untidy(at) => self.reset(at, |published| published.untidy = true)?,
             Fault::Revert(at) => self.reset(at, |published| {
@@ -124,6 +177,25 @@ impl World {
         Some(())
     }
 
+    fn plant(&mut self, at: usize, mark: impl FnOnce(&mut Published)) -> Option<()> {
+        self.reset(at, |published| {
+            published.bundle = BTreeSet::from([STRANGER]);
+            mark(published);
+        })?;
+        self.objects.get_mut(at)?.planted = true;
+        Some(())
+    }
+
+    /// The tools that replace configurations do so.
+    pub(crate) fn replace_objects(&mut self) {
+        let now = self.now;
+        for object in self.objects.iter_mut().filter(|object| object.replaced) {
+            if object.newest().is_some_and(|newest| !newest.gone) {
+                object.push(Published::bare(now));
+            }
+        }
+    }
+
     fn replace_ring(&mut self, ring: RingFacts) -> Option<()> {
         (self.ring != ring).then_some(())?;
         (self.ring, self.version) = (ring, self.version + 1);
@@ -136,7 +208,7 @@ impl World {
         let newest = object.newest()?;
         let mut published = newest.clone();
         change(&mut published);
-        if published == *newest {
+        if published == *newest || newest.gone {
             return None;
         }
         if published.mark != newest.mark {
@@ -163,6 +235,12 @@ impl Faults {
         untidy: 0,
         revert: 0,
         deny: 0,
+        remove: 0,
+        return_: 0,
+        replace: 0,
+        strip: 0,
+        plant: 0,
+        newer: 0,
         rotate: 0,
         revoke: 0,
     };
@@ -183,6 +261,12 @@ impl Faults {
             untidy: self.untidy.max(other.untidy),
             revert: self.revert.max(other.revert),
             deny: self.deny.max(other.deny),
+            remove: self.remove.max(other.remove),
+            return_: self.return_.max(other.return_),
+            replace: self.replace.max(other.replace),
+            strip: self.strip.max(other.strip),
+            plant: self.plant.max(other.plant),
+            newer: self.newer.max(other.newer),
             rotate: self.rotate.max(other.rotate),
             revoke: self.revoke.max(other.revoke),
         }
@@ -203,6 +287,12 @@ impl Faults {
             Fault::Untidy(_) => &mut self.untidy,
             Fault::Revert(_) => &mut self.revert,
             Fault::Deny(_) => &mut self.deny,
+            Fault::Remove(_) => &mut self.remove,
+            Fault::Return(_) => &mut self.return_,
+            Fault::Replace(_) => &mut self.replace,
+            Fault::Strip(_) => &mut self.strip,
+            Fault::PlantAhead(_) | Fault::PlantOther(_) => &mut self.plant,
+            Fault::Newer => &mut self.newer,
             Fault::Rotate => &mut self.rotate,
             Fault::Revoke => &mut self.revoke,
         }

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use vestibule_pki::ring::{Action, AuthorityState, Change, Moment, Observations, RingFacts, Rule};
+use vestibule_pki::ring::{
+    Action, AuthorityState, Blocked, Change, Facts, Moment, Observations, Policy, RingFacts, Rule,
+};
 
 /// A part of the protocol that can be switched off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,6 +38,28 @@ pub enum Guard {
     Patience,
     /// A foreign CA goes when no leaf of its can be alive, even if its successor is not known everywhere.
     Deadline,
+    /// The carrier writes the Secret over the version that it read, and over no other (rule W1).
+    CompareAndSwap,
+    /// An absent configuration counts like one that refuses our writes (rule L2).
+    Absence,
+    /// But only when API servers have had time to hear that it is absent.
+    AbsencePause,
+    /// A replica that has watched a restless configuration for long begins all the same (rule S2).
+    Restless,
+    /// A CA or a leaf that is not valid yet is replaced.
+    Premature,
+    /// A clock that is off does not block the last promotion.
+    LastClock,
+    /// A bundle that others wiped is published again under a newer version's ring.
+    NewerPublish,
+    /// A mark that is accepted and removed each time is written once.
+    Stripped,
+    /// CAs that the ring never made are not taken over from configurations.
+    Unknown,
+    /// A CA that is kept for a migration stays where it was found.
+    InPlace,
+    /// Replicas that know a CA which would be dropped are given time to name it.
+    Contest,
 }
 
 impl Mutation {
@@ -43,7 +67,6 @@ impl Mutation {
     #[must_use]
     pub fn says(self) -> &'static str {
         match self {
-            Self::Rule(Rule::W1) => "compare-and-swap of the ring",
             Self::Rule(Rule::W2) => "the order of reading: configuration first, then ring",
             Self::Rule(Rule::W3) => "the floor that the configurations' annotations set",
             Self::Rule(Rule::H1) => "waiting until a CA is known everywhere",
@@ -70,8 +93,29 @@ impl Mutation {
             Self::Guard(Guard::Memorial) => "remembering which CAs were revoked (in G1)",
             Self::Guard(Guard::Patience) => "time for a new CA to become known when a leaf has ended (in E1)",
             Self::Guard(Guard::Deadline) => "an end to waiting for a stolen CA's successor (in D1)",
+            Self::Guard(Guard::CompareAndSwap) => "compare-and-swap of the ring (W1)",
+            Self::Guard(Guard::Absence) => "not waiting for a configuration that is absent (in L2)",
+            Self::Guard(Guard::AbsencePause) => {
+                "time for API servers to hear that a configuration is absent (in L2)"
+            }
+            Self::Guard(Guard::Restless) => "an end to waiting for a configuration to become quiet (in S2)",
+            Self::Guard(Guard::Premature) => "replacing a CA and a leaf that are not valid yet (in E1)",
+            Self::Guard(Guard::LastClock) => "a last promotion although a clock is off (in L1)",
+            Self::Guard(Guard::NewerPublish) => "publishing a newer version's ring (in W2)",
+            Self::Guard(Guard::Stripped) => "writing a mark once that a policy removes (in W2)",
+            Self::Guard(Guard::Unknown) => "taking over no CA that the ring never made",
+            Self::Guard(Guard::InPlace) => "keeping an imported CA in the one place where it was found",
+            Self::Guard(Guard::Contest) => "time for replicas to name a CA that would be dropped",
             Self::Guard(Guard::OneBridge) => "waiting for the end of the last rotation (in P1 and L1)",
         }
+    }
+}
+
+impl Mutation {
+    /// Whether it is the carrier's promise: the model has a carrier of its own, and only imitates the one that is shipped.
+    #[must_use]
+    pub fn is_of_the_carrier(self) -> bool {
+        self == Self::Guard(Guard::CompareAndSwap)
     }
 }
 
@@ -79,6 +123,12 @@ impl Guard {
     /// What a replica without this guard takes the ring for.
     pub(crate) fn blinds(self, ring: &mut RingFacts) {
         let RingFacts::Known(facts) = ring else { return };
+        if self == Self::InPlace {
+            facts.made.extend(facts.authorities.iter().filter(|ca| ca.is_foreign()).map(|ca| ca.id));
+        }
+        if self == Self::Premature {
+            facts.authorities.iter_mut().for_each(|ca| ca.not_before = Moment(0));
+        }
         let is_known = facts.active().is_some_and(|active| active.held.is_some());
         for ca in &mut facts.authorities {
             match (self, ca.state) {
@@ -95,17 +145,49 @@ impl Guard {
 
     /// What a replica without this guard takes for seen.
     pub(crate) fn misleads(self, seen: &mut Observations, now: Moment) {
-        if let (Self::Patience, Some(leaf)) = (self, &mut seen.leaf)
-            && leaf.not_after < now
-        {
-            leaf.not_after = Moment(0);
+        match (self, &mut seen.leaf) {
+            (Self::Patience, Some(leaf)) if leaf.not_after < now => leaf.not_after = Moment(0),
+            (Self::Premature, Some(leaf)) => leaf.not_before = Moment(0),
+            (Self::Restless, _) => seen.begun = None,
+            (Self::Contest, _) => seen.contested = Some(Moment(0)),
+            _ => {}
+        }
+        for configuration in &mut seen.configurations {
+            match self {
+                Self::Absence => configuration.absent = None,
+                Self::AbsencePause => configuration.absent = configuration.absent.map(|_| Moment(0)),
+                Self::Stripped => configuration.stripped = None,
+                _ => {}
+            }
         }
     }
 
     /// What a replica without this guard does instead.
-    pub(crate) fn spoils(self, action: &mut Action) {
-        if let (Self::CarryOver, Action::WriteRing(Change::Create { trust })) = (self, action) {
-            trust.clear();
+    pub(crate) fn spoils(
+        self,
+        action: &mut Action,
+        (ring, seen): (&RingFacts, &Observations),
+        policy: &Policy,
+    ) {
+        let is_newer = matches!(ring, RingFacts::Newer(_));
+        let is_off = seen.offset.unsigned_abs() > policy.skew.as_secs();
+        match (self, &mut *action) {
+            (Self::CarryOver, Action::WriteRing(Change::Create { trust, imported })) => {
+                trust.clear();
+                imported.clear();
+            }
+            (Self::LastClock, Action::WriteRing(Change::Promote)) if is_off => {
+                *action = Action::Report(Blocked::Clock);
+            }
+            // Below a CA that is not valid yet, no leaf is.
+            (Self::Premature, Action::SignLeaf(leaf)) => {
+                let begin = ring.facts().and_then(Facts::active).map(|active| active.not_before);
+                leaf.not_before = leaf.not_before.max(begin.unwrap_or(Moment(0)));
+            }
+            (Self::NewerPublish, Action::PublishBundle(_) | Action::ReadRing) if is_newer => {
+                *action = Action::Report(Blocked::NewerSchema);
+            }
+            _ => {}
         }
     }
 }

@@ -3,6 +3,7 @@
 use stateright::Property;
 use vestibule_pki::ring::{AuthorityState, LeafFacts, Policy, RingFacts, Rule};
 
+use crate::act::STRANGER;
 use crate::scenario::NAMES_TAKEN;
 use crate::{Object, Published, Replica, Scenario, World};
 
@@ -28,7 +29,7 @@ pub enum Shown {
 }
 
 /// The invariants, in the order of the design.
-pub const INVARIANTS: [Invariant; 11] = [
+pub const INVARIANTS: [Invariant; 12] = [
     Invariant { number: "I1", says: ALL_VERIFY, shown: Shown::Everywhere },
     Invariant { number: "I2", says: IN_ORDER, shown: Shown::Everywhere },
     Invariant {
@@ -43,6 +44,7 @@ pub const INVARIANTS: [Invariant; 11] = [
     Invariant { number: "I6", says: ON_THE_WAY, shown: Shown::Everywhere },
     Invariant { number: "I7", says: ENDS_IN_TIME, shown: Shown::Everywhere },
     Invariant { number: "E1", says: GOES_ON, shown: Shown::Everywhere },
+    Invariant { number: "trust", says: NO_STRANGER, shown: Shown::Everywhere },
     Invariant { number: "L1", says: REPLACED_IN_TIME, shown: Shown::Where(|scenario| scenario.last_call) },
     Invariant {
         number: "work",
@@ -60,6 +62,7 @@ const ON_THE_WAY: &str =
     "I6 every bundle of ours that an API server may still hold or get verifies every leaf";
 const ENDS_IN_TIME: &str = "I7 no leaf outlives its CA or its lease";
 const GOES_ON: &str = "E1 who served goes on serving";
+const NO_STRANGER: &str = "trust: no replica writes a stranger's CA into a configuration, or into no other than the stranger's own if it is to be kept";
 const REPLACED_IN_TIME: &str = "L1 the active CA is replaced in time";
 const NO_MORE_THAN_ASKED: &str = "work: no more CAs are made than there is reason for";
 const RECOVERS: &str = "liveness: when faults stop, all is well again";
@@ -82,6 +85,14 @@ pub(crate) fn all(scenario: &Scenario) -> Vec<Property<Scenario>> {
             accepted_by(published(world), scenario, world)
         }),
         Property::always(ENDS_IN_TIME, |scenario: &Scenario, world| ends_in_time(world, &scenario.policy)),
+        Property::always(NO_STRANGER, |scenario: &Scenario, world: &World| {
+            world.objects.iter().all(|object| {
+                let mut ours = object.history.iter().filter(|published| published.ours);
+                ours.all(|published| {
+                    !published.bundle.contains(&STRANGER) || scenario.keeps && object.planted
+                })
+            })
+        }),
         Property::always(GOES_ON, |_, world: &World| world.replicas.iter().all(goes_on)),
         // A model in which nothing can go on would fulfil all of the above.
         Property::sometimes("time comes to its end", |scenario: &Scenario, world| scenario.is_over(world)),
@@ -116,10 +127,13 @@ fn accepted_by<'a>(
 fn presented<'a>(scenario: &Scenario, world: &'a World) -> impl Iterator<Item = &'a LeafFacts> {
     // Who is out of reach cannot be told that its keys were stolen.
     let may_be_revoked = scenario.faults.cut > 0;
-    let leaves =
-        world.replicas.iter().filter(|replica| replica.up).filter_map(|replica| replica.seen.leaf.as_ref());
+    // Nor can it name its CA in a ring that knows nothing of it.
+    let may_be_unknown = !scenario.keeps && scenario.loses_rings();
+    let replicas = world.replicas.iter().filter(|replica| replica.up);
+    let leaves = replicas.filter(move |replica| !(may_be_unknown && replica.cut));
     leaves
-        .filter(|leaf| leaf.not_after >= world.now)
+        .filter_map(|replica| replica.seen.leaf.as_ref())
+        .filter(|leaf| leaf.is_valid(world.now))
         .filter(move |leaf| !(may_be_revoked && world.revoked.contains(&leaf.issuer)))
 }
 
@@ -144,7 +158,8 @@ fn in_hand(world: &World) -> impl Iterator<Item = &Object> {
 
 /// Whether every API server accepts every leaf for every configuration that can be written, whoever wrote what it sees.
 pub(crate) fn every_view_verifies(scenario: &Scenario, world: &World) -> bool {
-    let mut views = world.objects.iter().filter(|object| !object.denied).flat_map(Object::seen);
+    let objects = world.objects.iter().filter(|object| !object.denied);
+    let mut views = objects.flat_map(Object::seen).filter(|view| !view.gone);
     views.all(|view| presented(scenario, world).all(|leaf| accepts(view, leaf)))
 }
 

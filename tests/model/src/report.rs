@@ -30,7 +30,9 @@ impl Report {
         self.invariants(&mut page);
         page.push_str(&self.clusters());
         page.push_str(include_str!("report/rules.md"));
-        self.rules(&mut page);
+        self.rules(false, &mut page);
+        page.push_str(include_str!("report/carrier.md"));
+        self.rules(true, &mut page);
         page.push_str(include_str!("report/example.md"));
         self.example(&mut page);
         page
@@ -88,8 +90,10 @@ impl Report {
         line(page, &["all", "", "", &thousands(states), "", &format!("{took:.1}")]);
     }
 
-    fn rules(&self, page: &mut String) {
-        for (bite, found) in &self.found {
+    fn rules(&self, carrier: bool, page: &mut String) {
+        for (bite, found) in
+            self.found.iter().filter(|(bite, _)| bite.mutation.is_of_the_carrier() == carrier)
+        {
             let beside = bite.beside.map_or_else(String::new, |rule| format!(" and {rule:?}"));
             let name = format!("{}{beside}", bite.mutation);
             let scenario = format!("`{}`", bite.name);
@@ -98,9 +102,11 @@ impl Report {
         }
     }
 
-    /// The shortest of all.
+    /// The shortest of those in which something happens.
     fn example(&self, page: &mut String) {
-        if let Some((bite, found)) = self.found.iter().min_by_key(|(_, found)| found.steps.len()) {
+        const ENOUGH: usize = 5;
+        let told = self.found.iter().filter(|(_, found)| found.steps.len() >= ENOUGH);
+        if let Some((bite, found)) = told.min_by_key(|(_, found)| found.steps.len()) {
             heading(page, bite, found);
             steps(page, found);
         }

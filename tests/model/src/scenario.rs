@@ -7,7 +7,7 @@ mod recovery;
 use std::time::Duration;
 
 use stateright::{Model, Property};
-use vestibule_pki::ring::{Action, Policy};
+use vestibule_pki::ring::{Action, Policy, UnknownAuthorities};
 
 use begin::BEGIN;
 pub(crate) use begin::NAMES_TAKEN;
@@ -43,6 +43,10 @@ pub struct Scenario {
     pub shunned: bool,
     /// Whether CA 2 ends one second after CA 1.
     pub short_next: bool,
+    /// For how many seconds the ring's CAs and all leaves are not valid yet: the API server's clock was set back.
+    pub ahead: u64,
+    /// Whether CAs that the ring never made are kept where they are found.
+    pub keeps: bool,
     /// Whether it is checked that the last rotation comes in time.
     pub last_call: bool,
     /// Whether it is checked from every state that all is well again when faults stop.
@@ -79,12 +83,27 @@ impl Scenario {
             old_backup: false,
             shunned: false,
             short_next: false,
+            ahead: 0,
+            keeps: false,
             last_call: false,
             heals: false,
             new_authorities: None,
             off: Vec::new(),
             recovered: Recovered::default(),
         }
+    }
+
+    /// The same cluster with `--unknown-ca keep`.
+    #[must_use]
+    pub fn keeping(mut self) -> Self {
+        self.policy.unknown_authorities = UnknownAuthorities::Keep;
+        self.keeps = true;
+        self
+    }
+
+    /// Whether a ring may come that knows nothing of a CA which a replica signs with.
+    pub(crate) fn loses_rings(&self) -> bool {
+        self.faults.delete + self.faults.corrupt + self.faults.rollback > 0
     }
 
     /// The same cluster without these rules and guards.
@@ -94,6 +113,9 @@ impl Scenario {
             match *mutation {
                 Mutation::Rule(rule) => self.policy = self.policy.without(rule),
                 Mutation::Guard(Guard::Recheck) => self.policy.recheck = Duration::MAX,
+                Mutation::Guard(Guard::Unknown) => {
+                    self.policy.unknown_authorities = UnknownAuthorities::Keep;
+                }
                 Mutation::Guard(Guard::SwitchWait) => self.policy.switch_wait = Duration::ZERO,
                 Mutation::Guard(Guard::RestorePause) => self.policy.restore_pause = Duration::ZERO,
                 Mutation::Guard(guard) => self.off.push(guard),

@@ -46,12 +46,14 @@ fn does(action: &Action) -> String {
 
 fn changes(change: &Change) -> String {
     match change {
-        Change::Create { trust } => format!("make a new ring that also trusts {}", names(trust)),
-        Change::Restore { trust, .. } => {
-            format!("write its remembered ring that also trusts {}", names(trust))
+        Change::Create { trust, imported } => {
+            format!("make a new ring that also trusts {}", names(&(trust | imported)))
         }
-        Change::Graft { trust, generation } => {
-            format!("add {} to the stored ring, as generation {generation}", names(trust))
+        Change::Restore { trust, imported, .. } => {
+            format!("write its remembered ring that also trusts {}", names(&(trust | imported)))
+        }
+        Change::Graft { trust, imported, generation } => {
+            format!("add {} to the stored ring, as generation {generation}", names(&(trust | imported)))
         }
         Change::Hold(id) => format!("mark CA {} as known everywhere", id.0),
         Change::Promote => "promote the next CA".to_owned(),
@@ -79,6 +81,21 @@ fn tell_fault(fault: Fault) -> String {
         Fault::Untidy(object) => format!("a stranger adds rubbish to the bundle of configuration {object}"),
         Fault::Revert(object) => format!("somebody applies an old manifest of configuration {object}"),
         Fault::Deny(object) => format!("configuration {object} refuses our writes from now on"),
+        Fault::Remove(object) => format!("configuration {object} is deleted"),
+        Fault::Return(object) => format!("configuration {object} is made again, without a bundle"),
+        Fault::Replace(object) => {
+            format!("from now on a tool replaces configuration {object} every second, without a bundle")
+        }
+        Fault::Strip(object) => {
+            format!("from now on an admission policy removes our annotations from configuration {object}")
+        }
+        Fault::PlantAhead(object) => {
+            format!("a stranger puts a CA of its own into configuration {object}, as our next generation")
+        }
+        Fault::PlantOther(object) => {
+            format!("a stranger puts a CA of its own into configuration {object}, as another ring")
+        }
+        Fault::Newer => "a newer version writes the ring, and is rolled back".to_owned(),
         Fault::Rotate => "somebody asks for a rotation".to_owned(),
         Fault::Revoke => "somebody says that the keys were stolen".to_owned(),
     }

@@ -45,6 +45,12 @@ pub struct Object {
     pub version: u32,
     /// Whether our writes are refused.
     pub denied: bool,
+    /// Whether a tool replaces it every second by a manifest that knows nothing of bundles.
+    pub replaced: bool,
+    /// Whether an admission policy removes our annotations from whatever is written.
+    pub stripped: bool,
+    /// Whether a stranger wrote its own CA into it.
+    pub planted: bool,
 }
 
 /// What a configuration holds.
@@ -62,6 +68,8 @@ pub struct Published {
     pub written: Moment,
     /// Whether a replica wrote it.
     pub ours: bool,
+    /// Whether the object is deleted.
+    pub gone: bool,
 }
 
 /// A replica.
@@ -110,8 +118,14 @@ impl Object {
         self.views.iter().filter_map(|view| self.history.get(*view))
     }
 
-    /// A new content. What no API server sees any more is forgotten.
-    pub fn push(&mut self, published: Published) {
+    /// A new content, unless it is the same.
+    pub fn push(&mut self, mut published: Published) {
+        if self.stripped {
+            published.mark = None;
+        }
+        if self.newest().is_some_and(|newest| newest.is_same(&published)) {
+            return;
+        }
         self.history.push(published);
         self.version += 1;
     }
@@ -175,6 +189,18 @@ impl Published {
     pub fn of(facts: &Facts, now: Moment, before: Option<&Self>) -> Self {
         let mark = Some(Mark { lineage: facts.lineage, generation: facts.generation });
         let changed = before.filter(|before| before.mark == mark).map_or(now, |before| before.changed);
-        Self { bundle: facts.trusted(), untidy: false, mark, changed, written: now, ours: true }
+        let bundle = facts.bundle_over(|id| before.is_some_and(|before| before.bundle.contains(&id)));
+        Self { bundle, untidy: false, mark, changed, written: now, ours: true, gone: false }
+    }
+
+    /// An object without anything of ours.
+    pub fn bare(now: Moment) -> Self {
+        let bundle = BTreeSet::new();
+        Self { bundle, untidy: false, mark: None, changed: now, written: now, ours: false, gone: false }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        (&self.bundle, self.untidy, self.mark, self.gone)
+            == (&other.bundle, other.untidy, other.mark, other.gone)
     }
 }

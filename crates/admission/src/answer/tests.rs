@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::{Handler, HandlerFuture, Hook, Request};
 struct Says(fn() -> Verdict);
 
 impl Handler for Says {
-    fn handle<'a>(&'a self, _request: &'a Request<'a>, _budget: Duration) -> HandlerFuture<'a> {
+    fn handle<'a>(&'a self, _request: &'a Request<'a>, _deadline: Instant) -> HandlerFuture<'a> {
         Box::pin(async { (self.0)() })
     }
 }
@@ -17,7 +17,7 @@ impl Handler for Says {
 async fn answer_of(hook: Hook) -> Answer {
     let body = review("CREATE", r#"{"spec":{}}"#);
     let review = Review::parse(body.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
-    let verdict = hook.decide(&review.request, Duration::from_secs(1)).await;
+    let verdict = hook.decide(&review.request, Instant::now() + Duration::from_secs(1)).await;
     hook.answer(&review, verdict)
 }
 
@@ -32,6 +32,33 @@ fn response(answer: &Answer) -> Value {
 
 fn operations(patch: &str) -> Vec<vestibule_patch::Operation> {
     serde_json::from_str(patch).unwrap()
+}
+
+/// Logs, metrics and spans say them.
+#[test]
+fn each_decision_has_its_word() {
+    use Decision::{Allowed, Converted, Denied, Fault, Mutated, NotReady, Unconvertible};
+    let decisions =
+        [Allowed, Mutated(2), Denied(403), Fault(FaultKind::Error), NotReady, Converted(1), Unconvertible];
+    let words = ["allowed", "mutated", "denied", "fault", "not_ready", "converted", "unconvertible"];
+    assert_eq!(decisions.map(Decision::as_str), words);
+}
+
+/// `{"spec":{}}` has two levels.
+#[tokio::test]
+async fn a_hook_takes_objects_of_exactly_the_depth_that_it_may() {
+    for (levels, expected) in
+        [(1, Decision::Fault(FaultKind::Undecodable)), (2, Decision::Allowed), (3, Decision::Allowed)]
+    {
+        let answer = answer_of(Hook::mutating("m", Says(Verdict::allowed)).max_depth(levels)).await;
+        assert_eq!(answer.decision, expected, "{levels} levels");
+    }
+}
+
+#[test]
+fn a_hook_is_known_by_its_name() {
+    assert_eq!(Hook::mutating("labels", Says(Verdict::allowed)).name(), "labels");
+    assert_eq!(Hook::validating("guard", Says(Verdict::allowed)).name(), "guard");
 }
 
 #[tokio::test]
@@ -120,7 +147,7 @@ async fn an_inapplicable_patch_is_a_fault() {
 
 #[tokio::test]
 async fn an_object_too_deep_to_patch_is_undecodable() {
-    let deep = "[".repeat(200) + &"]".repeat(200);
+    let deep = "[".repeat(10_001) + &"]".repeat(10_001);
     let body = review("CREATE", &deep);
     let verdict = Verdict::mutated(operations(r#"[{"op":"add","path":"/a","value":1}]"#));
     let review = Review::parse(body.as_bytes()).unwrap_or_else(|error| panic!("{error}"));

@@ -40,17 +40,28 @@ fn only_replace_takes_the_whole_object() {
         (format!(r#"[{{"op":"replace","path":"","value":{changed}}}]"#), true),
         (format!(r#"[{{"op":"add","path":"","value":{changed}}}]"#), false),
         (r#"[{"op":"copy","from":"","path":"/spec/copy"}]"#.to_owned(), false),
+        (r#"[{"op":"copy","from":"/spec","path":""}]"#.to_owned(), false),
+        (r#"[{"op":"copy","from":"/spec/x","path":"/spec/y"}]"#.to_owned(), true),
+        (r#"[{"op":"move","from":"/spec/x","path":"/spec/y"}]"#.to_owned(), true),
     ] {
         assert_eq!(check(HookKind::Mutating, "CREATE", &patch).is_ok(), allowed, "{patch}");
     }
 }
 
 #[test]
-fn deleting_and_connecting_change_nothing() {
+fn a_deletion_changes_nothing() {
     let patch = r#"[{"op":"remove","path":"/spec/x"}]"#;
     assert!(check(HookKind::Mutating, "DELETE", patch).unwrap_err().contains("DELETE"));
-    assert!(check(HookKind::Mutating, "CONNECT", patch).unwrap_err().contains("CONNECT"));
     assert_eq!(check(HookKind::Mutating, "DELETE", "[]"), Ok(()));
+}
+
+/// kube-apiserver lays a patch on the options of a stream as on any object.
+#[test]
+fn the_options_of_a_connect_can_be_changed() {
+    let patch = r#"[{"op":"remove","path":"/spec/x"}]"#;
+    assert_eq!(check(HookKind::Mutating, "CONNECT", patch), Ok(()));
+    let other_kind = r#"[{"op":"replace","path":"/kind","value":"PodAttachOptions"}]"#;
+    assert!(check(HookKind::Mutating, "CONNECT", other_kind).unwrap_err().contains("kind"));
 }
 
 #[test]
@@ -70,6 +81,8 @@ fn identity_stays() {
         let patch = format!(r#"[{{"op":"add","path":"{path}","value":"other"}}]"#);
         assert!(check(HookKind::Mutating, "CREATE", &patch).unwrap_err().contains(named));
     }
+    let moved = r#"[{"op":"move","from":"/metadata/uid","path":"/spec/uid"}]"#;
+    assert!(check(HookKind::Mutating, "UPDATE", moved).unwrap_err().contains("metadata.uid"));
     let rename = r#"[{"op":"replace","path":"/metadata/name","value":"b"}]"#;
     assert_eq!(check(HookKind::Mutating, "CREATE", rename), Ok(()));
 }

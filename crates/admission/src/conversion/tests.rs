@@ -52,6 +52,31 @@ async fn refused(converter: impl Converter, object: Value) -> (String, Decision)
     (response["result"]["message"].as_str().unwrap().to_owned(), decision)
 }
 
+/// One object is brought through at once; between two of them others get their turn.
+#[test]
+fn a_review_of_many_objects_lets_others_run_in_between() {
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+    for (count, turns) in [(0, 0), (1, 0), (2, 1), (3, 2)] {
+        let objects: Vec<_> = (0..count).map(|_| widget("v1", "a", &json!({}))).collect();
+        let body = body("v1", "example.com/v2", &json!(objects));
+        let review = ConversionReview::parse(&body).unwrap();
+        let hook = ConversionHook::new("widgets", converter(|_| {}));
+        assert_eq!(hook.name(), "widgets");
+        let mut converting = pin!(hook.convert(&review.request));
+        let mut context = Context::from_waker(Waker::noop());
+        let mut waited = 0;
+        let converted = loop {
+            match converting.as_mut().poll(&mut context) {
+                Poll::Ready(converted) => break converted.unwrap(),
+                Poll::Pending => waited += 1,
+            }
+            assert!(waited <= turns, "{waited} turns of others for {count} objects");
+        };
+        assert_eq!((converted.len(), waited), (count, turns));
+    }
+}
+
 #[tokio::test]
 async fn objects_come_back_in_order_in_the_version_and_the_words_of_the_question() {
     for version in ["v1", "v1beta1"] {
@@ -143,8 +168,11 @@ async fn a_panic_is_a_failure_that_quotes_nothing() {
 #[test]
 fn no_outcome_in_time_is_a_failure() {
     let hook = ConversionHook::new("widgets", converter(|_| {}));
-    let failure = hook.out_of_time(Duration::from_millis(1500));
-    assert_eq!(failure.message, "widgets was not done within 1500 ms");
+    let failure = hook.out_of_time(Duration::from_millis(1500), Duration::from_secs(2));
+    assert_eq!(
+        failure.message,
+        "timeout: conversion widgets was not done within 1500 ms of the 2 s that the API server waits (context deadline exceeded)"
+    );
     assert_eq!(failure.fault, Some(FaultKind::Deadline));
 }
 

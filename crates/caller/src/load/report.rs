@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Histogram;
 use crate::CallError;
@@ -29,6 +29,9 @@ pub struct Report {
     pub connections: u64,
     /// From the moment they were due: calls that brought an answer.
     pub latency: Histogram,
+    /// Calls that brought an answer, but took longer than [`Load::noting`](super::Load::noting) says: when each was due, and
+    /// how long it took from then on.
+    pub slow: Vec<(Instant, Duration)>,
     /// From the moment they were due: calls that failed.
     pub failing: Histogram,
     /// How long calls that were due were not sent yet. Where that is long, this client is the slow one.

@@ -1,7 +1,7 @@
 //! One call, and what becomes of it.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::{Failure, Report};
 use crate::{Admission, Answer, CallError, Caller, FailurePolicy, Hook, Outcome, Review, judge};
@@ -12,6 +12,7 @@ pub(super) struct Tally {
     hook: Hook,
     reviews: Vec<Review>,
     policy: FailurePolicy,
+    noting: Duration,
     began: Instant,
     /// Opened and retried before this began.
     before: (u64, u64),
@@ -37,6 +38,7 @@ impl Tally {
         hook: &Hook,
         reviews: &[Review],
         policy: FailurePolicy,
+        noting: Duration,
     ) -> Self {
         let before = spent(callers);
         Self {
@@ -44,6 +46,7 @@ impl Tally {
             hook: hook.clone(),
             reviews: reviews.to_vec(),
             policy,
+            noting,
             began: Instant::now(),
             before,
             report: Mutex::default(),
@@ -85,7 +88,12 @@ impl Tally {
         report.denied += u64::from(is_denied);
         report.late.record(late);
         match failure {
-            None => report.latency.record(took),
+            None => {
+                report.latency.record(took);
+                if took > self.noting {
+                    report.slow.push((due.at, took));
+                }
+            }
             Some(failure) => {
                 report.failing.record(took);
                 *report.failed.entry(failure).or_default() += 1;

@@ -35,6 +35,27 @@ async fn what_waits_for_a_slow_server_is_slow_from_the_moment_it_was_due() {
 }
 
 #[tokio::test]
+async fn slow_calls_are_noted_with_the_time_at_which_they_were_due() {
+    let (server, caller) = served(vec![ok()]).await;
+    let (caller, long) = ([Arc::new(caller)], Duration::from_millis(300));
+    let begin = Instant::now();
+    let quick = Load::closed(1).calls(3).noting(Duration::MAX).run(&caller, &mutating(), &[review()]).await;
+    assert_eq!((quick.called, quick.slow.len()), (3, 0), "{quick}");
+    server.hold(true);
+    let load = Load::closed(1).calls(3).noting(long).start(&caller, &mutating(), &[review()]);
+    server.until(|state| state.waiting == 1).await;
+    sleep_until(begin + HELD * 2).await;
+    server.hold(false);
+    let report = load.end().await;
+    let noted: Vec<_> = report.slow.iter().filter(|(_, took)| *took > long).collect();
+    assert!(!noted.is_empty() && noted.len() == report.slow.len(), "{report}");
+    assert!(
+        noted.iter().all(|(due, took)| *due > begin.into_std() && *took <= report.latency.max()),
+        "{report}"
+    );
+}
+
+#[tokio::test]
 async fn a_rate_does_not_wait_for_answers() {
     let (server, caller) = served(vec![ok()]).await;
     server.hold(true);

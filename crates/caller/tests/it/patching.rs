@@ -246,3 +246,40 @@ fn refused(review: &Review, answer: &Answer, start: &str) {
         Admission::Admitted { .. } => panic!("admitted: {start}"),
     }
 }
+
+/// Each `copy` of a few bytes doubles the depth: a patch of kilobytes made an object whose end overflowed the stack.
+#[test]
+fn a_patch_that_nests_without_end_is_refused() {
+    const STACK: usize = 2 * 1024 * 1024;
+    // 2 + 4 + ... levels below `/spec/deep`, the last of which is a place to copy to.
+    let deepened = |rounds: usize| {
+        let mut steps = vec![json!({"op": "add", "path": "/spec/deep", "value": {"a": {}}})];
+        let mut levels = 2;
+        for _ in 0..rounds {
+            let path = format!("/spec/deep{}", "/a".repeat(levels));
+            steps.push(json!({"op": "copy", "from": "/spec/deep", "path": path}));
+            levels *= 2;
+        }
+        Value::Array(steps)
+    };
+    let on_a_small_stack = |patch: Value| {
+        let judged = move || match judge(&review(), &mutating(), &patched(&patch)) {
+            Outcome::Allowed(outcome) => Ok(outcome.object.is_some()),
+            Outcome::Failed(failed) => Err(failed.message),
+            _ => panic!("denied"),
+        };
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn(judged).unwrap();
+        thread.join().unwrap()
+    };
+    assert!(on_a_small_stack(deepened(8)).unwrap());
+    for patch in [deepened(12), deepened(17)] {
+        let told = on_a_small_stack(patch).unwrap_err();
+        assert!(told.contains("nests deeper than 1000 levels"), "{told}");
+    }
+    // The deepest that is taken: 998 levels below two that are there.
+    let mut steps = vec![json!({"op": "add", "path": "/spec/deep", "value": {}})];
+    steps.extend((1..997).map(
+        |levels| json!({"op": "add", "path": format!("/spec/deep{}", "/a".repeat(levels)), "value": {}}),
+    ));
+    assert!(on_a_small_stack(Value::Array(steps)).unwrap());
+}

@@ -1,5 +1,6 @@
 //! One case against what the rules do.
 
+use std::fmt;
 use std::path::Path;
 
 use serde_json::Value;
@@ -70,15 +71,20 @@ struct Check<'c> {
 }
 
 impl Check<'_> {
+    /// On one line, whatever names the case and the object have.
+    fn fail(&mut self, words: impl fmt::Display) {
+        self.failures.push(printable(&words.to_string()));
+    }
+
     fn rules(&mut self) {
         for (rule, wanted) in &self.case.expect.rules {
             match outcome(self.evaluation, rule) {
-                None => self.failures.push(format!("rule {rule}: there is none of this name")),
+                None => self.fail(format_args!("rule {rule}: there is none of this name")),
                 Some(outcome) => {
                     let (found, why) = words(outcome);
                     if found != wanted {
                         let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-                        self.failures.push(format!("rule {rule}: expected {wanted}, found {found}{why}"));
+                        self.fail(format_args!("rule {rule}: expected {wanted}, found {found}{why}"));
                     }
                 }
             }
@@ -88,11 +94,11 @@ impl Check<'_> {
     fn denial(&mut self) {
         match (&self.case.expect.denied, self.evaluation.denial()) {
             (Some(wanted), Some(found)) if !found.contains(wanted.as_str()) => {
-                self.failures.push(format!("denied, but not with `{wanted}`: {found}"));
+                self.fail(format_args!("denied, but not with `{wanted}`: {found}"));
             }
-            (Some(_), None) => self.failures.push("expected to be denied, and is not".to_owned()),
+            (Some(_), None) => self.fail("expected to be denied, and is not"),
             (None, Some(found)) if !self.case.expect.rules.iter().any(|(_, word)| word == "denied") => {
-                self.failures.push(format!("denied: {found}"));
+                self.fail(format_args!("denied: {found}"));
             }
             _ => {}
         }
@@ -104,17 +110,17 @@ impl Check<'_> {
         for wanted in wanted {
             match found.iter().position(|found| found.contains(wanted.as_str())) {
                 Some(index) => drop(found.remove(index)),
-                None => self.failures.push(format!("no warning with `{wanted}`")),
+                None => self.fail(format_args!("no warning with `{wanted}`")),
             }
         }
-        self.failures.extend(found.iter().map(|found| format!("a warning too many: {found}")));
+        found.iter().for_each(|found| self.fail(format_args!("a warning too many: {found}")));
     }
 
     fn contains(&mut self) {
         let Some(wanted) = &self.case.expect.contains else { return };
         let found = serde_json::from_str(&self.evaluation.after).unwrap_or_default();
         if let Some(why) = subset::missing(wanted, &found) {
-            self.failures.push(format!("contains: {why}"));
+            self.fail(format_args!("contains: {why}"));
         }
     }
 
@@ -137,8 +143,7 @@ impl Check<'_> {
             }
             (None, Expected::File(file)) => {
                 let file = files::named(file);
-                self.failures
-                    .push(format!("result: there is no {file}; `vestibule test --update` writes it"));
+                self.fail(format_args!("result: there is no {file}; `vestibule test --update` writes it"));
             }
             (wanted, _) => {
                 let wanted = render::yaml(&wanted.unwrap_or_default().to_string())?;
@@ -156,9 +161,9 @@ impl Check<'_> {
         let operations = second.operations.iter().map(|operation| operation.path().to_string());
         let operations: Vec<String> = operations.collect();
         if let Some(denial) = second.denial() {
-            self.failures.push(format!("evaluated again, it is denied: {denial}"));
+            self.fail(format_args!("evaluated again, it is denied: {denial}"));
         } else if !operations.is_empty() {
-            self.failures.push(format!("evaluated again, it changes once more: {}", operations.join(", ")));
+            self.fail(format_args!("evaluated again, it changes once more: {}", operations.join(", ")));
         }
         Ok(())
     }

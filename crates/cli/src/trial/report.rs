@@ -34,7 +34,7 @@ impl Report<'_> {
             Format::Diff => self.diff(),
             Format::Patch => render::patch_of(&admitted, several),
             Format::Yaml => render::yaml_of(&admitted),
-            Format::Json => render::json_of(&admitted, several),
+            Format::Json => Ok(render::json_of(&admitted, several)),
         };
         Ok(print(&data?)?)
     }

@@ -79,6 +79,12 @@ async fn pass(road: &Road, object: &Object, json: &str, namespace: &str) -> anyh
 }
 
 impl<'o> Trial<'o> {
+    /// Whether some rule is for the object, whatever there was left to do.
+    pub(super) fn is_matched(&self) -> bool {
+        let there = |idle: &Idle| matches!(idle.because, Because::NothingToDo | Because::Denied);
+        !self.first.acted.is_empty() || self.first.refusal.is_some() || self.first.idle.iter().any(there)
+    }
+
     /// None where the object was refused.
     pub(super) fn admitted(&'o self) -> Option<Changed<'o>> {
         let Pass { after, operations, refusal, .. } = &self.first;

@@ -60,7 +60,7 @@ async fn the_ring_of_a_replica_is_shown_and_asked_to_rotate() {
 
     let serve = format!(
         "serve --rules rules.yaml --listen 127.0.0.1:0 --metrics-listen off --namespace-labels a=b --identity self \
-         --secret {namespace}/hooks-ring --service {namespace}/hooks --registration mutating/{namespace}-none"
+         --secret {namespace}/hooks-ring --service {namespace}/hooks --register-outside-cluster --registration mutating/{namespace}-none"
     );
     let mut serve = folder.command(&serve);
     let serve = serve.env("KUBECONFIG", &admin).stderr(Stdio::null());

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use vestibule_testenv::{Child, Options, Service, Session, start_or_skip};
 
-use crate::fixture::{Folder, finish};
+use crate::fixture::{Folder, finish, pod_environment};
 
 const MERGE: &str = "application/merge-patch+json";
 const JSON: &str = "application/json";
@@ -98,7 +98,7 @@ impl Hall {
         let kubeconfig = environment.service_account_kubeconfig(home, "injector").await.unwrap();
         let mut command = Folder::with(&[]).command("");
         command.args(arguments(&manifests)).arg(format!("--namespace={home}"));
-        command.arg("--kubeconfig").arg(kubeconfig).current_dir("/");
+        command.envs(pod_environment(&kubeconfig)).arg("--kubeconfig").arg(kubeconfig).current_dir("/");
         change(&mut command);
         let server = environment.spawn("injector", &command).unwrap();
         let addresses = server.wait_for_line(|line| {

@@ -68,3 +68,56 @@ async fn a_pod_is_explained_by_the_rules_of_its_cluster() {
         none.err
     );
 }
+
+/// Issue 20, point 30: a second ConfigMap with a rule of the same name ended everything with VST0116.
+#[tokio::test]
+async fn a_doubled_name_is_told_and_what_is_in_force_explained() {
+    let Some(env) = shared_or_skip().await else { return };
+    let (home, shop) = (env.namespace(&[]).await.unwrap(), env.namespace(&[]).await.unwrap());
+    let client = env.admin().unwrap();
+    let config_maps: Api<ConfigMap> = Api::namespaced(client.clone(), home.name());
+    let config_map = |name: &str, key: &str, rules: &str| {
+        let map = json!({"metadata": {"name": name, "labels": {"vestibule.dev/config": "true"}}, "data": {key: rules}});
+        serde_json::from_value::<ConfigMap>(map).unwrap()
+    };
+    let other = TARGET.replace("TARGET", "OTHER");
+    let create = async |map: ConfigMap| drop(config_maps.create(&PostParams::default(), &map).await.unwrap());
+    create(config_map("first", "rules.yaml", TARGET)).await;
+    create(config_map("second", "rules.yaml", &other)).await;
+    let pods: Api<Pod> = Api::namespaced(client, shop.name());
+    let pod = json!({"metadata": {"name": "web", "labels": {"app": "web"}}, "spec": {"containers": [{"name": "app", "image": "app"}]}});
+    pods.create(&PostParams::default(), &serde_json::from_value(pod).unwrap()).await.unwrap();
+
+    let folder = Folder::with(&[]);
+    let explain = || {
+        let kubeconfig = env.kubeconfig();
+        folder.run(&format!(
+            "explain pod/web -n {shop} --injector-namespace {home} --kubeconfig {}",
+            kubeconfig.display()
+        ))
+    };
+    // Nothing was ever good: an injector that starts now is not ready, and that is said.
+    let done = explain();
+    assert!(done.err.contains("VST0116") && done.err.contains("note: nothing is in force"), "{}", done.err);
+    let out = done.stdout();
+    assert!(
+        out.contains("rule target  applied") && out.contains("env[TARGET]") && !out.contains("OTHER"),
+        "{out}"
+    );
+
+    // With what an injector kept, that decides.
+    let good = TARGET.replace("TARGET", "KEPT");
+    let documents = json!({"version": 1, "documents": [{
+        "source": format!("ConfigMap {home}/first, key rules.yaml"), "document": "Injection/target", "linesBefore": 0, "text": good,
+    }]});
+    let kept = json!({"metadata": {"name": "injector-last-good"}, "data": {"documents.json": documents.to_string()}});
+    create(serde_json::from_value(kept).unwrap()).await;
+    let done = explain();
+    assert!(
+        done.err.contains("VST0116") && done.err.contains("rules that were good last are"),
+        "{}",
+        done.err
+    );
+    let out = done.stdout();
+    assert!(out.contains("env[KEPT]") && !out.contains("env[TARGET]"), "{out}");
+}

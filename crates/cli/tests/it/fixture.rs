@@ -71,11 +71,17 @@ impl Folder {
     pub(crate) fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_vestibule"));
         command.args(arguments.split_whitespace()).current_dir(self.path());
-        for variable in
-            ["NO_COLOR", "CLICOLOR_FORCE", "CARGO_MANIFEST_DIR", "RUST_LOG", "KUBERNETES_SERVICE_HOST"]
-        {
+        for variable in [
+            "NO_COLOR",
+            "CLICOLOR_FORCE",
+            "CARGO_MANIFEST_DIR",
+            "KUBECONFIG",
+            "KUBERNETES_SERVICE_HOST",
+            "RUST_LOG",
+        ] {
             command.env_remove(variable);
         }
+        command.env("HOME", self.path());
         command
     }
 
@@ -120,4 +126,13 @@ pub(crate) fn with_kubectl(environment: &Environment, tools: &Tools, script: &st
     let mut shell = environment.command(Path::new("sh"));
     shell.args(["-c", script]).env("PATH", path);
     shell
+}
+
+/// What the kubelet tells every container of the cluster, by the kubeconfig of its ServiceAccount.
+pub(crate) fn pod_environment(kubeconfig: &Path) -> [(&'static str, String); 2] {
+    let cluster =
+        kube::config::Kubeconfig::read_from(kubeconfig).unwrap().clusters.remove(0).cluster.unwrap();
+    let url: http::Uri = cluster.server.unwrap().parse().unwrap();
+    let port = url.port_u16().unwrap().to_string();
+    [("KUBERNETES_SERVICE_HOST", url.host().unwrap().to_owned()), ("KUBERNETES_SERVICE_PORT", port)]
 }

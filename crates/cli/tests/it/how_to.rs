@@ -12,7 +12,15 @@ use std::process::{Command, Stdio};
 
 use crate::fixture::Folder;
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// Whether the block of this page is run here, with what it prints.
+pub(crate) fn runs(page: &str, block: &str) -> bool {
+    const PAGES: [&str; 4] =
+        ["README.md", "docs/how-to/inject-in-ci.md", "docs/how-to/try-rules.md", "docs/how-to/watch.md"];
+    let is_of_a_rule = page.starts_with("docs/how-to/rules/") && !page.ends_with("README.md");
+    (PAGES.contains(&page) || is_of_a_rule) && !block.lines().any(is_of_another)
+}
 
 /// The page, with what its commands print now.
 fn run(page: &str) -> String {
@@ -20,7 +28,7 @@ fn run(page: &str) -> String {
 }
 
 /// One with these folders of the repository.
-fn folder(names: &[&str]) -> Folder {
+pub(crate) fn folder(names: &[&str]) -> Folder {
     let folder = Folder::with(&[]);
     for name in names {
         std::os::unix::fs::symlink(Path::new(ROOT).join(name), folder.path().join(name)).unwrap();
@@ -54,9 +62,16 @@ fn run_in(folder: &Folder, page: &str) -> String {
 /// Commands that compile, ask a cluster, do not end by themselves, or are not there.
 fn is_elsewhere(line: &str) -> bool {
     if line.starts_with("$ promtool ") && !watch::is_there("promtool") {
-        eprintln!("NOT RUN, for there is no promtool here; it is in Debian's package `prometheus`: {line}");
+        vestibule_testenv::leave_out_part(&format!(
+            "there is no `promtool` in PATH; it is in Debian's package `prometheus`: {line}"
+        ));
         return true;
     }
+    is_of_another(line)
+}
+
+/// What another test has to run, or none can.
+fn is_of_another(line: &str) -> bool {
     ["$ cargo ", "$ kubectl ", "$ vestibule serve "].iter().any(|command| line.starts_with(command))
 }
 

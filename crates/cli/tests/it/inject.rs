@@ -96,6 +96,114 @@ fn yaml_json_and_patch_lead_to_the_same() {
     assert!(one.starts_with(r#"[{"op":"add""#), "{one}");
 }
 
+/// Issue 20, point 7.
+#[test]
+fn a_list_keeps_its_metadata_in_json() {
+    let item = "{apiVersion: v1, kind: Pod, metadata: {name: a, labels: {app: web}}, spec: {containers: [{name: app}]}}";
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
+    for (list, kind) in [("v1\nkind: List", "List"), ("v1\nkind: PodList", "PodList")] {
+        for items in [item.to_owned(), format!("{item}, {}", item.replace("name: a,", "name: b,"))] {
+            let text = format!(
+                "apiVersion: {list}\nmetadata: {{resourceVersion: '7', continue: ''}}\nextra: 1E+3\nitems: [{items}]\n"
+            );
+            let out =
+                folder.run_with_stdin("inject -f - --rules rules.yaml --require -o json", &text).stdout();
+            let yaml = folder.run_with_stdin("inject -f - --rules rules.yaml -o yaml", &text).stdout();
+            assert_eq!(json(&out), objects(&yaml)[0], "both say the same");
+            assert_eq!(json(&out)["kind"], kind);
+            assert_eq!(json(&out)["metadata"], json!({"resourceVersion": "7", "continue": ""}));
+            assert!(out.contains("\"extra\": 1E+3"), "{out}");
+            assert_eq!(out.matches("\"TARGET\"").count(), out.matches("\"app\": \"web\"").count());
+        }
+    }
+}
+
+/// Issue 20, point 7: numbers were written anew, and a raw U+007F, which JSON allows and YAML forbids, was refused.
+#[test]
+fn json_is_read_as_json_and_keeps_its_bytes() {
+    let touched = r#"{
+  "apiVersion": "v1",
+  "kind": "Pod",
+  "metadata": {
+    "name": "web",
+    "labels": {
+      "app": "web"
+    },
+    "annotations": {
+      "\u0061": "\u00e9\/\ud800 DEL"
+    }
+  },
+  "spec": {
+    "containers": [
+      {
+        "name": "app",
+        "ratio": [1E+3, 1.50, -0, 1e400]
+      }
+    ]
+  }
+}
+"#
+    .replace("DEL", "\u{7f}")
+    .replace(
+        "[1E+3, 1.50, -0, 1e400]",
+        "[\n          1E+3,\n          1.50,\n          -0,\n          1e400\n        ]",
+    );
+    let untouched = touched.replace(r#""app": "web""#, r#""app": "other""#);
+    let folder =
+        Folder::with(&[("rules.yaml", TARGET), ("touched.json", &touched), ("untouched.json", &untouched)]);
+    for output in ["yaml", "json"] {
+        let run = |file: &str| {
+            let done = folder.run(&format!("inject -f {file} --rules rules.yaml -o {output}"));
+            assert_eq!(done.err, "", "{output}");
+            done.stdout()
+        };
+        assert_eq!(run("untouched.json"), untouched, "{output}");
+        let out = run("touched.json");
+        let mut added = out.lines();
+        for line in touched.lines().map(|line| line.trim_end_matches(',')) {
+            let kept = added.any(|added| added.trim_end_matches(',') == line);
+            assert!(kept, "{output}: `{line}` is lost:\n{out}");
+        }
+        assert!(out.contains("\"name\": \"TARGET\""), "{out}");
+    }
+    let compact = "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"w\u{7f}\",\"labels\":{\"app\":\"web\"}},\"spec\":{\"containers\":[{\"name\":\"app\"}],\"x\": 1E+3}}\n";
+    let out = folder.run_with_stdin("inject -f - --rules rules.yaml", compact).stdout();
+    assert!(
+        out.starts_with("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"w\u{7f}\","),
+        "{out}"
+    );
+    assert!(out.ends_with("\"x\":1E+3}}\n"), "{out}");
+    let patch = folder.run_with_stdin("inject -f - --rules rules.yaml -o patch", compact).stdout();
+    assert!(patch.starts_with("[{\"op\":"), "{patch}");
+}
+
+/// What the injector writes of a name in it is for a terminal, also in JSON that stays JSON.
+#[test]
+fn what_is_added_to_json_moves_no_cursor() {
+    let pod = POD.replace("name: app,", "name: \"a\\u009b2J\\u202e\",");
+    let pod = vestibule_rules::yaml::read("pod", &pod).unwrap()[0]
+        .to_json()
+        .replace('\u{9b}', "\\u009b")
+        .replace('\u{202e}', "\\u202e");
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
+    for output in ["yaml", "json", "patch"] {
+        let out =
+            folder.run_with_stdin(&format!("inject -f - --rules rules.yaml -o {output}"), &pod).stdout();
+        assert!(out.contains("env:a") && !out.contains(['\u{9b}', '\u{202e}']), "{output}: {out:?}");
+    }
+}
+
+/// Where the document has to be written anew, numbers keep their digits all the same.
+#[test]
+fn numbers_of_yaml_keep_their_digits() {
+    let pod = POD.replace("ratio: 1.0,", "ratio: 1E+3, other: -2.50E-07,");
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
+    let out = folder.run_with_stdin("inject -f - --rules rules.yaml", &pod).stdout();
+    assert!(out.contains("    ratio: 1E+3\n    other: -2.50E-07\n"), "{out}");
+    let out = folder.run_with_stdin("inject -f - --rules rules.yaml -o json", &pod).stdout();
+    assert!(out.contains("\"ratio\": 1E+3,\n      \"other\": -2.50E-07,\n"), "{out}");
+}
+
 #[test]
 fn every_builtin_workload_is_changed() {
     for (api_version, kind, template) in [

@@ -16,11 +16,15 @@ mod golden;
 mod how_to;
 mod identity_self;
 mod inject;
+mod kubeconfig;
 mod leaks;
 mod manifests;
+mod messages;
 #[path = "../../../../tests/contract/tests/it/names.rs"]
 mod names;
+mod pages;
 mod quota;
+mod rules_from;
 mod serve;
 mod served;
 mod terminal;

@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use vestibule_caller::Exposition;
+use vestibule_testenv::leave_out_part;
 
 use crate::fixture::{Folder, TARGET};
 use crate::served::{Server, get, serve};
@@ -72,8 +73,8 @@ fn threads_are_as_many_as_the_quota_leaves() {
     let cpus = std::thread::available_parallelism().unwrap().get();
     let one = match OneCpu::make() {
         Ok(one) if cpus > 1 => one,
-        Ok(_) => return eprintln!("NOT RUN: there is one CPU here, a quota of one says nothing"),
-        Err(error) => return eprintln!("NOT RUN: no cgroup with a quota can be made here: {error}"),
+        Ok(_) => return leave_out_part("there is one CPU here, a quota of one says nothing"),
+        Err(error) => return leave_out_part(&format!("no cgroup with a quota can be made here: {error}")),
     };
     assert_eq!(threads(&mut serve(&folder, "")), [cpus as f64, cpus as f64 - 1.0]);
     assert_eq!(threads(&mut one.holds(&serve(&folder, ""))), [1.0, 1.0]);

@@ -1,6 +1,8 @@
 //! `vestibule serve` as a process of its own.
 
+use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -193,6 +195,47 @@ fn what_a_source_cannot_do_is_refused_with_the_reason() {
         assert!(done.err.contains(words), "{flags}: {}", done.err);
     }
     assert!(!folder.path().join("identity").exists());
+}
+
+/// The line of certificates.md, typed on a laptop: it registered a Service without pods, under `failurePolicy: Fail`.
+#[test]
+fn outside_a_cluster_a_service_is_registered_only_with_a_flag() {
+    let kubeconfig = "{clusters: [{name: c, cluster: {server: 'https://prod.example.com:6443'}}], users: [{name: u, user: {}}], \
+                      contexts: [{name: x, context: {cluster: c, user: u, namespace: shop}}], current-context: x}";
+    let folder = Folder::with(&[("rules.yaml", TARGET), ("config", kubeconfig)]);
+    let serve = |flags: &str| {
+        let line =
+            format!("serve --rules rules.yaml --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 {flags}");
+        let mut command = folder.command(&line);
+        command.env_remove("KUBERNETES_SERVICE_HOST").env("KUBECONFIG", "config");
+        command
+    };
+    for more in ["", " --kubeconfig config", " --registration-mode managed"] {
+        let output = serve(&format!("--identity self --service shop/injector{more}")).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{more}");
+        let told = String::from_utf8(output.stderr).unwrap();
+        for words in [
+            "outside the cluster https://prod.example.com:6443",
+            "the pods of Service shop/injector:443",
+            "--register-outside-cluster",
+            "--url",
+        ] {
+            assert!(told.contains(words), "{more}: {told}");
+        }
+    }
+    // What registers nothing, and what was asked for, begins to serve.
+    for flags in [
+        "--identity self --service shop/injector --registration-mode static",
+        "--identity self --service shop/injector --register-outside-cluster",
+        "--identity self --url https://127.0.0.1:10250 --registration-mode managed",
+        "--identity local:identity --service shop/injector",
+    ] {
+        let mut server = serve(flags).stderr(Stdio::piped()).spawn().unwrap();
+        let mut log = BufReader::new(server.stderr.take().unwrap()).lines().map(Result::unwrap);
+        let serving = log.by_ref().any(|line| line.contains("\"serving\""));
+        server.kill().and_then(|()| server.wait()).unwrap();
+        assert!(serving, "{flags}");
+    }
 }
 
 #[test]

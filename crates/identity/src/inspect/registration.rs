@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::api::DynamicObject;
 use serde_json::Value;
 use vestibule_pki::Bundle;
-use vestibule_pki::ring::{CaId, Facts};
+use vestibule_pki::ring::Facts;
 
 use super::lineage;
 use super::report::{EntryReport, RegistrationReport};
@@ -40,7 +40,7 @@ pub(super) fn report(
     let mut differences = Vec::new();
     if let Some(ring) = ring {
         differences.extend(mark(annotation(LINEAGE), generation, ring));
-        differences.extend(entries.iter().flat_map(|entry| entry.differences(&ring.trusted())));
+        differences.extend(entries.iter().flat_map(|entry| entry.differences(ring)));
     }
     if entries.is_empty() && (service.is_some() || annotation(GENERATION).is_none()) {
         differences.push(match service {
@@ -86,14 +86,15 @@ impl Entry {
         Some(Self { name, target, bundle: Bundle::read(&place.bundle()) })
     }
 
-    fn differences(&self, trusted: &BTreeSet<CaId>) -> Vec<String> {
+    fn differences(&self, ring: &Facts) -> Vec<String> {
         let name = &self.name;
         if let Some(problem) = &self.bundle.problem {
             return vec![format!("{name}: {problem}")];
         }
         let found: BTreeSet<_> = self.bundle.certificates.keys().copied().collect();
-        let missing = trusted.difference(&found).map(|id| format!("{name}: CA {id} is missing"));
-        let extra = found.difference(trusted).map(|id| format!("{name}: CA {id} is not of the ring"));
+        let (needed, trusted) = (ring.bundle(), ring.trusted());
+        let missing = needed.difference(&found).map(|id| format!("{name}: CA {id} is missing"));
+        let extra = found.difference(&trusted).map(|id| format!("{name}: CA {id} is not of the ring"));
         let mut differences: Vec<_> = missing.chain(extra).collect();
         if differences.is_empty() && !self.bundle.is_canonical {
             differences.push(format!("{name}: the right CAs, written in another way"));

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, watch};
 use vestibule_pki::Leaf;
 use vestibule_pki::ring::Moment;
 
-use super::conversation::Conversation;
+use super::conversation::{Conversation, Purpose};
 use super::state::{Deed, State};
 use super::telling::Teller;
 use super::watches::News;
@@ -27,6 +27,7 @@ pub(super) struct Shared {
     observer: Option<Arc<dyn Observer>>,
     presented: ArcSwapOption<Presented>,
     is_ready: watch::Sender<bool>,
+    is_draining: watch::Sender<bool>,
 }
 
 struct Presented {
@@ -43,6 +44,7 @@ impl Shared {
             observer,
             presented: ArcSwapOption::empty(),
             is_ready: watch::Sender::new(false),
+            is_draining: watch::Sender::new(false),
         }
     }
 
@@ -68,6 +70,17 @@ impl Shared {
 
     pub(super) fn serving(&self) {
         lock(&self.state).serving(Instant::now());
+    }
+
+    /// After this has returned no write is decided on any more, and one that is under way is given up.
+    pub(super) fn draining(&self) {
+        lock(&self.state).draining();
+        self.is_draining.send_replace(true);
+    }
+
+    async fn drained(&self) {
+        // The sender lives as long as `self`.
+        let _ = self.is_draining.subscribe().wait_for(|draining| *draining).await;
     }
 
     pub(super) async fn ready(&self) {
@@ -171,10 +184,20 @@ impl Keeper {
             }
             Deed::Publish { position, patch, purpose } => {
                 let Some(path) = self.path(position) else { return };
-                let answer = api.patch(&path, &patch, purpose).await;
-                shared.with_state(|state, now, at| {
-                    state.patch_answered((position, purpose), answer, now, at);
-                });
+                // Before a connection stands, for one, the patch is not sent yet, and is never sent then.
+                let given_up = async {
+                    match purpose {
+                        Purpose::Objection => std::future::pending().await,
+                        _ => shared.drained().await,
+                    }
+                };
+                tokio::select! {
+                    biased;
+                    () = given_up => shared.with_state(|state, _, _| state.patch_given_up(position)),
+                    answer = api.patch(&path, &patch, purpose) => shared.with_state(|state, now, at| {
+                        state.patch_answered((position, purpose), answer, now, at);
+                    }),
+                }
             }
             Deed::Present(leaf) => {
                 shared.with_state(|state, now, at| shared.put(&leaf, state, now, at));

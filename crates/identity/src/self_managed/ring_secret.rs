@@ -90,7 +90,7 @@ mod tests {
 
     fn ring() -> Ring {
         let mut keys = KeySource::new("example", &["demo.svc"], Algorithm::default());
-        let create = Change::Create { trust: [].into() };
+        let create = Change::Create { trust: [].into(), imported: [].into() };
         carry_out(&create, None, &mut keys, Moment(1_800_000_000), &Policy::default()).unwrap()
     }
 

@@ -65,6 +65,8 @@ pub(super) struct State {
     handshake: Option<Instant>,
     /// Since when calls are answered here.
     serving: Option<Instant>,
+    /// Soon no call will be answered here any more.
+    is_draining: bool,
     pub(super) tales: Vec<Tale>,
 }
 
@@ -116,6 +118,7 @@ impl State {
             signing: Backoff::default(),
             handshake: None,
             serving: None,
+            is_draining: false,
             tales: Vec::new(),
         }
     }
@@ -135,7 +138,7 @@ impl State {
         let mut actions = step(self.ring.as_ref()?, &self.seen, now, &self.settings.policy);
         // Before a bundle is written the ring is read (rule W2), and before a first leaf is signed the configurations are
         // read after the ring (S2). Where a bundle cannot be written for a while, the two would undo each other for ever.
-        if !self.registrations.iter().all(|watched| watched.may_write(at)) {
+        if self.is_draining || !self.registrations.iter().all(|watched| watched.may_write(at)) {
             actions.sort_by_key(|action| !matches!(action, Action::SignLeaf(_)));
         }
         let deed = actions.into_iter().find_map(|action| self.attempt(action, now, at));
@@ -164,7 +167,7 @@ impl State {
                 if ready { self.prepare_ring(change, now, at) } else { None }
             }
             Action::PublishBundle(position) => {
-                let ready = self.registrations.get(position)?.may_write(at);
+                let ready = !self.is_draining && self.registrations.get(position)?.may_write(at);
                 if ready { self.prepare_bundle(position, at) } else { None }
             }
             Action::SignLeaf(leaf) => self.sign(&leaf, now, at).map(Deed::Present),

@@ -30,7 +30,7 @@ impl Stage {
     async fn new(env: &Session) -> Self {
         let namespace = env.namespace(&[]).await.unwrap().name().to_owned();
         let mut keys = KeySource::new("example", &["demo.svc"], Default::default());
-        let create = Change::Create { trust: BTreeSet::new() };
+        let create = Change::Create { trust: BTreeSet::new(), imported: BTreeSet::new() };
         let ring = carry_out(&create, None, &mut keys, moment(), &Policy::default()).unwrap();
         let name = format!("{namespace}-hooks");
         let secret = NamespacedName { namespace, name: "hooks-ring".to_owned() };

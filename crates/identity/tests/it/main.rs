@@ -7,7 +7,7 @@ mod mounted;
 mod probe;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, SystemTime};
@@ -70,12 +70,53 @@ fn starts_at_the_same_time_end_with_one_authority() {
 }
 
 #[test]
-fn a_folder_that_anyone_may_write_is_refused() {
+fn a_folder_that_others_may_write_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
-    let error = Local::open(folder.path(), &["localhost"], SystemTime::now()).err().unwrap().to_string();
-    assert!(error.contains(&format!("chmod 700 {}", folder.path().display())), "{error}");
-    assert!(!folder.path().join("ca.key").exists());
+    for mode in [0o777, 0o770, 0o702] {
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
+        let error = Local::open(folder.path(), &["localhost"], SystemTime::now()).err().unwrap().to_string();
+        assert!(error.contains(&format!("chmod 700 {}", folder.path().display())), "{error}");
+        assert!(!folder.path().join("ca.key").exists());
+    }
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    open(folder.path()).unwrap();
+}
+
+/// Where tests do not run as root, nobody can give a folder away.
+#[test]
+fn a_folder_or_key_of_another_user_is_refused() {
+    let folder = TempDir::new().unwrap();
+    drop(open(folder.path()).unwrap());
+    for path in [folder.path().to_owned(), folder.path().join("ca.key"), folder.path().join("ca.crt")] {
+        let before = fs::metadata(&path).unwrap().uid();
+        if std::os::unix::fs::chown(&path, Some(before + 4711), None).is_err() {
+            return;
+        }
+        let error = open(folder.path()).err().unwrap();
+        assert!(matches!(&error, IdentityError::Owner { path: named, .. } if *named == path), "{error}");
+        std::os::unix::fs::chown(&path, Some(before), None).unwrap();
+    }
+    open(folder.path()).unwrap();
+}
+
+#[test]
+fn a_crash_between_key_and_certificate_is_mended_by_the_next_start() {
+    let folder = TempDir::new().unwrap();
+    let before = open(folder.path()).unwrap().ca_bundle().unwrap();
+    let (certificate, unfinished) = (folder.path().join("ca.crt"), folder.path().join("ca.crt.unfinished"));
+    fs::rename(&certificate, &unfinished).unwrap();
+    assert_eq!(open(folder.path()).unwrap().ca_bundle().unwrap(), before);
+    assert!(certificate.exists() && !unfinished.exists());
+
+    // Half a certificate, or another CA's, is no remainder of this key's.
+    let (whole, other) = (fs::read(&certificate).unwrap(), TempDir::new().unwrap());
+    drop(open(other.path()).unwrap());
+    for remainder in [whole[..whole.len() / 2].to_vec(), fs::read(other.path().join("ca.crt")).unwrap()] {
+        let _ = fs::remove_file(&certificate);
+        fs::write(&unfinished, remainder).unwrap();
+        let error = open(folder.path()).err().unwrap();
+        assert!(matches!(error, IdentityError::HalfPair { .. }), "{error}");
+    }
 }
 
 #[test]
@@ -131,7 +172,9 @@ fn files_that_are_no_pair_are_refused_and_left_alone() {
 #[test]
 fn what_a_dead_process_left_behind_does_not_matter() {
     let folder = TempDir::new().unwrap();
-    fs::write(folder.path().join("ca.unfinished"), "half a k").unwrap();
+    for name in ["ca.key.unfinished", "ca.crt.unfinished"] {
+        fs::write(folder.path().join(name), "half a k").unwrap();
+    }
     open(folder.path()).unwrap();
     assert_eq!(mode(&folder.path().join("ca.key")), 0o600);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);

@@ -15,17 +15,17 @@ use crate::{LoadError, sources};
 const POLL: Duration = Duration::from_millis(500);
 
 /// Looks again and again until it is dropped.
-pub(crate) async fn follow(path: PathBuf, keeper: Arc<Keeper<Compiler>>) {
+pub(crate) async fn follow(paths: Vec<PathBuf>, keeper: Arc<Keeper<Compiler>>) {
     let mut ticks = tokio::time::interval(POLL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut last: Option<Vec<Source>> = None;
     let mut told = false;
     loop {
         ticks.tick().await;
-        let (path, keeper, former) = (path.clone(), Arc::clone(&keeper), last.take());
+        let (paths, keeper, former) = (paths.clone(), Arc::clone(&keeper), last.take());
         // A folder on a network may take its time, and so may rules.
         let looked = tokio::task::spawn_blocking(move || {
-            let found = sources::read(&path)?;
+            let found = sources::read(&paths)?;
             if former.as_ref() == Some(&found) {
                 keeper.advance(found.clone());
             }

@@ -111,7 +111,7 @@ impl Source {
         Some(Text::from((&*self.name, &**text)))
     }
 
-    fn documents(&self) -> Vec<Document> {
+    pub(crate) fn documents(&self) -> Vec<Document> {
         let Ok(text) = &self.text else { return Vec::new() };
         let document = |part: yaml::Part<'_>| Document {
             source: self.name.clone(),
@@ -160,6 +160,11 @@ impl Document {
     #[cfg(test)]
     pub(crate) fn of(text: String) -> Self {
         Self { source: "test".to_owned(), key: None, lines_before: 0, text }
+    }
+
+    /// Its kind and name, as far as they can be read.
+    pub(crate) fn key(&self) -> Option<&str> {
+        self.key.as_deref()
     }
 
     fn is_settings(&self) -> bool {

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::Instant;
 
 use futures_util::StreamExt;
 use k8s_openapi::api::core::v1::Namespace;
@@ -72,7 +72,7 @@ impl Watched {
     pub(super) async fn facts(
         &self,
         namespace: &str,
-        budget: Duration,
+        until: Instant,
     ) -> Result<Option<NamespaceFacts>, NotReady> {
         if !self.is_ready() {
             return Err(NotReady("namespaces are being read".to_owned()));
@@ -83,9 +83,8 @@ impl Watched {
         if let Some(seen) = self.seen.get(&ObjectRef::new(namespace)) {
             return Ok(Some(facts(seen.meta())));
         }
-        // The pod of a namespace made a moment ago may be faster than the watch. A part of the budget is left for the
-        // answer.
-        let asked = tokio::time::timeout(budget.mul_f32(0.8), self.namespaces.get_opt(namespace)).await;
+        // The pod of a namespace made a moment ago may be faster than the watch.
+        let asked = tokio::time::timeout_at(until.into(), self.namespaces.get_opt(namespace)).await;
         let error: Box<dyn Error + Send + Sync> = match asked {
             Ok(Ok(found)) => return Ok(found.map(|found| facts(found.meta()))),
             Ok(Err(refused)) => refused.into(),

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::{Document, Node};
 use crate::pointer::index;
 use crate::view::Numbers;
-use crate::{MAX_DEPTH, Operation, Pointer, View};
+use crate::{MAX_DEPTH, Operation, Pointer};
 
 /// The most that all `copy` operations on one document may add, in bytes: thirty of them can double it thirty times.
 const MAX_COPIED: usize = 3 << 20;
@@ -32,19 +32,19 @@ pub struct ApplyError {
 #[non_exhaustive]
 pub enum ApplyErrorKind {
     /// There is no object or list above the place.
-    #[error("no object or list stands above it")]
+    #[error("missing parent: no object or list stands above the path")]
     NoParent,
     /// Nothing stands at the place.
-    #[error("nothing stands there")]
+    #[error("missing path: no value stands there")]
     Missing,
     /// The last step is no index of the list, or lies beyond its end.
-    #[error("the list has no such place")]
+    #[error("invalid index: the list has no such place")]
     Index,
     /// A value cannot be moved into itself, and the whole document can be neither removed nor moved.
     #[error("the value holds the place it would go to, or is the whole document")]
     Inside,
     /// A `test` found another value.
-    #[error("another value stands there")]
+    #[error("test failed: another value stands there")]
     Differs,
     /// The document would nest deeper than [`MAX_DEPTH`].
     #[error("the document would nest deeper than {MAX_DEPTH} levels")]
@@ -201,7 +201,9 @@ impl<'a> Document<'a> {
 
     fn test(&self, path: &Pointer, value: &RawValue) -> Result<(), ApplyErrorKind> {
         let found = self.at(path).ok_or(ApplyErrorKind::Missing)?;
-        if found.equals(View::of(value), Numbers::ByValue) { Ok(()) } else { Err(ApplyErrorKind::Differs) }
+        // One that nests deeper than any document is the value of none.
+        let wanted = Document::parse(value.get()).map_err(|_| ApplyErrorKind::Differs)?;
+        if found.equals(wanted.view(), Numbers::ByValue) { Ok(()) } else { Err(ApplyErrorKind::Differs) }
     }
 
     /// The node at `path`, opened.
@@ -230,7 +232,7 @@ fn not_added(path: &Pointer, kind: ApplyErrorKind) -> ApplyError {
     ApplyError { index: None, operation: "add", path: path.clone(), kind }
 }
 
-/// No path makes a document deeper than one that could have been read: whatever walks nodes may recurse.
+/// No path makes a document deeper than one that could have been read: kube-apiserver would not read it.
 fn fits(path: &Pointer, value: &Node<'_>) -> Result<(), ApplyErrorKind> {
     let above = path.as_str().bytes().filter(|byte| *byte == b'/').count();
     // Every level takes two brackets.

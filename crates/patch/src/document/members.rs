@@ -42,6 +42,15 @@ impl<'a> Members<'a> {
         self.list.iter().flatten()
     }
 
+    /// The same with the holes.
+    pub(super) fn slots(&self) -> std::slice::Iter<'_, Option<Member<'a>>> {
+        self.list.iter()
+    }
+
+    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut Node<'a>> {
+        self.list.iter_mut().flatten().map(|member| &mut member.value)
+    }
+
     /// The value of the last member of this name.
     pub(crate) fn get(&self, name: &str) -> Option<&Node<'a>> {
         let place = match &self.places {

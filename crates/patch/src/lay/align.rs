@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use crate::view::LEVELS;
 use crate::{Kind, List, View};
 
 /// The most cells the table for equal items may have: 4 MiB, some milliseconds.
@@ -249,9 +250,9 @@ fn heaviest(
 /// How much two items have in common, from 0 to [`EQUAL`]; 0 unless it is half, or the key where the list has keys.
 fn likeness(one: View<'_>, other: View<'_>, how: List) -> u64 {
     if let (Some(key), Some(others)) = (identity(one, how), identity(other, how)) {
-        return if key == others { 1 + agreement(one, other) } else { 0 };
+        return if key == others { 1 + agreement(one, other, LEVELS) } else { 0 };
     }
-    let agreement = agreement(one, other);
+    let agreement = agreement(one, other, LEVELS);
     if agreement * 2 >= EQUAL { agreement } else { 0 }
 }
 
@@ -259,21 +260,23 @@ fn size(items: &[View<'_>]) -> usize {
     items.iter().map(|item| item.to_json().len()).sum()
 }
 
-/// Looks at each level once: containers are equal if their parts are.
-fn agreement(one: View<'_>, other: View<'_>) -> u64 {
+/// Looks at each level once: containers are equal if their parts are. `levels` is how many more levels are looked into.
+fn agreement(one: View<'_>, other: View<'_>, levels: usize) -> u64 {
     if one.to_json() == other.to_json() {
         return EQUAL;
     }
     let (size, sum) = match (one.kind(), other.kind()) {
-        (Kind::Object, Kind::Object) => {
+        (Kind::Object, Kind::Object) if levels > 0 => {
             let (mine, others): (Vec<_>, HashMap<_, _>) =
                 (one.entries(), other.entries().into_iter().collect());
-            let shared = mine.iter().filter_map(|(name, value)| Some(agreement(*value, *others.get(name)?)));
+            let agrees =
+                |(name, value): &(_, View<'_>)| Some(agreement(*value, *others.get(name)?, levels - 1));
+            let shared = mine.iter().filter_map(agrees);
             (mine.len().max(others.len()), shared.sum::<u64>())
         }
-        (Kind::Array, Kind::Array) => {
+        (Kind::Array, Kind::Array) if levels > 0 => {
             let (mine, others) = (one.items(), other.items());
-            let shared = mine.iter().zip(&others).map(|(value, other)| agreement(*value, *other));
+            let shared = mine.iter().zip(&others).map(|(value, other)| agreement(*value, *other, levels - 1));
             (mine.len().max(others.len()), shared.sum::<u64>())
         }
         _ => return if one.same_as(other) { EQUAL } else { 0 },

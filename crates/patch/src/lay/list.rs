@@ -2,6 +2,7 @@
 
 use super::Draft;
 use super::align::{align, identities, rising};
+use super::places::Places;
 use crate::{DocumentError, List, Operation, Pointer, Schema, View};
 
 /// What shall stand at one place of the list.
@@ -37,8 +38,16 @@ impl Draft {
         for index in (0..onto.len()).rev().filter(|&index| gone[index]) {
             self.remove(place.item(index));
         }
-        let rest = (0..onto.len()).filter(|&index| !gone[index]).collect();
-        self.arrange(place, rest, &targets, &stays)?;
+        let rest: Vec<usize> = (0..onto.len()).filter(|&index| !gone[index]).collect();
+        for step in steps(&targets, &rest, &stays, &mut Places::all(rest.len())) {
+            match step {
+                Step::Insert { at, value } => self.add(place.item(at), value)?,
+                Step::Move { from, to } => {
+                    let (from, path) = (place.item(from), place.item(to));
+                    self.operations.push(Operation::Move { from, path });
+                }
+            }
+        }
         for (index, target) in targets.iter().enumerate() {
             match *target {
                 Target::Kept { home, change: Some((before, after)) }
@@ -54,40 +63,52 @@ impl Draft {
         }
         Ok(())
     }
+}
 
-    /// Puts new items in and moves those that do not stay in their order. `list` holds the homes of what is there.
-    fn arrange(
-        &mut self,
-        place: &Pointer,
-        mut list: Vec<usize>,
-        targets: &[Target<'_>],
-        stays: &[bool],
-    ) -> Result<(), DocumentError> {
-        const NEW: usize = usize::MAX;
-        let mut at = 0;
-        for target in targets {
-            match *target {
-                Target::New(value) => {
-                    self.add(place.item(at), value)?;
-                    list.insert(at, NEW);
-                }
-                Target::Kept { home, .. } if !stays[home] => {
-                    let from = list.iter().take_while(|&&other| other != home).count();
-                    list.remove(from);
-                    at -= usize::from(from < at);
-                    list.insert(at, home);
-                    let (from, path) = (place.item(from), place.item(at));
-                    self.operations.push(Operation::Move { from, path });
-                }
-                // What is passed over here moves away later.
-                Target::Kept { home, .. } | Target::Replaced { home, .. } => {
-                    at += list.iter().skip(at).take_while(|&&other| other != home).count();
-                }
+/// What happens to the list.
+enum Step<'d> {
+    Insert { at: usize, value: View<'d> },
+    Move { from: usize, to: usize },
+}
+
+/// Puts new items in and moves those that do not stay in their order, from the front to the back. `rest` holds the homes of what
+/// is there, in order, and `places` counts them.
+///
+/// In front of the current place stand the items that stay, those that were put in, and those that will be moved away later.
+/// What is put in goes directly behind an item that stays, or to the front. So the place of an item follows from how many of
+/// `rest` still stand before it, and from how many were put in before it.
+fn steps<'d>(targets: &[Target<'d>], rest: &[usize], stays: &[bool], places: &mut Places) -> Vec<Step<'d>> {
+    let mut ranks = vec![0; stays.len()];
+    rest.iter().enumerate().for_each(|(rank, &home)| ranks[home] = rank);
+    // For each of `rest` that was passed over, how many were put in before it.
+    let mut put_before = vec![0; rest.len()];
+    let (mut steps, mut at, mut put, mut passed) = (Vec::new(), 0, 0, 0);
+    for target in targets {
+        match *target {
+            Target::New(value) => {
+                steps.push(Step::Insert { at, value });
+                put += 1;
             }
-            at += 1;
+            Target::Kept { home, .. } if !stays[home] => {
+                let rank = ranks[home];
+                let before = if rank < passed { put_before[rank] } else { put };
+                let from = before + places.before(rank);
+                places.leave(rank);
+                at -= usize::from(from < at);
+                steps.push(Step::Move { from, to: at });
+                put += 1;
+            }
+            // What is passed over here moves away later.
+            Target::Kept { home, .. } | Target::Replaced { home, .. } => {
+                let rank = ranks[home];
+                put_before.iter_mut().take(rank + 1).skip(passed).for_each(|before| *before = put);
+                passed = passed.max(rank + 1);
+                at = put + places.before(rank);
+            }
         }
-        Ok(())
+        at += 1;
     }
+    steps
 }
 
 /// For each item of `before`, where it stands in `onto`. Decoding keeps the order of a list, if not always its length.
@@ -168,4 +189,48 @@ fn replace_in_place(targets: &mut [Target<'_>], stays: &[bool]) -> Vec<bool> {
         }
     }
     gone
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Places, Step, Target, steps};
+
+    fn kept(homes: impl IntoIterator<Item = usize>) -> Vec<Target<'static>> {
+        homes.into_iter().map(|home| Target::Kept { home, change: None }).collect()
+    }
+
+    /// Looking for each item from the front took as many steps as the square of the list's length.
+    #[test]
+    fn the_work_of_moves_grows_with_their_number_and_not_with_its_square() {
+        let work = |length: usize| {
+            let (rest, mut stays) = ((0..length).collect::<Vec<_>>(), vec![false; length]);
+            stays[length - 1] = true;
+            let mut places = Places::all(length);
+            assert_eq!(steps(&kept((0..length).rev()), &rest, &stays, &mut places).len(), length - 1);
+            places.steps.get()
+        };
+        let (some, more) = (work(1 << 10), work(1 << 14));
+        assert!(some <= 2 * 11 * (1 << 10) && more <= 2 * 15 * (1 << 14), "{some} and {more}");
+    }
+
+    /// As before, when the list itself was kept along.
+    #[test]
+    fn what_moves_goes_where_it_belongs() {
+        for (order, staying) in [
+            (vec![3, 1, 0, 2], vec![1, 2]),
+            (vec![2, 0, 4, 1, 3], vec![0, 1, 3]),
+            (vec![4, 3, 2, 1, 0], vec![2]),
+            (vec![0, 3, 1, 2, 4], vec![0, 1, 2, 4]),
+        ] {
+            let rest: Vec<usize> = (0..order.len()).collect();
+            let stays: Vec<bool> = rest.iter().map(|home| staying.contains(home)).collect();
+            let mut list = rest.clone();
+            for step in steps(&kept(order.iter().copied()), &rest, &stays, &mut Places::all(rest.len())) {
+                let Step::Move { from, to } = step else { panic!("nothing is new") };
+                let item = list.remove(from);
+                list.insert(to, item);
+            }
+            assert_eq!(list, order);
+        }
+    }
 }

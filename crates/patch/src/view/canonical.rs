@@ -2,15 +2,14 @@
 
 use std::fmt::Write as _;
 
-use super::{Kind, View};
-use crate::MAX_DEPTH;
+use super::{Kind, LEVELS, View};
 
 impl View<'_> {
     /// The text all spellings of this value share, to find it among many: two values are [`same_as`](Self::same_as) each
     /// other where their texts are equal. It is no JSON.
     pub fn canonical(self) -> String {
         let mut text = String::new();
-        write(self, MAX_DEPTH, &mut text);
+        write(self, LEVELS, &mut text);
         text
     }
 }

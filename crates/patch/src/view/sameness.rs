@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Kind, Place, View};
-use crate::MAX_DEPTH;
+use super::{Kind, LEVELS, Place, View};
 
 /// When two numbers are the same.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -15,36 +14,53 @@ pub(crate) enum Numbers {
 }
 
 impl View<'_> {
+    /// Does not recurse: a document may have 10,000 levels.
     pub(crate) fn equals(self, other: View<'_>, numbers: Numbers) -> bool {
-        equals(self, other, numbers, MAX_DEPTH)
-    }
-}
-
-/// `levels` is how many more levels are opened; what lies deeper is compared as it is written.
-fn equals(one: View<'_>, other: View<'_>, numbers: Numbers, levels: usize) -> bool {
-    if let (Place::Text(one), Place::Text(other)) = (one.0, other.0)
-        && one.written == other.written
-    {
-        return true;
-    }
-    match (one.kind(), other.kind()) {
-        (Kind::Array, Kind::Array) if levels > 0 => {
-            let (mine, others) = (one.items(), other.items());
-            mine.len() == others.len()
-                && mine.iter().zip(others).all(|(mine, other)| equals(*mine, other, numbers, levels - 1))
-        }
-        (Kind::Object, Kind::Object) if levels > 0 => {
-            let (mine, others): (_, HashMap<_, _>) = (one.entries(), other.entries().into_iter().collect());
-            let equal = |name, value| {
-                others.get(name).is_some_and(|other| equals(value, *other, numbers, levels - 1))
+        let mut pending = vec![(self, other, 0)];
+        while let Some((one, other, level)) = pending.pop() {
+            // Further in, each level would read all that is below it once more.
+            if level < LEVELS
+                && let (Place::Text(one), Place::Text(other)) = (one.0, other.0)
+                && one.written == other.written
+            {
+                continue;
+            }
+            let opens = level < LEVELS || one.is_indexed() && other.is_indexed();
+            let same = match (one.kind(), other.kind()) {
+                (Kind::Array, Kind::Array) if opens => {
+                    let (mine, others) = (one.items(), other.items());
+                    let same = mine.len() == others.len();
+                    pending
+                        .extend(mine.into_iter().zip(others).map(|(mine, other)| (mine, other, level + 1)));
+                    same
+                }
+                (Kind::Object, Kind::Object) if opens => {
+                    let (mine, others): (_, HashMap<_, _>) =
+                        (one.entries(), other.entries().into_iter().collect());
+                    let has = |(name, value): (_, _)| {
+                        others.get(&name).map(|other| pending.push((value, *other, level + 1))).is_some()
+                    };
+                    mine.len() == others.len() && mine.into_iter().all(has)
+                }
+                (Kind::String, Kind::String) => one.as_str() == other.as_str(),
+                (Kind::Number, Kind::Number) if numbers == Numbers::ByValue => {
+                    by_value(&one.to_json()) == by_value(&other.to_json())
+                }
+                (kind, others) => kind == others && one.to_json() == other.to_json(),
             };
-            mine.len() == others.len() && mine.iter().all(|(name, value)| equal(name, *value))
+            if !same {
+                return false;
+            }
         }
-        (Kind::String, Kind::String) => one.as_str() == other.as_str(),
-        (Kind::Number, Kind::Number) if numbers == Numbers::ByValue => {
-            by_value(&one.to_json()) == by_value(&other.to_json())
+        true
+    }
+
+    /// Whether each container of it is stepped over without being read.
+    fn is_indexed(self) -> bool {
+        match self.0 {
+            Place::Text(text) => !text.spans.is_empty(),
+            Place::Node(..) => true,
         }
-        (kind, others) => kind == others && one.to_json() == other.to_json(),
     }
 }
 

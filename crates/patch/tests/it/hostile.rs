@@ -5,7 +5,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 use vestibule_patch::{
-    ApplyErrorKind, Document, DocumentError, LayError, MAX_DEPTH, Operation, Pointer, Schema, View, diff, lay,
+    ApplyErrorKind, Document, DocumentError, Edit, LayError, MAX_DEPTH, Operation, Pointer, Schema, View,
+    diff, lay,
 };
 
 fn nested(open: &str, close: &str, depth: usize) -> String {
@@ -33,6 +34,50 @@ fn the_deepest_documents_allowed_work() {
     let mut document = Document::parse(&deepest).unwrap();
     document.apply_all(&operations).unwrap();
     assert_eq!(document.to_json(), other);
+}
+
+/// What opens each level, writes, compares, copies and drops it, does so on a small stack.
+#[test]
+fn no_stack_grows_with_the_depth_of_a_document() {
+    fn work() {
+        let levels = MAX_DEPTH - 2;
+        let text =
+            |inner: &str| format!("{}{inner}{}", r#"{"a":["#.repeat(levels / 2), "]}".repeat(levels / 2));
+        let (deep, spaced) = (text(r#"{"n":1}"#), text(r#" {"n" : 1.0 }"#));
+        let path =
+            |last: &str| -> Pointer { format!("{}{last}", "/a/0".repeat(levels / 2)).parse().unwrap() };
+        let value = |json: &str| Arc::<RawValue>::from(RawValue::from_string(json.to_owned()).unwrap());
+
+        let original = Document::parse(&deep).unwrap();
+        let mut edit = Edit::new(original.clone());
+        edit.apply(Operation::Test { path: Pointer::root(), value: value(&spaced) }).unwrap();
+        edit.apply(Operation::Add { path: path("/m"), value: value("2") }).unwrap();
+        let mark = edit.mark();
+        edit.apply(Operation::Copy { from: path("/n"), path: path("/copy") }).unwrap();
+        edit.apply(Operation::Move { from: path("/m"), path: path("/moved") }).unwrap();
+        edit.apply(Operation::Test { path: path("/moved"), value: value("2") }).unwrap();
+        assert_eq!(edit.document().to_json(), text(r#"{"n":1,"copy":1,"moved":2}"#));
+        assert_eq!(edit.view().depth(), levels + 1);
+        edit.apply(Operation::Move { from: "/a/0".parse().unwrap(), path: "/b".parse().unwrap() }).unwrap();
+        edit.apply(Operation::Remove { path: "/b".parse().unwrap() }).unwrap();
+        edit.go_back(mark);
+        assert_eq!(edit.document().to_json(), text(r#"{"n":1,"m":2}"#));
+        assert!(edit.into_patch().was_carried_out_on(&original));
+
+        let other = Document::parse(&spaced).unwrap();
+        assert!(!original.view().same_as(other.view()), "the number is written in another way");
+        let changed = text(r#"{"n":2}"#);
+        let mut document = original.clone();
+        document.apply_all(&diff(&deep, &changed, Schema::unknown()).unwrap()).unwrap();
+        assert_eq!(document.to_json(), changed);
+        document.apply_all(&lay(&changed, &spaced, &changed, Schema::unknown()).unwrap()).unwrap();
+        assert!(document.view().same_as(other.view()));
+        assert_eq!(document.view().canonical(), document.view().canonical());
+    }
+    // Where recursion is bounded, by 128 levels, a debug build takes more.
+    let small =
+        std::thread::Builder::new().stack_size(if cfg!(debug_assertions) { 1 << 20 } else { 1 << 17 });
+    small.spawn(work).unwrap().join().unwrap();
 }
 
 #[test]

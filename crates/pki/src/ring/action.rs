@@ -43,4 +43,6 @@ pub enum Blocked {
     Denied(usize),
     /// Configurations hold so many more unknown CAs than a ring carries; these are trusted no longer.
     ForeignLimit(usize),
+    /// A configuration shows CAs that neither the ring nor this replica knows: replicas that know them are given time.
+    Contested,
 }

@@ -38,8 +38,10 @@ fn gather(mut facts: Facts, ring: Option<Ring>, keys: &mut KeySource) -> Result<
         let certificate =
             stored.or_else(|| keys.certificate(ca.id)).ok_or(RingError::Unknown(ca.id))?.clone();
         // What a model counts, a certificate says.
-        ca.not_after = Certificate::read(&certificate)
-            .map_or(ca.not_after, |certificate| moment(certificate.not_after()));
+        if let Some(read) = Certificate::read(&certificate) {
+            ca.not_after = moment(read.not_after());
+            ca.not_before = moment(read.not_before());
+        }
         certificates.insert(ca.id, certificate);
     }
     let (mut signers, crosses) = ring.map(|ring| (ring.signers, ring.crosses)).unwrap_or_default();
@@ -73,6 +75,7 @@ impl Ring {
                 issuer: ca.id,
                 bridge: bridge.map(|bridge| bridge.issuer),
                 renew: now,
+                not_before: now,
                 not_after: now.plus(policy.leaf_life),
             };
             let names = [self.probe(ca.id)];

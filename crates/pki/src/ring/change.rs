@@ -9,15 +9,19 @@ use crate::ring::{AuthorityFacts, AuthorityState, Bridge, CaId, Facts, Lineage, 
 pub enum Change {
     /// A new ring; what is trusted now becomes foreign.
     Create {
-        /// The CAs found in configurations.
+        /// The ring's own CAs that are trusted now.
         trust: BTreeSet<CaId>,
+        /// CAs of others, each to stay trusted where it was found.
+        imported: BTreeSet<CaId>,
     },
     /// The remembered ring again, and what is trusted besides.
     Restore {
         /// The ring as remembered.
         memory: Box<Facts>,
-        /// CAs found in configurations, and the own leaf's.
+        /// The ring's own CAs that are trusted besides, the own leaf's among them.
         trust: BTreeSet<CaId>,
+        /// CAs of others, each to stay trusted where it was found.
+        imported: BTreeSet<CaId>,
         /// Above everything seen.
         generation: u64,
         /// Whether a rotation is to follow.
@@ -25,8 +29,10 @@ pub enum Change {
     },
     /// The stored ring, and what is trusted besides; all holds are void.
     Graft {
-        /// CAs found in configurations, in memory, and the own leaf's.
+        /// The ring's own CAs that are trusted besides, in memory and the own leaf's among them.
         trust: BTreeSet<CaId>,
+        /// CAs of others, each to stay trusted where it was found.
+        imported: BTreeSet<CaId>,
         /// Above everything seen.
         generation: u64,
     },
@@ -79,6 +85,7 @@ impl Change {
                 revocation: answered(stored.map(|stored| stored.revocation)),
                 restored: None,
                 revoked: stored.map(|stored| stored.revoked.clone()).unwrap_or_default(),
+                made: stored.map(|stored| stored.made.clone()).unwrap_or_default(),
                 authorities: vec![
                     made(fresh, AuthorityState::Active, now, policy)?,
                     made(fresh, AuthorityState::Next, now, policy)?,
@@ -88,17 +95,17 @@ impl Change {
             _ => stored?.clone(),
         };
         match self {
-            Self::Create { trust } => facts.adopt(trust, quarantine),
-            Self::Restore { trust, generation, rotate, .. } => {
+            Self::Create { trust, imported } => facts.adopt((trust, imported), quarantine),
+            Self::Restore { trust, imported, generation, rotate, .. } => {
                 facts.continue_as(*generation);
-                facts.adopt(trust, quarantine);
+                facts.adopt((trust, imported), quarantine);
                 if *rotate {
                     (facts.due, facts.restored) = (facts.due.min(now), Some(now));
                 }
             }
-            Self::Graft { trust, generation } => {
+            Self::Graft { trust, imported, generation } => {
                 facts.continue_as(*generation);
-                facts.adopt(trust, quarantine);
+                facts.adopt((trust, imported), quarantine);
             }
             Self::Hold(id) => facts.authorities.iter_mut().find(|ca| ca.id == *id)?.held = Some(now),
             Self::Promote => facts.promote(now, policy, fresh)?,
@@ -119,6 +126,8 @@ impl Change {
                 facts.revocation = answered(Some(facts.revocation));
             }
         }
+        let signing: Vec<_> = [facts.active(), facts.next()].into_iter().flatten().map(|ca| ca.id).collect();
+        signing.into_iter().for_each(|id| facts.remember(id));
         facts.authorities.sort_by_key(|ca| ca.id);
         Some(facts)
     }
@@ -138,8 +147,8 @@ impl Facts {
     }
 
     /// Foreign CAs carry no date of their own here: their bytes do, and an expired one trusts nothing.
-    fn adopt(&mut self, trust: &BTreeSet<CaId>, until: Moment) {
-        let trust: BTreeSet<CaId> = trust.difference(&self.revoked).copied().collect();
+    fn adopt(&mut self, (own, imported): (&BTreeSet<CaId>, &BTreeSet<CaId>), until: Moment) {
+        let trust: BTreeSet<CaId> = (own | imported).difference(&self.revoked).copied().collect();
         for ca in &mut self.authorities {
             // Its leaves may be of the time after the rollback.
             if let AuthorityState::Retired { until: end } | AuthorityState::Foreign { until: end } =
@@ -153,11 +162,15 @@ impl Facts {
         let foreign = |id: &CaId| AuthorityFacts {
             id: *id,
             state: AuthorityState::Foreign { until },
+            not_before: Moment(0),
             not_after: until,
             held: None,
             bridge: None,
         };
         self.authorities.extend(trust.difference(&known).map(foreign));
+        // What the ring imported before stays imported, whichever replica remembers it.
+        let own: Vec<CaId> = own.intersection(&trust).filter(|id| !known.contains(id)).copied().collect();
+        own.into_iter().for_each(|id| self.remember(id));
     }
 
     fn promote(&mut self, now: Moment, policy: &Policy, fresh: &mut impl Fresh) -> Option<()> {
@@ -193,7 +206,8 @@ fn made(
 ) -> Option<AuthorityFacts> {
     let not_after = now.plus(policy.authority_life);
     let id = fresh.authority(now, not_after)?;
-    Some(AuthorityFacts { id, state, not_after, held: None, bridge: None })
+    let not_before = now.minus(crate::authority::BACKDATED);
+    Some(AuthorityFacts { id, state, not_before, not_after, held: None, bridge: None })
 }
 
 fn answered(request: Option<super::Request>) -> super::Request {

@@ -138,12 +138,13 @@ impl<'a, V: AsRef<[u8]>> Fields<'a, V> {
             return Err(wrong(Problem::OtherCertificate));
         }
         let read = Certificate::read(&certificate).ok_or_else(|| wrong(Problem::Certificate))?;
-        ca.not_after = moment(read.not_after());
+        (ca.not_before, ca.not_after) = (moment(read.not_before()), moment(read.not_after()));
         if !ca.signs() {
             // Trusted only, as strangers wrote it: Go takes other things than CAs as an end of a chain, too.
             return Ok(certificate);
         }
-        if read.not_before() > unix(now) {
+        // A next CA has months to become valid: it signs nothing before.
+        if ca.state == AuthorityState::Active && read.not_before() > unix(now) {
             return Err(wrong(Problem::NotYetValid));
         }
         if ca.state == AuthorityState::Active && ca.not_after <= now {

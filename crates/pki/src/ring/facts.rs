@@ -53,6 +53,9 @@ pub struct Facts {
     pub restored: Option<Moment>,
     /// CAs whose keys were stolen once: nobody brings them back, not even a replica that serves with them yet.
     pub revoked: BTreeSet<CaId>,
+    /// The CAs that this ring made, and those that a replica of it signed with; the newest last, at most
+    /// [`MOST_MADE`](Self::MOST_MADE). Only these are taken from a configuration into the bundle of another one.
+    pub made: Vec<CaId>,
     /// In the order of their ids.
     pub authorities: Vec<AuthorityFacts>,
 }
@@ -81,6 +84,8 @@ pub struct AuthorityFacts {
     pub id: CaId,
     /// What it is there for.
     pub state: AuthorityState,
+    /// The first second of its validity. It lies ahead when the API server's clock was set back after the CA was made.
+    pub not_before: Moment,
     /// The last second of its validity.
     pub not_after: Moment,
     /// Since when it counts as known to every kube-apiserver (rule H1).
@@ -131,6 +136,9 @@ impl AuthorityFacts {
 }
 
 impl Facts {
+    /// So many CAs are remembered as the ring's own: with the shortest lives that are supported, more than five years.
+    pub const MOST_MADE: usize = 200;
+
     /// The CA that signs.
     #[must_use]
     pub fn active(&self) -> Option<&AuthorityFacts> {
@@ -154,10 +162,46 @@ impl Facts {
         self.authority(id).is_some() || self.revoked.contains(&id)
     }
 
-    /// Every CA of the ring: the bundle.
+    /// Every CA of the ring.
     #[must_use]
     pub fn trusted(&self) -> BTreeSet<CaId> {
         self.authorities.iter().map(|ca| ca.id).collect()
+    }
+
+    /// Whether this CA was found in a configuration and was made by another ring: it stays trusted where it was found, and
+    /// is written nowhere else.
+    #[must_use]
+    pub fn is_imported(&self, ca: &AuthorityFacts) -> bool {
+        ca.is_foreign() && !self.made.contains(&ca.id)
+    }
+
+    /// The bundle of a configuration that holds these CAs now: every CA of the ring, without imported ones that this
+    /// configuration does not hold.
+    #[must_use]
+    pub fn bundle_over(&self, held: impl Fn(CaId) -> bool) -> BTreeSet<CaId> {
+        let fits = |ca: &&AuthorityFacts| !self.is_imported(ca) || held(ca.id);
+        self.authorities.iter().filter(fits).map(|ca| ca.id).collect()
+    }
+
+    /// The bundle without any imported CA: that of a configuration that holds nothing yet.
+    #[must_use]
+    pub fn bundle(&self) -> BTreeSet<CaId> {
+        self.bundle_over(|_| false)
+    }
+
+    /// Whether this ring made the CA, or a replica of it signed with it.
+    #[must_use]
+    pub fn has_made(&self, id: CaId) -> bool {
+        self.made.contains(&id)
+    }
+
+    /// Remembers that a CA is the ring's own.
+    pub(super) fn remember(&mut self, id: CaId) {
+        if !self.made.contains(&id) {
+            self.made.push(id);
+            let surplus = self.made.len().saturating_sub(Self::MOST_MADE);
+            self.made.drain(..surplus);
+        }
     }
 
     /// The CAs of the ring at which a chain that the active one signs now can end: itself, and the one that crossed it.

@@ -44,23 +44,26 @@ fn moves() -> impl Strategy<Value = Move> {
 
 impl Move {
     fn change(&self, ring: Option<&Ring>) -> Option<Change> {
-        let pick = |indices: &[Index]| -> BTreeSet<CaId> {
-            indices.iter().map(|index| CaId::of(index.get(&STRANGERS))).collect()
+        // The first is one of the ring's own of which it knows nothing any more.
+        let pick = |indices: &[Index]| -> (BTreeSet<CaId>, BTreeSet<CaId>) {
+            let picked: Vec<_> = indices.iter().map(|index| CaId::of(index.get(&STRANGERS))).collect();
+            let (own, imported) = picked.split_at(picked.len().min(1));
+            (own.iter().copied().collect(), imported.iter().copied().collect())
         };
         if let Self::Create(trust) = self {
-            return Some(Change::Create { trust: pick(trust) });
+            let (trust, imported) = pick(trust);
+            return Some(Change::Create { trust, imported });
         }
         let facts = ring?.facts();
         Some(match self {
             Self::Create(_) => return None,
-            Self::Restore(trust, rotate) => Change::Restore {
-                memory: Box::new(facts.clone()),
-                trust: pick(trust),
-                generation: facts.generation + 1,
-                rotate: *rotate,
-            },
+            Self::Restore(trust, rotate) => {
+                let (memory, (trust, imported)) = (Box::new(facts.clone()), pick(trust));
+                Change::Restore { memory, trust, imported, generation: facts.generation + 1, rotate: *rotate }
+            }
             Self::Graft(trust, ahead) => {
-                Change::Graft { trust: pick(trust), generation: facts.generation + u64::from(*ahead) }
+                let (trust, imported) = pick(trust);
+                Change::Graft { trust, imported, generation: facts.generation + u64::from(*ahead) }
             }
             Self::Hold(active) => Change::Hold(if *active { facts.active()?.id } else { facts.next()?.id }),
             Self::Promote => Change::Promote,
@@ -94,7 +97,7 @@ fn keys(algorithm: Algorithm) -> KeySource {
 }
 
 fn begin(keys: &mut KeySource) -> Ring {
-    let change = Change::Create { trust: BTreeSet::new() };
+    let change = Change::Create { trust: BTreeSet::new(), imported: BTreeSet::new() };
     carry_out(&change, None, keys, NOW, &Policy::default()).unwrap()
 }
 
@@ -118,7 +121,8 @@ fn drawn(before: Option<&Facts>, after: &Facts) -> Drawn {
 
 /// A change knows nothing of the dates of others' certificates.
 fn without_foreign_dates(mut facts: Facts) -> Facts {
-    facts.authorities.iter_mut().filter(|ca| ca.is_foreign()).for_each(|ca| ca.not_after = Moment(0));
+    let foreign = facts.authorities.iter_mut().filter(|ca| ca.is_foreign());
+    foreign.for_each(|ca| (ca.not_before, ca.not_after) = (Moment(0), Moment(0)));
     facts
 }
 
@@ -139,7 +143,9 @@ fn assert_sound(ring: &Ring, now: Moment) {
     // I5, and the bundle is the one that a configuration is compared with.
     let bundle = Bundle::read(ring.bundle_pem().as_bytes());
     assert_eq!((bundle.problem, bundle.unreadable, bundle.is_canonical), (None, 0, true));
-    assert_eq!(bundle.certificates.into_keys().collect::<BTreeSet<_>>(), facts.trusted());
+    assert_eq!(bundle.certificates.into_keys().collect::<BTreeSet<_>>(), facts.bundle());
+    let whole = Bundle::read(ring.bundle_pem_over(|_| true).as_bytes());
+    assert_eq!(whole.certificates.into_keys().collect::<BTreeSet<_>>(), facts.trusted());
     // What was written is read, and says the same.
     let requests = (facts.rotation.asked, facts.revocation.asked);
     let read = Ring::decode(&stored, requests, now).unwrap();

@@ -15,6 +15,11 @@ pub struct Observations {
     pub leaf: Option<LeafFacts>,
     /// When the ring was last read, at quorum.
     pub confirmed: Option<Moment>,
+    /// Since when the ring and every configuration are watched without a gap (rule S2).
+    pub begun: Option<Moment>,
+    /// Since when a configuration shows a ring and CAs of which neither the stored ring nor this replica knows anything: for
+    /// a while, replicas that know them may say so.
+    pub contested: Option<Moment>,
     /// Seconds to add to the local clock, by the `Date` of the API server's answers.
     pub offset: i64,
 }
@@ -28,6 +33,10 @@ pub struct Configuration {
     pub mark: Option<Mark>,
     /// When its mark last changed, by the API server's clock. [`None`] if the object was not found.
     pub changed: Option<Moment>,
+    /// Since when this replica has seen without a gap that there is no such object.
+    pub absent: Option<Moment>,
+    /// The mark that our last write brought and that the stored object did not show: an admission policy removes it.
+    pub stripped: Option<Mark>,
     /// Whether its entries differ from each other, or hold more than the canonical PEM of their certificates.
     pub untidy: bool,
     /// When it was last read, or the watch last said that nothing changed.
@@ -70,6 +79,8 @@ pub struct LeafFacts {
     pub bridge: Option<CaId>,
     /// When to make the next one.
     pub renew: Moment,
+    /// The first second of its validity.
+    pub not_before: Moment,
     /// The last second of its validity.
     pub not_after: Moment,
 }
@@ -83,6 +94,8 @@ impl Observations {
             memory: None,
             leaf: None,
             confirmed: None,
+            begun: None,
+            contested: None,
             offset: 0,
         }
     }
@@ -99,6 +112,12 @@ impl Observations {
         {
             self.memory = Some(facts.clone());
         }
+        let is_known = |seen: &Configuration| seen.read > Moment(0) || seen.is_hidden();
+        if self.begun.is_none() && self.configurations.iter().all(is_known) {
+            self.begun = Some(now);
+        }
+        let is_contested = step::is_contested(ring, self, now, policy);
+        self.contested = is_contested.then(|| self.contested.unwrap_or(now));
     }
 
     /// This replica wrote the ring.
@@ -114,6 +133,10 @@ impl Observations {
             let since = |id| configuration.bundle.get(id).copied().unwrap_or(now);
             configuration.bundle = seen.bundle.iter().map(|id| (*id, since(id))).collect();
             (configuration.mark, configuration.changed) = (seen.mark, seen.changed);
+            configuration.absent =
+                if seen.changed.is_some() { None } else { configuration.absent.or(Some(now)) };
+            configuration.stripped =
+                configuration.stripped.filter(|_| seen.changed.is_some() && seen.mark.is_none());
             configuration.untidy = seen.untidy;
             (configuration.read, configuration.ring_read_since) = (now, false);
         }
@@ -128,12 +151,20 @@ impl Observations {
         }
     }
 
+    /// A write of ours that brought this mark was accepted, and the object that it left was seen.
+    pub fn configuration_written(&mut self, position: usize, mark: Mark) {
+        if let Some(configuration) = self.configurations.get_mut(position) {
+            configuration.stripped = configuration.mark.is_none().then_some(mark);
+        }
+    }
+
     /// Events of a configuration may have been missed: its watch broke, or it was listed anew. What it holds now says
     /// nothing of the time between, so every hold begins again with the next sight of it (rule H1).
     pub fn configuration_missed(&mut self, position: usize) {
         if let Some(configuration) = self.configurations.get_mut(position) {
             configuration.bundle.clear();
-            configuration.read = Moment(0);
+            (configuration.read, configuration.absent) = (Moment(0), None);
+            self.begun = None;
         }
     }
 
@@ -143,10 +174,10 @@ impl Observations {
         if policy.enforces(super::Rule::C1) { now.corrected(self.offset) } else { now }
     }
 
-    /// Whether there is a leaf to present: all that readiness asks for once it was reached (rule E1).
+    /// Whether there is a leaf that is valid now: all that readiness asks for once it was reached (rule E1).
     #[must_use]
     pub fn has_leaf(&self, now: Moment) -> bool {
-        self.leaf.as_ref().is_some_and(|leaf| leaf.not_after >= now)
+        self.leaf.as_ref().is_some_and(|leaf| leaf.is_valid(now))
     }
 
     /// Since when every configuration was seen with this CA, without a gap.
@@ -157,12 +188,22 @@ impl Observations {
     }
 }
 
+impl LeafFacts {
+    /// Whether clients with this clock accept its dates.
+    #[must_use]
+    pub fn is_valid(&self, now: Moment) -> bool {
+        self.not_before <= now && now <= self.not_after
+    }
+}
+
 impl Configuration {
     fn unseen() -> Self {
         Self {
             bundle: BTreeMap::new(),
             mark: None,
             changed: None,
+            absent: None,
+            stripped: None,
             untidy: false,
             read: Moment(0),
             ring_read_since: false,

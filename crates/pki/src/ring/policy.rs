@@ -31,7 +31,7 @@ pub struct Policy {
     pub restore_pause: Duration,
     /// How long a CA of unknown origin stays trusted; [`None`] for the leaf's life, which is also the least.
     pub quarantine: Option<Duration>,
-    /// What becomes of CAs found in configurations that neither the ring nor a replica knows.
+    /// What becomes of CAs found in configurations that this ring never made.
     pub unknown_authorities: UnknownAuthorities,
     /// How many such CAs a ring carries at the most. Of more, those with the lowest names are taken and the others
     /// reported; what a replica's own leaf or memory needs is always taken.
@@ -40,14 +40,14 @@ pub struct Policy {
     off: u16,
 }
 
-/// What becomes of CAs found in configurations that neither the ring nor a replica knows.
+/// What becomes of CAs found in configurations that this ring never made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum UnknownAuthorities {
-    /// They stay trusted for the quarantine: they may be those of replicas that serve now.
-    #[default]
+    /// They stay trusted for the quarantine, each in the configuration where it was found and in no other: for a migration
+    /// to another ring, whose replicas are to be believed while they serve.
     Keep,
-    /// They are overwritten: nobody who may write a configuration can plant a CA, and a restart of all replicas together
-    /// with the loss of the Secret costs calls.
+    /// They are overwritten, after a wait in which a replica that signs with one of them may name it in the ring.
+    #[default]
     Drop,
 }
 
@@ -74,11 +74,9 @@ impl std::fmt::Display for UnknownAuthorities {
 #[error("unknown CAs can be `keep` or `drop`, not `{0}`")]
 pub struct UnknownAuthoritiesError(String);
 
-/// The rules of the protocol, each a guard.
+/// The rules of the protocol, each a guard of `step`. That a ring is written by compare-and-swap (W1) is the carrier's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rule {
-    /// The ring is written by compare-and-swap.
-    W1,
     /// A bundle is written over the configuration that was read *before* the ring was.
     W2,
     /// A ring older than what a configuration shows is never published.
@@ -124,7 +122,7 @@ impl Default for Policy {
             switch_wait: Duration::from_secs(2 * 60),
             restore_pause: Duration::from_secs(60 * 60),
             quarantine: None,
-            unknown_authorities: UnknownAuthorities::Keep,
+            unknown_authorities: UnknownAuthorities::Drop,
             foreign_limit: 8,
             off: 0,
         }

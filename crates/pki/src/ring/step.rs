@@ -5,7 +5,7 @@ mod leaf;
 mod plan;
 mod recover;
 
-pub(super) use recover::breaks;
+pub(super) use recover::{breaks, is_contested};
 
 use crate::ring::{
     Action, Blocked, CaId, Configuration, Facts, Moment, Observations, Policy, RingFacts, Rule,
@@ -20,12 +20,12 @@ pub fn step(ring: &RingFacts, seen: &Observations, now: Moment, policy: &Policy)
     let now = seen.corrected(now, policy);
     let around = Around { seen, now, policy };
     match ring {
-        RingFacts::Absent | RingFacts::Unreadable => around.recover(),
+        RingFacts::Absent | RingFacts::Unreadable => around.recover(None),
         RingFacts::Newer(facts) => {
-            let leaf = facts.as_ref().and_then(|facts| around.leaf(facts));
-            leaf.into_iter().chain([Action::Report(Blocked::NewerSchema)]).collect()
+            let kept = facts.iter().flat_map(|facts| around.keep(facts));
+            kept.chain([Action::Report(Blocked::NewerSchema)]).collect()
         }
-        RingFacts::Known(facts) if around.is_dead(facts) => around.recover(),
+        RingFacts::Known(facts) if around.is_dead(facts) => around.recover(Some(facts)),
         RingFacts::Known(facts) => around.known(facts),
     }
 }
@@ -53,19 +53,28 @@ impl Around<'_> {
         actions
     }
 
-    /// Rule L2: the configurations that count when something waits for all of them. Not those that refuse our writes and
-    /// hold no CA of the ring any more, nor one that our own leaf leads to: nothing can be done about such a one here, and
-    /// to wait for it would take the calls of all others down with it. A ring without a past waits for it all the same:
-    /// there, somebody looks whether the installation becomes ready.
+    /// Under a ring of a newer version: calls are kept alive, and the ring is not written.
+    fn keep(&self, facts: &Facts) -> Vec<Action> {
+        let mut actions = self.publish_missing(facts);
+        actions.extend(self.leaf(facts));
+        actions.sort_by_key(Action::is_report);
+        actions
+    }
+
+    /// Rule L2: the configurations that count when something waits for all of them. Not those that refuse our writes, or
+    /// are absent, and hold no CA of the ring, nor one that our own leaf leads to: nothing can be done about such a one
+    /// here, and to wait for it would take the calls of all others down with it. A ring that was never known everywhere
+    /// waits for it all the same: that is an installation, and its last object may still come.
     fn reachable<'b>(&'b self, facts: &'b Facts) -> impl Iterator<Item = &'b Configuration> {
         let leaf = self.seen.leaf.as_ref().filter(|leaf| leaf.not_after >= self.now);
         let ends = leaf.map(|leaf| [Some(leaf.issuer), leaf.bridge]);
         let is_needed =
             move |id| facts.authority(id).is_some() || ends.is_some_and(|ends| ends.contains(&Some(id)));
+        let has_past = facts.generation > 1 || facts.active().is_some_and(|active| active.held.is_some());
         let is_lost = move |configuration: &Configuration| {
             self.policy.enforces(Rule::L2)
-                && configuration.denied
-                && facts.generation > 1
+                && (configuration.denied || self.is_gone(configuration))
+                && has_past
                 && !configuration.trusted().any(is_needed)
         };
         self.seen.configurations.iter().filter(move |configuration| !is_lost(configuration))
@@ -77,9 +86,15 @@ impl Around<'_> {
         since.try_fold(Moment(0), |latest, since| Some(latest.max(since?)))
     }
 
-    /// A ring whose active CA has expired serves nobody.
+    /// Whether the object is absent, and API servers have had time to hear of it.
+    fn is_gone(&self, configuration: &Configuration) -> bool {
+        configuration.absent.is_some_and(|since| self.now.since(since) >= self.policy.hold_cold)
+    }
+
+    /// A ring whose active CA has expired serves nobody; nor does one whose active CA is not valid yet, because the API
+    /// server's clock was set back.
     fn is_dead(&self, facts: &Facts) -> bool {
-        facts.active().is_none_or(|ca| ca.not_after <= self.now)
+        facts.active().is_none_or(|ca| ca.not_after <= self.now || ca.not_before > self.now)
     }
 }
 

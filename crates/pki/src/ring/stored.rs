@@ -31,10 +31,18 @@ impl Ring {
         self.certificates.get(&id)
     }
 
-    /// The `caBundle`: every certificate in the order of their ids, each ending in a line break.
+    /// The `caBundle` of a configuration that holds nothing yet: certificates in the order of their ids, each ending in a
+    /// line break, without imported ones.
     #[must_use]
     pub fn bundle_pem(&self) -> String {
-        Bundle::pem(self.certificates.values())
+        self.bundle_pem_over(|_| false)
+    }
+
+    /// The `caBundle` of a configuration that holds these CAs now: see [`Facts::bundle_over`].
+    #[must_use]
+    pub fn bundle_pem_over(&self, held: impl Fn(CaId) -> bool) -> String {
+        let bundle = self.facts.bundle_over(held);
+        Bundle::pem(self.certificates.iter().filter(|(id, _)| bundle.contains(id)).map(|(_, der)| der))
     }
 
     /// Signs what [`Action::SignLeaf`](crate::ring::Action::SignLeaf) asks for, and verifies it against each CA that its

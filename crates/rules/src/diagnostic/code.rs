@@ -163,17 +163,20 @@ codes! {
         "Functions have the names that the API server gives them, and some stand behind a dot while others do not: \
          `size(x)` and `x.size()`, but only `quantity(x)` and `x.startsWith(y)`. There are none that know the time.",
         Spec "when: [request.name.startWith('a')]\npod: {labels: {a: b}}";
-    EXPRESSION_SIZE = "VST0133", "an expression that is too long",
-        "An expression has at most 8 KiB, 400 operators, dots and brackets, and 32 brackets inside each other, so that \
-         reading it needs little of the stack. Give parts of it names under `variables`.",
+    EXPRESSION_SIZE = "VST0133", "an expression that is too long or too deep",
+        "An expression has at most 8 KiB, 32 brackets inside each other, and 400 steps (operators, dots, brackets, calls) \
+         inside each other, where a variable counts as deep as its own expression: evaluation descends as deep, and a \
+         thread's stack ends. Cut a long one into `variables`; of a deep one let fewer steps build on each other.",
         Spec "when: ['(((((((((((((((((((((((((((((((((true)))))))))))))))))))))))))))))))))']\npod: {labels: {a: b}}";
     UNKNOWN_KEYWORD = "VST0134", "an unknown word that starts with `$`",
         "A map whose only key is `$cel` is an expression; no other key starts with `$`, and none stands beside it.",
         Spec "pod: {labels: {a: {$sel: owner.name}}}";
     EXPRESSION_PLACE = "VST0135", "an expression where none can stand",
-        "Expressions give single values and lists of them. What tells the items of a list apart (name, \
-         mountPath, containerPort and so on) is known before, and so are maps, and lists with a structure of their own.",
-        Spec "volumes: [{name: {$cel: owner.name}, emptyDir: {}}]";
+        "Expressions give single values and lists of them, no maps, and no lists with a structure of their own. What tells the \
+         items of a list apart (name, mountPath, containerPort and so on) has to be known before rules change the object: such \
+         an expression reads parameters, `owner`, `namespaceObject` and `request` without `request.object`, or variables that \
+         read nothing else.",
+        Spec "volumes: [{name: {$cel: 'object.spec.nodeName'}, emptyDir: {}}]";
     BAD_PARAMETER = "VST0136", "a parameter that cannot be used",
         "A parameter has a name, a type, and an annotation or a default or both. Its bounds and its default must fit the type: \
          min and max for numbers, quantities, durations and the length of texts, pattern for texts, values for an enum.",
@@ -182,6 +185,11 @@ codes! {
         "The pattern is no regular expression, or grows too large when it is compiled. Back references and looking around \
          are not supported, as in the API server.",
         Spec "when: [\"request.name.matches('(')\"]\npod: {labels: {a: b}}";
+    EXPRESSION_TYPE = "VST0140", "an expression of the wrong type",
+        "The expression fails for every object: a part of it gets another kind of value than it takes, or its value is of another \
+         kind than the field holds. Parameters of type `int` and `bool` are numbers and truth values, all others are text; what \
+         is read of an object may be anything. `string()`, `int()`, `bool()`, `quantity()` and `duration()` make one of the other.",
+        Spec "parameters: [{name: port, type: int, default: \"80\"}]\ncontainers:\n- select: {all: true}\n  env: [{name: PORT, value: {$cel: params.port}}]";
 
     CLOSED_LIST = "VST0150", "a list that is one value",
         "The API server takes this list for one value, such as the arguments of a program: an item added to the user's list \
@@ -212,6 +220,10 @@ codes! {
         "What one rule writes and another (or the same) removes would go to and fro with every evaluation of a pod. To have \
          another value in its place, write it with `onConflict: override`.",
         Spec "remove:\n- env: {containers: all, name: TARGET}\ncontainers:\n- select: {all: true}\n  env: [{name: TARGET, value: you}]";
+    OTHER_LIST = "VST0157", "a position in a list that the container does not join",
+        "Init containers and native sidecars join `initContainers`, regular sidecars `containers`. A position in the other list \
+         would never count. With `mode: auto` both may stand there, since the InjectorSettings say what becomes of it.",
+        Spec "sidecars: [{name: proxy, image: 'proxy:1', mode: regular, position: {initContainers: first}}]";
     DOUBLED_SETTINGS = "VST0165", "settings twice",
         "One document of kind `InjectorSettings` speaks for the whole injector. Of two of them nobody could say which counts: \
          put everything into one.",
@@ -231,6 +243,10 @@ codes! {
          This one changes its own result, or that of another rule: on a pod of the built-in corpus, the second evaluation was \
          not empty. It happens where an expression counts or copies what the rules add.",
         Spec "onConflict: override\npod:\n  annotations: {seen: {$cel: \"object.metadata.?annotations[?'seen'].orValue('') + 'x'\"}}";
+
+    NOT_A_STRING = "VST0180", "a label or annotation that is no string",
+        "The values of labels and annotations are strings. An unquoted `true` or `1` is a truth value or a number to YAML, and \
+         the API server refuses an object that has one there. Quote it.";
 
     REQUIRED_EVERYWHERE = "VST0190", "a required rule without a restriction to namespaces",
         "While the injector is down, the API server refuses what a required rule is for. Without a restriction to namespaces \
@@ -255,8 +271,8 @@ codes! {
         Spec "sidecars:\n- name: proxy\n  image: proxy:1.8\n  ports: [{containerPort: 15001}]\n  resources: {requests: {cpu: 10m}}";
     UNRESOLVED = "VST0202", "a reference to no variable",
         "The kubelet replaces `$(NAME)` by a variable of the same container that stands before it, and leaves the text as it \
-         is where there is none. In a container that the rule brings nobody else defines one. Of what a rule adds to containers \
-         that are there nothing is said: they have variables of their own.",
+         is where there is none. In a container that the rule brings nobody else defines one. A container that is there may have \
+         the variable: of what a rule adds to it this is a hint, and a warning where the rule adds the variable behind its use.",
         Spec "sidecars:\n- name: proxy\n  image: proxy:1.8\n  args: [--port, $(PORT)]\n  resources: {requests: {cpu: 10m}}";
     FLOATING_IMAGE = "VST0203", "an image without a version",
         "Without a tag, or with `latest`, two pods of one day may run different programs, and a restart may bring a new one. \
@@ -297,4 +313,8 @@ codes! {
          where it is certain: of a rule with conditions, parameters or expressions, or one for some containers, nothing is \
          said, even where a policy could be written that does the same.",
         Documents "kind: Injection\nmetadata: {name: example}\nspec:\n  match: {objects: {labels: {app: web}}}\n  onConflict: override\n  pod: {annotations: {team: blue}}\n";
+    TEMPLATE_TEXT = "VST0212", "text that another tool would replace",
+        "`{{ .Values.x }}` is Helm's, and `${params.x}` nobody's: rules are no templates, and the text reaches the pod as it is. An \
+         expression is a map with the one key `$cel` and takes the place of the whole value. Render charts before they are rules.",
+        Spec "parameters: [{name: level, type: string, default: info}]\ncontainers:\n- select: {all: true}\n  env: [{name: LEVEL, value: '${params.level}'}, {name: LOG, value: {$cel: params.level}}]";
 }

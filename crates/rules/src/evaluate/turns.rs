@@ -10,6 +10,7 @@ use std::ops::Deref;
 use kube_cel::cel::Value;
 
 use super::missed::{EXHAUSTED, Missed, RESTLESS, failure, left_out};
+use crate::expression::{Surroundings, Total};
 use crate::merge::{Draft, straighten};
 use crate::parameter;
 use crate::pod::Shape;
@@ -24,6 +25,8 @@ pub(super) struct Turns<'t> {
     shape: &'t Shape,
     /// How many times rules may still be laid in.
     allowance: Cell<usize>,
+    /// What the expressions of all rules may still use up, in all turns together.
+    total: Total,
 }
 
 /// What came of the rules.
@@ -63,6 +66,13 @@ impl<'d, 'r> Laid<'d, 'r> {
 /// The values of the parameters of every rule that has any.
 type Parameters<'r> = HashMap<&'r str, BTreeMap<String, Value>>;
 
+/// What stays the same throughout one evaluation, however often rules are laid in.
+struct Evaluation<'e, 'r> {
+    parameters: &'e Parameters<'r>,
+    /// With the object as this evaluation received it.
+    surroundings: Surroundings<'e>,
+}
+
 /// How many evaluations in a row may change the object, beside one for each rule.
 const PASSES: usize = 4;
 
@@ -79,8 +89,9 @@ impl<'t> Turns<'t> {
         received: &'t Received<'t>,
         layout: &'t Layout,
         shape: &'t Shape,
+        total: Total,
     ) -> Self {
-        Self { subject, received, layout, shape, allowance: Cell::new(0) }
+        Self { subject, received, layout, shape, allowance: Cell::new(0), total }
     }
 
     /// Lays in the rules, so that another evaluation of what comes out changes nothing.
@@ -90,7 +101,7 @@ impl<'t> Turns<'t> {
             return Laid::new(draft.clone(), out, Vec::new());
         }
         for rule in rules.iter().filter(|rule| !rule.logic.parameters.is_empty()) {
-            match parameter::values(rule, self.subject, self.received) {
+            match parameter::values(rule, self.subject, self.received, &self.total) {
                 Ok(values) => drop(parameters.insert(rule.name(), values)),
                 Err(invalid) => drop(out.insert(rule.name(), Missed::Invalid(invalid))),
             }
@@ -102,7 +113,7 @@ impl<'t> Turns<'t> {
         let mut laid = if some_read {
             self.lay_to_rest(&acting, &parameters, draft)
         } else {
-            self.lay_once(&acting, &parameters, draft)
+            self.lay_once(&acting, &self.evaluation(&parameters, draft), draft)
         };
         if self.is_exhausted() {
             // Those that wait for nobody get an allowance of their own.
@@ -115,6 +126,15 @@ impl<'t> Turns<'t> {
         }
         laid.missed.extend(out);
         laid
+    }
+
+    /// One that receives what `draft` holds.
+    fn evaluation<'e, 'r>(
+        &'e self,
+        parameters: &'e Parameters<'r>,
+        draft: &'e Draft<'_>,
+    ) -> Evaluation<'e, 'r> {
+        Evaluation { parameters, surroundings: Surroundings::new(self.subject, draft.whole(), &self.total) }
     }
 
     /// Whether nothing that was laid in since the allowance was given counts.
@@ -138,7 +158,8 @@ impl<'t> Turns<'t> {
         let mut whole = draft.clone();
         let mut known = Vec::new();
         for _ in 0..rules.len() + PASSES {
-            let laid = self.lay_steadily(rules, parameters, &whole.settled());
+            let received = whole.settled();
+            let laid = self.lay_steadily(rules, &self.evaluation(parameters, &received), &received);
             let Laid { mut draft, mut missed, rules: laid, .. } = laid;
             // Expressions see which container is the first, so what is moved back is moved before they are asked again.
             let acting = laid.iter().map(|rule| &**rule).filter(|rule| !missed.contains_key(rule.name()));
@@ -170,7 +191,7 @@ impl<'t> Turns<'t> {
     ) -> Laid<'d, 'r> {
         let (readers, others): (Vec<&Rule>, Vec<&Rule>) =
             rules.iter().partition(|rule| rule.logic.reads_object);
-        let mut laid = self.lay_once(&others, parameters, draft);
+        let mut laid = self.lay_once(&others, &self.evaluation(parameters, draft), draft);
         laid.missed.extend(left_out(&readers, why));
         laid
     }
@@ -179,12 +200,12 @@ impl<'t> Turns<'t> {
     fn lay_steadily<'d, 'r>(
         &self,
         rules: &[&'r Rule],
-        parameters: &Parameters<'r>,
+        evaluation: &Evaluation<'_, 'r>,
         draft: &Draft<'d>,
     ) -> Laid<'d, 'r> {
         let mut out = HashMap::new();
         loop {
-            match self.pass_by_pass(&without(rules, &out), parameters, draft) {
+            match self.pass_by_pass(&without(rules, &out), evaluation, draft) {
                 Ok(mut laid) => {
                     laid.missed.extend(out);
                     return laid;
@@ -198,7 +219,7 @@ impl<'t> Turns<'t> {
     fn pass_by_pass<'d, 'r>(
         &self,
         rules: &[&'r Rule],
-        parameters: &Parameters<'r>,
+        evaluation: &Evaluation<'_, 'r>,
         draft: &Draft<'d>,
     ) -> Result<Laid<'d, 'r>, &'r Rule> {
         let mut passes = rules.len() + PASSES;
@@ -206,7 +227,7 @@ impl<'t> Turns<'t> {
         let mut known = Vec::new();
         loop {
             let before = draft.count();
-            let mut laid = self.lay_once(rules, parameters, &draft);
+            let mut laid = self.lay_once(rules, evaluation, &draft);
             renew(&mut known, std::mem::take(&mut laid.rules));
             let authors = authors(&laid.draft);
             let broken =
@@ -234,13 +255,13 @@ impl<'t> Turns<'t> {
     fn lay_once<'d, 'r>(
         &self,
         rules: &[&'r Rule],
-        parameters: &Parameters<'r>,
+        evaluation: &Evaluation<'_, 'r>,
         draft: &Draft<'d>,
     ) -> Laid<'d, 'r> {
         let mut out = HashMap::new();
         loop {
             let acting = without(rules, &out);
-            let Laid { draft, missed, rules, ended } = self.lay_in_turns(&acting, parameters, draft.clone());
+            let Laid { draft, missed, rules, ended } = self.lay_in_turns(&acting, evaluation, draft.clone());
             if missed.is_empty() {
                 return Laid { draft, missed: out, rules, ended };
             }
@@ -261,14 +282,14 @@ impl<'t> Turns<'t> {
     fn lay_in_turns<'d, 'r>(
         &self,
         rules: &[&'r Rule],
-        parameters: &Parameters<'r>,
+        evaluation: &Evaluation<'_, 'r>,
         mut draft: Draft<'d>,
     ) -> Laid<'d, 'r> {
         let mut turns = rules.len();
         let mut known = Vec::new();
         loop {
             let before = draft.count();
-            let turn = self.lay_most(rules, parameters, &draft);
+            let turn = self.lay_most(rules, evaluation, &draft);
             renew(&mut known, turn.rules);
             let missed = turn.missed;
             draft = turn.draft;

@@ -2,6 +2,7 @@
 
 mod bridge;
 mod format;
+mod pattern;
 mod table;
 mod texts;
 mod url;
@@ -17,8 +18,8 @@ use super::budget::Budget;
 use super::values::{as_optional, kind, list, optional, text};
 use super::{Trouble, quantity};
 use crate::parameter::nanoseconds;
-pub(super) use table::{Form, MACROS, TABLE, find};
-pub(crate) use texts::pattern;
+pub(crate) use pattern::Pattern;
+pub(super) use table::{Form, Function, MACROS, TABLE, find};
 pub(super) use url::address_length;
 
 /// Calls the function `name`, which is in the table; `this` is what a method is called on.

@@ -28,7 +28,7 @@ impl<'e> Interpreter<'e> {
         Self { scope, locals: Vec::new() }
     }
 
-    // Recursion is bounded by the links that an expression may have.
+    // Recursion is bounded by the depth that an expression may have, its variables included.
     pub(super) fn value(&mut self, expression: &'e IdedExpr) -> Result<Value> {
         self.scope.budget.spend(1)?;
         match &expression.expr {
@@ -151,7 +151,7 @@ impl<'e> Interpreter<'e> {
                 break;
             }
             match self.value(&written.loop_step) {
-                Err(Trouble::Exhausted) => return Err(Trouble::Exhausted),
+                Err(exhausted @ Trouble::Exhausted { .. }) => return Err(exhausted),
                 // A later item may decide though this one fails, as with `||` and `&&`.
                 next => self.set(accumulator, next),
             }
@@ -255,7 +255,7 @@ impl<'e> Interpreter<'e> {
     /// `a || b` and `a && b`: either side decides, though the other fails. `deciding` is what decides.
     fn either(&mut self, one: &'e IdedExpr, other: &'e IdedExpr, deciding: bool) -> Result<Value> {
         let first = match self.truth(one) {
-            Err(Trouble::Exhausted) => return Err(Trouble::Exhausted),
+            Err(exhausted @ Trouble::Exhausted { .. }) => return Err(exhausted),
             Ok(truth) if truth == deciding => return Ok(Value::Bool(deciding)),
             first => first,
         };

@@ -2,8 +2,8 @@
 
 use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, LiteralValue, SelectExpr};
 
-use super::functions::{self, Form, MACROS, TABLE};
-use super::scan::Word;
+use super::budget::Total;
+use super::functions::{self, Form, MACROS, Pattern, TABLE};
 use super::scope::{MEMBERS_ONLY, VARIABLES};
 use crate::diagnostic::{self, Code};
 use crate::near::nearest;
@@ -11,38 +11,20 @@ use crate::near::nearest;
 /// Something that is wrong with a part of an expression.
 pub(super) struct Finding {
     pub(super) code: &'static Code,
-    /// The word it is about, by which its place is found.
-    pub(super) word: String,
-    /// Whether it stands behind a dot, and whether it is called: of functions only the latter counts.
-    pub(super) role: Role,
+    /// The byte of the expression that it is about.
+    pub(super) at: usize,
     pub(super) message: String,
     pub(super) help: String,
-}
-
-/// What a word is in an expression.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
-    Variable,
-    Member,
-    Function,
-}
-
-impl Role {
-    pub(super) fn fits(self, word: &Word<'_>) -> bool {
-        match self {
-            Self::Variable => !word.member && !word.called,
-            Self::Member => word.member && !word.called,
-            Self::Function => word.called,
-        }
-    }
 }
 
 /// The names that a rule declares.
 #[derive(Clone, Copy)]
 pub(crate) struct Declared<'d> {
-    pub(crate) parameters: &'d [String],
+    pub(crate) parameters: &'d [&'d str],
     /// Those that come before.
     pub(crate) variables: &'d [super::Variable],
+    /// What reading expressions may still use up.
+    pub(crate) total: &'d Total,
 }
 
 /// Members of an object by which its owner's name is known.
@@ -56,6 +38,10 @@ pub(super) struct Lint<'l> {
     pub(super) reads_object: bool,
     pub(super) reads_namespace: bool,
     pub(super) reads_owner_name: bool,
+    /// How many steps stand inside each other, those of variables included.
+    pub(super) deepest: usize,
+    /// How many stand around what is looked at.
+    depth: usize,
     locals: Vec<&'l str>,
 }
 
@@ -67,18 +53,29 @@ impl<'l> Lint<'l> {
             reads_object: false,
             reads_namespace: false,
             reads_owner_name: false,
+            deepest: 0,
+            depth: 0,
             locals: Vec::new(),
         }
     }
 
-    // Recursion is bounded by the links that an expression may have.
+    /// Looks through `expression` and all below it.
     pub(super) fn visit(&mut self, expression: &'l IdedExpr) {
+        self.depth += 1;
+        self.deepest = self.deepest.max(self.depth);
+        self.look(expression);
+        self.depth -= 1;
+    }
+
+    // Recursion is bounded by MAX_DEPTH of the parser.
+    fn look(&mut self, expression: &'l IdedExpr) {
+        let at = usize::try_from(expression.id).unwrap_or_default();
         match &expression.expr {
             Expr::Literal(LiteralValue::String(text)) => self.member(text.inner()),
             Expr::Literal(_) => {}
-            Expr::Ident(name) => self.variable(name),
-            Expr::Select(select) => self.select(select),
-            Expr::Call(call) => self.call(call),
+            Expr::Ident(name) => self.variable(at, name),
+            Expr::Select(select) => self.select(at, select),
+            Expr::Call(call) => self.call(at, call),
             Expr::List(list) => list.elements.iter().for_each(|element| self.visit(element)),
             Expr::Map(map) => {
                 for entry in &map.entries {
@@ -98,28 +95,14 @@ impl<'l> Lint<'l> {
                 }
                 self.locals.truncate(self.locals.len() - 2 - usize::from(written.iter_var2.is_some()));
             }
-            Expr::Struct(written) => {
-                let message = format!("`{}{{}}` makes a message, and there are none", written.type_name);
-                let help = "a map is written {'key': value}";
-                self.report(
-                    &diagnostic::EXPRESSION_SYNTAX,
-                    (Role::Variable, &written.type_name),
-                    message,
-                    help,
-                );
-            }
-            Expr::Unspecified => {
-                self.report(
-                    &diagnostic::EXPRESSION_SYNTAX,
-                    (Role::Variable, ""),
-                    "a part of the expression is missing",
-                    "",
-                );
+            // The parser makes neither.
+            Expr::Struct(_) | Expr::Unspecified => {
+                self.report(&diagnostic::EXPRESSION_SYNTAX, at, "this is no part of the language", "");
             }
         }
     }
 
-    fn variable(&mut self, name: &str) {
+    fn variable(&mut self, at: usize, name: &str) {
         if self.locals.contains(&name) {
             return;
         }
@@ -130,13 +113,13 @@ impl<'l> Lint<'l> {
         if MEMBERS_ONLY.contains(&name) {
             let help = format!("name a member of it: `{name}.NAME`");
             let message = format!("`{name}` is no value of its own");
-            return self.report(&diagnostic::UNKNOWN_NAME, (Role::Variable, name), message, help);
+            return self.report(&diagnostic::UNKNOWN_NAME, at, message, help);
         }
         if !VARIABLES.iter().any(|(known, _)| *known == name) {
             let known = VARIABLES.iter().map(|(known, _)| *known);
             let help = match nearest(name, known.clone().chain(self.locals.iter().copied())) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None if self.declared.parameters.iter().any(|parameter| parameter == name) => {
+                None if self.declared.parameters.contains(&name) => {
                     format!("a parameter is `params.{name}`")
                 }
                 None if self.declared.variables.iter().any(|variable| variable.name == name) => {
@@ -144,12 +127,7 @@ impl<'l> Lint<'l> {
                 }
                 None => format!("known here: {}", known.collect::<Vec<_>>().join(", ")),
             };
-            self.report(
-                &diagnostic::UNKNOWN_NAME,
-                (Role::Variable, name),
-                format!("`{name}` is not known"),
-                help,
-            );
+            self.report(&diagnostic::UNKNOWN_NAME, at, format!("`{name}` is not known"), help);
         }
     }
 
@@ -158,7 +136,7 @@ impl<'l> Lint<'l> {
         self.reads_owner_name |= OF_OWNERS.contains(&name);
     }
 
-    fn select(&mut self, select: &'l SelectExpr) {
+    fn select(&mut self, at: usize, select: &'l SelectExpr) {
         self.member(&select.field);
         let Expr::Ident(name) = &select.operand.expr else { return self.visit(&select.operand) };
         let field = select.field.as_str();
@@ -166,7 +144,7 @@ impl<'l> Lint<'l> {
             return;
         }
         let known: Vec<&str> = match name.as_str() {
-            "params" => self.declared.parameters.iter().map(String::as_str).collect(),
+            "params" => self.declared.parameters.to_vec(),
             "variables" => self.declared.variables.iter().map(|variable| variable.name.as_str()).collect(),
             _ => match VARIABLES.iter().find(|(variable, _)| variable == name) {
                 Some((_, members)) if !members.is_empty() => members.to_vec(),
@@ -182,6 +160,7 @@ impl<'l> Lint<'l> {
             self.reads_object |= variable.expression.reads_object;
             self.reads_namespace |= variable.expression.reads_namespace;
             self.reads_owner_name |= variable.expression.reads_owner_name;
+            self.deepest = self.deepest.max(self.depth + variable.expression.depth);
         }
         if !known.contains(&field) {
             let help = match nearest(field, known.iter().copied()) {
@@ -190,11 +169,11 @@ impl<'l> Lint<'l> {
                 None => format!("known here: {}", known.join(", ")),
             };
             let message = format!("`{name}` has no `{field}`");
-            self.report(&diagnostic::UNKNOWN_NAME, (Role::Member, field), message, help);
+            self.report(&diagnostic::UNKNOWN_NAME, at, message, help);
         }
     }
 
-    fn call(&mut self, call: &'l CallExpr) {
+    fn call(&mut self, at: usize, call: &'l CallExpr) {
         let name = call.func_name.as_str();
         if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
             // An operator; the parser knows no others than we do.
@@ -215,7 +194,7 @@ impl<'l> Lint<'l> {
                 TABLE.iter().any(|function| function.name.starts_with(&format!("{space}.")))
             };
             match space.filter(is_space).filter(|space| !VARIABLES.iter().any(|(name, _)| name == space)) {
-                Some(space) => return self.unknown_function(&format!("{space}.{name}"), name),
+                Some(space) => return self.unknown_function(at, &format!("{space}.{name}")),
                 None => self.visit(target),
             }
         }
@@ -229,11 +208,11 @@ impl<'l> Lint<'l> {
         }
         call.args.iter().for_each(|argument| self.visit(argument));
         let method = call.target.is_some() && qualified.is_none();
-        self.signature(qualified.unwrap_or(name), name, method, call);
+        self.signature(at, qualified.unwrap_or(name), method, call);
     }
 
-    fn signature(&mut self, whole: &str, word: &str, method: bool, call: &CallExpr) {
-        let Some(function) = functions::find(whole) else { return self.unknown_function(whole, word) };
+    fn signature(&mut self, at: usize, whole: &str, method: bool, call: &CallExpr) {
+        let Some(function) = functions::find(whole) else { return self.unknown_function(at, whole) };
         let counted = match (function.form, method) {
             (Form::Function, false) | (Form::Method | Form::Either, true) => call.args.len(),
             (Form::Either, false) if !call.args.is_empty() => call.args.len() - 1,
@@ -243,47 +222,41 @@ impl<'l> Lint<'l> {
                     Form::Method | Form::Either => format!("write `value.{whole}()`"),
                 };
                 let message = format!("`{whole}` is not called this way");
-                return self.report(&diagnostic::UNKNOWN_FUNCTION, (Role::Function, word), message, help);
+                return self.report(&diagnostic::UNKNOWN_FUNCTION, at, message, help);
             }
         };
         if !function.arguments.contains(&counted) {
             let (least, most) = (function.arguments.start(), function.arguments.end());
             let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
             let message = format!("`{whole}` takes {wanted} argument(s) here, and these are {counted}");
-            return self.report(&diagnostic::UNKNOWN_FUNCTION, (Role::Function, word), message, "");
+            return self.report(&diagnostic::UNKNOWN_FUNCTION, at, message, "");
         }
         if matches!(whole, "matches" | "find" | "findAll")
             && let Some(Expr::Literal(LiteralValue::String(pattern))) =
                 call.args.get(call.args.len() - counted).map(|pattern| &pattern.expr)
-            && let Err(trouble) = functions::pattern(pattern.inner())
+            && let Err(trouble) = Pattern::compile(pattern.inner(), |steps| self.declared.total.spend(steps))
         {
-            self.report(&diagnostic::BAD_PATTERN, (Role::Function, word), trouble.sentence(), "");
+            self.report(&diagnostic::BAD_PATTERN, at, trouble.sentence(), "");
         }
     }
 
-    fn unknown_function(&mut self, whole: &str, word: &str) {
+    fn unknown_function(&mut self, at: usize, whole: &str) {
         let known = TABLE.iter().map(|function| function.name).chain(MACROS.iter().copied());
         let help = match nearest(whole, known) {
             Some(near) if near == whole => format!("`{near}` takes other arguments"),
             Some(near) => format!("did you mean `{near}`?"),
             None => "the reference lists all functions".to_owned(),
         };
-        self.report(
-            &diagnostic::UNKNOWN_FUNCTION,
-            (Role::Function, word),
-            format!("there is no function `{whole}`"),
-            help,
-        );
+        self.report(&diagnostic::UNKNOWN_FUNCTION, at, format!("there is no function `{whole}`"), help);
     }
 
     fn report(
         &mut self,
         code: &'static Code,
-        (role, word): (Role, &str),
+        at: usize,
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        let (word, message, help) = (word.to_owned(), message.into(), help.into());
-        self.findings.push(Finding { code, word, role, message, help });
+        self.findings.push(Finding { code, at, message: message.into(), help: help.into() });
     }
 }

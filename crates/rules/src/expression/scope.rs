@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, HashMap};
 use kube_cel::cel::Value;
 use vestibule_patch::{Document, View};
 
-use super::budget::Budget;
+use super::budget::{Budget, Total};
 use super::current::{Current, object};
 use super::interpret::Interpreter;
 use super::values::{map, text, value};
 use super::{Trouble, Variable};
-use crate::rule::{Resource, Verb};
-use crate::subject::{Subject, text as text_of};
+use crate::rule::Verb;
+use crate::subject::{Ownership, Subject};
 
 /// The variables, each with its members where they are fixed; they are then asked for one by one.
 pub(super) const VARIABLES: &[(&str, &[&str])] = &[
@@ -41,11 +41,13 @@ pub(super) const VARIABLES: &[(&str, &[&str])] = &[
 /// The variables of which only members can be named.
 pub(super) const MEMBERS_ONLY: &[&str] = &["params", "request", "variables"];
 
-/// What is the same for all rules that are asked in turn about an object that is not changed between them.
+/// What stays the same for all rules in one evaluation, however often they are laid in.
 pub(crate) struct Surroundings<'s> {
-    pub(crate) subject: &'s Subject<'s>,
+    subject: &'s Subject<'s>,
     /// The object as received.
-    pub(crate) received: View<'s>,
+    received: View<'s>,
+    /// What the expressions of all rules may still use up.
+    total: &'s Total,
     received_value: OnceCell<Value>,
     old: OnceCell<Value>,
     user: OnceCell<Value>,
@@ -54,10 +56,11 @@ pub(crate) struct Surroundings<'s> {
 }
 
 impl<'s> Surroundings<'s> {
-    pub(crate) fn new(subject: &'s Subject<'s>, received: View<'s>) -> Self {
+    pub(crate) fn new(subject: &'s Subject<'s>, received: View<'s>, total: &'s Total) -> Self {
         Self {
             subject,
             received,
+            total,
             received_value: OnceCell::new(),
             old: OnceCell::new(),
             user: OnceCell::new(),
@@ -88,8 +91,8 @@ impl<'e> Scope<'e> {
         parameters: &'e BTreeMap<String, Value>,
         variables: &'e [Variable],
     ) -> Self {
-        let known = RefCell::default();
-        Self { surroundings, current, object, parameters, variables, known, budget: Budget::new() }
+        let (known, budget) = (RefCell::default(), Budget::new(surroundings.total));
+        Self { surroundings, current, object, parameters, variables, known, budget }
     }
 
     pub(super) fn variable(&self, name: &str) -> Result<Value, Trouble> {
@@ -100,7 +103,7 @@ impl<'e> Scope<'e> {
             "namespaceObject" => {
                 namespace.get_or_init(|| map([("metadata".to_owned(), self.namespace())])).clone()
             }
-            "owner" => owner.get_or_init(|| owner_of(subject, self.surroundings.received)).clone(),
+            "owner" => owner.get_or_init(|| self.owner()).clone(),
             _ => return Err(Trouble::failed(format!("`{name}` is not known"))),
         })
     }
@@ -148,8 +151,9 @@ impl<'e> Scope<'e> {
             "dryRun" => Value::Bool(subject.dry_run),
             "subResource" => text(subject.subresource),
             "resource" => {
-                let group = if subject.resource == Resource::Pods { "" } else { "apps" };
-                let members = [("group", group), ("version", "v1"), ("resource", subject.resource.as_str())];
+                let resource = subject.resource;
+                let members =
+                    [("group", resource.group()), ("version", "v1"), ("resource", resource.as_str())];
                 map(members.map(|(name, member)| (name.to_owned(), text(member))))
             }
             "userInfo" => user.get_or_init(|| subject.user.map_or_else(|| map([]), parsed)).clone(),
@@ -171,44 +175,24 @@ impl<'e> Scope<'e> {
         map(members)
     }
 
+    /// Kind and name of the workload that the object belongs to, else of the object itself.
+    fn owner(&self) -> Value {
+        let owner = self.ownership().owner();
+        map([("kind".to_owned(), text(&owner.kind)), ("name".to_owned(), text(&owner.name))])
+    }
+
     /// What people call the object: the name that is to be made up ends in stars.
     pub(super) fn display_name(&self) -> Value {
-        let metadata = self.surroundings.received.get("metadata");
-        let given = |name: &str| text_of(metadata, name).filter(|text| !text.is_empty());
-        let made_up = || given("generateName").map(|start| format!("{start}*****"));
-        text(&given("name").or_else(made_up).unwrap_or_else(|| self.surroundings.subject.name.to_owned()))
+        text(&self.ownership().display_name())
+    }
+
+    fn ownership(&self) -> Ownership<'e> {
+        let Surroundings { subject, received, .. } = self.surroundings;
+        Ownership::of(subject.resource, subject.name, received.get("metadata"))
     }
 }
 
 /// JSON that came with the request, or null where it is none.
 fn parsed(json: &str) -> Value {
     Document::parse(json).map_or(Value::Null, |document| value(document.view()))
-}
-
-/// Kind and name of what keeps the object: of a pod the workload its ReplicaSet belongs to, of others their controller,
-/// of what nobody keeps the object itself.
-fn owner_of(subject: &Subject<'_>, received: View<'_>) -> Value {
-    let (kind, name) = kept_by(subject, received);
-    map([("kind".to_owned(), text(&kind)), ("name".to_owned(), text(&name))])
-}
-
-fn kept_by(subject: &Subject<'_>, received: View<'_>) -> (String, String) {
-    let metadata = received.get("metadata");
-    let owners =
-        metadata.and_then(|metadata| metadata.get("ownerReferences")).map(View::items).unwrap_or_default();
-    let controls = |owner: &&View<'_>| owner.get("controller").and_then(View::as_bool).unwrap_or_default();
-    let Some(owner) = owners.iter().find(controls).copied() else {
-        let kind = if subject.resource == Resource::Pods { "Pod" } else { "Deployment" };
-        let given = |name: &str| text_of(metadata, name).filter(|text| !text.is_empty());
-        let made_up = || given("generateName").map(|start| start.trim_end_matches('-').to_owned());
-        return (kind.to_owned(), given("name").or_else(made_up).unwrap_or_else(|| subject.name.to_owned()));
-    };
-    let kind = text_of(Some(owner), "kind").unwrap_or_default();
-    let name = text_of(Some(owner), "name").unwrap_or_default();
-    let hash = text_of(metadata.and_then(|metadata| metadata.get("labels")), "pod-template-hash");
-    let deployment = hash.and_then(|hash| Some(name.strip_suffix(&hash)?.strip_suffix('-')?.to_owned()));
-    match deployment {
-        Some(deployment) if kind == "ReplicaSet" => ("Deployment".to_owned(), deployment),
-        _ => (kind, name),
-    }
 }

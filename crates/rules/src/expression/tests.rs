@@ -1,3 +1,5 @@
+mod conformance;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -5,7 +7,7 @@ use cpu_time::ThreadTime;
 use kube_cel::cel::Value;
 use vestibule_patch::Document;
 
-use super::{Current, Declared, Expression, Scope, Surroundings, Trouble, Variable, values};
+use super::{Current, Declared, Expression, Scope, Surroundings, Total, Trouble, Variable, values};
 use crate::diagnostic::Source;
 use crate::rule::{Resource, Verb};
 use crate::subject::Subject;
@@ -19,8 +21,9 @@ fn compile(text: &str) -> Result<Expression, Vec<crate::Diagnostic>> {
     let documents = crate::yaml::read("a.yaml", &yaml).unwrap();
     let source = Arc::new(Source { name: "a.yaml".into(), text: yaml.clone(), lines_before: 0 });
     let variables = if text.contains("variables.names") { Vec::from(names()) } else { Vec::new() };
-    let declared = Declared { parameters: &["size".to_owned()], variables: &variables };
-    Expression::compile(&source, documents[0].root(), "any", declared)
+    let total = Total::of_a_load();
+    let declared = Declared { parameters: &["size"], variables: &variables, total: &total };
+    Expression::compile(&source, documents[0].root(), "any", declared, 1)
 }
 
 /// The variable of the reference.
@@ -35,7 +38,8 @@ fn evaluate(text: &str) -> Result<Value, Trouble> {
     let document = Document::parse(POD).unwrap();
     let object = Current::default();
     let parameters = BTreeMap::from([("size".to_owned(), values::text("100m"))]);
-    let surroundings = Surroundings::new(&subject, document.view());
+    let total = Total::of_a_request();
+    let surroundings = Surroundings::new(&subject, document.view(), &total);
     let variables = names();
     let scope = Scope::new(&surroundings, document.view(), &object, &parameters, &variables);
     super::Interpreter::new(&scope).value(&expression.tree)
@@ -261,17 +265,29 @@ fn the_longest_expressions() {
         format!("{}1{}", "(".repeat(32), ")".repeat(32)),
         format!("{}1{}", "[".repeat(32), "]".repeat(32)),
         format!("{}1{}", "[1].map(x, ".repeat(16), ")".repeat(16)),
-        format!("{}1", "true ? 1 : ".repeat(32)),
-        format!("{}true", "true || ".repeat(199)),
-        format!("'a'{}", ".trim()".repeat(199)),
-        format!("optional.of(1){}", ".?a".repeat(190)),
+        format!("{}1", "true ? 1 : ".repeat(399)),
+        format!("{}true", "true || ".repeat(1_000)),
+        format!("'a'{}", ".trim()".repeat(399)),
+        format!("optional.of(1){}", ".?a".repeat(390)),
+        format!("object{}", ".a".repeat(399)),
+        format!("[[]]{}", "[0]".repeat(390)),
+        format!("{}1", "-1 + ".repeat(399)),
+        format!("[{}]", vec!["1"; 4_000].join(",")),
     ] {
         if let Err(findings) = compile(&text) {
             panic!("{text}: {findings:?}");
         }
         drop(evaluate(&text));
     }
-    for text in ["(".repeat(33), "[".repeat(33), "{".repeat(400), format!("{}1", "true ? 1 : ".repeat(33))] {
+    for text in [
+        "(".repeat(33),
+        "[".repeat(33),
+        "{".repeat(400),
+        format!("{}1", "true ? 1 : ".repeat(400)),
+        format!("{}1", "1 + ".repeat(400)),
+        format!("'a'{}", ".trim()".repeat(400)),
+        format!("object{}", ".a".repeat(400)),
+    ] {
         refused(&text, "VST0133");
     }
     for text in ["(".repeat(32), "[".repeat(32), "{".repeat(32), "!".repeat(400)] {
@@ -284,7 +300,8 @@ fn the_object_becomes_a_value_only_for_who_asks() {
     let subject = Subject::new(POD, Resource::Pods, Verb::Create, "team-a");
     let document = Document::parse(POD).unwrap();
     let (object, parameters) = (Current::default(), BTreeMap::new());
-    let surroundings = Surroundings::new(&subject, document.view());
+    let total = Total::of_a_request();
+    let surroundings = Surroundings::new(&subject, document.view(), &total);
     let scope = Scope::new(&surroundings, document.view(), &object, &parameters, &[]);
     for text in [
         "request.namespace == 'team-a' || size(object.spec) == 1",
@@ -395,6 +412,9 @@ fn the_reference() {
     let rows: Vec<(String, String)> = rows.collect();
     for (name, example) in &rows {
         holds(example);
+        // What holds has no part of the wrong type.
+        let mismatch = compile(example).unwrap().check(&[], &names()).err();
+        assert!(mismatch.is_none(), "{example}: {}", mismatch.unwrap().message);
         let word = name.split('.').next_back().unwrap();
         assert!(example.contains(word) || name.starts_with('['), "{name}: {example}");
     }

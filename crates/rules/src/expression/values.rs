@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use kube_cel::cel::Value;
-use kube_cel::cel::objects::{Key, Map, OptionalValue};
+use kube_cel::cel::objects::{Key, Map, Opaque, OptionalValue};
 use vestibule_patch::{Kind, View};
 
 use super::Trouble;
@@ -18,23 +18,41 @@ const MAX_TEXT: usize = 256 * 1024;
 /// The most items of a list.
 const MAX_ITEMS: usize = 1_000;
 
+/// How deep what expressions see may nest; below that stands a value that nothing can be done with.
+const MAX_DEPTH: usize = 160;
+
 /// What JSON is to expressions. Members that are null are absent, as they are to the API server.
-// Recursion is bounded: a document lets nothing too deep through.
 pub(super) fn value(view: View<'_>) -> Value {
+    below(view, 0)
+}
+
+// Recursion is bounded by MAX_DEPTH.
+fn below(view: View<'_>, depth: usize) -> Value {
     match view.kind() {
         Kind::Null => Value::Null,
         Kind::Bool => Value::Bool(view.as_bool().unwrap_or_default()),
         Kind::String => text(&view.as_str().unwrap_or_default()),
-        Kind::Array => list(view.items().into_iter().map(value).collect()),
+        Kind::Array | Kind::Object if depth >= MAX_DEPTH => Value::Opaque(Arc::new(TooDeep)),
+        Kind::Array => list(view.items().into_iter().map(|item| below(item, depth + 1)).collect()),
         Kind::Object => {
             let members = view.entries().into_iter().filter(|(_, member)| !member.is_null());
-            map(members.map(|(name, member)| (name.into_owned(), value(member))))
+            map(members.map(|(name, member)| (name.into_owned(), below(member, depth + 1))))
         }
         Kind::Number => {
             let json = view.to_json();
             let whole = json.parse().map(Value::Int).or_else(|_| json.parse().map(Value::UInt));
             whole.unwrap_or_else(|_| Value::Float(json.parse().unwrap_or(f64::NAN)))
         }
+    }
+}
+
+/// What lies too deep to be seen: equal to nothing else, without members.
+#[derive(Debug, PartialEq, Eq)]
+struct TooDeep;
+
+impl Opaque for TooDeep {
+    fn runtime_type_name(&self) -> &str {
+        "vestibule.TooDeep"
     }
 }
 
@@ -124,6 +142,9 @@ pub(super) fn kind(value: &Value) -> &'static str {
         Value::Timestamp(_) => "a time",
         Value::Null => "null",
         Value::Opaque(_) if as_optional(value).is_some() => "optional",
+        Value::Opaque(held) if held.runtime_type_name() == TooDeep.runtime_type_name() => {
+            "a value that nests too deeply to be read"
+        }
         Value::Opaque(_) | Value::Function(..) => "a value of its own kind",
     }
 }

@@ -31,7 +31,7 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    // Recursion is bounded by the links that an expression may have; a variable names earlier ones only.
+    // Recursion is bounded by the depth that an expression may have, its variables included.
     fn gather(&self, tree: &IdedExpr, wishes: &mut Vec<Wish>) {
         let call = match &tree.expr {
             Expr::Select(select) if select.test => return wishes.extend(self.there(self.path(tree))),

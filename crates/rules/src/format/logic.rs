@@ -7,6 +7,7 @@ const ANY: Kind = Kind::Either(&[Kind::Text, Kind::Integer, Kind::Boolean]);
 
 pub(crate) static PARAMETER: Table = Table {
     what: "a parameter",
+    example: "{name: port, type: int, default: 8080, annotation: example.com/port}",
     fields: &[
         Field::new("name", Kind::Text, "The name in expressions: letters, digits and `_`.").required(),
         Field::new("type", Kind::Word(&TYPES), "What its values are.").required(),
@@ -16,12 +17,13 @@ pub(crate) static PARAMETER: Table = Table {
         Field::new("min", ANY, "The least number, quantity or duration, or the fewest characters."),
         Field::new("max", ANY, "The greatest number, quantity or duration, or the most characters."),
         Field::new("pattern", Kind::Text, "The regular expression that all of a text must fit."),
-        Field::new("values", Kind::List(&ANY), "The possible values of an `enum`."),
+        Field::new("values", Kind::List(&ANY), "The possible values of an `enum`.").example("[debug, info]"),
     ],
 };
 
 pub(crate) static VARIABLE: Table = Table {
     what: "a variable",
+    example: "{name: team, expr: namespaceObject.metadata.name}",
     fields: &[
         Field::new("name", Kind::Text, "The name in expressions: letters, digits and `_`.").required(),
         Field::new("expr", Kind::Text, "What it stands for; it is computed where it is asked for.")

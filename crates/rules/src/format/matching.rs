@@ -4,6 +4,7 @@ use super::{Choice, Field, Kind, Table};
 
 pub(crate) static MATCH: Table = Table {
     what: "`spec.match`",
+    example: "{namespaces: {matchLabels: {team: blue}}}",
     fields: &[
         Field::new("namespaces", Kind::Map(&NAMESPACES), "The namespaces."),
         Field::new("objects", Kind::Map(&OBJECTS), "The objects themselves."),
@@ -15,23 +16,35 @@ pub(crate) static MATCH: Table = Table {
             "ownerKinds",
             Kind::List(&Kind::Text),
             "Only objects whose controller is of one of these kinds; `Deployment` stands for its ReplicaSets, `none` for objects without one.",
-        ),
+        ).example("[Deployment]"),
         Field::refused("resources", "`targets` names what the rule changes"),
     ],
 };
 
 pub(crate) static NAMESPACES: Table = Table {
     what: "`match.namespaces`",
+    example: "{matchLabels: {team: blue}}",
     fields: &[
-        Field::new("names", Kind::List(&Kind::Text), "Only these."),
-        Field::new("exclude", Kind::List(&Kind::Text), "Never these."),
-        Field::new("matchLabels", Kind::Entries(&Kind::Text), "Only namespaces with all of these labels."),
+        Field::new("names", Kind::List(&Kind::Text), "Only these.").example("[web]"),
+        Field::new("exclude", Kind::List(&Kind::Text), "Never these.").example("[web]"),
+        Field::new("matchLabels", Kind::Entries(&Kind::Text), "Only namespaces with all of these labels.")
+            .example("{team: blue}"),
     ],
 };
 
 pub(crate) static OBJECTS: Table = Table {
     what: "`match.objects`",
-    fields: &[Field::new("labels", Kind::Entries(&Kind::Text), "Only objects with all of these labels.")],
+    example: "{labels: {app: web}}",
+    fields: &[
+        Field::new("labels", Kind::Entries(&Kind::Text), "Only objects with all of these labels.")
+            .example("{app: web}"),
+        Field::refused(
+            "annotations",
+            "objects are matched by labels; for an annotation by which pods ask for the rule, set `optIn: pod` and, where \
+             its key is another injector's, `compatAnnotations`; for any other, write a condition: \
+             `when: [\"object.metadata.?annotations.?KEY.orValue('') == 'VALUE'\"]`",
+        ),
+    ],
 };
 
 /// `None` is any.

@@ -4,23 +4,28 @@ use super::{Choice, Field, Kind, POLICIES, Table};
 
 pub(crate) static POD: Table = Table {
     what: "`pod`",
+    example: "{labels: {team: blue}}",
     fields: &[
-        Field::new("labels", Kind::Entries(&Kind::Text), "Labels of the pod."),
-        Field::new("annotations", Kind::Entries(&Kind::Text), "Annotations of the pod."),
+        Field::new("labels", Kind::Entries(&Kind::Text), "Labels of the pod.").example("{team: blue}"),
+        Field::new("annotations", Kind::Entries(&Kind::Text), "Annotations of the pod.")
+            .example("{example.com/team: blue}"),
         Field::new(
             "spec",
             Kind::Fragment(&["spec"], Some(&POD_SPEC)),
             "Fields of the pod's specification, but for those that have a place of their own in `spec`.",
-        ),
+        )
+        .example("{priorityClassName: high}"),
     ],
 };
 
 /// The words of the format in the specification of a pod.
 pub(crate) static POD_SPEC: Table = Table {
     what: "`pod.spec`",
+    example: "{priorityClassName: high}",
     fields: &[
         ON_CONFLICT,
-        Field::new("replace", Kind::List(&Kind::Text), "Fields beside it that replace what is there."),
+        Field::new("replace", Kind::List(&Kind::Text), "Fields beside it that replace what is there.")
+            .example("[image]"),
         Field::refused("containers", "blocks for containers that are there stand in `spec.containers`"),
         Field::refused("ephemeralContainers", "they are added to pods that run"),
         Field::refused("imagePullSecrets", "they stand in `spec.imagePullSecrets`"),
@@ -38,11 +43,13 @@ const ON_CONFLICT: Field =
 const PLACE: Field = Field::new("position", Kind::Map(&POSITION), "Where it goes among its neighbours.");
 
 /// The words of the format in an item of a pod's list.
-pub(crate) static ITEM: Table = Table { what: "an item", fields: &[ON_CONFLICT] };
+pub(crate) static ITEM: Table =
+    Table { what: "an item", example: "{name: data, onConflict: keep}", fields: &[ON_CONFLICT] };
 
 /// The same in a sidecar.
 pub(crate) static CONTAINER: Table = Table {
     what: "a sidecar",
+    example: "{name: proxy, image: 'proxy:1.2', mode: native}",
     fields: &[
         ON_CONFLICT,
         PLACE,
@@ -56,10 +63,15 @@ pub(crate) static CONTAINER: Table = Table {
 };
 
 /// The same in an init container.
-pub(crate) static INIT_CONTAINER: Table = Table { what: "an init container", fields: &[ON_CONFLICT, PLACE] };
+pub(crate) static INIT_CONTAINER: Table = Table {
+    what: "an init container",
+    example: "{name: setup, image: 'setup:1.2'}",
+    fields: &[ON_CONFLICT, PLACE],
+};
 
 pub(crate) static POSITION: Table = Table {
     what: "`position`",
+    example: "{containers: first}",
     fields: &[
         Field::new("containers", ANCHORED, "The place among the containers."),
         Field::new("initContainers", ANCHORED, "The place among the init containers."),
@@ -76,6 +88,7 @@ const ANCHORED: Kind = Kind::Either(&[Kind::Word(&PLACES), Kind::Map(&ANCHOR)]);
 
 pub(crate) static ANCHOR: Table = Table {
     what: "a position",
+    example: "{before: proxy}",
     fields: &[
         Field::new("before", Kind::Text, "The container that comes next, or later."),
         Field::new("after", Kind::Text, "The container that comes before it."),

@@ -20,6 +20,7 @@ pub(crate) static EVERY: super::Choice<(), 1> = [("all", ())];
 /// One item of `remove`: what kind of thing goes.
 pub(crate) static REMOVAL: Table = Table {
     what: "an item of `remove`",
+    example: "{env: {containers: all, name: TARGET}}",
     fields: &[
         Field::new("annotations", Kind::Map(&ENTRY), "An annotation of the pod."),
         Field::new("env", Kind::Map(&VARIABLE_GONE), "A variable."),
@@ -36,15 +37,19 @@ pub(crate) static REMOVAL: Table = Table {
     ],
 };
 
-static NAMED: Table = Table { what: "a removal", fields: &[NAME] };
+static NAMED: Table = Table { what: "a removal", example: "{name: data}", fields: &[NAME] };
 
-static ENTRY: Table = Table { what: "a removal", fields: &[KEY] };
+static ENTRY: Table = Table { what: "a removal", example: "{key: team}", fields: &[KEY] };
 
-static ALIAS_GONE: Table =
-    Table { what: "a removal", fields: &[Field::new("ip", Kind::Text, "Its address.").required()] };
+static ALIAS_GONE: Table = Table {
+    what: "a removal",
+    example: "{ip: 10.0.0.1}",
+    fields: &[Field::new("ip", Kind::Text, "Its address.").required()],
+};
 
 static TOLERATION_GONE: Table = Table {
     what: "a removal",
+    example: "{key: dedicated}",
     fields: &[
         KEY,
         Field::new("effect", Kind::Text, "Its effect."),
@@ -53,10 +58,15 @@ static TOLERATION_GONE: Table = Table {
     ],
 };
 
-static VARIABLE_GONE: Table = Table { what: "a removal", fields: &[CONTAINERS, INIT, NAME] };
+static VARIABLE_GONE: Table = Table {
+    what: "a removal",
+    example: "{containers: all, name: TARGET}",
+    fields: &[CONTAINERS, INIT, NAME],
+};
 
 static SOURCE_GONE: Table = Table {
     what: "a removal",
+    example: "{containers: all, configMap: settings}",
     fields: &[
         CONTAINERS,
         INIT,
@@ -67,6 +77,7 @@ static SOURCE_GONE: Table = Table {
 
 static PORT_GONE: Table = Table {
     what: "a removal",
+    example: "{containers: all, containerPort: 8080}",
     fields: &[
         CONTAINERS,
         INIT,
@@ -77,10 +88,12 @@ static PORT_GONE: Table = Table {
 
 static MOUNT_GONE: Table = Table {
     what: "a removal",
+    example: "{containers: all, mountPath: /data}",
     fields: &[CONTAINERS, INIT, Field::new("mountPath", Kind::Text, "Where it is mounted.").required()],
 };
 
 static DEVICE_GONE: Table = Table {
     what: "a removal",
+    example: "{containers: all, devicePath: /dev/xvda}",
     fields: &[CONTAINERS, INIT, Field::new("devicePath", Kind::Text, "Where it is.").required()],
 };

@@ -5,6 +5,11 @@ use crate::settings::Mode;
 
 pub(crate) static SETTINGS_DOCUMENT: Table = Table {
     what: "the document",
+    example: concat!(
+        "{apiVersion: ",
+        api_version!(),
+        ", kind: InjectorSettings, metadata: {name: injector}, spec: {mode: observe}}"
+    ),
     fields: &[
         Field::new("apiVersion", Kind::Text, concat!("`", api_version!(), "`.")).required(),
         Field::new("kind", Kind::Text, "`InjectorSettings`.").required(),
@@ -15,6 +20,7 @@ pub(crate) static SETTINGS_DOCUMENT: Table = Table {
 
 pub(crate) static SETTINGS: Table = Table {
     what: "`spec` of the settings",
+    example: "{mode: observe}",
     fields: &[
         Field::new(
             "mode",
@@ -49,19 +55,24 @@ pub(crate) static SETTINGS: Table = Table {
 
 pub(crate) static EXEMPTION: Table = Table {
     what: "an exemption",
+    example: "{namespaces: [shop]}",
     fields: &[
         Field::new(
             "namespaces",
             Kind::List(&Kind::Text),
             "The names of namespaces, one of which it must be.",
-        ),
-        Field::new("namespaceLabels", Kind::Entries(&Kind::Text), "Labels that the namespace must have."),
-        Field::new("objectLabels", Kind::Entries(&Kind::Text), "Labels that the object must have."),
+        )
+        .example("[shop]"),
+        Field::new("namespaceLabels", Kind::Entries(&Kind::Text), "Labels that the namespace must have.")
+            .example("{team: blue}"),
+        Field::new("objectLabels", Kind::Entries(&Kind::Text), "Labels that the object must have.")
+            .example("{app: web}"),
         Field::new(
             "users",
             Kind::List(&Kind::Text),
             "Names of users, one of which must ask; a final `*` stands for any rest.",
-        ),
+        )
+        .example("['system:serviceaccount:ci:builder']"),
         Field::new("reason", Kind::Text, "Why, for those who wonder."),
     ],
 };

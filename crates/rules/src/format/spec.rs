@@ -8,6 +8,11 @@ use crate::rule::{OnError, OptIn, Policy, Resource};
 
 pub(crate) static INJECTION: Table = Table {
     what: "the document",
+    example: concat!(
+        "{apiVersion: ",
+        api_version!(),
+        ", kind: Injection, metadata: {name: team}, spec: {optIn: pod, pod: {labels: {team: blue}}}}"
+    ),
     fields: &[
         Field::new("apiVersion", Kind::Text, concat!("`", api_version!(), "`.")).required(),
         Field::new("kind", Kind::Text, "`Injection`.").required(),
@@ -18,15 +23,19 @@ pub(crate) static INJECTION: Table = Table {
 
 pub(crate) static METADATA: Table = Table {
     what: "`metadata`",
+    example: "{name: team}",
     fields: &[
         Field::new("name", Kind::Text, "The name that messages, opt-in keys and metrics use.").required(),
-        Field::new("labels", Kind::Entries(&Kind::Text), "For people; nothing here reads them."),
-        Field::new("annotations", Kind::Entries(&Kind::Text), "For people; nothing here reads them."),
+        Field::new("labels", Kind::Entries(&Kind::Text), "For people; nothing here reads them.")
+            .example("{team: blue}"),
+        Field::new("annotations", Kind::Entries(&Kind::Text), "For people; nothing here reads them.")
+            .example("{example.com/team: blue}"),
     ],
 };
 
 pub(crate) static SPEC: Table = Table {
     what: "`spec`",
+    example: "{optIn: pod, pod: {labels: {team: blue}}}",
     fields: &[
         Field::new("targets", Kind::List(&Kind::Word(&RESOURCES)), "What the rule changes.")
             .default("[pods]"),
@@ -45,7 +54,8 @@ pub(crate) static SPEC: Table = Table {
             "compatAnnotations",
             Kind::Entries(&Kind::List(&Kind::Text)),
             "Annotations of other injectors that opt in too, each with the values that mean yes.",
-        ),
+        )
+        .example("{sidecar.example.com/inject: ['yes']}"),
         Field::new("required", Kind::Boolean, "Deny pods that the rule fails to change.").default("false"),
         Field::new("order", Kind::Integer, "Rules act by rising order, then by name.").default("0"),
         Field::new(
@@ -60,18 +70,22 @@ pub(crate) static SPEC: Table = Table {
             "sidecars",
             Kind::Fragment(&["spec", "containers"], Some(&CONTAINER)),
             "Containers that run beside the others.",
-        ),
+        )
+        .example("[{name: proxy, image: 'proxy:1.2'}]"),
         Field::new(
             "initContainers",
             Kind::Fragment(&["spec", "initContainers"], Some(&INIT_CONTAINER)),
             "Containers that end before the others start.",
-        ),
-        Field::new("volumes", Kind::Fragment(&["spec", "volumes"], Some(&ITEM)), "Volumes of the pod."),
+        )
+        .example("[{name: setup, image: 'setup:1.2'}]"),
+        Field::new("volumes", Kind::Fragment(&["spec", "volumes"], Some(&ITEM)), "Volumes of the pod.")
+            .example("[{name: data, emptyDir: {}}]"),
         Field::new(
             "imagePullSecrets",
             Kind::Fragment(&["spec", "imagePullSecrets"], Some(&ITEM)),
             "Secrets that images are pulled with.",
-        ),
+        )
+        .example("[{name: registry}]"),
         Field::refused("lookups", "an own handler can look things up: see the how-to on lookups"),
         Field::new(
             "parameters",
@@ -96,7 +110,8 @@ pub(crate) static SPEC: Table = Table {
             Kind::List(&Kind::Map(&VARIABLE)),
             "Named expressions: `variables.NAME` in those that come after.",
         ),
-        Field::new("when", Kind::List(&Kind::Text), "Expressions that must all hold for the rule to act."),
+        Field::new("when", Kind::List(&Kind::Text), "Expressions that must all hold for the rule to act.")
+            .example("['namespaceObject.metadata.name != \"shop\"']"),
     ],
 };
 
@@ -112,6 +127,7 @@ pub(crate) static RESOURCES: Choice<Resource, 7> = [
 
 pub(crate) static ROLLOUT: Table = Table {
     what: "`rollout`",
+    example: "{percent: 10}",
     fields: &[Field::new(
         "percent",
         Kind::Integer,

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::RuleSet;
 use crate::diagnostic::{self, Diagnostic};
+use crate::key::COMPUTED;
 use crate::rule::{Item, Label, Policy, Rule, Select, Which};
 use crate::select::SYSTEM_NAMESPACES;
 
@@ -92,7 +93,10 @@ fn overriding(rule: &Rule) -> Vec<(String, Overriding<'_>)> {
             (place, Overriding { rule, item, select: Some(&block.select) })
         })
     });
-    pod.chain(blocks).filter(|(_, this)| this.item.policy == Policy::Override).collect()
+    // What expressions come to, only an object tells.
+    let is_known = |item: &Item| !item.key.contains(COMPUTED);
+    let all = pod.chain(blocks);
+    all.filter(|(_, this)| this.item.policy == Policy::Override && is_known(this.item)).collect()
 }
 
 /// Whether there is a container that both mean, as far as that can be known without one.

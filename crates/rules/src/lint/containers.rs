@@ -15,6 +15,7 @@ pub(super) fn lint(page: &Page<'_>, findings: &mut Vec<Diagnostic>) {
         }
         unresolved(page, container, findings);
     }
+    unresolved_in_blocks(page, findings);
 }
 
 fn requests(page: &Page<'_>, container: &Node) -> Option<Diagnostic> {
@@ -59,35 +60,75 @@ fn unresolved(page: &Page<'_>, container: &Node, findings: &mut Vec<Diagnostic>)
     if container.get("envFrom").is_some() {
         return;
     }
-    let variables = container.get("env").and_then(Node::as_list).unwrap_or_default();
     let mut known = HashSet::new();
-    for variable in variables {
+    for variable in variables(container) {
         if let Some(value) = variable.get("value") {
-            report(page, value, &known, findings);
+            findings.extend(unknown(value, &known).map(|name| stays(page, value.at(), name)));
         }
         known.extend(text(variable, "name"));
     }
-    for field in ["command", "args"] {
-        for value in container.get(field).and_then(Node::as_list).unwrap_or_default() {
-            report(page, value, &known, findings);
+    for value in commands(container) {
+        findings.extend(unknown(value, &known).map(|name| stays(page, value.at(), name)));
+    }
+}
+
+/// `$(X)` in what the rule adds to containers that are there. They may have X, unless the rule means its own, which it puts
+/// behind: the variables of a block keep their order, and those of other blocks stand before them.
+fn unresolved_in_blocks(page: &Page<'_>, findings: &mut Vec<Diagnostic>) {
+    let blocks = page.list("containers");
+    let names = |block| variables(block).filter_map(|variable| text(variable, "name"));
+    for (index, block) in blocks.iter().enumerate().filter(|(_, block)| block.get("envFrom").is_none()) {
+        let others = blocks.iter().enumerate().filter(|(other, _)| *other != index);
+        let mut known: HashSet<&str> = others.flat_map(|(_, other)| names(other)).collect();
+        let own: HashSet<&str> = names(block).collect();
+        for variable in variables(block) {
+            let name = text(variable, "name");
+            if let Some(value) = variable.get("value") {
+                findings.extend(unknown(value, &known).map(|used| {
+                    match own.contains(used) && name != Some(used) {
+                        true => stays(page, value.at(), used),
+                        false => may_stay(page, value.at(), used),
+                    }
+                }));
+            }
+            known.extend(name);
+        }
+        for value in commands(block) {
+            findings.extend(unknown(value, &known).map(|name| may_stay(page, value.at(), name)));
         }
     }
 }
 
-fn report(page: &Page<'_>, value: &Node, known: &HashSet<&str>, findings: &mut Vec<Diagnostic>) {
-    let Value::Scalar(scalar) = value.value() else { return };
-    let unknown = references(scalar.text()).into_iter().filter(|name| !known.contains(name));
-    let at: Position = value.at();
-    let finding = |name: &str| {
-        let message = format!("`$({name})` stays as it is: no variable before it has this name");
-        page.warning(
-            &diagnostic::UNRESOLVED,
-            at,
-            message,
-            "define the variable above, or write `$$(` for the text itself",
-        )
+pub(super) fn variables(container: &Node) -> impl Iterator<Item = &Node> {
+    container.get("env").and_then(Node::as_list).unwrap_or_default().iter()
+}
+
+/// What else the kubelet expands.
+pub(super) fn commands(container: &Node) -> impl Iterator<Item = &Node> {
+    let lists = ["command", "args"].into_iter().filter_map(|field| container.get(field)?.as_list());
+    lists.flatten()
+}
+
+/// The names that `value` refers to and that are not `known`.
+fn unknown<'n>(value: &'n Node, known: &HashSet<&str>) -> impl Iterator<Item = &'n str> {
+    let text = match value.value() {
+        Value::Scalar(scalar) => scalar.text(),
+        Value::List(_) | Value::Map(_) => "",
     };
-    findings.extend(unknown.map(finding));
+    references(text).into_iter().filter(|name| !known.contains(name))
+}
+
+fn stays(page: &Page<'_>, at: Position, name: &str) -> Diagnostic {
+    let message = format!("`$({name})` stays as it is: no variable before it has this name");
+    let help = "define the variable above, or write `$$(` for the text itself";
+    page.warning(&diagnostic::UNRESOLVED, at, message, help)
+}
+
+fn may_stay(page: &Page<'_>, at: Position, name: &str) -> Diagnostic {
+    let message =
+        format!("`$({name})` stays as it is in containers without a variable `{name}` of their own");
+    let help = "define the variable above, or write `$$(` for the text itself";
+    page.hint(&diagnostic::UNRESOLVED, at, message, help)
 }
 
 /// The names in `$(NAME)`, as the kubelet reads them: `$$` is a dollar.

@@ -1,7 +1,7 @@
 //! Names that a rule gives and does not use, or takes away and uses.
 
 use super::between::may_meet;
-use super::containers::references;
+use super::containers::{commands, references, variables};
 use super::{Page, text};
 use crate::diagnostic::{self, Diagnostic};
 use crate::yaml::{Node, Value};
@@ -53,7 +53,7 @@ pub(super) fn between(pages: &[Page<'_>], findings: &mut Vec<Diagnostic>) {
 
 /// What still reads a variable that the rule removes from the containers that are there: a value in one of its blocks for them.
 /// Containers of its own have variables of their own.
-fn variable(page: &Page<'_>, removed: &Node) -> Option<Diagnostic> {
+fn variable<'b>(page: &'b Page<'b>, removed: &Node) -> Option<Diagnostic> {
     let name = text(removed, "name")?;
     let is_elsewhere = |block: &&Node| {
         let names = |node: Option<&Node>| {
@@ -65,8 +65,8 @@ fn variable(page: &Page<'_>, removed: &Node) -> Option<Diagnostic> {
         here.zip(there).is_some_and(|(here, there)| !here.iter().any(|name| there.contains(name)))
     };
     let blocks = page.list("containers").iter().filter(|block| !is_elsewhere(block));
-    let variables = blocks.filter_map(|block| block.get("env")?.as_list()).flatten();
-    let mut values = variables.filter_map(|variable| variable.get("value"));
+    let values_of = |block: &'b Node| variables(block).filter_map(|variable| variable.get("value"));
+    let mut values = blocks.flat_map(|block| values_of(block).chain(commands(block)));
     let reads = |node: &&Node| node.as_text().is_some_and(|text| references(text).contains(&name));
     let at = values.find(reads)?.at();
     let message = format!("variable `{name}` is removed by the same rule: `$({name})` stays as it is");

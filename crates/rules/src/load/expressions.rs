@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use vestibule_patch::{Key, List, Schema};
+use vestibule_patch::{List, Schema};
 
 use super::reader::Reader;
-use crate::diagnostic::{self, Position};
-use crate::expression::{Declared, Expression, Variable};
+use crate::diagnostic::{self, MAX_FINDINGS, Position, Severity};
+use crate::expression::{Declared, Expression, Mismatch, Variable};
 use crate::format;
 use crate::near::nearest;
 use crate::overlay::Overlay;
@@ -15,6 +15,9 @@ use crate::yaml::{Entry, Node};
 
 /// The key that makes an expression of a map.
 const KEYWORD: &str = "$cel";
+
+/// So many parameters, and so many variables, a rule has at most: each of its expressions is compared with all of them.
+pub(super) const MAX_NAMES: usize = 256;
 
 /// Whether a node wants to be an expression.
 pub(super) fn is_expression(node: &Node) -> bool {
@@ -26,6 +29,11 @@ impl Reader {
     pub(super) fn declarations(&mut self, spec: &Node) {
         self.parameters(spec);
         for node in spec.get("variables").map(|node| self.list(node, "variables")).unwrap_or_default() {
+            if self.logic.variables.len() >= MAX_NAMES {
+                let message = format!("a rule has at most {MAX_NAMES} variables");
+                self.error(&diagnostic::EXPRESSION_SIZE, node.at(), message);
+                break;
+            }
             self.fields(node, &format::VARIABLE);
             let name = node.get("name").and_then(|name| self.identifier(name));
             if let (Some(name), Some(node)) = (name, node.get("expr")) {
@@ -39,8 +47,11 @@ impl Reader {
             }
         }
         for node in spec.get("when").map(|node| self.list(node, "when")).unwrap_or_default() {
-            let condition = self.compiled(node, "when");
-            self.logic.when.extend(condition);
+            let Some(condition) = self.compiled(node, "when") else { continue };
+            if let Some(mismatch) = condition.no_condition() {
+                self.mistyped(node, &mismatch);
+            }
+            self.logic.when.push(condition);
         }
     }
 
@@ -51,7 +62,8 @@ impl Reader {
             && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let wanted = "at most 63 letters, digits and `_`, and no digit first";
-        self.checked(fine.then_some(()).ok_or(wanted), "name", node.at()).then(|| name.to_owned())
+        let check = fine.then_some(()).ok_or(wanted);
+        self.fits(check, "expressions cannot say this `name`", node.at()).then(|| name.to_owned())
     }
 
     /// The value of the field `name` is what `{$cel: ...}` comes to.
@@ -115,33 +127,53 @@ impl Reader {
         self.error_with_help(&diagnostic::UNKNOWN_KEYWORD, entry.at, message, help);
     }
 
-    /// Reports expressions in what tells the items of a list apart.
-    pub(super) fn fixed_keys(&mut self, items: &[Node], list: &str, keys: &[Key]) {
-        for item in items {
-            let computed = keys
-                .iter()
-                .find_map(|key| item.get(key.name).filter(|node| is_expression(node)).zip(Some(key)));
-            if let Some((node, key)) = computed {
-                let message =
-                    format!("`{}` tells the items of `{list}` apart, so it is no expression", key.name);
-                self.error(&diagnostic::EXPRESSION_PLACE, node.at(), message);
+    /// Reports expressions in what tells the items of a list apart, if rules may change their values.
+    pub(super) fn computed_keys(&mut self, item: &mut Overlay, list: &str, how: List) {
+        let (Overlay::Map(members), List::Map(keys)) = (item, how) else { return };
+        for member in members.iter_mut().filter(|member| keys.iter().any(|key| key.name == member.name)) {
+            let Overlay::Expression(expression) = &mut member.value else { continue };
+            self.logic.computes_keys = true;
+            if expression.reads_object {
+                let name = &member.name;
+                let message = format!(
+                    "`{name}` tells the items of `{list}` apart, and this expression reads the object, which rules change"
+                );
+                let help = "which item is meant has to be known before: by parameters, `owner`, `namespaceObject`, the other members of `request`, and variables that read only these";
+                self.error_with_help(&diagnostic::EXPRESSION_PLACE, expression.at, message, help);
+            } else {
+                Arc::make_mut(expression).is_key = true;
             }
         }
     }
 
     fn leaf(&mut self, node: &Node, name: &str) -> Option<Overlay> {
         let expression = self.compiled(node, name)?;
+        if let Some(mismatch) = expression.misfit() {
+            self.mistyped(node, &mismatch);
+        }
         self.logic.dynamic = true;
         Some(Overlay::Expression(Arc::new(expression)))
     }
 
     fn compiled(&mut self, node: &Node, name: &str) -> Option<Expression> {
         self.text(node, "an expression")?;
-        let parameters: Vec<String> =
-            self.logic.parameters.iter().map(|parameter| parameter.name.clone()).collect();
-        let declared = Declared { parameters: &parameters, variables: &self.logic.variables };
-        match Expression::compile(&self.source, node, name, declared) {
-            Ok(expression) => {
+        // Refused it is by now, and more than so many findings are not told.
+        if self.findings.len() > MAX_FINDINGS
+            && self.findings.last().is_some_and(|last| last.severity() == Severity::Error)
+        {
+            return None;
+        }
+        let parameters: Vec<&str> =
+            self.logic.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+        let (variables, total) = (&self.logic.variables, &self.total);
+        let declared = Declared { parameters: &parameters, variables, total };
+        let places = MAX_FINDINGS.saturating_sub(self.findings.len());
+        match Expression::compile(&self.source, node, name, declared, places) {
+            Ok(mut expression) => {
+                let checked = expression.check(&self.logic.parameters, &self.logic.variables);
+                if let Err(mismatch) = checked {
+                    self.mistyped(node, &mismatch);
+                }
                 self.logic.reads_object |= expression.reads_object;
                 self.logic.reads_namespace |= expression.reads_namespace;
                 self.logic.reads_owner_name |= expression.reads_owner_name;
@@ -151,6 +183,68 @@ impl Reader {
                 self.findings.extend(findings);
                 None
             }
+        }
+    }
+
+    /// Reports an expression, `node`, that fails for every object. A function as help is written around it.
+    fn mistyped(&mut self, node: &Node, Mismatch { message, help }: &Mismatch) {
+        /// Longer expressions are not said again.
+        const SHORT: usize = 60;
+        let text = node.as_text().unwrap_or_default();
+        let is_function = !help.is_empty() && help.bytes().all(|byte| byte.is_ascii_lowercase());
+        let help = match help {
+            function if is_function && text.len() <= SHORT && !text.contains(['\'', '"', '\n']) => {
+                format!("write `{function}({text})`")
+            }
+            function if is_function => format!("write `{function}(...)` around it"),
+            help => (*help).to_owned(),
+        };
+        match help.as_str() {
+            "" => self.error(&diagnostic::EXPRESSION_TYPE, node.at(), message.as_str()),
+            _ => self.error_with_help(&diagnostic::EXPRESSION_TYPE, node.at(), message.as_str(), help),
+        }
+    }
+
+    /// Reports an expression of which every value is of another kind than the API server wants in its place.
+    pub(super) fn mistyped_in_place(&mut self, node: &Node, message: String, help: &'static str) {
+        let written = node.as_map().and_then(|entries| entries.first()).map_or(node, |entry| &entry.value);
+        self.mistyped(written, &Mismatch { message, help });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::Source;
+    use crate::expression::Total;
+
+    /// The ticks that reading a rule's `when` costs, and how many findings there are.
+    fn cost(expression: &str) -> (u64, usize) {
+        let quoted = serde_json::Value::from(expression).to_string();
+        let many = vec![quoted.as_str(); (1 << 20) / (quoted.len() + 2)].join(", ");
+        let yaml = format!("when: [{many}]");
+        let documents = crate::yaml::read("a.yaml", &yaml).unwrap();
+        let source = Arc::new(Source { name: "a.yaml".into(), text: yaml.clone(), lines_before: 0 });
+        let total = Total::of_a_load();
+        let mut reader = Reader::new(source, true, total.clone());
+        reader.declarations(documents[0].root());
+        (total.spent(), reader.findings.len())
+    }
+
+    /// Whatever a mebibyte of expressions holds: see `docs/reference/expressions.md` for the figures.
+    #[test]
+    fn what_a_mebibyte_of_expressions_costs() {
+        for (expression, ticks) in [
+            ("true", 70_000),
+            ("x", 500_000),
+            ("1 +", 500_000),
+            ("'a'.startWith('a')", 500_000),
+            (r"'a'.matches(r'\pL')", 4_000_000),
+            (r"'a'.matches(r'(((\w{9}){9}){9}){9}')", 4_000_000),
+        ] {
+            let (spent, findings) = cost(expression);
+            assert!(spent <= ticks, "{expression}: {spent} ticks");
+            assert!(findings <= 2 * MAX_FINDINGS, "{expression}: {findings} findings");
         }
     }
 }

@@ -29,7 +29,7 @@ impl Reader {
         ours: Option<&Table>,
     ) -> Option<Overlay> {
         let entries = node.as_map().or_else(|| {
-            self.wrong_type(node, what, "a map");
+            self.wrong_shape(node, what, "a map", shape(what, "a map", schema));
             None
         })?;
         let entries = entries.iter().filter(|entry| ours.is_none_or(|ours| ours.field(&entry.key).is_none()));
@@ -102,11 +102,11 @@ impl Reader {
             return None;
         }
         if schema.list() != List::Unknown && !is_list {
-            self.wrong_type(node, name, "a list");
+            self.wrong_shape(node, name, "a list", shape(name, "a list", schema));
             return None;
         }
         if schema.list() == List::Unknown && !schema.fields().is_empty() && node.as_map().is_none() {
-            self.wrong_type(node, name, "a map");
+            self.wrong_shape(node, name, "a map", shape(name, "a map", schema));
             return None;
         }
         match node.value() {
@@ -124,7 +124,8 @@ impl Reader {
                 self.unique(items, name, schema.list());
                 let mut overlays = Vec::new();
                 for item in items {
-                    let Some(overlay) = self.fragment(item, name, schema.item()) else { continue };
+                    let Some(mut overlay) = self.fragment(item, name, schema.item()) else { continue };
+                    self.computed_keys(&mut overlay, name, schema.list());
                     self.item_values(name, &overlay, item.at());
                     overlays.push(overlay);
                 }
@@ -141,6 +142,12 @@ impl Reader {
             pairs.retain(|(key, value, at)| {
                 value.as_text().is_none_or(|value| self.checked(check::quantity(value), key, *at))
             });
+        }
+        if matches!(name, "labels" | "matchLabels" | "nodeSelector") {
+            for (key, value, at) in &pairs {
+                self.checked(check::key(key), key, *at);
+                self.checked(value.as_text().map_or(Ok(()), check::label), key, *at);
+            }
         }
         let map = Overlay::map(pairs.into_iter().map(|(key, value, _)| (key, value)));
         Some(map).filter(|map| !map.members().is_empty())
@@ -177,12 +184,28 @@ impl Reader {
         check.is_ok()
     }
 
+    /// Reports a value that nothing but our own format refuses, as `message`; answers whether all is well.
+    pub(super) fn fits(
+        &mut self,
+        check: Result<(), &'static str>,
+        message: &str,
+        at: crate::Position,
+    ) -> bool {
+        if let Err(wanted) = check {
+            self.error_with_help(&diagnostic::WRONG_VALUE, at, message, format!("wanted: {wanted}"));
+        }
+        check.is_ok()
+    }
+
     /// Reports items of a keyed list that the API server would take for the same.
     pub(super) fn unique(&mut self, items: &[Node], name: &str, list: List) {
         let List::Map(keys) = list else { return };
-        self.fixed_keys(items, name, keys);
         let mut seen: HashMap<String, crate::Position> = HashMap::new();
         for item in items {
+            // What expressions come to is checked when they have values.
+            if keys.iter().any(|key| item.get(key.name).is_some_and(is_expression)) {
+                continue;
+            }
             let text = |key: &vestibule_patch::Key| {
                 let written = item.get(key.name).and_then(Node::as_text);
                 written.or_else(|| key.default.map(|default| default.trim_matches('"'))).map(str::to_owned)
@@ -203,4 +226,28 @@ impl Reader {
             }
         }
     }
+}
+
+/// What is wanted of the field `name` of pods, on one line: as the format shows it, else the names that the schema has.
+fn shape(name: &str, wanted: &str, schema: Schema<'_>) -> Option<String> {
+    const MOST: usize = 4;
+    let map = |schema: Schema<'_>| {
+        let fields = schema.fields();
+        let names: Vec<String> =
+            fields.iter().take(MOST).map(|field| format!("{}: ...", field.name)).collect();
+        let more = if fields.len() > MOST { ", ..." } else { "" };
+        (!fields.is_empty()).then(|| format!("{{{}{more}}}", names.join(", ")))
+    };
+    let of_schema = || match (wanted, schema.list()) {
+        ("a map", List::Unknown) => map(schema),
+        ("a list", List::Map(keys)) => {
+            let keys: Vec<String> = keys.iter().map(|key| format!("{}: ...", key.name)).collect();
+            Some(format!("[{{{}}}]", keys.join(", ")))
+        }
+        ("a list", _) => {
+            Some(map(schema.item()).map_or_else(|| "[one, two]".to_owned(), |item| format!("[{item}]")))
+        }
+        _ => None,
+    };
+    format::example_in_pod(name, wanted).or_else(of_schema)
 }

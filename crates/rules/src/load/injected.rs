@@ -57,6 +57,9 @@ impl Reader {
         {
             for port in overlay.get("ports").map(Overlay::items).unwrap_or_default() {
                 let Some(Overlay::Literal(number)) = port.get("containerPort") else { continue };
+                if port.get("protocol").is_some_and(Overlay::is_dynamic) {
+                    continue;
+                }
                 let port = format!("{number}/{}", port.text("protocol").unwrap_or("TCP"));
                 let message = match taken.get(&port) {
                     Some(other) if other != key => format!("port {port} of `{key}` is that of `{other}`"),
@@ -107,21 +110,39 @@ impl Reader {
         let position = node.get("position");
         let strict = position.and_then(|position| position.get("strict"));
         let strict = strict.and_then(|strict| self.boolean(strict, "strict")).unwrap_or_default();
-        let place = position.and_then(|position| self.place(position, list));
+        // What becomes of `auto`, the settings say: positions for both may stand there.
+        let other = sidecar && matches!(node.get("mode").and_then(Node::as_text), None | Some("auto"));
+        let place = position.and_then(|position| self.place(position, list, other));
         let positioned = place.is_some().then(|| position.map_or(node.at(), Node::at));
         let place = place.unwrap_or(if native { Place::First } else { Place::Last });
         Injected { item, list, place, positioned, strict: strict && positioned.is_some(), regular }
     }
 
-    /// The place in `list`; what is said about the other list is checked all the same.
-    fn place(&mut self, position: &Node, list: &str) -> Option<Place> {
-        let mut place = None;
+    /// The place in `list`, which the container joins. A place in the other list is refused unless the container may join it,
+    /// and then has to stand beside one in `list`: a position that never counts was not meant.
+    fn place(&mut self, position: &Node, list: &str, may_join_other: bool) -> Option<Place> {
+        let (mut place, mut named, mut elsewhere) = (None, false, None);
         let entries = self.fields(position, &format::POSITION);
         for entry in entries.iter().filter(|entry| matches!(&*entry.key, "containers" | "initContainers")) {
             let read = self.anchor(&entry.value);
             if entry.key == list {
-                place = read;
+                (place, named) = (read, true);
+            } else {
+                elsewhere = Some(entry);
             }
+        }
+        if let Some(entry) = elsewhere.filter(|_| !may_join_other || !named) {
+            let message =
+                format!("this container joins `{list}`, so a position in `{}` says nothing", entry.key);
+            let help = match may_join_other {
+                true => format!(
+                    "say `{list}: ...` too; a sidecar joins `initContainers`, and `containers` where its mode is `regular` or the InjectorSettings say `nativeSidecars: false`"
+                ),
+                false => format!(
+                    "say `{list}: ...`; a sidecar joins `initContainers`, and with `mode: regular` `containers`"
+                ),
+            };
+            self.error_with_help(&diagnostic::OTHER_LIST, entry.at, message, help);
         }
         place
     }

@@ -84,7 +84,7 @@ fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<
 
 fn is_injection(reader: &mut Reader, root: &Node) -> bool {
     if root.as_map().is_none() {
-        reader.wrong_type(root, "the document", "a map");
+        reader.wrong_shape(root, "the document", "a map", Some(format::INJECTION.example.to_owned()));
         return false;
     }
     let kind = root.get("kind").and_then(Node::as_text);
@@ -124,7 +124,9 @@ pub(super) fn name(reader: &mut Reader, root: &Node) -> Option<(String, Position
     reader.fields(metadata, &format::METADATA);
     let node = metadata.get("name")?;
     let name = reader.text(node, "metadata.name")?;
-    reader.checked(check::name(name), "metadata.name", node.at()).then(|| (name.to_owned(), node.at()))
+    let message =
+        "keys of labels and annotations cannot end with this `metadata.name`, as the keys of a rule do";
+    reader.fits(check::name(name), message, node.at()).then(|| (name.to_owned(), node.at()))
 }
 
 fn targets(reader: &mut Reader, spec: &Node) -> Vec<Resource> {
@@ -156,7 +158,7 @@ fn compat_annotations(reader: &mut Reader, spec: &Node) -> Vec<CompatAnnotation>
     let entries = reader.map(node, "compatAnnotations");
     let mut compat = Vec::new();
     for entry in entries {
-        reader.checked(check::key(&entry.key), "compatAnnotations", entry.at);
+        reader.fits(check::key(&entry.key), "no object can have an annotation with this key", entry.at);
         let accepted = reader.texts(&entry.value, &entry.key);
         compat.push(CompatAnnotation { key: entry.key.clone(), accepted });
     }

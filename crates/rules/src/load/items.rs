@@ -3,6 +3,7 @@
 use vestibule_patch::{List, Schema};
 
 use super::check;
+use super::expressions::is_expression;
 use super::reader::Reader;
 use crate::diagnostic;
 use crate::format;
@@ -57,6 +58,7 @@ impl Reader {
     ) -> Vec<Item> {
         for item in node.as_list().unwrap_or_default() {
             match item.get("name") {
+                Some(name) if is_expression(name) => {}
                 Some(name) => {
                     if let Some(text) = self.text(name, "name") {
                         self.checked(check::name(text), "name", name.at());
@@ -93,8 +95,9 @@ impl Reader {
                 "sidecars" | "initContainers" => &format::CONTAINER,
                 _ => &format::ITEM,
             };
-            let overlay = self.object(node, field, schema.item(), Some(ours));
-            if let Some(overlay) = &overlay {
+            let mut overlay = self.object(node, field, schema.item(), Some(ours));
+            if let Some(overlay) = &mut overlay {
+                self.computed_keys(overlay, field, schema.list());
                 self.item_values(field, overlay, node.at());
             }
             let overlay = overlay.unwrap_or(Overlay::Map(Vec::new()));

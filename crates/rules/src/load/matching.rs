@@ -115,8 +115,8 @@ pub(super) fn labels(reader: &mut Reader, parent: Option<&Node>, field: &str, at
     };
     let pairs = reader.text_map(node, field);
     for (key, value, at) in &pairs {
-        reader.checked(check::key(key), key, *at);
-        reader.checked(check::label(value), key, *at);
+        reader.fits(check::key(key), "no object can have a label with this key", *at);
+        reader.fits(check::label(value), &format!("no object can have this value of the label `{key}`"), *at);
     }
     let at = pairs.first().map_or(node.at(), |(_, _, at)| *at);
     let label = |(key, value, _)| {

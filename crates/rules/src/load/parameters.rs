@@ -1,8 +1,10 @@
 //! `parameters`.
 
 use super::check;
+use super::expressions::MAX_NAMES;
 use super::reader::Reader;
 use crate::diagnostic;
+use crate::expression::Pattern;
 use crate::format;
 use crate::parameter::{Bounds, From, Parameter, Type, whole};
 use crate::yaml::Node;
@@ -10,6 +12,10 @@ use crate::yaml::Node;
 impl Reader {
     pub(super) fn parameters(&mut self, spec: &Node) {
         for node in spec.get("parameters").map(|node| self.list(node, "parameters")).unwrap_or_default() {
+            if self.logic.parameters.len() >= MAX_NAMES {
+                self.unusable(node, &format!("a rule has at most {MAX_NAMES} parameters"), String::new());
+                break;
+            }
             let Some(parameter) = self.parameter(node) else { continue };
             if self.logic.parameters.iter().any(|other| other.name == parameter.name) {
                 let message = format!("parameter `{}` exists already", parameter.name);
@@ -29,13 +35,13 @@ impl Reader {
         let bounds = self.bounds(node, of);
         let default = node.get("default").and_then(|node| self.text(node, "default"));
         if let (Some(default), Some(node)) = (default, node.get("default"))
-            && let Err(wanted) = bounds.value(default)
+            && let Err(wanted) = bounds.value(default, &self.total)
         {
             self.unusable(node, "the default cannot be used", format!("wanted: {wanted}"));
         }
         let annotation = node.get("annotation").and_then(|node| self.text(node, "annotation"));
         if let (Some(annotation), Some(node)) = (annotation, node.get("annotation")) {
-            self.checked(check::key(annotation), "annotation", node.at());
+            self.fits(check::key(annotation), "no object can have an annotation with this key", node.at());
         }
         if default.is_none() && annotation.is_none() {
             let message = format!("parameter `{name}` has neither an annotation nor a default");
@@ -86,10 +92,10 @@ impl Reader {
         Bounds { of, least, most, pattern: self.pattern(node), values }
     }
 
-    fn pattern(&mut self, node: &Node) -> Option<regex::Regex> {
+    fn pattern(&mut self, node: &Node) -> Option<Pattern> {
         let node = node.get("pattern")?;
         let text = self.text(node, "pattern")?;
-        match whole(text) {
+        match whole(text, &self.total) {
             Ok(pattern) => Some(pattern),
             Err(trouble) => {
                 self.error(&diagnostic::BAD_PATTERN, node.at(), trouble.sentence());

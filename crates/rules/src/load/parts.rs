@@ -7,7 +7,7 @@ use crate::diagnostic;
 use crate::format::{self, Table};
 use crate::key;
 use crate::merge::is_open;
-use crate::overlay::Overlay;
+use crate::overlay::{Member, Overlay};
 use crate::pod;
 use crate::rule::{Clause, Item, Part, Policy};
 use crate::yaml::{Entry, Node};
@@ -84,7 +84,7 @@ impl Reader {
         taken: impl Fn(&str) -> bool,
     ) -> Vec<Part> {
         let Some(entries) = node.as_map() else {
-            self.wrong_type(node, whole.what, "a map");
+            self.wrong_shape(node, whole.what, "a map", Some(table.example.to_owned()));
             return Vec::new();
         };
         let replaced = self.replaced(node, whole, &taken);
@@ -139,8 +139,9 @@ impl Reader {
         match overlay {
             Overlay::Map(members) if pod::is_text_map(&name) => {
                 path.push(name);
-                for member in members {
-                    let at = entry_of(node, &member.name).map_or(at, |entry| entry.at);
+                let entries = in_order(node.as_map().unwrap_or_default(), &members, names);
+                for (member, entry) in members.into_iter().zip(entries) {
+                    let at = entry.map_or(at, |entry| entry.at);
                     let clause = Clause { text: format!("{clause}[{}]", member.name).into(), at };
                     let item = Item::new(clause, member.name, member.value, policy);
                     parts.push(Part { path: path.clone(), listed: false, item });
@@ -148,8 +149,8 @@ impl Reader {
             }
             Overlay::Map(members) if !schema.fields().is_empty() && !is_whole(schema) => {
                 path.push(name);
-                for member in members {
-                    let entry = entry_of(node, &member.name);
+                let entries = in_order(node.as_map().unwrap_or_default(), &members, names);
+                for (member, entry) in members.into_iter().zip(entries) {
                     let within = Within {
                         node: entry.map_or(node, |entry| &entry.value),
                         at: entry.map_or(at, |entry| entry.at),
@@ -193,12 +194,39 @@ impl Reader {
     }
 }
 
-fn entry_of<'n>(node: &'n Node, name: &str) -> Option<&'n Entry> {
-    node.as_map()?.iter().find(|entry| entry.key == name)
+/// For each of `some` the one of `all` that is the `same`: both are in the order of the document, so nothing is passed twice.
+fn in_order<'a, A, B>(all: &'a [A], some: &[B], mut same: impl FnMut(&A, &B) -> bool) -> Vec<Option<&'a A>> {
+    let mut rest = all.iter();
+    some.iter().map(|one| rest.by_ref().find(|other| same(other, one))).collect()
+}
+
+fn names(entry: &Entry, member: &Member) -> bool {
+    entry.key == member.name
 }
 
 /// Whether objects of this type hold one of several alternatives, so that half of one is none: probes and handlers.
 fn is_whole(schema: Schema<'_>) -> bool {
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name).collect();
     pod::excluding(&names).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_order;
+
+    /// Each key of a `nodeSelector` was looked for among all of them.
+    #[test]
+    fn the_place_of_a_key_is_found_without_looking_at_all_keys() {
+        for count in [100, 10_000] {
+            let all: Vec<usize> = (0..count).collect();
+            let some: Vec<usize> = (0..count).filter(|number| number % 3 > 0).collect();
+            let mut looks = 0;
+            let found = in_order(&all, &some, |one, other| {
+                looks += 1;
+                one == other
+            });
+            assert!(found.into_iter().flatten().eq(&some));
+            assert!(looks <= count, "{looks}");
+        }
+    }
 }

@@ -1,9 +1,11 @@
 //! Typed access to the tree that records what is wrong and goes on.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::diagnostic::{self, Code, Diagnostic, MAX_FINDINGS, Position, Source};
-use crate::format::{Field, Table};
+use crate::expression::Total;
+use crate::format::{Field, Table, example};
 use crate::logic::Logic;
 use crate::near::nearest;
 use crate::yaml::{Entry, Node, Value};
@@ -16,11 +18,13 @@ pub(super) struct Reader {
     pub(super) logic: Logic,
     /// What `mode: auto` makes of a sidecar.
     pub(super) native_sidecars: bool,
+    /// What reading expressions and patterns may still use up, of all documents together.
+    pub(super) total: Total,
 }
 
 impl Reader {
-    pub(super) fn new(source: Arc<Source>, native_sidecars: bool) -> Self {
-        Self { source, findings: Vec::new(), logic: Logic::default(), native_sidecars }
+    pub(super) fn new(source: Arc<Source>, native_sidecars: bool, total: Total) -> Self {
+        Self { source, findings: Vec::new(), logic: Logic::default(), native_sidecars, total }
     }
 
     pub(super) fn error(&mut self, code: &'static Code, at: Position, message: impl Into<String>) {
@@ -44,7 +48,7 @@ impl Reader {
     /// The members of a map, after every unknown one and every missing one was reported.
     pub(super) fn fields<'n>(&mut self, node: &'n Node, table: &Table) -> &'n [Entry] {
         let Some(entries) = node.as_map() else {
-            self.wrong_type(node, table.what, "a map");
+            self.wrong_shape(node, table.what, "a map", Some(table.example.to_owned()));
             return &[];
         };
         for entry in entries {
@@ -91,14 +95,14 @@ impl Reader {
 
     pub(super) fn map<'n>(&mut self, node: &'n Node, what: &str) -> &'n [Entry] {
         node.as_map().unwrap_or_else(|| {
-            self.wrong_type(node, what, "a map");
+            self.wrong_shape(node, what, "a map", example(what, "a map"));
             &[]
         })
     }
 
     pub(super) fn list<'n>(&mut self, node: &'n Node, what: &str) -> &'n [Node] {
         node.as_list().unwrap_or_else(|| {
-            self.wrong_type(node, what, "a list");
+            self.wrong_shape(node, what, "a list", example(what, "a list"));
             &[]
         })
     }
@@ -169,10 +173,15 @@ impl Reader {
 
     pub(super) fn null(&mut self, node: &Node, what: &str) {
         let help = "leave the field out, or write \"\" for an empty text";
-        self.error_with_help(&diagnostic::NULL, node.at(), format!("`{what}` is null"), help);
+        self.error_with_help(&diagnostic::NULL, node.at(), format!("{} is null", quoted(what)), help);
     }
 
     pub(super) fn wrong_type(&mut self, node: &Node, what: &str, wanted: &str) {
+        self.wrong_shape(node, what, wanted, None);
+    }
+
+    /// The same, with an example of what is wanted.
+    pub(super) fn wrong_shape(&mut self, node: &Node, what: &str, wanted: &str, example: Option<String>) {
         if node.is_null() {
             return self.null(node, what);
         }
@@ -181,13 +190,20 @@ impl Reader {
             Value::List(_) => "a list",
             Value::Map(_) => "a map",
         };
-        let message = format!("`{what}` wants {wanted}, and this is {found}");
-        self.error(&diagnostic::WRONG_TYPE, node.at(), message);
+        let message = format!("{} wants {wanted}, and this is {found}", quoted(what));
+        let help = example.map(|example| format!("for example `{example}`")).unwrap_or_default();
+        self.report(&diagnostic::WRONG_TYPE, node.at(), message, &help);
     }
 
     fn resolved(&self, node: &Node) -> Option<String> {
         matches!(node.value(), Value::Scalar(_)).then(|| node.to_json())
     }
+}
+
+/// The name of a field in backticks; what is no name, such as "an item of `remove`", as it is.
+fn quoted(what: &str) -> Cow<'_, str> {
+    let is_phrase = what.contains('`') || ["a ", "an ", "the "].iter().any(|start| what.starts_with(start));
+    if is_phrase { Cow::Borrowed(what) } else { Cow::Owned(format!("`{what}`")) }
 }
 
 /// "`a`, `b`".

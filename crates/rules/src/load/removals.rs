@@ -6,7 +6,7 @@ use super::Loaded;
 use super::reader::Reader;
 use crate::diagnostic::{self, Diagnostic};
 use crate::format::{self, Kind};
-use crate::key;
+use crate::key::{self, COMPUTED};
 use crate::merge::DEFAULT_CONTAINER;
 use crate::overlay::Overlay;
 use crate::rule::{Clause, Item, Removal, Rule, Select, Which};
@@ -105,7 +105,8 @@ fn writes(rule: &Rule, removal: &Removal) -> bool {
         if removal.key.is_empty() || removal.list == "tolerations" {
             covers(&item.overlay, &removal.wanted)
         } else {
-            item.key == removal.key
+            // An expression may come to any key.
+            item.key == removal.key || item.key.contains(COMPUTED)
         }
     };
     match &removal.select {

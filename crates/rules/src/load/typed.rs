@@ -1,5 +1,7 @@
 //! Fragments of a pod, read as the API server will read them: it refuses a whole pod for one number in quotes.
 
+use std::borrow::Cow;
+
 use k8s_openapi::api::core::v1::{
     Container, ContainerPort, EnvFromSource, EnvVar, LocalObjectReference, PodSpec, Volume, VolumeDevice,
     VolumeMount,
@@ -9,7 +11,7 @@ use serde_path_to_error::{Path, Segment};
 
 use super::reader::Reader;
 use crate::diagnostic;
-use crate::overlay::Overlay;
+use crate::overlay::{Member, Overlay};
 use crate::yaml::Node;
 
 /// A value that its field cannot hold.
@@ -23,8 +25,22 @@ impl Reader {
     /// Reports the first value in an item of the list `field` whose type the API server would refuse. `item` is what
     /// came of `node`, the words of the rule format taken out. Fields that this version of Kubernetes does not know pass.
     pub(super) fn typed(&mut self, node: &Node, field: &str, item: &Overlay) {
-        if let Some(Mismatch { path, expected }) = decoded(field, item) {
-            self.mismatched(node, field, item, &path, expected.as_deref());
+        let sampled = if item.is_dynamic() { Cow::Owned(sampled(item)) } else { Cow::Borrowed(item) };
+        let Some(Mismatch { path, expected }) = decoded(field, &sampled) else { return };
+        match (overlay_at(item, &path), &expected) {
+            (Some(Overlay::Expression(_)), Some(expected)) => {
+                let message = said(field, &path, Some(expected), overlay_at(&sampled, &path));
+                let help = match expected.as_str() {
+                    "i32" | "i64" => "int",
+                    "a boolean" => "bool",
+                    "a string" => "string",
+                    _ => "",
+                };
+                self.mistyped_in_place(node_at(node, &path), message, help);
+            }
+            // The value is of the right kind; which it is, only an object tells.
+            (Some(Overlay::Expression(_)), None) => {}
+            _ => self.mismatched(node, field, item, &path, expected.as_deref()),
         }
     }
 
@@ -36,6 +52,20 @@ impl Reader {
             Some(help) => self.error_with_help(&diagnostic::WRONG_TYPE, at, message, help),
             None => self.error(&diagnostic::WRONG_TYPE, at, message),
         }
+    }
+}
+
+/// `item` with a value of the right kind for each expression whose kind is known.
+// Recursion is bounded by the depth of the rule's document.
+fn sampled(item: &Overlay) -> Overlay {
+    match item {
+        Overlay::Expression(expression) => expression.sample().unwrap_or_else(|| item.clone()),
+        Overlay::List(items) => Overlay::List(items.iter().map(sampled).collect()),
+        Overlay::Map(members) => {
+            let sampled = |member: &Member| Member { value: sampled(&member.value), ..member.clone() };
+            Overlay::Map(members.iter().map(sampled).collect())
+        }
+        Overlay::Text(_) | Overlay::Literal(_) => item.clone(),
     }
 }
 

@@ -28,9 +28,13 @@ pub(crate) fn record(rules: &[&Rule], layout: &Layout, shape: &Shape, hash: &str
     if !layout.pod.is_root() {
         return;
     }
-    let status = json::text(&status(rules, layout, shape, hash, draft));
+    let status = status(rules, layout, shape, hash, draft);
+    let found = draft.at(&layout.status).and_then(View::as_str);
+    if found.is_some_and(|found| found == status) {
+        return;
+    }
     // A pod whose annotations are no map was refused long before.
-    let _ = status.and_then(|status| draft.set(layout.status.clone(), status, ORIGIN.clone()));
+    let _ = json::text(&status).and_then(|status| draft.set(layout.status.clone(), status, ORIGIN.clone()));
 }
 
 /// Nobody's rule.

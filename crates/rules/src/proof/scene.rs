@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::corpus::{PODS, Specimen};
 use crate::RULE_KEY_PREFIX;
-use crate::expression::{ITEM, Wish};
+use crate::expression::{ITEM, Total, Wish};
 use crate::parameter::From;
 use crate::rule::{Resource, Rule};
 use crate::subject::NamespaceFacts;
@@ -114,7 +114,7 @@ impl Scene {
             && rule.logic.parameters.iter().all(|parameter| {
                 let there =
                     parameter.annotation.as_ref().and_then(|key| annotations(parameter.from).get(key));
-                there.is_none_or(|text| parameter.bounds.value(text).is_ok())
+                there.is_none_or(|text| parameter.bounds.value(text, &Total::of_a_request()).is_ok())
             })
             && wishes.iter().all(|wish| {
                 let Some(value) = &wish.value else { return true };
@@ -214,7 +214,7 @@ fn place(wish: &Wish) -> Place<'_> {
     }
 }
 
-// Recursion is bounded by the links that an expression may have.
+// Recursion is bounded by the depth that an expression may have.
 fn put(object: &mut Value, path: &[String], text: &str) {
     let Some((step, rest)) = path.split_first() else {
         if object.is_null() || object.is_string() {

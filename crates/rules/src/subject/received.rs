@@ -5,36 +5,25 @@ use std::cell::OnceCell;
 
 use vestibule_patch::{Kind, View};
 
-use super::{Layout, Subject, text, written};
+use super::ownership::{Owner, Ownership};
+use super::{Layout, Subject, written};
 use crate::rule::Resource;
-
-/// The label by which a Deployment tells its ReplicaSets apart.
-pub(crate) const HASH_LABEL: &str = "pod-template-hash";
 
 /// The object as received.
 pub(crate) struct Received<'d> {
     resource: Resource,
-    /// The name that the object gives itself.
-    named: Option<View<'d>>,
+    /// The name in the request.
+    name: &'d str,
+    metadata: Option<View<'d>>,
     leaving: Option<View<'d>>,
-    owners: Option<View<'d>>,
     /// Where the pod's specification stands.
     spec: Option<View<'d>>,
     of_spec: OnceCell<OfSpec<'d>>,
     labels: Texts<'d>,
     annotations: Texts<'d>,
+    ownership: OnceCell<Ownership<'d>>,
     owner: OnceCell<Option<Owner>>,
     workload: OnceCell<Option<Owner>>,
-    /// What the request calls it.
-    name: &'d str,
-}
-
-/// Who makes the object, or keeps it as it is.
-#[derive(Clone)]
-pub(crate) struct Owner {
-    pub(crate) kind: String,
-    pub(crate) name: String,
-    pub(crate) uid: String,
 }
 
 /// Members of the pod's specification that rules ask for.
@@ -56,21 +45,21 @@ pub(crate) struct Texts<'d>(Vec<(Cow<'d, str>, Cow<'d, str>)>);
 impl<'d> Received<'d> {
     pub(crate) fn new(object: View<'d>, subject: &Subject<'d>, layout: &Layout) -> Self {
         let [metadata, spec] = object.select(["metadata", "spec"]);
-        let names = ["labels", "annotations", "name", "deletionTimestamp", "ownerReferences"];
-        let [labels, annotations, named, leaving, owners] =
+        let names = ["labels", "annotations", "deletionTimestamp"];
+        let [labels, annotations, leaving] =
             metadata.map(|metadata| metadata.select(names)).unwrap_or_default();
         Self {
-            labels: Texts::of(labels),
-            annotations: Texts::of(annotations),
-            named,
-            leaving,
-            owners,
-            spec: if layout.pod.is_root() { spec } else { object.pointer(&layout.spec) },
-            of_spec: OnceCell::new(),
-            owner: OnceCell::new(),
-            workload: OnceCell::new(),
             resource: subject.resource,
             name: subject.name,
+            metadata,
+            labels: Texts::of(labels),
+            annotations: Texts::of(annotations),
+            leaving,
+            spec: if layout.pod.is_root() { spec } else { object.pointer(&layout.spec) },
+            of_spec: OnceCell::new(),
+            ownership: OnceCell::new(),
+            owner: OnceCell::new(),
+            workload: OnceCell::new(),
         }
     }
 
@@ -121,45 +110,21 @@ impl<'d> Received<'d> {
     /// Whether somebody waits for all of its containers to end.
     pub(crate) fn is_job(&self) -> bool {
         let policy = self.of_spec().restart_policy.and_then(View::as_str);
-        policy.is_some_and(|policy| policy != "Always")
-            || self.owners().any(|owner| text(Some(owner), "kind").as_deref() == Some("Job"))
+        policy.is_some_and(|policy| policy != "Always") || self.ownership().is_of_job()
     }
 
     /// The owner that controls it; there is one at most.
     pub(crate) fn owner(&self) -> Option<&Owner> {
-        let find = || {
-            let controls = |owner: &View<'_>| owner.get("controller").and_then(View::as_bool) == Some(true);
-            let owner = Some(self.owners().find(controls)?);
-            let part = |name| text(owner, name).unwrap_or_default();
-            Some(Owner { kind: part("kind"), name: part("name"), uid: part("uid") })
-        };
-        self.owner.get_or_init(find).as_ref()
+        self.owner.get_or_init(|| self.ownership().controller()).as_ref()
     }
 
     /// What people know it by: the owner, or the Deployment behind a ReplicaSet; a workload that nobody controls itself.
     pub(crate) fn workload(&self) -> Option<&Owner> {
-        let find = || match self.owner() {
-            Some(owner) => Some(self.deployment(owner).unwrap_or_else(|| owner.clone())),
-            None if self.resource == Resource::Pods => None,
-            None => {
-                let named = || self.named.and_then(View::as_str);
-                let name = if self.name.is_empty() { named()?.into_owned() } else { self.name.to_owned() };
-                Some(Owner { kind: self.resource.kind().to_owned(), name, uid: String::new() })
-            }
-        };
-        self.workload.get_or_init(find).as_ref()
+        self.workload.get_or_init(|| self.ownership().workload(self.owner())).as_ref()
     }
 
-    /// The Deployment that made the ReplicaSet `owner`: it calls it by its own name and the hash that its pods carry.
-    fn deployment(&self, owner: &Owner) -> Option<Owner> {
-        let hash = self.label(HASH_LABEL).filter(|hash| !hash.is_empty())?;
-        let name = owner.name.strip_suffix(hash)?.strip_suffix('-').filter(|name| !name.is_empty())?;
-        let kind = "Deployment".to_owned();
-        (owner.kind == "ReplicaSet").then(|| Owner { kind, name: name.to_owned(), uid: owner.uid.clone() })
-    }
-
-    fn owners(&self) -> impl Iterator<Item = View<'d>> + use<'d> {
-        self.owners.map(View::items).unwrap_or_default().into_iter()
+    fn ownership(&self) -> &Ownership<'d> {
+        self.ownership.get_or_init(|| Ownership::of(self.resource, self.name, self.metadata))
     }
 
     fn of_spec(&self) -> &OfSpec<'d> {

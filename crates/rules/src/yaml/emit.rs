@@ -33,12 +33,15 @@ pub(super) struct Layout {
     pub(super) lists_indented: bool,
 }
 
-// Recursion is bounded: a document nests no deeper than `vestibule_patch::MAX_DEPTH`.
+/// What stands further in is written as JSON, which is YAML too: some 128 levels, of 10,000 that a document may have.
+const FARTHEST: usize = 2 * super::MAX_DEPTH;
+
+// Recursion is bounded: with each level, or each second where a list is a member, `column` grows, and ends at `FARTHEST`.
 impl Layout {
     /// `value` behind a key that stands at `column`: what stands on the key's line, and the lines below it.
     pub(super) fn member(self, value: View<'_>, column: usize) -> (String, Vec<String>) {
         let mut lines = Vec::new();
-        match shape(value) {
+        match shape(value, column) {
             Shape::Map => self.map(value, column + 2, &mut lines),
             Shape::List if self.lists_indented => self.list(value, column + 2, &mut lines),
             Shape::List => self.list(value, column, &mut lines),
@@ -53,7 +56,7 @@ impl Layout {
     /// An item of a list whose dash stands at `column`.
     pub(super) fn item(self, value: View<'_>, column: usize, lines: &mut Vec<String>) {
         let mut own = Vec::new();
-        match shape(value) {
+        match shape(value, column) {
             Shape::Map => self.map(value, column + 2, &mut own),
             Shape::List => self.list(value, column + 2, &mut own),
             Shape::Scalar => {
@@ -84,7 +87,7 @@ impl Layout {
     }
 
     fn root(self, value: View<'_>, lines: &mut Vec<String>) {
-        match shape(value) {
+        match shape(value, 0) {
             Shape::Map => self.map(value, 0, lines),
             Shape::List => self.list(value, 0, lines),
             Shape::Scalar => {
@@ -109,12 +112,13 @@ enum Shape {
     Map,
     /// With items.
     List,
-    /// Or an empty list or map.
+    /// Or an empty list or map, or one that is written as JSON.
     Scalar,
 }
 
-fn shape(value: View<'_>) -> Shape {
+fn shape(value: View<'_>, column: usize) -> Shape {
     match value.kind() {
+        _ if column >= FARTHEST => Shape::Scalar,
         Kind::Object if !value.entries().is_empty() => Shape::Map,
         Kind::Array if !value.items().is_empty() => Shape::List,
         _ => Shape::Scalar,
@@ -124,8 +128,9 @@ fn shape(value: View<'_>) -> Shape {
 /// A scalar's first line; the others, of a text that has them, go to `lines`, at `column`.
 fn scalar_lines(value: View<'_>, column: usize, lines: &mut Vec<String>) -> String {
     match value.kind() {
-        Kind::Object => "{}".to_owned(),
-        Kind::Array => "[]".to_owned(),
+        Kind::Object if value.entries().is_empty() => "{}".to_owned(),
+        Kind::Array if value.items().is_empty() => "[]".to_owned(),
+        Kind::Object | Kind::Array => value.to_json().into_owned(),
         Kind::String => {
             let text = value.as_str().unwrap_or_default();
             let Some(header) = literal(&text) else { return inline(&text) };

@@ -1,9 +1,12 @@
 //! Events into trees. No recursion: what is open stands on a stack of our own.
 
+mod json;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, Span, StrInput};
+pub(super) use json::{after_mark, is_json};
 
 use super::split::split;
 use super::{Entry, MAX_COPIES, MAX_DEPTH, MAX_NODES, Node, Position, Scalar, Value};
@@ -12,10 +15,17 @@ use crate::diagnostic::{self, Diagnostic, MAX_FINDINGS, Source};
 /// What a source holds.
 pub(super) struct Documents {
     /// The roots that could be read, also of documents that have problems.
-    pub(super) roots: Vec<Node>,
+    pub(super) roots: Vec<Root>,
     pub(super) problems: Vec<Diagnostic>,
     /// What could be read of the last document that could not be read to its end.
     pub(super) remains: Option<Node>,
+}
+
+/// A document that could be read.
+pub(super) struct Root {
+    pub(super) node: Node,
+    /// Its text, where that is JSON.
+    pub(super) json: Option<Box<str>>,
 }
 
 /// Reads every document. What follows a broken one may be fine, or broken too: each is parsed for itself.
@@ -25,6 +35,21 @@ pub(super) fn documents(source: &Arc<Source>) -> Documents {
     let mut remains = None;
     for part in split(&source.text) {
         builder.before = source.lines_before + part.line;
+        let (mark, body) = after_mark(part.text);
+        if is_json(body) {
+            match json::read(mark, body, &mut builder) {
+                Ok(node) => roots.extend(node.map(|node| Root { node, json: Some(body.trim().into()) })),
+                Err(problem) => {
+                    builder.problems.push(problem);
+                    remains = builder.salvage();
+                }
+            }
+            builder.abandon();
+            if builder.exhausted || builder.problems.len() > MAX_FINDINGS {
+                break;
+            }
+            continue;
+        }
         let mut parser = parser(part.text);
         loop {
             if builder.problems.len() > MAX_FINDINGS {
@@ -33,7 +58,7 @@ pub(super) fn documents(source: &Arc<Source>) -> Documents {
             }
             match next(&mut parser, &mut builder) {
                 Ok(Step::More) => {}
-                Ok(Step::Document(root)) => roots.extend(root),
+                Ok(Step::Document(node)) => roots.extend(node.map(|node| Root { node, json: None })),
                 Ok(Step::End) => break,
                 Err(problem) => {
                     builder.problems.push(problem);
@@ -182,12 +207,7 @@ impl<'s> Builder<'s> {
             Event::Scalar(text, style, anchor, tag) => {
                 self.refuse_tag(tag.is_some(), at);
                 let quoted = !matches!(style, ScalarStyle::Plain);
-                let merge_key = !quoted && text == "<<";
-                // A long text counts for several values: copies of it are what aliases could exhaust memory with.
-                let size = 1 + text.len() / 100;
-                self.nodes += size - 1;
-                let value = Value::Scalar(Scalar { text: text.into_owned(), quoted });
-                self.finish(Node { at, value }, anchor, 0, size, merge_key)?;
+                self.scalar(text.into_owned(), quoted, at, anchor)?;
             }
             Event::SequenceStart(_, anchor, tag) => {
                 self.refuse_tag(tag.is_some(), at);
@@ -203,6 +223,15 @@ impl<'s> Builder<'s> {
             _ => {}
         }
         Ok(Step::More)
+    }
+
+    fn scalar(&mut self, text: String, quoted: bool, at: Position, anchor: usize) -> Result<(), Diagnostic> {
+        let merge_key = !quoted && text == "<<";
+        // A long text counts for several values: copies of it are what aliases could exhaust memory with.
+        let size = 1 + text.len() / 100;
+        self.nodes += size - 1;
+        let value = Value::Scalar(Scalar { text, quoted });
+        self.finish(Node { at, value }, anchor, 0, size, merge_key)
     }
 
     fn refuse_tag(&mut self, tagged: bool, at: Position) {

@@ -9,6 +9,8 @@ use std::fmt;
 use vestibule_patch::{Document, Operation, View};
 
 use super::emit::from_json;
+use super::parse::{after_mark, is_json};
+use super::pretty::pretty_json;
 
 /// A text after operations.
 pub struct Patched {
@@ -38,6 +40,9 @@ pub struct Unpatchable(String);
 /// of flow style (`{a: b}`), with anchors, behind tabs. Either way the text reads as exactly what the operations lead to;
 /// plain scalars are read as `kubectl` does.
 ///
+/// JSON stays JSON: every value that no operation touches keeps its bytes, and a text of several lines is laid out as
+/// [`pretty_json`](super::pretty_json) does.
+///
 /// # Errors
 /// The text is not one document, or an operation cannot be applied to it.
 ///
@@ -50,6 +55,10 @@ pub struct Unpatchable(String);
 /// assert_eq!(patched.text, "metadata: # of the pod\n  name: web\n  labels:\n    team: blue\nspec: {}\n");
 /// ```
 pub fn patch(text: &str, operations: &[Operation]) -> Result<Patched, Unpatchable> {
+    let (mark, body) = after_mark(text.trim_start_matches('\u{feff}'));
+    if is_json(body) {
+        return patch_json(mark, body, operations);
+    }
     let json = meaning(text)?;
     let mut document = Document::parse(&json).map_err(unpatchable)?;
     let mut done = Ok(text.to_owned());
@@ -68,6 +77,16 @@ pub fn patch(text: &str, operations: &[Operation]) -> Result<Patched, Unpatchabl
     let start = if text.starts_with("---") { "---\n" } else { "" };
     let yaml = from_json(&document.to_json()).map_err(unpatchable)?;
     Ok(Patched { text: format!("{start}{yaml}"), rewritten: Some(rewritten) })
+}
+
+fn patch_json(mark: &str, text: &str, operations: &[Operation]) -> Result<Patched, Unpatchable> {
+    let mut document = Document::parse(text).map_err(unpatchable)?;
+    document.apply_all(operations).map_err(unpatchable)?;
+    let json = document.to_json();
+    let json = if text.trim().contains('\n') { pretty_json(&json) } else { json };
+    let (start, end) = (text.len() - text.trim_start().len(), text.trim_end().len());
+    let (before, after) = (text.get(..start).unwrap_or_default(), text.get(end..).unwrap_or_default());
+    Ok(Patched { text: format!("{mark}{before}{json}{after}"), rewritten: None })
 }
 
 /// The text after one operation; `before` is what it means.

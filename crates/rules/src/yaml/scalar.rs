@@ -68,16 +68,14 @@ fn radix(digits: &str, radix: u32) -> Option<u64> {
 
 /// `[0-9]*(\.[0-9]*)?([eE][-+]?[0-9]+)?` with a digit before or after the point, as JSON would have it.
 fn decimal(sign: &str, digits: &str) -> Option<String> {
-    let (mantissa, exponent) = match digits.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
-        None => (digits, None),
-    };
+    // The exponent keeps its letter: `1E+3` is JSON as it stands.
+    let (mantissa, exponent) = digits.split_at(digits.find(['e', 'E']).unwrap_or(digits.len()));
     let (whole, fraction) = match mantissa.split_once('.') {
         Some((whole, fraction)) => (whole, Some(fraction)),
         None => (mantissa, None),
     };
     let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let power = exponent.map(|exponent| exponent.strip_prefix(['-', '+']).unwrap_or(exponent));
+    let power = exponent.get(1..).map(|power| power.strip_prefix(['-', '+']).unwrap_or(power));
     if !all_digits(whole) || !fraction.is_none_or(all_digits) {
         return None;
     }
@@ -92,8 +90,7 @@ fn decimal(sign: &str, digits: &str) -> Option<String> {
         trimmed => trimmed,
     };
     let fraction = fraction.map(|fraction| format!(".{}", if fraction.is_empty() { "0" } else { fraction }));
-    let exponent = exponent.map(|exponent| format!("e{exponent}"));
-    Some(format!("{sign}{whole}{}{}", fraction.unwrap_or_default(), exponent.unwrap_or_default()))
+    Some(format!("{sign}{whole}{}{exponent}", fraction.unwrap_or_default()))
 }
 
 /// The digits of `0644`.
@@ -149,6 +146,9 @@ mod tests {
             ("1.", "1.0"),
             (".5", "0.5"),
             ("1e3", "1e3"),
+            ("1E+3", "1E+3"),
+            ("-1.5E-03", "-1.5E-03"),
+            ("1E", "\"1E\""),
             ("18446744073709551616", "18446744073709551616"),
             ("0o644", "420"),
             ("0644", "420"),

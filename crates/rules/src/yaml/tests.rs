@@ -30,6 +30,25 @@ fn json_is_read_as_it_is() {
     assert_eq!(json("{\n\t\"a\": [\n\t\t1\n\t]\n}"), [r#"{"a":[1]}"#]);
 }
 
+/// Issue 20, point 7: YAML forbids what JSON allows.
+#[test]
+fn json_is_read_as_json_first() {
+    assert_eq!(json("{\"a\u{7f}\": \"b\u{7f}\\ud800\"}"), ["{\"a\u{7f}\":\"b\u{7f}\u{fffd}\"}"]);
+    let key = "k".repeat(2000);
+    assert_eq!(json(&format!("{{\"{key}\": [1E+3, {{}}, []]}}")), [format!("{{\"{key}\":[1E+3,{{}},[]]}}")]);
+    assert_eq!(json("{\"a\": 1}\n---\n{\"b\": \"\u{7f}\"}\n").len(), 2, "each by itself");
+    // Lines and columns, as of YAML.
+    let documents = read("test.json", "{\n  \"é\": {\"b\": [1,\n    true]}}").unwrap();
+    let list = documents[0].root().get("é").and_then(|node| node.get("b")).unwrap();
+    let at: Vec<_> = list.as_list().unwrap().iter().map(|item| item.at().to_string()).collect();
+    assert_eq!((list.at().to_string(), at), ("2:14".to_owned(), vec!["2:15".to_owned(), "3:5".to_owned()]));
+    assert_eq!(
+        headlines("{\"a\": 1,\n \"a\": 2}"),
+        ["test.yaml:2:2: error[VST0102]: `a` stands twice; first at 1:2"]
+    );
+    assert!(read("test.json", "{\"a\": 1").is_err());
+}
+
 #[test]
 fn json_with_long_members_is_read() {
     let long = "x".repeat(5000);

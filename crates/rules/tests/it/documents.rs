@@ -87,7 +87,7 @@ fn what_is_wrong_and_where() {
         ("pod: {labels: {a: b}}\nparameters: [{name: p}]", "VST0112 8:16 What its values are."),
         ("pod: {labels: {a: b}}\nrollout: {percent: 101}", "VST0113 8:22 0 to 100"),
         ("imagePullSecrets: [{name: a}, {name: a}]", "VST0116 7:33 "),
-        ("imagePullSecrets: [a]", "VST0111 7:22 "),
+        ("imagePullSecrets: [a]", "VST0111 7:22 for example `{name: registry}`"),
         ("pod: {spec: {hostNetwrk: true}}", "VST0110 7:16 did you mean `hostNetwork`?"),
         ("pod: {spec: {priority: high}}", "VST0111 7:26 "),
         ("pod: {spec: {volumes: [{name: v}]}}", "VST0152 7:16 they stand in `spec.volumes`"),
@@ -106,8 +106,8 @@ fn what_is_wrong_and_where() {
             "VST0131 7:38 known here: namespaceObject, object, oldObject, owner, params, request, variables",
         ),
         ("sidecars: [{name: s, image: {$cell: x}}]", "VST0134 7:32 did you mean `$cel`?"),
-        ("sidecars: {name: s}", "VST0111 7:13 "),
-        ("sidecars: [s]", "VST0111 7:14 "),
+        ("sidecars: {name: s}", "VST0111 7:13 for example `[{name: proxy, image: 'proxy:1.2'}]`"),
+        ("sidecars: [s]", "VST0111 7:14 for example `{name: proxy, image: 'proxy:1.2'}`"),
         ("sidecars: [{image: s}]", "VST0112 7:14 "),
         (
             "sidecars: [{name: S_, image: s}]",
@@ -117,8 +117,11 @@ fn what_is_wrong_and_where() {
             "sidecars: [{name: s, image: null}]",
             "VST0117 7:31 leave the field out, or write \"\" for an empty text",
         ),
-        ("sidecars: [{name: s, env: {A: b}}]", "VST0111 7:29 "),
-        ("sidecars: [{name: s, resources: []}]", "VST0111 7:35 "),
+        ("sidecars: [{name: s, env: {A: b}}]", "VST0111 7:29 for example `[{name: TARGET, value: hall}]`"),
+        (
+            "sidecars: [{name: s, resources: []}]",
+            "VST0111 7:35 for example `{requests: {cpu: 10m, memory: 16Mi}}`",
+        ),
         (
             "sidecars: [{name: s, resources: {requests: {cpu: 1x}}}]",
             "VST0113 7:47 wanted: a quantity such as `100m`, `0.5` or `64Mi`",
@@ -134,7 +137,10 @@ fn what_is_wrong_and_where() {
             "sidecars: [{name: s, restartPolicy: Never}]",
             "VST0113 7:39 a native sidecar gets `restartPolicy: Always` by itself",
         ),
-        ("sidecars: [{name: s, position: {containers: front}}]", "VST0113 7:47 possible: `first`, `last`"),
+        (
+            "sidecars: [{name: s, position: {initContainers: front}}]",
+            "VST0113 7:51 possible: `first`, `last`",
+        ),
         ("initContainers: [{name: s, startupProbe: {}}]", "VST0113 7:44 "),
         (
             "containers: [{env: [{name: A, value: b}]}]",
@@ -155,6 +161,14 @@ fn what_is_wrong_and_where() {
         ("pod: {labels: {app: web}}", "VST0123 7:18 "),
         ("pod: {annotations: {vestibule.dev/inject: \"true\"}}", "VST0123 7:23 "),
         ("order: 1", "VST0120 6:3 "),
+        (
+            "pod: {spec: {nodeSelector: {\"a b\": c}}}",
+            "VST0113 7:31 wanted: a name of at most 63 letters, digits, `-`, `_` and `.`, perhaps after a DNS name and `/`",
+        ),
+        (
+            "pod: {spec: {nodeSelector: {a: \"b c\"}}}",
+            "VST0113 7:31 wanted: at most 63 letters, digits, `-`, `_` and `.`, with a letter or digit at both ends",
+        ),
     ] {
         assert_eq!(finding(spec), expected, "{spec}");
     }
@@ -260,4 +274,44 @@ fn errors_and_headlines_do_not_show_values() {
             .err()
             .unwrap();
     assert!(!format!("{findings:?}").contains("hunter2"));
+}
+
+/// Names that have backticks of their own got a second pair.
+#[test]
+fn messages_quote_once() {
+    for spec in [
+        "match: {namespaces: []}",
+        "match: {objects: []}",
+        "match: []",
+        "rollout: []",
+        "parameters: [x]",
+        "variables: [{name: v, expr: []}]",
+        "when: [[]]",
+        "remove: [x]",
+        "remove: [{env: x}]",
+        "pod: []",
+        "pod: {spec: []}",
+        "containers: [x]",
+        "containers: [{select: x}]",
+        "sidecars: [{name: s, position: x}]",
+        "sidecars: [{name: s, position: {initContainers: []}}]",
+        "match: {namespaces: null}",
+    ] {
+        let findings = load(&rule("r", spec)).err().unwrap_or_default();
+        assert!(!findings.is_empty(), "{spec}");
+        for finding in findings {
+            let headline = finding.headline();
+            let odd = ["``", "`a ", "`an ", "`the "].iter().any(|odd| headline.contains(odd));
+            assert!(!odd && headline.matches('`').count() % 2 == 0, "{headline}");
+        }
+    }
+    let document = |text: &str| {
+        load(text)
+            .err()
+            .unwrap_or_default()
+            .iter()
+            .map(vestibule_rules::Diagnostic::headline)
+            .collect::<String>()
+    };
+    assert!(document("[]").contains("the document wants a map"), "{}", document("[]"));
 }

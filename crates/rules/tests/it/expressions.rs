@@ -1,5 +1,6 @@
 //! Rules that compute: `when`, parameters, variables, values.
 
+mod bounds;
 mod data;
 mod hostile;
 
@@ -184,7 +185,7 @@ fn a_condition_that_fails_is_the_error_of_the_rule() {
     assert!(told(&decision)[0].contains("`when[0]`: there is no field `nothing`"), "{:?}", decision.warnings);
     let decision = decide(&rules(&text("onError: deny\n")), &pod(APP));
     assert!(decision.denial().unwrap().contains("there is no field `nothing`"));
-    let decision = decide(&rules(&rule("r", "when: [request.name]\npod: {labels: {a: b}}")), &pod(APP));
+    let decision = decide(&rules(&rule("r", "when: [dyn(request.name)]\npod: {labels: {a: b}}")), &pod(APP));
     assert!(told(&decision)[0].contains("a condition is true or false, and this is text"));
 }
 
@@ -255,13 +256,14 @@ containers:
     assert!(!result.contains("workingDir"));
 }
 
+/// Where their types are not known before: those are refused with the rule.
 #[test]
 fn results_are_checked_as_written_values_are() {
     for (spec, wanted) in [
         ("pod: {labels: {a: {$cel: \"'b c'\"}}}", "`labels` wants at most 63"),
-        ("pod: {labels: {a: {$cel: '1'}}}", "`labels` wants text, and this is a whole number; `string()`"),
-        ("sidecars: [{name: s, image: {$cel: \"['a']\"}}]", "`image` wants text, and this is a list"),
-        ("sidecars: [{name: s, image: x, tty: {$cel: \"'yes'\"}}]", "`tty` wants `true` or `false`"),
+        ("pod: {labels: {a: {$cel: dyn(1)}}}", "`labels` wants text, and this is a whole number; `string()`"),
+        ("sidecars: [{name: s, image: {$cel: \"dyn(['a'])\"}}]", "`image` wants text, and this is a list"),
+        ("sidecars: [{name: s, image: x, tty: {$cel: \"dyn('yes')\"}}]", "`tty` wants `true` or `false`"),
         (
             "sidecars: [{name: s, image: x, resources: {limits: {cpu: {$cel: \"'much'\"}}}}]",
             "`limits` wants a quantity",
@@ -270,8 +272,8 @@ fn results_are_checked_as_written_values_are() {
             "sidecars: [{name: s, image: x, ports: [{containerPort: 80, name: {$cel: \"'A'\"}}]}]",
             "name of a port wants",
         ),
-        ("sidecars: [{name: s, image: x, fieldOfTomorrow: {$cel: \"{'a': 1}\"}}]", "and this is a map"),
-        ("pod: {labels: {a: {$cel: \"null\"}}}", "and this is null"),
+        ("sidecars: [{name: s, image: x, fieldOfTomorrow: {$cel: \"dyn({'a': 1})\"}}]", "and this is a map"),
+        ("pod: {labels: {a: {$cel: \"dyn(null)\"}}}", "and this is null"),
         (
             "pod: {annotations: {a: {$cel: \"lists.range(100000).map(x, 'x').join('') + lists.range(100000).map(x, 'x').join('')\"}}}",
             "ticks",

@@ -185,3 +185,29 @@ fn bombs_within_a_rule() {
     }
     assert!(codes(&rule("r", &text)).contains(&"VST0104"));
 }
+
+/// kube-apiserver takes 10,000 levels. What no rule looks at counts for nothing.
+#[test]
+fn an_object_may_be_as_deep_as_an_api_server_takes_it() {
+    let labels = "pod: {labels: {seen: here}}";
+    let reads = format!("when: [\"has(object.spec.deep) && size(object.spec.deep) == 1\"]\n{labels}");
+    for levels in [500, 9_990] {
+        let deep = format!("{}1{}", r#"{"a":"#.repeat(levels), "}".repeat(levels));
+        let web = pod(&format!(r#"{{"containers":[{{"name":"app"}}],"deep":{deep}}}"#));
+        let decision = decide(&rules(&rule("r", labels)), &web);
+        assert_eq!(word(&decision), "applied", "{levels}");
+        let mut document = vestibule_patch::Document::parse(&web).unwrap();
+        document.apply_all(decision.patch()).unwrap();
+        assert!(document.to_json().contains(&deep) && document.to_json().contains(r#""seen":"here""#));
+
+        let decision = decide(&rules(&rule("r", &reads)), &web);
+        assert_eq!(word(&decision), "applied", "{levels}");
+        // An expression that compares all of it is told that it cannot, and no label comes of it.
+        let compares = format!("when: [\"object.spec.deep == object.spec.other\"]\n{labels}");
+        let twins = pod(&format!(r#"{{"containers":[{{"name":"app"}}],"deep":{deep},"other":{deep}}}"#));
+        let decision = decide(&rules(&rule("r", &compares)), &twins);
+        assert!(word(&decision) != "applied" && steps(&decision).is_empty(), "{}", word(&decision));
+        // As YAML, what stands far in is written as JSON.
+        assert!(vestibule_rules::yaml::from_json(&web).unwrap().contains(r#"{"a":{"a":"#));
+    }
+}

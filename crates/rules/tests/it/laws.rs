@@ -125,8 +125,10 @@ fn injected() -> impl Strategy<Value = Value> {
                 _ => json!(place),
             };
             container["mode"] = json!(mode);
-            container["position"] =
-                json!({"containers": place.clone(), "initContainers": place, "strict": strict});
+            container["position"] = match mode {
+                "regular" => json!({"containers": place, "strict": strict}),
+                _ => json!({"initContainers": place, "strict": strict}),
+            };
             for field in ["restartPolicy", "mark"] {
                 container.as_object_mut().unwrap().remove(field);
             }

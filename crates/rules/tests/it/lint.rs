@@ -205,3 +205,69 @@ fn the_examples_raise_no_false_alarm() {
     }
     assert!(count >= 8);
 }
+
+/// Of blocks nothing was said, although the kubelet reads what they add in the same way.
+#[test]
+fn references_in_blocks_are_looked_at_like_elsewhere() {
+    for (block, expected) in [
+        ("env: [{name: A, value: $(B)}]", Some(Severity::Hint)),
+        ("env: [{name: A, value: $(A)}]", Some(Severity::Hint)),
+        ("env: [{name: A, value: $(B)}, {name: B, value: x}]", Some(Severity::Warning)),
+        ("env: [{name: B, value: x}, {name: A, value: $(B)}]", None),
+        ("env: [{name: A, value: $$(B)}]", None),
+        ("env: [{name: A, value: $(B)}], envFrom: [{configMapRef: {name: c}}]", None),
+        ("replace: [args], args: [$(B)]", Some(Severity::Hint)),
+        ("replace: [args], args: [$(B)], env: [{name: B, value: x}]", None),
+        ("replace: [command], command: [\"sh\", \"-c\", \"x $(B)\"]", Some(Severity::Hint)),
+    ] {
+        let text = rule("r", &format!("containers: [{{select: {{all: true}}, {block}}}]"));
+        let findings = rules(&text).lint();
+        let found = findings.iter().find(|one| one.code().id == "VST0202").map(Diagnostic::severity);
+        assert_eq!(found, expected, "{block}");
+    }
+    // A later block's variables stand before those of an earlier one.
+    let two = "containers:\n- {select: {all: true}, env: [{name: A, value: $(B)}]}\n- {select: {all: true}, env: [{name: B, value: x}]}";
+    assert!(found(&[two]).is_empty());
+    let removed = "remove: [{env: {containers: all, name: B}}]\n\
+                   containers: [{select: {all: true}, replace: [args], args: [$(B)]}]";
+    assert!(found(&[removed]).iter().any(|one| one.starts_with("VST0205")));
+}
+
+/// They reach the pod as they are.
+#[test]
+fn templates_of_other_tools_are_told() {
+    let env = |value: &str| {
+        format!("containers: [{{select: {{all: true}}, env: [{{name: A, value: '{value}'}}]}}]")
+    };
+    for (value, help) in [
+        ("${params.x}", Some("`{$cel: params.x}`")),
+        ("{{ .Values.x }}", Some("helm template")),
+        ("{{params.x}}", Some("`{$cel: params.x}`")),
+        ("${X} {{.Name}}", None),
+    ] {
+        let findings = rules(&rule("r", &env(value))).lint();
+        let found = findings.iter().find(|one| one.code().id == "VST0212");
+        assert_eq!(found.is_some(), help.is_some(), "{value}");
+        if let (Some(found), Some(help)) = (found, help) {
+            assert!(found.severity() == Severity::Hint && found.help().unwrap().contains(help), "{found}");
+            assert_eq!(found.position().to_string(), "7:61");
+        }
+    }
+    // Expressions are not text.
+    let spec = "parameters: [{name: x, type: string, default: a}]\npod: {labels: {l: {$cel: \"params.x + '${params.x}'\"}}}";
+    assert!(found(&[spec]).is_empty());
+}
+
+/// The order that the lint goes by is that of the merge.
+#[test]
+fn variables_of_later_blocks_stand_before_those_of_earlier_ones() {
+    let two = "containers:\n- {select: {all: true}, env: [{name: A, value: $(B)}]}\n- {select: {all: true}, env: [{name: B, value: x}]}";
+    let back = "containers:\n- {select: {all: true}, env: [{name: B, value: x}]}\n- {select: {all: true}, env: [{name: A, value: $(B)}]}";
+    for spec in [two, back] {
+        let made = crate::kit::result(
+            &rules(&rule("r", spec)),
+            &crate::kit::pod(r#"{"containers":[{"name":"app"}]}"#),
+        );
+        assert_eq!(crate::kit::names(&made["spec"]["containers"][0]["env"]), ["B", "A"], "{spec}");
+    }
+}

@@ -13,6 +13,7 @@ mod laws;
 mod lint;
 mod machine;
 mod many;
+mod messages;
 mod opt;
 mod parts;
 mod positions;

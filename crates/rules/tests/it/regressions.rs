@@ -1,5 +1,10 @@
 //! What was wrong once.
 
+mod facts;
+mod keys;
+mod places;
+mod types;
+
 use cpu_time::ThreadTime;
 use serde_json::json;
 

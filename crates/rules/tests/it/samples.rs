@@ -105,7 +105,9 @@ fn nginx_creates_each_list_once() {
 /// As the comment says: the article's own form, behind the application.
 #[test]
 fn envoy_stands_behind_http_echo() {
-    let rules = load(&ENVOY.replace("mode: auto", "mode: regular"));
+    let regular =
+        ENVOY.replace("mode: auto", "mode: regular").replace("position: {initContainers: first}", "");
+    let rules = load(&regular);
     let enabled = facts(&[("injection", "enabled")]);
     let result = applied(&rules, &in_namespace(ECHO, &enabled));
     let pod: serde_json::Value = serde_json::from_str(&result).unwrap();

@@ -114,3 +114,17 @@ fn values_that_were_computed_are_listed_too() {
     let made = result(&rules(&rule("r", text)), &pod("{}"));
     assert_eq!(status(&made)["add"], json!(["label:l"]));
 }
+
+/// A user may write any status. One that is right already was written again, by an operation that changed nothing.
+#[test]
+fn a_forged_status_that_is_right_is_not_written_again() {
+    let rules = rules(&rule("r", "pod: {labels: {l: v}}"));
+    let right = result(&rules, &pod("{}"))["metadata"]["annotations"].clone();
+    let forged = |annotations: Value| {
+        pod("{}").replace("\"labels\"", &format!("\"annotations\":{annotations},\"labels\""))
+    };
+    let decision = decide(&rules, &forged(right.clone()));
+    assert_eq!(decision.patch().len(), 1);
+    assert_eq!(steps(&decision), [r#"add /metadata/labels/l "v""#]);
+    result(&rules, &forged(right));
+}

@@ -5,24 +5,27 @@ use std::time::Duration;
 use http::{Request, StatusCode};
 use http_body_util::Full;
 use tokio::task::JoinSet;
-use vestibule_admission::Hook;
+use vestibule_admission::{Hook, Verdict};
 use vestibule_server::{CloseReason, Settings};
 
 use crate::harness::{
-    Authority, Client, HOOK, NAME, TIMEOUT, allow, client_config, exchange, handshake, review, review_of,
-    serve, serve_with, until,
+    Authority, Client, HOOK, NAME, TIMEOUT, allow, client_config, exchange, handshake, patient_with, review,
+    review_of, serve, serve_with, until,
 };
 
 const MIB: usize = 1 << 20;
 const HEAD: &str = "POST /hook HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n";
 
+/// The default: what an API server with default limits sends at most.
+const LARGEST: usize = 28 * MIB;
+
 #[tokio::test]
 async fn a01_a_byte_too_many_is_refused_with_a_length_and_without() {
     let server = serve(allow()).await;
-    let said = server.exchange(format!("{HEAD}content-length: {}\r\n\r\n", 8 * MIB + 1)).await;
+    let said = server.exchange(format!("{HEAD}content-length: {}\r\n\r\n", LARGEST + 1)).await;
     assert!(said.starts_with("HTTP/1.1 413 "), "{said}");
     let chunk = format!("{:x}\r\n{}\r\n", MIB, " ".repeat(MIB));
-    let body = chunk.repeat(8) + "1\r\n \r\n0\r\n\r\n";
+    let body = chunk.repeat(LARGEST / MIB) + "1\r\n \r\n0\r\n\r\n";
     let said = server.exchange(format!("{HEAD}transfer-encoding: chunked\r\n\r\n{body}")).await;
     assert!(said.starts_with("HTTP/1.1 413 "), "{said}");
     assert_eq!(server.held("body_bytes").0, 0);
@@ -36,6 +39,34 @@ async fn a02_an_update_of_3_mib_is_admitted() {
     let body = body.replace(r#""oldObject":null"#, &format!(r#""oldObject":{object}"#));
     assert!(body.len() > 6 * MIB);
     assert_eq!(server.connect().await.post(HOOK, body).await.status, StatusCode::OK);
+}
+
+/// kube-apiserver takes 3 MiB, has stored 1.5 MiB, and writes each `<` as six bytes.
+#[tokio::test]
+async fn the_largest_review_of_an_api_server_with_default_limits_is_answered() {
+    let patch = || {
+        Verdict::mutated(serde_json::from_str::<Vec<_>>(r#"[{"op":"add","path":"/a","value":1}]"#).unwrap())
+    };
+    let (handler, entered, go_on) = patient_with(patch);
+    let build = |server: vestibule_server::Server| {
+        server.route(HOOK, Hook::mutating("hook", handler), Duration::from_secs(600))
+    };
+    let server = serve_with(|settings| settings.body_timeout = Duration::from_secs(600), build).await;
+    let html = |bytes: usize| format!(r#"{{"data":"{}"}}"#, r"\u003c".repeat(bytes));
+    let body = review_of("v1", "1", r#""name":"web""#, &html(3 * MIB));
+    let body = body.replace(r#""oldObject":null"#, &format!(r#""oldObject":{}"#, html(3 * MIB / 2)));
+    assert!(body.len() > 27 * MIB && body.len() < LARGEST, "{}", body.len());
+
+    let mut client = server.connect().await;
+    let answer = tokio::spawn(async move { client.post(HOOK, body).await });
+    entered.notified().await;
+    // It has all the room that is not for small bodies: no other large one is in memory beside it.
+    assert_eq!(server.held("body_bytes"), (56 * MIB as u64, 64 * MIB as u64));
+    go_on.notify_one();
+    let answer = answer.await.unwrap();
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    assert_eq!(answer.json()["response"]["patchType"], "JSONPatch");
+    assert_eq!(server.held("body_bytes").0, 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -35,7 +35,7 @@ async fn a_declared_length_over_the_limit_is_refused_before_a_byte_of_it_comes()
     let said = exchange(&server, &format!("{HEAD}content-length: 1001\r\n\r\n")).await;
     assert!(said.starts_with("HTTP/1.1 413 "), "{said}");
     assert!(said.contains("connection: close\r\n"), "{said}");
-    assert!(said.ends_with("the body is larger than 1000 bytes"), "{said}");
+    assert!(said.ends_with("request body too large: the limit is 1000 bytes"), "{said}");
     assert_eq!(server.event().await, "refused too_large");
 }
 
@@ -174,7 +174,7 @@ async fn whoever_only_holds_room_against_others_is_given_up() {
     };
     let (said, reply) = tokio::join!(exchange(&server, &begun), waits);
     assert!(said.starts_with("HTTP/1.1 408 "), "{said}");
-    assert!(said.ends_with("the body came slowly while others waited"), "{said}");
+    assert!(said.ends_with("the request body came too slowly while other requests waited"), "{said}");
     assert_eq!(reply.status, StatusCode::OK);
     assert_eq!(server.event().await, "refused slow_body");
     assert_eq!(server.event().await, "hook 1 CREATE demo/web allowed");
@@ -226,7 +226,7 @@ async fn large_bodies_are_worked_on_one_after_the_other_and_small_ones_beside_th
     let mut second = server.connect().await;
     let reply = second.post("/hook?timeout=200ms", large("2")).await;
     assert_eq!(reply.status, StatusCode::TOO_MANY_REQUESTS);
-    assert_eq!(reply.body, "too many large requests; try again");
+    assert_eq!(reply.body, "too many requests: timeout while other large requests were worked on; try again");
     assert_eq!(server.event().await, "refused deadline_passed");
     assert_eq!(second.post(HOOK, review("3")).await.status, StatusCode::OK);
     go_on.notify_one();

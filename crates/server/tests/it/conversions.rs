@@ -92,6 +92,9 @@ async fn a_conversion_ends_at_its_deadline() {
     // All of them take two seconds; to read them takes a moment of the deadline.
     let response =
         client.post(&format!("{CONVERT}?timeout=1s"), review(400, "")).await.json()["response"].clone();
-    assert_eq!(response["result"]["message"], "widgets was not done within 750 ms");
+    assert_eq!(
+        response["result"]["message"],
+        "timeout: conversion widgets was not done within 750 ms of the 1 s that the API server waits (context deadline exceeded)"
+    );
     assert_eq!(response["convertedObjects"], json!([]));
 }

@@ -175,3 +175,29 @@ async fn a_drain_under_load_loses_no_call() {
         assert_eq!(server.ended.await.unwrap(), 0);
     }
 }
+
+/// Dropped in a `select!`, a server went on answering 200 on its probe port.
+#[tokio::test]
+async fn a_server_whose_future_is_dropped_is_gone() {
+    async fn is_refused(address: std::net::SocketAddr) {
+        while TcpStream::connect(address).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    }
+    let mut server = serve(allow()).await;
+    let (address, probes) = (server.address, server.probes.unwrap());
+    let mut client = server.connect().await;
+    assert_eq!(client.review().await.status, StatusCode::OK);
+    let mut probe = Client::over(TcpStream::connect(probes).await.unwrap()).await;
+    assert_eq!(probe.method(Method::GET, "/readyz").await.status, StatusCode::OK);
+
+    server.ended.abort();
+    let gone = async {
+        is_refused(address).await;
+        is_refused(probes).await;
+        assert_eq!(server.closed().await, vestibule_server::CloseReason::Drain);
+    };
+    tokio::time::timeout(Duration::from_secs(60), gone).await.expect("a port still answers");
+    let get = http::Request::get("/readyz").body(http_body_util::Full::default()).unwrap();
+    assert!(probe.try_send(get).await.is_err(), "its connection is open");
+}

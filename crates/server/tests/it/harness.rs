@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode};
@@ -268,7 +268,7 @@ where
     F: Fn() -> R + Send + Sync + 'static,
     R: Future<Output = Verdict> + Send + 'static,
 {
-    fn handle<'a>(&'a self, _request: &'a Review<'a>, _budget: Duration) -> HandlerFuture<'a> {
+    fn handle<'a>(&'a self, _request: &'a Review<'a>, _deadline: Instant) -> HandlerFuture<'a> {
         Box::pin((self.0)())
     }
 }
@@ -279,6 +279,11 @@ pub(crate) fn allow() -> impl Handler {
 
 /// A handler that says when it was entered and goes on when it is told to.
 pub(crate) fn patient() -> (impl Handler, Arc<Notify>, Arc<Notify>) {
+    patient_with(Verdict::allowed)
+}
+
+/// The same with another verdict.
+pub(crate) fn patient_with(verdict: fn() -> Verdict) -> (impl Handler, Arc<Notify>, Arc<Notify>) {
     let (entered, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let notifies = (Arc::clone(&entered), Arc::clone(&go_on));
     let handler = Do(move || {
@@ -286,7 +291,7 @@ pub(crate) fn patient() -> (impl Handler, Arc<Notify>, Arc<Notify>) {
         async move {
             entered.notify_one();
             go_on.notified().await;
-            Verdict::allowed()
+            verdict()
         }
     });
     (handler, entered, go_on)

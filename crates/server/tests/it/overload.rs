@@ -93,7 +93,10 @@ async fn a_deadline_that_passes_before_the_handler_is_free_is_not_the_handlers_f
         let reply = second.post("/hook?timeout=200ms", review("2")).await;
         assert_eq!(reply.status, StatusCode::TOO_MANY_REQUESTS);
         assert_eq!(reply.header("retry-after"), "1");
-        assert_eq!(reply.body, "no handler was free in time; try again");
+        assert_eq!(
+            reply.body,
+            "too many requests: timeout while waiting for a handler (context deadline exceeded); try again"
+        );
         assert_eq!(server.event().await, "refused deadline_passed");
     }
     go_on.notify_one();
@@ -101,28 +104,34 @@ async fn a_deadline_that_passes_before_the_handler_is_free_is_not_the_handlers_f
     assert_eq!(server.event().await, "hook 1 CREATE demo/web allowed");
 }
 
-/// One at a time, and each takes 5 ms at least: in 100 ms no more than 20 get done.
+/// One at a time, and each takes 5 ms at least: in two seconds no more than 400 get done, in 20 ms so few that the shortest
+/// queue, of 8, counts.
 #[tokio::test]
 async fn no_more_may_wait_than_get_done_in_the_latency_budget() {
-    let handler = Do(|| async {
-        std::thread::sleep(Duration::from_millis(5));
-        Verdict::allowed()
-    });
-    let server = serve_with(
-        |settings| {
-            settings.max_computing = Some(1);
-            settings.latency_budget = Duration::from_millis(100);
-        },
-        |server| server.route(HOOK, Hook::validating("hook", handler), TIMEOUT),
-    )
-    .await;
-    let mut client = server.connect().await;
-    assert_eq!(server.held("waiting").1, 512, "nobody knows yet how long they take");
-    for _ in 0..50 {
-        assert_eq!(client.review().await.status, StatusCode::OK);
+    let handler = || {
+        Do(|| async {
+            std::thread::sleep(Duration::from_millis(5));
+            Verdict::allowed()
+        })
+    };
+    // With more than 100, a mean of 20 ms would do: handlers are late on a crowded machine.
+    for (budget, expected) in [(2_000, 101..=400), (20, 8..=8)] {
+        let server = serve_with(
+            |settings| {
+                settings.max_computing = Some(1);
+                settings.latency_budget = Duration::from_millis(budget);
+            },
+            |server| server.route(HOOK, Hook::validating("hook", handler()), TIMEOUT),
+        )
+        .await;
+        let mut client = server.connect().await;
+        assert_eq!(server.held("waiting").1, 512, "nobody knows yet how long they take");
+        for _ in 0..50 {
+            assert_eq!(client.review().await.status, StatusCode::OK);
+        }
+        let bound = server.held("waiting").1;
+        assert!(expected.contains(&bound), "{bound} for {budget} ms");
     }
-    let bound = server.held("waiting").1;
-    assert!((8..=20).contains(&bound), "{bound}");
 }
 
 #[tokio::test]

@@ -73,6 +73,21 @@ async fn paths_are_compared_exactly_and_never_redirected() {
     }
 }
 
+/// Of several versions that register themselves, another one may serve it.
+#[tokio::test]
+async fn a_path_that_another_replica_may_serve_is_asked_for_again_over_another_connection() {
+    let mut server = serve_with(
+        |settings| settings.ask_elsewhere = true,
+        |server| server.route(HOOK, Hook::mutating("hook", allow()), TIMEOUT),
+    )
+    .await;
+    let reply = server.connect().await.post("/nothing", review("1")).await;
+    assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!((reply.header("retry-after"), reply.header("connection")), ("0", "close"));
+    assert_eq!(reply.body, "no hook is served at this path");
+    assert_eq!(server.event().await, "refused unknown_path");
+}
+
 #[tokio::test]
 async fn only_json_is_taken() {
     let server = serve(allow()).await;

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-use vestibule_testenv::shared_or_skip;
+use vestibule_testenv::{leave_out, leave_out_part, shared_or_skip};
 
 /// Says which part the test plays.
 const PART: &str = "TESTENV_PART";
@@ -14,6 +14,8 @@ async fn a_test_tells_whether_it_ran() {
             let _env = shared_or_skip().await;
             panic!("as it should");
         }
+        Ok("to be left out") => leave_out("there is no curl"),
+        Ok("to be shortened") => leave_out_part("there is\nno promtool"),
         Ok(_) => drop(shared_or_skip().await),
         Err(_) => expect_the_parts_to_tell().await,
     }
@@ -41,6 +43,18 @@ async fn expect_the_parts_to_tell() {
     assert!(reported.starts_with(&format!("skipped {NAME} {reason}")), "{reported}");
     assert!(reported.ends_with("; or let KUBEBUILDER_ASSETS name a folder that has them\n"), "{reported}");
     assert_eq!(reported.lines().count(), 1);
+
+    for (part, said, reported) in [
+        ("to be left out", "left out", "left-out NAME there is no curl\n"),
+        ("to be shortened", "left out in part", "shortened NAME there is no promtool\n"),
+    ] {
+        std::fs::write(&report, "").unwrap();
+        let left_out = play(part, &[("VESTIBULE_REQUIRE_APISERVER", "1")]);
+        assert!(left_out.status.success());
+        let stderr = String::from_utf8_lossy(&left_out.stderr).into_owned();
+        assert!(stderr.contains(&format!("testenv: {said}: {NAME}: there is")), "{stderr}");
+        assert_eq!(std::fs::read_to_string(&report).unwrap(), reported.replace("NAME", NAME));
+    }
 
     let required = [nowhere.as_slice(), &[("VESTIBULE_REQUIRE_APISERVER", "1")]].concat();
     let refused = play("to be required", &required);

@@ -9,7 +9,7 @@ use vestibule_admission::{Handler, Hook, HookKind};
 
 use super::App;
 use crate::environment::Environment;
-use crate::guard::Guarded;
+use crate::finalizers::SkipsFinalizerUpdates;
 use crate::name::is_dns_label;
 use crate::on::Raw;
 use crate::registration::Entry;
@@ -80,7 +80,7 @@ impl App {
     /// Adds a mutating hook whose handler reads the request as it came and makes its own patch.
     ///
     /// ```
-    /// use std::time::Duration;
+    /// use std::time::Instant;
     /// use vestibule::Operation::Create;
     /// use vestibule::patch::{Operation, Pointer};
     /// use vestibule::{App, Handler, HandlerFuture, Request, Rule, Verdict, on_raw};
@@ -88,7 +88,7 @@ impl App {
     /// struct Unlabel;
     ///
     /// impl Handler for Unlabel {
-    ///     fn handle<'a>(&'a self, request: &'a Request<'a>, _: Duration) -> HandlerFuture<'a> {
+    ///     fn handle<'a>(&'a self, request: &'a Request<'a>, _: Instant) -> HandlerFuture<'a> {
     ///         let path = Pointer::root().child("metadata").child("labels");
     ///         let there = request.object.is_some_and(|object| object.get().contains(r#""labels""#));
     ///         let patch = if there { vec![Operation::Remove { path }] } else { Vec::new() };
@@ -107,14 +107,14 @@ impl App {
     /// Adds a validating hook whose handler reads the request as it came.
     ///
     /// ```
-    /// use std::time::Duration;
+    /// use std::time::Instant;
     /// use vestibule::Operation::Connect;
     /// use vestibule::{App, Denial, Handler, HandlerFuture, Request, Rule, Verdict, on_raw};
     ///
     /// struct NoStreams;
     ///
     /// impl Handler for NoStreams {
-    ///     fn handle<'a>(&'a self, request: &'a Request<'a>, _: Duration) -> HandlerFuture<'a> {
+    ///     fn handle<'a>(&'a self, request: &'a Request<'a>, _: Instant) -> HandlerFuture<'a> {
     ///         let exempt = request.user.username == "admin";
     ///         Box::pin(async move { if exempt { Verdict::allowed() } else { Denial::new("no streams").into() } })
     ///     }
@@ -142,13 +142,15 @@ impl App {
                 .push("a hook's name uses lower-case letters, digits and `-`: it becomes a path".to_owned());
         }
         self.problems.extend(problems.into_iter().map(|problem| format!("hook `{name}`: {problem}")));
-        let (on_fault, guard_finalizers) = (on.on_fault, on.guard_finalizers);
+        let on_fault = on.on_fault;
+        // A validator may be what protects a finalizer.
+        let skip_finalizer_updates = on.skip_finalizer_updates.unwrap_or(kind == HookKind::Mutating);
         let entry = Entry::new(name, kind, on);
         let name = entry.name.clone();
         let make = move |environment: &Environment| {
             let mut handler = handler(environment);
-            if guard_finalizers {
-                handler = Arc::new(Guarded(handler));
+            if skip_finalizer_updates {
+                handler = Arc::new(SkipsFinalizerUpdates(handler));
             }
             let handler = Traced::new(&name, handler);
             let hook = match kind {

@@ -173,12 +173,12 @@ async fn handlers_share_the_states_given_before_and_after_them() {
 }
 
 #[tokio::test]
-async fn an_object_that_goes_may_be_cleared_unasked() {
+async fn a_validator_skips_finalizer_updates_where_its_author_says_so() {
     let refuse = async |_: Change<Pod>, _: Context| -> Result<(), Reject> { Err(deny("no")) };
     let on = || on::<Pod>([Update]).fail_closed();
-    let app = App::new("demo").validate("guarded", on(), refuse).validate(
+    let app = App::new("demo").validate("skips", on().skip_finalizer_updates(true), refuse).validate(
         "asked",
-        on().guard_finalizers(false),
+        on().skip_finalizer_updates(false),
         refuse,
     );
     let body = review("UPDATE", |request| {
@@ -192,6 +192,25 @@ async fn an_object_that_goes_may_be_cleared_unasked() {
         decided.push(decision.await.decision);
     }
     assert_eq!(decided, [Decision::Allowed, Decision::Denied(403)]);
+}
+
+/// A validator that protects finalizers was never asked about them.
+#[tokio::test]
+async fn a_validator_is_asked_about_the_finalizers_of_an_object_that_goes() {
+    let refuse = async |_: Change<Pod>, _: Context| -> Result<(), Reject> { Err(deny("keep the finalizer")) };
+    let change = async |_: Pod, _: Context| -> Result<Pod, Reject> { Err(deny("called")) };
+    let on = || on::<Pod>([Update]).fail_closed();
+    let app = App::new("demo").validate("judge", on(), refuse).mutate("change", on(), change);
+    let body = review("UPDATE", |request| {
+        request["object"]["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        request["oldObject"] = request["object"].clone();
+        request["oldObject"]["metadata"]["finalizers"] = json!(["example.com/keep"]);
+    });
+    let mut decided = Vec::new();
+    for hook in app.hooks() {
+        decided.push(call(hook.hook(&app.environment(None).unwrap()), &body).await.decision);
+    }
+    assert_eq!(decided, [Decision::Denied(403), Decision::Allowed]);
 }
 
 #[test]

@@ -21,9 +21,13 @@ pub(super) struct ClientArguments {
     #[arg(long, env = "VESTIBULE_CLIENT_CA", value_name = "FILE")]
     client_ca: Option<PathBuf>,
     /// Who may call: the common name, a DNS name or a URI of a certificate, the subject of a token; may be given several
-    /// times. Unless given, every client of --client-ca.
+    /// times. Needed, unless --any-client is given.
     #[arg(long, env = "VESTIBULE_CLIENT_NAME", value_delimiter = ',', value_name = "NAME")]
     client_name: Vec<String>,
+    /// Every client whose certificate a CA of --client-ca signed may call. With the cluster's own CA that is every node and
+    /// every user with a certificate.
+    #[arg(long, env = "VESTIBULE_ANY_CLIENT")]
+    any_client: bool,
     /// Whose bearer tokens are taken: the API server's --service-account-issuer.
     #[arg(long, env = "VESTIBULE_TOKEN_ISSUER", value_name = "URL")]
     token_issuer: Option<String>,
@@ -53,6 +57,11 @@ impl ClientArguments {
                 None => Ok(settings),
             };
         }
+        if self.any_client && !self.client_name.is_empty() {
+            return Err(CommandError::input(
+                "--any-client and --client-name contradict each other: give one of them",
+            ));
+        }
         settings.authorities.clone_from(&self.client_ca);
         settings.names.clone_from(&self.client_name);
         settings.tokens = self.tokens(app, service)?;
@@ -61,6 +70,12 @@ impl ClientArguments {
                 "`--client-auth {}` must know clients by something: give --client-ca FILE or --token-issuer URL",
                 settings.authentication
             )));
+        }
+        if settings.authorities.is_some() && settings.names.is_empty() && !self.any_client {
+            return Err(CommandError::input(
+                "--client-ca alone would let every client of that CA call: name the API server's certificate with \
+                 --client-name NAME, or give --any-client if the CA signs for nobody else",
+            ));
         }
         if settings.tokens.is_some() && settings.names.is_empty() {
             return Err(CommandError::input(
@@ -79,6 +94,7 @@ impl ClientArguments {
         }
         installation.reads_token_keys = settings.needs_client();
         let mut arguments = vec![format!("--client-auth={}", settings.authentication)];
+        arguments.extend(self.any_client.then(|| "--any-client".to_owned()));
         for (flag, values) in [("client-name", &self.client_name), ("token-audience", &self.token_audience)] {
             arguments.extend(values.iter().map(|value| format!("--{flag}={value}")));
         }
@@ -137,10 +153,11 @@ impl ClientArguments {
         Ok(Some(tokens))
     }
 
-    fn given(&self) -> [(&'static str, bool); 5] {
+    fn given(&self) -> [(&'static str, bool); 6] {
         [
             ("--client-ca", self.client_ca.is_some()),
             ("--client-name", !self.client_name.is_empty()),
+            ("--any-client", self.any_client),
             ("--token-issuer", self.token_issuer.is_some()),
             ("--token-audience", !self.token_audience.is_empty()),
             ("--token-keys", self.token_keys.is_some()),
@@ -238,11 +255,25 @@ mod tests {
                 .unwrap_err()
                 .contains("give --client-ca FILE or --token-issuer URL")
         );
-        let known = settings("--client-auth require --client-ca ca.crt").unwrap();
+        let known = settings("--client-auth require --client-ca ca.crt --client-name a").unwrap();
         assert_eq!(known.authorities, Some("ca.crt".into()));
         assert!(known.tokens.is_none() && !known.needs_client());
-        let lost = settings("--client-auth observe --client-ca ca.crt --token-keys keys.json").unwrap_err();
+        let lost = settings("--client-auth observe --client-ca ca.crt --any-client --token-keys keys.json")
+            .unwrap_err();
         assert_eq!(lost, "--token-keys is about tokens: give --token-issuer URL too");
+    }
+
+    #[test]
+    fn a_client_ca_without_a_name_admits_nobody_unless_any_client_is_given() {
+        for auth in ["observe", "require"] {
+            let flags = format!("--client-auth {auth} --client-ca ca.crt");
+            let refused = settings(&flags).unwrap_err();
+            assert!(refused.contains("--client-name NAME") && refused.contains("--any-client"), "{refused}");
+            assert_eq!(settings(&format!("{flags} --any-client")).unwrap().names, [""; 0]);
+            let both = settings(&format!("{flags} --any-client --client-name a")).unwrap_err();
+            assert!(both.contains("contradict each other"), "{both}");
+        }
+        assert!(settings("--any-client").unwrap_err().starts_with("--any-client says who may call"));
     }
 
     #[test]

@@ -4,11 +4,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
-use vestibule_identity::{NamespacedName, RegistrationName, Settings, Source, own_namespace};
+use vestibule_identity::{
+    ClusterConfigError, NamespacedName, RegistrationName, Settings, Source, cluster_config, own_namespace,
+};
 
-use super::CommandError;
+use super::{CommandError, kubeconfig_help, namespace};
 use crate::{App, RegistrationMode, Target};
 
 /// Which cluster, and which of its objects.
@@ -16,10 +17,9 @@ use crate::{App, RegistrationMode, Target};
 pub(super) struct ClusterArguments {
     /// The own namespace, for names without one. Unless given, the Service's, else the ServiceAccount's, else the
     /// kubeconfig context's.
-    #[arg(long, short, env = "POD_NAMESPACE", value_name = "NS")]
+    #[arg(long, short, env = "POD_NAMESPACE", value_name = "NS", value_parser = namespace_or_nothing)]
     namespace: Option<String>,
-    /// The cluster to speak to, where that is not the one around this pod.
-    #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE")]
+    #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE", help = kubeconfig_help())]
     kubeconfig: Option<PathBuf>,
     /// With `--identity self`: the Secret that holds the CA ring [default: NAME-ring beside the Service]
     #[arg(long, env = "VESTIBULE_SECRET", value_name = "[NS/]NAME")]
@@ -77,6 +77,10 @@ impl ClusterArguments {
         client(self.kubeconfig()).await
     }
 
+    pub(super) async fn config(&self) -> Result<Config, ClusterConfigError> {
+        cluster_config(self.kubeconfig(), None).await
+    }
+
     /// `NS/NAME` or `NAME`, with `:PORT` or without.
     pub(super) fn service(&self, text: &str) -> Result<Target, CommandError> {
         let own = if text.contains('/') { None } else { Some(self.own_namespace(None)?) };
@@ -92,6 +96,9 @@ impl ClusterArguments {
             Some(service) => Settings::for_service(service),
             None => Settings::default(),
         };
+        if let Some(url @ Target::Url(_)) = target {
+            settings.names = url.dns_names();
+        }
         settings.secret = match named.or(settings.secret) {
             None => Some(self.named(&format!("{}-ring", app.name()), None)?),
             secret => secret,
@@ -104,7 +111,7 @@ impl ClusterArguments {
                 app.managed(settings, target).map_err(CommandError::input)
             }
             (RegistrationMode::Managed, None) => Err(CommandError::input(
-                "with `--registration-mode managed` the webhook must know where it is called: give --service NS/NAME",
+                "with `--registration-mode managed` the webhook must know where it is called: give --service NS/NAME, or --url https://HOST:PORT",
             )),
         }
     }
@@ -159,22 +166,19 @@ impl ClusterArguments {
     }
 }
 
-/// Of the cluster of a kubeconfig, else the one around this process.
+/// A variable without a value says nothing.
+fn namespace_or_nothing(text: &str) -> Result<String, String> {
+    if text.is_empty() { Ok(String::new()) } else { namespace(text) }
+}
+
+/// Of the cluster that [`cluster_config`] finds.
 pub(super) async fn client(kubeconfig: Option<&Path>) -> Result<Client, CommandError> {
     let unusable = |error: &dyn fmt::Display| {
         CommandError::input(format_args!(
-            "the webhook looks things up in a cluster, and its configuration cannot be used: {error}; name one with \
-             --kubeconfig"
+            "the webhook looks things up in a cluster, and its configuration cannot be used: {error}"
         ))
     };
-    let config = match kubeconfig {
-        None => Config::infer().await.map_err(|error| unusable(&error))?,
-        Some(path) => {
-            let file = Kubeconfig::read_from(path).map_err(|error| unusable(&error))?;
-            let options = KubeConfigOptions::default();
-            Config::from_custom_kubeconfig(file, &options).await.map_err(|error| unusable(&error))?
-        }
-    };
+    let config = cluster_config(kubeconfig, None).await.map_err(|error| unusable(&error))?;
     vestibule_identity::client(config).map_err(|error| unusable(&error))
 }
 

@@ -28,10 +28,12 @@ pub(super) struct KnobArguments {
     /// The keys of new CAs and their certificates: p256 or p384 [default: p256]
     #[arg(long, env = "VESTIBULE_KEY_ALGORITHM", value_name = "NAME")]
     key_algorithm: Option<Algorithm>,
-    /// How long a CA of unknown origin stays trusted; at least as long as a certificate lives [default: --leaf-life]
+    /// How long a CA of another ring, or of a ring that was restored, stays trusted; at least as long as a certificate lives
+    /// [default: --leaf-life]
     #[arg(long, env = "VESTIBULE_QUARANTINE", value_name = "TIME", value_parser = duration)]
     quarantine: Option<Duration>,
-    /// What becomes of CAs in a caBundle that nobody knows: `keep` for the quarantine, or `drop` [default: keep]
+    /// What becomes of CAs in a caBundle that this ring never made: `drop`, or for a migration `keep` each where it is for the
+    /// quarantine [default: drop]
     #[arg(long, env = "VESTIBULE_UNKNOWN_CA", value_name = "keep|drop")]
     unknown_ca: Option<UnknownAuthorities>,
     /// The organisation in the name of every CA [default: vestibule]

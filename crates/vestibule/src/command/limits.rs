@@ -43,7 +43,7 @@ pub(super) struct LimitArguments {
     /// Header fields of a request [default: 100]
     #[arg(long, env = "VESTIBULE_MAX_HEADERS", value_name = "NUMBER", value_parser = number)]
     max_headers: Option<usize>,
-    /// The largest body of a review [default: 8Mi]
+    /// The largest body of a review [default: 28Mi]
     #[arg(long, env = "VESTIBULE_MAX_BODY", value_name = "BYTES", value_parser = bytes)]
     max_body: Option<usize>,
     /// The largest body of a conversion, which may be of a whole list [default: 64Mi]

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+use vestibule_identity::cluster_config;
 
-use super::CommandError;
+use super::{CommandError, kubeconfig_help, namespace};
 
 /// Somebody waits for the answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -17,10 +17,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Args, Clone, Debug)]
 pub(super) struct ReachArguments {
     /// The namespace of names without one. Unless given, the kubeconfig context's.
-    #[arg(long, short, value_name = "NS")]
+    #[arg(long, short, value_name = "NS", value_parser = namespace)]
     namespace: Option<String>,
-    /// The kubeconfig, where it is neither in KUBECONFIG nor in ~/.kube/config.
-    #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE")]
+    #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE", help = kubeconfig_help())]
     kubeconfig: Option<PathBuf>,
     /// The kubeconfig's context, where it is not the current one.
     #[arg(long, value_name = "NAME")]
@@ -46,18 +45,8 @@ impl ReachArguments {
     }
 
     async fn config(&self) -> Result<Config, CommandError> {
-        let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
-        let unusable = |error: &dyn fmt::Display| self.unusable(error);
-        let mut config = match &self.kubeconfig {
-            Some(path) => {
-                let file = Kubeconfig::read_from(path).map_err(|error| unusable(&error))?;
-                Config::from_custom_kubeconfig(file, &options).await.map_err(|error| unusable(&error))?
-            }
-            None if options.context.is_some() => {
-                Config::from_kubeconfig(&options).await.map_err(|error| unusable(&error))?
-            }
-            None => Config::infer().await.map_err(|error| unusable(&error))?,
-        };
+        let found = cluster_config(self.kubeconfig.as_deref(), self.context.as_deref()).await;
+        let mut config = found.map_err(|error| self.unusable(&error))?;
         config.connect_timeout = Some(PATIENCE);
         (config.read_timeout, config.reset_reader_on_write) = (Some(PATIENCE), true);
         config.default_retry = false;
@@ -68,7 +57,7 @@ impl ReachArguments {
         let advice = match (&self.context, &self.kubeconfig) {
             (Some(_), _) => "`kubectl config get-contexts` lists those there are".to_owned(),
             (None, Some(path)) => format!("`kubectl --kubeconfig {} version` tries it", path.display()),
-            (None, None) => "name one with --kubeconfig".to_owned(),
+            (None, None) => "--kubeconfig FILE names another".to_owned(),
         };
         CommandError::input(format_args!("the cluster's configuration cannot be used: {error}; {advice}"))
     }

@@ -6,13 +6,14 @@ use std::fmt;
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use tokio::time::Instant;
 use vestibule_admission::{Decision, Outcome, Request, Review};
 
 use self::report::Report;
-use super::{CommandError, cluster, colour, print};
+use super::{CommandError, cluster, colour, kubeconfig_help, print};
 use crate::app::Registered;
 use crate::environment::Environment;
 use crate::registration::Entry;
@@ -28,8 +29,7 @@ pub struct ReviewArguments {
     /// The hook to ask, by its name. Needed where the review is for several.
     #[arg(long, value_name = "NAME")]
     hook: Option<String>,
-    /// The cluster that a webhook with lookups asks [default: the kubeconfig's]
-    #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE")]
+    #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE", help = kubeconfig_help())]
     kubeconfig: Option<PathBuf>,
     /// What to print.
     #[arg(long, short, value_enum, default_value = "text", value_name = "FORMAT")]
@@ -69,15 +69,19 @@ impl ReviewArguments {
         let environment = self.environment(app).await?;
         let hook = registered.hook(&environment);
 
-        let budget = vestibule_server::budget(None, Duration::from_secs(entry.timeout_seconds.into()));
+        let timeout = Duration::from_secs(entry.timeout_seconds.into());
+        let budget = vestibule_server::budget(timeout);
         let began = Instant::now();
-        let verdict = tokio::time::timeout(budget, hook.decide(&review.request, budget)).await;
-        let verdict = verdict.unwrap_or_else(|_| hook.out_of_time(budget));
+        let deadline = began + budget;
+        let decision = hook.decide(&review.request, deadline.into_std());
+        let verdict = tokio::time::timeout_at(deadline, decision).await;
+        let verdict = verdict.unwrap_or_else(|_| hook.out_of_time(budget, timeout));
+        let verdict = hook.check(&review, verdict);
         let operations = match &verdict.outcome {
             Outcome::Mutated(patch) => patch.to_vec(),
             _ => Vec::new(),
         };
-        let answer = hook.answer(&review, verdict.clone());
+        let answer = hook.encode(&review, &verdict);
         let took = began.elapsed();
         let report = Report {
             entry,

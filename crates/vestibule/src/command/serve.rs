@@ -16,6 +16,10 @@ use super::knobs::{KnobArguments, MountedArguments};
 use super::limits::LimitArguments;
 use super::logs::LogArguments;
 use super::or_off::{OrOff, or_off};
+#[cfg(feature = "otel")]
+use super::traces::TraceArguments;
+#[cfg(not(feature = "otel"))]
+use super::untraced::TraceArguments;
 use crate::defaults::{https_port, plain_port};
 #[cfg(not(feature = "otel"))]
 use crate::logs::Beside;
@@ -31,7 +35,8 @@ pub struct ServeArguments {
     /// The address of the HTTPS port, where that is not every one.
     #[arg(long, env = "VESTIBULE_LISTEN", value_name = "ADDR:PORT")]
     listen: Option<SocketAddr>,
-    /// The address of the plain port for probes and metrics, or `off` [default: [::]:9090]
+    /// The address of the plain port for probes and metrics, or `off` [default: port 9090 of the address that --listen
+    /// names, else [::]:9090]
     #[arg(long, env = "VESTIBULE_METRICS_LISTEN", value_name = "ADDR:PORT|off", value_parser = address_or_off)]
     metrics_listen: Option<OrOff<SocketAddr>>,
     /// Where the certificate comes from: `self` keeps a CA ring on the cluster, mounted:DIR follows files that others
@@ -49,6 +54,13 @@ pub struct ServeArguments {
     /// The Service in front of the webhook, with :PORT where that is not 443; its names are added to the certificate.
     #[arg(long, env = "VESTIBULE_SERVICE", value_name = "[NS/]NAME[:PORT]")]
     service: Option<String>,
+    /// Where the API server calls a process outside the cluster, instead of by a Service; the certificate is for HOST.
+    #[arg(long, env = "VESTIBULE_URL", value_name = "https://HOST:PORT", value_parser = Target::url, conflicts_with = "service")]
+    url: Option<Target>,
+    /// Outside the cluster: register the --service all the same, as soon as a call that the API server makes there arrives in
+    /// this process.
+    #[arg(long, env = "VESTIBULE_REGISTER_OUTSIDE_CLUSTER")]
+    register_outside_cluster: bool,
     /// The DNS domain of the cluster, for the Service's long name [default: cluster.local]
     #[arg(long, env = "VESTIBULE_CLUSTER_DOMAIN", value_name = "DOMAIN")]
     cluster_domain: Option<String>,
@@ -73,9 +85,8 @@ pub struct ServeArguments {
     limits: LimitArguments,
     #[command(flatten)]
     logs: LogArguments,
-    #[cfg(feature = "otel")]
     #[command(flatten)]
-    traces: super::traces::TraceArguments,
+    traces: TraceArguments,
 }
 
 impl ServeArguments {
@@ -102,11 +113,13 @@ impl ServeArguments {
     /// Tokio runtime.
     ///
     /// # Errors
-    /// Spans cannot be sent there.
+    /// Spans cannot be sent there, or the build has no feature `otel`.
     #[cfg_attr(not(feature = "otel"), expect(unused_variables, reason = "the name is for spans"))]
     pub fn init_logs(&self, app: &str) -> Result<(), CommandError> {
         #[cfg(feature = "otel")]
         let beside = self.traces.layers(app)?;
+        #[cfg(not(feature = "otel"))]
+        self.traces.refuse()?;
         #[cfg(not(feature = "otel"))]
         let beside = Beside::new();
         self.logs.init(beside);
@@ -128,16 +141,25 @@ impl ServeArguments {
         app.check().map_err(CommandError::input)?;
         let certificates = CertificateCounters::default();
         let mut settings = self.settings(&app)?;
+        let must_reach = match self.target(&app)? {
+            Some(target) if !settings.desired.is_empty() => {
+                self.cluster.must_reach(&target, self.register_outside_cluster).await?
+            }
+            _ => None,
+        };
         settings.observer = Some(Arc::new(certificates.clone()));
         change_settings(&mut settings);
+        let registers = crate::serve::registers(&settings);
         let identity = self.identity.open(&settings, self.cluster.kubeconfig()).await;
         let mut options = Options::new(self.listen(&app), identity.map_err(CommandError::input)?);
         options.certificates = certificates;
         options.clients = self.clients.settings(&app, self.target(&app)?.as_ref())?;
-        if app.needs_client() || options.clients.needs_client() {
+        options.must_reach = must_reach;
+        if app.needs_client() || options.clients.needs_client() || options.must_reach.is_some() {
             options.client = Some(self.cluster.client().await?);
         }
         options.settings.probes = self.metrics_listen(&app);
+        options.settings.ask_elsewhere = registers;
         options.settings.tls_min = self.tls_min;
         options.settings.drain_delay = self.drain_delay;
         options.settings.drain_timeout = self.drain_timeout;
@@ -178,7 +200,10 @@ impl ServeArguments {
     }
 
     pub(super) fn metrics_listen(&self, app: &App) -> Option<SocketAddr> {
-        let usual = || Some(everywhere(plain_port(app.defaults.host_network)));
+        // Probes of a laptop's loopback address are nobody else's business.
+        let named = self.listen.map(|listen| listen.ip()).filter(|ip| !ip.is_unspecified());
+        let everywhere = everywhere(plain_port(app.defaults.host_network));
+        let usual = || Some(named.map_or(everywhere, |ip| SocketAddr::new(ip, everywhere.port())));
         let said = self.metrics_listen.map(|given| given.0).or(app.defaults.metrics_listen);
         said.unwrap_or_else(usual)
     }
@@ -190,13 +215,16 @@ impl ServeArguments {
     }
 
     fn target(&self, app: &App) -> Result<Option<Target>, CommandError> {
+        if let Some(url) = &self.url {
+            return Ok(Some(url.clone()));
+        }
         self.service(app).map(|text| self.cluster.service(text)).transpose()
     }
 
     pub(super) fn settings(&self, app: &App) -> Result<Settings, CommandError> {
         self.mounted.refuse_without_files(&self.identity)?;
         let service = self.target(app)?;
-        if service.is_none() && self.cluster_domain.is_some() {
+        if service.as_ref().and_then(namespaced_name).is_none() && self.cluster_domain.is_some() {
             return Err(CommandError::input(
                 "--cluster-domain is for the names of a --service, and there is none",
             ));
@@ -204,8 +232,8 @@ impl ServeArguments {
         let mut settings = match &self.identity {
             Source::SelfManaged if service.is_none() && self.dns.is_empty() => {
                 return Err(CommandError::input(
-                    "nobody says whom the certificate is for: give --service NS/NAME, or --dns NAME where the API \
-                     server calls a URL; on a laptop, --identity local:DIR",
+                    "nobody says whom the certificate is for: give --service NS/NAME, or --url https://HOST:PORT where \
+                     the API server calls a URL; on a laptop, --identity local:DIR",
                 ));
             }
             Source::SelfManaged => self.cluster.settings(app, service.as_ref())?,
@@ -220,10 +248,11 @@ impl ServeArguments {
                 self.knobs.refuse_without_a_ring(&self.identity)?;
                 let mut settings = Settings::default();
                 settings.service = service.as_ref().and_then(namespaced_name);
+                settings.names = self.url.iter().flat_map(Target::dns_names).collect();
                 settings
             }
         };
-        settings.names.clone_from(&self.dns);
+        settings.names.extend(self.dns.iter().cloned());
         if let Some(domain) = &self.cluster_domain {
             settings.cluster_domain.clone_from(domain);
         }
@@ -269,6 +298,29 @@ mod tests {
     fn tls_is_1_2_or_1_3() {
         assert_eq!(tls_version("1.3"), Ok(TlsVersion::V1_3));
         assert!(tls_version("1.1").is_err());
+    }
+
+    /// Issue 20, point 31: probes were open on every address beside `--listen 127.0.0.1:8443`.
+    #[test]
+    fn probes_listen_where_the_hooks_do() {
+        #[derive(clap::Parser)]
+        struct Command {
+            #[command(flatten)]
+            serve: ServeArguments,
+        }
+        let app = App::new("demo");
+        for (flags, expected) in [
+            ("", "[::]:9090"),
+            ("--port 8443", "[::]:9090"),
+            ("--listen 0.0.0.0:8443", "[::]:9090"),
+            ("--listen 127.0.0.1:8443", "127.0.0.1:9090"),
+            ("--listen [::1]:8443", "[::1]:9090"),
+            ("--listen 127.0.0.1:8443 --metrics-listen 0.0.0.0:1", "0.0.0.0:1"),
+        ] {
+            let words = std::iter::once("serve").chain(flags.split_whitespace());
+            let given = <Command as clap::Parser>::parse_from(words).serve;
+            assert_eq!(given.metrics_listen(&app).unwrap().to_string(), expected, "{flags}");
+        }
     }
 
     #[test]

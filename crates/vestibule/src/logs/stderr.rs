@@ -1,63 +1,88 @@
-//! Where lines go: to whoever reads them, and past him if he does not.
+//! Writes log lines without waiting for their reader.
 //!
-//! A pipe that nobody empties makes its writers wait, and those are the threads that answer calls and probes.
+//! The threads that log are the threads that answer calls and probes. Where a pipe is full, a line is kept in memory, and a
+//! thread of its own writes it when the reader goes on. Lines beyond a limit are counted, and the log says how many are
+//! missing. Lines that are kept when the process ends are lost.
 
+use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 /// A pipe that takes anything takes so much at once (`PIPE_BUF` of Linux; POSIX, `poll` and `write`).
 const AT_ONCE: usize = 4096;
-/// So much of each [`PERIOD`] is waited for somebody to read, so that a moment's silence costs no line; of one that lasts, only
-/// of the first. Who reads too slowly costs a twentieth of the time.
-const PATIENCE: Duration = Duration::from_millis(500);
-const PERIOD: Duration = Duration::from_secs(10);
+/// So many bytes of lines are kept: about a thousand lines.
+const MOST_KEPT: usize = 256 << 10;
+/// The time to look whether a pipe takes something, and not to wait for it.
+const NO_TIME: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
-/// Writes lines to `F` as long as somebody reads them there. The others are counted, and told of in the next one.
-pub(super) struct Unhindered<F> {
-    told: fn(u64) -> String,
-    state: Mutex<State<F>>,
-}
+/// Writes lines to `F` as long as they are read there.
+pub(super) struct Unhindered<F>(Arc<Shared<F>>);
 
-struct State<F> {
+struct Shared<F> {
     to: F,
-    missing: u64,
-    /// A line ended in its middle.
-    is_torn: bool,
-    /// What is left of it.
-    patience: Duration,
-    renewed: Instant,
-    /// Whether anything was taken since it was renewed.
-    is_taken: bool,
+    told: fn(u64) -> String,
+    state: Mutex<State>,
 }
 
-impl<F: AsFd + Write> Unhindered<F> {
+#[derive(Default)]
+struct State {
+    kept: VecDeque<u8>,
+    missing: u64,
+    /// Whether a thread writes what is kept. Nothing else writes meanwhile.
+    is_draining: bool,
+}
+
+impl<F: AsFd + Send + Sync + 'static> Unhindered<F> {
     /// `told` makes the line that says how many are missing.
     pub(super) fn new(to: F, told: fn(u64) -> String) -> Self {
-        let (patience, renewed) = (PATIENCE, Instant::now());
-        let state = State { to, missing: 0, is_torn: false, patience, renewed, is_taken: false };
-        Self { told, state: Mutex::new(state) }
+        Self(Arc::new(Shared { to, told, state: Mutex::default() }))
+    }
+
+    /// Writes `text`, or keeps it; `false` where it is lost.
+    fn offer(&self, state: &mut State, text: &[u8]) -> bool {
+        if state.is_draining {
+            let has_room = state.kept.len() + text.len() <= MOST_KEPT;
+            state.kept.extend(has_room.then_some(text).into_iter().flatten());
+            return has_room;
+        }
+        let mut rest = text;
+        while !rest.is_empty() && self.0.takes_more(Some(&NO_TIME)) {
+            let (part, after) = rest.split_at(rest.len().min(AT_ONCE));
+            if !self.0.writes(part) {
+                return false;
+            }
+            rest = after;
+        }
+        // The end of a line whose beginning is written is kept, however long it is.
+        if rest.is_empty() || (rest.len() == text.len() && rest.len() > MOST_KEPT) {
+            return rest.is_empty();
+        }
+        let shared = Arc::clone(&self.0);
+        let thread = std::thread::Builder::new().name("log".to_owned()).spawn(move || shared.drain());
+        if thread.is_ok() {
+            // The thread waits for the lock.
+            state.is_draining = true;
+            state.kept.extend(rest);
+        }
+        thread.is_ok()
     }
 }
 
-impl<F: AsFd + Write> Write for &Unhindered<F> {
-    /// A whole line, as the formatter hands it over. Never fails: whoever is told of a failure would write about it here.
+impl<F: AsFd + Send + Sync + 'static> Write for &Unhindered<F> {
+    /// A whole line, as the formatter hands it over. Never fails: an error would be logged here again.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.is_torn && state.passes(b"\n") {
-            state.is_torn = false;
-        }
-        if state.missing > 0 && !state.is_torn {
-            let told = (self.told)(state.missing);
-            if state.passes(told.as_bytes()) {
+        let mut state = self.0.state();
+        if state.missing > 0 {
+            let told = (self.0.told)(state.missing);
+            if self.offer(&mut state, told.as_bytes()) {
                 state.missing = 0;
             }
         }
-        if state.missing > 0 || !state.passes(line) {
+        if state.missing > 0 || !self.offer(&mut state, line) {
             state.missing += 1;
         }
         Ok(line.len())
@@ -68,46 +93,69 @@ impl<F: AsFd + Write> Write for &Unhindered<F> {
     }
 }
 
-impl<F: AsFd + Write> State<F> {
-    /// Whether all of `text` went.
-    fn passes(&mut self, text: &[u8]) -> bool {
-        for (number, part) in text.chunks(AT_ONCE).enumerate() {
-            if !self.is_read() || self.to.write_all(part).is_err() {
-                self.is_torn |= number > 0;
-                return false;
+impl<F: AsFd> Shared<F> {
+    /// Writes what is kept, as fast as it is read, until nothing is left or the reader has gone.
+    fn drain(&self) {
+        let mut part = Vec::with_capacity(AT_ONCE);
+        loop {
+            {
+                let mut state = self.state();
+                if state.kept.is_empty() && state.missing > 0 {
+                    let told = (self.told)(state.missing);
+                    state.kept.extend(told.as_bytes());
+                    state.missing = 0;
+                }
+                if state.kept.is_empty() {
+                    (state.kept, state.is_draining) = (VecDeque::new(), false);
+                    return;
+                }
+                let end = state.kept.len().min(AT_ONCE);
+                part.clear();
+                part.extend(state.kept.drain(..end));
             }
-            self.is_taken = true;
+            if !self.takes_more(None) || !self.writes(&part) {
+                let mut state = self.state();
+                let lost = part.iter().chain(&state.kept).filter(|byte| **byte == b'\n').count();
+                state.missing += u64::try_from(lost).unwrap_or(u64::MAX);
+                (state.kept, state.is_draining) = (VecDeque::new(), false);
+                return;
+            }
+        }
+    }
+
+    /// Whether a part can be written now, or at the latest after `wait`; without one, whenever that may be.
+    fn takes_more(&self, wait: Option<&Timespec>) -> bool {
+        loop {
+            match poll(&mut [PollFd::new(&self.to, PollFlags::OUT)], wait) {
+                // What is broken is ready too: the write fails.
+                Ok(ready) => return ready > 0,
+                Err(Errno::INTR) => {}
+                Err(_) => return false,
+            }
+        }
+    }
+
+    /// Whether all of `part` went.
+    fn writes(&self, mut part: &[u8]) -> bool {
+        while !part.is_empty() {
+            match rustix::io::write(&self.to, part) {
+                Ok(written) if written > 0 => part = &part[written..],
+                Err(Errno::INTR) => {}
+                Ok(_) | Err(_) => return false,
+            }
         }
         true
     }
 
-    /// Whether a part can be written without waiting; or after a wait that is short.
-    fn is_read(&mut self) -> bool {
-        if self.is_ready(Duration::ZERO) {
-            return true;
-        }
-        let began = Instant::now();
-        if self.is_taken && began.duration_since(self.renewed) >= PERIOD {
-            (self.patience, self.renewed, self.is_taken) = (PATIENCE, began, false);
-        }
-        let is_ready = !self.patience.is_zero() && self.is_ready(self.patience);
-        self.patience = self.patience.saturating_sub(began.elapsed());
-        is_ready
-    }
-
-    fn is_ready(&self, within: Duration) -> bool {
-        let within = Timespec { tv_sec: 0, tv_nsec: within.subsec_nanos().into() };
-        match poll(&mut [PollFd::new(&self.to, PollFlags::OUT)], Some(&within)) {
-            // What is broken is ready too: the write fails.
-            Ok(ready) => ready > 0,
-            Err(error) => error == Errno::INTR && self.is_ready(Duration::ZERO),
-        }
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::io::{BufRead, BufReader, PipeReader, pipe};
+    use std::time::{Duration, Instant};
 
     use super::*;
 
@@ -115,60 +163,95 @@ mod tests {
         format!("{missing} are missing\n")
     }
 
-    /// Lines that were written before, as many as go.
-    fn full() -> (Unhindered<io::PipeWriter>, BufReader<PipeReader>, usize) {
+    fn log() -> (Unhindered<io::PipeWriter>, BufReader<PipeReader>) {
         let (reader, writer) = pipe().unwrap();
-        let log = Unhindered::new(writer, told);
-        let mut written = 0;
-        while log.state.lock().unwrap().missing == 0 {
-            (&log).write_all(b"before\n").unwrap();
-            written += 1;
-        }
-        (log, BufReader::new(reader), written - 1)
+        (Unhindered::new(writer, told), BufReader::new(reader))
     }
 
-    fn read(reader: &mut impl BufRead) -> String {
-        let mut line = String::new();
-        reader.read_line(&mut line).unwrap();
-        line
+    /// Writes lines that nobody reads until one is lost.
+    fn fill(log: &Unhindered<io::PipeWriter>) {
+        let mut log = log;
+        while log.0.state().missing == 0 {
+            log.write_all(b"before\n").unwrap();
+        }
     }
 
     #[test]
     fn a_log_that_nobody_reads_holds_nobody_up_and_tells_what_is_missing() {
-        let (log, mut reader, written) = full();
-        let began = Instant::now();
-        for _ in 1..10_000 {
-            (&log).write_all(b"lost\n").unwrap();
+        const LINES: u64 = 100_000;
+        let (log, reader) = log();
+        for number in 0..LINES {
+            (&log).write_all(format!("{number}\n").as_bytes()).unwrap();
         }
-        // With patience for each line it would be more than an hour.
-        assert!(began.elapsed() < PERIOD, "{:?}", began.elapsed());
-        for _ in 0..written {
-            assert_eq!(read(&mut reader), "before\n");
+        drop(log);
+        let (mut next, mut missing) = (0, 0);
+        for line in reader.lines().map(Result::unwrap) {
+            match line.strip_suffix(" are missing") {
+                Some(number) => missing += number.parse::<u64>().unwrap(),
+                None => {
+                    assert_eq!(
+                        line.parse::<u64>().unwrap(),
+                        next + missing,
+                        "what is missing is told in its place"
+                    );
+                    next += 1;
+                }
+            }
         }
-        (&log).write_all(b"after\n").unwrap();
-        assert_eq!((read(&mut reader), read(&mut reader)), (told(10_000), "after\n".to_owned()));
+        assert!(missing > 0 && next + missing == LINES, "{next} lines, {missing} missing");
+    }
+
+    /// The threads that write answer calls. They waited for half a second in ten.
+    #[test]
+    fn no_writer_waits_for_a_reader() {
+        let mut quickest = Duration::MAX;
+        for _ in 0..3 {
+            let (log, _reader) = log();
+            let began = Instant::now();
+            fill(&log);
+            quickest = quickest.min(began.elapsed());
+        }
+        assert!(quickest < Duration::from_millis(250), "{quickest:?}");
+    }
+
+    #[test]
+    fn a_moment_in_which_nobody_reads_costs_no_line() {
+        let (log, mut reader) = log();
+        let lines: Vec<_> = (0..20_000).map(|number| format!("{number:06}\n")).collect();
+        for line in &lines {
+            (&log).write_all(line.as_bytes()).unwrap();
+        }
+        drop(log);
+        let mut read = String::new();
+        io::Read::read_to_string(&mut reader, &mut read).unwrap();
+        assert!(read == lines.concat(), "{} of {} bytes", read.len(), 7 * lines.len());
     }
 
     #[test]
     fn a_reader_who_has_gone_is_no_error() {
-        let (log, reader, _) = full();
+        let (log, reader) = log();
+        fill(&log);
         drop(reader);
+        while log.0.state().is_draining {
+            std::thread::yield_now();
+        }
+        let missing = log.0.state().missing;
+        assert!(missing * 7 >= (MOST_KEPT - AT_ONCE) as u64, "{missing} lines were kept");
         (&log).write_all(b"lost\n").unwrap();
-        assert_eq!(log.state.lock().unwrap().missing, 2);
+        assert_eq!(log.0.state().missing, missing + 1);
     }
 
     #[test]
-    fn a_long_line_that_is_torn_is_a_line_of_its_own() {
-        let (log, mut reader, written) = full();
-        for _ in 0..written / 2 {
-            read(&mut reader);
-        }
-        // Of what is free now, this is more.
-        (&log).write_all(&[vec![b'x'; 1 << 20], b"\n".to_vec()].concat()).unwrap();
-        let rest = std::iter::repeat_with(|| read(&mut reader)).find(|line| !line.starts_with("before"));
-        assert_eq!(rest, Some(told(1)), "what was lost before is told first");
+    fn a_long_line_is_read_whole_however_late() {
+        let (log, mut reader) = log();
+        let long = [vec![b'x'; 1 << 20], b"\n".to_vec()].concat();
+        (&log).write_all(&long).unwrap();
+        (&log).write_all(b"lost\n").unwrap();
         drop(log);
-        let torn = read(&mut reader);
-        assert!(torn.starts_with('x') && !torn.ends_with('\n'), "{} bytes", torn.len());
+        let (mut line, mut rest) = (Vec::new(), String::new());
+        reader.read_until(b'\n', &mut line).unwrap();
+        assert!(line == long, "{} bytes", line.len());
+        io::Read::read_to_string(&mut reader, &mut rest).unwrap();
+        assert_eq!(rest, told(1));
     }
 }

@@ -56,7 +56,7 @@ pub enum LookupError {
         index: String,
     },
     /// The API server did not answer while there was time left for this request.
-    #[error("{object} could not be read within {} ms", after.as_millis())]
+    #[error("timeout: {object} could not be read within {} ms (context deadline exceeded)", after.as_millis())]
     Late {
         /// Kind, namespace and name.
         object: String,

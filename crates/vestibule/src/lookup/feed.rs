@@ -82,6 +82,7 @@ async fn feed<T: LookedUp>(
             Ok(Event::InitDone) => {
                 is_listing = false;
                 store.end_list();
+                state.listed();
                 backoff.reset();
             }
             Ok(Event::Apply(mut seen)) => match slimmed(&mut seen, &slim, &kind) {
@@ -104,11 +105,11 @@ async fn feed<T: LookedUp>(
     }
 }
 
-/// In the log once. On `/readyz` until the first list is read; from then on what was read is in use, and only its verbose
+/// In the log once until there is a recovery. On `/readyz` until the first list is read; from then on what was read is in use, and only its verbose
 /// form and `vestibule_watch_broken_seconds` tell.
 fn told<T: LookedUp>(store: &Store<T>, state: &WatchState, kind: &Kind, why: &str) {
-    state.failed(why);
-    if store.trouble(why) {
+    store.trouble(why);
+    if state.failed(why) {
         tracing::warn!(kind = kind.title, why, "cannot be watched; trying again");
     }
 }

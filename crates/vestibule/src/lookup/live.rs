@@ -122,7 +122,11 @@ impl<T: LookedUp> Live<T> {
         let mut object = object.map_err(|error| Failure {
             code: None,
             // serde's own words may quote a value.
-            why: format!("line {} column {} does not fit the type", error.line(), error.column()),
+            why: format!(
+                "cannot decode the answer: line {} column {} does not fit the type",
+                error.line(),
+                error.column()
+            ),
         })?;
         self.slim.apply(&mut object);
         Ok(Some(Arc::new(object)))
@@ -140,7 +144,7 @@ impl<T: LookedUp> Landing<T> {
     async fn fly(self) -> Answer<T> {
         let _first = self.sent.set(Instant::now());
         let late = |_| {
-            let why = format!("the API server does not answer within {} s", LONGEST.as_secs());
+            let why = format!("timeout: the API server does not answer within {} s", LONGEST.as_secs());
             Err(Failure { code: None, why })
         };
         timeout(LONGEST, self.live.read(&self.place)).await.unwrap_or_else(late)
@@ -169,7 +173,7 @@ impl From<kube::Error> for Failure {
             kube::Error::Api(status) => Self { code: Some(status.code), why: status.message },
             // The words of the two below may quote what was read.
             kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => {
-                Self { code: None, why: "the answer is no JSON of Kubernetes".to_owned() }
+                Self { code: None, why: "cannot decode the answer: it is no JSON of Kubernetes".to_owned() }
             }
             kube::Error::Service(error) => Self { code: None, why: causes(&*error) },
             other => Self { code: None, why: causes(&other) },

@@ -18,7 +18,7 @@ pub(super) struct Store<T> {
 
 struct State<T> {
     synced: bool,
-    /// What went wrong since the watch last told something.
+    /// Why the first list was not read so far, or why there will be no other.
     trouble: Option<String>,
     objects: Objects<T>,
     /// What a list that is still being read has brought so far.
@@ -86,16 +86,12 @@ impl<T: LookedUp> Store<T> {
 
     pub(super) fn put(&self, object: Arc<T>) {
         let keys = self.keys(&object);
-        let mut state = self.write();
-        state.trouble = None;
-        state.objects.put(object, keys);
+        self.write().objects.put(object, keys);
     }
 
     pub(super) fn remove(&self, object: &ObjectMeta) {
-        let mut state = self.write();
-        state.trouble = None;
         let name = object.name.as_deref().unwrap_or_default();
-        state.objects.remove(object.namespace.as_deref().unwrap_or_default(), name);
+        self.write().objects.remove(object.namespace.as_deref().unwrap_or_default(), name);
     }
 
     /// A list begins. Until it is read, what was seen before stays.
@@ -120,14 +116,9 @@ impl<T: LookedUp> Store<T> {
         drop(gone);
     }
 
-    /// Whether this is news.
-    pub(super) fn trouble(&self, words: &str) -> bool {
-        let mut state = self.write();
-        let news = state.trouble.as_deref() != Some(words);
-        if news {
-            state.trouble = Some(words.to_owned());
-        }
-        news
+    /// Why the first list was not read so far.
+    pub(super) fn trouble(&self, words: &str) {
+        self.write().trouble = Some(words.to_owned());
     }
 
     /// Nobody writes any more: what is here grows old.

@@ -69,9 +69,13 @@ fn began() -> Option<SystemTime> {
     SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(system).checked_add(before)?)
 }
 
-/// The field of this number in `proc_pid_stat(5)`, counted from behind the second, a name which may hold anything.
+/// This process's time in the field of this number.
 fn seconds(number: usize) -> Option<f64> {
-    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    seconds_of(&fs::read_to_string("/proc/self/stat").ok()?, number)
+}
+
+/// The field of this number in `proc_pid_stat(5)`, counted from behind the second, a name which may hold anything.
+fn seconds_of(stat: &str, number: usize) -> Option<f64> {
     let (_, behind_the_name) = stat.rsplit_once(')')?;
     let ticks: f64 = behind_the_name.split_whitespace().nth(number.checked_sub(3)?)?.parse().ok()?;
     Some(ticks / TICKS_IN_A_SECOND)
@@ -92,7 +96,31 @@ mod tests {
         assert!((1e6..1e11).contains(&memory), "{memory}");
         let (open, most) = (descriptors().unwrap(), most_descriptors().unwrap());
         assert!(3.0 <= open && open < most, "{open} of {most}");
-        assert!(processor().unwrap() >= 0.0);
+    }
+
+    /// `proc_pid_stat(5)` counts from 1: 14 and 15 are user and kernel time, 22 is the start.
+    #[test]
+    fn a_time_is_read_from_its_field_whatever_the_process_is_called() {
+        let fields: Vec<_> = (4..=30).map(|field| (field * 100).to_string()).collect();
+        let stat = format!("4711 (a) b (c)) R {}\n", fields.join(" "));
+        assert_eq!(
+            [14, 15, 22].map(|number| seconds_of(&stat, number)),
+            [Some(14.0), Some(15.0), Some(22.0)]
+        );
+        assert_eq!((seconds_of(&stat, 31), seconds_of("4711", 14)), (None, None));
+    }
+
+    #[test]
+    fn processor_time_grows_by_what_the_process_computes() {
+        let (before, began) = (processor().unwrap(), std::time::Instant::now());
+        let patience = Duration::from_secs(60);
+        while processor().unwrap() < before + 0.1 {
+            assert!(began.elapsed() < patience, "no tenth of a second was counted in {patience:?}");
+        }
+        let most = began.elapsed().as_secs_f64() * std::thread::available_parallelism().unwrap().get() as f64;
+        let computed = processor().unwrap() - before;
+        // Each of the two parts is rounded to a hundredth.
+        assert!(computed <= most + 0.05, "{computed} s on the processors in {most} s of them");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use vestibule_caller::{ApiResource, Review, ReviewBuilder, ReviewVersion, User};
 use super::outcome::Outcome;
 use super::pipeline::{Pipeline, parse};
 use super::selects::{self, Asked};
-use crate::{App, Objects};
+use crate::{App, Objects, Target};
 
 /// Calls the hook of this name as kube-apiserver would, once the request says what it is about.
 ///
@@ -154,7 +154,9 @@ impl Request {
         self
     }
 
-    /// The labels of the namespace: the hook's namespace selector is then heeded. Unless given, it is taken to match.
+    /// The labels of the namespace, beside its name. Unless given, whatever the hook's namespace selector asks of labels is
+    /// taken to hold, except for names: in `kube-system`, `kube-public`, `kube-node-lease` and the namespace that
+    /// [`App::service`] names, a hook is called only if it is registered there.
     pub fn namespace_labels<'l>(mut self, labels: impl IntoIterator<Item = (&'l str, &'l str)>) -> Self {
         let owned = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
         self.namespace_labels = Some(labels.into_iter().map(owned).collect());
@@ -208,8 +210,7 @@ impl Request {
 
     async fn send(mut self) -> Outcome {
         self.user.groups.append(&mut self.groups);
-        let pipeline = Pipeline::of(&self.app, self.hook);
-        let entry = pipeline.entry();
+        let entry = &self.app.hooks()[self.hook].entry;
         let subresource = self.subresource.clone().or_else(|| selects::subresource(entry));
         let subresource = subresource.filter(|subresource| !subresource.is_empty());
         let plural = self.plural.as_deref();
@@ -219,18 +220,22 @@ impl Request {
         let review = self.review.resource(resource.clone()).user(self.user);
         let review = review.subresource(subresource.as_deref().unwrap_or_default()).build();
         let review = review.unwrap_or_else(|error| panic!("hook `{}`: {error}", entry.name));
-        let not_called = {
+        let entries = self.app.entries_calling(entry);
+        let service = self.app.defaults.service.as_deref().and_then(|name| Target::service(name).ok());
+        let called_by = {
             let asked = Asked {
                 request: &parse(&review).request,
                 resource: &resource,
                 metadata: &self.labels,
                 namespace_labels: self.namespace_labels.as_ref(),
+                own_namespace: service.as_ref().and_then(Target::own_namespace),
             };
-            selects::not_called(entry, &asked)
+            selects::called_by(&entries, &asked)
         };
-        let reply = match not_called {
-            Some(why) => Err(why),
-            None => Ok(pipeline.run(&review).await),
+        let pipeline = Pipeline::of(&self.app, self.hook, called_by.as_ref().map_or(entry, |entry| entry));
+        let reply = match called_by {
+            Err(why) => Err(why),
+            Ok(_) => Ok(pipeline.run(&review).await),
         };
         Outcome::new(pipeline, review, reply)
     }

@@ -326,7 +326,7 @@ impl Outcome {
     #[track_caller]
     fn law(&self, law: Result<(), String>) -> &Self {
         if let Err(why) = law {
-            panic!("hook `{}`: {why}", self.pipeline.entry().name);
+            panic!("hook `{}`: {why}", self.pipeline.hook_name());
         }
         self
     }
@@ -403,7 +403,7 @@ impl Outcome {
 
     #[track_caller]
     fn fail(&self, expected: &str, more: &str) -> ! {
-        let hook = &self.pipeline.entry().name;
+        let hook = self.pipeline.hook_name();
         panic!("hook `{hook}`: expected {expected}, but {}{more}", self.describe());
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::Instant;
 use vestibule_admission::Hook;
 use vestibule_caller::{self as caller, Answer, FailurePolicy, judge};
 
@@ -26,10 +27,11 @@ pub(super) struct Reply {
 }
 
 impl Pipeline {
-    pub(super) fn of(app: &App, number: usize) -> Self {
+    /// The hook of this number, called by `entry`.
+    pub(super) fn of(app: &App, number: usize, entry: &Entry) -> Self {
         let environment = app.environment(None).unwrap_or_else(|error| panic!("{error}"));
         let registered = &app.hooks()[number];
-        let (hook, entry) = (registered.hook(&environment), &registered.entry);
+        let hook = registered.hook(&environment);
         let qualified_name = entry.qualified_name(app.name());
         let called = match hook.kind() {
             HookKind::Mutating => caller::Hook::mutating(&qualified_name, &entry.path),
@@ -39,8 +41,8 @@ impl Pipeline {
         Self { hook, entry: Arc::new(entry.clone()), called: called.timeout(timeout) }
     }
 
-    pub(super) fn entry(&self) -> &Entry {
-        &self.entry
+    pub(super) fn hook_name(&self) -> &str {
+        self.hook.name()
     }
 
     pub(super) fn qualified_name(&self) -> &str {
@@ -84,10 +86,13 @@ impl Pipeline {
     async fn answer(&self, review: &caller::Review) -> vestibule_admission::Answer {
         let target = self.called.request_target();
         let timeout = Duration::from_secs(self.entry.timeout_seconds.into());
-        let budget = vestibule_server::budget(target.split_once('?').map(|(_, query)| query), timeout);
+        let timeout = vestibule_server::timeout(target.split_once('?').map(|(_, query)| query), timeout);
+        let budget = vestibule_server::budget(timeout);
         let review = parse(review);
-        let verdict = tokio::time::timeout(budget, self.hook.decide(&review.request, budget)).await;
-        let verdict = verdict.unwrap_or_else(|_| self.hook.out_of_time(budget));
+        let deadline = Instant::now() + budget;
+        let decision = self.hook.decide(&review.request, deadline.into_std());
+        let verdict = tokio::time::timeout_at(deadline, decision).await;
+        let verdict = verdict.unwrap_or_else(|_| self.hook.out_of_time(budget, timeout));
         self.hook.answer(&review, verdict)
     }
 }

@@ -1,4 +1,5 @@
-//! Whether kube-apiserver would call a hook at all: its rules and selectors, by the API server's own reading.
+//! Whether kube-apiserver would call a hook at all: the rules and selectors of its entries, as they are registered, by the
+//! API server's own reading. Match conditions are taken to hold: evaluating CEL is the API server's.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelecto
 use serde_json::Value;
 use vestibule_caller::ApiResource;
 
-use crate::registration::Entry;
+use crate::registration::{Entry, NAMESPACE_NAME};
 use crate::rule::Match;
 use crate::{Request, Rule, Scope};
 
@@ -16,7 +17,31 @@ pub(super) struct Asked<'a> {
     pub(super) resource: &'a ApiResource,
     /// `metadata` of the new object and of the old one.
     pub(super) metadata: &'a [Value],
-    pub(super) namespace_labels: Option<&'a BTreeMap<String, String>>,
+    /// Unless they are given, every label but the name of the namespace is taken to match.
+    pub(super) namespace_labels: Option<&'a Labels>,
+    /// The namespace of the webhook, as far as its app names it.
+    pub(super) own_namespace: Option<&'a str>,
+}
+
+type Labels = BTreeMap<String, String>;
+
+/// The first of `entries` by which kube-apiserver would call the hook.
+///
+/// # Errors
+/// There is none: why not.
+pub(super) fn called_by<'e>(entries: &'e [Entry], asked: &Asked<'_>) -> Result<&'e Entry, String> {
+    let mut reasons = Vec::new();
+    for entry in entries {
+        match not_called(entry, asked) {
+            None => return Ok(entry),
+            Some(why) if reasons.contains(&why) => {}
+            Some(why) => reasons.push(why),
+        }
+    }
+    if reasons.is_empty() {
+        reasons.push("the webhook configuration has no entry for it".to_owned());
+    }
+    Err(reasons.join("; "))
 }
 
 /// The subresource that all rules of a hook are about.
@@ -65,8 +90,8 @@ pub(super) fn resource(
 }
 
 /// Why kube-apiserver would not call the hook.
-pub(super) fn not_called(entry: &Entry, asked: &Asked<'_>) -> Option<String> {
-    let Asked { request, resource, metadata, namespace_labels } = asked;
+fn not_called(entry: &Entry, asked: &Asked<'_>) -> Option<String> {
+    let Asked { request, resource, metadata, own_namespace, .. } = asked;
     let asks = |rule: &Rule| {
         let in_scope = match rule.scope {
             Scope::Any => true,
@@ -81,25 +106,41 @@ pub(super) fn not_called(entry: &Entry, asked: &Asked<'_>) -> Option<String> {
         let (operation, api_version, plural) = (request.operation, resource.api_version(), resource.plural());
         return Some(format!("none of its rules matches {operation} of {api_version} {plural}{what}"));
     }
-    let labels = |metadata: &Value| -> BTreeMap<String, String> {
-        let labels = metadata.get("labels").and_then(Value::as_object).into_iter().flatten();
-        labels.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
-    };
     if !is_empty(&entry.objects)
-        && !metadata.iter().any(|metadata| matches(&entry.objects, &labels(metadata)))
+        && !metadata.iter().any(|metadata| matches(&entry.objects, &labels(metadata), true))
     {
         return Some("its object selector does not match the object's labels".to_owned());
     }
+    let (of_namespace, all_are_known) = namespace(asked)?;
+    let selector = entry.namespace_selector(*own_namespace);
+    (!matches(&selector, &of_namespace, all_are_known)).then(|| {
+        let name = of_namespace.get(NAMESPACE_NAME).map_or("", |name| name);
+        format!("its namespace selector does not match the labels of the namespace `{name}`")
+    })
+}
+
+/// The labels of the object's namespace, as far as they are known, and whether those are all. A namespace is selected by
+/// its own labels; no other object outside namespaces is selected by any.
+fn namespace(asked: &Asked<'_>) -> Option<(Labels, bool)> {
+    let Asked { request, resource, metadata, namespace_labels, .. } = asked;
     let is_namespace = (resource.api_version(), resource.plural()) == ("v1", "namespaces");
-    let of_namespace = match namespace_labels {
-        // A namespace is selected by its own labels; nothing else outside namespaces is by any.
+    if !resource.is_namespaced() && !is_namespace {
+        return None;
+    }
+    let known = match namespace_labels {
         _ if is_namespace && request.subresource.is_none() => metadata.first().map(labels),
-        Some(labels) if resource.is_namespaced() => Some((*labels).clone()),
-        _ => None,
+        given => given.cloned(),
     };
-    let of_namespace = of_namespace?;
-    (!matches(&entry.namespaces, &of_namespace))
-        .then(|| "its namespace selector does not match the namespace's labels".to_owned())
+    let (mut known, all_are_known) = (known.clone().unwrap_or_default(), known.is_some());
+    if let Some(name) = &request.namespace {
+        known.insert(NAMESPACE_NAME.to_owned(), name.to_string());
+    }
+    Some((known, all_are_known))
+}
+
+fn labels(metadata: &Value) -> Labels {
+    let labels = metadata.get("labels").and_then(Value::as_object).into_iter().flatten();
+    labels.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
 }
 
 fn is_empty(selector: &LabelSelector) -> bool {
@@ -107,14 +148,16 @@ fn is_empty(selector: &LabelSelector) -> bool {
         && selector.match_expressions.as_ref().is_none_or(Vec::is_empty)
 }
 
-fn matches(selector: &LabelSelector, labels: &BTreeMap<String, String>) -> bool {
+/// Whether `labels` match; of those that are not known, whatever is asked holds.
+fn matches(selector: &LabelSelector, labels: &Labels, all_are_known: bool) -> bool {
+    let is_known = |key: &str| all_are_known || labels.contains_key(key);
     let mut exact = selector.match_labels.iter().flatten();
     let mut expressions = selector.match_expressions.iter().flatten();
-    exact.all(|(key, value)| labels.get(key) == Some(value))
-        && expressions.all(|it| requirement_holds(it, labels))
+    exact.all(|(key, value)| !is_known(key) || labels.get(key) == Some(value))
+        && expressions.all(|it| !is_known(&it.key) || requirement_holds(it, labels))
 }
 
-fn requirement_holds(requirement: &LabelSelectorRequirement, labels: &BTreeMap<String, String>) -> bool {
+fn requirement_holds(requirement: &LabelSelectorRequirement, labels: &Labels) -> bool {
     let LabelSelectorRequirement { key, operator, values } = requirement;
     let label = labels.get(key);
     let among = || label.is_some_and(|label| values.iter().flatten().any(|value| value == label));

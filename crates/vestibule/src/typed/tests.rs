@@ -78,7 +78,7 @@ async fn an_undecodable_object_is_a_fault_that_repeats_no_value() {
     let answer = call(mutating(add_target), &body).await;
     assert_eq!(answer.decision, Decision::Fault(FaultKind::Undecodable));
     let text = String::from_utf8(answer.body).unwrap();
-    assert!(text.starts_with("the object is no Pod: line 1 column"), "{text}");
+    assert!(text.starts_with("cannot decode the object as Pod: line 1 column"), "{text}");
     assert!(!text.contains("s3cret"));
 }
 
@@ -105,6 +105,22 @@ async fn subresources_and_operations_that_were_not_named_pass_untouched() {
         review("DELETE", |request| request["object"] = Value::Null),
     ] {
         assert_eq!(call(mutating(never), &body).await.decision, Decision::Allowed);
+    }
+}
+
+/// It admitted them without a word: somebody had widened its registration by hand.
+#[tokio::test]
+async fn a_validator_admits_nothing_that_it_was_not_registered_for() {
+    let never = async |_: Change<Pod>, _: Context| -> Result<(), Reject> { panic!("called") };
+    for (body, about) in [
+        (review("CREATE", |request| request["subResource"] = json!("status")), "CREATE of v1 pods/status"),
+        (review("CONNECT", |request| request["subResource"] = json!("exec")), "CONNECT of v1 pods/exec"),
+        (review("CONNECT", |_| {}), "CONNECT of v1 pods"),
+    ] {
+        let answer = call(validating(never), &body).await;
+        assert_eq!(answer.decision, Decision::Fault(FaultKind::Undecodable), "{about}");
+        let text = String::from_utf8(answer.body).unwrap();
+        assert!(text.starts_with(about) && text.contains("not what this hook is for"), "{text}");
     }
 }
 
@@ -271,6 +287,29 @@ async fn a_validator_is_asked_about_streams_too() {
 }
 
 #[tokio::test]
+async fn a_handler_of_a_stream_changes_its_options() {
+    #[derive(serde::Deserialize, serde::Serialize)]
+    struct Exec {
+        container: String,
+    }
+    let to_debug = async |mut options: Exec, _: Context| {
+        options.container = "debug".to_owned();
+        Ok(options)
+    };
+    let on = on_rules::<Exec>([Rule::new("v1", "pods/exec", [Operation::Connect])]);
+    let body = review("CONNECT", |request| {
+        request["kind"]["kind"] = json!("PodExecOptions");
+        request["subResource"] = json!("exec");
+        request["object"] = json!({
+            "kind": "PodExecOptions", "apiVersion": "v1", "stdin": true, "container": "app", "command": ["id"],
+        });
+    });
+    let answer = call(Hook::mutating("m", Mutating(typed(&on, to_debug))), &body).await;
+    assert_eq!(answer.decision, Decision::Mutated(1));
+    assert_eq!(patch_of(&answer), json!([{"op": "replace", "path": "/container", "value": "debug"}]));
+}
+
+#[tokio::test]
 async fn a_validator_sees_the_change() {
     let guard = async |change: Change<Pod>, _: Context| match change {
         Change::Create { .. } => Ok(()),
@@ -288,4 +327,48 @@ async fn a_validator_sees_the_change() {
     assert_eq!(response(&call(validating(guard), &deleted).await)["status"]["message"], "kept");
     let answer = call(validating(guard), &review("UPDATE", |_| {})).await;
     assert_eq!(answer.decision, Decision::Fault(FaultKind::Undecodable));
+}
+
+/// A hook that labels was answered 500, "nested deeper than 128 levels", for a field that it does not know. kube-apiserver takes
+/// 10,000 levels, and repeats them in `managedFields`.
+#[tokio::test]
+async fn what_nobody_decodes_may_be_as_deep_as_an_api_server_takes_it() {
+    let label = async |mut pod: Pod, _: Context| -> Result<Pod, Reject> {
+        pod.metadata.labels.get_or_insert_default().insert("seen".to_owned(), "true".to_owned());
+        Ok(pod)
+    };
+    for levels in [126, 500, 9_990] {
+        let deep = format!("{}1{}", r#"{"f:a":"#.repeat(levels), "}".repeat(levels));
+        let body = review("CREATE", |request| {
+            request["object"]["spec"]["x-deep"] = json!("DEEP");
+            request["object"]["metadata"]["managedFields"] = json!([{"manager": "m", "fieldsV1": "DEEP"}]);
+        });
+        let body = String::from_utf8(body).unwrap().replace(r#""DEEP""#, &deep);
+        let answer = call(mutating(label), body.as_bytes()).await;
+        assert_eq!(answer.decision, Decision::Mutated(1), "{levels}");
+        let expected = json!([{"op": "add", "path": "/metadata/labels", "value": {"seen": "true"}}]);
+        assert_eq!(patch_of(&answer), expected);
+        let answer = call(validating(async |_: Change<Pod>, _: Context| Ok(())), body.as_bytes()).await;
+        assert_eq!(answer.decision, Decision::Allowed, "{levels}");
+    }
+}
+
+/// An operation in the depths opens each level above it.
+#[tokio::test]
+async fn a_patch_may_reach_as_deep_as_an_api_server_takes_it() {
+    for levels in [500, 9_990] {
+        let body = review("CREATE", |request| request["object"]["spec"]["x-deep"] = json!("DEEP"));
+        let deep = format!("{}{{}}{}", r#"{"a":"#.repeat(levels), "}".repeat(levels));
+        let body = String::from_utf8(body).unwrap().replace(r#""DEEP""#, &deep);
+        let path: vestibule_patch::Pointer =
+            format!("/spec/x-deep{}/b", "/a".repeat(levels)).parse().unwrap();
+        let value: Arc<RawValue> = RawValue::from_string("1".to_owned()).unwrap().into();
+        let patch = move |_: RawObject, _: Context| {
+            let add = vestibule_patch::Operation::Add { path: path.clone(), value: Arc::clone(&value) };
+            async { Ok::<Mutation<RawObject>, Reject>(Mutation::Patch(vec![add])) }
+        };
+        let on = on_rules::<RawObject>([Rule::new("v1", "pods", [Operation::Create])]);
+        let answer = call(Hook::mutating("m", Mutating(typed(&on, patch))), body.as_bytes()).await;
+        assert_eq!(answer.decision, Decision::Mutated(1), "{levels}");
+    }
 }

@@ -70,9 +70,14 @@ impl FakeCluster {
         self.0.gets.add_permits(1_000);
     }
 
-    /// Lists and watches are refused with this Status.
-    pub(crate) fn refuse(&self, status: Value) {
-        self.state().refusal = Some(status);
+    /// Lists and watches are refused with this Status, or not any more.
+    pub(crate) fn refuse(&self, status: Option<Value>) {
+        self.state().refusal = status;
+    }
+
+    /// Every watch ends, as it does after its minute.
+    pub(crate) fn cut_watches(&self) {
+        self.state().watches.clear();
     }
 
     /// The object at this path, such as `/api/v1/namespaces/shop/pods/web`; watches are not told.
@@ -100,7 +105,7 @@ impl FakeCluster {
     pub(crate) fn forget(&self) {
         let gone = status(410, "Expired", "too old resource version");
         self.send(format!("{{\"type\":\"ERROR\",\"object\":{gone}}}\n"));
-        self.state().watches.clear();
+        self.cut_watches();
     }
 
     /// What was asked and has these words in it.

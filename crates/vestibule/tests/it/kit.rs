@@ -9,7 +9,10 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{ConfigMap, Container, Pod};
 use serde_json::{Value, json};
 use vestibule::Operation::{Create, Delete};
-use vestibule::{App, Change, Context, Mutation, Objects, Reject, Rule, Scope, deny, on, on_rules, test};
+use vestibule::{
+    App, Change, Context, Entries, Entry, Mutation, Objects, OnFault, Reject, Rule, Scope, deny, on, on_raw,
+    on_rules, test,
+};
 
 fn pod() -> Value {
     json!({
@@ -125,6 +128,85 @@ async fn what_the_api_server_would_not_ask_is_not_asked() {
     let not_called = std::panic::AssertUnwindSafe(&not_called);
     let text = said(|| _ = not_called.assert_allowed());
     assert!(text.contains("object selector"), "{text}");
+}
+
+/// The kit said that it was called there, although the manifests exclude it.
+#[tokio::test]
+async fn a_namespace_that_the_registration_excludes_is_not_asked_about() {
+    let pods = || on::<Pod>([Create]).fail_closed();
+    let app = App::new("kit")
+        .service("home/hooks")
+        .validate("usual", pods(), stays)
+        .validate("team", pods().namespaces("team=shop"), stays)
+        .validate("home", pods().own_namespace(), stays)
+        .validate("system", pods().system_namespaces(), stays);
+    let call = |hook, namespace| test::call(&app, hook).create(pod()).namespace(namespace);
+    for excluded in ["kube-system", "kube-public", "kube-node-lease", "home"] {
+        call("usual", excluded).await.assert_not_called();
+        call("team", excluded).await.assert_not_called();
+        call("team", excluded).namespace_labels([("team", "shop")]).await.assert_not_called();
+        call("system", excluded).await.assert_allowed();
+    }
+    call("home", "home").await.assert_allowed();
+    call("home", "kube-system").await.assert_not_called();
+    call("usual", "shop").await.assert_allowed();
+    call("usual", "shop").namespace_labels([]).await.assert_allowed();
+    call("team", "shop").await.assert_allowed();
+    // A namespace is one of itself.
+    let namespace =
+        |name: &str| json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
+    let namespaces = App::new("kit").validate(
+        "all",
+        on_rules::<Value>([Rule::new("v1", "*", [Create])]).fail_closed(),
+        fine,
+    );
+    test::call(&namespaces, "all").create(namespace("kube-system")).await.assert_not_called();
+    test::call(&namespaces, "all").create(namespace("shop")).await.assert_allowed();
+}
+
+/// The kit called it although no entry names it.
+#[tokio::test]
+async fn a_hook_with_entries_of_its_own_is_called_by_those() {
+    let pods = || on::<Pod>([Create]).fail_open();
+    let entries = Entries::of(["counts"]);
+    let app = App::new("kit").mutate("counts", pods(), counts).entries(&entries);
+    let call =
+        |team: &'static str| test::call(&app, "counts").create(pod()).namespace_labels([("team", team)]);
+    call("blue").await.assert_not_called();
+    let entry = |name: &str, team: &str| {
+        let on = on_raw([Rule::new("v1", "pods", [Create])]).fail_open();
+        Entry::new("counts", name, on.namespaces(&format!("team={team}")))
+    };
+    entries.set(vec![entry("counts-blue", "blue"), entry("counts-red", "red")]).unwrap();
+    call("blue").await.assert_allowed();
+    call("red").await.assert_allowed();
+    call("green").await.assert_not_called();
+}
+
+/// They were lost with the handler.
+#[tokio::test]
+async fn what_was_said_before_a_deadline_or_a_panic_is_said() {
+    let speaks = async |pod: Pod, context: Context| {
+        context.warn("look out");
+        context.audit("seen", "yes");
+        match context.namespace() {
+            Some("panic") => panic!("oh no"),
+            _ => std::future::pending::<()>().await,
+        }
+        Ok::<_, Reject>(pod)
+    };
+    let pods = |on_fault| on::<Pod>([Create]).fail_closed().timeout_seconds(1).on_fault(on_fault);
+    let app = App::new("kit").mutate("warns", pods(OnFault::AllowWithWarning), speaks).mutate(
+        "denies",
+        pods(OnFault::Deny),
+        speaks,
+    );
+    for namespace in ["slow", "panic"] {
+        let warned = test::call(&app, "warns").create(pod()).namespace(namespace).await;
+        warned.assert_allowed().assert_warned("look out").assert_audited("seen", "yes");
+        let denied = test::call(&app, "denies").create(pod()).namespace(namespace).await;
+        denied.assert_code(500).assert_warned("look out").assert_audited("seen", "yes");
+    }
 }
 
 async fn fine(_: Change<Value>, _: Context) -> Result<(), Reject> {

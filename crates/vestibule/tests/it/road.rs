@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use vestibule::Operation::Create;
-use vestibule::{App, Change, Context, Metric, Reject, Sample, deny, on};
+use vestibule::{App, Change, Context, Metric, OnFault, Reject, Sample, deny, on};
 use vestibule_caller::{Admission, FailurePolicy, Hook, Outcome};
 
 use crate::served::{Served, changed, review};
@@ -54,6 +54,24 @@ async fn a_validator_of_the_same_app_sees_what_its_mutator_made() {
     served.stop().await;
 }
 
+/// They were lost with the future that the server dropped.
+#[tokio::test]
+async fn warnings_and_audit_notes_outlive_a_deadline() {
+    let speaks = async |pod: Pod, context: Context| {
+        context.warn("look out");
+        context.audit("seen", "yes");
+        std::future::pending::<()>().await;
+        Ok::<_, Reject>(pod)
+    };
+    let on = on::<Pod>([Create]).fail_closed().timeout_seconds(1).on_fault(OnFault::AllowWithWarning);
+    let served = Served::start(App::new("demo").mutate("speaks", on, speaks)).await;
+    let hook = Hook::mutating("speaks.demo.vestibule.dev", "/mutate/speaks");
+    let Outcome::Allowed(allowed) = served.outcome(&review(), &hook).await else { panic!("not allowed") };
+    assert_eq!(allowed.warnings.shown[0], "look out");
+    assert_eq!(allowed.audit_annotations.kept["speaks.demo.vestibule.dev/seen"], "yes");
+    served.stop().await;
+}
+
 #[tokio::test]
 async fn the_failure_policy_decides_about_errors_panics_and_delays() {
     let fail = async |_: Pod, _: Context| -> Result<Pod, Reject> { Err("x".parse::<u8>().unwrap_err())? };
@@ -68,7 +86,9 @@ async fn the_failure_policy_decides_about_errors_panics_and_delays() {
         .mutate("panic", on::<Pod>([Create]).fail_open(), panic)
         .mutate("wait", on::<Pod>([Create]).fail_open().timeout_seconds(1), wait);
     let served = Served::start(app).await;
-    for (name, words) in [("fail", "invalid digit"), ("panic", "panicked"), ("wait", "reached no verdict")] {
+    for (name, words) in
+        [("fail", "invalid digit"), ("panic", "panicked"), ("wait", "context deadline exceeded")]
+    {
         // The caller waits for longer than the hook says that it may take.
         let hook = Hook::mutating(name, &format!("/mutate/{name}"));
         let review = review();
@@ -126,6 +146,36 @@ async fn a_condition_holds_readiness_back_and_the_caller_comes_again() {
     });
     assert_eq!(changed(outcome)["metadata"]["labels"]["seen"], "true");
     assert_eq!(served.probe("/readyz").await.0, "HTTP/1.1 200 OK");
+    served.stop().await;
+}
+
+/// A panic in the closure ended the process: it was asked in the future that serves.
+#[tokio::test]
+async fn a_condition_that_panics_holds_readiness_back_and_the_server_goes_on() {
+    let lists = Arc::new(std::sync::Mutex::new(Vec::<String>::new()));
+    let poison = Arc::clone(&lists);
+    let poisoned = std::thread::spawn(move || {
+        let _held = poison.lock().unwrap();
+        panic!("poisons the Mutex");
+    });
+    assert!(poisoned.join().is_err());
+    let condition = Arc::clone(&lists);
+    let app = App::new("demo")
+        .mutate("label", on::<Pod>([Create]).fail_closed(), label)
+        .ready_when("the price list", move || !condition.lock().unwrap().is_empty());
+    let served = Served::start(app).await;
+    for _ in 0..2 {
+        let (status, body) = served.probe("/readyz").await;
+        assert_eq!(status, "HTTP/1.1 503 Service Unavailable");
+        assert_eq!(body, "not ready: the price list (panicked)");
+        let (_, metrics) = served.probe("/metrics").await;
+        assert!(metrics.contains("vestibule_ready 0"), "{metrics}");
+    }
+    lists.clear_poison();
+    lists.lock().unwrap().push("of today".to_owned());
+    while served.probe("/readyz").await.0 != "HTTP/1.1 200 OK" {
+        tokio::task::yield_now().await;
+    }
     served.stop().await;
 }
 

@@ -2,14 +2,14 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use vestibule::identity::{Identity, Local};
-use vestibule::{App, Options, Shutdown};
+use vestibule::{App, Options, ServeError, Shutdown};
 use vestibule_caller::{Admission, Caller, FailurePolicy, Hook, Outcome, Review};
 
 pub(crate) const NAME: &str = "hook.shop.svc";
@@ -18,8 +18,8 @@ pub(crate) struct Served {
     address: SocketAddr,
     pub(crate) caller: Caller,
     probes: SocketAddr,
-    shutdown: Shutdown,
-    ended: JoinHandle<usize>,
+    pub(crate) shutdown: Shutdown,
+    ended: JoinHandle<Result<usize, ServeError>>,
 }
 
 impl Served {
@@ -78,7 +78,13 @@ impl Served {
     pub(crate) async fn stop(self) {
         self.shutdown.stop();
         drop(self.caller);
-        assert_eq!(self.ended.await.unwrap(), 0);
+        assert_eq!(self.ended.await.unwrap().unwrap(), 0);
+    }
+
+    /// Waits until it ends by itself, with an error.
+    pub(crate) async fn fails(self) -> ServeError {
+        drop(self.caller);
+        self.ended.await.unwrap().err().unwrap()
     }
 }
 
@@ -87,6 +93,8 @@ pub(crate) fn options(identity: Arc<dyn Identity>) -> Options {
     let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let mut options = Options::new(loopback, identity);
     options.settings.probes = Some(loopback);
+    // No endpoint has to be taken from a list.
+    options.settings.drain_delay = Duration::ZERO;
     options
 }
 

@@ -279,7 +279,7 @@ async fn metadata_and_a_scope_are_all_that_is_asked_for() {
 async fn a_watch_that_is_forbidden_names_the_missing_right() {
     let cluster = FakeCluster::open();
     let words = "persistentvolumeclaims is forbidden: User hook cannot list resource persistentvolumeclaims";
-    cluster.refuse(status(403, "Forbidden", words));
+    cluster.refuse(Some(status(403, "Forbidden", words)));
     let look_up = async |_: Pod, context: Context| -> Result<Pod, Reject> {
         until(|| claims(&context).cached("a").err().unwrap().to_string().contains("cannot list")).await;
         Err(Reject::fault(claims(&context).get("a").await.err().unwrap()))

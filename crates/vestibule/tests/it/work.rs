@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{Namespace, Pod};
 use tokio::sync::{mpsc, oneshot};
 use vestibule::Operation::Create;
 use vestibule::identity::Local;
-use vestibule::{App, Context, Reject, on};
+use vestibule::{App, Context, Reject, ServeError, on};
 
 use crate::fake_cluster::FakeCluster;
 use crate::served::{NAME, Served, options};
@@ -44,16 +44,46 @@ async fn work_begins_when_the_app_is_ready_and_is_dropped_with_it() {
     assert!(begins.recv().await.is_none(), "it begins once");
 }
 
+/// It was logged, and the replica stayed ready for ever, with an operator that was dead.
 #[tokio::test]
-async fn the_webhook_goes_on_without_work_that_panicked() {
+async fn work_that_panics_or_ends_ends_the_process_with_an_error() {
+    let served = |app: App| Served::beside(app, FakeCluster::open().client());
+    let ends = served(app().when_ready(|_| async {})).await.fails().await;
+    assert!(matches!(ends, ServeError::WorkEnded), "{ends}");
+    let panics = async |_| panic!("on purpose");
+    for app in [app().when_ready(panics), app().once_ready(panics)] {
+        let error = served(app).await.fails().await;
+        assert!(matches!(error, ServeError::WorkPanicked), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn the_webhook_goes_on_after_work_that_may_end() {
+    let (ended, mut ends) = mpsc::unbounded_channel::<()>();
+    let work = move |_: kube::Client| {
+        let _ended = ended.clone();
+        async {}
+    };
+    let served = Served::beside(app().once_ready(work), FakeCluster::open().client()).await;
+    // The app has made its work, and the work is over: both have dropped their end.
+    assert!(ends.recv().await.is_none());
+    assert!(served.probe("/readyz").await.0.contains("200"));
+    served.stop().await;
+}
+
+/// An operator that hears of the shutdown by itself does what it should.
+#[tokio::test]
+async fn work_that_ends_in_a_shutdown_is_no_error() {
     let (began, mut begins) = mpsc::unbounded_channel();
     let work = move |_: kube::Client| {
-        began.send(()).unwrap();
-        async { panic!("on purpose") }
+        let (end, ends) = oneshot::channel::<()>();
+        began.send(end).unwrap();
+        async { ends.await.unwrap() }
     };
     let served = Served::beside(app().when_ready(work), FakeCluster::open().client()).await;
-    begins.recv().await.unwrap();
-    assert!(served.probe("/readyz").await.0.contains("200"));
+    let end = begins.recv().await.unwrap();
+    served.shutdown.drain();
+    end.send(()).unwrap();
     served.stop().await;
 }
 

@@ -18,7 +18,7 @@ use vestibule::Operation::Create;
 use vestibule::{App, Context, LookupError, Reject, on};
 use vestibule_caller::{Hook, Outcome};
 
-use fake_cluster::FakeCluster;
+use fake_cluster::{FakeCluster, status};
 use served::{Served, review};
 
 const CLAIMS: &str = "/api/v1/namespaces/shop/persistentvolumeclaims";
@@ -65,6 +65,31 @@ async fn not_even_a_trace_holds_what_is_looked_up() {
     let log = logged();
     assert!(log.contains("does not fit its type") && log.contains("TRACE"), "{log}");
     assert!(!log.contains("s3cret"), "{log}");
+}
+
+/// The second time was taken for the first: between the two, nothing but the watch had been answered.
+#[tokio::test]
+async fn a_watch_that_fails_again_after_a_recovery_is_told_of_again() {
+    LazyLock::force(&LOG);
+    let (cluster, words) = (FakeCluster::open(), "claims are out today");
+    let app =
+        App::new("demo").mutate("look", on::<Pod>([Create]).fail_closed(), async |pod: Pod, _: Context| {
+            Ok::<_, Reject>(pod)
+        });
+    let served = Served::beside(app.watch::<PersistentVolumeClaim>(), cluster.client()).await;
+    for times in 1..=2 {
+        until(|| cluster.is_watched()).await;
+        cluster.refuse(Some(status(403, "Forbidden", words)));
+        cluster.cut_watches();
+        until(|| {
+            let log = logged();
+            log.lines().filter(|line| line.contains("cannot be watched") && line.contains(words)).count()
+                == times
+        })
+        .await;
+        cluster.refuse(None);
+    }
+    served.stop().await;
 }
 
 /// A line a second, which tells of the others.

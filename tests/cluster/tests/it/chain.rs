@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::Instant;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -146,7 +146,7 @@ async fn subresources_are_untouched_even_where_the_registration_was_widened() {
 struct NoStreams;
 
 impl Handler for NoStreams {
-    fn handle<'a>(&'a self, request: &'a Request<'a>, _: Duration) -> HandlerFuture<'a> {
+    fn handle<'a>(&'a self, request: &'a Request<'a>, _: Instant) -> HandlerFuture<'a> {
         let subresource = request.subresource.as_deref().unwrap_or_default();
         let verdict = Verdict::from(vestibule::Denial::new(format!("no {subresource} here")));
         Box::pin(async { verdict })

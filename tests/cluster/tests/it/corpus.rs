@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -122,7 +122,7 @@ impl Recorded {
     /// What the API server makes of the answer of `hook`.
     async fn outcome(&self, hook: &Hook) -> Outcome {
         let review = self.review();
-        let verdict = hook.decide(&review.request, Duration::from_secs(1)).await;
+        let verdict = hook.decide(&review.request, Instant::now() + Duration::from_secs(1)).await;
         let answer = hook.answer(&review, verdict);
         let answer = Answer {
             status: answer.status,
@@ -173,7 +173,7 @@ impl Recorded {
 struct Always(fn() -> Verdict);
 
 impl Handler for Always {
-    fn handle<'a>(&'a self, _: &'a Request<'a>, _: Duration) -> HandlerFuture<'a> {
+    fn handle<'a>(&'a self, _: &'a Request<'a>, _: Instant) -> HandlerFuture<'a> {
         Box::pin(async { self.0() })
     }
 }
@@ -186,7 +186,7 @@ fn fault() -> Verdict {
 struct Label;
 
 impl Handler for Label {
-    fn handle<'a>(&'a self, request: &'a Request<'a>, _: Duration) -> HandlerFuture<'a> {
+    fn handle<'a>(&'a self, request: &'a Request<'a>, _: Instant) -> HandlerFuture<'a> {
         let object = request.object.map(|object| serde_json::from_str(object.get()).unwrap());
         let step = object.filter(|object: &Value| object["metadata"].is_object()).map(|object| {
             let labels = Pointer::root().child("metadata").child("labels");

@@ -1,18 +1,24 @@
 //! Webhooks that register themselves: from an empty cluster to the next version, and no create fails.
 
+mod outside;
+
 use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use futures_util::StreamExt;
 use http::{Method, Request};
+use http_body_util::{BodyStream, StreamBody};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use vestibule::Operation::Create;
-use vestibule::identity::{Identity, SelfManaged};
-use vestibule::{App, Context, Options, Reject, Target, on};
+use vestibule::identity::{NamespacedName, Settings};
+use vestibule::{App, Change, Context, Options, Reject, Target, on};
 use vestibule_server::Shutdown;
 use vestibule_testenv::Service;
 
@@ -47,8 +53,10 @@ struct Stage {
 
 struct Replica {
     address: SocketAddr,
+    probes: Option<SocketAddr>,
     shutdown: Shutdown,
-    ended: JoinHandle<usize>,
+    is_ready: Pin<Box<dyn Future<Output = ()> + Send>>,
+    ended: JoinHandle<Result<usize, vestibule::ServeError>>,
 }
 
 /// Creates that never pause, as the API server answers them.
@@ -96,27 +104,53 @@ impl Stage {
     }
 
     async fn replica(&self, app: App) -> Replica {
-        let service = format!("{}/webhook", self.cluster.home.name()).parse().unwrap();
-        let mut settings = app.managed(app.identity_settings(service), &self.target).unwrap();
+        self.replica_by(self.account.clone(), app, Duration::from_millis(500)).await
+    }
+
+    async fn settling(&self, app: App, settle: Duration) -> Replica {
+        self.replica_by(self.account.clone(), app, settle).await
+    }
+
+    /// A replica with this way to the API server.
+    async fn replica_by(&self, client: Client, app: App, settle: Duration) -> Replica {
+        let settings = app.managed(app.identity_settings(self.name()), &self.target).unwrap();
+        let replica = self.unrouted(client, app, settings, settle, |_| {}).await;
+        self.service.add_replica(replica.address, replica.probes).unwrap();
+        replica
+    }
+
+    fn name(&self) -> NamespacedName {
+        format!("{}/webhook", self.cluster.home.name()).parse().unwrap()
+    }
+
+    /// To which the Service does not lead yet.
+    async fn unrouted(
+        &self,
+        client: Client,
+        app: App,
+        mut settings: Settings,
+        settle: Duration,
+        change: impl FnOnce(&mut Options),
+    ) -> Replica {
         (settings.policy.hold, settings.policy.hold_cold) = (Duration::from_secs(2), Duration::from_secs(2));
         settings.policy.recheck = Duration::from_secs(1);
-        settings.settle = Duration::from_millis(500);
-        let identity: Arc<dyn Identity> = SelfManaged::start(self.account.clone(), settings).unwrap();
+        settings.settle = settle;
         let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let mut options = Options::new(anywhere, identity);
+        let mut options = Options::self_managed(anywhere, client, settings).unwrap();
         options.settings.probes = Some(anywhere);
         options.settings.drain_delay = DRAIN_DELAY;
         options.settings.drain_timeout = DRAIN_TIMEOUT;
+        change(&mut options);
         let bound = app.bind(options).await.unwrap();
-        let (address, shutdown) = (bound.address(), bound.shutdown());
-        self.service.add_replica(address, bound.probes_address()).unwrap();
-        Replica { address, shutdown, ended: tokio::spawn(bound.serve()) }
+        let (address, probes, shutdown) = (bound.address(), bound.probes_address(), bound.shutdown());
+        let is_ready = Box::pin(bound.ready());
+        Replica { address, probes, shutdown, is_ready, ended: tokio::spawn(bound.serve()) }
     }
 
     /// Ends a replica as a roll-out does.
     async fn drain(&self, replica: Replica) {
         replica.shutdown.drain();
-        replica.ended.await.unwrap();
+        replica.ended.await.unwrap().unwrap();
         self.service.remove_replica(replica.address);
     }
 
@@ -193,6 +227,31 @@ impl Load {
     }
 }
 
+/// SIGTERM came while the entries settled, and they were written seven seconds later; `failurePolicy: Fail` then refused what
+/// they match, as nobody was left.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replica_that_drains_registers_nothing() {
+    let Some(stage) = Stage::new().await else { return };
+    let load = Load::begin(stage.cluster.namespace(&[]).await);
+    stage.apply(&stage.app(&["first"])).await;
+    // Once it is ready the settling time runs; the drain takes three times as long.
+    let replica = stage.settling(stage.app(&["first"]), Duration::from_secs(1)).await;
+    replica.is_ready.await;
+    let marked = stage.configuration().await;
+    assert!(marked["metadata"]["annotations"]["vestibule.dev/ca-generation"].is_string(), "{marked}");
+    assert!(marked["webhooks"].is_null(), "{marked}");
+    replica.shutdown.drain();
+    // The API server keeps no connection to it, so it ends after its delay.
+    let ended = Instant::now();
+    replica.ended.await.unwrap().unwrap();
+    assert!(ended.elapsed() >= DRAIN_DELAY);
+    stage.service.remove_replica(replica.address);
+    let left = stage.configuration().await;
+    assert_eq!(left["metadata"]["resourceVersion"], marked["metadata"]["resourceVersion"], "{left}");
+    load.more(50).await;
+    load.assert_none_failed("the end");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn from_an_empty_cluster_to_the_next_version_no_create_fails() {
     let Some(stage) = Stage::new().await else { return };
@@ -243,4 +302,98 @@ async fn from_an_empty_cluster_to_the_next_version_no_create_fails() {
     load.until_called(&second).await;
     load.more(50).await;
     drop(new);
+}
+
+/// One of two registrations is deleted, as whoever switches a webhook off does it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_deleted_configuration_stops_no_new_replica() {
+    let Some(stage) = Stage::new().await else { return };
+    let namespaces = format!("{TEST}={}", stage.cluster.home.name());
+    let app = || {
+        let creations = on::<ConfigMap>([Create]).fail_closed().namespaces(&namespaces);
+        stage
+            .app(&["first"])
+            .validate("checked", creations, async |_: Change<ConfigMap>, _| Ok::<_, Reject>(()))
+    };
+    let load = Load::begin(stage.cluster.namespace(&[]).await);
+    stage.apply(&app()).await;
+    let old = stage.replica(app()).await;
+    load.until_called(&["first"]).await;
+    let path = stage.path().replace("mutating", "validating");
+    let read = async || stage.send(Method::GET, &path, "application/json", &Value::Null).await;
+    let registered = async || {
+        let is_filled = |object: &Value| object["webhooks"][0]["clientConfig"]["caBundle"].is_string();
+        while !is_filled(&read().await.object()) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), registered()).await.unwrap();
+
+    stage.send(Method::DELETE, &path, "application/json", &Value::Null).await.object();
+    let new = stage.replica(app()).await;
+    stage.service.wait_for_replicas(2).await.unwrap();
+    stage.drain(old).await;
+    load.more(100).await;
+    assert_eq!(read().await.status, 404, "nobody makes what somebody deleted");
+
+    // It comes back, and is filled like the first time.
+    stage.apply(&app()).await;
+    tokio::time::timeout(Duration::from_secs(60), registered()).await.unwrap();
+    load.more(50).await;
+    drop(new);
+}
+
+/// A replica of the old version is cut off from the API and still called: it cannot object to the entries of the next version.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hook_that_a_replica_which_is_cut_off_does_not_know_is_asked_elsewhere() {
+    let Some(stage) = Stage::new().await else { return };
+    let (first, second) = (["first"], ["first", "second"]);
+    // One that waits for the other needs one connection, and may never meet the old replica.
+    let mut loads = Vec::new();
+    for _ in 0..16 {
+        loads.push(Load::begin(stage.cluster.namespace(&[]).await));
+    }
+    let all_call = async |hooks: &[&str]| {
+        for load in &loads {
+            load.until_called(hooks).await;
+        }
+    };
+    stage.apply(&stage.app(&first)).await;
+    let cut = watch::Sender::new(false);
+    let client = severed(&stage.account, &cut);
+    let old = stage.replica_by(client, stage.app(&first), Duration::from_millis(500)).await;
+    all_call(&first).await;
+
+    cut.send_replace(true);
+    stage.apply(&stage.app(&second)).await;
+    let _new = (stage.replica(stage.app(&second)).await, stage.replica(stage.app(&second)).await);
+    all_call(&second).await;
+    stage.service.wait_for_replicas(3).await.unwrap();
+    for load in &loads {
+        load.more(20).await;
+    }
+    drop(old);
+}
+
+/// A client that hears nothing any more once it is cut off.
+fn severed(inner: &Client, cut: &watch::Sender<bool>) -> Client {
+    let (inner, cut) = (inner.clone(), cut.subscribe());
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let (inner, mut cut) = (inner.clone(), cut.clone());
+        async move {
+            // The sender lives as long as the test.
+            let _ = cut.wait_for(|cut| !*cut).await;
+            let response = inner.send(request).await?;
+            Ok::<_, kube::Error>(response.map(|body| {
+                StreamBody::new(BodyStream::new(body).then(move |said| {
+                    let mut cut = cut.clone();
+                    async move {
+                        let _ = cut.wait_for(|cut| !*cut).await;
+                        said
+                    }
+                }))
+            }))
+        }
+    });
+    Client::new(service, "default")
 }

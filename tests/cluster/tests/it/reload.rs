@@ -25,9 +25,9 @@ pub(crate) fn nginx(version: &str) -> String {
     block("rules.yaml").replace("nginx:1.27", version)
 }
 
-/// The first block of the page that begins with a comment naming `file`.
+/// The block of the page that is `file`.
 fn block(file: &str) -> String {
-    let (_, rest) = HOW_TO.split_once(&format!("# {file}\n")).unwrap();
+    let (_, rest) = HOW_TO.split_once(&format!("```yaml {file}\n")).unwrap();
     rest.split_once("```").unwrap().0.to_owned()
 }
 

@@ -38,8 +38,7 @@ fn the_tables_of_injection_are_whole_and_name_tests_of_their_numbers() {
 /// Cases of the front door that need no second machine.
 #[test]
 fn the_tables_of_fire_are_whole_and_name_tests_and_cases_that_exist() {
-    let (page, tests) = (page("fire.md"), Tests::of_the_workspace());
-    let cases = fs::read_to_string(workspace().join("tests/fire/src/cases.rs")).unwrap();
+    let (page, tests, commands) = (page("fire.md"), Tests::of_the_workspace(), Commands::of_the_workspace());
     let cells: Vec<_> = page.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | ")).collect();
     let faults = (1..=21).chain([26]).map(|number| format!("F{number:02}"));
     for row in faults.chain((1..=18).map(|number| format!("A{number:02}"))) {
@@ -49,7 +48,7 @@ fn the_tables_of_fire_are_whole_and_name_tests_and_cases_that_exist() {
         assert!(!named.is_empty(), "nothing holds {row}");
         for name in named {
             let holds = match name.strip_prefix("cargo xtask ") {
-                Some(command) => is_a_case(command, &cases),
+                Some(command) => commands.know(command),
                 None => tests.hold(name, rest),
             };
             assert!(holds, "{row} names {name}, which does not exist, or is not run");
@@ -57,22 +56,14 @@ fn the_tables_of_fire_are_whole_and_name_tests_and_cases_that_exist() {
     }
 }
 
-/// Whether the command begins something that there is: `fire` has cases by name.
-fn is_a_case(command: &str, cases: &str) -> bool {
-    let case = command.strip_prefix("fire ").map(|name| format!("\"{name}\","));
-    case.is_none_or(|case| cases.contains(&case))
-}
-
 #[test]
 fn every_promise_is_held_by_tests_that_exist() {
-    let cases = fs::read_to_string(workspace().join("tests/fire/src/cases.rs")).unwrap();
-    let page = page("promises.md");
+    let (page, known) = (page("promises.md"), Commands::of_the_workspace());
     let rows = rows(&page, &Tests::of_the_workspace());
     assert!(rows.len() > 20, "{rows:?}");
-    let commands = page.split('`').filter_map(|quoted| quoted.strip_prefix("cargo xtask fire "));
-    let named = commands.flat_map(str::split_whitespace).filter(|name| *name != "--long");
-    let missing: Vec<_> = named.filter(|name| !is_a_case(&format!("fire {name}"), &cases)).collect();
-    assert!(missing.is_empty(), "no such cases: {missing:?}");
+    let commands = page.split('`').filter_map(|quoted| quoted.strip_prefix("cargo xtask "));
+    let missing: Vec<_> = commands.filter(|command| !known.know(command)).collect();
+    assert!(missing.is_empty(), "no such commands: {missing:?}");
 }
 
 #[test]
@@ -86,10 +77,81 @@ fn every_test_in_the_table_of_faults_exists() {
     assert!(names.len() > 30, "{names:?}");
     let missing: Vec<_> = names.iter().filter(|(row, name)| !tests.hold(name, row)).collect();
     assert!(missing.is_empty(), "no such tests that run: {missing:?}");
-    let cases = fs::read_to_string(workspace().join("tests/fire/src/cases.rs")).unwrap();
-    let commands = page.split('`').filter_map(|word| word.strip_prefix("cargo xtask "));
-    let missing: Vec<_> = commands.filter(|command| !is_a_case(command, &cases)).collect();
-    assert!(missing.is_empty(), "no such cases: {missing:?}");
+    let known = Commands::of_the_workspace();
+    let rows = page.lines().filter(|line| line.starts_with("| "));
+    let commands = rows.flat_map(|row| row.split('`')).filter_map(|word| word.strip_prefix("cargo xtask "));
+    let missing: Vec<_> = commands.filter(|command| !known.know(command)).collect();
+    assert!(missing.is_empty(), "no such commands: {missing:?}");
+}
+
+/// What stands behind `cargo xtask`, by name.
+struct Commands {
+    tasks: BTreeSet<String>,
+    /// Of `fire`.
+    cases: BTreeSet<String>,
+    /// Of `soak --case`.
+    rows: BTreeSet<String>,
+}
+
+impl Commands {
+    fn of_the_workspace() -> Self {
+        let read = |path: &str| fs::read_to_string(workspace().join(path)).unwrap();
+        let cases = read("tests/fire/src/cases.rs");
+        let cases = cases.split("case(\"").skip(1).map(|rest| rest.split_once('"').unwrap().0.to_owned());
+        Self {
+            tasks: variants(&read("xtask/src/main.rs"), "Task"),
+            cases: cases.collect(),
+            rows: variants(&read("tests/fire/src/options.rs"), "Case"),
+        }
+    }
+
+    /// Whether the command, without `cargo xtask `, begins something that there is.
+    fn know(&self, command: &str) -> bool {
+        let words: Vec<_> = command.split_whitespace().filter(|word| *word != "--long").collect();
+        match words[..] {
+            ["fire", ref cases @ ..] => {
+                !cases.is_empty() && cases.iter().all(|case| self.cases.contains(*case))
+            }
+            ["soak", "--case", row] => self.rows.contains(row),
+            ["soak", "--help"] | ["reload", "--release"] => true,
+            [task] => self.tasks.contains(task),
+            _ => false,
+        }
+    }
+}
+
+/// The variants of an enum, as clap spells them: what stands alone at the first indentation of its block.
+fn variants(code: &str, name: &str) -> BTreeSet<String> {
+    let (_, block) = code
+        .split_once(&format!("\nenum {name} {{\n"))
+        .or_else(|| code.split_once(&format!("\npub enum {name} {{\n")))
+        .unwrap();
+    let (block, _) = block.split_once("\n}").unwrap();
+    let lines = block.lines().filter_map(|line| line.strip_prefix("    "));
+    let names = lines.filter(|line| line.starts_with(|first: char| first.is_ascii_uppercase()));
+    names.map(|line| line.trim_end_matches([',', ' ', '{']).to_lowercase()).collect()
+}
+
+#[test]
+fn a_command_that_does_not_exist_holds_nothing() {
+    let known = Commands::of_the_workspace();
+    for command in
+        ["fire F01", "fire --long A03 A04 steady", "soak --case rows2", "soak --help", "model", "fuzz"]
+    {
+        assert!(known.know(command), "{command}");
+    }
+    for command in [
+        "fire",
+        "fire F99",
+        "fire F01 F99",
+        "soak --case rows9",
+        "soak --rotate",
+        "soke",
+        "model --bigger",
+        "",
+    ] {
+        assert!(!known.know(command), "{command}");
+    }
 }
 
 /// The tests of a piece of code, by name: whether each is ignored.

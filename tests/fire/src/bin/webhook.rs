@@ -13,9 +13,10 @@ use vestibule::{App, Context, Reject, on};
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// How long handlers hold their turn.
+/// How long a handler holds its turn.
 const WORK: Duration = Duration::from_millis(1);
-const TOIL: Duration = Duration::from_millis(20);
+/// How long one computes that wants a processor all the while.
+const TOIL: Duration = Duration::from_millis(10);
 
 /// What a handler that looks something up waits for it.
 const LOOKUP: Duration = Duration::from_millis(100);
@@ -48,7 +49,7 @@ async fn work(pod: Pod, context: Context) -> Result<Pod, Reject> {
 }
 
 async fn toil(pod: Pod, context: Context) -> Result<Pod, Reject> {
-    hold(TOIL);
+    burn(TOIL);
     label(pod, context).await
 }
 
@@ -63,6 +64,12 @@ fn hold(time: Duration) {
     let began = Instant::now();
     // A sleep takes up to a tenth of a millisecond more.
     std::thread::sleep(time.saturating_sub(Duration::from_micros(100)));
+    burn(time.saturating_sub(began.elapsed()));
+}
+
+/// So much time of a processor.
+fn burn(time: Duration) {
+    let began = Instant::now();
     while began.elapsed() < time {
         spin_loop();
     }

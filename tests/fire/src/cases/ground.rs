@@ -51,11 +51,17 @@ fn pod() -> Value {
     })
 }
 
+/// How long one in a hundred calls of an API server may take while others mean no good.
+pub(super) const QUICK: Duration = Duration::from_millis(100);
+
 /// Whether there were calls of an API server at all, and abuse by others took neither answers nor time from them.
 pub(super) fn answered(honest: &Report) -> bool {
-    honest.admitted > 0
-        && honest.failures() == 0
-        && honest.latency.quantile(0.99) <= Duration::from_millis(100)
+    is_admitted(honest) && honest.latency.quantile(0.99) <= QUICK
+}
+
+/// Whether there were calls, and none failed.
+pub(super) fn is_admitted(report: &Report) -> bool {
+    report.admitted > 0 && report.failures() == 0
 }
 
 /// Calls that were told to come again, and had come often enough.

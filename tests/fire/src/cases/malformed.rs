@@ -7,8 +7,8 @@ use hostile::corpus;
 use hostile::malformed::{Connection, Malformed, allowed};
 use tokio::task::spawn_blocking;
 
-use super::Row;
 use super::ground::{millis, webhook};
+use super::{Lateness, Row};
 use crate::rig::NAME;
 
 const MANY: usize = 10_000;
@@ -22,6 +22,8 @@ const SLOWEST: Duration = Duration::from_millis(50);
 struct Answers {
     statuses: BTreeMap<u16, usize>,
     slowest: Duration,
+    /// When those were sent that took too long, and how long they took.
+    slow: Vec<(Instant, Duration)>,
     /// What may not be answered, in the words of the first.
     wrong: Option<String>,
 }
@@ -43,7 +45,7 @@ pub(super) async fn run() -> anyhow::Result<Vec<Row>> {
                 format!("{}, 0 panics; a 4xx, a fault of one line or a review", millis(SLOWEST)),
                 is_right && slowest <= SLOWEST,
             )
-            .but_for_time(is_right),
+            .late(is_right, [Lateness::each(SLOWEST, answers.slow)]),
     ])
 }
 
@@ -54,7 +56,11 @@ fn send(mut connection: Connection) -> Answers {
     for body in Malformed::new(reviews, SEED).take(MANY) {
         let began = Instant::now();
         let (status, answer) = connection.post("/mutate/label", &body);
-        answers.slowest = answers.slowest.max(began.elapsed());
+        let took = began.elapsed();
+        answers.slowest = answers.slowest.max(took);
+        if took > SLOWEST {
+            answers.slow.push((began, took));
+        }
         *answers.statuses.entry(status).or_default() += 1;
         if let Err(why) = allowed(&body, status, &answer) {
             answers.wrong.get_or_insert(why);

@@ -2,13 +2,13 @@
 //! at once. Without a bound on those who wait, everybody waits until it is too late: the control.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use vestibule_caller::Caller;
-use vestibule_caller::load::{Load, Report};
+use vestibule_caller::load::{Failure, Load, Report};
 
-use super::Row;
 use super::ground::{hook, mebibytes, millis, review, said, turned_away, webhook};
+use super::{Lateness, Row};
 use crate::rig::Process;
 
 /// One handler computes at a time, as on one processor; the other one is for everything else, this rig included.
@@ -38,6 +38,8 @@ const API_SERVERS: usize = 8;
 /// second that they take.
 const CONNECTIONS: usize = 25 * API_SERVERS;
 const OPENING: Duration = Duration::from_secs(2);
+/// So much of the capacity has to be left, in hundredths.
+const ENOUGH: f64 = 95.0;
 /// More than what those hold who may wait, and their connections.
 const FLAT: u64 = 16 << 10;
 /// As impatient as users are: what takes longer has failed.
@@ -87,11 +89,13 @@ async fn offered(
     let (callers, hook, review) = (callers(server)?, hook("work").timeout(TIMEOUT), [review()?]);
     let load = Load::open(capacity * f64::from(times));
     let opening = Load::closed(CONNECTIONS).during(OPENING).run(&callers, &hook, &review).await;
-    let report = load.during(during).run(&callers, &hook, &review).await;
+    let longest = (SERVICE * QUEUE).mul_f64(1.5);
+    let began = Instant::now();
+    let report = load.during(during).noting(longest).run(&callers, &hook, &review).await;
+    let ended = Instant::now();
     let peak = server.memory()?.peak;
     let goodput = report.admitted as f64 / during.as_secs_f64() / capacity * 100.0;
     let p99 = report.latency.quantile(0.99);
-    let longest = (SERVICE * QUEUE).mul_f64(1.5);
     let lost = lost(&opening) + lost(&report);
     let (is_quick, is_flat) = (p99 <= longest, peak <= before.resident + FLAT);
 
@@ -103,11 +107,12 @@ async fn offered(
     let (least, most) = (mebibytes(before.resident), mebibytes(peak));
     let seen = format!("{}, from {least} to {most}", told(&report));
     let figure = format!("{goodput:.1} % of capacity, p99 {}, {lost} lost", millis(p99));
-    let limit = format!("95 %, {}, 0 lost, {} more", millis(longest), mebibytes(FLAT));
+    let limit = format!("{ENOUGH} %, {}, 0 lost, {} more", millis(longest), mebibytes(FLAT));
     let row = Row::of("F09", done).seen(seen);
     Ok(if bound.is_some() {
-        let held = goodput >= 95.0 && is_quick && lost == 0 && is_flat;
-        row.judged(figure, limit, held).but_for_time(lost == 0 && is_flat)
+        let held = goodput >= ENOUGH && is_quick && lost == 0 && is_flat;
+        let late = [Lateness::p99(longest, &report), Lateness::rate(began, ended, goodput, ENOUGH)];
+        row.judged(figure, limit, held).late(lost == 0 && is_flat, late)
     } else {
         let collapse = longest * COLLAPSE;
         let limit = format!("p99 above {}, more than {} more", millis(collapse), mebibytes(FLAT));
@@ -117,21 +122,22 @@ async fn offered(
 
 /// API servers that come again as often as they are asked to, as kube-apiserver does.
 async fn patient(during: Duration) -> anyhow::Result<Row> {
-    /// Of handlers that hold their turn for 20 ms. With more, all who come again each second would want more processors than
-    /// there are.
-    const CAPACITY: f64 = 50.0;
+    /// Of handlers that compute for 10 ms. All who come again each second are 4,800 requests, and what they and the handlers
+    /// want is more than two processors.
+    const CAPACITY: f64 = 100.0;
     const MOST: u64 = 128 << 10;
     /// The hook's timeout, and two seconds for the tenth time to be told.
     const TIMEOUT: Duration = Duration::from_secs(12);
     let server = webhook(BOUND).await?;
     let callers = [server.caller()?, server.caller()?, server.caller()?];
     let load = Load::open(4.0 * CAPACITY).during(during);
+    let began = Instant::now();
     let report = load.run(&callers, &hook("toil").timeout(TIMEOUT), &[review()?]).await;
     let peak = server.memory()?.peak;
     let other = lost(&report);
     let held = other == 0 && report.admitted > 0 && peak <= MOST;
     let done = format!(
-        "4 x the capacity of {CAPACITY}/s for {} s, handlers hold their turn for 20 ms, callers come again as `Retry-After` says",
+        "4 x the capacity of {CAPACITY}/s for {} s, handlers compute for 10 ms, callers come again as `Retry-After` says",
         during.as_secs()
     );
     // Whoever comes while more than a thousand shake hands makes another go, who has called for nothing.
@@ -143,7 +149,14 @@ async fn patient(during: Duration) -> anyhow::Result<Row> {
         mebibytes(peak)
     );
     let figure = format!("{other} failed by anything but 429, {}", mebibytes(peak));
-    Ok(Row::of("F09", done).seen(seen).judged(figure, format!("0, {}", mebibytes(MOST)), held))
+    let is_starved = |failure: &Failure| {
+        use Failure::{Broken, Connect, Deadline, Handshake, Status, Unsent};
+        matches!(failure, Status(429) | Connect | Handshake | Broken | Deadline | Unsent)
+    };
+    let holds_otherwise = report.admitted > 0 && peak <= MOST && report.failed.keys().all(is_starved);
+    let row = Row::of("F09", done).seen(seen).judged(figure, format!("0, {}", mebibytes(MOST)), held);
+    // Afterwards there are fewer and fewer who come again.
+    Ok(row.wants_processors(holds_otherwise, began, began + during))
 }
 
 /// What failed, and was not turned away.

@@ -7,7 +7,7 @@ use tokio::time::sleep;
 use vestibule_caller::load::Load;
 
 use super::Row;
-use super::ground::{hook, review, said};
+use super::ground::{hook, is_whole, review, said};
 use crate::rig::{Balancer, Process, Program};
 
 const RATE: f64 = 500.0;
@@ -42,7 +42,9 @@ pub(super) async fn run() -> anyhow::Result<Vec<Row>> {
     let each: Vec<_> = after.iter().zip(&before).map(|(after, before)| after - before).collect();
     let all = each.iter().sum::<f64>().max(1.0);
     let shares: Vec<_> = each.iter().map(|one| one / all).collect();
-    let held = report.failures() == 0 && shares.iter().all(|share| (0.25..=0.42).contains(share));
+    let held = report.failures() == 0
+        && is_whole(&report, RATE)
+        && shares.iter().all(|share| (0.25..=0.42).contains(share));
     let figure = shares.iter().map(|share| format!("{:.0} %", share * 100.0)).collect::<Vec<_>>().join(", ");
     let done = format!(
         "1 replica becomes 3 under {RATE} calls/s, connections live {AGE} s; shares of {} s after {wait:?}",

@@ -1,17 +1,14 @@
 //! Cases one after the other, within a time that they have together.
 
 use std::fmt;
+use std::num::NonZeroUsize;
+use std::thread;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::{Case, Row, Verdict};
 use crate::rig::Host;
-
-/// So much of the processors' time, in hundredths within one second, is a twentieth of a second in which nothing here runs, or more.
-const DISTURBED: u64 = 5;
-/// How often a case that fell is run again where it was disturbed.
-const AGAIN: usize = 2;
 
 /// The time that all cases have together: a quarter of an hour, and with all of their counts four hours.
 #[must_use]
@@ -31,40 +28,32 @@ pub async fn run(
     let mut rows = Vec::new();
     for case in cases {
         tell(case);
-        let once = async || {
-            let host = Host::watch();
-            (case.run(long, end).await, host.took())
-        };
-        rows.extend(undisturbed(once, &tell).await);
+        let host = Host::watch();
+        let done = case.run(long, end).await;
+        let times = host.times();
+        for row in done {
+            let row = row.weighed(&times, processors());
+            tell(&row);
+            rows.push(row);
+        }
     }
     rows
 }
 
-/// What one run of a case shows, or one after the other: what a machine did too late while it did not run is no fault of
-/// what was measured. What is lost is lost, however slow the machine is. Nothing is left out, and the last run counts.
-async fn undisturbed(
-    mut once: impl AsyncFnMut() -> (Vec<Row>, u64),
-    tell: &impl Fn(&dyn fmt::Display),
-) -> Vec<Row> {
-    let mut all = Vec::new();
-    for left in (0..=AGAIN).rev() {
-        let (mut rows, took) = once().await;
-        let is_disturbed = took >= DISTURBED;
-        let fallen = || rows.iter().filter(|row| row.verdict == Verdict::Fell);
-        let again = is_disturbed && left > 0 && fallen().next().is_some() && fallen().all(Row::was_late);
-        if is_disturbed {
-            rows = rows.into_iter().map(|row| row.disturbed(took)).collect();
-        }
-        for row in rows.iter_mut().filter(|row| again && row.verdict == Verdict::Fell) {
-            row.verdict = Verdict::Again;
-        }
-        rows.iter().for_each(|row| tell(row));
-        all.extend(rows);
-        if !again {
-            break;
-        }
+fn processors() -> usize {
+    thread::available_parallelism().map_or(1, NonZeroUsize::get)
+}
+
+/// What the program ends with: 0 where all held, 1 where a row fell, and where none did but some are inconclusive 3, for 2 is
+/// what a command line that cannot be read ends with.
+#[must_use]
+pub fn exit_code(rows: &[Row]) -> u8 {
+    let is_any = |verdict: fn(&Verdict) -> bool| rows.iter().any(|row| verdict(&row.verdict));
+    match () {
+        () if rows.is_empty() || is_any(|verdict| *verdict == Verdict::Fell) => 1,
+        () if is_any(|verdict| matches!(verdict, Verdict::Inconclusive(_))) => 3,
+        () => 0,
     }
-    all
 }
 
 #[cfg(test)]
@@ -85,35 +74,18 @@ mod tests {
         rows.into_iter().map(|row| (row.case, row.verdict == Verdict::Held, row.seen)).collect()
     }
 
-    /// What comes of runs that fall or hold so often as the host takes so much.
-    async fn verdicts(runs: &[(bool, u64)]) -> Vec<Verdict> {
-        let mut runs = runs.iter();
-        let once = async || {
-            let (held, took) = *runs.next().unwrap();
-            (vec![Row::of("quick", "ends").judged(0, 0, held).but_for_time(true)], took)
+    #[test]
+    fn what_is_inconclusive_ends_with_a_code_of_its_own() {
+        let row = |verdict| {
+            let mut row = Row::of("quick", "ends");
+            row.verdict = verdict;
+            row
         };
-        let rows = undisturbed(once, &|_: &dyn fmt::Display| {}).await;
-        assert!(runs.next().is_none(), "{rows:?}");
-        rows.into_iter().map(|row| row.verdict).collect()
-    }
-
-    #[tokio::test]
-    async fn what_fell_while_the_host_took_the_processors_is_run_again_and_told() {
-        use Verdict::{Again, Fell, Held};
-        assert_eq!(verdicts(&[(true, 90)]).await, [Held]);
-        assert_eq!(verdicts(&[(false, DISTURBED - 1)]).await, [Fell]);
-        assert_eq!(verdicts(&[(false, DISTURBED), (true, 0)]).await, [Again, Held]);
-        assert_eq!(verdicts(&[(false, 9), (false, 0)]).await, [Again, Fell]);
-        assert_eq!(verdicts(&[(false, 9), (false, 9), (false, 9)]).await, [Again, Again, Fell]);
-    }
-
-    #[tokio::test]
-    async fn what_is_lost_is_lost_whatever_the_host_takes() {
-        let late = || Row::of("late", "is late").judged(0, 0, false).but_for_time(true);
-        let lost = || Row::of("lost", "loses").judged(0, 0, false);
-        let once = async || (vec![late(), lost()], 90);
-        let rows = undisturbed(once, &|_: &dyn fmt::Display| {}).await;
-        assert!(rows.len() == 2 && rows.iter().all(|row| row.verdict == Verdict::Fell), "{rows:?}");
+        let inconclusive = || row(Verdict::Inconclusive("why".to_owned()));
+        assert_eq!(exit_code(&[row(Verdict::Held)]), 0);
+        assert_eq!(exit_code(&[row(Verdict::Held), inconclusive()]), 3);
+        assert_eq!(exit_code(&[inconclusive(), row(Verdict::Fell), row(Verdict::Held)]), 1);
+        assert_eq!(exit_code(&[]), 1, "nothing was run");
     }
 
     #[tokio::test]

@@ -8,9 +8,9 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 use vestibule_caller::load::Failure;
 
-use super::Row;
-use super::ground::{answered, hook, mebibytes, millis, review, review_of, said};
+use super::ground::{QUICK, answered, hook, is_admitted, mebibytes, millis, review, review_of, said};
 use super::quiet;
+use super::{Lateness, Row};
 use crate::rig::Bystander;
 
 const UPLOADS: usize = 1_000;
@@ -20,7 +20,7 @@ const MOST: u64 = 128 << 10;
 pub(super) async fn run() -> anyhow::Result<Vec<Row>> {
     let server = super::ground::webhook(&[]).await?;
     let before = quiet::settle(&server).await?;
-    let honest = Bystander::start(server.caller()?, 50.0, hook("label"), review()?);
+    let honest = Bystander::start(server.caller()?, 50.0, QUICK, hook("label"), review()?);
     sleep(Duration::from_secs(1)).await;
     server.forget_peak();
 
@@ -64,7 +64,7 @@ pub(super) async fn run() -> anyhow::Result<Vec<Row>> {
                 "p99 100 ms, 0 failed",
                 answered(&honest),
             )
-            .but_for_time(honest.admitted > 0 && honest.failures() == 0),
+            .late(is_admitted(&honest), [Lateness::p99(QUICK, &honest)]),
         quiet::after("A03", &server, before).await?,
     ])
 }

@@ -99,6 +99,10 @@ async fn install(
         let mut command = Command::new(program);
         command.args(["serve", "--listen=127.0.0.1:0", "--metrics-listen=127.0.0.1:0", "--identity=self"]);
         command.args([&named, "--hold-cold=10s", "--kubeconfig"]).arg(&kubeconfig);
+        // As in a pod of the cluster: its containers are told where the API server is.
+        let (host, port) = environment.url().rsplit_once(':').unwrap_or_default();
+        command.env("KUBERNETES_SERVICE_HOST", host.trim_start_matches("https://"));
+        command.env("KUBERNETES_SERVICE_PORT", port);
         let child = environment.spawn("injector", &command)?;
         let serving = child.wait_for_line(|line| {
             let line: Value = serde_json::from_str(line).ok()?;

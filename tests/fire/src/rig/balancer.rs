@@ -31,6 +31,7 @@ struct Endpoints {
 struct Connections {
     open: usize,
     interrupted: usize,
+    refused: usize,
 }
 
 /// Whoever takes leave of a connection sends 24 bytes, and no request is as small as this.
@@ -64,12 +65,20 @@ impl Balancer {
         self.endpoints.lock().retain(|known| *known != endpoint);
     }
 
-    /// How many connections to this endpoint ended while a request on them was not answered. Waits until all have ended.
-    pub async fn interrupted(&self, endpoint: SocketAddr) -> usize {
-        let of = |all: &HashMap<SocketAddr, Connections>| all.get(&endpoint).copied().unwrap_or_default();
-        // The sender is in `self`: this cannot be in vain.
-        let _ = self.endpoints.connections.subscribe().wait_for(|all| of(all).open == 0).await;
-        of(&self.endpoints.connections.borrow()).interrupted
+    /// How many connections to this endpoint have ended while a request on them was not answered.
+    #[must_use]
+    pub fn interrupted(&self, endpoint: SocketAddr) -> usize {
+        self.connections(endpoint).interrupted
+    }
+
+    /// How many connections were led to this endpoint and met nobody.
+    #[must_use]
+    pub fn refused(&self, endpoint: SocketAddr) -> usize {
+        self.connections(endpoint).refused
+    }
+
+    fn connections(&self, endpoint: SocketAddr) -> Connections {
+        self.endpoints.connections.borrow().get(&endpoint).copied().unwrap_or_default()
     }
 }
 
@@ -103,7 +112,10 @@ async fn accept(listener: TcpListener, endpoints: Arc<Endpoints>) {
 }
 
 async fn carry(mut client: TcpStream, endpoint: SocketAddr, endpoints: Arc<Endpoints>) {
-    let Ok(mut server) = TcpStream::connect(endpoint).await else { return };
+    let Ok(mut server) = TcpStream::connect(endpoint).await else {
+        endpoints.connections.send_modify(|all| all.entry(endpoint).or_default().refused += 1);
+        return;
+    };
     let _ = (client.set_nodelay(true), server.set_nodelay(true));
     endpoints.connections.send_modify(|all| all.entry(endpoint).or_default().open += 1);
     let unanswered = AtomicUsize::new(0);

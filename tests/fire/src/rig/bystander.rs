@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use anyhow::anyhow;
 use tokio::runtime::Builder;
@@ -17,15 +18,15 @@ pub struct Bystander {
 }
 
 impl Bystander {
-    /// Begins with that many calls a second.
+    /// Begins with that many calls a second, and notes those that take longer than `longest`.
     #[must_use]
-    pub fn start(caller: Arc<Caller>, rate: f64, hook: Hook, review: Review) -> Self {
+    pub fn start(caller: Arc<Caller>, rate: f64, longest: Duration, hook: Hook, review: Review) -> Self {
         let (stop, stopped) = oneshot::channel();
         let (tell, report) = oneshot::channel();
         thread::spawn(move || {
             let called = Builder::new_current_thread().enable_all().build().map(|runtime| {
                 runtime.block_on(async move {
-                    let calls = Load::open(rate).start(&[caller], &hook, &[review]);
+                    let calls = Load::open(rate).noting(longest).start(&[caller], &hook, &[review]);
                     // Whoever drops it wants an end as well.
                     let _ = stopped.await;
                     calls.stop().await

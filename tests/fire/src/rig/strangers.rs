@@ -45,10 +45,12 @@ pub struct Left {
     pub staying: usize,
     /// The longest time that one was there, from its connection on, or from its handshake where it makes one.
     pub longest: Duration,
+    /// When each of those who were let in had come, and how long it was there.
+    pub stays: Vec<(Instant, Duration)>,
 }
 
 enum Fate {
-    Ended(Duration),
+    Ended(Instant, Duration),
     Refused,
     Staying,
 }
@@ -78,8 +80,9 @@ pub async fn come(
     let mut left = Left::default();
     while let Some(fate) = strangers.join_next().await {
         match fate? {
-            Fate::Ended(stayed) => {
+            Fate::Ended(came, stayed) => {
                 left.ended += 1;
+                left.stays.push((came, stayed));
                 left.longest = left.longest.max(stayed);
             }
             Fate::Refused => left.refused += 1,
@@ -92,7 +95,7 @@ pub async fn come(
 async fn one(address: SocketAddr, connector: TlsConnector, stranger: Stranger, patience: Duration) -> Fate {
     let Ok(stream) = TcpStream::connect(address).await else { return Fate::Refused };
     match timeout(patience, stay(stream, connector, stranger)).await {
-        Ok(Some(came)) => Fate::Ended(came.elapsed()),
+        Ok(Some(came)) => Fate::Ended(came, came.elapsed()),
         Ok(None) => Fate::Refused,
         Err(_) => Fate::Staying,
     }

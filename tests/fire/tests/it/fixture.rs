@@ -33,6 +33,11 @@ impl Fixture {
         soak
     }
 
+    /// Calls a second.
+    pub(crate) fn rate(&self) -> f64 {
+        self.options.rate.into()
+    }
+
     pub(crate) fn leaf_life(&self) -> Duration {
         self.options.timing.leaf_life()
     }

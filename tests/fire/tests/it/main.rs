@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod commands;
 mod faults;
 mod fixture;
 mod replicas;

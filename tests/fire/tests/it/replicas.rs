@@ -9,28 +9,65 @@ use crate::fixture::{Fixture, PATIENCE};
 
 const AT_ONCE: Duration = Duration::ZERO;
 
-/// Whatever a replica was about to write, another one finishes: at no moment is there work that only one can do.
+/// Whatever a replica was about to write, another one finishes: at no moment is there work that only one can do. It is called
+/// like any other when it dies: what it was answering is lost, and what is sent to it until its endpoint has gone.
 #[tokio::test]
 async fn a_replica_killed_in_the_middle_of_a_rotation_leaves_nothing_undone() {
+    /// How much later than its death callers learn of it.
+    const LAG: Duration = Duration::from_millis(500);
+    /// The longest that a call may have been under way.
+    const UNDER_WAY: Duration = Duration::from_secs(1);
     let Some(fixture) = Fixture::shared_or_skip(&[]).await else { return };
     let mut soak = fixture.begin().await;
+    soak.cluster.service().set_propagation_delay(LAG);
+    let (mut lost, mut bound, mut answered) = (0, 0.0, 0);
     for milliseconds in [0, 150, 400, 900] {
         let victim = soak.replicas.remove(0);
-        // Only certificates are to be put to the test: no call is on its way to a process that ends.
-        soak.abandon(&victim, PATIENCE).await.unwrap();
+        assert!(soak.cluster.service().routed().contains(&victim.hooks()[0]), "it is called");
         let kill = async {
             sleep(Duration::from_millis(milliseconds)).await;
+            let killed = Instant::now();
             victim.kill().await.unwrap();
+            soak.cluster.service().wait_for_replicas(1).await.unwrap();
+            killed.elapsed()
         };
-        let (rotated, ()) = tokio::join!(soak.rotations.rotate(AT_ONCE, PATIENCE), kill);
+        let (rotated, routed_for) = tokio::join!(soak.rotations.rotate(AT_ONCE, PATIENCE), kill);
         rotated.unwrap();
+        bound += fixture.rate() * (routed_for + UNDER_WAY).as_secs_f64();
+        // Calls that were under way have ended, and the other replica answers all of them.
+        let book = until_answered(&soak.cluster, fixture.rate() as usize * 2).await;
+        lost = book.failed();
         let next = soak.cluster.start_replica().await.unwrap();
         soak.replicas.push(next);
         soak.cluster.service().wait_for_replicas(2).await.unwrap();
+        answered = until_answered(&soak.cluster, fixture.rate() as usize).await.calls;
+        assert_eq!(soak.cluster.ledger().read().failed(), lost, "lost after its endpoint has gone");
     }
     soak.rotations.settle(PATIENCE).await.unwrap();
     let report = soak.finish().await;
-    assert!(report.is_good() && report.book.promotions >= 4, "{report}");
+    let book = &report.book;
+    println!("{lost} of {} calls lost by four kills, {bound:.0} at most", book.calls);
+    assert!(lost as f64 <= bound && lost < answered, "{lost} lost of {bound:.0} at most: {report}");
+    assert!(book.failed() == lost && book.alerts() == 0 && book.promotions >= 4, "{report}");
+    let is_a_dead_end = |failure: &String| {
+        ["EOF", "connection reset", "broken pipe", "connection refused"]
+            .iter()
+            .any(|end| failure.contains(end))
+    };
+    assert!(book.failures.keys().all(is_a_dead_end), "{report}");
+}
+
+/// Waits until so many more calls were answered, well or not; what is known then.
+async fn until_answered(cluster: &fire::Cluster<'_>, calls: usize) -> fire::Book {
+    let (wanted, begun) = (cluster.ledger().read().calls + calls, Instant::now());
+    loop {
+        let book = cluster.ledger().read();
+        if book.calls >= wanted {
+            return book;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{} of {wanted} calls were answered", book.calls);
+        sleep(Duration::from_millis(50)).await;
+    }
 }
 
 /// It wakes with a leaf that has expired, of a CA that is trusted no longer, and a ring of two rotations ago.

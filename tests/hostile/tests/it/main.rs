@@ -70,7 +70,7 @@ fn secrets_are_written() {
 
     let now = Moment(1_800_000_000);
     let mut keys = KeySource::new("hostile", &["demo.svc"], Algorithm::P256);
-    let create = Change::Create { trust: BTreeSet::new() };
+    let create = Change::Create { trust: BTreeSet::new(), imported: BTreeSet::new() };
     let ring = carry_out(&create, None, &mut keys, now, &Policy::default()).unwrap();
     let authority = Authority::new("hostile", time(now.0), Duration::from_secs(1 << 20)).unwrap();
     let leaf = authority.issue(&["hook.demo.svc"], time(now.0), Duration::MAX).unwrap();

@@ -135,7 +135,7 @@ impl Served {
                 let bound =
                     app().bind(Options::new(([127, 0, 0, 1], 0).into(), Arc::new(identity))).await.unwrap();
                 tell.send(Self { address: bound.address(), bundle }).ok();
-                bound.serve().await;
+                bound.serve().await.unwrap();
             });
         };
         thread::Builder::new().name(name.to_owned()).spawn(serve).unwrap();

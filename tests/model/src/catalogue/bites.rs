@@ -3,8 +3,9 @@
 use vestibule_pki::ring::Rule;
 
 use super::{
-    denied, lost, lost_among_two, partition, resurrection, revocation, revocation_shunned, rollback,
-    rotation, shunned, shunned_twice, skew, stale,
+    ahead, deleted, deleted_alone, denied, lost, lost_among_two, newer, partition, planted, planted_and_kept,
+    restless, resurrection, revocation, revocation_shunned, rollback, rollback_known, rollback_reverted,
+    rotation, shunned, shunned_twice, skew, skew_at_the_end, stale, stripped,
 };
 use crate::{Guard, Mutation, Scenario};
 
@@ -47,23 +48,21 @@ macro_rules! bites {
 }
 
 bites! {
-    Rule W1 in rotation;
     Rule W2 in stale;
     Rule W3 in rollback;
     Rule H1 in rollback;
     Rule P1 in denied;
     Rule P2 in shunned;
     Rule S1 in rollback;
-    Rule S2 in rollback;
+    Rule S2 in rollback_reverted;
     Rule S3 in partition;
     Rule D1 in rotation;
-    Rule G1 in rollback;
+    Rule G1 in rollback_reverted;
     Rule G2 in lost;
     Rule E1 in revocation;
     Rule C1 in skew;
     Rule L1 in shunned;
     Rule L2 in shunned;
-    Guard LastLook in rollback;
     Guard SwitchWait in revocation;
     Guard RestorePause in lost;
     Guard OneBridge in shunned_twice;
@@ -73,4 +72,15 @@ bites! {
     Guard Deadline in revocation_shunned;
     Guard Recheck beside W3 in lost_among_two;
     Guard CarryOver beside W3 in lost_among_two;
+    Guard CompareAndSwap in rotation;
+    Guard Absence in deleted;
+    Guard AbsencePause in deleted_alone;
+    Guard Restless in restless;
+    Guard Premature in ahead;
+    Guard LastClock in skew_at_the_end;
+    Guard NewerPublish in newer;
+    Guard Stripped in stripped;
+    Guard Unknown in planted;
+    Guard InPlace in planted_and_kept;
+    Guard Contest in rollback_known;
 }

@@ -33,7 +33,15 @@ pub enum Start {
 impl Scenario {
     pub(super) fn begin(&self) -> World {
         let first = self.first();
-        let object = Object { history: vec![first], views: vec![0; self.servers], version: 1, denied: false };
+        let object = Object {
+            history: vec![first],
+            views: vec![0; self.servers],
+            version: 1,
+            denied: false,
+            replaced: false,
+            stripped: false,
+            planted: false,
+        };
         let mut world = World {
             now: BEGIN,
             ring: RingFacts::Absent,
@@ -58,6 +66,11 @@ impl Scenario {
             {
                 facts.authorities[1].not_after = Moment(BEGIN.0 + end + 1);
             }
+            if let RingFacts::Known(facts) = &mut world.ring
+                && self.ahead > 0
+            {
+                facts.authorities.iter_mut().for_each(|ca| ca.not_before = Moment(BEGIN.0 + self.ahead));
+            }
             self.serve(&mut world);
         }
         world
@@ -69,6 +82,7 @@ impl Scenario {
             issuer: FIRST_ACTIVE,
             bridge: None,
             renew: BEGIN.plus(self.policy.leaf_life * 2 / 3),
+            not_before: if self.ahead > 0 { Moment(BEGIN.0 + self.ahead) } else { Moment(0) },
             not_after: BEGIN.plus(self.policy.leaf_life),
         };
         for at in 0..world.replicas.len() {
@@ -89,14 +103,7 @@ impl Scenario {
     /// What configurations held when it began.
     fn first(&self) -> Published {
         match self.start {
-            Start::Empty => Published {
-                bundle: BTreeSet::new(),
-                untidy: false,
-                mark: None,
-                changed: Moment(0),
-                written: Moment(0),
-                ours: false,
-            },
+            Start::Empty => Published::bare(Moment(0)),
             Start::Settled { due, end } => Published::of(&settled(due, end), Moment(0), None),
         }
     }
@@ -118,6 +125,7 @@ fn settled(due: u64, end: u64) -> Facts {
     let ca = |id, state, not_after| AuthorityFacts {
         id: CaId(id),
         state,
+        not_before: Moment(0),
         not_after: Moment(not_after),
         held: Some(Moment(0)),
         bridge: None,
@@ -130,6 +138,7 @@ fn settled(due: u64, end: u64) -> Facts {
         revocation: Request::default(),
         restored: None,
         revoked: BTreeSet::new(),
+        made: vec![CaId(1), CaId(2)],
         authorities: vec![
             ca(1, AuthorityState::Active, BEGIN.0 + end),
             ca(2, AuthorityState::Next, BEGIN.0 + end + 30),
@@ -142,5 +151,6 @@ fn long_ago() -> Facts {
     let mut facts = settled(20, 60);
     facts.generation = 2;
     (facts.authorities[0].id, facts.authorities[1].id) = (CaId(901), CaId(902));
+    facts.made = vec![CaId(901), CaId(902)];
     facts
 }

@@ -45,6 +45,7 @@ impl Scenario {
 
     pub(super) fn tick(&self, world: &mut World) {
         world.now = Moment(world.now.0 + 1);
+        world.replace_objects();
         for at in 0..world.replicas.len() {
             // The ring is read at least as often as time is told here.
             if world.replicas[at].up && !world.replicas[at].cut {

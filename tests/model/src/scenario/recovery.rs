@@ -9,9 +9,25 @@ use vestibule_pki::ring::RingFacts;
 use super::Scenario;
 use crate::{Event, Faults, Object, Replica, World, property};
 
-/// What is known to recover. Many states are one and the same as soon as everybody has seen everything.
+/// What is known to recover under a schedule. Many states are one and the same as soon as everybody has seen everything.
 #[derive(Default)]
-pub(crate) struct Recovered(Mutex<HashMap<u64, bool>>);
+pub(crate) struct Recovered(Mutex<HashMap<(Schedule, u64), bool>>);
+
+/// Who is asked when, while faults have stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Schedule {
+    /// One event of each replica in turn; configurations are seen before the ring is read.
+    InTurn,
+    /// The same from the last replica to the first, and the ring is read before configurations are seen.
+    Backwards,
+    /// Each replica does all that it can before the next one does anything.
+    ToRest,
+}
+
+const SCHEDULES: [Schedule; 3] = [Schedule::InTurn, Schedule::Backwards, Schedule::ToRest];
+
+/// So many rounds are more than any replica needs for all that it can do at one moment.
+const ROUNDS: usize = 100;
 
 /// A clone belongs to another scenario, of which nothing is known.
 impl Clone for Recovered {
@@ -21,19 +37,26 @@ impl Clone for Recovered {
 }
 
 impl Scenario {
-    /// Faults stop, everybody is quick: is all well after two lives of a leaf?
+    /// Faults stop, everybody is quick: is all well after two lives of a leaf, whoever is asked first?
     pub(crate) fn recovers_from(&self, world: &World) -> bool {
+        SCHEDULES.iter().all(|schedule| self.recovers_by(*schedule, world))
+    }
+
+    fn recovers_by(&self, schedule: Schedule, world: &World) -> bool {
         let mut world = world.clone();
         self.stop_faults(&mut world);
         let mut way = Vec::new();
         let mut recovers = None;
         for _ in 0..self.policy.leaf_life.as_secs() * 2 {
-            self.settle(&mut world);
+            if !self.settle(schedule, &mut world) {
+                recovers = Some(false);
+                break;
+            }
             if is_well(self, &world) {
                 recovers = Some(true);
                 break;
             }
-            let here = digest(&world);
+            let here = (schedule, digest(&world));
             recovers = self.recovered.lock().get(&here).copied();
             if recovers.is_some() {
                 break;
@@ -59,27 +82,40 @@ impl Scenario {
         }
     }
 
-    /// Everybody does all that can be done at this moment, replica after replica.
-    fn settle(&self, world: &mut World) {
-        for _ in 0..100 {
-            let mut changed = false;
-            for at in 0..world.replicas.len() {
-                for object in 0..self.configurations {
-                    changed |= self.happen(world, Event::See(at, object)).is_some();
-                }
-                changed |= self.happen(world, Event::Read(at)).is_some();
-                changed |= self.happen(world, Event::Act(at)).is_some();
-            }
-            if !changed {
-                break;
-            }
+    /// Everybody does all that can be done at this moment. Says whether that came to an end.
+    fn settle(&self, schedule: Schedule, world: &mut World) -> bool {
+        let mut order: Vec<_> = (0..world.replicas.len()).collect();
+        if schedule == Schedule::Backwards {
+            order.reverse();
         }
+        let is_quiet = (0..ROUNDS).any(|_| {
+            let mut changed = false;
+            for at in &order {
+                let mut rounds = if schedule == Schedule::ToRest { ROUNDS } else { 1 };
+                while rounds > 0 && self.take_turn(schedule, world, *at) {
+                    (changed, rounds) = (true, rounds - 1);
+                }
+            }
+            !changed
+        });
         world.objects.iter_mut().for_each(Object::deliver_all);
+        is_quiet
+    }
+
+    /// Says whether anything changed.
+    fn take_turn(&self, schedule: Schedule, world: &mut World, at: usize) -> bool {
+        let mut events: Vec<_> = (0..self.configurations).map(|object| Event::See(at, object)).collect();
+        events.push(Event::Read(at));
+        if schedule == Schedule::Backwards {
+            events.reverse();
+        }
+        events.push(Event::Act(at));
+        events.into_iter().fold(false, |changed, event| self.happen(world, event).is_some() | changed)
     }
 }
 
 impl Recovered {
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u64, bool>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(Schedule, u64), bool>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -90,7 +126,10 @@ fn is_well(scenario: &Scenario, world: &World) -> bool {
     let Some(facts) = world.ring.facts() else { return false };
     let serves = |replica: &Replica| replica.seen.has_leaf(world.now);
     let current = |object: &Object| {
-        object.newest().is_some_and(|newest| newest.bundle == facts.trusted() && !newest.untidy)
+        object.newest().is_some_and(|newest| {
+            newest.gone
+                || newest.bundle == facts.bundle_over(|id| newest.bundle.contains(&id)) && !newest.untidy
+        })
     };
     // Who dies forgets that keys were stolen, if the ring says so no longer.
     let may_forget = scenario.faults.crash > 0;

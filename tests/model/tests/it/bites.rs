@@ -27,7 +27,7 @@ macro_rules! bite {
 }
 
 bite! {
-    without_compare_and_swap: W1;
+    without_compare_and_swap: CompareAndSwap;
     without_the_order_of_reading: W2;
     without_the_floor: W3;
     without_holding: H1;
@@ -43,7 +43,6 @@ bite! {
     without_a_common_clock: C1;
     without_the_last_call: L1;
     without_giving_up_the_lost: L2;
-    without_a_last_look: LastLook;
     without_time_to_switch: SwitchWait;
     without_a_pause: RestorePause;
     without_one_bridge_at_a_time: OneBridge;
@@ -53,6 +52,16 @@ bite! {
     without_a_deadline_for_what_was_stolen: Deadline;
     without_a_fresh_look: Recheck;
     without_carrying_over: CarryOver;
+    without_giving_up_the_absent: Absence;
+    without_a_pause_before_that: AbsencePause;
+    without_an_end_to_waiting_for_quiet: Restless;
+    without_replacing_the_premature: Premature;
+    without_a_last_promotion_by_a_wrong_clock: LastClock;
+    without_publishing_a_newer_ring: NewerPublish;
+    without_accepting_that_a_mark_is_removed: Stripped;
+    without_distrust_of_the_unknown: Unknown;
+    without_keeping_it_in_one_place: InPlace;
+    without_time_to_name_a_ca: Contest;
 }
 
 /// Where two must be off, one is enough.

@@ -12,6 +12,10 @@ use super::super::body::type_name;
 /// The most that `copy` operations may add to a document, in bytes of JSON: kube-apiserver sets it.
 const COPY_LIMIT: usize = 3 << 20;
 
+/// How deep a patched object may nest. kube-apiserver takes 10,000 levels; a patch of a few kilobytes makes any number of
+/// them, and whatever copies, compares or drops an object here needs stack for each.
+const MAX_DEPTH: usize = 1_000;
+
 /// Applies the steps of a patch; where one does not apply, says so in the library's own words.
 pub(super) fn apply(steps: &[Value], document: &Value) -> Result<Value, String> {
     let mut document = document.clone();
@@ -40,7 +44,8 @@ impl Step<'_> {
         let (parent, key) = find(document, path).ok_or_else(|| {
             format!("add operation does not apply: doc is missing path: {path:?}: missing value")
         })?;
-        insert(parent, key, self.value()).map_err(|why| format!("error in add for path: '{path}': {why}"))
+        let value = shallow(path, self.value())?;
+        insert(parent, key, value).map_err(|why| format!("error in add for path: '{path}': {why}"))
     }
 
     fn remove(&self, document: &mut Value) -> Result<(), String> {
@@ -54,7 +59,7 @@ impl Step<'_> {
 
     fn replace(&self, document: &mut Value) -> Result<(), String> {
         let path = self.path().map_err(|why| format!("replace operation failed to decode path: {why}"))?;
-        let value = self.value();
+        let value = shallow(path, self.value())?;
         if path.is_empty() {
             if !matches!(value, Value::Object(_) | Value::Array(_)) {
                 // The end is what Go prints for an error that is none.
@@ -84,6 +89,7 @@ impl Step<'_> {
         let (parent, key) = find(document, path).ok_or_else(|| {
             format!("move operation does not apply: doc is missing destination path: {path}: missing value")
         })?;
+        let value = shallow(path, value)?;
         insert(parent, key, value).map_err(|why| format!("error in move for path: '{path}': {why}"))
     }
 
@@ -104,6 +110,7 @@ impl Step<'_> {
                 "Unable to complete the copy, the accumulated size increase of copy is {copied}, exceeding the limit {COPY_LIMIT}"
             ));
         }
+        let value = shallow(path, value)?;
         insert(parent, key, value).map_err(|why| format!("error while adding value during copy: {why}"))
     }
 
@@ -136,6 +143,25 @@ impl Step<'_> {
     fn from(&self) -> Result<&str, String> {
         text(self.member("from").ok_or("operation, missing from field: missing value")?)
     }
+}
+
+/// `value`, unless it would nest too deeply at `path`.
+fn shallow(path: &str, value: Value) -> Result<Value, String> {
+    let above = path.matches('/').count();
+    let mut deepest = 0;
+    let mut open = vec![(&value, above)];
+    while let Some((value, levels)) = open.pop() {
+        deepest = deepest.max(levels);
+        match value {
+            Value::Array(items) => open.extend(items.iter().map(|item| (item, levels + 1))),
+            Value::Object(members) => open.extend(members.values().map(|member| (member, levels + 1))),
+            _ => {}
+        }
+    }
+    if deepest > MAX_DEPTH {
+        return Err(format!("the patched object does not decode: it nests deeper than {MAX_DEPTH} levels"));
+    }
+    Ok(value)
 }
 
 fn text(value: &Value) -> Result<&str, String> {

@@ -86,6 +86,8 @@ async fn nothing_of_pods_rules_levels_or_callers_is_told_anywhere() {
     let [broken_rules, levels] = broken(&manifests);
     manifests.push(levels);
     let (collector, authority) = (Collector::start(), environment.client_authority());
+    // A build without the feature refuses to be asked for spans.
+    let makes_spans = folder.run("serve --help").stdout().contains("--otlp-endpoint");
     let hall = Hall::install(environment, &home, service, manifests, |command| {
         command
             .arg("--client-auth=observe")
@@ -93,7 +95,9 @@ async fn nothing_of_pods_rules_levels_or_callers_is_told_anywhere() {
             .arg("--token-issuer=https://testenv.invalid")
             .arg("--client-ca")
             .arg(authority);
-        command.env("VESTIBULE_OTLP_ENDPOINT", &collector.address).env("VESTIBULE_TRACE_RATIO", "1");
+        if makes_spans {
+            command.env("VESTIBULE_OTLP_ENDPOINT", &collector.address).env("VESTIBULE_TRACE_RATIO", "1");
+        }
         command.env("RUST_LOG", "trace").env("OTEL_BSP_SCHEDULE_DELAY", "20");
     });
     let cluster = Cluster::of(Arc::new(hall.await));
@@ -133,7 +137,10 @@ async fn nothing_of_pods_rules_levels_or_callers_is_told_anywhere() {
         let dry_run = span.attributes.iter().find(|attribute| attribute.key == "vestibule.dry_run");
         span.name == "mutate best-effort" && format!("{dry_run:?}").contains("BoolValue(false)")
     };
-    collector.taken(|spans| spans.iter().filter(|span| is_real(span)).count() >= 2).await;
+    match makes_spans {
+        true => collector.taken(|spans| spans.iter().filter(|span| is_real(span)).count() >= 2).await,
+        false => eprintln!("without spans: this build has no feature otel"),
+    }
     told.push(get(cluster.hall.probes, "/metrics").await.unwrap());
     told.push(get(cluster.hall.probes, "/readyz?verbose").await.unwrap());
     let [.., metrics, readiness] = &told[..] else { unreachable!() };

@@ -19,8 +19,7 @@ const COLLECTOR: &str = "http://127.0.0.1:4318";
 #[tokio::test]
 async fn what_is_seen_from_outside() {
     if !is_there("curl") {
-        eprintln!("skipped: there is no curl");
-        return;
+        return vestibule_testenv::leave_out("there is no `curl` in PATH");
     }
     let page = std::fs::read_to_string(Path::new(ROOT).join(PAGE)).unwrap();
     let (folder, collector) = (folder(&["deploy", "examples"]), Collector::start());
@@ -32,7 +31,7 @@ async fn what_is_seen_from_outside() {
     if traces {
         arguments = arguments.replace(COLLECTOR, &collector.address);
     } else {
-        eprintln!("without the trace: this build has no feature otel");
+        vestibule_testenv::leave_out_part("the trace: this build has no feature `otel`");
         arguments = arguments.replace(&format!("--otlp-endpoint {COLLECTOR}"), "");
     }
     let server = Server::spawn(folder.command(&arguments).env("OTEL_BSP_SCHEDULE_DELAY", "100"));

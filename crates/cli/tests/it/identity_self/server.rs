@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::fixture::Folder;
+use crate::fixture::{Folder, pod_environment};
 
 pub(super) struct Server {
     child: Child,
@@ -26,7 +26,7 @@ impl Server {
             "serve --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --identity self \
              --service {service} --hold-cold 10s --hold 10s"
         ));
-        command.arg("--kubeconfig").arg(kubeconfig);
+        command.arg("--kubeconfig").arg(kubeconfig).envs(pod_environment(kubeconfig));
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
         let mut before = Vec::new();

@@ -102,7 +102,7 @@ impl State {
         self.ca_bundle = Some(ring.bundle_pem().into());
         let facts = ring.facts();
         let certificates: BTreeMap<_, _> =
-            facts.trusted().into_iter().filter_map(|id| Some((id, ring.certificate(id)?.clone()))).collect();
+            facts.bundle().into_iter().filter_map(|id| Some((id, ring.certificate(id)?.clone()))).collect();
         let mark = mark(facts);
         self.past.retain(|(past, _)| *past != mark);
         self.past.push((mark, certificates));
@@ -193,5 +193,5 @@ impl State {
 /// versions may differ in that, and would write it in turn for ever.
 fn is_spoilt(ring: &Ring, fields: &Fields) -> bool {
     let bytes = fields.get("ca.crt").map_or(&[] as &[u8], |bytes| bytes);
-    !Bundle::read(bytes).certificates.into_keys().eq(ring.facts().trusted())
+    !Bundle::read(bytes).certificates.into_keys().eq(ring.facts().bundle())
 }

@@ -29,15 +29,22 @@ impl State {
     fn nothing_is_to_come(&mut self, now: Moment) {
         let now = self.corrected(now);
         for seen in &mut self.seen.configurations {
-            seen.bundle.values_mut().chain([&mut seen.read]).chain(&mut seen.changed).for_each(|moment| {
-                *moment = now.min(*moment);
-            });
+            seen.bundle
+                .values_mut()
+                .chain([&mut seen.read])
+                .chain(&mut seen.changed)
+                .chain(&mut seen.absent)
+                .for_each(|moment| {
+                    *moment = now.min(*moment);
+                });
         }
         if let Some(leaf) = &mut self.seen.leaf
             && leaf.not_after > now.plus(self.settings.policy.leaf_life)
         {
             (leaf.renew, leaf.not_after) = (now, now.plus(self.settings.policy.leaf_life / 2));
         }
-        self.seen.confirmed = self.seen.confirmed.map(|confirmed| confirmed.min(now));
+        for moment in [&mut self.seen.confirmed, &mut self.seen.begun, &mut self.seen.contested] {
+            *moment = moment.map(|moment| moment.min(now));
+        }
     }
 }

@@ -3,9 +3,10 @@
 use std::time::Instant;
 
 use kube::api::DynamicObject;
-use vestibule_pki::ring::Moment;
+use vestibule_pki::ring::{Moment, RingFacts};
 
 use super::State;
+use super::prepare::mark;
 use crate::RegistrationKind;
 use crate::self_managed::conversation::{Answer, Purpose, Trouble, TroubleKind};
 use crate::self_managed::watched::By;
@@ -69,7 +70,9 @@ impl State {
         }
         match outcome {
             Ok(object) => {
-                watched.writing.clear();
+                if !matches!(purpose, Purpose::Bundle { .. }) {
+                    watched.writing.clear();
+                }
                 let repaired_from = if purpose.is_repair() {
                     watched.quarrel.repaired(at);
                     let other = watched.sight.as_ref().and_then(|sight| sight.other_manager.clone());
@@ -78,6 +81,9 @@ impl State {
                     None
                 };
                 self.take(position, &object, By::Write, now);
+                if matches!(purpose, Purpose::Bundle { .. }) && !self.is_kept(position, at) {
+                    return;
+                }
                 match purpose {
                     Purpose::Bundle { .. } => self.published(position, repaired_from),
                     Purpose::Entries { .. } => self.registered(position, repaired_from),
@@ -107,6 +113,56 @@ impl State {
                 self.failed_at(position, reason, text);
             }
         }
+    }
+
+    /// A drain began before a write was answered: it may come through all the same.
+    pub(in crate::self_managed) fn patch_given_up(&mut self, position: usize) {
+        if let Some(watched) = self.registrations.get_mut(position) {
+            watched.outdated = true;
+            watched.wrote_without_an_answer();
+        }
+    }
+
+    /// Whether the object shows the bundle that was just written. An admission policy may have changed it: what was accepted
+    /// and is not there is not written again at once, or the two would race.
+    fn is_kept(&mut self, position: usize, at: Instant) -> bool {
+        let Some(ring) = &self.stored else { return true };
+        if let (Some(seen), mark) = (self.seen.configurations.get(position), mark(ring.facts()))
+            && seen.mark.is_none()
+        {
+            self.seen.configuration_written(position, mark);
+            let text = "its annotations were written and are not there: an admission policy removes them; a bundle of an \
+                        earlier ring is not noticed here";
+            self.not_kept(position, text);
+        }
+        let (Some(facts), Some(watched)) =
+            (self.ring.as_ref().and_then(RingFacts::facts), self.registrations.get(position))
+        else {
+            return true;
+        };
+        let has_entries = watched.sight.as_ref().is_some_and(|sight| !sight.entries.is_empty());
+        let in_sync =
+            !has_entries || position >= self.seen.configurations.len() || self.is_in_sync(position, facts);
+        let Some(watched) = self.registrations.get_mut(position) else { return true };
+        if in_sync {
+            watched.writing.clear();
+            return true;
+        }
+        watched.writing.refused(at);
+        self.not_kept(
+            position,
+            "its caBundle was written and is not what is stored: an admission policy changes it",
+        );
+        false
+    }
+
+    fn not_kept(&mut self, position: usize, what: &str) {
+        let Some(watched) = self.registrations.get(position) else { return };
+        let text = format!(
+            "{}: {what} (kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations)",
+            watched.name
+        );
+        self.failed_at(position, Some("WriteNotKept"), text);
     }
 
     fn deny(&mut self, position: usize) {

@@ -22,6 +22,12 @@ impl State {
         self.serving.get_or_insert(at);
     }
 
+    /// From now on no entry, bundle or claim is written: calls would soon lead to a process that has ended. Claims of other
+    /// versions are still objected to, as long as calls are answered.
+    pub(in crate::self_managed) fn draining(&mut self) {
+        self.is_draining = true;
+    }
+
     /// Nothing is written before clients find the way here, nor without a certificate that they accept.
     pub(super) fn register(&self, now: Moment, at: Instant) -> Option<Deed> {
         let now = self.corrected(now);
@@ -36,6 +42,9 @@ impl State {
         let watched = self.registrations.get(position)?;
         let next =
             watched.next_move(now, at, self.settings.policy.hold_cold).filter(|_| watched.may_write(at))?;
+        if self.is_draining && !matches!(next, Move::Object) {
+            return None;
+        }
         if let Move::Write { .. } = next
             && let Some(seen) = self.seen.configurations.get(position)
         {

@@ -59,9 +59,11 @@ impl State {
 
     pub(super) fn prepare_bundle(&mut self, position: usize, at: Instant) -> Option<Deed> {
         let mark = self.stored.as_ref().map(|ring| mark(ring.facts()))?;
+        let held = &self.seen.configurations.get(position)?.bundle;
+        let bundle = self.stored.as_ref()?.bundle_pem_over(|id| held.contains_key(&id));
         let watched = self.registrations.get_mut(position)?;
         let sight = watched.sight.as_ref()?;
-        let patch = bundle_patch(sight, self.ca_bundle.as_deref()?, mark);
+        let patch = bundle_patch(sight, &bundle, mark);
         if patch.is_none() {
             watched.writing.failed(at);
         }
@@ -80,6 +82,10 @@ impl State {
                 .filter_map(|watched| watched.sight.as_ref())
                 .flat_map(Sight::certificates),
         );
+        let remembered = self.remembered.iter().chain(&self.stored);
+        keys.learn(remembered.flat_map(|ring| {
+            ring.facts().trusted().into_iter().filter_map(|id| ring.certificate(id).cloned())
+        }));
         keys.learn(self.issuer.clone());
         keys
     }

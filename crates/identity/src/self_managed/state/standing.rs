@@ -45,6 +45,11 @@ impl State {
     pub(in crate::self_managed) fn waiting_for(&self, now: Moment) -> Option<String> {
         let now = self.corrected(now);
         if let Some(leaf) = &self.seen.leaf {
+            if leaf.not_before > now {
+                return Some(
+                    "the certificate to become valid: the API server's clock was set back".to_owned(),
+                );
+            }
             let lasts = leaf.not_after >= now.plus(brink(&self.settings.policy));
             let read = self.seen.confirmed.map_or(0, |confirmed| now.since(confirmed).as_secs());
             let text = || {
@@ -60,13 +65,18 @@ impl State {
         };
         for (position, watched) in self.registered_ones() {
             if watched.sight.is_none() {
-                let denied = self.seen.configurations.get(position).is_some_and(|seen| seen.denied);
+                let seen = self.seen.configurations.get(position);
                 let name = &watched.name;
-                return Some(if denied {
-                    format!("the right to read {name}")
-                } else {
-                    format!("{name} to appear")
-                });
+                if seen.is_some_and(|seen| seen.denied) {
+                    return Some(format!("the right to read {name}"));
+                }
+                let quiet = self.settings.policy.hold_cold;
+                let is_gone = |since: Moment| now.since(since) >= quiet;
+                let has_past = facts.generation > 1 || facts.active().is_some_and(|ca| ca.held.is_some());
+                if has_past && seen.and_then(|seen| seen.absent).is_some_and(is_gone) {
+                    continue;
+                }
+                return Some(format!("{name} to appear"));
             }
             if !self.is_in_sync(position, facts) {
                 return Some(format!("{} to hold the bundle", watched.name));
@@ -90,9 +100,9 @@ impl State {
     pub(super) fn is_in_sync(&self, position: usize, facts: &Facts) -> bool {
         self.seen.configurations.get(position).is_some_and(|seen| {
             seen.changed.is_some()
-                && seen.mark == Some(mark(facts))
+                && seen.mark.or(seen.stripped) == Some(mark(facts))
                 && !seen.untidy
-                && seen.trusted().eq(facts.trusted())
+                && seen.trusted().eq(facts.bundle_over(|id| seen.bundle.contains_key(&id)))
         })
     }
 

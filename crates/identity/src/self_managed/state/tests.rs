@@ -1,5 +1,7 @@
 mod bench;
+mod drain;
 mod entries;
+mod stubborn;
 
 use std::time::SystemTime;
 

@@ -111,9 +111,18 @@ impl State {
             Blocked::ForeignLimit(count) => self.trouble(
                 Some("ForeignLimit"),
                 format!(
-                    "configurations hold {count} more unknown CAs than the ring in Secret {} takes: they are trusted no \
-                     longer",
-                    self.secret_name
+                    "configurations hold {count} CAs that the ring in Secret {} never made: they are trusted no longer \
+                     (`--unknown-ca keep` keeps up to {} of them where they are, for a migration)",
+                    self.secret_name, self.settings.policy.foreign_limit
+                ),
+            ),
+            Blocked::Contested => self.trouble(
+                Some("UnknownAuthority"),
+                format!(
+                    "a configuration holds CAs that the ring in Secret {} never made: they are replaced in {} s, unless a \
+                     replica signs with one of them",
+                    self.secret_name,
+                    self.settings.policy.hold_cold.as_secs()
                 ),
             ),
             // Told when it was refused; and a rotation that waits is no trouble.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use vestibule_identity::{Identity, SelfManaged};
 use vestibule_testenv::{self as testenv, Session};
 
-use super::fixture::{Fixture, assert_accepted, fleeting, until, within};
+use super::fixture::{Fixture, assert_accepted, fleeting, promised, until, within};
 use super::silence::Log;
 
 /// A client with exactly the rights that are documented; `create` decides about the one that may be left out.
@@ -78,8 +78,10 @@ async fn the_documented_rights_are_enough_for_everything() {
     fixture.annotate_secret("vestibule.dev/rotate", "1").await;
     until("a rotation began", 10, async || fixture.has_event("RingPromoted", &fixture.namespace).await).await;
     fixture.secrets().delete("hooks-ring", &Default::default()).await.unwrap();
-    until("the Secret is back", 2, async || fixture.secrets().get_opt("hooks-ring").await.unwrap().is_some())
-        .await;
+    promised("the Secret is back", 2, async || {
+        fixture.secrets().get_opt("hooks-ring").await.unwrap().is_some()
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -146,14 +148,55 @@ async fn a_right_that_is_taken_away_is_told_of_and_used_again_once_it_is_back() 
     assert_accepted(&replica, &fixture.bundles().await[1], namespace);
 }
 
+/// The other one exists, and can be read and watched: only writing it is refused.
 #[tokio::test]
 async fn one_configuration_that_may_not_be_written_does_not_stop_the_others() {
     let Some(env) = testenv::shared_or_skip().await else { return };
     let fixture = Fixture::new(&env).await;
     let client = least(&env, &fixture, true).await;
+    let mut denied = Fixture::new(&env).await;
+    denied.policy = fixture.policy.clone();
+    may_read(&fixture, &denied.registration.name).await;
     let mut settings = fixture.settings();
-    settings.registrations.insert(0, "validating/not-ours-to-see".parse().unwrap());
+    settings.registrations.insert(0, denied.registration.clone());
+    // Both name the same Service: entries of the other one are as much ours.
+    let mut object = serde_json::to_value(denied.configuration().await).unwrap();
+    for entry in object["webhooks"].as_array_mut().unwrap().iter_mut().skip(1) {
+        entry["clientConfig"]["service"]["namespace"] = json!(fixture.namespace);
+    }
+    let object = serde_json::from_value(object).unwrap();
+    denied
+        .configurations()
+        .replace(&denied.registration.name, &PostParams::default(), &object)
+        .await
+        .unwrap();
+
     let replica = SelfManaged::start(client, settings).unwrap();
     until("the other holds a bundle", 20, async || !fixture.bundles().await[1].is_empty()).await;
-    assert!(replica.status().waiting_for.is_some());
+    until("an Event names the right that is missing", 20, async || {
+        let note = denied.event_note("RegistrationDenied", "default").await;
+        note.is_some_and(|note| note.contains(&denied.registration.name) && note.contains("forbidden"))
+    })
+    .await;
+    assert!(denied.bundles().await[1..].iter().all(String::is_empty), "it may not be written");
+    let waits = replica.status().waiting_for;
+    assert!(waits.as_ref().is_some_and(|waits| waits.contains(&denied.registration.name)), "{waits:?}");
+}
+
+/// The replica's account may look at this configuration too, and no more.
+async fn may_read(fixture: &Fixture, name: &str) {
+    let account = &fixture.namespace;
+    let rule = json!({
+        "apiGroups": ["admissionregistration.k8s.io"], "resources": ["mutatingwebhookconfigurations"],
+        "resourceNames": [name], "verbs": ["get", "list", "watch"],
+    });
+    let roles = Api::<ClusterRole>::all(fixture.admin.clone());
+    make(&roles, json!({ "metadata": { "name": name }, "rules": [rule] })).await;
+    let bindings = Api::<ClusterRoleBinding>::all(fixture.admin.clone());
+    let binding = json!({
+        "metadata": { "name": name },
+        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name },
+        "subjects": [{ "kind": "ServiceAccount", "name": "hooks", "namespace": account }],
+    });
+    make(&bindings, binding).await;
 }

@@ -14,8 +14,7 @@ use super::{Case, Server};
 pub(crate) fn ask_or_skip(cases: &[(Case, Server)], now: u64) -> Option<Vec<String>> {
     if let Err(error) = Command::new("go").arg("version").stdout(Stdio::null()).status() {
         assert!(std::env::var_os("VESTIBULE_REQUIRE_APISERVER").is_none(), "no Go: {error}");
-        // The test harness holds this back from nobody.
-        let _unheard = writeln!(std::io::stderr(), "identity: skipped: no Go: {error}");
+        vestibule_testenv::leave_out(&format!("there is no `go` in PATH: {error}"));
         return None;
     }
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("probe-client");

@@ -9,7 +9,7 @@ use crate::ring::{
 };
 
 /// What this version writes.
-const SCHEMA: u64 = 1;
+const SCHEMA: u64 = 2;
 /// The oldest schema whose readers understand enough of what is written here to serve by it.
 const READABLE: u64 = 1;
 /// Far more than any ring comes to; half of all numbers are left for marks that run ahead.
@@ -52,6 +52,9 @@ pub(super) struct Description {
     restored: Option<u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     revoked: Vec<String>,
+    /// Since schema 2.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    made: Vec<String>,
     authorities: Vec<Entry>,
 }
 
@@ -68,7 +71,7 @@ struct Entry {
     crossed_by: Option<String>,
 }
 
-const FIELDS: [&str; 10] = [
+const FIELDS: [&str; 11] = [
     "schema",
     "readable",
     "lineage",
@@ -78,6 +81,7 @@ const FIELDS: [&str; 10] = [
     "revocationAnswered",
     "restored",
     "revoked",
+    "made",
     "authorities",
 ];
 const ENTRY_FIELDS: [&str; 5] = ["id", "state", "until", "held", "crossedBy"];
@@ -103,6 +107,7 @@ impl Description {
             revocation_answered: facts.revocation.answered,
             restored: facts.restored.map(|restored| restored.0),
             revoked: facts.revoked.iter().map(CaId::to_string).collect(),
+            made: facts.made.iter().map(CaId::to_string).collect(),
             authorities: facts.authorities.iter().map(Entry::of).collect(),
         }
     }
@@ -122,16 +127,24 @@ impl Description {
     }
 
     fn facts(&self) -> Option<Facts> {
-        Some(Facts {
+        let ids = |names: &[String]| -> Option<Vec<CaId>> {
+            names.iter().map(|id| hexadecimal(id).map(CaId)).collect()
+        };
+        let mut facts = Facts {
             lineage: Lineage(hexadecimal(&self.lineage)?),
             generation: self.generation,
             due: Moment(self.due),
             rotation: Request { asked: 0, answered: self.rotation_answered },
             revocation: Request { asked: 0, answered: self.revocation_answered },
             restored: self.restored.map(Moment),
-            revoked: self.revoked.iter().map(|id| hexadecimal(id).map(CaId)).collect::<Option<_>>()?,
+            revoked: ids(&self.revoked)?.into_iter().collect(),
+            made: ids(&self.made)?,
             authorities: self.authorities.iter().map(Entry::facts).collect::<Option<_>>()?,
-        })
+        };
+        // A ring of schema 1 does not say what it made.
+        let made: Vec<_> = facts.authorities.iter().filter(|ca| !ca.is_foreign()).map(|ca| ca.id).collect();
+        made.into_iter().for_each(|id| facts.remember(id));
+        Some(facts)
     }
 }
 
@@ -169,6 +182,7 @@ impl Entry {
         Some(AuthorityFacts {
             id,
             state,
+            not_before: Moment(0),
             not_after: Moment(0),
             held: self.held.map(Moment),
             bridge: crossed_by,

@@ -13,7 +13,7 @@ fn keys() -> KeySource {
 }
 
 fn created() -> Ring {
-    let change = Change::Create { trust: BTreeSet::new() };
+    let change = Change::Create { trust: BTreeSet::new(), imported: BTreeSet::new() };
     carry_out(&change, None, &mut keys(), NOW, &Policy::default()).unwrap()
 }
 
@@ -63,7 +63,7 @@ fn a_crossed_leaf_verifies_for_the_old_bundle_the_new_and_both() {
     let active = ring.facts().active().unwrap();
     let bridge = active.bridge.map(|bridge| bridge.issuer);
     let not_after = NOW.plus(Duration::from_secs(3600));
-    let facts = LeafFacts { issuer: active.id, bridge, renew: NOW, not_after };
+    let facts = LeafFacts { issuer: active.id, bridge, renew: NOW, not_before: NOW, not_after };
     let leaf = ring.sign(&facts, &NAMES, NOW).unwrap();
     assert_eq!(leaf.chain.len(), 2);
     assert_eq!(leaf.not_after.as_secs(), not_after.0);
@@ -78,7 +78,13 @@ fn a_crossed_leaf_verifies_for_the_old_bundle_the_new_and_both() {
 fn names_outside_the_constraint_are_refused() {
     let ring = created();
     let issuer = ring.facts().active().unwrap().id;
-    let facts = LeafFacts { issuer, bridge: None, renew: NOW, not_after: NOW.plus(Duration::from_secs(60)) };
+    let facts = LeafFacts {
+        issuer,
+        bridge: None,
+        renew: NOW,
+        not_before: NOW,
+        not_after: NOW.plus(Duration::from_secs(60)),
+    };
     assert!(ring.sign(&facts, &["hooks.other.svc"], NOW).is_err());
     assert!(ring.sign(&facts, &["hooks.demo.svc", "127.0.0.1"], NOW).is_ok());
 }
@@ -89,7 +95,7 @@ fn a_foreign_certificate_is_carried_over() {
     let mut source = keys();
     source.learn(other.certificates.values().cloned());
     let trust = other.facts().trusted();
-    let change = Change::Create { trust: trust.clone() };
+    let change = Change::Create { trust: BTreeSet::new(), imported: trust.clone() };
     let ring = carry_out(&change, None, &mut source, NOW, &Policy::default()).unwrap();
     assert!(ring.facts().trusted().is_superset(&trust));
     assert_eq!(data(&ring).keys().filter(|field| field.ends_with(".key")).count(), 2);
@@ -120,12 +126,13 @@ fn every_change_can_be_carried_out() {
 
     let (mut source, other) = (keys(), created());
     source.learn(other.certificates.values().cloned());
-    let graft = Change::Graft { trust: other.facts().trusted(), generation: 40 };
+    let graft = Change::Graft { trust: other.facts().trusted(), imported: BTreeSet::new(), generation: 40 };
     let ring = carry(&graft, ring, &mut source);
     assert_eq!((ring.facts().authorities.len(), ring.facts().generation), (4, 40));
 
     let memory = Box::new(ring.facts().clone());
-    let restore = Change::Restore { memory, trust: BTreeSet::new(), generation: 41, rotate: true };
+    let (trust, imported) = (BTreeSet::new(), BTreeSet::new());
+    let restore = Change::Restore { memory, trust, imported, generation: 41, rotate: true };
     let ring = carry(&restore, ring, &mut keys());
 
     let ring = carry(&Change::Revoke, ring, &mut keys());
@@ -215,7 +222,7 @@ fn the_description_is_held_to_its_schema() {
         data.insert("ring.json".to_owned(), text.replacen(from, to, 1).into_bytes());
         read(&data).err().unwrap()
     };
-    assert_eq!(with("\"schema\":1", "\"schema\":2"), RingError::Newer { schema: 2 });
+    assert_eq!(with("\"schema\":2", "\"schema\":3"), RingError::Newer { schema: 3 });
     assert_eq!(with("\"next\"", "\"active\""), RingError::field("ring.json", Problem::States));
     assert_eq!(with("\"next\"", "\"gone\""), RingError::field("ring.json", Problem::Json));
     assert_eq!(with("\"due\"", "\"dew\""), RingError::field("ring.json", Problem::Json));

@@ -7,7 +7,11 @@ static WHOLE: LazyLock<BTreeMap<String, Vec<u8>>> = LazyLock::new(|| {
     let policy = Policy::default();
     let mut source = keys(Algorithm::P256);
     source.learn(STRANGERS.iter().cloned());
-    let graft = Change::Graft { trust: STRANGERS.iter().map(CaId::of).collect(), generation: 9 };
+    let graft = Change::Graft {
+        trust: BTreeSet::new(),
+        imported: STRANGERS.iter().map(CaId::of).collect(),
+        generation: 9,
+    };
     let changes = [Change::Revoke, graft, Change::Promote];
     let ring = changes.iter().fold(begin(&mut source), |ring, change| {
         carry_out(change, Some(ring), &mut source, NOW, &policy).unwrap()

@@ -7,17 +7,31 @@ impl Around<'_> {
     pub(super) fn publish(&self, facts: &Facts) -> Vec<Action> {
         let configurations = self.seen.configurations.iter().enumerate();
         let differs = configurations.filter(|(_, configuration)| self.differs(configuration, facts));
-        differs
-            .map(|(position, configuration)| {
-                if configuration.denied {
-                    Action::Report(Blocked::Denied(position))
-                } else if self.policy.enforces(Rule::W2) && !configuration.ring_read_since {
-                    Action::ReadRing
-                } else {
-                    Action::PublishBundle(position)
-                }
-            })
-            .collect()
+        differs.map(|(position, configuration)| self.write((position, configuration), facts)).collect()
+    }
+
+    /// What a configuration lacks of a newer version's bundle. What it holds besides may be that version's will.
+    pub(super) fn publish_missing(&self, facts: &Facts) -> Vec<Action> {
+        let configurations = self.seen.configurations.iter().enumerate();
+        let lacks = configurations.filter(|(_, configuration)| {
+            configuration.changed.is_some()
+                && !self.shows_later(configuration, facts)
+                && facts.bundle().iter().any(|id| !configuration.bundle.contains_key(id))
+        });
+        lacks.map(|(position, configuration)| self.write((position, configuration), facts)).collect()
+    }
+
+    fn write(&self, (position, configuration): (usize, &Configuration), facts: &Facts) -> Action {
+        if configuration.denied {
+            Action::Report(Blocked::Denied(position))
+        } else if self.policy.enforces(Rule::W2) && !configuration.ring_read_since {
+            Action::ReadRing
+        } else if self.contests(configuration, Some(facts)) && !self.has_waited() {
+            // Replicas that know these CAs may still say so; the count begins when the ring is read.
+            self.await_others()
+        } else {
+            Action::PublishBundle(position)
+        }
     }
 
     fn differs(&self, configuration: &Configuration, facts: &Facts) -> bool {
@@ -25,7 +39,9 @@ impl Around<'_> {
         // An object that is not there cannot be written.
         configuration.changed.is_some()
             && (configuration.untidy
-                || configuration.mark != Some(mark)
-                || !configuration.trusted().eq(facts.authorities.iter().map(|ca| ca.id)))
+                || configuration.mark.or(configuration.stripped) != Some(mark)
+                || !configuration
+                    .trusted()
+                    .eq(facts.bundle_over(|id| configuration.bundle.contains_key(&id))))
     }
 }

@@ -1,6 +1,7 @@
 //! When a replica signs a leaf, and for how long (rules S1, S2, S3, E1).
 
 use super::Around;
+use crate::authority::BACKDATED;
 use crate::ring::{Action, Configuration, Facts, LeafFacts, Rule};
 
 impl Around<'_> {
@@ -18,11 +19,17 @@ impl Around<'_> {
         let ends = leaf.not_after.plus(patience) <= self.now && self.policy.enforces(Rule::E1);
         let wanted = if leaf.issuer == fresh.issuer {
             // While the ring cannot be read, a new leaf would live no longer than the old one.
-            leaf.renew <= self.now && fresh.not_after > leaf.not_after
+            leaf.renew <= self.now && fresh.not_after > leaf.not_after || leaf.not_before > self.now
         } else {
             ends || self.may_switch(facts)
         };
         wanted.then_some(Action::SignLeaf(fresh))
+    }
+
+    /// A new leaf of the CA that signed the one that is presented: always as good as that one.
+    pub(super) fn renewal(&self, facts: &Facts) -> Option<Action> {
+        let issuer = self.seen.leaf.as_ref()?.issuer;
+        self.leaf(facts).filter(|action| matches!(action, Action::SignLeaf(leaf) if leaf.issuer == issuer))
     }
 
     /// The leaf that could be signed now. [`None`] if it would be over already.
@@ -34,7 +41,14 @@ impl Around<'_> {
         let not_after = from.plus(life).min(active.not_after);
         let bridge = active.bridge.filter(|bridge| bridge.not_after > self.now).map(|bridge| bridge.issuer);
         let renew = self.now.plus(not_after.since(self.now) / 3 * 2);
-        (not_after > self.now).then_some(LeafFacts { issuer: active.id, bridge, renew, not_after })
+        let not_before = self.now.minus(BACKDATED).max(active.not_before);
+        (not_after > self.now).then_some(LeafFacts {
+            issuer: active.id,
+            bridge,
+            renew,
+            not_before,
+            not_after,
+        })
     }
 
     /// Rule S1: every configuration holds an end of the chain now, and one of these ends is held. A cross certificate
@@ -60,10 +74,14 @@ impl Around<'_> {
         before.filter(|_| self.policy.enforces(Rule::S2)).map(Action::ReadConfiguration)
     }
 
-    /// Rule S2: what a replica sees when it begins may still be on its way to the API servers.
+    /// Rule S2: what a replica sees when it begins may still be on its way to the API servers. A tool that replaces a
+    /// configuration again and again never lets it become quiet: a replica that has watched everything for twice as long
+    /// has seen all that an API server may still hold, and begins.
     fn may_begin(&self, facts: &Facts) -> bool {
         let quiet = self.policy.hold_cold;
-        let is_quiet = |changed| self.now.since(changed) >= quiet;
+        let has_watched =
+            self.seen.begun.is_some_and(|begun| self.now.since(begun) >= quiet.saturating_mul(2));
+        let is_quiet = |changed| has_watched || self.now.since(changed) >= quiet;
         !self.policy.enforces(Rule::S2)
             || self.reachable(facts).all(|configuration| configuration.changed.is_some_and(is_quiet))
     }

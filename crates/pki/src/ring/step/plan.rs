@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Around;
 use crate::ring::{
-    Action, AuthorityFacts, AuthorityState, Blocked, CaId, Change, Configuration, Facts, Rule,
+    Action, AuthorityFacts, AuthorityState, Blocked, CaId, Change, Configuration, Facts, Moment, Rule,
 };
 
 impl Around<'_> {
@@ -42,7 +42,11 @@ impl Around<'_> {
         if !due || facts.is_overlapping() {
             return None;
         }
-        if !self.is_clock_right() {
+        if next.not_before > self.now {
+            return Some(Action::Report(Blocked::Hold(next.id)));
+        }
+        let by_clock = self.is_clock_right() || last_call && self.is_last_call_by_own_clock(active);
+        if !by_clock {
             return Some(Action::Report(Blocked::Clock));
         }
         if self.policy.enforces(Rule::P1) && !last_call {
@@ -55,6 +59,14 @@ impl Around<'_> {
             }
         }
         Some(Action::WriteRing(Change::Promote))
+    }
+
+    /// Rule C1 keeps a clock that is off from ending a CA early. Where this machine's own clock says, too, that the CA is
+    /// near its end, waiting until somebody sets a clock would end it.
+    fn is_last_call_by_own_clock(&self, active: &AuthorityFacts) -> bool {
+        let last_call = self.policy.last_call();
+        active.not_after.since(self.now) < last_call
+            && active.not_after.since(self.own_clock().max(active.not_before)) < last_call
     }
 
     /// Rule D1.
@@ -76,11 +88,26 @@ impl Around<'_> {
         let over: BTreeSet<CaId> = facts.authorities.iter().filter(is_over).map(|ca| ca.id).collect();
         if over.is_empty() {
             None
-        } else if self.is_clock_right() {
+        } else if self.is_clock_right() || self.must_make_room(facts, &over) {
             Some(Action::WriteRing(Change::Remove(over)))
         } else {
             Some(Action::Report(Blocked::Clock))
         }
+    }
+
+    /// Whether a last promotion waits for the end of the one before, which this machine's own clock sees, too.
+    fn must_make_room(&self, facts: &Facts, over: &BTreeSet<CaId>) -> bool {
+        let own = self.own_clock();
+        let is_over = |ca: &AuthorityFacts| match ca.state {
+            AuthorityState::Retired { until } | AuthorityState::Foreign { until } => own >= until,
+            _ => false,
+        };
+        let ended = facts.authorities.iter().filter(|ca| over.contains(&ca.id)).all(is_over);
+        ended && facts.active().is_some_and(|active| self.is_last_call_by_own_clock(active))
+    }
+
+    fn own_clock(&self) -> Moment {
+        self.now.corrected(self.seen.offset.saturating_neg())
     }
 
     /// Rule C1.

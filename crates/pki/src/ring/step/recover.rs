@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Around;
 use crate::ring::{
-    Action, Blocked, CaId, Change, Configuration, Facts, Mark, Moment, Observations, Policy, Rule,
+    Action, Blocked, CaId, Change, Configuration, Facts, Mark, Moment, Observations, Policy, RingFacts, Rule,
     UnknownAuthorities,
 };
 
@@ -18,6 +18,17 @@ pub(in crate::ring) fn breaks(facts: &Facts, seen: &Observations, now: Moment, p
     around.breaks_memory(facts) || around.breaks_leaf(facts) || around.breaks_configurations(facts)
 }
 
+/// Whether a configuration shows a ring and CAs of which neither the stored ring nor the replica knows anything.
+pub(in crate::ring) fn is_contested(
+    ring: &RingFacts,
+    seen: &Observations,
+    now: Moment,
+    policy: &Policy,
+) -> bool {
+    let around = Around { seen, now, policy };
+    seen.configurations.iter().any(|configuration| around.contests(configuration, ring.facts()))
+}
+
 impl Around<'_> {
     /// Rule G1: never over a valid ring with own memory, only onto it. Nothing else is to be done as long as this is.
     pub(super) fn graft(&self, facts: &Facts) -> Option<Vec<Action>> {
@@ -29,16 +40,19 @@ impl Around<'_> {
         if let Some(look) = self.look_before_trusting() {
             return Some(vec![look]);
         }
+        if !mine && self.must_await_others(Some(facts)) {
+            return Some(self.renewal(facts).into_iter().chain([self.await_others()]).collect());
+        }
         if self.is_resurrected(facts) {
             return Some(vec![Action::WriteRing(Change::Revoke)]);
         }
-        let (trust, report) = self.adopted(Some(facts));
-        let graft = Change::Graft { trust, generation: self.above_all(Some(facts)) };
+        let (trust, imported, report) = self.adopted(Some(facts));
+        let graft = Change::Graft { trust, imported, generation: self.above_all(Some(facts)) };
         Some([Action::WriteRing(graft)].into_iter().chain(report).collect())
     }
 
     /// Rule G2.
-    pub(super) fn recover(&self) -> Vec<Action> {
+    pub(super) fn recover(&self, stored: Option<&Facts>) -> Vec<Action> {
         let usable = |memory: &&Facts| !self.is_dead(memory);
         if !self.policy.enforces(Rule::G2) {
             return Vec::new();
@@ -47,12 +61,16 @@ impl Around<'_> {
             return vec![look];
         }
         let memory = self.seen.memory.as_ref().filter(usable);
-        let (trust, report) = self.adopted(memory);
+        if memory.is_none() && self.must_await_others(stored) {
+            return vec![self.await_others()];
+        }
+        let (trust, imported, report) = self.adopted(memory);
         let change = match memory {
-            None => Change::Create { trust },
+            None => Change::Create { trust, imported },
             Some(memory) => Change::Restore {
                 memory: Box::new(memory.clone()),
                 trust,
+                imported,
                 generation: self.above_all(None),
                 rotate: memory
                     .restored
@@ -103,29 +121,71 @@ impl Around<'_> {
         self.policy.enforces(Rule::W3) && self.seen.configurations.iter().any(shows_other)
     }
 
-    /// All that a client or a replica may rely on at this moment, within the limits of policy.
-    fn adopted(&self, base: Option<&Facts>) -> (BTreeSet<CaId>, Option<Action>) {
+    /// All that a client or a replica may rely on at this moment, within the limits of policy: the CAs that this ring or
+    /// this replica knows as its own, and those of others that policy keeps where they are.
+    fn adopted(&self, base: Option<&Facts>) -> (BTreeSet<CaId>, BTreeSet<CaId>, Option<Action>) {
         let leaf = self.seen.leaf.iter().filter(|leaf| leaf.not_after >= self.now).map(|leaf| leaf.issuer);
-        let remembered = self.seen.memory.iter().flat_map(Facts::trusted);
-        let own: BTreeSet<CaId> = leaf.chain(remembered).collect();
+        let memory = self.seen.memory.as_ref();
+        let mut own: BTreeSet<CaId> = leaf.chain(memory.map(Facts::bundle).unwrap_or_default()).collect();
+        let mut imported: BTreeSet<CaId> = memory.map(Facts::trusted).unwrap_or_default();
+        imported.retain(|id| !own.contains(id));
 
         let published: BTreeSet<CaId> =
             self.seen.configurations.iter().flat_map(Configuration::trusted).collect();
         // What the ring has already is named again: its quarantine begins anew.
-        let (known, strange): (BTreeSet<CaId>, BTreeSet<CaId>) = published
-            .into_iter()
-            .partition(|id| own.contains(id) || base.is_some_and(|facts| facts.knows(*id)));
+        let (known, strange): (BTreeSet<CaId>, BTreeSet<CaId>) =
+            published.into_iter().partition(|id| imported.contains(id) || !self.is_strange(*id, base));
         let room = self.room(base);
         let left_out = strange.len().saturating_sub(room);
         let report = (left_out > 0).then_some(Action::Report(Blocked::ForeignLimit(left_out)));
-        (own.into_iter().chain(known).chain(strange.into_iter().take(room)).collect(), report)
+        own.extend(known.into_iter().filter(|id| !imported.contains(id)));
+        imported.extend(strange.into_iter().take(room));
+        (own, imported, report)
+    }
+
+    /// Whether neither the stored ring nor this replica ever knew this CA.
+    fn is_strange(&self, id: CaId, base: Option<&Facts>) -> bool {
+        let knows = |facts: &Facts| facts.knows(id) || facts.has_made(id);
+        let signed = self.seen.leaf.as_ref().is_some_and(|leaf| leaf.issuer == id);
+        !signed && !base.is_some_and(knows) && !self.seen.memory.as_ref().is_some_and(knows)
+    }
+
+    /// Whether this configuration shows a ring that is not this one, or is ahead of it, and a CA that would be dropped.
+    pub(super) fn contests(&self, configuration: &Configuration, base: Option<&Facts>) -> bool {
+        let is_other = |mark: Mark| {
+            base.is_none_or(|facts| mark.lineage != facts.lineage || is_ahead(mark, facts.generation))
+        };
+        self.policy.unknown_authorities == UnknownAuthorities::Drop
+            && configuration.mark.is_some_and(is_other)
+            && configuration.trusted().any(|id| self.is_strange(id, base))
+    }
+
+    /// A replica in reach that serves with a CA which would be dropped names it in the ring within moments (rule G1).
+    fn must_await_others(&self, base: Option<&Facts>) -> bool {
+        let contested = self.seen.configurations.iter().any(|seen| self.contests(seen, base));
+        contested && !self.has_waited()
+    }
+
+    pub(super) fn has_waited(&self) -> bool {
+        self.seen.contested.is_some_and(|since| self.now.since(since) >= self.policy.hold_cold)
+    }
+
+    /// Time counts from the reading of the ring that showed the contradiction.
+    pub(super) fn await_others(&self) -> Action {
+        if self.seen.contested.is_some() { Action::Report(Blocked::Contested) } else { Action::ReadRing }
+    }
+
+    /// Whether a configuration shows a later generation of this very ring.
+    pub(super) fn shows_later(&self, configuration: &Configuration, facts: &Facts) -> bool {
+        let is_later = |mark: Mark| mark.lineage == facts.lineage && is_ahead(mark, facts.generation);
+        self.policy.enforces(Rule::W3) && configuration.mark.is_some_and(is_later)
     }
 
     /// How many more CAs of unknown origin a ring would take.
     fn room(&self, base: Option<&Facts>) -> usize {
-        let foreign = |facts: &Facts| facts.authorities.iter().filter(|ca| ca.is_foreign()).count();
+        let imported = |facts: &Facts| facts.authorities.iter().filter(|ca| facts.is_imported(ca)).count();
         match self.policy.unknown_authorities {
-            UnknownAuthorities::Keep => self.policy.foreign_limit.saturating_sub(base.map_or(0, foreign)),
+            UnknownAuthorities::Keep => self.policy.foreign_limit.saturating_sub(base.map_or(0, imported)),
             UnknownAuthorities::Drop => 0,
         }
     }

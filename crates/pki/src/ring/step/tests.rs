@@ -1,5 +1,8 @@
+mod absence;
 mod revocation;
 mod schedules;
+mod strangers;
+mod stubborn;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -97,7 +100,7 @@ impl Cluster {
             Action::PublishBundle(at) => {
                 let facts = self.facts();
                 let mark = Mark { lineage: facts.lineage, generation: facts.generation };
-                let bundle = facts.trusted();
+                let bundle = facts.bundle_over(|id| self.seen.configurations[*at].bundle.contains_key(&id));
                 let seen = Seen { bundle: &bundle, mark: Some(mark), changed: Some(now), untidy: false };
                 self.seen.configuration_seen(*at, seen, now, &policy);
             }
@@ -113,7 +116,10 @@ impl Cluster {
 fn an_empty_cluster_gets_a_ring_then_a_bundle_and_a_leaf_when_it_is_quiet() {
     let mut cluster = Cluster::empty();
     cluster.run();
-    let begun = [Action::ReadRing, Action::WriteRing(Change::Create { trust: BTreeSet::new() })];
+    let begun = [
+        Action::ReadRing,
+        Action::WriteRing(Change::Create { trust: BTreeSet::new(), imported: BTreeSet::new() }),
+    ];
     assert_eq!(cluster.log[..2], begun);
     assert_eq!(cluster.log[2..], [Action::PublishBundle(0)]);
     cluster.pass(29);

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use vestibule_patch::View;
 
 use super::super::missed::Missed;
-use super::{Filled, Laid, Parameters, Turns, authors, without};
-use crate::expression::{Current, Scope, Surroundings};
-use crate::logic::instantiate;
+use super::{Evaluation, Filled, Laid, Turns, authors, without};
+use crate::expression::{Current, Scope};
+use crate::logic::{checked_keys, instantiate};
 use crate::merge::{self, Draft, Scene};
+use crate::pod::Shape;
 use crate::rule::Rule;
 
 /// What came of rules that were laid in once, each beside all others.
@@ -28,10 +29,9 @@ impl Turns<'_> {
     pub(super) fn lay_most<'d, 'r>(
         &self,
         rules: &[&'r Rule],
-        parameters: &Parameters<'r>,
+        evaluation: &Evaluation<'_, 'r>,
         start: &Draft<'d>,
     ) -> Laid<'d, 'r> {
-        let surroundings = Surroundings::new(self.subject, start.whole());
         let mut missed = HashMap::new();
         loop {
             let acting = without(rules, &missed);
@@ -39,7 +39,7 @@ impl Turns<'_> {
                 return Laid::new(start.clone(), missed, Vec::new());
             }
             let Round { draft, laid, absent, failed } =
-                self.lay_beside_each_other(&acting, parameters, &surroundings, start);
+                self.lay_beside_each_other(&acting, evaluation, start);
             if absent.is_empty() && failed.is_empty() {
                 return Laid::new(draft, missed, laid);
             }
@@ -50,8 +50,7 @@ impl Turns<'_> {
     fn lay_beside_each_other<'d, 'r>(
         &self,
         rules: &[&'r Rule],
-        parameters: &Parameters<'r>,
-        surroundings: &Surroundings<'_>,
+        evaluation: &Evaluation<'_, 'r>,
         start: &Draft<'d>,
     ) -> Round<'d, 'r> {
         let scene = Scene::new(rules, || start.at(&self.layout.spec), self.layout, self.shape);
@@ -68,7 +67,7 @@ impl Turns<'_> {
             let computed = if rule.logic.is_fixed() {
                 Ok(Filled::AsWritten(rule))
             } else {
-                computed(rule, surroundings, round.draft.whole(), &object, parameters)
+                computed(rule, evaluation, round.draft.whole(), &object, self.shape)
             };
             let computed = match computed {
                 Ok(computed) => computed,
@@ -105,17 +104,20 @@ impl Turns<'_> {
 /// `rule` for the object that is `current`; `object` is what expressions made of that.
 fn computed<'r>(
     rule: &'r Rule,
-    surroundings: &Surroundings<'_>,
+    evaluation: &Evaluation<'_, '_>,
     current: View<'_>,
     object: &Current,
-    parameters: &Parameters<'_>,
+    shape: &Shape,
 ) -> Result<Filled<'r>, Missed> {
     let none = BTreeMap::new();
-    let parameters = parameters.get(rule.name()).unwrap_or(&none);
-    let scope = Scope::new(surroundings, current, object, parameters, &rule.logic.variables);
+    let parameters = evaluation.parameters.get(rule.name()).unwrap_or(&none);
+    let scope = Scope::new(&evaluation.surroundings, current, object, parameters, &rule.logic.variables);
     match rule.logic.declined(&scope) {
         Ok(None) => match instantiate(rule, &scope) {
-            Ok(Some(computed)) => Ok(Filled::Computed(Box::new(computed))),
+            Ok(Some(mut computed)) => match checked_keys(&mut computed, shape) {
+                Ok(()) => Ok(Filled::Computed(Box::new(computed))),
+                Err(failure) => Err(Missed::Failed(failure)),
+            },
             Ok(None) => Ok(Filled::AsWritten(rule)),
             Err(failure) => Err(Missed::Failed(failure)),
         },

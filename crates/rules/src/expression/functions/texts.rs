@@ -1,30 +1,14 @@
 //! Functions of texts whose cost the library does not bound.
 
 use kube_cel::cel::Value;
-use regex::{Regex, RegexBuilder};
 
 use super::super::Trouble;
 use super::super::budget::Budget;
 use super::super::values::{list, text};
 use super::mistyped;
 
-/// What a compiled pattern may take, in bytes.
-const MAX_PATTERN: usize = 256 * 1024;
-
-/// What compiling a pattern costs.
-const COMPILING: usize = 16_000;
-
 /// The longest value of a label.
 const LABEL: usize = 63;
-
-/// A pattern, unless it cannot be read or grows too large.
-pub(crate) fn pattern(text: &str) -> Result<Regex, Trouble> {
-    let built = RegexBuilder::new(text).size_limit(MAX_PATTERN).dfa_size_limit(MAX_PATTERN).build();
-    built.map_err(|error| match error {
-        regex::Error::CompiledTooBig(_) => Trouble::failed("the pattern grows too large"),
-        _ => Trouble::failed("the pattern is no regular expression"),
-    })
-}
 
 /// Calls `name` with what it is called on before the arguments; `None` where it is none of these functions.
 pub(super) fn call(name: &str, arguments: &[Value], budget: &Budget) -> Option<Result<Value, Trouble>> {
@@ -156,21 +140,36 @@ fn join(items: &[Value], rest: &[Value], budget: &Budget) -> Result<Value, Troub
 }
 
 fn regular(name: &str, this: &str, source: &str, rest: &[Value], budget: &Budget) -> Result<Value, Trouble> {
-    // A search may look at every byte once for every state of the pattern.
-    budget.spend(COMPILING + source.len() + 8 * this.len())?;
-    let pattern = pattern(source)?;
+    let pattern = budget.pattern(source)?;
+    budget.spend(pattern.search(this.len()))?;
     if name == "matches" {
         return Ok(Value::Bool(pattern.is_match(this)));
     }
     if name == "find" {
-        return Ok(text(pattern.find(this).map(|found| found.as_str()).unwrap_or_default()));
+        return Ok(text(pattern.find(this, 0).map(|found| found.as_str()).unwrap_or_default()));
     }
     let limit = match rest {
         [Value::Int(limit)] => usize::try_from(*limit).unwrap_or(usize::MAX),
         _ => usize::MAX,
     };
-    let found: Vec<Value> = pattern.find_iter(this).take(limit).map(|found| text(found.as_str())).collect();
-    budget.spend(found.len())?;
+    let mut found = Vec::new();
+    let (mut start, mut end) = (0, None);
+    // A search may look at all that is left before it knows that little of it fits, and the next one looks again.
+    while found.len() < limit
+        && let Some(fits) = pattern.find(this, start)
+    {
+        budget.spend(1 + pattern.search(this.len() - fits.end()))?;
+        // Nothing fits where the last one ended: that is its end, and no place of its own.
+        if !(fits.is_empty() && end == Some(fits.end())) {
+            found.push(text(fits.as_str()));
+        }
+        end = Some(fits.end());
+        start = fits.end();
+        if fits.is_empty() {
+            let Some(next) = this.get(start..).and_then(|rest| rest.chars().next()) else { break };
+            start += next.len_utf8();
+        }
+    }
     Ok(list(found))
 }
 

@@ -62,6 +62,10 @@ fn order(one: &Value, other: &Value, budget: &Budget) -> Result<Ordering, Troubl
     if let (Value::String(one), Value::String(other)) = (one, other) {
         budget.text(one.len().min(other.len()))?;
     }
+    if let (Value::Bytes(one), Value::Bytes(other)) = (one, other) {
+        budget.text(one.len().min(other.len()))?;
+        return Ok(one.cmp(other));
+    }
     let order = one.partial_cmp(other);
     order.ok_or_else(|| Trouble::failed(format!("{} and {} have no order", kind(one), kind(other))))
 }

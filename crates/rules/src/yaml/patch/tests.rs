@@ -129,12 +129,28 @@ fn where_it_cannot_be_done_the_document_is_written_anew() {
     let add = r#"[{"op":"add","path":"/spec/a/b","value":1}]"#;
     for (text, why, line) in [
         ("spec:\n  a: {c: 2} # lost\n", "flow style", 2),
-        ("{\"spec\": {\"a\": {}}}", "flow style", 1),
+        ("{spec: {\"a\": {}}}", "flow style", 1),
         ("x: &x 1\nspec:\n  a:\n    c: *x\n", "an anchor", 1),
     ] {
         let Patched { text, rewritten } = patched(text, add);
         assert_eq!(rewritten, Some(Rewritten { line: Some(line), why }), "{text}");
         assert!(text.contains("    b: 1\n"), "{text}");
+    }
+}
+
+/// Issue 20, point 7.
+#[test]
+fn json_stays_json() {
+    let add = r#"[{"op":"add","path":"/spec/a/b","value":1}]"#;
+    for (text, expected) in [
+        (r#"{"spec": {"a": {}}, "x": [1E+3, "\u00e9"]}"#, r#"{"spec":{"a":{"b":1}},"x":[1E+3, "\u00e9"]}"#),
+        (
+            "---\n{\n  \"spec\": {\"a\": {}}}\n\n",
+            "---\n{\n  \"spec\": {\n    \"a\": {\n      \"b\": 1\n    }\n  }\n}\n\n",
+        ),
+    ] {
+        let Patched { text, rewritten } = patched(text, add);
+        assert_eq!((&*text, rewritten), (expected, None));
     }
 }
 

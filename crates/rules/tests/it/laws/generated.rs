@@ -199,8 +199,13 @@ fn injected() -> impl Strategy<Value = Value> {
         // A container that is anchored to itself is refused.
         let itself = |place: &Value| [&place["before"], &place["after"]].contains(&&container["name"]);
         if let Some(place) = place.filter(|place| !itself(place)) {
-            container["position"] =
-                json!({"containers": place.clone(), "initContainers": place, "strict": strict});
+            container["position"] = match mode {
+                Some("regular") => json!({"containers": place, "strict": strict}),
+                Some("auto") => {
+                    json!({"containers": place.clone(), "initContainers": place, "strict": strict})
+                }
+                _ => json!({"initContainers": place, "strict": strict}),
+            };
         }
         container
     })

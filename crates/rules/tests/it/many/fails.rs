@@ -167,11 +167,11 @@ fn sidecars_of_rules_that_fail() {
 #[test]
 fn what_rules_that_fail_brought_leaves_no_trace_however_many_there_are() {
     let spec = |n: usize| {
-        let mode = ["native", "regular"][n / 2 % 2];
+        let (mode, list) = [("native", "initContainers"), ("regular", "containers")][n / 2 % 2];
         let place = ["first", "last", "{before: app}", "{after: helper}"][n / 3 % 4];
         let mounts = if n % 3 == 1 { "[{name: nobodys, mountPath: /m}]" } else { "[]" };
         format!(
-            "sidecars: [{{name: s{n}, image: i, mode: {mode}, position: {{containers: {place}}}, volumeMounts: {mounts}}}]\n\
+            "sidecars: [{{name: s{n}, image: i, mode: {mode}, position: {{{list}: {place}}}, volumeMounts: {mounts}}}]\n\
              containers: [{{select: {{all: true}}, env: [{{name: E{n}, value: $(X)}}, {{name: F{n}, value: x}}]}}]"
         )
     };

@@ -191,12 +191,18 @@ fn pods_know_their_callers_as_the_flags_say() {
     assert_eq!(pod(&with(&tokens))["automountServiceAccountToken"], true);
 
     let refused = |arguments: &[&str]| objects(arguments).unwrap_err().to_string();
-    let without_pods =
-        refused(&["manifests", "--service", "shop/hook", "--client-auth=require", &authorities]);
+    let without_pods = refused(&[
+        "manifests",
+        "--service",
+        "shop/hook",
+        "--client-auth=require",
+        "--any-client",
+        &authorities,
+    ]);
     assert!(without_pods.contains("is about pods"), "{without_pods}");
-    let missing = refused(&[&common[..], &["--client-ca=/nowhere/ca.crt"]].concat());
+    let missing = refused(&[&common[..], &["--client-name=api", "--client-ca=/nowhere/ca.crt"]].concat());
     assert!(missing.starts_with("/nowhere/ca.crt: "), "{missing}");
     std::fs::write(&file, "a CA, and -----BEGIN PRIVATE KEY-----").unwrap();
-    let secret = refused(&[&common[..], &[&authorities]].concat());
+    let secret = refused(&[&common[..], &["--client-name=api", &authorities]].concat());
     assert!(secret.contains("holds a private key"), "{secret}");
 }

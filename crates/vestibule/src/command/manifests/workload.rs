@@ -3,19 +3,20 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use clap::builder::{BoolishValueParser, NonEmptyStringValueParser};
+use clap::builder::BoolishValueParser;
 use clap::{Args, value_parser};
 
 use crate::Installation;
 use crate::command::CommandError;
 use crate::command::duration::duration;
+use crate::command::image;
 
 /// How the webhook runs. What is missing is as the app says of itself, else as [`Installation`] has it.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "The pods")]
 pub(super) struct WorkloadArguments {
     /// The image; without one, rights and configurations are printed, and no pods.
-    #[arg(long, env = "VESTIBULE_IMAGE", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, env = "VESTIBULE_IMAGE", value_parser = image)]
     pub(super) image: Option<String>,
     /// How many pods [default: 2]
     #[arg(long, env = "VESTIBULE_REPLICAS", value_name = "COUNT")]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use vestibule_admission::{Handler, HandlerFuture, Request};
 
@@ -71,9 +71,9 @@ struct Breakable {
 }
 
 impl Handler for Breakable {
-    fn handle<'a>(&'a self, request: &'a Request<'a>, budget: Duration) -> HandlerFuture<'a> {
+    fn handle<'a>(&'a self, request: &'a Request<'a>, deadline: Instant) -> HandlerFuture<'a> {
         const WHY: &str = "broken by the test";
-        let decide = move || self.handler.handle(request, budget);
+        let decide = move || self.handler.handle(request, deadline);
         let Some(breakage) = self.breaker.of(&self.hook) else { return decide() };
         Box::pin(async move {
             match breakage {

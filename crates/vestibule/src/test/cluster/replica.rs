@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 use super::reviewed::Reviews;
 use crate::command::ServeArguments;
-use crate::{App, Shutdown};
+use crate::{App, ServeError, Shutdown};
 
 /// Longer than it takes the kit's balancer to see that a replica is not ready.
 const DRAIN_DELAY: Duration = Duration::from_millis(500);
@@ -26,7 +26,7 @@ pub(super) struct Replica {
     pub(super) address: SocketAddr,
     pub(super) probes: Option<SocketAddr>,
     shutdown: Shutdown,
-    ended: Option<JoinHandle<usize>>,
+    ended: Option<JoinHandle<Result<usize, ServeError>>>,
 }
 
 impl Replica {

@@ -19,7 +19,7 @@ use vestibule_pki::ring::{CaId, Facts, Moment, Policy, Ring, read_bundle};
 use vestibule_testenv::{ApiServer, Environment};
 
 pub(crate) use self::inner::Inner;
-pub(crate) use self::wait::{stays, until};
+pub(crate) use self::wait::{promised, stays, until};
 pub(crate) use crate::fixture::shared_or_skip;
 
 pub(crate) const SERVICE: &str = "fire";

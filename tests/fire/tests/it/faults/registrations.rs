@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use vestibule_identity::Identity;
 use vestibule_pki::ring::{Algorithm, Change, KeySource, Moment, Ring, carry_out};
 
-use super::ground::{Ground, Inner, SERVICE, names, now, shared_or_skip, until};
+use super::ground::{Ground, Inner, SERVICE, names, now, promised, shared_or_skip, until};
 
 /// Row 18, with the next CA not held yet.
 #[tokio::test]
@@ -31,7 +31,7 @@ async fn a_configuration_that_is_made_again_is_filled_and_held_anew() {
     until("it is missed", 10, async || !replica.identity.status().registrations[0].in_sync).await;
     all.create(&Default::default(), &plain(&ground, name, None)).await.unwrap();
     let made = Instant::now();
-    until("it is filled", 2, async || ground.bundles().await == bundles).await;
+    promised("it is filled", 2, async || ground.bundles().await == bundles).await;
     assert_eq!(replica.identity.status().waiting_for, None, "rule E1");
     until("the next CA is held", 30, async || {
         ground.ring().await.is_some_and(|ring| ring.next().is_some_and(|next| next.held.is_some()))
@@ -110,7 +110,7 @@ fn ring_near_its_end(ground: &Ground<'_>, left: u64) -> Ring {
     let mut at = |change: Change, ring: Option<Ring>, seconds: u64| {
         carry_out(&change, ring, &mut keys, Moment(begin + seconds), policy).unwrap()
     };
-    let ring = at(Change::Create { trust: [].into() }, None, 0);
+    let ring = at(Change::Create { trust: [].into(), imported: [].into() }, None, 0);
     let active = ring.facts().active().unwrap().id;
     at(Change::Hold(active), Some(ring), 2)
 }

@@ -22,7 +22,7 @@ async fn a_newer_ring_is_served_from_and_left_alone() {
     let ring = ground.steady().await;
 
     let ours = describe_with(&ground, |description| {
-        description["schema"] = json!(2);
+        description["schema"] = json!(3);
         description["shards"] = json!([{ "of": "a later version" }]);
         description["authorities"][0]["shard"] = json!(1);
     })

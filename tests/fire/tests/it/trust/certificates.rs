@@ -36,7 +36,7 @@ pub(crate) fn rotated(start: u64) -> Rotated {
     let mut keys = KeySource::new("trust", &["demo.svc"], Default::default());
     let mut change = |change: Change, ring, at| carry_out(&change, ring, &mut keys, at, &policy).unwrap();
     let day = |day| Moment(start + day * DAY);
-    let ring = change(Change::Create { trust: BTreeSet::new() }, None, day(0));
+    let ring = change(Change::Create { trust: BTreeSet::new(), imported: BTreeSet::new() }, None, day(0));
     let ring = change(Change::Promote, Some(ring), day(10));
     let old = active(&ring);
     let old_leaf = sign(&ring, None, day(10), day(38));
@@ -61,7 +61,8 @@ fn pem(ring: &Ring, id: CaId) -> String {
 }
 
 fn sign(ring: &Ring, bridge: Option<CaId>, now: Moment, not_after: Moment) -> Served {
-    let facts = LeafFacts { issuer: active(ring), bridge, renew: not_after, not_after };
+    let facts =
+        LeafFacts { issuer: active(ring), bridge, renew: not_after, not_before: not_after, not_after };
     let leaf = ring.sign(&facts, &[NAME], now).unwrap();
     assert_eq!(leaf.chain.len(), 1 + usize::from(bridge.is_some()));
     served(&leaf)

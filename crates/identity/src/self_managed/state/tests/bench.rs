@@ -21,6 +21,8 @@ pub(super) struct Bench {
     pub(super) configuration: Option<Value>,
     /// How a configuration answers writes.
     pub(super) refusal: Option<TroubleKind>,
+    /// What an admission policy makes of each write of a configuration.
+    pub(super) admission: Option<fn(&mut Value)>,
     pub(super) version: u64,
     pub(super) now: Moment,
     pub(super) at: Instant,
@@ -35,6 +37,7 @@ impl Bench {
             secret: None,
             configuration: None,
             refusal: None,
+            admission: None,
             version: 0,
             now: START,
             at,
@@ -173,6 +176,9 @@ impl Bench {
                 ("remove", parent) => drop(parent.as_object_mut().unwrap().remove(&key).unwrap()),
                 _ => {}
             }
+        }
+        if let Some(change) = self.admission {
+            change(object);
         }
         self.version += 1;
         object["metadata"]["resourceVersion"] = json!(self.version.to_string());

@@ -6,7 +6,7 @@ use super::*;
 use crate::Desired;
 
 const ENTRIES: &str = "vestibule.dev/entries";
-const CLAIM: &str = "vestibule.dev/entries-claim";
+pub(super) const CLAIM: &str = "vestibule.dev/entries-claim";
 
 fn desired(hooks: &[&str]) -> Desired {
     let entry = |name: &&str| {
@@ -17,7 +17,7 @@ fn desired(hooks: &[&str]) -> Desired {
 }
 
 /// A replica that is ready, of the version with these hooks; and a configuration that was installed without entries.
-fn ready(hooks: &[&str]) -> Bench {
+pub(super) fn ready(hooks: &[&str]) -> Bench {
     let mut bench = Bench { state: replica(hooks), ..Bench::new() };
     bench.configuration = Some(
         json!({ "metadata": { "name": "hooks", "resourceVersion": "0", "creationTimestamp": "2026-01-01T00:00:00Z" } }),
@@ -28,7 +28,7 @@ fn ready(hooks: &[&str]) -> Bench {
     bench
 }
 
-fn replica(hooks: &[&str]) -> State {
+pub(super) fn replica(hooks: &[&str]) -> State {
     let mut settings = state(&["mutating/hooks"]).settings;
     settings.desired = vec![desired(hooks)];
     let secret = settings.secret.clone().unwrap();
@@ -46,7 +46,7 @@ fn with(bench: &mut Bench, other: &mut State, work: impl FnOnce(&mut Bench)) {
     bench.watch_configuration();
 }
 
-fn serve(bench: &mut Bench) {
+pub(super) fn serve(bench: &mut Bench) {
     bench.state.serving(bench.at);
     bench.pass(Duration::from_secs(10));
     bench.run();
@@ -61,16 +61,16 @@ fn begin(bench: &mut Bench) {
     serve(bench);
 }
 
-fn hooks(bench: &Bench) -> Vec<String> {
+pub(super) fn hooks(bench: &Bench) -> Vec<String> {
     let list = bench.configuration.as_ref().unwrap()["webhooks"].as_array().cloned().unwrap_or_default();
     list.iter().map(|entry| entry["name"].as_str().unwrap().to_owned()).collect()
 }
 
-fn annotation(bench: &Bench, key: &str) -> Option<String> {
+pub(super) fn annotation(bench: &Bench, key: &str) -> Option<String> {
     bench.configuration.as_ref().unwrap()["metadata"]["annotations"][key].as_str().map(ToOwned::to_owned)
 }
 
-fn edit(bench: &mut Bench, edit: impl FnOnce(&mut Value)) {
+pub(super) fn edit(bench: &mut Bench, edit: impl FnOnce(&mut Value)) {
     bench.version += 1;
     let object = bench.configuration.as_mut().unwrap();
     edit(object);
@@ -227,7 +227,7 @@ fn a_kind_without_hooks_is_not_waited_for_and_loses_what_an_earlier_version_wrot
 }
 
 /// What is desired changes, for this replica.
-fn tell(bench: &mut Bench, hooks: &[&str]) {
+pub(super) fn tell(bench: &mut Bench, hooks: &[&str]) {
     bench.state.heard(News::Desired(vec![desired(hooks)]), bench.now);
 }
 

@@ -6,7 +6,7 @@ fn leaf_below(ring: &Ring, names: &[&str]) -> Result<crate::Leaf, RingError> {
     let active = ring.facts().active().unwrap();
     let bridge = active.bridge.map(|bridge| bridge.issuer);
     let not_after = NOW.plus(Duration::from_secs(3600));
-    ring.sign(&LeafFacts { issuer: active.id, bridge, renew: NOW, not_after }, names, NOW)
+    ring.sign(&LeafFacts { issuer: active.id, bridge, renew: NOW, not_before: NOW, not_after }, names, NOW)
 }
 
 fn change(change: &Change, ring: Ring, keys: &mut KeySource) -> Ring {
@@ -78,19 +78,19 @@ fn a_newer_schema_is_read_if_its_writers_say_so() {
     let with = |schema: &str| {
         let mut data = whole.clone();
         let text = String::from_utf8(data["ring.json"].clone()).unwrap();
-        assert!(text.starts_with("{\"schema\":1,\"readable\":1,"), "{text}");
-        let text = text.replacen("\"schema\":1,\"readable\":1", schema, 1);
+        assert!(text.starts_with("{\"schema\":2,\"readable\":1,"), "{text}");
+        let text = text.replacen("\"schema\":2,\"readable\":1", schema, 1);
         let text = text.replacen("{\"id\"", "{\"more\":[],\"id\"", 1);
         data.insert("ring.json".to_owned(), text.into_bytes());
         data
     };
-    let newer = with("\"schema\":2,\"readable\":1,\"more\":{\"a\":1}");
+    let newer = with("\"schema\":3,\"readable\":1,\"more\":{\"a\":1}");
     let Reading::Newer(Some(ring)) = Ring::read(Some(&newer), (0, 0), NOW) else { panic!("not readable") };
     assert_eq!(ring.facts(), read(&whole).unwrap().facts());
     assert!(leaf_below(&ring, &NAMES).is_ok());
-    assert!(matches!(read(&newer).err(), Some(RingError::Newer { schema: 2 })));
+    assert!(matches!(read(&newer).err(), Some(RingError::Newer { schema: 3 })));
 
-    let mut strange = with("\"schema\":3,\"readable\":2");
+    let mut strange = with("\"schema\":3,\"readable\":3");
     assert!(matches!(Ring::read(Some(&strange), (0, 0), NOW), Reading::Newer(None)));
     // Never to be overwritten, whatever it looks like from here.
     strange.retain(|field, _| field == "ring.json");
@@ -98,7 +98,7 @@ fn a_newer_schema_is_read_if_its_writers_say_so() {
     strange.extend(newer.get_key_value("ring.json").map(|(field, text)| (field.clone(), text.clone())));
     assert_eq!(Ring::read(Some(&strange), (0, 0), NOW).facts(), RingFacts::Newer(None));
     // What is not newer is held to its schema.
-    assert_eq!(problem(&with("\"schema\":1,\"readable\":1")), ("ring.json".to_owned(), Problem::Json));
+    assert_eq!(problem(&with("\"schema\":2,\"readable\":1")), ("ring.json".to_owned(), Problem::Json));
 }
 
 #[test]

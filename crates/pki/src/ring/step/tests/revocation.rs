@@ -62,7 +62,8 @@ fn cas_carried_over_from_a_stolen_ring_are_revoked_with_it() {
     // Secret and memory are gone, so the new ring knows them as strangers.
     cluster.ring = RingFacts::Absent;
     cluster.seen.memory = None;
-    cluster.run();
+    cluster.pass(0);
+    cluster.pass(30);
     assert!(cluster.facts().authority(CaId(1)).unwrap().is_foreign());
     cluster.change(|facts| facts.revocation.asked = 9);
     cluster.pass(1);

@@ -171,7 +171,7 @@ fn no_authority(fields: &Fields, data: &mut Data) -> (Vec<String>, Problem) {
 /// A ring as it is made at that time, in the place of ours. Returns its active CA.
 fn other_ring(data: &mut Data, made: Moment) -> CaId {
     let mut keys = KeySource::new("stranger", &["demo.svc"], Algorithm::default());
-    let create = Change::Create { trust: [].into() };
+    let create = Change::Create { trust: [].into(), imported: [].into() };
     let ring = carry_out(&create, None, &mut keys, made, &Policy::default()).unwrap();
     *data = ring.encode().into_iter().map(|(field, bytes)| (field, bytes.to_vec())).collect();
     ring.facts().active().unwrap().id

@@ -2,12 +2,21 @@
 
 use std::time::{Duration, Instant};
 
-/// Seconds that are waited for are those of a free machine; on a crowded one all takes longer, and that is no failure.
+/// What no page promises a time for is waited for so many times as long as a free machine takes.
 const CROWDED: u32 = 3;
 
-/// Asks until it is so; says how long that took.
-pub(crate) async fn until(what: &str, seconds: u64, mut is_so: impl AsyncFnMut() -> bool) -> Duration {
-    let (start, patience) = (Instant::now(), Duration::from_secs(seconds) * CROWDED);
+/// Asks until it is so, for longer than a free machine takes; says how long that took.
+pub(crate) async fn until(what: &str, seconds: u64, is_so: impl AsyncFnMut() -> bool) -> Duration {
+    ask(what, Duration::from_secs(seconds) * CROWDED, is_so).await
+}
+
+/// Asks until it is so, for exactly the time that docs/reference/rotation-faults.md promises, on whatever machine.
+pub(crate) async fn promised(what: &str, seconds: u64, is_so: impl AsyncFnMut() -> bool) -> Duration {
+    ask(what, Duration::from_secs(seconds), is_so).await
+}
+
+async fn ask(what: &str, patience: Duration, mut is_so: impl AsyncFnMut() -> bool) -> Duration {
+    let start = Instant::now();
     while !is_so().await {
         assert!(start.elapsed() < patience, "not within {patience:?}: {what}");
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -1,8 +1,9 @@
-//! What passes unasked: the last steps of an object that is being deleted.
+//! Updates that only remove finalizers, owners or managed fields of an object that is being deleted: hooks that skip them
+//! allow them without the handler ([`On::skip_finalizer_updates`](crate::On::skip_finalizer_updates)).
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
 use vestibule_admission::{Handler, HandlerFuture, Operation, Request, Verdict};
 use vestibule_patch::View;
@@ -10,13 +11,17 @@ use vestibule_patch::View;
 /// What controllers take from an object on its way out.
 const TAKEN: [&str; 3] = ["finalizers", "managedFields", "ownerReferences"];
 
-/// A handler that is not asked about an UPDATE which only clears a terminating object: whatever it would refuse is
-/// about to go, and its refusal would keep it forever.
-pub(crate) struct Guarded(pub(crate) Arc<dyn Handler>);
+/// A handler that is not asked about an UPDATE which only clears a terminating object: its refusal would keep the object
+/// from being deleted.
+pub(crate) struct SkipsFinalizerUpdates(pub(crate) Arc<dyn Handler>);
 
-impl Handler for Guarded {
-    fn handle<'a>(&'a self, request: &'a Request<'a>, budget: Duration) -> HandlerFuture<'a> {
-        if clears(request) { Box::pin(async { Verdict::allowed() }) } else { self.0.handle(request, budget) }
+impl Handler for SkipsFinalizerUpdates {
+    fn handle<'a>(&'a self, request: &'a Request<'a>, deadline: Instant) -> HandlerFuture<'a> {
+        if clears(request) {
+            Box::pin(async { Verdict::allowed() })
+        } else {
+            self.0.handle(request, deadline)
+        }
     }
 }
 

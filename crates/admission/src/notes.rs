@@ -1,0 +1,42 @@
+//! What a handler says beside its verdict.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::{AuditAnnotations, Verdict, Warnings};
+
+/// Warnings and audit annotations of one call. They are kept with the request and not with the handler: one that panics, or
+/// is dropped at its deadline, has said what it said. Clones are the same notes.
+///
+/// They join the verdict when it is [checked](crate::Hook::check). A fault that is answered with HTTP 500 carries none: there is
+/// no review that could hold them.
+#[derive(Clone, Default)]
+pub struct Notes(Arc<Mutex<Said>>);
+
+#[derive(Default)]
+struct Said {
+    warnings: Warnings,
+    audit: AuditAnnotations,
+}
+
+impl Notes {
+    /// Adds a warning for the user; see [`Warnings::push`].
+    pub fn warn(&self, warning: &str) {
+        self.said(|said| said.warnings.push(warning));
+    }
+
+    /// Adds a note for the API server's audit log; see [`AuditAnnotations::insert`].
+    pub fn audit(&self, key: &str, value: impl Into<String>) {
+        self.said(|said| said.audit.insert(key, value));
+    }
+
+    /// Moves what was said so far into `verdict`, behind its own.
+    pub(crate) fn join(&self, verdict: &mut Verdict) {
+        let Said { warnings, audit } = self.said(std::mem::take);
+        warnings.iter().for_each(|warning| verdict.warnings.push(warning));
+        audit.iter().for_each(|(key, value)| verdict.audit.insert(key, value));
+    }
+
+    fn said<R>(&self, change: impl FnOnce(&mut Said) -> R) -> R {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

@@ -1,0 +1,82 @@
+//! Which cluster a command speaks to: one order for all of them. Issue 20, point 29.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use crate::fixture::{Folder, TARGET};
+
+/// Every command that speaks to a cluster, with what it needs besides.
+const COMMANDS: &[&str] = &[
+    "explain pod/web -n shop",
+    "certs show --service shop/hook",
+    "certs rotate --yes --service shop/hook",
+    "loglevel -n shop",
+    "serve -n shop --identity local:identity --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0",
+    "serve --rules asking.yaml --identity local:identity --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0",
+    "serve --rules rules.yaml --namespace-labels a=b --identity self --service shop/hook --registration-mode static --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0",
+];
+
+/// A cluster that only takes down that it was called, and its kubeconfig at `path`.
+fn cluster(path: &Path, name: &'static str, called: &mpsc::Sender<&'static str>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let text = format!(
+        "{{current-context: a, contexts: [{{name: a, context: {{cluster: a, user: a}}}}], users: [{{name: a, user: {{token: t}}}}], clusters: [{{name: a, cluster: {{server: 'http://{address}'}}}}]}}"
+    );
+    std::fs::write(path, text).unwrap();
+    let called = called.clone();
+    std::thread::spawn(move || {
+        while let Ok(connection) = listener.accept() {
+            drop(connection);
+            if called.send(name).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+#[test]
+fn every_command_finds_its_cluster_in_one_order() {
+    let asking = TARGET.replace("match: {", "match: {namespaces: {matchLabels: {team: blue}}, ");
+    for command in COMMANDS {
+        for (given, expected) in [("flag variable", "flag"), ("variable", "variable"), ("", "home")] {
+            let folder = Folder::with(&[("rules.yaml", TARGET), ("asking.yaml", &asking)]);
+            let (send, called) = mpsc::channel();
+            for (name, path) in [("flag", "flag"), ("variable", "variable"), ("home", ".kube/config")] {
+                cluster(&folder.path().join(path), name, &send);
+            }
+            let mut typed = folder.command(command);
+            if given.contains("flag") {
+                typed.args(["--kubeconfig", "flag"]);
+            }
+            if given.contains("variable") {
+                typed.env("KUBECONFIG", folder.path().join("variable"));
+            }
+            let child = typed.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+            let mut child = child.unwrap();
+            let first = called.recv_timeout(Duration::from_secs(60));
+            child.kill().unwrap();
+            child.wait().unwrap();
+            assert_eq!(first, Ok(expected), "{command}, where there is `{given}`");
+            assert!(called.try_iter().all(|name| name == expected), "{command}, where there is `{given}`");
+        }
+    }
+}
+
+/// The help says the order, wherever the flag is.
+#[test]
+fn every_kubeconfig_flag_says_the_same() {
+    let folder = Folder::with(&[]);
+    for command in ["explain", "serve", "manifests", "certs show", "certs rotate", "certs revoke", "loglevel"]
+    {
+        let help = folder.run(&format!("{command} --help")).stdout();
+        let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = "--kubeconfig <FILE> The kubeconfig of the cluster to speak to [default: KUBECONFIG, else the cluster \
+                    around this pod, else ~/.kube/config]";
+        assert!(words.contains(said), "{command}: {words}");
+    }
+}

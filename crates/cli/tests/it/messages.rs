@@ -1,0 +1,187 @@
+//! What the commands say where something is not as meant. Issue 20, point 31.
+
+use crate::fixture::{Folder, POD, TARGET};
+
+/// A rule that pods ask for by an annotation.
+const ASKED: &str = "\
+apiVersion: vestibule.dev/v1alpha1
+kind: Injection
+metadata: {name: asked}
+spec:
+  optIn: pod
+  pod: {labels: {team: blue}}
+";
+
+/// It read as "the object does not ask for the rule".
+#[test]
+fn an_unquoted_annotation_is_to_be_quoted() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  annotations:\n    inject.vestibule.dev/asked: true\n";
+    let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  template:\n    metadata:\n      labels: {app: 1}\n";
+    let folder = Folder::with(&[("rules.yaml", ASKED), ("pod.yaml", pod), ("deployment.yaml", deployment)]);
+    for command in ["try pod.yaml", "inject -f pod.yaml", "explain -f pod.yaml"] {
+        let done = folder.run(&format!("{command} --rules rules.yaml"));
+        assert_eq!((done.code(), &*done.out), (2, ""), "{command}");
+        for said in [
+            "VST0180",
+            "--> pod.yaml:6:33",
+            "values of annotations are strings",
+            r#"quote it: `inject.vestibule.dev/asked: "true"`"#,
+        ] {
+            assert!(done.err.contains(said), "{said}: {}", done.err);
+        }
+    }
+    let done = folder.run("inject -f deployment.yaml --rules rules.yaml");
+    assert!(
+        done.err.contains("values of labels are strings") && done.err.contains(r#"`app: "1"`"#),
+        "{}",
+        done.err
+    );
+    // What a template of another kind is, is not known.
+    let custom = deployment.replace("apps/v1", "example.com/v1");
+    assert_eq!(folder.run_with_stdin("inject -f - --rules rules.yaml", &custom).code(), 0);
+    for value in ["'true'", "\"1\"", "null", ""] {
+        let fine = pod.replace("asked: true", &format!("asked: {value}"));
+        assert_eq!(folder.run_with_stdin("inject -f - --rules rules.yaml", &fine).code(), 0, "{value}");
+    }
+}
+
+#[test]
+fn a_folder_of_folders_leads_to_one_of_them() {
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
+    std::fs::create_dir_all(folder.path().join("all/shop")).unwrap();
+    std::fs::write(folder.path().join("all/shop/pod.yaml"), POD).unwrap();
+    for command in [
+        "try all --rules rules.yaml",
+        "inject -f all --rules rules.yaml",
+        "explain -f all --rules rules.yaml",
+        "lint all",
+        "try --rules all",
+    ] {
+        let done = folder.run(command);
+        assert_eq!(done.code(), 2, "{command}: {}", done.err);
+        assert!(done.err.contains("name them, as in all/shop"), "{command}: {}", done.err);
+    }
+}
+
+#[test]
+fn a_program_is_no_rule() {
+    let folder = Folder::with(&[]);
+    std::fs::write(folder.path().join("program"), b"\x7fELF\x02\x01\0\0\xff\xfe\xfa").unwrap();
+    for command in ["lint program", "try --rules program"] {
+        let done = folder.run(command);
+        assert_eq!(done.code(), 2, "{command}");
+        assert!(
+            done.err.starts_with(
+                "error: cannot read program: it is no UTF-8 text. Rules are files of YAML or JSON"
+            ),
+            "{}",
+            done.err
+        );
+    }
+}
+
+/// The caller's own words were "status code 413 but did not return more".
+#[test]
+fn an_object_that_no_api_server_takes_is_named_with_its_size() {
+    let pod = |bytes: usize| {
+        POD.replace(
+            "labels: {app: web}",
+            &format!("labels: {{app: web}}, annotations: {{a: {}}}", "x".repeat(bytes)),
+        )
+    };
+    let folder =
+        Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", &pod(4 << 20)), ("fine.yaml", &pod(1 << 20))]);
+    let done = folder.run("try pod.yaml --rules rules.yaml");
+    assert_eq!(done.code(), 2);
+    assert!(done.err.starts_with("error: Pod default/web (pod.yaml:1) has 4194"), "{}", done.err);
+    assert!(done.err.contains("413 to more than 3145728 (request entity too large)"), "{}", done.err);
+    assert_eq!(folder.run("try fine.yaml --rules rules.yaml -o patch").code(), 0);
+}
+
+#[test]
+fn labels_that_no_namespace_has_are_refused() {
+    let folder = Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", POD)]);
+    for command in ["try pod.yaml", "inject -f pod.yaml", "explain -f pod.yaml", "serve"] {
+        for labels in ["a b=c!", "a=c!"] {
+            let mut typed = folder.command(&format!("{command} --rules rules.yaml --namespace-labels"));
+            let done = crate::fixture::finish(typed.arg(labels), "");
+            assert_eq!(done.code(), 2, "{command}");
+            assert!(done.err.contains("no label has it; wanted: "), "{command}: {}", done.err);
+        }
+    }
+}
+
+#[test]
+fn names_that_no_namespace_has_are_refused() {
+    let folder = Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", POD)]);
+    for command in [
+        "try pod.yaml --rules rules.yaml",
+        "inject -f pod.yaml --rules rules.yaml",
+        "explain -f pod.yaml --rules rules.yaml",
+        "explain pod/web",
+        "lint rules.yaml",
+        "serve --rules rules.yaml",
+        "manifests --rules rules.yaml",
+        "certs show --service hook",
+        "loglevel",
+    ] {
+        let mut typed = folder.command(command);
+        let done = crate::fixture::finish(typed.args(["-n", "Bad NS"]), "");
+        assert_eq!((done.code(), &*done.out), (2, ""), "{command}");
+        assert!(done.err.contains("no namespace can have this name: "), "{command}: {}", done.err);
+    }
+}
+
+#[test]
+fn an_image_has_no_spaces() {
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
+    let mut typed = folder.command("manifests --rules rules.yaml --namespace webhooks --image");
+    let done = crate::fixture::finish(typed.arg("IMAGE NAME"), "");
+    assert_eq!((done.code(), &*done.out), (2, ""));
+    assert!(done.err.contains("this is no image: write REGISTRY/NAME:TAG"), "{}", done.err);
+}
+
+/// The way out that was offered, `off`, was refused as well.
+#[test]
+fn an_identity_that_is_none_leads_to_one_that_can_be_served() {
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
+    for command in ["serve", "manifests"] {
+        let done = folder.run(&format!("{command} --rules rules.yaml --identity seld"));
+        assert_eq!(done.code(), 2);
+        assert!(done.err.contains("use `self`, `mounted:DIR` or `local:DIR`"), "{}", done.err);
+        assert!(!done.err.contains("`off`"), "{}", done.err);
+    }
+}
+
+/// To serve rules that do nothing helps nobody.
+#[test]
+fn where_no_rule_acts_the_next_command_says_why() {
+    let other = POD.replace("app: web", "app: other");
+    let folder = Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", POD), ("it's other.yaml", &other)]);
+    let next = |file: &str, more: &str| {
+        let mut typed = folder.command("try");
+        let done = crate::fixture::finish(
+            typed
+                .stdin(std::process::Stdio::piped())
+                .arg(file)
+                .args(["--rules", "rules.yaml"])
+                .args(more.split_whitespace()),
+            &other,
+        );
+        assert_eq!(done.code(), 0, "{}", done.err);
+        done.err.lines().find_map(|line| line.strip_prefix("next: ")).unwrap().to_owned()
+    };
+    assert!(next("pod.yaml", "").contains(" serve --rules rules.yaml "));
+    let why = next("it's other.yaml", "-n shop --namespace-labels a=b");
+    assert!(why.contains(" explain -f "), "{why}");
+    let typed =
+        std::process::Command::new("sh").args(["-c", &why]).current_dir(folder.path()).output().unwrap();
+    let told = String::from_utf8(typed.stdout).unwrap();
+    assert!(
+        typed.status.success()
+            && told.contains("Pod shop/web")
+            && told.contains("left out: labels_not_matched"),
+        "{why}\n{told}"
+    );
+    assert!(next("-", "").contains(" explain --help "), "what was piped in cannot be read again");
+}

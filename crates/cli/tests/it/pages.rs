@@ -1,0 +1,245 @@
+//! Every command block of every page is run by a test, or is listed with the reason why it cannot be.
+//!
+//! Blocks that need nothing but the binary are run, with what they print, by [`how_to`](crate::how_to). The others are in
+//! [`ledger::ROWS`]: those of kubectl are run here on a real API server.
+
+mod ledger;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use vestibule_testenv::{Options, start_or_skip, tools_or_skip};
+
+use self::ledger::{Held, LEFT_OUT, ROWS};
+use crate::fixture::{TARGET, with_kubectl};
+use crate::how_to::{self, ROOT};
+
+/// A fenced block of a page.
+struct Block {
+    info: String,
+    text: String,
+}
+
+impl Block {
+    fn all(page: &str) -> Vec<Self> {
+        let (mut blocks, mut open): (Vec<Self>, Option<(usize, Self)>) = (Vec::new(), None);
+        for line in page.lines() {
+            let bare = line.trim_start();
+            match (&mut open, bare.strip_prefix("```")) {
+                (None, Some(info)) => {
+                    let block = Self { info: info.to_owned(), text: String::new() };
+                    open = Some((line.len() - bare.len(), block));
+                }
+                (Some(_), Some("")) => blocks.extend(open.take().map(|(_, block)| block)),
+                (Some((indent, block)), _) => {
+                    block.text.push_str(line.get(*indent..).unwrap_or_default());
+                    block.text.push('\n');
+                }
+                (None, None) => {}
+            }
+        }
+        assert!(open.is_none(), "a block has no end");
+        blocks
+    }
+
+    fn has_commands(&self) -> bool {
+        matches!(self.info.as_str(), "console" | "sh")
+    }
+
+    /// The file that it is, where it is one.
+    fn file(&self) -> Option<&str> {
+        let (_, name) = self.info.split_once(' ').filter(|(kind, _)| matches!(*kind, "yaml" | "json"))?;
+        Some(name)
+    }
+
+    /// What is typed, as one script.
+    fn script(&self) -> String {
+        let mut script = String::new();
+        let mut lines = self.text.lines();
+        while let Some(line) = lines.next() {
+            let Some(mut typed) = (if self.info == "sh" { Some(line) } else { line.strip_prefix("$ ") })
+            else {
+                continue;
+            };
+            let is_left_out = LEFT_OUT.iter().any(|(command, _)| typed.starts_with(command));
+            loop {
+                if !is_left_out {
+                    script.push_str(typed);
+                    script.push('\n');
+                }
+                if !typed.ends_with(['\\', '|']) {
+                    break;
+                }
+                typed = lines.next().unwrap();
+            }
+        }
+        script
+    }
+}
+
+/// Every page for users; decisions and what changed are about the past.
+fn pages() -> Vec<String> {
+    let root = Path::new(ROOT);
+    let mut found = Vec::new();
+    let mut folders: Vec<PathBuf> = vec![root.join("docs"), root.join("examples")];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() && path != root.join("docs/adr") {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                found.push(path);
+            }
+        }
+    }
+    let top =
+        ["README.md", "COMPARE.md", "CONTRIBUTING.md", "SECURITY.md", "ARCHITECTURE.md", "fuzz/README.md"];
+    found.extend(top.map(|name| root.join(name)));
+    let mut names: Vec<_> =
+        found.iter().map(|path| path.strip_prefix(root).unwrap().to_str().unwrap().to_owned()).collect();
+    names.sort();
+    names
+}
+
+fn read(page: &str) -> String {
+    fs::read_to_string(Path::new(ROOT).join(page)).unwrap()
+}
+
+#[test]
+fn every_command_block_of_every_page_is_run_or_says_why_it_cannot_be() {
+    let (mut unlisted, mut matched) = (Vec::new(), BTreeSet::new());
+    let mut count = 0;
+    for page in pages() {
+        for block in Block::all(&read(&page)).into_iter().filter(Block::has_commands) {
+            count += 1;
+            let rows = ROWS.iter().enumerate().filter(|(_, row)| row.page == page && row.begins(&block.text));
+            let rows: Vec<_> = rows.map(|(at, _)| at).collect();
+            let first = block.text.lines().next().unwrap_or_default();
+            assert!(rows.len() <= 1, "{page}: several rows for `{first}`");
+            matched.extend(rows.iter().copied());
+            if rows.is_empty() && !(block.info == "console" && how_to::runs(&page, &block.text)) {
+                unlisted.push(format!("{page}: {first}"));
+            }
+        }
+    }
+    assert!(count > 80, "{count} blocks");
+    assert!(unlisted.is_empty(), "no test runs these, and no row says why:\n{}", unlisted.join("\n"));
+    let stale: Vec<_> =
+        ROWS.iter().enumerate().filter(|(at, _)| !matched.contains(at)).map(|(_, row)| row.begins).collect();
+    assert!(stale.is_empty(), "rows for blocks that are not there: {stale:?}");
+}
+
+#[test]
+fn tests_that_stand_in_for_a_block_exist_and_reasons_are_given() {
+    let mut code = String::new();
+    for folder in ["crates", "examples", "tests"] {
+        append_code(&Path::new(ROOT).join(folder), &mut code);
+    }
+    for row in ROWS {
+        match row.held {
+            Held::Here => {}
+            Held::By(test) => {
+                let is = |ends: &str| code.contains(&format!("fn {test}{ends}"));
+                assert!(is("("), "{}: no test {test}", row.page);
+            }
+            Held::Not(reason) => assert!(reason.len() > 20, "{}: {reason}", row.page),
+        }
+    }
+    assert!(LEFT_OUT.iter().all(|(_, reason)| reason.len() > 20));
+}
+
+/// Sections that named a namespace, a file or an image that was given nowhere.
+#[tokio::test]
+async fn commands_of_pages_are_taken_by_a_real_api_server() {
+    let Some(tools) = tools_or_skip().await else { return };
+    let Some(environment) = start_or_skip(&Options::default()).await else { return };
+    let folder = how_to::folder(&["examples"]);
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("rules")).unwrap();
+    fs::write(at("rules/target.yaml"), TARGET).unwrap();
+    // The binary under the names that the pages give it: that of a checkout, and that of anybody's webhook.
+    fs::create_dir(at("bin")).unwrap();
+    let with_rules =
+        "case \"$*\" in *--rules*) exec vestibule \"$@\" ;; *) exec vestibule \"$@\" --rules rules ;; esac\n";
+    program(&at("bin/my-webhook"), with_rules);
+    program(&at("bin/cargo"), &format!("while [ \"$1\" != -- ]; do shift; done\nshift\n{with_rules}"));
+    let here = Path::new(env!("CARGO_BIN_EXE_vestibule")).parent().unwrap().to_owned();
+
+    let run = |script: &str| {
+        let path = format!("PATH={}:{}:$PATH", at("bin").display(), here.display());
+        let script = format!("set -e\nexport {path}\nexec 2>&1\n{script}");
+        let mut shell = with_kubectl(&environment, &tools, &script);
+        let done = shell.current_dir(folder.path()).stdin(Stdio::null()).output().unwrap();
+        let printed = String::from_utf8_lossy(&done.stdout).into_owned();
+        assert!(done.status.success(), "{script}\n{printed}");
+        printed
+    };
+    for row in ROWS.iter().filter(|row| matches!(row.held, Held::Here)) {
+        let blocks = Block::all(&read(row.page));
+        for block in &blocks {
+            if let Some(name) = block.file() {
+                fs::create_dir_all(at(name).parent().unwrap()).unwrap();
+                fs::write(at(name), &block.text).unwrap();
+            }
+        }
+        let block = blocks.iter().find(|block| block.has_commands() && row.begins(&block.text)).unwrap();
+        let mut script = block.script();
+        for (written, here) in row.with {
+            assert!(script.contains(written), "{}: {written}", row.page);
+            script = script.replace(written, here);
+        }
+        run(&script);
+    }
+
+    for (command, printed) in [
+        ("kubectl -n webhooks get deployment injector -o jsonpath='{.metadata.name}'", "injector"),
+        ("kubectl -n webhooks get configmap more -o jsonpath='{.metadata.labels}'", "vestibule.dev/config"),
+        ("kubectl -n webhooks get configmap nginx -o jsonpath='{.data}'", "nginx:1.27"),
+        ("kubectl -n certificates get service injector -o jsonpath='{.spec.ports[0].port}'", "443"),
+        ("kubectl get namespace shop-front -o jsonpath='{.metadata.labels}'", "\"tidy\":\"true\""),
+        ("kubectl -n demo get deployment widgets -o jsonpath='{.spec.replicas}'", "2"),
+    ] {
+        let found = run(command);
+        assert!(found.contains(printed), "{command}: {found}");
+    }
+}
+
+fn program(path: &Path, script: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::write(path, format!("#!/bin/sh\n{script}")).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn append_code(folder: &Path, code: &mut String) {
+    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            append_code(&path, code);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            code.push_str(&fs::read_to_string(path).unwrap());
+        }
+    }
+}
+
+/// The page of an operator of its own showed a manifest of `workspace = true` lines.
+#[test]
+fn the_operators_page_names_the_dependencies_of_its_package() {
+    let names = |manifest: &str| -> BTreeSet<String> {
+        let section = manifest.split("[dependencies]\n").nth(1).unwrap();
+        let lines = section.lines().take_while(|line| !line.starts_with('['));
+        let name = |line: &str| line.split_once(['.', ' ']).map(|(name, _)| name.to_owned());
+        lines.filter_map(name).collect()
+    };
+    let page = read("examples/operator-identity/README.md");
+    let told = Block::all(&page).into_iter().find(|block| block.info == "toml").unwrap().text;
+    assert!(!told.contains("workspace"));
+    assert_eq!(names(&told), names(&read("examples/operator-identity/Cargo.toml")));
+    // No page and no documentation names a crate of ours by a version, as long as none is published.
+    let named = pages().into_iter().chain(["crates/vestibule/src/lib.rs".to_owned()]).filter(|page| {
+        let text = read(page);
+        text.contains("vestibule = \"0")
+            || text.contains("vestibule = { version")
+            || text.contains("install vestibule-cli")
+    });
+    assert_eq!(named.collect::<Vec<_>>(), Vec::<String>::new());
+}

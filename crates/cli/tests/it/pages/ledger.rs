@@ -1,0 +1,166 @@
+//! Where each block is run that needs more than the binary.
+
+/// A block of a page.
+pub(super) struct Row {
+    pub(super) page: &'static str,
+    /// How its first line begins, without the prompt.
+    pub(super) begins: &'static str,
+    pub(super) held: Held,
+    /// Placeholders, and what is there in their place.
+    pub(super) with: &'static [(&'static str, &'static str)],
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Held {
+    /// Run as it stands, by `commands_of_pages_are_taken_by_a_real_api_server`, in the order of the rows.
+    Here,
+    /// Run by the test of this name: from the page itself, or the same commands with names of the test's own.
+    By(&'static str),
+    /// Why no test can run it.
+    Not(&'static str),
+}
+
+impl Row {
+    pub(super) fn begins(&self, block: &str) -> bool {
+        block.strip_prefix("$ ").unwrap_or(block).starts_with(self.begins)
+    }
+}
+
+/// Lines of blocks that are run otherwise.
+pub(super) const LEFT_OUT: [(&str, &str); 2] = [
+    ("kubectl logs ", "logs come from a kubelet, and the tests have an API server without nodes"),
+    (
+        "operator-identity ",
+        "the package's own tests apply its manifests and run it: `cargo test -p operator-identity`",
+    ),
+];
+
+const NO_NODE: Held =
+    Held::Not("port-forward leads to a pod on a node, and the tests have an API server without nodes");
+const IMAGE: (&str, &str) = ("IMAGE", "registry.example.com/injector:1");
+
+const fn here(
+    page: &'static str,
+    begins: &'static str,
+    with: &'static [(&'static str, &'static str)],
+) -> Row {
+    Row { page, begins, held: Held::Here, with }
+}
+
+const fn row(page: &'static str, begins: &'static str, held: Held) -> Row {
+    Row { page, begins, held, with: &[] }
+}
+
+const TUTORIAL: &str = "docs/tutorial/first-webhook.md";
+const CERTIFICATES: &str = "docs/how-to/certificates.md";
+const CHANGE_RULES: &str = "docs/how-to/change-rules.md";
+const REGISTRATION: &str = "docs/how-to/registration.md";
+const SWITCH_OFF: &str = "docs/how-to/switch-off.md";
+const CALLING: &str = "docs/how-to/who-is-calling.md";
+const WATCH: &str = "docs/how-to/watch.md";
+const OPERATOR: &str = "examples/operator-identity/README.md";
+
+pub(super) const ROWS: &[Row] = &[
+    here("README.md", "cargo run -- try deployment.yaml", &[IMAGE]),
+    here(CHANGE_RULES, "kubectl -n webhooks create configmap nginx", &[]),
+    here(TUTORIAL, "cargo run --quiet -- manifests", &[]),
+    here(CERTIFICATES, "kubectl create namespace webhooks", &[("webhooks", "certificates"), IMAGE]),
+    here(CERTIFICATES, "vestibule certs new", &[]),
+    here(REGISTRATION, "my-webhook manifests", &[]),
+    here(CALLING, "my-webhook manifests", &[IMAGE, ("ca.crt", "pki/ca.crt")]),
+    here(SWITCH_OFF, "vestibule manifests", &[IMAGE]),
+    here("docs/explanation/registration-from-rules.md", "vestibule manifests", &[]),
+    here("docs/how-to/alerts/README.md", "kubectl get pods", &[("NS", "webhooks"), ("NAME", "injector")]),
+    here(
+        "docs/how-to/alerts/VestibuleRulesNotReloaded.md",
+        "kubectl get configmap",
+        &[("CONFIGMAP", "more"), ("NS", "webhooks"), ("FILE", "examples/rules/nginx.yaml")],
+    ),
+    here("docs/reference/events.md", "kubectl get events", &[]),
+    here(OPERATOR, "kubectl create namespace demo", &[]),
+    row("README.md", "cargo run -- try\n", Held::By("without_arguments_it_explains_a_sample")),
+    row(
+        CERTIFICATES,
+        "vestibule certs show ",
+        Held::By("the_ring_of_a_replica_is_shown_and_asked_to_rotate"),
+    ),
+    row(CERTIFICATES, "kubectl port-forward", NO_NODE),
+    row(
+        CERTIFICATES,
+        "kubectl get mutatingwebhookconfiguration",
+        Held::By("what_new_makes_a_server_can_present_and_check_accepts"),
+    ),
+    row(
+        "docs/how-to/alerts/VestibuleFailingOpen.md",
+        "vestibule certs check",
+        Held::By("what_new_makes_a_server_can_present_and_check_accepts"),
+    ),
+    row("docs/how-to/alerts/VestibuleNotReady.md", "kubectl port-forward", NO_NODE),
+    row("docs/reference/metrics.md", "kubectl port-forward", NO_NODE),
+    row(
+        CHANGE_RULES,
+        "kubectl -n webhooks get configmap nginx",
+        Held::By("rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_stay"),
+    ),
+    row(CHANGE_RULES, "kubectl -n webhooks port-forward", NO_NODE),
+    row(
+        REGISTRATION,
+        "my-webhook serve --url",
+        Held::By("outside_a_cluster_a_service_is_registered_only_with_a_flag"),
+    ),
+    row(
+        REGISTRATION,
+        "my-webhook serve --service",
+        Held::By("outside_a_cluster_a_service_is_registered_only_with_a_flag"),
+    ),
+    row(SWITCH_OFF, "kubectl delete", Held::By("the_printed_manifests_are_all_it_takes")),
+    row(WATCH, "vestibule serve", Held::By("what_is_seen_from_outside")),
+    row(WATCH, "promtool test", Held::By("what_is_seen_from_outside")),
+    row(WATCH, "kubectl apply", Held::By("who_does_not_get_what_they_asked_for_is_told")),
+    row("docs/how-to/traces.md", "my-webhook serve --otlp-endpoint", Held::By("what_is_seen_from_outside")),
+    row(
+        CALLING,
+        "my-webhook serve ... --client-auth observe",
+        Held::By("an_api_server_that_shows_who_it_is_is_let_in_and_strangers_are_not"),
+    ),
+    row(
+        CALLING,
+        "my-webhook serve ... --client-auth require",
+        Held::By("an_api_server_that_shows_who_it_is_is_let_in_and_strangers_are_not"),
+    ),
+    row(
+        "docs/how-to/log-level.md",
+        "my-webhook loglevel",
+        Held::By("a_level_is_raised_for_a_while_and_a_bad_one_changes_nothing"),
+    ),
+    row(
+        TUTORIAL,
+        "cargo new",
+        Held::Not(
+            "makes an empty package; that the page's files are those of a package that compiles is tested",
+        ),
+    ),
+    row(TUTORIAL, "cargo run --quiet -- review", Held::By("the_commands_of_the_page_print_what_it_says")),
+    row(TUTORIAL, "cargo test", Held::By("a_real_api_server_agrees")),
+    row("examples/tidy-pods/README.md", "cargo test", Held::By("a_real_api_server_agrees")),
+    row(
+        "examples/env-injector/README.md",
+        "cargo run",
+        Held::By("target_is_the_first_variable_of_deployments_with_the_label"),
+    ),
+    row(
+        OPERATOR,
+        "operator-identity run --namespace",
+        Held::By("a_signal_ends_it_though_it_cannot_do_its_work"),
+    ),
+    row(
+        "docs/explanation/reload.md",
+        "cargo xtask reload",
+        Held::Not("half an hour of load on a release build; the figures on the page are its output"),
+    ),
+    row(
+        "docs/explanation/soak.md",
+        "cargo xtask soak",
+        Held::Not("hours of rotations under load; the figures on the page are its output"),
+    ),
+];

@@ -1,0 +1,192 @@
+//! Where rules and objects may come from: stdin, several places, manifests of ConfigMaps. Issue 20, point 30.
+
+use crate::fixture::{Folder, POD, REQUIRED, TARGET, finish};
+
+/// `rules` as the value of a key of a ConfigMap, as `kubectl create configmap --dry-run` and people write it.
+fn manifest(name: &str, keys: &[(&str, &str)]) -> String {
+    let mut text = format!(
+        "# Rules of the shop.\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  labels:\n    vestibule.dev/config: \"true\"\ndata:\n"
+    );
+    for (key, rules) in keys {
+        text += &format!("  {key}: |\n");
+        text.extend(
+            rules.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("    {line}\n") }),
+        );
+    }
+    text
+}
+
+#[test]
+fn lint_reads_the_rules_of_config_map_manifests_at_their_lines() {
+    let broken = TARGET.replace("containers:", "contaners:");
+    let two = format!("{REQUIRED}---\n{broken}");
+    let text = format!(
+        "{}---\n{}",
+        manifest("one", &[("data.yaml", REQUIRED)]),
+        manifest(
+            "two",
+            &[
+                ("a.yaml", &TARGET.replace("name: target", "name: other")),
+                ("b.yaml", &two.replace("name: data", "name: more"))
+            ]
+        )
+    );
+    let folder = Folder::with(&[("rules.yaml", &text)]);
+    let line = 1 + text.lines().position(|line| line.contains("contaners")).unwrap();
+    for done in [folder.run("lint rules.yaml -o json"), folder.run_with_stdin("lint - -o json", &text)] {
+        assert_eq!(done.code(), 1, "{}", done.err);
+        let findings: serde_json::Value = serde_json::from_str(&done.out).unwrap();
+        let unknown: Vec<_> =
+            findings.as_array().unwrap().iter().filter(|finding| finding["code"] == "VST0110").collect();
+        assert_eq!(unknown.len(), 1, "{findings}");
+        assert_eq!(
+            (unknown[0]["line"].as_u64(), unknown[0]["column"].as_u64()),
+            (Some(line as u64), Some(7))
+        );
+        assert!(
+            findings.as_array().unwrap().iter().all(|finding| finding["code"] != "VST0115"),
+            "{findings}"
+        );
+    }
+    let printed = folder.run("lint rules.yaml").out;
+    assert!(printed.contains(&format!("--> rules.yaml:{line}:7\n {line} |       contaners:\n")), "{printed}");
+}
+
+#[test]
+fn a_manifest_is_as_good_as_the_rules_in_it() {
+    let folder = Folder::with(&[
+        ("rules.yaml", TARGET),
+        ("map.yaml", &manifest("rules", &[("target.yaml", TARGET)])),
+        ("quoted.yaml", &format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: r}}\ndata: {{t.yaml: {}}}\n", serde_json::json!(TARGET))),
+        ("map.json", &serde_json::json!({"apiVersion": "v1", "kind": "List", "items": [
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "r"}, "data": {"t.yaml": TARGET}}]}).to_string()),
+        ("pod.yaml", POD),
+    ]);
+    let plain = folder.run("try pod.yaml --rules rules.yaml -o yaml").stdout();
+    for (rules, place) in [
+        ("map.yaml", "map.yaml:13"),
+        ("quoted.yaml", "quoted.yaml, key t.yaml:4"),
+        ("map.json", "map.json, key t.yaml:4"),
+    ] {
+        for command in ["try pod.yaml", "inject -f pod.yaml"] {
+            let out = folder.run(&format!("{command} --rules {rules} -o yaml")).stdout();
+            assert_eq!(out.contains("name: TARGET"), plain.contains("name: TARGET"), "{command} {rules}");
+        }
+        let told = folder.run(&format!("explain -f pod.yaml --rules {rules}")).stdout();
+        assert!(told.contains(place), "{place}: {told}");
+        let lint = folder.run(&format!("lint {rules}"));
+        assert!(!lint.out.contains("error"), "{}", lint.out);
+    }
+    // The manifests of the injector have the rules, not the manifest of another ConfigMap.
+    let printed =
+        folder.run("manifests --rules map.yaml --namespace webhooks --image IMAGE -o json").stdout();
+    let printed: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    let map = printed["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|item| item["metadata"]["name"] == "injector-rules")
+        .unwrap();
+    assert_eq!(map["data"], serde_json::json!({"target.yaml": TARGET}));
+}
+
+/// A ConfigMap of something else is still no rule.
+#[test]
+fn other_config_maps_are_refused_as_before() {
+    let folder = Folder::with(&[(
+        "other.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {nginx.conf: 'a: ['}\n",
+    )]);
+    let done = folder.run("lint other.yaml");
+    assert!(done.out.contains("VST0115") && done.out.contains("other.yaml:1:13"), "{}", done.out);
+}
+
+#[test]
+fn rules_may_come_from_several_places_and_from_stdin() {
+    let second = TARGET.replace("name: target", "name: second").replace("TARGET", "SECOND");
+    let folder = Folder::with(&[("a.yaml", TARGET), ("b.yaml", &second), ("pod.yaml", POD)]);
+    for (stdin, rules) in [
+        ("", "--rules a.yaml --rules b.yaml"),
+        (&*second, "--rules a.yaml --rules -"),
+        (TARGET, "--rules - --rules b.yaml"),
+    ] {
+        for command in ["try pod.yaml -o yaml", "inject -f pod.yaml", "explain -f pod.yaml"] {
+            let out = folder.run_with_stdin(&format!("{command} {rules}"), stdin).stdout();
+            assert!(out.contains("TARGET") && out.contains("SECOND"), "{command} {rules}: {out}");
+        }
+    }
+    let both =
+        folder.run("manifests --namespace webhooks --image IMAGE --rules a.yaml --rules b.yaml").stdout();
+    assert!(both.contains("a.yaml: |") && both.contains("b.yaml: |"), "{both}");
+    // A finding of what came through stdin is told of it.
+    let wrong = folder.run_with_stdin("lint -", &TARGET.replace("spec:", "spek:"));
+    assert!(wrong.out.contains("--> stdin:5:1"), "{}", wrong.out);
+    let doubled = folder.run_with_stdin("lint a.yaml -", TARGET);
+    assert!(doubled.out.contains("VST0116") && doubled.out.contains("a.yaml:4"), "{}", doubled.out);
+    // Two readers of one stdin: the second would find nothing.
+    for command in [
+        "try - --rules -",
+        "inject -f - --rules -",
+        "explain -f - --rules -",
+        "lint - -",
+        "inject -f pod.yaml --rules - --rules -",
+    ] {
+        let done = folder.run_with_stdin(command, POD);
+        assert_eq!(done.code(), 2, "{command}");
+        assert!(done.err.contains("stdin can be read once"), "{command}: {}", done.err);
+    }
+    for (command, said) in [
+        ("serve --rules - --identity local:identity", "stdin is read once"),
+        ("manifests --rules - --namespace webhooks", "the rules of manifests are files"),
+    ] {
+        let done = folder.run_with_stdin(command, TARGET);
+        assert_eq!(done.code(), 2, "{command}");
+        assert!(done.err.contains(said), "{}", done.err);
+    }
+}
+
+#[test]
+fn two_files_of_one_name_are_no_config_map() {
+    let folder = Folder::with(&[]);
+    for (dir, name) in [("one", "first"), ("two", "second")] {
+        std::fs::create_dir(folder.path().join(dir)).unwrap();
+        std::fs::write(
+            folder.path().join(dir).join("r.yaml"),
+            TARGET.replace("name: target", &format!("name: {name}")),
+        )
+        .unwrap();
+    }
+    let done = folder.run("manifests --namespace webhooks --image IMAGE --rules one --rules two");
+    assert_eq!(done.code(), 2);
+    assert!(done.err.contains("two texts of rules are called r.yaml"), "{}", done.err);
+}
+
+/// `cat pod.yaml | vestibule try` showed the sample.
+#[test]
+fn try_reads_what_is_piped_in() {
+    let folder = Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", POD)]);
+    for rules in ["", "--rules rules.yaml"] {
+        let piped = folder.run_with_stdin(&format!("try {rules}"), POD);
+        assert!(piped.out.starts_with("Pod default/web  stdin:1"), "{rules}: {}", piped.out);
+        assert_eq!(piped.code(), 0, "{}", piped.err);
+    }
+    let wrong = folder.run_with_stdin("try", "a: [");
+    assert_eq!(wrong.code(), 2);
+    assert!(wrong.err.contains("--> stdin:1"), "{}", wrong.err);
+    // A file is as good as a pipe; nothing piped in, and a device, are not meant.
+    let file = std::fs::File::open(folder.path().join("pod.yaml")).unwrap();
+    let from_file = finish(folder.command("try").stdin(file), "");
+    assert!(from_file.out.starts_with("Pod default/web  stdin:1"), "{}", from_file.out);
+    for stdin in [std::process::Stdio::null(), std::process::Stdio::piped()] {
+        let sample = finish(folder.command("try").stdin(stdin), "");
+        assert!(sample.out.starts_with("Pod shop/helloworld-go"), "{}", sample.out);
+    }
+    let rules = folder.run_with_stdin("try --rules -", TARGET);
+    assert!(
+        rules.out.starts_with("Pod shop/helloworld-go") && rules.out.contains("target, "),
+        "{}",
+        rules.out
+    );
+    let named = folder.run_with_stdin("try pod.yaml", "a: [");
+    assert!(named.out.starts_with("Pod default/web  pod.yaml:1"), "{}", named.out);
+}

@@ -1,0 +1,89 @@
+//! Policies, clocks and versions that do not give way.
+
+use serde_json::Value;
+
+use super::*;
+
+fn bundle(bench: &Bench) -> Option<&str> {
+    bench.configuration.as_ref()?["webhooks"][0]["clientConfig"]["caBundle"].as_str()
+}
+
+/// How often a configuration is written until nothing is to be done.
+fn writes(bench: &mut Bench) -> usize {
+    let mut writes = 0;
+    for _ in 0..100 {
+        match bench.state.decide(bench.now, bench.at) {
+            None => return writes,
+            Some(deed) => {
+                writes += usize::from(matches!(deed, Deed::Publish { .. }));
+                bench.perform(deed);
+            }
+        }
+    }
+    panic!("{writes} writes, and no end of it");
+}
+
+#[test]
+fn a_policy_that_removes_annotations_is_not_raced() {
+    let mut bench = Bench::registered();
+    let good = bundle(&bench).unwrap().to_owned();
+    bench.admission = Some(|object| drop(object["metadata"].as_object_mut().unwrap().remove("annotations")));
+    bench.spoil_configuration();
+    assert_eq!(writes(&mut bench), 1);
+    assert_eq!(bundle(&bench), Some(&*good));
+    assert!(bench.state.tales.iter().any(|tale| tale.text.contains("an admission policy removes them")));
+    bench.pass(Duration::from_secs(60));
+    assert_eq!(writes(&mut bench), 0);
+}
+
+#[test]
+fn a_bundle_that_is_not_kept_is_not_raced() {
+    let mut bench = Bench::registered();
+    bench.admission = Some(|object| object["webhooks"][0]["clientConfig"]["caBundle"] = Value::from(""));
+    bench.spoil_configuration();
+    let mut count = 0;
+    for _ in 0..120 {
+        count += writes(&mut bench);
+        bench.pass(Duration::from_secs(1));
+    }
+    assert!((3..=8).contains(&count), "{count} writes in two minutes");
+    assert!(bench.state.tales.iter().any(|tale| tale.text.contains("an admission policy changes it")));
+    bench.admission = None;
+    bench.pass(Duration::from_secs(30));
+    assert_eq!(writes(&mut bench), 1);
+    assert!(bundle(&bench).is_some_and(|bundle| !bundle.is_empty()));
+}
+
+#[test]
+fn a_clock_that_was_set_back_makes_a_replica_unready_until_it_has_a_valid_certificate() {
+    let mut bench = Bench::registered();
+    bench.now = bench.now.minus(Duration::from_secs(24 * 60 * 60));
+    let waiting_for = bench.status().waiting_for.unwrap();
+    assert!(waiting_for.contains("the API server's clock was set back"), "{waiting_for}");
+    let before = bench.state.seen.leaf.clone().unwrap().issuer;
+    bench.run();
+    bench.pass(Duration::from_secs(31));
+    assert!(bench.run().is_some());
+    assert_eq!(bench.status().waiting_for, None);
+    assert_ne!(bench.state.seen.leaf.as_ref().unwrap().issuer, before);
+}
+
+/// A newer version wrote the Secret and was rolled back.
+#[test]
+fn under_a_newer_ring_a_wiped_bundle_is_published_again() {
+    let mut bench = Bench::registered();
+    let good = bundle(&bench).unwrap().to_owned();
+    bench.edit_secret(|data| {
+        let ByteString(description) = serde_json::from_value(data["ring.json"].take()).unwrap();
+        let description = String::from_utf8(description).unwrap();
+        let newer = description.replacen("{\"schema\":2", "{\"schema\":9,\"more\":1", 1);
+        data["ring.json"] = json!(ByteString(newer.into_bytes()));
+    });
+    bench.run();
+    assert_eq!(bench.status().blocked, Some("newer_schema"));
+    let secret = bench.secret.clone();
+    bench.spoil_configuration();
+    assert_eq!(writes(&mut bench), 1);
+    assert_eq!(bundle(&bench), Some(&*good));
+    assert_eq!(bench.secret, secret, "it is only read");
+}

@@ -1,0 +1,92 @@
+use std::convert::Infallible;
+
+use http::Response;
+use kube::Client;
+use kube::client::Body;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use vestibule_rules::RuleSet;
+
+use super::*;
+
+const RULES: &str = "\
+apiVersion: vestibule.dev/v1alpha1
+kind: Injection
+metadata: {name: team}
+spec:
+  match: {namespaces: {matchLabels: {team: blue}}}
+  pod: {labels: {team: blue}}
+";
+
+fn rules() -> RuleSet {
+    crate::compile([("rules.yaml", RULES)]).unwrap_or_else(|findings| panic!("{findings:?}"))
+}
+
+fn injection(namespaces: Namespaces) -> Injection {
+    let configuration = Configuration::fixed(rules());
+    configuration.set_knows_namespaces(true);
+    Injection::new(configuration, Share::BestEffort, namespaces, Arc::default(), Arc::new([]))
+}
+
+/// To create a pod that says it was changed by rules of this hash.
+fn request(hash: &str) -> String {
+    json!({
+        "uid": "u", "kind": {"group": "", "version": "v1", "kind": "Pod"},
+        "resource": {"group": "", "version": "v1", "resource": "pods"}, "namespace": "fresh",
+        "operation": "CREATE", "userInfo": {"username": "alice"},
+        "object": {"metadata": {"name": "web", "annotations": {STATUS_ANNOTATION: json!({"cfg": hash}).to_string()}},
+                   "spec": {"containers": [{"name": "app", "image": "nginx"}]}},
+    })
+    .to_string()
+}
+
+/// Whether it was injected into, and how long that took.
+async fn asked(injection: &Injection, request: &str, budget: Duration) -> (bool, Duration) {
+    let (request, began): (Request<'_>, _) = (serde_json::from_str(request).unwrap(), Instant::now());
+    let deadline = began + budget;
+    let verdict = timeout_at(deadline, injection.handle(&request, deadline.into_std())).await;
+    let verdict = verdict.unwrap_or_else(|_| panic!("no verdict within {budget:?}"));
+    (matches!(verdict.outcome, vestibule::Outcome::Mutated(_)), began.elapsed())
+}
+
+/// A cluster whose namespaces are read at once, but for `fresh`: after `delay`.
+async fn slow(delay: Duration) -> Namespaces {
+    let answer = tower::service_fn(move |request: http::Request<Body>| async move {
+        let body = if request.uri().path().ends_with("/fresh") {
+            tokio::time::sleep(delay).await;
+            json!({"metadata": {"name": "fresh", "labels": {"team": "blue"}}})
+        } else if request.uri().query().unwrap_or_default().contains("watch=true") {
+            std::future::pending().await
+        } else {
+            json!({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "7"}, "items": []})
+        };
+        Ok::<_, Infallible>(Response::new(Body::from(body.to_string().into_bytes())))
+    });
+    let namespaces = Namespaces::watched(Client::new(answer, "default"));
+    let is_ready = namespaces.ready().unwrap();
+    while !is_ready() {
+        tokio::task::yield_now().await;
+    }
+    namespaces
+}
+
+/// Each of the two took its part of the whole: 0.7 s and 0.5 s of one.
+#[tokio::test(start_paused = true)]
+async fn whoever_waits_twice_still_decides_before_the_deadline() {
+    let injection = injection(slow(Duration::from_millis(700)).await);
+    let (is_changed, took) = asked(&injection, &request("0123456789ab"), Duration::from_secs(1)).await;
+    assert!(is_changed && took < Duration::from_secs(1), "{took:?}");
+}
+
+/// Every pod of a Deployment whose template was copied from a pod of last week was held up for as long.
+#[tokio::test(start_paused = true)]
+async fn rules_that_did_not_come_are_waited_for_once() {
+    let injection = injection(Namespaces::labelled([("team", "blue")]));
+    let ask = async |hash: &str| asked(&injection, &request(hash), Duration::from_secs(30)).await;
+    assert_eq!(ask("0123456789ab").await, (true, Duration::from_secs(2)));
+    assert_eq!(ask("0123456789ab").await, (true, Duration::ZERO));
+    assert_eq!(ask("no hash of rules").await, (true, Duration::ZERO));
+    // Others may still be on their way.
+    assert_eq!(ask("ba9876543210").await, (true, Duration::from_secs(2)));
+}

@@ -1,0 +1,145 @@
+//! ConfigMap manifests, as repositories hold them: rules in `data`.
+
+use std::ops::Range;
+
+use vestibule_rules::yaml::{self, Node};
+use vestibule_rules::{API_VERSION, CONFIG_LABEL};
+
+/// The documents of `text` as `(name, text)`, where each rule in a ConfigMap has the line and column that it has in the
+/// manifest. A value that does not stand there line by line (in quotes, or in JSON) is a text of its own.
+pub(super) fn in_place(name: &str, text: &str) -> Vec<(String, String)> {
+    let Taken { lines, entries } = taken_apart(name, text);
+    let Some(mut lines) = lines else { return vec![(name.to_owned(), text.to_owned())] };
+    let mut texts = Vec::new();
+    for Entry { key, text, place } in entries {
+        let Some(Place { first, rows }) = place else {
+            texts.push((format!("{name}, key {key}"), text));
+            continue;
+        };
+        // The line of the key begins a document; rows keep their indent, which a document may have, but for its marks.
+        set(&mut lines, first.saturating_sub(1), "---");
+        let marks = text.lines().map(|plain| plain.starts_with("---") || plain.starts_with("..."));
+        for (index, (row, is_mark)) in rows.into_iter().zip(marks).enumerate() {
+            set(&mut lines, first + index, if is_mark { row.trim_start() } else { row });
+        }
+    }
+    let holds_any = lines.iter().any(|line| !line.trim().is_empty());
+    let main = holds_any.then(|| (name.to_owned(), joined(&lines)));
+    main.into_iter().chain(texts).collect()
+}
+
+/// The documents of `text` as `(key, text)` of a ConfigMap; `name` is the key of what is in none yet.
+pub(super) fn data(name: &str, text: &str) -> Vec<(String, String)> {
+    let Taken { lines, entries } = taken_apart(name, text);
+    let Some(lines) = lines else { return vec![(name.to_owned(), text.to_owned())] };
+    let outside = lines.iter().any(|line| !line.trim().is_empty() && line.trim_end() != "---");
+    let outside = outside.then(|| (name.to_owned(), joined(&lines)));
+    outside.into_iter().chain(entries.into_iter().map(|entry| (entry.key, entry.text))).collect()
+}
+
+/// A text of which the ConfigMaps were taken out.
+struct Taken<'t> {
+    /// Its lines, those of the ConfigMaps empty; none where there is no ConfigMap with rules.
+    lines: Option<Vec<&'t str>>,
+    entries: Vec<Entry<'t>>,
+}
+
+/// A value of `data`.
+struct Entry<'t> {
+    key: String,
+    text: String,
+    place: Option<Place<'t>>,
+}
+
+/// Where a value stands line by line.
+struct Place<'t> {
+    /// The index of its first line.
+    first: usize,
+    rows: Vec<&'t str>,
+}
+
+fn taken_apart<'t>(name: &str, text: &'t str) -> Taken<'t> {
+    let mut taken = Taken { lines: None, entries: Vec::new() };
+    if !text.contains("ConfigMap") {
+        return taken;
+    }
+    let all: Vec<&str> = text.lines().collect();
+    let mut lines = all.clone();
+    for part in yaml::parts(name, text) {
+        let Ok(documents) = yaml::read(name, part.text.text) else { continue };
+        let found: Vec<&Node> = documents.iter().flat_map(|document| config_maps(document.root())).collect();
+        if found.is_empty() {
+            continue;
+        }
+        let before = part.text.lines_before;
+        blank(&mut lines, before..before + part.text.text.lines().count());
+        for entry in found.iter().filter_map(|node| node.get("data")?.as_map()).flatten() {
+            let text = entry.value.as_text().unwrap_or_default().to_owned();
+            // Below the line of the key, which counts from 1.
+            let first = before + entry.at.line;
+            let place = rows(all.get(first..).unwrap_or_default(), &text).map(|rows| Place { first, rows });
+            taken.entries.push(Entry { key: entry.key.clone(), text, place });
+        }
+        taken.lines = Some(Vec::new());
+    }
+    if taken.lines.is_some() {
+        taken.lines = Some(lines);
+    }
+    taken
+}
+
+/// The ConfigMaps with rules that a document is, or is a list of; none where it holds anything else.
+fn config_maps(root: &Node) -> Vec<&Node> {
+    let word = |key: &str| root.get(key).and_then(Node::as_text);
+    let nodes: Vec<&Node> = match (word("apiVersion"), word("kind")) {
+        (Some("v1"), Some("ConfigMap")) => vec![root],
+        (Some("v1"), Some("List" | "ConfigMapList")) => {
+            root.get("items").and_then(Node::as_list).unwrap_or_default().iter().collect()
+        }
+        _ => Vec::new(),
+    };
+    if nodes.iter().all(|node| holds_rules(node)) { nodes } else { Vec::new() }
+}
+
+/// By the label that an injector goes by, or by what is in it: labels may be added by whatever applies the manifest.
+fn holds_rules(node: &Node) -> bool {
+    let kind = node.get("kind").and_then(Node::as_text);
+    let label =
+        node.get("metadata").and_then(|metadata| metadata.get("labels")?.get(CONFIG_LABEL)?.as_text());
+    let entries = node.get("data").and_then(Node::as_map).unwrap_or_default();
+    let has_rule =
+        entries.iter().any(|entry| entry.value.as_text().is_some_and(|text| text.contains(API_VERSION)));
+    matches!(kind, None | Some("ConfigMap")) && (label == Some("true") || has_rule)
+}
+
+/// The first of `lines`, where they are those of `text`, all as far in.
+fn rows<'t>(lines: &[&'t str], text: &str) -> Option<Vec<&'t str>> {
+    let plain: Vec<&str> = text.lines().collect();
+    let found = lines.get(..plain.len())?;
+    let indent = plain.iter().zip(found).find(|(plain, _)| !plain.trim().is_empty());
+    let indent = indent.and_then(|(plain, found)| found.strip_suffix(plain))?;
+    let same = |(plain, found): (&&str, &&str)| {
+        found.strip_prefix(indent) == Some(*plain) || plain.trim().is_empty() && found.trim().is_empty()
+    };
+    let in_block = !indent.is_empty() && indent.bytes().all(|byte| byte == b' ');
+    (in_block && plain.iter().zip(found).all(same)).then(|| found.to_vec())
+}
+
+fn blank(lines: &mut [&str], range: Range<usize>) {
+    let mut range = lines.iter_mut().skip(range.start).take(range.len());
+    // The mark that ends the document before.
+    if let Some(first) = range.next() {
+        *first = if first.starts_with("---") { "---" } else { "" };
+    }
+    range.for_each(|line| *line = "");
+}
+
+fn set<'t>(lines: &mut [&'t str], index: usize, line: &'t str) {
+    if let Some(place) = lines.get_mut(index) {
+        *place = line;
+    }
+}
+
+fn joined(lines: &[&str]) -> String {
+    lines.iter().flat_map(|line| [*line, "\n"]).collect()
+}

@@ -1,0 +1,79 @@
+//! Configurations that are deleted while others stay.
+
+use super::*;
+
+/// A settled ring with a second configuration, which was deleted this long ago.
+fn without_the_second(ago: u64) -> Cluster {
+    let mut cluster = Cluster::settled();
+    cluster.seen.configurations.push(cluster.seen.configurations[0].clone());
+    cluster.removes(1);
+    cluster.pass(ago);
+    cluster
+}
+
+impl Cluster {
+    fn removes(&mut self, at: usize) {
+        let (now, policy) = (self.now, self.policy.clone());
+        let gone = Seen { bundle: &BTreeSet::new(), mark: None, changed: None, untidy: false };
+        self.seen.configuration_seen(at, gone, now, &policy);
+    }
+
+    /// A new replica that finds the first configuration as it was, and no second one.
+    fn begins_without_the_second(&mut self) {
+        let first = self.seen.configurations[0].clone();
+        self.seen = Observations::new(2);
+        let (bundle, policy) = (first.trusted().collect(), self.policy.clone());
+        let seen = Seen { bundle: &bundle, mark: first.mark, changed: first.changed, untidy: false };
+        self.seen.configuration_seen(0, seen, self.now, &policy);
+        self.removes(1);
+        self.pass(0);
+    }
+}
+
+#[test]
+fn a_deleted_configuration_does_not_stop_new_replicas() {
+    let mut cluster = without_the_second(60);
+    cluster.begins_without_the_second();
+    assert_eq!(cluster.seen.leaf, None, "API servers may not have heard of the deletion");
+    cluster.pass(30);
+    assert!(cluster.seen.has_leaf(cluster.now), "{:?}", cluster.steps());
+}
+
+#[test]
+fn a_deleted_configuration_does_not_block_a_rotation() {
+    let mut cluster = without_the_second(60);
+    let next = cluster.facts().next().unwrap().id;
+    cluster.change(|facts| facts.rotation.asked = 5);
+    cluster.pass(1);
+    assert_eq!(cluster.facts().active().unwrap().id, next);
+    assert_eq!(cluster.seen.leaf.as_ref().unwrap().issuer, next);
+}
+
+#[test]
+fn a_configuration_that_comes_back_gets_the_bundle_and_its_hold_begins_anew() {
+    let mut cluster = without_the_second(60);
+    cluster.change(|facts| facts.rotation.asked = 5);
+    cluster.pass(1);
+    let policy = cluster.policy.clone();
+    let bare = Seen { bundle: &BTreeSet::new(), mark: None, changed: Some(cluster.now), untidy: false };
+    cluster.seen.configuration_seen(1, bare, cluster.now, &policy);
+    cluster.run();
+    let published: BTreeSet<CaId> = cluster.seen.configurations[1].trusted().collect();
+    assert_eq!(published, cluster.facts().trusted());
+    let next = cluster.facts().next().unwrap().id;
+    cluster.pass(DAY - 60);
+    assert_eq!(cluster.facts().authority(next).unwrap().held, None);
+    cluster.pass(60);
+    assert!(cluster.facts().authority(next).unwrap().held.is_some());
+}
+
+#[test]
+fn a_configuration_that_is_still_to_come_does_not_make_a_first_start_ready() {
+    let mut cluster = Cluster::empty();
+    cluster.seen = Observations::new(1);
+    cluster.removes(0);
+    for _ in 0..5 {
+        cluster.pass(60);
+    }
+    assert_eq!(cluster.seen.leaf, None);
+}

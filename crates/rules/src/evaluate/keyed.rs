@@ -1,0 +1,32 @@
+//! Rules whose items have keys that expressions compute, with these keys.
+
+use std::collections::HashMap;
+
+use vestibule_patch::Document;
+
+use crate::expression::{Current, Scope, Surroundings, Total};
+use crate::logic;
+use crate::parameter;
+use crate::pod::Shape;
+use crate::rule::Rule;
+use crate::subject::{Received, Subject};
+
+/// Those of `rules` that compute keys, by name. Before any of them is laid in: each has to know what the others bring. A rule
+/// whose keys have no value is not among them; it fails where it is laid in, if its conditions hold.
+pub(super) fn with_keys<'r>(
+    rules: &[&'r Rule],
+    subject: &Subject<'_>,
+    received: &Received<'_>,
+    document: &Document<'_>,
+    shape: &Shape,
+    total: &Total,
+) -> HashMap<&'r str, Rule> {
+    let surroundings = Surroundings::new(subject, document.view(), total);
+    let keyed = |rule: &&'r Rule| {
+        let parameters = parameter::values(rule, subject, received, total).ok()?;
+        let object = Current::default();
+        let scope = Scope::new(&surroundings, document.view(), &object, &parameters, &rule.logic.variables);
+        Some((rule.name(), logic::with_keys(rule, &scope, shape).ok()?))
+    };
+    rules.iter().filter(|rule| rule.logic.computes_keys).filter_map(keyed).collect()
+}

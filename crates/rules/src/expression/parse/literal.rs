@@ -1,0 +1,135 @@
+//! Numbers, texts and bytes as they are written.
+
+use kube_cel::cel::common::ast::LiteralValue;
+
+use super::tokens::Kind;
+
+pub(super) const UNENDED: &str = "a text does not end, or is out of place here";
+
+/// Whether `rest` begins with bytes rather than a text, and how long that is: `None` where it does not end.
+/// Nothing where `rest` begins with neither.
+pub(super) fn quoted(rest: &str) -> Option<(bool, Option<usize>)> {
+    let Opening { bytes, raw, before, quotes } = Opening::of(rest)?;
+    let mut at = before + quotes.len();
+    loop {
+        let tail = rest.get(at..).unwrap_or_default();
+        if tail.starts_with(quotes) {
+            return Some((bytes, Some(at + quotes.len())));
+        }
+        let mut letters = tail.chars();
+        match letters.next() {
+            None => return Some((bytes, None)),
+            Some('\n' | '\r') if quotes.len() == 1 => return Some((bytes, None)),
+            Some('\\') if !raw => at += 1 + letters.next().map_or(0, char::len_utf8),
+            Some(letter) => at += letter.len_utf8(),
+        }
+    }
+}
+
+/// How a text begins.
+struct Opening<'t> {
+    bytes: bool,
+    raw: bool,
+    /// The length of `b` and `r`.
+    before: usize,
+    /// One or three.
+    quotes: &'t str,
+}
+
+impl<'t> Opening<'t> {
+    fn of(rest: &'t str) -> Option<Self> {
+        let behind = rest.strip_prefix(['b', 'B']).unwrap_or(rest);
+        let text = behind.strip_prefix(['r', 'R']).unwrap_or(behind);
+        let quote = text.get(..1).filter(|quote| matches!(*quote, "'" | "\""))?;
+        let triple = text.get(..3).filter(|three| *three == quote.repeat(3));
+        Some(Self {
+            bytes: behind.len() < rest.len(),
+            raw: text.len() < behind.len(),
+            before: rest.len() - text.len(),
+            quotes: triple.unwrap_or(quote),
+        })
+    }
+}
+
+/// The value of a literal of this kind; `negative` where a `-` stands right before the number.
+pub(super) fn value(kind: Kind, written: &str, negative: bool) -> Result<LiteralValue, &'static str> {
+    let sign = if negative { "-" } else { "" };
+    match kind {
+        Kind::Int => {
+            let number = match written.strip_prefix("0x") {
+                Some(digits) => i64::from_str_radix(&format!("{sign}{digits}"), 16),
+                None => format!("{sign}{written}").parse(),
+            };
+            number.map(|number| LiteralValue::Int(number.into())).map_err(|_| "a whole number beyond 64 bits")
+        }
+        Kind::Uint => {
+            let digits = written.trim_end_matches(['u', 'U']);
+            let number = match digits.strip_prefix("0x") {
+                Some(digits) => u64::from_str_radix(digits, 16),
+                None => digits.parse(),
+            };
+            number
+                .map(|number| LiteralValue::UInt(number.into()))
+                .map_err(|_| "a whole number beyond 64 bits")
+        }
+        Kind::Double => {
+            let number = format!("{sign}{written}").parse::<f64>().ok().filter(|number| number.is_finite());
+            number.map(|number| LiteralValue::Double(number.into())).ok_or("a number that is too large")
+        }
+        Kind::Text => {
+            let bytes = unescaped(written)?;
+            let text = String::from_utf8(bytes).map_err(|_| ESCAPE)?;
+            Ok(LiteralValue::String(text.into()))
+        }
+        Kind::Bytes => Ok(LiteralValue::Bytes(unescaped(written)?.into())),
+        _ => Err("no value"),
+    }
+}
+
+const ESCAPE: &str = "`\\` begins no character that there is";
+
+/// The bytes of a text, which is UTF-8 unless it is one of bytes.
+fn unescaped(written: &str) -> Result<Vec<u8>, &'static str> {
+    let Opening { bytes, raw, before, quotes } = Opening::of(written).ok_or(UNENDED)?;
+    let inner = written.get(before + quotes.len()..written.len() - quotes.len()).ok_or(UNENDED)?;
+    // As in the API server: however a line ends, `\n` ends it.
+    let inner = inner.replace("\r\n", "\n").replace('\r', "\n");
+    if raw {
+        return Ok(inner.into_bytes());
+    }
+    let mut made = Vec::with_capacity(inner.len());
+    let mut rest = inner.as_str();
+    while let Some((plain, escape)) = rest.split_once('\\') {
+        made.extend(plain.bytes());
+        let letter = escape.chars().next().ok_or(ESCAPE)?;
+        let digits = |from: usize, count: usize, radix: u32| {
+            let digits =
+                escape.get(from..from + count).filter(|digits| digits.chars().all(|c| c.is_digit(radix)));
+            digits.and_then(|digits| u32::from_str_radix(digits, radix).ok()).ok_or(ESCAPE)
+        };
+        let (code, length) = match letter {
+            'a' => (7, 1),
+            'b' => (8, 1),
+            'f' => (12, 1),
+            'n' => (10, 1),
+            'r' => (13, 1),
+            't' => (9, 1),
+            'v' => (11, 1),
+            '"' | '\'' | '\\' | '?' | '`' => (letter.into(), 1),
+            'x' | 'X' => (digits(1, 2, 16)?, 3),
+            '0'..='3' => (digits(0, 3, 8)?, 3),
+            'u' if !bytes => (digits(1, 4, 16)?, 5),
+            'U' if !bytes => (digits(1, 8, 16)?, 9),
+            _ => return Err(ESCAPE),
+        };
+        if bytes {
+            made.push(u8::try_from(code).map_err(|_| ESCAPE)?);
+        } else {
+            let letter = char::from_u32(code).ok_or(ESCAPE)?;
+            made.extend(letter.encode_utf8(&mut [0; 4]).bytes());
+        }
+        rest = escape.get(length..).ok_or(ESCAPE)?;
+    }
+    made.extend(rest.bytes());
+    Ok(made)
+}

@@ -1,0 +1,397 @@
+//! From the parts of an expression to its type.
+
+use kube_cel::cel::common::ast::{
+    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, ListExpr, LiteralValue, MapExpr, SelectExpr,
+    operators as op,
+};
+
+use super::signatures::{self, Gives, Wants};
+use super::{Mismatch, Type};
+use crate::expression::Variable;
+use crate::expression::functions::{self, Form, Function};
+use crate::parameter::Parameter;
+
+/// Walks one expression.
+pub(super) struct Checker<'c> {
+    parameters: &'c [Parameter],
+    variables: &'c [Variable],
+    /// Those of loops, the innermost last.
+    locals: Vec<(&'c str, Type)>,
+    /// What was found first.
+    mismatch: Option<Mismatch>,
+}
+
+impl<'c> Checker<'c> {
+    pub(super) fn new(parameters: &'c [Parameter], variables: &'c [Variable]) -> Self {
+        Self { parameters, variables, locals: Vec::new(), mismatch: None }
+    }
+
+    pub(super) fn check(mut self, expression: &'c IdedExpr) -> Result<Type, Mismatch> {
+        let found = self.of(expression);
+        self.mismatch.map_or(Ok(found), Err)
+    }
+
+    // Recursion is bounded by the links that an expression may have. What is walked through on the way down has a method of its
+    // own for everything that it does, so that little of the stack is taken for each level.
+    fn of(&mut self, expression: &'c IdedExpr) -> Type {
+        match &expression.expr {
+            Expr::Literal(literal) => of_literal(literal),
+            Expr::Ident(name) => self.local(name).unwrap_or(Type::Any),
+            Expr::Select(select) => self.select(select),
+            Expr::Call(call) => self.call(call),
+            Expr::List(list) => self.list(list),
+            Expr::Map(map) => self.map(map),
+            Expr::Comprehension(comprehension) => self.comprehension(comprehension),
+            Expr::Struct(_) | Expr::Unspecified => Type::Any,
+        }
+    }
+
+    fn list(&mut self, list: &'c ListExpr) -> Type {
+        let mut item = Type::Never;
+        for (index, element) in list.elements.iter().enumerate() {
+            let next = match self.of(element) {
+                Type::Optional(inner) if list.optional_indices.contains(&index) => *inner,
+                next => next,
+            };
+            item = item.or(next);
+        }
+        Type::list(item)
+    }
+
+    fn map(&mut self, map: &'c MapExpr) -> Type {
+        for entry in &map.entries {
+            if let EntryExpr::MapEntry(entry) = &entry.expr {
+                let key = self.of(&entry.key);
+                self.want(Wants::Text, &key, "the key of a map");
+                self.of(&entry.value);
+            }
+        }
+        Type::Map
+    }
+
+    fn local(&self, name: &str) -> Option<Type> {
+        self.locals.iter().rev().find(|(local, _)| *local == name).map(|(_, known)| known.clone())
+    }
+
+    fn select(&mut self, select: &'c SelectExpr) -> Type {
+        let field = select.field.as_str();
+        if let Expr::Ident(name) = &select.operand.expr
+            && self.local(name).is_none()
+            && let Some(member) = self.member(name, field)
+        {
+            return if select.test { Type::Bool } else { member };
+        }
+        let operand = self.of(&select.operand);
+        let found = self.field(&operand, field);
+        if select.test { Type::Bool } else { found }
+    }
+
+    /// A member of what has fixed ones.
+    fn member(&self, name: &str, field: &str) -> Option<Type> {
+        let parameter = || self.parameters.iter().find(|parameter| parameter.name == field);
+        let variable = || self.variables.iter().find(|variable| variable.name == field);
+        Some(match (name, field) {
+            ("params", _) => Type::of_parameter(parameter()?.bounds.of),
+            ("variables", _) => variable()?.expression.gives.clone(),
+            ("request", "dryRun") => Type::Bool,
+            ("request", "name" | "namespace" | "operation" | "subResource") => Type::Text,
+            ("request", "resource" | "userInfo") => Type::Map,
+            ("request", _) => Type::Any,
+            ("owner", "kind" | "name") => Type::Text,
+            _ => return None,
+        })
+    }
+
+    fn field(&mut self, operand: &Type, field: &str) -> Type {
+        match operand {
+            Type::Optional(_) => Type::optional(Type::Any),
+            Type::Any | Type::Never | Type::Map => Type::Any,
+            known => self.wrong(format!("{} has no field `{field}`", known.words()), ""),
+        }
+    }
+
+    fn comprehension(&mut self, written: &'c ComprehensionExpr) -> Type {
+        let depth = self.locals.len();
+        let range = self.of(&written.iter_range);
+        let item = self.item(range);
+        let start = self.of(&written.accu_init);
+        self.locals.push((&written.accu_var, start));
+        self.locals.push((&written.iter_var, item));
+        self.of(&written.loop_cond);
+        let next = self.of(&written.loop_step);
+        if let Some((_, gathered)) = self.locals.get_mut(depth) {
+            *gathered = std::mem::replace(gathered, Type::Any).or(next);
+        }
+        let found = self.of(&written.result);
+        self.locals.truncate(depth);
+        found
+    }
+
+    /// What a loop goes over.
+    fn item(&mut self, range: Type) -> Type {
+        match range {
+            Type::List(item) => *item,
+            Type::Map => Type::Text,
+            Type::Any | Type::Never => Type::Any,
+            known => {
+                self.wrong(format!("a loop goes over a list or a map, and this is {}", known.words()), "")
+            }
+        }
+    }
+
+    fn call(&mut self, call: &'c CallExpr) -> Type {
+        let name = call.func_name.as_str();
+        match (name, call.args.as_slice(), &call.target) {
+            (op::CONDITIONAL, [condition, one, other], _) => {
+                self.truth(condition);
+                self.of(one).or(self.of(other))
+            }
+            (op::LOGICAL_OR | op::LOGICAL_AND, [one, other], _) => {
+                self.truth(one);
+                self.truth(other)
+            }
+            (op::NOT_STRICTLY_FALSE | op::LOGICAL_NOT, [one], _) => self.truth(one),
+            (op::OPT_SELECT, [one, name], _) => self.optional_field(one, name),
+            ("orValue" | "or", [other], Some(target)) => self.or_value(name, target, other),
+            ("optMap" | "optFlatMap", [IdedExpr { expr: Expr::Ident(variable), .. }, body], Some(target)) => {
+                self.opt_map(name, target, (variable, body))
+            }
+            (_, [one], None) if name == op::NEGATE => self.negative(one),
+            (_, [one, other], None) if !name.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+                self.operator(name, one, other)
+            }
+            _ => self.function(call),
+        }
+    }
+
+    fn optional_field(&mut self, one: &'c IdedExpr, name: &'c IdedExpr) -> Type {
+        let one = self.of(one);
+        let field = match &name.expr {
+            Expr::Literal(LiteralValue::String(name)) => name.inner(),
+            _ => "",
+        };
+        self.field(&one, field);
+        Type::optional(Type::Any)
+    }
+
+    fn or_value(&mut self, name: &str, target: &'c IdedExpr, other: &'c IdedExpr) -> Type {
+        let (held, other) = (self.of(target), self.of(other));
+        self.want(Wants::Optional, &held, name);
+        match held {
+            Type::Optional(inner) if name == "orValue" => inner.or(other),
+            Type::Optional(_) => held.or(other),
+            _ => Type::Any,
+        }
+    }
+
+    fn opt_map(
+        &mut self,
+        name: &str,
+        target: &'c IdedExpr,
+        (variable, body): (&'c str, &'c IdedExpr),
+    ) -> Type {
+        let held = self.of(target);
+        self.want(Wants::Optional, &held, name);
+        let inner = if let Type::Optional(inner) = held { *inner } else { Type::Any };
+        self.locals.push((variable, inner));
+        let made = self.of(body);
+        self.locals.pop();
+        if name == "optMap" { Type::optional(made) } else { made }
+    }
+
+    fn negative(&mut self, one: &'c IdedExpr) -> Type {
+        match self.of(one) {
+            number @ (Type::Int | Type::Double | Type::Any | Type::Never) => number,
+            known => self.wrong(format!("{} has no negative", known.words()), ""),
+        }
+    }
+
+    fn operator(&mut self, name: &str, one: &'c IdedExpr, other: &'c IdedExpr) -> Type {
+        let one = self.of(one);
+        let other = self.of(other);
+        match name {
+            op::INDEX => self.at(one, &other),
+            op::OPT_INDEX => match self.at(one, &other) {
+                Type::Optional(inner) => Type::Optional(inner),
+                found => Type::optional(found),
+            },
+            _ => self.binary(name, one, other),
+        }
+    }
+
+    /// A condition.
+    fn truth(&mut self, expression: &'c IdedExpr) -> Type {
+        let given = self.of(expression);
+        if !matches!(given, Type::Bool | Type::Any | Type::Never) {
+            self.wrong(format!("a condition is true or false, and this is {}", given.words()), "");
+        }
+        Type::Bool
+    }
+
+    /// What stands under `key`.
+    fn at(&mut self, one: Type, key: &Type) -> Type {
+        match one {
+            Type::List(item) => {
+                self.want(Wants::Int, key, "the place in a list");
+                *item
+            }
+            Type::Optional(_) => Type::optional(Type::Any),
+            Type::Any | Type::Never | Type::Map => Type::Any,
+            known => self.wrong(format!("{} has nothing under a key", known.words()), ""),
+        }
+    }
+
+    fn binary(&mut self, name: &str, one: Type, other: Type) -> Type {
+        match name {
+            op::EQUALS | op::NOT_EQUALS => Type::Bool,
+            op::IN => {
+                if !matches!(other, Type::List(_) | Type::Map | Type::Any | Type::Never) {
+                    self.wrong(format!("`in` asks a list or a map, and this is {}", other.words()), "");
+                }
+                Type::Bool
+            }
+            op::LESS | op::LESS_EQUALS | op::GREATER | op::GREATER_EQUALS => {
+                if let (Some(here), Some(there)) = (order(&one), order(&other))
+                    && here != there
+                {
+                    let message = format!("{} and {} have no order", one.words(), other.words());
+                    self.wrong(message, converts(&one, &other));
+                }
+                Type::Bool
+            }
+            _ => self.arithmetic(name, one, other),
+        }
+    }
+
+    fn arithmetic(&mut self, name: &str, one: Type, other: Type) -> Type {
+        let adds = name == op::ADD;
+        match (one, other) {
+            (Type::Any | Type::Never, Type::List(_)) | (Type::List(_), Type::Any | Type::Never) if adds => {
+                Type::list(Type::Any)
+            }
+            (Type::Any | Type::Never, Type::Any | Type::Never) => Type::Any,
+            (Type::Any | Type::Never, known) | (known, Type::Any | Type::Never) if can(name, &known) => known,
+            (Type::List(one), Type::List(other)) if adds => Type::list(one.or(*other)),
+            (one, other) if one == other && can(name, &one) => one,
+            (one, other) => {
+                let message =
+                    format!("{} and {} cannot be added, subtracted and so on", one.words(), other.words());
+                let help = match (&one, &other) {
+                    (Type::Own, _) | (_, Type::Own) => "of quantities, `add()` and `sub()` do it",
+                    _ if adds => converts(&one, &other),
+                    _ => "",
+                };
+                self.wrong(message, help)
+            }
+        }
+    }
+
+    fn function(&mut self, call: &'c CallExpr) -> Type {
+        let Some((function, is_qualified)) = self.called(call) else { return Type::Any };
+        // A value before the dot is the first argument, but for those that take none.
+        let target = call.target.as_deref().filter(|_| !is_qualified && function.form != Form::Function);
+        let (wants, gives) = signatures::of(function.name);
+        let mut first = None;
+        for (index, argument) in target.into_iter().chain(&call.args).enumerate() {
+            let given = self.of(argument);
+            if let Some(wants) = wants.get(index) {
+                self.want(*wants, &given, function.name);
+            }
+            first.get_or_insert(given);
+        }
+        result(gives, first.unwrap_or(Type::Any))
+    }
+
+    /// The function, and whether what stands before the dot is part of its name.
+    fn called(&self, call: &CallExpr) -> Option<(&'static Function, bool)> {
+        let qualified = match call.target.as_deref() {
+            Some(IdedExpr { expr: Expr::Ident(space), .. }) if self.local(space).is_none() => {
+                functions::find(&format!("{space}.{}", call.func_name))
+            }
+            _ => None,
+        };
+        let plain = || Some((functions::find(&call.func_name)?, false));
+        qualified.map(|function| (function, true)).or_else(plain)
+    }
+
+    fn want(&mut self, wants: Wants, given: &Type, what: &str) {
+        if !wants.takes(given) {
+            let what = if what.contains(' ') { what.to_owned() } else { format!("`{what}`") };
+            let message = format!("{what} wants {}, and this is {}", wants.words(), given.words());
+            self.wrong(message, wants.help(given));
+        }
+    }
+
+    fn wrong(&mut self, message: String, help: &'static str) -> Type {
+        self.mismatch.get_or_insert(Mismatch { message, help });
+        Type::Any
+    }
+}
+
+fn of_literal(literal: &LiteralValue) -> Type {
+    match literal {
+        LiteralValue::Boolean(_) => Type::Bool,
+        LiteralValue::Int(_) => Type::Int,
+        LiteralValue::UInt(_) => Type::Uint,
+        LiteralValue::Double(_) => Type::Double,
+        LiteralValue::Bytes(_) => Type::Bytes,
+        LiteralValue::String(_) => Type::Text,
+        LiteralValue::Null => Type::Null,
+    }
+}
+
+fn result(gives: Gives, first: Type) -> Type {
+    let item = |first: Type| match first {
+        Type::List(inner) | Type::Optional(inner) => *inner,
+        _ => Type::Any,
+    };
+    match gives {
+        Gives::Anything => Type::Any,
+        Gives::Bool => Type::Bool,
+        Gives::Int => Type::Int,
+        Gives::Uint => Type::Uint,
+        Gives::Double => Type::Double,
+        Gives::Text => Type::Text,
+        Gives::Duration => Type::Duration,
+        Gives::Map => Type::Map,
+        Gives::Own => Type::Own,
+        Gives::Texts => Type::list(Type::Text),
+        Gives::Ints => Type::list(Type::Int),
+        Gives::Same => first,
+        Gives::Item => item(first),
+        Gives::PerhapsItem => Type::optional(item(first)),
+        Gives::Perhaps => Type::optional(first),
+    }
+}
+
+/// What has an order with what else: the numbers among each other.
+fn order(of: &Type) -> Option<u8> {
+    match of {
+        Type::Int | Type::Uint | Type::Double => Some(0),
+        Type::Text => Some(1),
+        Type::Bool => Some(2),
+        Type::Duration => Some(3),
+        _ => None,
+    }
+}
+
+fn can(name: &str, known: &Type) -> bool {
+    match known {
+        Type::Int | Type::Uint => true,
+        Type::Double => name != op::MODULO,
+        Type::Duration => matches!(name, op::ADD | op::SUBSTRACT),
+        Type::Text => name == op::ADD,
+        _ => false,
+    }
+}
+
+/// How a number and a text come together.
+fn converts(one: &Type, other: &Type) -> &'static str {
+    match (one, other) {
+        (Type::Text, Type::Int | Type::Uint | Type::Double | Type::Bool)
+        | (Type::Int | Type::Uint | Type::Double | Type::Bool, Type::Text) => {
+            "`string()` makes text of a number, `int()` a number of text"
+        }
+        _ => "",
+    }
+}

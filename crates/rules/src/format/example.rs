@@ -1,0 +1,165 @@
+//! One-line examples of the format, for people who wrote a value of another shape.
+
+use super::{Field, INJECTION, Kind, SETTINGS_DOCUMENT, Table};
+
+/// A value of the field that messages call `what`, in the shape that is `wanted` (`a map` or `a list`), as one line of
+/// YAML. Of a list, a single item where that is what is wanted.
+pub(crate) fn example(what: &str, wanted: &str) -> Option<String> {
+    let name = what.trim_matches('`').rsplit('.').next()?;
+    shaped(name, wanted, |_| true)
+}
+
+/// The same of a field of pods, which may have the name of a field of ours.
+pub(crate) fn example_in_pod(name: &str, wanted: &str) -> Option<String> {
+    shaped(name, wanted, |field| matches!(field.kind, Kind::Fragment(..)))
+}
+
+fn shaped(name: &str, wanted: &str, counts: impl Fn(&Field) -> bool) -> Option<String> {
+    let mut named = Vec::new();
+    let mut seen = Vec::new();
+    for table in [&INJECTION, &SETTINGS_DOCUMENT] {
+        collect(table, name, &mut seen, &mut named);
+    }
+    let examples: Vec<String> =
+        named.into_iter().filter(|field| counts(field)).filter_map(Field::shown).collect();
+    let of_shape = |begin: char| examples.iter().find(|example| example.starts_with(begin));
+    match wanted {
+        "a list" => of_shape('[').cloned(),
+        "a map" => of_shape('{').cloned().or_else(|| {
+            let item = of_shape('[')?.strip_prefix('[')?.strip_suffix(']')?;
+            item.starts_with('{').then(|| item.to_owned())
+        }),
+        _ => None,
+    }
+}
+
+/// The fields called `name`, from the outside in.
+fn collect(table: &'static Table, name: &str, seen: &mut Vec<&'static str>, named: &mut Vec<&'static Field>) {
+    // A table that several fields lead to is looked at once; its example tells it from others.
+    if seen.contains(&table.example) {
+        return;
+    }
+    seen.push(table.example);
+    let fields = || table.fields.iter().filter(|field| !field.refused);
+    named.extend(fields().filter(|field| field.name == name));
+    for field in fields() {
+        below(field.kind, &mut |table| collect(table, name, seen, named));
+    }
+}
+
+/// Calls `each` for every map of ours that `kind` is made of.
+fn below(kind: Kind, each: &mut impl FnMut(&'static Table)) {
+    match kind {
+        Kind::Map(table) | Kind::Fragment(_, Some(table)) => each(table),
+        Kind::List(item) | Kind::Entries(item) => below(*item, each),
+        Kind::Either(kinds) => kinds.iter().for_each(|kind| below(*kind, each)),
+        Kind::Text | Kind::Boolean | Kind::Integer | Kind::Word(_) | Kind::Fragment(_, None) => {}
+    }
+}
+
+impl Field {
+    /// A value, where it is a list or a map.
+    fn shown(&self) -> Option<String> {
+        match self.example {
+            Some(example) => Some(example.to_owned()),
+            None => self.kind.example().filter(|example| example.starts_with(['[', '{'])),
+        }
+    }
+}
+
+impl Kind {
+    fn example(&self) -> Option<String> {
+        match self {
+            Self::Map(table) => Some(table.example.to_owned()),
+            Self::List(item) => Some(format!("[{}]", item.example()?)),
+            Self::Either(kinds) => kinds.iter().find_map(Self::example),
+            Self::Word(words) => words.words().first().map(|word| (*word).to_owned()),
+            Self::Text | Self::Boolean | Self::Integer | Self::Entries(_) | Self::Fragment(..) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::{self, Node};
+
+    /// Every table, and every field that holds a list or a map.
+    fn all() -> (Vec<&'static Table>, Vec<&'static Field>) {
+        fn walk(table: &'static Table, tables: &mut Vec<&'static Table>) {
+            if !tables.iter().any(|known| std::ptr::eq(*known, table)) {
+                tables.push(table);
+                table.fields.iter().for_each(|field| below(field.kind, &mut |table| walk(table, tables)));
+            }
+        }
+        let mut tables = Vec::new();
+        walk(&INJECTION, &mut tables);
+        walk(&SETTINGS_DOCUMENT, &mut tables);
+        let fields = tables.iter().flat_map(|table| table.fields).filter(|field| !field.refused).collect();
+        (tables, fields)
+    }
+
+    fn read(text: &str) -> Node {
+        yaml::read("example", text)
+            .unwrap_or_else(|problems| panic!("{text}: {problems:?}"))
+            .remove(0)
+            .root()
+            .clone()
+    }
+
+    fn conforms(kind: Kind, node: &Node) -> bool {
+        match kind {
+            Kind::Text | Kind::Boolean | Kind::Integer => node.as_text().is_some(),
+            Kind::Word(words) => node.as_text().is_some_and(|text| words.words().contains(&text)),
+            Kind::Map(table) => of_table(table, node),
+            Kind::List(item) => {
+                node.as_list().is_some_and(|items| items.iter().all(|node| conforms(*item, node)))
+            }
+            Kind::Entries(value) => node
+                .as_map()
+                .is_some_and(|entries| entries.iter().all(|entry| conforms(*value, &entry.value))),
+            Kind::Either(kinds) => kinds.iter().any(|kind| conforms(*kind, node)),
+            Kind::Fragment(..) => node.as_text().is_none(),
+        }
+    }
+
+    fn of_table(table: &Table, node: &Node) -> bool {
+        let known = |name: &str| table.field(name).filter(|field| !field.refused);
+        let Some(entries) = node.as_map() else { return false };
+        entries.iter().all(|entry| known(&entry.key).is_some_and(|field| conforms(field.kind, &entry.value)))
+            && table.fields.iter().filter(|field| field.required).all(|field| node.get(field.name).is_some())
+    }
+
+    #[test]
+    fn examples_are_of_the_format() {
+        let (tables, fields) = all();
+        assert!(tables.len() > 25 && fields.len() > 80);
+        let of_pods = ["an item", "a sidecar", "an init container", "`pod.spec`"];
+        for table in tables.iter().filter(|table| !of_pods.contains(&table.what)) {
+            assert!(of_table(table, &read(table.example)), "{}: {}", table.what, table.example);
+        }
+        for field in fields {
+            if let Some(example) = field.shown() {
+                assert!(conforms(field.kind, &read(&example)), "{}: {example}", field.name);
+            }
+            let compound = matches!(field.kind, Kind::Map(_) | Kind::List(_) | Kind::Entries(_));
+            assert!(!compound || field.shown().is_some(), "{} has no example", field.name);
+        }
+    }
+
+    #[test]
+    fn a_name_leads_to_an_example_of_the_shape_that_is_wanted() {
+        for (what, wanted, expected) in [
+            ("sidecars", "a list", Some("[{name: proxy, image: 'proxy:1.2'}]")),
+            ("sidecars", "a map", Some("{name: proxy, image: 'proxy:1.2'}")),
+            ("`spec.match`", "a map", Some("{namespaces: {matchLabels: {team: blue}}}")),
+            ("targets", "a list", Some("[pods]")),
+            ("targets", "a map", None),
+            ("namespaces", "a list", Some("[shop]")),
+            ("capabilities", "a map", None),
+        ] {
+            assert_eq!(example(what, wanted).as_deref(), expected, "{what}");
+        }
+        assert_eq!(example_in_pod("match", "a map"), None);
+    }
+}

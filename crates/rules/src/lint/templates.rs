@@ -1,0 +1,94 @@
+//! Text that other tools would replace, and nothing here does.
+
+use super::Page;
+use crate::diagnostic::{self, Diagnostic, shown};
+use crate::yaml::{Node, Value};
+
+/// What expressions can name, so that `${NAME.` was meant to be one.
+const NAMES: [&str; 7] =
+    ["params", "variables", "object", "oldObject", "owner", "request", "namespaceObject"];
+
+/// What stands between `{{` and `}}` in a chart of Helm, or was meant to be an expression. Programs have templates of their own.
+const OF_HELM: [&str; 8] =
+    [".Values", ".Release", ".Chart", ".Capabilities", ".Files", "include ", "params.", "variables."];
+
+/// The longest text between braces that is looked at, in bytes.
+const LONGEST: usize = 200;
+
+pub(super) fn lint(page: &Page<'_>, findings: &mut Vec<Diagnostic>) {
+    for entry in page.spec.as_map().unwrap_or_default() {
+        // These are expressions themselves.
+        if !matches!(entry.key.as_str(), "when" | "variables") {
+            walk(page, &entry.value, findings);
+        }
+    }
+}
+
+// Recursion is bounded by the depth of the document.
+fn walk(page: &Page<'_>, node: &Node, findings: &mut Vec<Diagnostic>) {
+    match node.value() {
+        Value::Scalar(scalar) => findings.extend(template(scalar.text()).map(|(what, meant)| {
+            let message = format!("`{}` stays as it is: rules are no templates", shown(&what));
+            let help = match meant {
+                Some(meant) => format!("an expression takes the place of the whole value: `{{$cel: {meant}}}`"),
+                None => "render the file first, as by `helm template`; what users may set are `parameters`, and `{$cel: params.NAME}` in place of a value".to_owned(),
+            };
+            page.hint(&diagnostic::TEMPLATE_TEXT, node.at(), message, &help)
+        })),
+        Value::List(items) => items.iter().for_each(|item| walk(page, item, findings)),
+        Value::Map(entries) => {
+            let others = entries.iter().filter(|entry| entry.key != "$cel");
+            others.for_each(|entry| walk(page, &entry.value, findings));
+        }
+    }
+}
+
+/// The first such part of `text`, and the expression that was meant, where that can be told.
+fn template(text: &str) -> Option<(String, Option<String>)> {
+    between(text, "${", "}", |inner| {
+        let name = inner.split(['.', '[']).next().unwrap_or_default();
+        name.len() < inner.len() && NAMES.contains(&name)
+    })
+    .map(|inner| (format!("${{{inner}}}"), Some(inner.to_owned())))
+    .or_else(|| {
+        let inner = between(text, "{{", "}}", |inner| OF_HELM.iter().any(|word| inner.contains(word)))?;
+        let trimmed = inner.trim_matches(|c: char| c == '-' || c.is_whitespace());
+        let meant = NAMES.iter().any(|name| trimmed.starts_with(&format!("{name}.")));
+        Some((format!("{{{{{inner}}}}}"), meant.then(|| trimmed.to_owned())))
+    })
+}
+
+/// What stands between `open` and `close`, the first that `counts`.
+fn between<'t>(text: &'t str, open: &str, close: &str, counts: impl Fn(&str) -> bool) -> Option<&'t str> {
+    let parts = text.split(open).skip(1).filter_map(|part| part.split_once(close));
+    parts.map(|(inner, _)| inner).find(|inner| inner.len() <= LONGEST && counts(inner))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::template;
+
+    #[test]
+    fn tells_templates_from_what_programs_read() {
+        for (text, meant) in [
+            ("http://x:${params.port}/", Some("params.port")),
+            ("${HOME}${object.metadata.name}", Some("object.metadata.name")),
+            ("{{ params.port }}", Some("params.port")),
+            ("{{- .Values.port -}}", None),
+            ("a {{ include \"x\" . }} b", None),
+        ] {
+            assert_eq!(template(text).expect(text).1.as_deref(), meant, "{text}");
+        }
+        for text in [
+            "${HOME}",
+            "${params}",
+            "{{ .Name }}",
+            "{{ with secret \"x\" }}",
+            "$(params.port)",
+            "${params.x",
+            "",
+        ] {
+            assert!(template(text).is_none(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Which workload an object belongs to, and what the object is called: `match`, `rollout`, conditions and expressions all
+//! get these facts from here.
+
+use std::borrow::Cow;
+
+use vestibule_patch::View;
+
+use super::{text, written};
+use crate::rule::Resource;
+
+/// The label by which a Deployment tells its ReplicaSets apart.
+pub(crate) const HASH_LABEL: &str = "pod-template-hash";
+
+/// The members of an object that say what it belongs to.
+#[derive(Clone, Copy)]
+pub(crate) struct Ownership<'d> {
+    resource: Resource,
+    /// The name in the request.
+    requested: &'d str,
+    labels: Option<View<'d>>,
+    name: Option<View<'d>>,
+    generate_name: Option<View<'d>>,
+    owners: Option<View<'d>>,
+}
+
+/// A controller, or the workload behind it.
+#[derive(Clone)]
+pub(crate) struct Owner {
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    pub(crate) uid: String,
+}
+
+impl<'d> Ownership<'d> {
+    /// Of an object with this `metadata`, which the request calls `requested`.
+    pub(crate) fn of(resource: Resource, requested: &'d str, metadata: Option<View<'d>>) -> Self {
+        let [labels, name, generate_name, owners] = metadata
+            .map(|metadata| metadata.select(["labels", "name", "generateName", "ownerReferences"]))
+            .unwrap_or_default();
+        Self { resource, requested, labels, name, generate_name, owners }
+    }
+
+    /// The owner that controls the object; an object has one at most.
+    pub(crate) fn controller(&self) -> Option<Owner> {
+        let controls = |owner: &View<'_>| owner.get("controller").and_then(View::as_bool) == Some(true);
+        let owner = Some(self.owners().find(controls)?);
+        let part = |name| text(owner, name).unwrap_or_default();
+        Some(Owner { kind: part("kind"), name: part("name"), uid: part("uid") })
+    }
+
+    /// The workload that the object belongs to: its controller, the Deployment behind a ReplicaSet, or the object itself where
+    /// it is a workload that nothing controls. A pod that nothing controls belongs to none, and a name that the API server has
+    /// still to make up names none.
+    pub(crate) fn workload(&self, controller: Option<&Owner>) -> Option<Owner> {
+        match controller {
+            Some(owner) => Some(self.deployment(owner).unwrap_or_else(|| owner.clone())),
+            None if self.resource == Resource::Pods => None,
+            None => self.given_name().map(|name| self.itself(name)),
+        }
+    }
+
+    /// What expressions know as `owner`: the workload, else the object itself.
+    pub(crate) fn owner(&self) -> Owner {
+        self.workload(self.controller().as_ref()).unwrap_or_else(|| {
+            let start = || self.name_start().map(|start| start.trim_end_matches('-').to_owned());
+            self.itself(self.given_name().or_else(start).unwrap_or_default())
+        })
+    }
+
+    /// What people call the object: stars stand for what the API server appends to `generateName`.
+    pub(crate) fn display_name(&self) -> String {
+        let made_up = || self.name_start().map(|start| format!("{start}*****"));
+        self.given_name().or_else(made_up).unwrap_or_default()
+    }
+
+    /// Whether a Job owns the object.
+    pub(crate) fn is_of_job(&self) -> bool {
+        self.owners().any(|owner| text(Some(owner), "kind").as_deref() == Some("Job"))
+    }
+
+    fn itself(&self, name: String) -> Owner {
+        Owner { kind: self.resource.kind().to_owned(), name, uid: String::new() }
+    }
+
+    /// The name in the request and in the object is the same, where both are there.
+    fn given_name(&self) -> Option<String> {
+        let own = || self.name.and_then(View::as_str).map(Cow::into_owned);
+        Some(self.requested.to_owned())
+            .filter(|name| !name.is_empty())
+            .or_else(own)
+            .filter(|name| !name.is_empty())
+    }
+
+    fn name_start(&self) -> Option<String> {
+        let start = self.generate_name.and_then(View::as_str)?;
+        (!start.is_empty()).then(|| start.into_owned())
+    }
+
+    /// The Deployment that made the ReplicaSet `owner`: it calls it by its own name and the hash that its pods carry.
+    fn deployment(&self, owner: &Owner) -> Option<Owner> {
+        if owner.kind != "ReplicaSet" {
+            return None;
+        }
+        let hash = written(self.labels, HASH_LABEL).filter(|hash| !hash.is_empty())?;
+        let name = owner.name.strip_suffix(&*hash)?.strip_suffix('-').filter(|name| !name.is_empty())?;
+        Some(Owner { kind: "Deployment".to_owned(), name: name.to_owned(), uid: owner.uid.clone() })
+    }
+
+    fn owners(&self) -> impl Iterator<Item = View<'d>> + use<'d> {
+        self.owners.map(View::items).unwrap_or_default().into_iter()
+    }
+}

@@ -1,0 +1,24 @@
+//! What the API server takes as keys and values of labels: for whoever reads them elsewhere than in rules.
+
+use crate::load::check;
+
+/// Whether `text` can be the key of a label or an annotation.
+///
+/// # Errors
+/// What is wanted instead, in words.
+///
+/// ```
+/// assert!(vestibule_rules::syntax::label_key("example.com/team").is_ok());
+/// assert!(vestibule_rules::syntax::label_key("a b").is_err());
+/// ```
+pub fn label_key(text: &str) -> Result<(), &'static str> {
+    check::key(text)
+}
+
+/// Whether `text` can be the value of a label.
+///
+/// # Errors
+/// What is wanted instead, in words.
+pub fn label_value(text: &str) -> Result<(), &'static str> {
+    check::label(text)
+}

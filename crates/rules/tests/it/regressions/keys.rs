@@ -1,0 +1,197 @@
+//! Keys that expressions compute.
+
+use serde_json::json;
+use vestibule_rules::Resource;
+
+use crate::kit::{applied, creation, decide, load, names, pod, result, rule, rules, word, words};
+
+const PARAMETERS: &str = "parameters:\n\
+    - {name: port, type: int, default: \"15001\", annotation: example.com/app-port}\n\
+    - {name: name, type: string, default: ours, annotation: example.com/name}\n\
+    - {name: path, type: string, default: /ours, annotation: example.com/path}\n\
+    variables: [{name: next, expr: 'params.port + 1'}]\n";
+
+fn with(spec: &str) -> String {
+    rule("r", &format!("{PARAMETERS}{spec}"))
+}
+
+fn annotated(annotations: &str) -> String {
+    format!(
+        r#"{{"metadata":{{"name":"web","labels":{{"app":"web"}},"annotations":{{{annotations}}}}},"spec":{{"containers":[{{"name":"app","env":[{{"name":"A","value":"theirs"}}],"ports":[{{"containerPort":80}}]}}]}}}}"#
+    )
+}
+
+/// Dapr's `app-port` and Istio's ports could not be parameters.
+#[test]
+fn a_sidecar_listens_where_a_parameter_says() {
+    let rules = rules(&with(
+        "sidecars: [{name: s, image: 'i:1', ports: [{containerPort: {$cel: params.port}}, {containerPort: {$cel: variables.next}, protocol: UDP}]}]",
+    ));
+    for (annotations, port) in [("", 15001), (r#""example.com/app-port":"3500""#, 3500)] {
+        let made = result(&rules, &annotated(annotations));
+        let wanted = json!([{"containerPort": port}, {"containerPort": port + 1, "protocol": "UDP"}]);
+        assert_eq!(made["spec"]["initContainers"][0]["ports"], wanted);
+    }
+}
+
+#[test]
+fn every_kind_of_key_can_be_computed() {
+    let rules = rules(&with(
+        "volumes: [{name: {$cel: params.name}, emptyDir: {}}]\n\
+         sidecars: [{name: {$cel: \"params.name + '-s'\"}, image: 'i:1', mode: regular}]\n\
+         imagePullSecrets: [{name: {$cel: params.name}}]\n\
+         pod: {spec: {hostAliases: [{ip: {$cel: \"'10.0.0.1'\"}, hostnames: [h]}]}}\n\
+         containers:\n\
+         - select: {all: true}\n\
+         \x20 env: [{name: {$cel: params.name.upperAscii()}, value: x}]\n\
+         \x20 ports: [{containerPort: {$cel: params.port}}]\n\
+         \x20 volumeMounts: [{name: {$cel: params.name}, mountPath: {$cel: params.path}}]",
+    ));
+    let made = result(&rules, &annotated(r#""example.com/name":"mine","example.com/path":"/mine/""#));
+    let spec = &made["spec"];
+    assert_eq!(names(&spec["volumes"]), ["mine"]);
+    assert_eq!(names(&spec["containers"]), ["app", "mine-s"]);
+    assert_eq!(names(&spec["imagePullSecrets"]), ["mine"]);
+    assert_eq!(spec["hostAliases"][0]["ip"], "10.0.0.1");
+    assert_eq!(names(&spec["containers"][0]["env"]), ["MINE", "A"]);
+    assert_eq!(spec["containers"][0]["ports"], json!([{"containerPort": 80}, {"containerPort": 15001}]));
+    assert_eq!(spec["containers"][0]["volumeMounts"], json!([{"name": "mine", "mountPath": "/mine/"}]));
+}
+
+/// What a key comes to decides what is the same, as if it had been written out.
+#[test]
+fn computed_keys_meet_what_is_there() {
+    let env = |more: &str| {
+        rules(&with(&format!(
+            "{more}\ncontainers: [{{select: {{all: true}}, env: [{{name: {{$cel: params.name}}, value: x}}]}}]"
+        )))
+    };
+    let theirs = annotated(r#""example.com/name":"A""#);
+    assert_eq!(word(&decide(&env(""), &theirs)), "unchanged");
+    assert_eq!(word(&decide(&env("onConflict: skipRule"), &theirs)), "conflict");
+    let made = result(&env("onConflict: override"), &theirs);
+    assert_eq!(made["spec"]["containers"][0]["env"], json!([{"name": "A", "value": "x"}]));
+    let listens = rules(&with(
+        "containers: [{select: {all: true}, ports: [{containerPort: {$cel: params.port}, name: web}]}]",
+    ));
+    assert_eq!(word(&decide(&listens, &annotated(r#""example.com/app-port":"80""#))), "unchanged");
+    // Of two rules that override one key the later wins, also where only expressions know the key.
+    let over = |value: &str, name: &str| {
+        format!(
+            "onConflict: override\ncontainers: [{{select: {{all: true}}, env: [{{name: {name}, value: {value}}}]}}]"
+        )
+    };
+    let both = rules(
+        &(rule("a", &over("one", "OURS"))
+            + &rule("b", &format!("{PARAMETERS}{}", over("two", "{$cel: params.name}")))),
+    );
+    let web = annotated(r#""example.com/name":"OURS""#);
+    let made = result(&both, &web);
+    assert_eq!(made["spec"]["containers"][0]["env"][0], json!({"name": "OURS", "value": "two"}));
+}
+
+#[test]
+fn keys_that_rules_may_change_are_refused_and_the_reason_said() {
+    for (place, column) in [
+        (
+            "sidecars: [{name: s, image: 'i:1', ports: [{containerPort: {$cel: size(object.spec.containers)}}]}]",
+            69,
+        ),
+        ("volumes: [{name: {$cel: object.metadata.name}, emptyDir: {}}]", 27),
+        (
+            "containers: [{select: {all: true}, env: [{name: {$cel: request.object.metadata.name}, value: x}]}]",
+            58,
+        ),
+        (
+            "variables: [{name: v, expr: object.metadata.name}]\nvolumes: [{name: {$cel: variables.v}, emptyDir: {}}]",
+            27,
+        ),
+    ] {
+        let findings = load(&rule("r", place)).err().unwrap();
+        let [one] = findings.as_slice() else { panic!("{place}: {findings:?}") };
+        assert_eq!((one.code().id, one.position().column), ("VST0135", column), "{place}");
+        assert!(one.headline().contains("which rules change") && one.help().is_some(), "{one}");
+    }
+}
+
+#[test]
+fn computed_keys_that_make_no_pod_leave_the_rule_out() {
+    for (spec, annotations, wanted) in [
+        (
+            "sidecars: [{name: s, image: 'i:1', ports: [{containerPort: {$cel: params.port}}]}]",
+            r#""example.com/app-port":"70000""#,
+            "from 1 to 65535",
+        ),
+        (
+            "containers: [{select: {all: true}, ports: [{containerPort: {$cel: params.port}}]}]",
+            r#""example.com/app-port":"0""#,
+            "from 1 to 65535",
+        ),
+        (
+            "sidecars: [{name: {$cel: params.name}, image: 'i:1'}]",
+            r#""example.com/name":"No Name""#,
+            "wants 1 to 63 lower-case",
+        ),
+        (
+            "containers: [{select: {all: true}, env: [{name: {$cel: params.name}, value: x}]}]",
+            r#""example.com/name":"a=b""#,
+            "without `=`",
+        ),
+        (
+            "containers: [{select: {all: true}, env: [{name: {$cel: params.name}, value: x}, {name: X, value: y}]}]",
+            r#""example.com/name":"X""#,
+            "stands twice in `env`",
+        ),
+        (
+            "sidecars: [{name: s, image: 'i:1', ports: [{containerPort: {$cel: params.port}}, {containerPort: 80}]}]",
+            r#""example.com/app-port":"80""#,
+            "stands twice in `ports`",
+        ),
+        (
+            "sidecars: [{name: {$cel: params.name}, image: 'i:1'}]\ninitContainers: [{name: x, image: 'i:1'}]",
+            r#""example.com/name":"x""#,
+            "stands twice in `containers`",
+        ),
+        (
+            "sidecars: [{name: s, image: 'i:1', ports: [{containerPort: {$cel: \"params.name == '' ? optional.of(80) : optional.none()\"}}]}]",
+            "",
+            "needs a single value",
+        ),
+    ] {
+        let rules = rules(&with(spec));
+        let decision = decide(&rules, &annotated(annotations));
+        assert_eq!((word(&decision), decision.changes().len()), ("error", 0), "{spec}");
+        assert!(decision.warnings[0].contains(wanted), "{:?}", decision.warnings);
+    }
+}
+
+/// A key without a value is no error of a rule whose condition does not hold.
+#[test]
+fn conditions_come_before_keys() {
+    let spec = "parameters: [{name: n, type: string, annotation: example.com/n, default: ''}]\n\
+                when: [\"params.n != ''\"]\n\
+                volumes: [{name: {$cel: \"['', params.n][params.n == '' ? 7 : 1]\"}, emptyDir: {}}]";
+    let rules = rules(&rule("r", spec));
+    assert_eq!(word(&decide(&rules, &pod(r#"{"containers":[]}"#))), "when_false");
+    let made = result(&rules, &annotated(r#""example.com/n":"v""#));
+    assert_eq!(names(&made["spec"]["volumes"]), ["v"]);
+}
+
+#[test]
+fn the_owner_may_name_a_volume_of_a_template() {
+    let spec = "targets: [deployments]\nvolumes: [{name: {$cel: owner.name}, emptyDir: {}}]";
+    let object = r#"{"metadata":{"name":"web","labels":{"app":"web"}},"spec":{"template":{"spec":{"containers":[]}}}}"#;
+    let made = applied(&rules(&rule("r", spec)), &creation(object).resource(Resource::Deployments));
+    assert!(made.contains(r#""volumes":[{"name":"web","emptyDir":{}}]"#), "{made}");
+}
+
+/// What one rule writes under a key that only expressions know, another may not remove.
+#[test]
+fn what_a_computed_key_may_come_to_is_not_removed() {
+    let removes = "remove: [{env: {containers: all, name: B}}]\n";
+    let spec = format!(
+        "{removes}{PARAMETERS}containers: [{{select: {{all: true}}, env: [{{name: {{$cel: params.name}}, value: x}}]}}]"
+    );
+    assert_eq!(load(&rule("r", &spec)).err().unwrap()[0].code().id, "VST0156");
+    assert_eq!(words(&decide(&rules(&rule("r", removes)), &pod(r#"{"containers":[]}"#))), ["unchanged"]);
+}

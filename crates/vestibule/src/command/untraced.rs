@@ -1,0 +1,55 @@
+//! The flags about spans, in a build that cannot make any: what is asked for is refused, not ignored.
+
+use clap::Args;
+
+use super::CommandError;
+
+/// The flags of a build with the feature `otel`. They are in no help.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = super::TRACES)]
+pub(super) struct TraceArguments {
+    #[arg(long, env = "VESTIBULE_OTLP_ENDPOINT", value_name = "URL", hide = true)]
+    otlp_endpoint: Option<String>,
+    #[arg(long, env = "VESTIBULE_TRACE_RATIO", value_name = "RATIO", hide = true)]
+    trace_ratio: Option<String>,
+}
+
+impl TraceArguments {
+    pub(super) fn refuse(&self) -> Result<(), CommandError> {
+        let given = [("--otlp-endpoint", &self.otlp_endpoint), ("--trace-ratio", &self.trace_ratio)];
+        match given.into_iter().find(|(_, given)| given.is_some()) {
+            Some((flag, _)) => Err(CommandError::input(format_args!(
+                "{flag} is about spans for OpenTelemetry, and this program was built without `otel`: build it with \
+                 `--features otel`, or leave the flag and its variable out"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        traces: TraceArguments,
+    }
+
+    /// Issue 20, point 31: clap said "unexpected argument".
+    #[test]
+    fn a_build_without_otel_says_so() {
+        let refused = |flags: &[&str]| {
+            let given = Command::try_parse_from([&["serve"], flags].concat()).unwrap();
+            given.traces.refuse().map_err(|error| error.to_string())
+        };
+        assert_eq!(refused(&[]), Ok(()));
+        for flags in [["--otlp-endpoint", "http://localhost:4318"], ["--trace-ratio", "1"]] {
+            let error = refused(&flags).unwrap_err();
+            assert!(error.starts_with(flags[0]) && error.contains("built without `otel`"), "{error}");
+        }
+    }
+}
