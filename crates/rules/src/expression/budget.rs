@@ -8,7 +8,7 @@ use kube_cel::cel::Value;
 use kube_cel::cel::objects::Key;
 
 use super::functions::{Pattern, address_length};
-use super::values::as_optional;
+use super::values::{as_optional, is_too_deep};
 use super::{Trouble, quantity};
 
 /// What the expressions of one rule may use up each time it is asked: turns of loops. What else costs counts as parts
@@ -141,7 +141,7 @@ impl Budget {
 
     // Recursion is bounded by MAX_DEPTH.
     fn read_below(&self, value: &Value, depth: usize) -> Result<usize, Trouble> {
-        if depth > MAX_DEPTH {
+        if depth > MAX_DEPTH || is_too_deep(value) {
             return Err(Trouble::failed("lists and maps nest too deeply"));
         }
         let own = 1 + length(value) / BYTES;

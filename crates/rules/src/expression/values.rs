@@ -46,7 +46,7 @@ fn below(view: View<'_>, depth: usize) -> Value {
     }
 }
 
-/// What lies too deep to be seen: equal to nothing else, without members.
+/// A list or map below [`MAX_DEPTH`]. Reading it, which a comparison does first, fails: its content is not known.
 #[derive(Debug, PartialEq, Eq)]
 struct TooDeep;
 
@@ -54,6 +54,11 @@ impl Opaque for TooDeep {
     fn runtime_type_name(&self) -> &str {
         "vestibule.TooDeep"
     }
+}
+
+/// Whether `value` stands for a list or map whose content is not known.
+pub(super) fn is_too_deep(value: &Value) -> bool {
+    matches!(value, Value::Opaque(held) if held.runtime_type_name() == TooDeep.runtime_type_name())
 }
 
 /// A text, as expressions see it.
@@ -142,9 +147,7 @@ pub(super) fn kind(value: &Value) -> &'static str {
         Value::Timestamp(_) => "a time",
         Value::Null => "null",
         Value::Opaque(_) if as_optional(value).is_some() => "optional",
-        Value::Opaque(held) if held.runtime_type_name() == TooDeep.runtime_type_name() => {
-            "a value that nests too deeply to be read"
-        }
+        value if is_too_deep(value) => "a value that nests too deeply to be read",
         Value::Opaque(_) | Value::Function(..) => "a value of its own kind",
     }
 }
