@@ -145,8 +145,14 @@ fn check_owner(path: &Path, owner: u32) -> Result<(), IdentityError> {
 }
 
 fn text(file: File) -> io::Result<Zeroizing<String>> {
-    let mut text = Zeroizing::new(String::new());
-    file.take(LARGEST).read_to_string(&mut text)?;
+    let length = file.metadata()?.len();
+    if length > LARGEST {
+        return Err(io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {LARGEST} bytes")));
+    }
+    // A text that grows while it is read leaves copies of a key in freed memory.
+    let capacity = usize::try_from(length).unwrap_or_default() + 1;
+    let mut text = Zeroizing::new(String::with_capacity(capacity));
+    file.take(length).read_to_string(&mut text)?;
     Ok(text)
 }
 

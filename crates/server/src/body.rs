@@ -20,6 +20,9 @@ const LEAST: usize = 64 << 10;
 /// No allocator keeps so much for the next time: glibc's, which learns from what is freed, takes 32 MiB at most from its heaps.
 const OWN_SPACE: usize = 33 << 20;
 
+/// The limit of a body that does not declare its length, of which all has to be reserved. API servers declare lengths.
+const UNDECLARED: usize = 8 << 20;
+
 /// Bodies of all requests share one budget of memory.
 pub(crate) struct Bodies {
     limit: usize,
@@ -51,13 +54,11 @@ impl Bodies {
         patience: Instant,
     ) -> Result<Received<'_>, Refused> {
         let declared = body.size_hint().exact().map(|length| usize::try_from(length).unwrap_or(usize::MAX));
-        // Nobody knows how long it will be where that is not said.
-        let length = declared.unwrap_or(self.limit);
+        let length = declared.unwrap_or(self.limit.min(UNDECLARED));
         if length > self.limit {
-            return Err(self.too_large());
+            return Err(too_large(self.limit));
         }
-        let room = declared.map_or(length, weight);
-        let share = timeout_at(patience, self.limits.room.reserve(room)).await.ok().flatten();
+        let share = timeout_at(patience, self.limits.room.reserve(weight(length))).await.ok().flatten();
         let mut share = share.ok_or_else(|| {
             Refusal::BytesInFlight.because(
                 "too many requests: no memory was free for the body before half of the timeout; try again",
@@ -94,16 +95,16 @@ impl Bodies {
                 Refusal::Unreadable.because("unexpected EOF: the connection ended within the request body")
             })?;
             let Ok(data) = frame.into_data() else { continue };
-            if bytes.len() + data.len() > self.limit {
-                return Err(self.too_large());
+            if bytes.len() + data.len() > length {
+                return Err(too_large(length));
             }
             bytes.extend_from_slice(&data);
         }
     }
+}
 
-    fn too_large(&self) -> Refused {
-        Refusal::TooLarge.because(format!("request body too large: the limit is {} bytes", self.limit))
-    }
+fn too_large(limit: usize) -> Refused {
+    Refusal::TooLarge.because(format!("request body too large: the limit is {limit} bytes"))
 }
 
 /// Memory is taken as bytes arrive. What is set aside for a large body is mapped for it alone, so that it goes back to the

@@ -199,8 +199,12 @@ impl Hooks {
 
     fn route(&self, head: &Parts) -> Result<&Route, Refused> {
         let Some(route) = self.routes.get(head.uri.path()) else {
-            let refused = Refusal::UnknownPath.because("not found: no webhook is served at this path");
-            return Err(refused.or_elsewhere(self.ask_elsewhere));
+            let why = if self.ask_elsewhere {
+                "service unavailable: no webhook is served at this path here; another replica may serve it"
+            } else {
+                "not found: no webhook is served at this path"
+            };
+            return Err(Refusal::UnknownPath.because(why).or_elsewhere(self.ask_elsewhere));
         };
         if head.method != Method::POST {
             return Err(Refusal::Method.because("method not allowed: a webhook takes POST"));

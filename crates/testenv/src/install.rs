@@ -9,7 +9,7 @@ use hyper::{Request, Uri};
 use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use kube::discovery::{Scope, pinned_kind};
-use kube::{Api, Client};
+use kube::{Api, Client, Resource};
 use serde_json::Value;
 
 use crate::api_server::ApiServer;
@@ -194,8 +194,12 @@ async fn wait_until_served(servers: &[ApiServer], definition: &Value) -> Result<
             let client = server.admin()?;
             poll::until(&format!("{} {} being served", kind.api_version(), kind.kind), 60, async || {
                 let Ok((resource, _)) = pinned_kind(&client, &kind).await else { return Ok(None) };
-                let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-                Ok(api.list(&ListParams::default().limit(1)).await.is_ok().then_some(()))
+                // The answer stays text: a stored object may nest deeper than a client reads.
+                let list = kube::core::Request::new(DynamicObject::url_path(&resource, None));
+                let list = list
+                    .list(&ListParams::default().limit(1))
+                    .map_err(|error| Error::Object(error.to_string()))?;
+                Ok(client.request_text(list).await.is_ok().then_some(()))
             })
             .await?;
         }

@@ -14,7 +14,8 @@ use k8s_openapi::api::admissionregistration::v1::{
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
-use kube::api::{DeleteParams, PostParams};
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use kube::api::{DeleteParams, PostParams, Preconditions};
 use kube::{Api, Client};
 use tokio::time::{Instant, sleep, timeout};
 use vestibule_admission::{Denial, Handler, HandlerFuture, Hook, Request};
@@ -22,9 +23,12 @@ use vestibule_identity::Identity;
 
 use crate::Target;
 
-/// The label of the one object, and the first segment of the webhook's name.
+/// The first segment of the webhook's name and path, and the end of the configuration's name.
 const REACH: &str = "reach";
+/// The label of the configuration and of the one object that the webhook is called for. Its value is the token.
 const LABEL: &str = "vestibule.dev/reach";
+/// A configuration this old belongs to no process that still asks: asking takes half of this at most.
+const LEFT_BEHIND: SignedDuration = SignedDuration::from_secs(60);
 /// How long an API server may take to learn of a configuration.
 const NOTICE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(100);
@@ -33,6 +37,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Between one question and the next.
 const FIRST_REST: Duration = Duration::from_secs(1);
 const LONGEST_REST: Duration = Duration::from_secs(30);
+
+/// The configurations that may be deleted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    OwnOnly,
+    LeftBehindToo,
+}
 
 /// The question, and what this process answers to it.
 pub(crate) struct Reach {
@@ -94,20 +105,55 @@ impl Reach {
         }
     }
 
-    /// Takes the configuration away, where it is there.
+    /// Deletes the configuration of this process, if it exists.
     pub(crate) async fn withdraw(&self) {
-        if self.is_asking.load(Ordering::Relaxed) {
-            let deleted =
-                timeout(PATIENCE, self.configurations().delete(&self.name(), &DeleteParams::default())).await;
-            if deleted.is_ok() {
-                self.is_asking.store(false, Ordering::Relaxed);
+        if !self.is_asking.load(Ordering::Relaxed) {
+            return;
+        }
+        match self.delete(Whose::OwnOnly).await {
+            Ok(()) => self.is_asking.store(false, Ordering::Relaxed),
+            Err(why) => {
+                let name = self.name();
+                tracing::warn!("ValidatingWebhookConfiguration {name} is left behind: {why}; delete it");
             }
         }
     }
 
+    /// Deletes the configuration if it is of this process, or if a process of this app left it behind.
+    ///
+    /// # Errors
+    /// It is of another app or of a process that still asks, or the API server does not delete it.
+    async fn delete(&self, whose: Whose) -> Result<(), String> {
+        let (configurations, name) = (self.configurations(), self.name());
+        let found = timeout(PATIENCE, configurations.get_opt(&name)).await.map_err(|_| no_answer())?;
+        let Some(found) = found.map_err(|error| said(&error))? else { return Ok(()) };
+        let token = found.metadata.labels.as_ref().and_then(|labels| labels.get(LABEL));
+        if token != Some(&self.token) {
+            if whose == Whose::OwnOnly {
+                return Ok(());
+            }
+            if token.is_none() {
+                return Err(format!(
+                    "ValidatingWebhookConfiguration {name} is in the way, and was not made for this; rename the app or that object"
+                ));
+            }
+            let made = found.metadata.creation_timestamp.as_ref();
+            if made.is_some_and(|made| made.0 > Timestamp::now() - LEFT_BEHIND) {
+                return Err("another process of this app asks at the moment".to_owned());
+            }
+        }
+        let preconditions = Preconditions { uid: found.metadata.uid, resource_version: None };
+        let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+        match timeout(PATIENCE, configurations.delete(&name, &params)).await {
+            Err(_) => Err(no_answer()),
+            Ok(Err(kube::Error::Api(status))) if status.code == 404 => Ok(()),
+            Ok(Err(error)) => Err(said(&error)),
+            Ok(Ok(_)) => Ok(()),
+        }
+    }
+
     async fn ask(&self, bundle: &str) -> Result<(), String> {
-        // Of a process of the same app that was killed.
-        let _ = timeout(PATIENCE, self.configurations().delete(&self.name(), &DeleteParams::default())).await;
+        self.delete(Whose::LeftBehindToo).await?;
         self.is_asking.store(true, Ordering::Relaxed);
         let configuration = self.configuration(bundle);
         let made =
@@ -184,7 +230,8 @@ impl Reach {
             timeout_seconds: i32::try_from(Self::TIMEOUT.as_secs()).ok(),
             ..ValidatingWebhook::default()
         };
-        let metadata = ObjectMeta { name: Some(self.name()), ..ObjectMeta::default() };
+        let metadata =
+            ObjectMeta { name: Some(self.name()), labels: Some(self.labels()), ..ObjectMeta::default() };
         ValidatingWebhookConfiguration { metadata, webhooks: Some(vec![webhook]) }
     }
 }

@@ -56,7 +56,7 @@ pub struct Options {
     pub client: Option<kube::Client>,
     /// For a process outside the cluster that registers itself ([`App::managed`]): the target of its entries. They are written
     /// only once a call that the API server makes there has arrived in this process. [`Options::client`] must then be allowed
-    /// to create and delete the ValidatingWebhookConfiguration `APP-reach`, and to create ConfigMaps in the Service's
+    /// to get, create and delete the ValidatingWebhookConfiguration `APP-reach`, and to create ConfigMaps in the Service's
     /// namespace, which is done as a dry run. Nothing is asked unless set, and nothing has to be in a pod behind its Service.
     pub must_reach: Option<Target>,
 }

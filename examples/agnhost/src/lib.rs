@@ -10,7 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::{Deserialize, Serialize};
 use vestibule::Operation::{Connect, Create, Delete, Update};
 use vestibule::{
-    App, Change, Context, Conversion, On, RawObject, Reject, ReviewVersion, Rule, deny, on, on_rules,
+    App, Change, Context, Conversion, On, RawObject, Reject, ReviewVersion, Rule, deny, on_rules,
 };
 
 /// The webhook; without a `sidecar_image`, the path that adds sidecars denies.
@@ -19,7 +19,7 @@ pub fn app(sidecar_image: Option<String>) -> App {
     let labelled = rules::<Labelled>("*/*", "*/*").path("/add-label");
     let config_maps = |path| rules::<data::WithData>("v1", "configmaps").path(path);
     let custom = |path| rules::<data::WithData>("*/*", "*").path(path);
-    let pods = |path| all(on([Create])).path(path);
+    let pods = |path| rules("v1", "pods").path(path);
     let definitions = rules::<Labelled>("apiextensions.k8s.io/*", "customresourcedefinitions").path("/crd");
     App::new("agnhost")
         .validate("always-deny", anything("/always-deny"), always_deny)

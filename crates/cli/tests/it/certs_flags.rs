@@ -10,7 +10,7 @@ const PAGE: &str = include_str!("../../../../docs/reference/certificate-flags.md
 const OTHERS: [&str; 7] =
     ["--rules", "--namespace-labels", "--listen", "--path", "--port", "--metrics-listen", "--help"];
 const OF_OTHER_KINDS: [&str; 7] =
-    ["--client-", "--token-", "--log-", "--drain-", "--trace-", "--otlp-", "--worker-"];
+    ["--client-", "--any-client", "--token-", "--log-", "--drain-", "--trace-", "--otlp-", "--worker-"];
 const LIMITS: &str = include_str!("../../../../docs/reference/limits.md");
 
 /// A flag's variable and default.

@@ -119,7 +119,7 @@ fn a12_no_name_makes_a_long_line_of_the_injectors_log() {
 /// Of about 350 bytes a call; a pipe holds 64 KiB.
 #[test]
 fn a_log_that_nobody_reads_holds_no_call_up_and_tells_what_is_missing() {
-    const CALLS: usize = 1_000;
+    const CALLS: usize = 3_000;
     let (folder, server) = served("info");
     let mut connection = Connection::to(server.address("address"), "localhost", &ca(&folder));
     let [pod, ..] = pods();

@@ -84,7 +84,8 @@ async fn a_path_that_another_replica_may_serve_is_asked_for_again_over_another_c
     let reply = server.connect().await.post("/nothing", review("1")).await;
     assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!((reply.header("retry-after"), reply.header("connection")), ("0", "close"));
-    assert_eq!(reply.body, "no hook is served at this path");
+    let text = "service unavailable: no webhook is served at this path here; another replica may serve it";
+    assert_eq!(reply.body, text);
     assert_eq!(server.event().await, "refused unknown_path");
 }
 

@@ -106,7 +106,7 @@ async fn denials_and_faults_are_told_apart() {
     test::call(&app, "sidecar").create(pod()).namespace("panic").await.assert_fault_says("panicked");
     let began = std::time::Instant::now();
     let late = test::call(&app, "sidecar").create(pod()).namespace("slow").await;
-    assert!(!late.assert_fault_says("deadline of 750 ms").is_admitted());
+    assert!(!late.assert_fault_says("gave no verdict within 750 ms").is_admitted());
     assert!(began.elapsed() < Duration::from_secs(5));
 
     test::call(&app, "stays").delete(pod()).await.assert_denied("it stays");

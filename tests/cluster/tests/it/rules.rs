@@ -215,7 +215,10 @@ async fn envoy_stands_behind_http_echo_and_nothing_else_does() {
     let Some(cluster) = Cluster::shared().await else { return };
     let shipped = include_str!("../../../../examples/rules/envoy.yaml");
     let namespaces = Namespaces::watched(cluster.client());
-    let _webhook = inject_changed(&cluster, shipped, ("mode: auto", "mode: regular"), namespaces).await;
+    let native = "mode: auto
+      # Before all other init containers, so that they have the proxy too.
+      position: {initContainers: first}";
+    let _webhook = inject_changed(&cluster, shipped, (native, "mode: regular"), namespaces).await;
     let namespace = cluster.namespace(&[("injection", "enabled")]).await;
 
     let created = namespace.create(&pod("http-echo", &[("http-echo", "hashicorp/http-echo")])).await.object();

@@ -51,6 +51,8 @@ impl Replica {
             options.settings.drain_delay = DRAIN_DELAY;
             options.settings.drain_timeout = DRAIN_TIMEOUT;
             options.observer = Some(Arc::new(reviews));
+            // The kit's balancer leads the Service to this replica as soon as it is ready, as a pod's readiness does.
+            options.must_reach = None;
         };
         let bound = arguments.bind(app, settings, options).await.map_err(|error| error.to_string())?;
         let (address, probes, shutdown) = (bound.address(), bound.probes_address(), bound.shutdown());
@@ -95,7 +97,7 @@ fn arguments(deployment: &Value, kubeconfig: &Path) -> Result<ServeArguments, St
     let mut arguments: Vec<OsString> = arguments.skip_while(|word| word == "serve").collect();
     let namespace = deployment["metadata"]["namespace"].as_str().unwrap_or_default();
     arguments.push(format!("--namespace={namespace}").into());
-    arguments.extend(["--kubeconfig".into(), kubeconfig.into()]);
+    arguments.extend(["--register-outside-cluster".into(), "--kubeconfig".into(), kubeconfig.into()]);
     let command = ServeArguments::augment_args(clap::Command::new("serve")).no_binary_name(true);
     let matches = command.try_get_matches_from(arguments).map_err(|error| error.to_string())?;
     ServeArguments::from_arg_matches(&matches).map_err(|error| error.to_string())
