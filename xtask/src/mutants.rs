@@ -68,7 +68,7 @@ pub(crate) fn run(room: Room, more: &[String]) -> anyhow::Result<ExitCode> {
 fn command(room: Room, more: &[String]) -> Command {
     let mut command = cargo::command(&["mutants", "--package", room.package()]);
     command.args(["--timeout", "60", "--no-shuffle", "--colors", "never"]);
-    // Nobody attaches a debugger, and it is linked a thousand times.
+    // Debug info is not needed, and the tests are linked a thousand times.
     command.env("CARGO_PROFILE_DEV_DEBUG", "0");
     command.args(room.files().iter().flat_map(|file| ["--file", file])).args(more);
     command

@@ -144,7 +144,7 @@ fn count(by_reason: &ByReason<'_>) -> usize {
     by_reason.values().map(Vec::len).sum()
 }
 
-/// What tests reported.
+/// Counts of what the tests reported.
 struct Server<'r> {
     /// On the real API server.
     ran: usize,

@@ -1,4 +1,4 @@
-//! What a handler says beside its verdict.
+//! Warnings and audit annotations of one request, beside the verdict.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

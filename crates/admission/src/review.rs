@@ -84,7 +84,7 @@ pub struct Request<'a> {
     /// Where the call stands in a trace. No review says so: whoever received one knows it.
     #[serde(skip)]
     pub trace: Option<Trace>,
-    /// What the handler says beside its verdict.
+    /// Warnings and audit annotations of the handler, beside its verdict.
     #[serde(skip)]
     pub notes: Notes,
     /// The object's, once somebody has read it.

@@ -24,7 +24,7 @@ pub const CLUSTER_ORDER: &str = "KUBECONFIG, else the cluster around this pod, e
 /// kubeconfig, so with it the cluster around this pod is left out.
 ///
 /// # Errors
-/// The first one that is there cannot be used, or there is none.
+/// The first configuration found cannot be used, or none is found.
 pub async fn cluster_config(
     kubeconfig: Option<&Path>,
     context: Option<&str>,
@@ -47,7 +47,7 @@ pub enum ClusterConfigError {
     Kubeconfig {
         /// The file, or the variable.
         name: String,
-        /// What is wrong with it.
+        /// Why the kubeconfig cannot be used.
         source: KubeconfigError,
     },
     /// There is none.
@@ -61,7 +61,7 @@ pub enum ClusterConfigError {
     },
 }
 
-/// Where to look: what the process was given, so that a test can give something else.
+/// The places to search for a configuration; a test replaces them.
 struct Places<'a, P> {
     flag: Option<&'a Path>,
     variable: Option<OsString>,

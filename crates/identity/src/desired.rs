@@ -65,7 +65,7 @@ impl DesiredUpdates {
         self.0.borrow().clone()
     }
 
-    /// Whether this is the last clone and no identity follows it: what is said here is heard by nobody any more.
+    /// Whether this is the last clone and no identity follows it: an update has no receiver any more.
     ///
     /// ```
     /// use vestibule_identity::DesiredUpdates;

@@ -90,7 +90,7 @@ impl Folder {
         text(file).map(Some).map_err(failed("read", &self.path.join(name)))
     }
 
-    /// What is looked at and read is one file, of an owner who could write it anyway.
+    /// Opens the file once: the owner check, the type check and the read use the same descriptor.
     fn open(&self, name: &str) -> Result<Option<File>, IdentityError> {
         let path = self.path.join(name);
         // A pipe without a writer would never be opened.
@@ -111,7 +111,7 @@ impl Folder {
     fn write(&self, name: &str, mode: u32, content: &[u8]) -> Result<(), IdentityError> {
         let name = unfinished(name);
         let path = self.path.join(&name);
-        // One left behind by a process that died; under the lock it is nobody else's.
+        // A process that died may have left this file; under the lock no other process uses it.
         match unlinkat(&self.folder, &name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(error) => return Err(failed("remove", &path)(error.into())),
@@ -135,7 +135,7 @@ impl Folder {
     }
 }
 
-/// Who owns a file may change its mode, and with it everything. root may do so anyway.
+/// The owner of a file can change its mode and then its content, so only this user and root may own it.
 fn check_owner(path: &Path, owner: u32) -> Result<(), IdentityError> {
     let process = rustix::process::geteuid().as_raw();
     if owner == process || owner == 0 {

@@ -40,7 +40,7 @@ pub struct StoredRules {
 pub struct RulesInForce {
     /// Of each document the newest that is good.
     pub rules: RuleSet,
-    /// What is wrong in the newest texts.
+    /// The errors in the newest texts.
     pub wrong: Vec<Finding>,
     /// How the rules stand to the newest texts.
     pub standing: Standing,

@@ -62,7 +62,7 @@ impl Handler for Injection {
         /// Of a call's time; the rest is for the decision by what is known then.
         const FOR_WAITING: f32 = 0.8;
         Box::pin(async move {
-            // Whatever is waited for, and however often, ends then.
+            // Every wait of this call ends at this time.
             let until = within(deadline, FOR_WAITING);
             // What is decided by one snapshot is decided by it alone.
             let snapshot = self.configuration.current();

@@ -39,7 +39,7 @@ pub enum LoadError {
     Rules(Vec<Diagnostic>),
 }
 
-/// What the operating system says, but for files that are no text, of which it says little.
+/// The operating system's message; a file that is not UTF-8 gets a longer one.
 fn words(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::InvalidData => {
@@ -49,7 +49,7 @@ fn words(error: &io::Error) -> String {
     }
 }
 
-/// What may be meant by a folder of folders.
+/// A hint that names the first subfolder, if the folder has one.
 fn below(path: &Path) -> String {
     let entries = path.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
     match entries.filter(|entry| entry.is_dir()).min() {

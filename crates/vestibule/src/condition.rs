@@ -1,4 +1,4 @@
-//! What must hold once before a webhook is ready.
+//! Conditions that must hold once before a webhook is ready.
 
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -76,7 +76,7 @@ impl Asked {
     }
 }
 
-/// Ends when the condition holds, or when nobody wants to know any more.
+/// Ends when the condition holds, or when the receiver of the answer is dropped.
 fn ask_until_it_holds(why_not: &dyn Fn() -> Option<String>, answer: &watch::Sender<Option<String>>) {
     while !answer.is_closed() {
         let (why, pause) = match catch_unwind(AssertUnwindSafe(why_not)) {
@@ -143,7 +143,7 @@ mod tests {
         let calls = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&calls);
         let mut condition = asked(move || counted.fetch_add(1, Ordering::SeqCst) == 0).await;
-        // The thread that asks has ended: nobody is left who could change the answer.
+        // The thread that asks has ended, so the answer has no sender any more.
         assert!(condition.answer.changed().await.is_err());
         assert_eq!((condition.why_not(), calls.load(Ordering::SeqCst)), (None, 1));
     }

@@ -67,7 +67,7 @@ impl Reach {
         format!("/{REACH}/{}", self.token)
     }
 
-    /// What is served at the path.
+    /// The hook that is served at the path.
     pub(crate) fn hook(&self) -> Hook {
         Hook::validating(REACH, Answer(self.token.clone()))
     }

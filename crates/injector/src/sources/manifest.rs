@@ -51,7 +51,7 @@ struct Entry<'t> {
     place: Option<Place<'t>>,
 }
 
-/// Where a value stands line by line.
+/// The lines of the manifest that hold a value.
 struct Place<'t> {
     /// The index of its first line.
     first: usize,

@@ -127,7 +127,7 @@ impl<F: AsFd> Shared<F> {
     fn takes_more(&self, wait: Option<&Timespec>) -> bool {
         loop {
             match poll(&mut [PollFd::new(&self.to, PollFlags::OUT)], wait) {
-                // What is broken is ready too: the write fails.
+                // A broken pipe counts as ready too: the write fails.
                 Ok(ready) => return ready > 0,
                 Err(Errno::INTR) => {}
                 Err(_) => return false,
@@ -168,7 +168,7 @@ mod tests {
         (Unhindered::new(writer, told), BufReader::new(reader))
     }
 
-    /// Writes lines that nobody reads until one is lost.
+    /// Writes lines without a reader until one is lost.
     fn fill(log: &Unhindered<io::PipeWriter>) {
         let mut log = log;
         while log.0.state().missing == 0 {

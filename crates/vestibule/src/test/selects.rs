@@ -148,7 +148,7 @@ fn is_empty(selector: &LabelSelector) -> bool {
         && selector.match_expressions.as_ref().is_none_or(Vec::is_empty)
 }
 
-/// Whether `labels` match; of those that are not known, whatever is asked holds.
+/// Whether `labels` match; a requirement on a label that is not known counts as met.
 fn matches(selector: &LabelSelector, labels: &Labels, all_are_known: bool) -> bool {
     let is_known = |key: &str| all_are_known || labels.contains_key(key);
     let mut exact = selector.match_labels.iter().flatten();

@@ -1,4 +1,4 @@
-//! What was too late or too slow, and whether the host is to blame for it.
+//! Calls and rates over their time limits, and whether the host is to blame for them.
 
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ impl Lateness {
         Self { late: took.into_iter().filter_map(over).collect(), allowed: 0 }
     }
 
-    /// One in a hundred of the calls may take longer. The report has to note those that do.
+    /// One in a hundred of the calls may take longer. The report has to note the slower calls.
     pub(crate) fn p99(limit: Duration, report: &Report) -> Self {
         let allowed = usize::try_from(report.latency.count() / 100).unwrap_or(usize::MAX);
         Self { allowed, ..Self::each(limit, report.slow.iter().copied()) }

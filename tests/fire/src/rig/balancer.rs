@@ -71,7 +71,7 @@ impl Balancer {
         self.connections(endpoint).interrupted
     }
 
-    /// How many connections were led to this endpoint and met nobody.
+    /// How many connections to this endpoint were refused.
     #[must_use]
     pub fn refused(&self, endpoint: SocketAddr) -> usize {
         self.connections(endpoint).refused

@@ -18,7 +18,7 @@ pub struct Bystander {
 }
 
 impl Bystander {
-    /// Begins with that many calls a second, and notes those that take longer than `longest`.
+    /// Starts `rate` calls a second, and notes the calls that take longer than `longest`.
     #[must_use]
     pub fn start(caller: Arc<Caller>, rate: f64, longest: Duration, hook: Hook, review: Review) -> Self {
         let (stop, stopped) = oneshot::channel();

@@ -11,7 +11,7 @@ const MOMENT: Duration = Duration::from_millis(50);
 /// Looks again and again at what becomes of the processors' time, until it is dropped.
 pub struct Host(Arc<Mutex<Times>>);
 
-/// What became of the processors' time, moment by moment.
+/// Samples of the processors' time: all of it, idle, and taken by the host.
 #[derive(Clone, Debug, Default)]
 pub struct Times(Vec<(Instant, Split)>);
 
@@ -36,7 +36,7 @@ impl Host {
         Self(times)
     }
 
-    /// What became of the processors until now.
+    /// The samples until now, with one taken by this call.
     #[must_use]
     pub fn times(&self) -> Times {
         look(&self.0);
@@ -66,7 +66,7 @@ impl Times {
         self.between(begin, end).taken
     }
 
-    /// Which part of the processors' time nobody wanted from `begin` to `end`; all of it where nobody tells.
+    /// The idle part of the processors' time from `begin` to `end`; 1 if no time was sampled.
     #[must_use]
     pub fn idle(&self, begin: Instant, end: Instant) -> f64 {
         let Split { all, idle, .. } = self.between(begin, end);

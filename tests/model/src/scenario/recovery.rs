@@ -9,11 +9,11 @@ use vestibule_pki::ring::RingFacts;
 use super::Scenario;
 use crate::{Event, Faults, Object, Replica, World, property};
 
-/// What is known to recover under a schedule. Many states are one and the same as soon as everybody has seen everything.
+/// Known results of recovery, by schedule and state. Many states become equal once every replica has seen everything.
 #[derive(Default)]
 pub(crate) struct Recovered(Mutex<HashMap<(Schedule, u64), bool>>);
 
-/// Who is asked when, while faults have stopped.
+/// The order in which replicas act after faults have stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Schedule {
     /// One event of each replica in turn; configurations are seen before the ring is read.
