@@ -101,7 +101,11 @@ fn table() -> Vec<(&'static str, ReviewBuilder, Expected)> {
         ("/pods", Review::create(plain()), Allowed),
         ("/pods", Review::create(labelled(DISALLOW)), Denied(403, "the pod contains unwanted label;")),
         ("/pods", Review::create(pod("web", &unwanted(DISALLOW), "a-webhook-disallow-b")), Denied(403, both)),
-        ("/pods", Review::update(labelled("x"), labelled(DISALLOW)), Allowed),
+        (
+            "/pods",
+            Review::update(labelled("x"), labelled(DISALLOW)),
+            Denied(403, "the pod contains unwanted label;"),
+        ),
         (
             "/pods/attach",
             attach("to-be-attached-pod", true, "container1"),
