@@ -9,8 +9,9 @@ mod stderr;
 mod wanted;
 
 use std::fmt;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Stderr};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use tracing::{Subscriber, dispatcher};
@@ -103,8 +104,32 @@ impl fmt::Display for Base {
 impl Logs {
     /// Writes lines to stderr from now on. Where the program has set up logs of its own, those stay, and there are none of
     /// ours.
-    pub(crate) fn init(format: Format, base: Base, beside: Beside) {
-        let _already_set = subscriber(base, beside, |filter| lines(format, filter)).try_init();
+    pub(crate) fn init(format: Format, base: Base, mut beside: Beside) {
+        let terminal = std::io::stderr().is_terminal();
+        let human = match format {
+            Format::Auto => terminal,
+            Format::Human => true,
+            Format::Json => false,
+        };
+        let writer =
+            Arc::new(Unhindered::new(std::io::stderr(), if human { told_as_text } else { told_as_json }));
+        beside.push(known(Arc::clone(&writer)));
+        let lines = |filter| {
+            if human {
+                let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+                lines::human(colour, writer).with_filter(filter).boxed()
+            } else {
+                lines::json(writer).with_filter(filter).boxed()
+            }
+        };
+        let _already_set = subscriber(base, beside, lines).try_init();
+    }
+
+    /// Waits until lines that a full pipe kept back are written, for half a second at most. For the end of a process.
+    pub(crate) fn finish() {
+        if let Some(writer) = find::<Arc<Unhindered<Stderr>>>() {
+            writer.finish(Duration::from_millis(500));
+        }
     }
 
     /// Those that this process has set up.
@@ -162,26 +187,15 @@ fn parsed(directives: &str) -> EnvFilter {
     EnvFilter::builder().parse(directives).unwrap_or_else(|_| EnvFilter::new(USUAL))
 }
 
-fn lines(format: Format, filter: LinesFilter) -> Box<dyn Layer<Registry> + Send + Sync> {
-    let terminal = std::io::stderr().is_terminal();
-    let human = match format {
-        Format::Auto => terminal,
-        Format::Human => true,
-        Format::Json => false,
-    };
-    if human {
-        let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        let told = |missing| format!("{}  WARN {LINES_ARE_MISSING} lines={missing}\n", now());
-        lines::human(colour, Arc::new(Unhindered::new(std::io::stderr(), told))).with_filter(filter).boxed()
-    } else {
-        let told = |missing| {
-            let line = serde_json::json!({
-                "timestamp": now(), "level": "WARN", "message": LINES_ARE_MISSING, "lines": missing, "target": module_path!(),
-            });
-            format!("{line}\n")
-        };
-        lines::json(Arc::new(Unhindered::new(std::io::stderr(), told))).with_filter(filter).boxed()
-    }
+fn told_as_text(missing: u64) -> String {
+    format!("{}  WARN {LINES_ARE_MISSING} lines={missing}\n", now())
+}
+
+fn told_as_json(missing: u64) -> String {
+    let line = serde_json::json!({
+        "timestamp": now(), "level": "WARN", "message": LINES_ARE_MISSING, "lines": missing, "target": module_path!(),
+    });
+    format!("{line}\n")
 }
 
 /// As other lines have it.

@@ -105,6 +105,7 @@ impl ServeArguments {
         };
         #[cfg(feature = "otel")]
         crate::traces::finish().await;
+        Logs::finish();
         served
     }
 

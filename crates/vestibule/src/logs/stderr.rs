@@ -2,12 +2,13 @@
 //!
 //! The threads that log are the threads that answer calls and probes. Where a pipe is full, a line is kept in memory, and a
 //! thread of its own writes it when the reader goes on. Lines beyond a limit are counted, and the log says how many are
-//! missing. Lines that are kept when the process ends are lost.
+//! missing. [`Unhindered::finish`] waits for the kept lines when a process ends.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -26,6 +27,8 @@ struct Shared<F> {
     to: F,
     told: fn(u64) -> String,
     state: Mutex<State>,
+    /// Notified when nothing is kept any more.
+    written: Condvar,
 }
 
 #[derive(Default)]
@@ -39,7 +42,13 @@ struct State {
 impl<F: AsFd + Send + Sync + 'static> Unhindered<F> {
     /// `told` makes the line that says how many are missing.
     pub(super) fn new(to: F, told: fn(u64) -> String) -> Self {
-        Self(Arc::new(Shared { to, told, state: Mutex::default() }))
+        Self(Arc::new(Shared { to, told, state: Mutex::default(), written: Condvar::new() }))
+    }
+
+    /// Returns when the kept lines are written, or after `patience`.
+    pub(super) fn finish(&self, patience: Duration) {
+        let state = self.0.state();
+        drop(self.0.written.wait_timeout_while(state, patience, |state| state.is_draining));
     }
 
     /// Writes `text`, or keeps it; `false` where it is lost.
@@ -107,6 +116,7 @@ impl<F: AsFd> Shared<F> {
                 }
                 if state.kept.is_empty() {
                     (state.kept, state.is_draining) = (VecDeque::new(), false);
+                    self.written.notify_all();
                     return;
                 }
                 let end = state.kept.len().min(AT_ONCE);
@@ -118,6 +128,7 @@ impl<F: AsFd> Shared<F> {
                 let lost = part.iter().chain(&state.kept).filter(|byte| **byte == b'\n').count();
                 state.missing += u64::try_from(lost).unwrap_or(u64::MAX);
                 (state.kept, state.is_draining) = (VecDeque::new(), false);
+                self.written.notify_all();
                 return;
             }
         }
@@ -155,7 +166,7 @@ impl<F: AsFd> Shared<F> {
 #[cfg(test)]
 mod tests {
     use std::io::{BufRead, BufReader, PipeReader, pipe};
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
 
     use super::*;
 

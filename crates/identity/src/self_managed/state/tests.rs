@@ -227,7 +227,7 @@ fn what_may_not_be_read_any_more_is_read_as_soon_as_it_may() {
     let outcome = Err(Trouble { kind: TroubleKind::Forbidden, text: String::new() });
     let answer = Answer { outcome, ..bench.answer(None) };
     bench.state.configuration_answered(0, answer, bench.now, bench.at);
-    bench.run();
+    bench.run_without_waiting();
     assert!(!bench.status().registrations[0].in_sync);
     assert_eq!(bench.status().waiting_for, None, "rule E1");
     bench.pass(Duration::from_secs(2));

@@ -111,6 +111,13 @@ impl Bench {
         panic!("it does not come to rest");
     }
 
+    /// Until nothing is to be done at this moment.
+    pub(super) fn run_without_waiting(&mut self) {
+        while let Some(deed) = self.state.decide(self.now, self.at) {
+            self.perform(deed);
+        }
+    }
+
     /// Until a configuration was to be written; the patch.
     pub(super) fn run_to_write(&mut self) -> Value {
         for _ in 0..100 {
