@@ -55,7 +55,7 @@ pub(crate) fn lasting(changes: &[Change], prefix: &str) -> Vec<Operation> {
     lasting.map(|change| escaped(change.operation.clone())).collect()
 }
 
-/// What would move a terminal's cursor, or turn its text around, as JSON escapes: the value is the same.
+/// The operation with JSON escapes for characters that move a terminal's cursor or turn text around; the value is the same.
 fn escaped(operation: Operation) -> Operation {
     let written = |value: Arc<RawValue>| {
         if printable(value.get()) == value.get() {

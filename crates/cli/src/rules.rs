@@ -49,7 +49,7 @@ pub(crate) fn load(paths: &[PathBuf]) -> Result<RuleSet, Failure> {
     vestibule_injector::load_all(paths).map_err(unusable)
 }
 
-/// What is read from stdin can be read once.
+/// Stdin can be read only once, so several `-` are refused.
 pub(crate) fn refuse_stdin_twice(paths: &[&[PathBuf]]) -> Result<(), CommandError> {
     match paths.iter().copied().flatten().filter(|path| files::is_stdin(path)).count() {
         0 | 1 => Ok(()),

@@ -98,7 +98,7 @@ impl Arguments {
         }
         let in_a_pod = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
         match Namespaces::connect(kubeconfig).await {
-            // What rules ask for that nobody knows is told with their names.
+            // Rules that need namespace facts are reported by name where there are none.
             Err(ConnectError::Config(ClusterConfigError::NoCluster { .. })) if !in_a_pod => {
                 Ok(Namespaces::unknown())
             }

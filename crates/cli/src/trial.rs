@@ -165,7 +165,7 @@ impl Arguments {
                 "next: {program} serve{rules}{labels} --listen 127.0.0.1:10250 --identity local:identity"
             );
         }
-        // What was piped in cannot be read again.
+        // Another command cannot read the same pipe again.
         if self.files.is_empty() || is_stdin(&self.files) {
             return format!("next: {program} explain --help    # why no rule acts, question by question");
         }

@@ -1,4 +1,4 @@
-//! What is piped in, where no file is named.
+//! Reads an object from a pipe when no file is named.
 
 use std::io::{self, IsTerminal};
 use std::sync::mpsc;
@@ -8,7 +8,7 @@ use vestibule::command::CommandError;
 
 use crate::{files, say};
 
-/// How long nobody is told that something is waited for.
+/// After this time without an end of the input, a notice says that stdin is being read.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The text of a pipe or a file on stdin; none from a terminal, a device or nothing at all.

@@ -128,7 +128,7 @@ pub(crate) fn with_kubectl(environment: &Environment, tools: &Tools, script: &st
     shell
 }
 
-/// What the kubelet tells every container of the cluster, by the kubeconfig of its ServiceAccount.
+/// The variables that the kubelet sets in every container, for the API server of this kubeconfig.
 pub(crate) fn pod_environment(kubeconfig: &Path) -> [(&'static str, String); 2] {
     let cluster =
         kube::config::Kubeconfig::read_from(kubeconfig).unwrap().clusters.remove(0).cluster.unwrap();

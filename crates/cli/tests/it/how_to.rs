@@ -70,7 +70,7 @@ fn is_elsewhere(line: &str) -> bool {
     is_of_another(line)
 }
 
-/// What another test has to run, or none can.
+/// Whether another test runs this line, or none can.
 fn is_of_another(line: &str) -> bool {
     ["$ cargo ", "$ kubectl ", "$ vestibule serve "].iter().any(|command| line.starts_with(command))
 }
