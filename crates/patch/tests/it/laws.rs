@@ -7,8 +7,10 @@ use vestibule_patch::{Document, Operation, Pointer, Schema, View, diff, to_json}
 
 use crate::sample::{Json, document, edit, plain, read, schema, tape, write};
 
-fn many() -> ProptestConfig {
-    ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() }
+/// Ten thousand cases, or as many as `VESTIBULE_CASES` says: mutation tests run the laws a thousand times.
+pub(crate) fn cases() -> ProptestConfig {
+    let wanted = std::env::var("VESTIBULE_CASES").ok().and_then(|cases| cases.parse().ok());
+    ProptestConfig { cases: wanted.unwrap_or(10_000), failure_persistence: None, ..ProptestConfig::default() }
 }
 
 fn value(text: &str) -> Value {
@@ -16,7 +18,7 @@ fn value(text: &str) -> Value {
 }
 
 proptest! {
-    #![proptest_config(many())]
+    #![proptest_config(cases())]
 
     #[test]
     fn the_delta_makes_the_second_document_out_of_the_first(

@@ -21,7 +21,7 @@ const EXOTIC: &[&str] = &[
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::laws::cases())]
 
     #[test]
     fn unknown_fields_survive(
