@@ -1,6 +1,7 @@
 //! What the crate promises, from outside.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod documents;
 mod edits;
 mod hostile;
 mod laws;
