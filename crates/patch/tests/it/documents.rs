@@ -53,6 +53,15 @@ fn a_document_is_of_its_own_text_until_it_is_opened_or_changed() {
     assert!(!opened.is_of(&text));
     assert_eq!(opened.to_json(), text);
 
+    let mut edit = Edit::new(fresh.clone());
+    edit.open(&pointer("/map"));
+    assert!(!edit.document().is_of(&text));
+    let mut edit = Edit::new(fresh.clone());
+    edit.open_items(&pointer("/list"));
+    assert!(!edit.document().is_of(&text));
+    assert!(edit.operations().is_empty());
+    assert!(edit.into_patch().was_carried_out_on(&fresh), "to open a value is no change");
+
     let mut changed = fresh.clone();
     changed
         .apply_all(&[serde_json::from_str::<Operation>(r#"{"op":"remove","path":"/map"}"#).unwrap()])

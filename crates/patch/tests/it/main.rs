@@ -8,6 +8,7 @@ mod laws;
 mod lists;
 mod lossless;
 mod operations;
+mod pointers;
 mod sample;
 mod scale;
 mod three_way;
