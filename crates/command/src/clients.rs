@@ -7,7 +7,8 @@ use clap::Args;
 use serde_json::Value;
 
 use super::CommandError;
-use crate::{App, ClientAuthentication, ClientSettings, Files, Installation, Target, TokenSettings};
+use vestibule::{App, ClientAuthentication, ClientSettings, Target, TokenSettings};
+use vestibule_manifests::{Files, Installation};
 
 /// By what the API server is known.
 #[derive(Args, Clone, Debug, Default)]
@@ -219,8 +220,8 @@ mod tests {
     use k8s_openapi::api::core::v1::Pod;
 
     use super::*;
-    use crate::Operation::Create;
-    use crate::{Context, Reject, on};
+    use vestibule::Operation::Create;
+    use vestibule::{Context, Reject, on};
 
     #[derive(Parser)]
     struct Command {

@@ -10,7 +10,7 @@ use vestibule_identity::{
 };
 
 use super::{CommandError, kubeconfig_help, namespace};
-use crate::{App, RegistrationMode, Target};
+use vestibule::{App, RegistrationMode, Target};
 
 /// Which cluster, and which of its objects.
 #[derive(Args, Clone, Debug)]
@@ -90,7 +90,7 @@ impl ClusterArguments {
     /// What `--identity self` must know; `service` is the one in front of the app, if there is one.
     pub(super) fn settings(&self, app: &App, service: Option<&Target>) -> Result<Settings, CommandError> {
         let (target, service) = (service, service.and_then(namespaced_name));
-        let secret = self.secret.as_deref().or(app.defaults.secret.as_deref());
+        let secret = self.secret.as_deref().or(app.defaults().secret.as_deref());
         let named = secret.map(|secret| self.named(secret, service.as_ref())).transpose()?;
         let mut settings = match service {
             Some(service) => Settings::for_service(service),

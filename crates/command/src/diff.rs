@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::colour::{Palette, Style};
-use crate::plain::plain;
+use crate::terminal_escape::plain;
 
 /// Lines of context around a change.
 const CONTEXT: usize = 3;
@@ -15,7 +15,7 @@ const MAX_PAIRS: usize = 16_000_000;
 /// would move a terminal's cursor is shown as U+FFFD.
 ///
 /// ```
-/// use vestibule::command::{colour, diff};
+/// use vestibule_command::{colour, diff};
 ///
 /// let plain = colour::When::Never.palette();
 /// assert_eq!(diff::unified("a: 1\n", "a: 2\n", plain), "@@ -1,1 +1,1 @@\n-a: 1\n+a: 2\n");

@@ -1,4 +1,4 @@
-//! The command line of a webhook's binary: what [`App::run`] understands, in parts that other binaries can share.
+//! The command line of a webhook's binary: what [`run`] understands, in parts that other binaries can share.
 
 mod certs;
 mod clients;
@@ -8,6 +8,7 @@ pub mod diff;
 mod duration;
 mod knobs;
 mod limits;
+mod log_arguments;
 mod log_level;
 mod logs;
 mod manifests;
@@ -19,10 +20,13 @@ mod reference;
 mod review;
 mod runtime;
 mod serve;
+mod terminal_escape;
+#[cfg(feature = "otel")]
+mod trace_arguments;
+#[cfg(not(feature = "otel"))]
+mod trace_arguments_without_exporter;
 #[cfg(feature = "otel")]
 mod traces;
-#[cfg(not(feature = "otel"))]
-mod untraced;
 mod values;
 
 use std::fmt;
@@ -32,8 +36,8 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use certs::CertsArguments;
+pub use log_arguments::init_logs;
 pub use log_level::LogLevelArguments;
-pub use logs::init_logs;
 pub use manifests::{ManifestsArguments, Part};
 pub use review::ReviewArguments;
 pub use runtime::runtime;
@@ -41,8 +45,8 @@ pub use serve::ServeArguments;
 use values::image;
 pub use values::{kubeconfig_help, namespace};
 
-use crate::App;
-use crate::plain::plain_lines;
+use terminal_escape::plain_lines;
+use vestibule::App;
 
 /// Why a command ended badly. Its exit codes are the project's: 1 for what went wrong while running, 2 for bad
 /// input, 3 for who does not answer.
@@ -88,41 +92,41 @@ enum Command {
     Loglevel(LogLevelArguments),
 }
 
-impl App {
-    /// Reads the command line and does what it says: `serve`, `manifests`, `review`, `certs` or `loglevel`. `--help` lists the options.
-    ///
-    /// What goes wrong is said on stderr; the exit code is 2 for bad input and 1 for what went wrong while running, or for
-    /// what was found.
-    ///
-    /// ```no_run
-    /// # use k8s_openapi::api::core::v1::Pod;
-    /// # use vestibule::Operation::Create;
-    /// # use vestibule::{App, Context, Reject, on};
-    /// # async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> { Ok(pod) }
-    /// #[tokio::main]
-    /// async fn main() -> std::process::ExitCode {
-    ///     App::new("labeller").mutate("label", on::<Pod>([Create]).fail_open(), label).run().await
-    /// }
-    /// ```
-    pub async fn run(self) -> ExitCode {
-        let name = self.name().to_owned();
-        let matches = Arguments::command().name(name.clone()).bin_name(name).get_matches();
-        let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-        let done = match arguments.command {
-            Command::Serve(arguments) => {
-                async {
-                    arguments.init_logs(self.name())?;
-                    arguments.serve(self).await.map(|()| ExitCode::SUCCESS)
-                }
-                .await
+/// Reads the command line and does what it says: `serve`, `manifests`, `review`, `certs` or `loglevel`. `--help` lists the
+/// options.
+///
+/// An error is printed on stderr. The exit code is 2 for bad input, 1 for an error while running and for differences that
+/// `--check` found.
+///
+/// ```no_run
+/// # use k8s_openapi::api::core::v1::Pod;
+/// # use vestibule::Operation::Create;
+/// # use vestibule::{App, Context, Reject, on};
+/// # async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> { Ok(pod) }
+/// #[tokio::main]
+/// async fn main() -> std::process::ExitCode {
+///     let app = App::new("labeller").mutate("label", on::<Pod>([Create]).fail_open(), label);
+///     vestibule_command::run(app).await
+/// }
+/// ```
+pub async fn run(app: App) -> ExitCode {
+    let name = app.name().to_owned();
+    let matches = Arguments::command().name(name.clone()).bin_name(name).get_matches();
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let done = match arguments.command {
+        Command::Serve(arguments) => {
+            async {
+                arguments.init_logs(app.name())?;
+                arguments.serve(app).await.map(|()| ExitCode::SUCCESS)
             }
-            Command::Manifests(arguments) => arguments.run(&self),
-            Command::Review(arguments) => arguments.run(&self).await,
-            Command::Certs(arguments) => arguments.run().await,
-            Command::Loglevel(arguments) => arguments.run(self.name()).await,
-        };
-        done.unwrap_or_else(|error| error.report())
-    }
+            .await
+        }
+        Command::Manifests(arguments) => arguments.run(&app),
+        Command::Review(arguments) => arguments.run(&app).await,
+        Command::Certs(arguments) => arguments.run().await,
+        Command::Loglevel(arguments) => arguments.run(app.name()).await,
+    };
+    done.unwrap_or_else(|error| error.report())
 }
 
 impl CommandError {

@@ -10,7 +10,8 @@ use vestibule_server::Settings;
 
 use super::duration::duration;
 use super::or_off::{OrOff, or_off};
-use crate::serve::{SHORTEST_IDLE, ServeError};
+use vestibule::ServeError;
+use vestibule::tooling::SHORTEST_IDLE;
 
 /// Nothing here has to be given: what is missing is as [`Settings`] has it.
 #[derive(Args, Clone, Debug, Default)]

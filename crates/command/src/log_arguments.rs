@@ -13,7 +13,7 @@ use vestibule_identity::events::{Events, Report};
 use super::CommandError;
 use super::cluster::{ClusterArguments, namespaced_name};
 use crate::logs::{Base, Beside, Format, Levels, Logs, config_map, follow};
-use crate::{App, Target};
+use vestibule::{App, Target};
 
 /// The same bad log level is told of in an Event at most this often.
 const AGAIN: Duration = Duration::from_secs(300);

@@ -16,7 +16,8 @@ use self::workload::WorkloadArguments;
 use super::clients::ClientArguments;
 use super::cluster::{ClusterArguments, namespaced_name, only_with_a_ring};
 use super::{CommandError, colour, print, say, yaml};
-use crate::{App, Installation, RegistrationMode, Target};
+use vestibule::{App, RegistrationMode, Target};
+use vestibule_manifests::Installation;
 
 /// What to print, and where the API server will find the webhook.
 #[derive(Args, Clone, Debug)]
@@ -140,7 +141,7 @@ impl ManifestsArguments {
         }
         // Before a CA is made for it.
         app.check().map_err(CommandError::input)?;
-        let roles = app.roles(installation).map_err(CommandError::input)?;
+        let roles = installation.roles(app).map_err(CommandError::input)?;
         if roles.is_empty()
             && let Some(flag) = self.flag_about_rights()
         {
@@ -163,13 +164,13 @@ impl ManifestsArguments {
         if trusting.registration_mode() == RegistrationMode::Static {
             tell_of_definitions_elsewhere(app, &trusting)?;
         }
-        let mut objects = app.manifests(&trusting).map_err(CommandError::input)?;
+        let mut objects = trusting.manifests(app).map_err(CommandError::input)?;
         objects.retain(|object| self.only.is_none() || Part::of(object) == self.only);
         Ok(objects)
     }
 
     fn installation(&self, app: &App) -> Result<Installation, CommandError> {
-        let mut installation = app.installation(self.target(app)?);
+        let mut installation = Installation::of(app, self.target(app)?);
         installation.identity = self.identity.clone();
         let service = namespaced_name(&installation.target);
         if self.identity == Source::SelfManaged {
@@ -200,7 +201,7 @@ impl ManifestsArguments {
     fn target(&self, app: &App) -> Result<Target, CommandError> {
         let usual = || {
             let in_its_own = self.cluster.namespace().map(|_| app.name());
-            app.defaults.service.as_deref().or(in_its_own)
+            app.defaults().service.as_deref().or(in_its_own)
         };
         match (&self.url, self.service.as_deref().or_else(usual)) {
             (Some(url), _) => Ok(url.clone()),

@@ -4,7 +4,7 @@ use http::Uri;
 
 use super::CommandError;
 use super::cluster::ClusterArguments;
-use crate::Target;
+use vestibule::Target;
 
 /// The API server of the cluster that a pod runs in, as the kubelet tells it to every container.
 const HOST: &str = "KUBERNETES_SERVICE_HOST";

@@ -25,7 +25,7 @@ const IN_CODE: [(&str, &str, &str); 13] = [
 
 /// The first part of the page is written by hand; from here on it is the command line's.
 const GENERATED: &str =
-    "<!-- From here on: VESTIBULE_UPDATE_GOLDEN=1 cargo test -p vestibule --lib reference -->\n";
+    "<!-- From here on: VESTIBULE_UPDATE_GOLDEN=1 cargo test -p vestibule-command --lib reference -->\n";
 
 fn tables() -> String {
     let mut command = Arguments::command();

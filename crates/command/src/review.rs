@@ -14,11 +14,8 @@ use vestibule_admission::{Decision, Outcome, Request, Review};
 
 use self::report::Report;
 use super::{CommandError, cluster, colour, kubeconfig_help, print};
-use crate::app::Registered;
-use crate::environment::Environment;
-use crate::registration::Entry;
-use crate::rule::Match;
-use crate::{App, Rule};
+use vestibule::App;
+use vestibule::tooling::{Environment, HookEntry, RegisteredHook};
 
 /// Which review, and which hook it is for.
 #[derive(Args, Clone, Debug)]
@@ -107,13 +104,13 @@ impl ReviewArguments {
     /// A server asks nobody before its stores are filled, and this one has but one question.
     async fn environment(&self, app: &App) -> Result<Environment, CommandError> {
         const PATIENCE: Duration = Duration::from_secs(10);
-        let client = match app.needs_client() && !app.reads().is_empty() {
+        let client = match app.looks_up() {
             true => Some(cluster::client(self.kubeconfig.as_deref()).await?),
             false => None,
         };
         let environment = app.environment(client).map_err(CommandError::input)?;
         let filled = async {
-            while !environment.lookups().missing().is_empty() {
+            while !environment.missing_lookups().is_empty() {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
@@ -138,9 +135,9 @@ impl ReviewArguments {
         }
     }
 
-    fn choose<'a>(&self, app: &'a App, request: &Request<'_>) -> Result<&'a Registered, CommandError> {
+    fn choose<'a>(&self, app: &'a App, request: &Request<'_>) -> Result<&'a RegisteredHook, CommandError> {
         let hooks = app.hooks();
-        let names = |hooks: &[&Registered]| {
+        let names = |hooks: &[&RegisteredHook]| {
             hooks.iter().map(|hook| hook.entry.name.clone()).collect::<Vec<_>>().join(", ")
         };
         if let Some(name) = &self.hook {
@@ -150,7 +147,7 @@ impl ReviewArguments {
                 CommandError::input(format_args!("there is no hook `{name}`; there are {all}"))
             });
         }
-        let asked = |Entry { rules, .. }: &Entry| Rule::nearest(rules, request) == Match::Asked;
+        let asked = |entry: &HookEntry| entry.rules.iter().any(|rule| rule.is_for(request));
         let asked: Vec<_> = hooks.iter().filter(|registered| asked(&registered.entry)).collect();
         match asked.as_slice() {
             [hook] => Ok(hook),

@@ -10,7 +10,7 @@ use tokio::runtime::{Builder, Runtime};
 /// (`cpu.max` of cgroup v2, rounded down) are minded. With one, everything runs on the thread that blocks on it.
 ///
 /// ```
-/// let runtime = vestibule::command::runtime(None)?;
+/// let runtime = vestibule_command::runtime(None)?;
 /// assert!(runtime.metrics().num_workers() >= 1);
 /// # Ok::<_, std::io::Error>(())
 /// ```

@@ -14,17 +14,17 @@ use super::cluster::{ClusterArguments, namespaced_name};
 use super::duration::duration;
 use super::knobs::{KnobArguments, MountedArguments};
 use super::limits::LimitArguments;
-use super::logs::LogArguments;
 use super::or_off::{OrOff, or_off};
 #[cfg(feature = "otel")]
-use super::traces::TraceArguments;
+use super::trace_arguments::TraceArguments;
 #[cfg(not(feature = "otel"))]
-use super::untraced::TraceArguments;
-use crate::defaults::{https_port, plain_port};
+use super::trace_arguments_without_exporter::TraceArguments;
+use crate::log_arguments::LogArguments;
 #[cfg(not(feature = "otel"))]
 use crate::logs::Beside;
 use crate::logs::Logs;
-use crate::{App, Bound, CertificateCounters, Options, ServeError, Target, TlsVersion};
+use vestibule::tooling::{https_port, plain_port, registers};
+use vestibule::{App, Bound, CertificateCounters, Options, ServeError, Target, TlsVersion};
 
 /// Where to listen, and what to present.
 #[derive(Args, Clone, Debug)]
@@ -128,7 +128,7 @@ impl ServeArguments {
     }
 
     /// Takes the addresses, after a change to what the flags say: a test is in more of a hurry than flags allow.
-    pub(crate) async fn bind(
+    pub async fn bind(
         &self,
         app: App,
         change_settings: impl FnOnce(&mut Settings),
@@ -150,7 +150,7 @@ impl ServeArguments {
         };
         settings.observer = Some(Arc::new(certificates.clone()));
         change_settings(&mut settings);
-        let registers = crate::serve::registers(&settings);
+        let registers = registers(&settings);
         let identity = self.identity.open(&settings, self.cluster.kubeconfig()).await;
         let mut options = Options::new(self.listen(&app), identity.map_err(CommandError::input)?);
         options.certificates = certificates;
@@ -167,7 +167,8 @@ impl ServeArguments {
         self.limits.apply(&mut options.settings);
         #[cfg(feature = "otel")]
         if let Some(traces) = crate::traces::Traces::of_this_process() {
-            options.observer = Some(Arc::new(traces));
+            options.observer = Some(Arc::new(traces.clone()));
+            options.traces = Some(Arc::new(traces));
         }
         change_options(&mut options);
         app.bind(options).await.map_err(|error| match error {
@@ -196,22 +197,22 @@ impl ServeArguments {
     }
 
     pub(super) fn listen(&self, app: &App) -> SocketAddr {
-        let usual = || app.defaults.port.unwrap_or_else(|| https_port(app.defaults.host_network));
+        let usual = || app.defaults().port.unwrap_or_else(|| https_port(app.defaults().host_network));
         self.listen.unwrap_or_else(|| everywhere(self.port.unwrap_or_else(usual)))
     }
 
     pub(super) fn metrics_listen(&self, app: &App) -> Option<SocketAddr> {
         // Probes of a laptop's loopback address are nobody else's business.
         let named = self.listen.map(|listen| listen.ip()).filter(|ip| !ip.is_unspecified());
-        let everywhere = everywhere(plain_port(app.defaults.host_network));
+        let everywhere = everywhere(plain_port(app.defaults().host_network));
         let usual = || Some(named.map_or(everywhere, |ip| SocketAddr::new(ip, everywhere.port())));
-        let said = self.metrics_listen.map(|given| given.0).or(app.defaults.metrics_listen);
+        let said = self.metrics_listen.map(|given| given.0).or(app.defaults().metrics_listen);
         said.unwrap_or_else(usual)
     }
 
     /// The Service in front of the webhook. On a laptop, the one that the app says of itself has no part in it.
     fn service<'a>(&'a self, app: &'a App) -> Option<&'a str> {
-        let usual = app.defaults.service.as_deref().filter(|_| !matches!(self.identity, Source::Local(_)));
+        let usual = app.defaults().service.as_deref().filter(|_| !matches!(self.identity, Source::Local(_)));
         self.service.as_deref().or(usual)
     }
 

@@ -24,6 +24,7 @@ use tracing_opentelemetry::OpenTelemetrySpanExt;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::registry::LookupSpan;
+use vestibule::tooling::CallTraces;
 use vestibule_admission::Trace;
 use vestibule_server::{Converted, Decided, Observer};
 
@@ -106,24 +107,6 @@ impl Traces {
             .boxed()
     }
 
-    /// Has `span` be a child of the call that `trace` is about.
-    pub(crate) fn adopt(&self, span: &tracing::Span, trace: &Trace) {
-        let context = Context::new().with_remote_span_context(self.context(trace, trace.span, true));
-        // A span that nobody hears has no parent either.
-        let _unheard = span.set_parent(context);
-    }
-
-    /// Whether anybody keeps the spans of a call.
-    pub(crate) fn keeps(&self, trace: &Trace) -> bool {
-        match trace.parent {
-            Some(_) => trace.sampled,
-            // Of a number by chance, as good as any: the same for everybody who knows the trace.
-            None => {
-                ((trace.trace as u64) >> 1) as f64 <= self.ratio * (u64::MAX >> 1) as f64 && self.ratio > 0.0
-            }
-        }
-    }
-
     fn context(&self, trace: &Trace, span: u64, is_remote: bool) -> SpanContext {
         let flags = if self.keeps(trace) { TraceFlags::SAMPLED } else { TraceFlags::NOT_SAMPLED };
         let (trace, span) = (TraceId::from(trace.trace), SpanId::from(span));
@@ -133,6 +116,24 @@ impl Traces {
     /// Has the collector take what is left, for as long as that may take. Blocks.
     pub(crate) fn finish(&self) -> OTelSdkResult {
         self.spans.0.shutdown_with_timeout(LAST_WORDS)
+    }
+}
+
+impl CallTraces for Traces {
+    fn adopt(&self, span: &tracing::Span, trace: &Trace) {
+        let context = Context::new().with_remote_span_context(self.context(trace, trace.span, true));
+        // A span that no layer records has no parent either.
+        let _not_recorded = span.set_parent(context);
+    }
+
+    fn keeps(&self, trace: &Trace) -> bool {
+        match trace.parent {
+            Some(_) => trace.sampled,
+            // The trace id is random, and every process that sees it decides alike.
+            None => {
+                ((trace.trace as u64) >> 1) as f64 <= self.ratio * (u64::MAX >> 1) as f64 && self.ratio > 0.0
+            }
+        }
     }
 }
 

@@ -13,7 +13,7 @@ pub fn kubeconfig_help() -> String {
 /// No namespace can be called that.
 ///
 /// ```
-/// use vestibule::command::namespace;
+/// use vestibule_command::namespace;
 ///
 /// assert_eq!(namespace("shop").as_deref(), Ok("shop"));
 /// assert!(namespace("Bad NS").is_err());

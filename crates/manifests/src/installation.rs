@@ -4,16 +4,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
-use vestibule_identity::{NamespacedName, RegistrationName, Settings, Source};
+use vestibule::identity::{NamespacedName, RegistrationName, Settings, Source};
 
 use super::Files;
-use crate::defaults::{https_port, plain_port};
-use crate::name::is_dns_subdomain;
-use crate::{App, RegistrationMode, Target};
+use vestibule::tooling::{https_port, is_dns_subdomain, plain_port};
+use vestibule::{App, RegistrationMode, Target};
 
 /// How a webhook is installed on a cluster: what its manifests are printed from, and its `serve` is told.
 ///
-/// [`App::installation`] makes one from what the app says of itself; each field may then be changed.
+/// [`Installation::of`] fills one from the app; each field may then be changed.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Installation {
@@ -84,7 +83,7 @@ impl Installation {
             Target::Service { name, .. } => name.clone(),
             Target::Url(_) => String::new(),
         };
-        let server = vestibule_server::Settings::default();
+        let server = vestibule::Settings::default();
         Self {
             name,
             target,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::workload::Pods;
-use crate::Target;
+use vestibule::Target;
 
 /// Service, NetworkPolicy and PodDisruptionBudget.
 pub(super) fn objects(pods: &Pods<'_>) -> Vec<Value> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde_json::{Value, json};
-use vestibule_identity::{NamespacedName, RegistrationKind, RegistrationName};
+use vestibule::identity::{NamespacedName, RegistrationKind, RegistrationName};
 
 const API_GROUP: &str = "rbac.authorization.k8s.io";
 /// Where Events about objects without a namespace go.
@@ -23,8 +23,7 @@ impl Right {
         Self { namespace: namespace.map(str::to_owned), rule }
     }
 
-    /// What the author of the app asks for.
-    pub(super) fn of_the_author(namespace: Option<&str>, rule: &PolicyRule) -> Self {
+    pub(super) fn of_rule(namespace: Option<&str>, rule: &PolicyRule) -> Self {
         Self { namespace: namespace.map(str::to_owned), rule: json!(rule) }
     }
 

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use vestibule_identity::{NamespacedName, RegistrationName, Settings, Source};
+use vestibule::identity::{NamespacedName, RegistrationName, Settings, Source};
 
 use super::{Files, Installation};
-use crate::{App, Target};
+use vestibule::{App, Target};
 
 /// The user that pods run as; nobody's on any distribution.
 const USER: u32 = 65532;
@@ -194,7 +194,7 @@ impl Pods<'_> {
         }
         flag("port", installation.pod_port().to_string());
         flag("metrics-listen", format!("[::]:{}", installation.pod_plain_port()));
-        let (identity, server) = (Settings::default(), vestibule_server::Settings::default());
+        let (identity, server) = (Settings::default(), vestibule::Settings::default());
         if installation.cluster_domain != identity.cluster_domain {
             flag("cluster-domain", installation.cluster_domain.clone());
         }

@@ -11,7 +11,7 @@ use vestibule_caller::{ApiResource, Review, ReviewBuilder, ReviewVersion, User};
 use super::outcome::Outcome;
 use super::pipeline::{Pipeline, parse};
 use super::selects::{self, Asked};
-use crate::{App, Objects, Target};
+use vestibule::{App, Objects, Target};
 
 /// Calls the hook of this name as kube-apiserver would, once the request says what it is about.
 ///
@@ -19,7 +19,7 @@ use crate::{App, Objects, Target};
 /// use k8s_openapi::api::core::v1::Pod;
 /// use serde_json::json;
 /// use vestibule::Operation::{Create, Delete};
-/// use vestibule::{App, Change, Context, Reject, deny, on, test};
+/// use vestibule::{App, Change, Context, Reject, deny, on};
 ///
 /// async fn keep(change: Change<Pod>, _: Context) -> Result<(), Reject> {
 ///     match change {
@@ -31,8 +31,8 @@ use crate::{App, Objects, Target};
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let app = App::new("demo").validate("keep", on::<Pod>([Create, Delete]).fail_closed(), keep);
 /// let pod = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "web" } });
-/// test::call(&app, "keep").create(&pod).dry_run().await.assert_allowed();
-/// test::call(&app, "keep").delete(&pod).by("alice").in_group("staff").await.assert_denied("it stays");
+/// vestibule_test::call(&app, "keep").create(&pod).dry_run().await.assert_allowed();
+/// vestibule_test::call(&app, "keep").delete(&pod).by("alice").in_group("staff").await.assert_denied("it stays");
 /// # });
 /// ```
 ///
@@ -221,7 +221,7 @@ impl Request {
         let review = review.subresource(subresource.as_deref().unwrap_or_default()).build();
         let review = review.unwrap_or_else(|error| panic!("hook `{}`: {error}", entry.name));
         let entries = self.app.entries_calling(entry);
-        let service = self.app.defaults.service.as_deref().and_then(|name| Target::service(name).ok());
+        let service = self.app.defaults().service.as_deref().and_then(|name| Target::service(name).ok());
         let called_by = {
             let asked = Asked {
                 request: &parse(&review).request,

@@ -14,7 +14,8 @@ use kube::Client;
 use serde_json::{Value, json};
 use vestibule_testenv::{self as testenv, Options, Session};
 
-use crate::{App, Installation};
+use vestibule::App;
+use vestibule_manifests::Installation;
 
 pub use self::breakage::Breakage;
 pub use self::installed::Installed;
@@ -31,12 +32,12 @@ const TEST: &str = "vestibule.dev/test";
 /// ```no_run
 /// use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 /// use serde_json::json;
-/// use vestibule::{App, test};
+/// use vestibule::App;
 /// # fn app() -> App { App::new("demo") }
 ///
 /// #[tokio::test]
 /// async fn pods_get_a_sidecar() {
-///     let Some(cluster) = test::Cluster::shared_or_skip().await else { return };
+///     let Some(cluster) = vestibule_test::Cluster::shared_or_skip().await else { return };
 ///     let installed = cluster.install(app()).await;
 ///     let namespace = cluster.namespace(&[("injection", "enabled")]).await;
 ///

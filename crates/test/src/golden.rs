@@ -9,7 +9,7 @@ use vestibule_caller as caller;
 
 use super::outcome::Outcome;
 use super::{Call, Request, call, diff};
-use crate::App;
+use vestibule::App;
 
 /// What a case is made of.
 const FILES: [&str; 7] =

@@ -1,4 +1,4 @@
-//! A kit for tests of webhooks: what kube-apiserver makes of an [`App`], without a cluster (feature `test`).
+//! A kit for tests of webhooks: what kube-apiserver makes of an [`App`], without a cluster or on a real API server.
 //!
 //! [`call`] takes a request through everything that a request over HTTPS goes through, but the socket: the review as
 //! kube-apiserver writes it, the handler under its deadline, the patch against the object as it was received, and the
@@ -8,7 +8,7 @@
 //! use k8s_openapi::api::core::v1::Pod;
 //! use serde_json::json;
 //! use vestibule::Operation::Create;
-//! use vestibule::{App, Context, Reject, deny, on, test};
+//! use vestibule::{App, Context, Reject, deny, on};
 //!
 //! async fn label(mut pod: Pod, context: Context) -> Result<Pod, Reject> {
 //!     if context.user().username == "mallory" {
@@ -22,14 +22,14 @@
 //! let app = App::new("labeller").mutate("label", on::<Pod>([Create]).fail_open(), label);
 //! let pod = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "web" }, "spec": { "containers": [] } });
 //!
-//! let outcome = test::call(&app, "label").create(&pod).by("alice").await;
+//! let outcome = vestibule_test::call(&app, "label").create(&pod).by("alice").await;
 //! outcome
 //!     .assert_allowed()
 //!     .assert_object(|pod: &Pod| assert!(pod.metadata.labels.as_ref().unwrap().contains_key("seen")))
 //!     .assert_idempotent()
 //!     .assert_keeps_unknown_fields();
 //!
-//! test::call(&app, "label").create(&pod).by("mallory").await.assert_denied("not you");
+//! vestibule_test::call(&app, "label").create(&pod).by("mallory").await.assert_denied("not you");
 //! # });
 //! ```
 //!
@@ -49,11 +49,11 @@ mod pipeline;
 mod selects;
 mod unknown;
 
-#[cfg(doc)]
-use crate::App;
 pub use call::{Call, Request, call};
 pub use cluster::{Breakage, Cluster, Installed, Reviewed};
 pub use golden::golden;
 pub use outcome::Outcome;
+#[cfg(doc)]
+use vestibule::App;
 pub use vestibule_caller as caller;
 pub use vestibule_testenv as testenv;

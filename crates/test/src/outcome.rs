@@ -18,7 +18,7 @@ use super::{diff, unknown};
 /// use k8s_openapi::api::core::v1::Pod;
 /// use serde_json::json;
 /// use vestibule::Operation::Create;
-/// use vestibule::{App, Change, Context, Reject, deny, on, test};
+/// use vestibule::{App, Change, Context, Reject, deny, on};
 ///
 /// async fn small(change: Change<Pod>, context: Context) -> Result<(), Reject> {
 ///     context.warn("pods are counted");
@@ -35,11 +35,11 @@ use super::{diff, unknown};
 /// };
 /// let (web, two) = (json!({ "app": "web" }), json!([{ "name": "a" }, { "name": "b" }]));
 ///
-/// let outcome = test::call(&app, "small").create(pod(web, two.clone())).await;
+/// let outcome = vestibule_test::call(&app, "small").create(pod(web, two.clone())).await;
 /// outcome.assert_denied("too many").assert_code(422).assert_cause("spec.containers", "at most 1");
 /// outcome.assert_warned("counted");
 /// assert_eq!(outcome.message().unwrap(), r#"admission webhook "small.demo.vestibule.dev" denied the request: too many containers"#);
-/// test::call(&app, "small").create(pod(json!({}), two)).await.assert_not_called();
+/// vestibule_test::call(&app, "small").create(pod(json!({}), two)).await.assert_not_called();
 /// # });
 /// ```
 #[must_use = "assert something about it"]

@@ -7,14 +7,14 @@ use tokio::time::Instant;
 use vestibule_admission::Hook;
 use vestibule_caller::{self as caller, Answer, FailurePolicy, judge};
 
-use crate::registration::Entry;
-use crate::{App, HookKind};
+use vestibule::tooling::HookEntry;
+use vestibule::{App, HookKind};
 
 /// One hook of an app, with both ends of a call to it. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Pipeline {
     hook: Hook,
-    entry: Arc<Entry>,
+    entry: Arc<HookEntry>,
     called: caller::Hook,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Reply {
 
 impl Pipeline {
     /// The hook of this number, called by `entry`.
-    pub(super) fn of(app: &App, number: usize, entry: &Entry) -> Self {
+    pub(super) fn of(app: &App, number: usize, entry: &HookEntry) -> Self {
         let environment = app.environment(None).unwrap_or_else(|error| panic!("{error}"));
         let registered = &app.hooks()[number];
         let hook = registered.hook(&environment);
@@ -51,8 +51,8 @@ impl Pipeline {
 
     pub(super) fn failure_policy(&self) -> FailurePolicy {
         match self.entry.failure_policy {
-            crate::FailurePolicy::Open => FailurePolicy::Ignore,
-            crate::FailurePolicy::Closed => FailurePolicy::Fail,
+            vestibule::FailurePolicy::Open => FailurePolicy::Ignore,
+            vestibule::FailurePolicy::Closed => FailurePolicy::Fail,
         }
     }
 

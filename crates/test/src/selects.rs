@@ -7,9 +7,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelecto
 use serde_json::Value;
 use vestibule_caller::ApiResource;
 
-use crate::registration::{Entry, NAMESPACE_NAME};
-use crate::rule::Match;
-use crate::{Request, Rule, Scope};
+use vestibule::tooling::HookEntry;
+use vestibule::{Request, Rule, Scope};
+
+/// The label of every namespace that holds its name; the API server sets it.
+const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 
 /// What rules and selectors are compared with.
 pub(super) struct Asked<'a> {
@@ -29,7 +31,7 @@ type Labels = BTreeMap<String, String>;
 ///
 /// # Errors
 /// There is none: why not.
-pub(super) fn called_by<'e>(entries: &'e [Entry], asked: &Asked<'_>) -> Result<&'e Entry, String> {
+pub(super) fn called_by<'e>(entries: &'e [HookEntry], asked: &Asked<'_>) -> Result<&'e HookEntry, String> {
     let mut reasons = Vec::new();
     for entry in entries {
         match not_called(entry, asked) {
@@ -45,7 +47,7 @@ pub(super) fn called_by<'e>(entries: &'e [Entry], asked: &Asked<'_>) -> Result<&
 }
 
 /// The subresource that all rules of a hook are about.
-pub(super) fn subresource(entry: &Entry) -> Option<String> {
+pub(super) fn subresource(entry: &HookEntry) -> Option<String> {
     let mut all = entry.rules.iter().map(|rule| parts(rule).1);
     let first = all.next().flatten().filter(|subresource| *subresource != "*")?;
     all.all(|subresource| subresource == Some(first)).then(|| first.to_owned())
@@ -53,7 +55,7 @@ pub(super) fn subresource(entry: &Entry) -> Option<String> {
 
 /// How the object is served: as Kubernetes says, else as the hook's rules say.
 pub(super) fn resource(
-    entry: &Entry,
+    entry: &HookEntry,
     object: &Value,
     plural: Option<&str>,
     subresource: Option<&str>,
@@ -90,15 +92,15 @@ pub(super) fn resource(
 }
 
 /// Why kube-apiserver would not call the hook.
-fn not_called(entry: &Entry, asked: &Asked<'_>) -> Option<String> {
+fn not_called(entry: &HookEntry, asked: &Asked<'_>) -> Option<String> {
     let Asked { request, resource, metadata, own_namespace, .. } = asked;
     let asks = |rule: &Rule| {
         let in_scope = match rule.scope {
-            Scope::Any => true,
             Scope::Namespaced => resource.is_namespaced(),
             Scope::Cluster => !resource.is_namespaced(),
+            _ => true,
         };
-        in_scope && Rule::nearest(std::slice::from_ref(rule), request) == Match::Asked
+        in_scope && rule.is_for(request)
     };
     if !entry.rules.iter().any(asks) {
         let what =

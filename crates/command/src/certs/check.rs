@@ -10,8 +10,8 @@ use vestibule_identity::{CertificateFacts, Probe, ProbeError, Probed};
 use super::page::Page;
 use super::time::{date, left, system_time};
 use super::{print, unreachable};
-use crate::command::CommandError;
-use crate::command::colour::{Palette, Style, When};
+use crate::CommandError;
+use crate::colour::{Palette, Style, When};
 
 /// Connects as kube-apiserver would, and says in words what it would say: which certificate comes, whether the CA
 /// vouches for it and for this name, and what to do if not.
@@ -35,7 +35,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NAME")]
     dns: String,
     /// How long to wait for a connection, and again for the handshake.
-    #[arg(long, default_value = "10s", value_parser = crate::command::duration::duration)]
+    #[arg(long, default_value = "10s", value_parser = crate::duration::duration)]
     timeout: Duration,
     /// When to colour. `auto` minds NO_COLOR and CLICOLOR_FORCE.
     #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]

@@ -5,8 +5,8 @@ use kube::Client;
 use vestibule_identity::{InspectError, NamespacedName, Settings};
 
 use super::object_name;
-use crate::command::CommandError;
-use crate::command::reach::{ReachArguments, Reached};
+use crate::CommandError;
+use crate::reach::{ReachArguments, Reached};
 
 /// Which cluster, and which ring on it.
 #[derive(Args, Clone, Debug)]

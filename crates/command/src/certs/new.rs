@@ -14,7 +14,7 @@ use vestibule_identity::{NamespacedName, Pair, PairError, RegistrationKind, Regi
 
 use super::time::date;
 use super::{object_name, print};
-use crate::command::{CommandError, say};
+use crate::{CommandError, say};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 

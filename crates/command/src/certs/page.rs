@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::command::colour::{Palette, Style};
-use crate::plain::plain;
+use crate::colour::{Palette, Style};
+use crate::terminal_escape::plain;
 
 /// Certificates, and objects on a cluster, say whatever somebody wrote: nothing in it moves a cursor or makes a line.
 pub(super) struct Page {

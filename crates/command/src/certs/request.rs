@@ -9,7 +9,7 @@ use vestibule_identity::{NamespacedName, Requested, Wish};
 
 use super::cluster::RingArguments;
 use super::time::span;
-use crate::command::{CommandError, say};
+use crate::{CommandError, say};
 
 /// Asks for a rotation: the next CA signs from now on, and one after it is made. No call fails meanwhile.
 ///
@@ -49,7 +49,7 @@ struct Common {
     #[arg(long)]
     wait: bool,
     /// How long to --wait.
-    #[arg(long, default_value = "10m", value_parser = crate::command::duration::duration, requires = "wait")]
+    #[arg(long, default_value = "10m", value_parser = crate::duration::duration, requires = "wait")]
     timeout: Duration,
 }
 

@@ -12,8 +12,8 @@ use vestibule_identity::{InspectReport, Inspection, NamespacedName, Probe, Probe
 use super::check::not_probed;
 use super::cluster::RingArguments;
 use super::print;
-use crate::command::CommandError;
-use crate::command::colour::When;
+use crate::CommandError;
+use crate::colour::When;
 
 /// Shows the CA ring of a webhook, and the bundle of each configuration beside it: which CAs, until when, what differs.
 ///

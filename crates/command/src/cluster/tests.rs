@@ -2,8 +2,8 @@ use clap::Parser;
 use k8s_openapi::api::core::v1::Pod;
 
 use super::*;
-use crate::Operation::Create;
-use crate::{Change, Context, Reject, on};
+use vestibule::Operation::Create;
+use vestibule::{Change, Context, Reject, on};
 
 #[derive(Parser)]
 struct Command {

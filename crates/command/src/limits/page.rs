@@ -10,7 +10,8 @@ use vestibule_server::{CloseReason, Load, Refusal, Settings};
 use super::LimitArguments;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/limits.md");
-const BEGIN: &str = "<!-- From here on: VESTIBULE_UPDATE_GOLDEN=1 cargo test -p vestibule --lib limits -->\n";
+const BEGIN: &str =
+    "<!-- From here on: VESTIBULE_UPDATE_GOLDEN=1 cargo test -p vestibule-command --lib limits -->\n";
 const END: &str = "<!-- To here. -->\n";
 
 /// What is seen of a limit.
@@ -155,8 +156,8 @@ fn the_page_is_what_the_flags_are() {
         std::fs::write(PAGE, format!("{before}{BEGIN}{tables}{END}{after}")).unwrap();
         return;
     }
-    let palette = crate::command::colour::When::Never.palette();
-    assert!(found == tables, "{}", crate::command::diff::unified(found, &tables, palette));
+    let palette = crate::colour::When::Never.palette();
+    assert!(found == tables, "{}", crate::diff::unified(found, &tables, palette));
 }
 
 #[test]

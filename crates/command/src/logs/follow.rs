@@ -17,7 +17,7 @@ use vestibule_identity::short_watch;
 
 use super::Logs;
 use super::wanted::{Bad, Wanted};
-use crate::lookup::why_not_watched;
+use vestibule::tooling::why_not_watched;
 
 /// The end of a raise is looked for on the clock of the wall, which may be set, or stand still while a machine sleeps.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(5);

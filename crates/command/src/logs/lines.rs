@@ -10,7 +10,7 @@ use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use tracing_subscriber::fmt::{self as formats, MakeWriter};
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::plain::moves;
+use crate::terminal_escape::moves;
 
 /// For people.
 pub(super) fn human<S, W>(colour: bool, writer: W) -> impl Layer<S> + Send + Sync

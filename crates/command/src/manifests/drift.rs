@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::command::colour::{Palette, Style};
-use crate::command::{CommandError, diff, yaml};
-use crate::plain::plain;
+use crate::colour::{Palette, Style};
+use crate::terminal_escape::plain;
+use crate::{CommandError, diff, yaml};
 
 /// The objects in the files of a folder.
 pub(super) struct Folder {

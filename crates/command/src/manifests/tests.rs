@@ -5,8 +5,8 @@ use k8s_openapi::api::core::v1::Pod;
 
 use super::super::{Arguments, Command};
 use super::*;
-use crate::Operation::Create;
-use crate::{Context, RegistrationMode, Reject, on};
+use vestibule::Operation::Create;
+use vestibule::{Context, RegistrationMode, Reject, on};
 
 async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> {
     Ok(pod)
@@ -124,7 +124,7 @@ fn the_secret_of_a_ring_is_nothing_to_pods_with_mounted_files() {
     let flags = ["manifests", "--namespace", "shop", "--image", "demo:1", "--identity", "mounted:/certs"];
     let Command::Manifests(manifests) = parsed(&flags) else { panic!("manifests") };
     let installation = manifests.installation(&app).unwrap_or_else(|error| panic!("{error}"));
-    let objects = app.manifests(&installation).unwrap();
+    let objects = installation.manifests(&app).unwrap();
     let Command::Serve(serve) = parsed(&told(&objects)) else { panic!("serve") };
     assert!(serve.settings(&app).is_ok(), "{:?}", told(&objects));
 }

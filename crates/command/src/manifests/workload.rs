@@ -6,10 +6,10 @@ use std::time::Duration;
 use clap::builder::BoolishValueParser;
 use clap::{Args, value_parser};
 
-use crate::Installation;
-use crate::command::CommandError;
-use crate::command::duration::duration;
-use crate::command::image;
+use crate::CommandError;
+use crate::duration::duration;
+use crate::image;
+use vestibule_manifests::Installation;
 
 /// How the webhook runs. What is missing is as the app says of itself, else as [`Installation`] has it.
 #[derive(Args, Clone, Debug, Default)]

@@ -7,15 +7,14 @@ use serde_json::{Value, json};
 use vestibule_admission::{Answer, Decision, HookKind, Outcome, Request, Verdict};
 use vestibule_patch::{Document, Operation};
 
-use crate::command::colour::{Palette, Style};
-use crate::command::{CommandError, diff, yaml};
-use crate::plain::plain;
-use crate::registration::Entry;
-use crate::rule::{Match, Rule};
+use crate::colour::{Palette, Style};
+use crate::terminal_escape::plain;
+use crate::{CommandError, diff, yaml};
+use vestibule::tooling::HookEntry;
 
 /// Everything there is to say about one call.
 pub(super) struct Report<'r> {
-    pub(super) entry: &'r Entry,
+    pub(super) entry: &'r HookEntry,
     pub(super) request: &'r Request<'r>,
     /// The patch that is sent.
     pub(super) operations: Vec<Operation>,
@@ -51,7 +50,7 @@ impl Report<'_> {
             let (before, after) = self.objects()?;
             line(diff::unified(&yaml(&before)?, &yaml(&after)?, palette).trim_end().to_owned());
         }
-        if Rule::nearest(&self.entry.rules, self.request) != Match::Asked {
+        if !self.entry.rules.iter().any(|rule| rule.is_for(self.request)) {
             let Request { operation, .. } = self.request;
             line(format!(
                 "note: the API server does not ask it for {operation} of {}",

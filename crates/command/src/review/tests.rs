@@ -3,8 +3,8 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::Operation::Create;
-use crate::{Change, Context, Reject, deny, on};
+use vestibule::Operation::Create;
+use vestibule::{Change, Context, Reject, deny, on};
 
 #[derive(Parser)]
 struct Command {
@@ -75,14 +75,20 @@ async fn a_denial_is_exit_code_1_and_cannot_steer_the_terminal() {
     let (text, code) = asked("--hook guard", &review("bad")).await.unwrap();
     assert_eq!(code, 1);
     assert!(text.contains("denied with 403") && text.contains("metadata.name: is bad"), "{text}");
-    assert!(!text.chars().any(|character| character != '\n' && crate::plain::moves(character)), "{text:?}");
+    assert!(
+        !text.chars().any(|character| character != '\n' && crate::terminal_escape::moves(character)),
+        "{text:?}"
+    );
 }
 
 #[tokio::test]
 async fn a_name_of_the_object_cannot_steer_the_terminal_either() {
     let name = "a\u{1b}[2J\u{9b}2J\u{202e}\u{2028}b\u{7f}\nforged";
     let (text, _) = asked("--hook label", &review(name)).await.unwrap();
-    assert!(!text.chars().any(|character| character != '\n' && crate::plain::moves(character)), "{text:?}");
+    assert!(
+        !text.chars().any(|character| character != '\n' && crate::terminal_escape::moves(character)),
+        "{text:?}"
+    );
     assert!(!text.lines().any(|line| line.starts_with("forged")), "{text}");
 }
 

@@ -10,7 +10,7 @@ use vestibule_admission::{Decision, HookKind, Trace};
 use vestibule_server::{Converted, Decided, Stage};
 
 use super::Traces;
-use crate::traced::short;
+use vestibule::tooling::shorten;
 
 /// The handler's own part: a span of its own, with everything in it.
 const DECIDE: &str = "decide";
@@ -23,15 +23,15 @@ pub(super) fn of_decision(decided: &Decided<'_>, trace: &Trace, traces: &Traces)
     };
     let mut attributes = vec![
         KeyValue::new("vestibule.hook", decided.hook.to_owned()),
-        KeyValue::new("vestibule.uid", short(&request.uid).to_owned()),
-        KeyValue::new("vestibule.kind", short(&request.kind.to_string()).to_owned()),
+        KeyValue::new("vestibule.uid", shorten(&request.uid).to_owned()),
+        KeyValue::new("vestibule.kind", shorten(&request.kind.to_string()).to_owned()),
         KeyValue::new("vestibule.operation", request.operation.as_str()),
         KeyValue::new("vestibule.dry_run", request.dry_run),
     ];
     let names =
         [("vestibule.namespace", request.namespace.as_deref()), ("vestibule.name", request.name.as_deref())];
     attributes.extend(
-        names.into_iter().filter_map(|(key, name)| Some(KeyValue::new(key, short(name?).to_owned()))),
+        names.into_iter().filter_map(|(key, name)| Some(KeyValue::new(key, shorten(name?).to_owned()))),
     );
     if let Decision::Mutated(operations) = decided.decision {
         attributes.push(KeyValue::new("vestibule.operations", operations as i64));
@@ -46,8 +46,8 @@ pub(super) fn of_conversion(converted: &Converted<'_>, trace: &Trace, traces: &T
     let request = converted.request;
     let attributes = vec![
         KeyValue::new("vestibule.hook", converted.hook.to_owned()),
-        KeyValue::new("vestibule.uid", short(&request.uid).to_owned()),
-        KeyValue::new("vestibule.version", short(&request.desired_api_version).to_owned()),
+        KeyValue::new("vestibule.uid", shorten(&request.uid).to_owned()),
+        KeyValue::new("vestibule.version", shorten(&request.desired_api_version).to_owned()),
         KeyValue::new("vestibule.objects", request.objects.len() as i64),
     ];
     let name = format!("convert {}", converted.hook);

@@ -6,7 +6,7 @@ const PANICS: &str = "VESTIBULE_TEST_PANICS";
 #[test]
 fn a_panic_is_logged_by_its_place_alone() {
     if std::env::var_os(PANICS).is_some() {
-        vestibule::command::init_logs();
+        vestibule_command::init_logs();
         assert!(std::thread::spawn(|| panic!("s3cret")).join().is_err());
         return;
     }

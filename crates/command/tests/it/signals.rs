@@ -47,7 +47,7 @@ async fn serve() {
     async fn same(pod: Pod, _: Context) -> Result<Pod, Reject> {
         Ok(pod)
     }
-    vestibule::command::init_logs();
+    vestibule_command::init_logs();
     let identity = Local::in_memory(&["localhost"], SystemTime::now()).unwrap();
     let options = Options::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), Arc::new(identity));
     let app = App::new("demo").mutate("same", on::<Pod>([Create]).fail_open(), same);

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use vestibule_admission::{Handler, HandlerFuture, Request};
 
-use crate::{Fault, FaultKind, Verdict};
+use vestibule::{Fault, FaultKind, Verdict};
 
 /// How a hook fails its callers.
 ///
 /// ```no_run
 /// use std::time::Duration;
-/// use vestibule::test::{Breakage, Installed};
+/// use vestibule_test::{Breakage, Installed};
 ///
 /// fn slow_then_well(installed: &Installed<'_>) {
 ///     installed.break_with("inject", Breakage::Slow(Duration::from_secs(20)));

@@ -15,12 +15,13 @@ use super::refused;
 use super::replica::Replica;
 use super::reviewed::{Reviewed, Reviews};
 use super::{Cluster, TEST, done};
-use crate::identity::NamespacedName;
-use crate::{App, Installation, Target};
+use vestibule::identity::NamespacedName;
+use vestibule::{App, Target};
+use vestibule_manifests::Installation;
 
 /// An app that the API server calls, until this is dropped.
 ///
-/// Nothing of it is made for the test: the objects are [`App::manifests`], applied as they are; the Service is called
+/// Nothing of it is made for the test: the objects are [`Installation::manifests`], applied as they are; the Service is called
 /// by its name at a port above 1024; each replica is started with the arguments that its Deployment holds, and speaks
 /// to the cluster as the ServiceAccount of the manifests, under the roles that they print. **What the roles do not grant
 /// fails the test**: when this is dropped at the latest, a request of the app that the API server refused is a panic
@@ -56,13 +57,13 @@ impl<'c> Installed<'c> {
         if cluster.shared {
             app.confine(TEST, home);
         }
-        let mut installation = app.installation(target);
+        let mut installation = Installation::of(&app, target);
         // Others may install an app of this name at the same time.
         installation.name = format!("{home}-{}", app.name());
         installation.image = Some("registry.invalid/webhook:test".to_owned());
         change(&mut installation);
 
-        let objects = done(app.manifests(&installation));
+        let objects = done(installation.manifests(&app));
         done(environment.apply(objects.clone()).await);
         let account =
             installation.service_account().unwrap_or_else(|| panic!("it runs as no ServiceAccount"));

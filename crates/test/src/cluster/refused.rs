@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::identity::NamespacedName;
+use vestibule::identity::NamespacedName;
 
 /// The rights that `account` was refused, each once: `list configmaps in shop`.
 pub(super) fn rights(log: &[Value], account: &NamespacedName) -> Vec<String> {

@@ -13,8 +13,8 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
 use super::reviewed::Reviews;
-use crate::command::ServeArguments;
-use crate::{App, ServeError, Shutdown};
+use vestibule::{App, ServeError, Shutdown};
+use vestibule_command::ServeArguments;
 
 /// Longer than it takes the kit's balancer to see that a replica is not ready.
 const DRAIN_DELAY: Duration = Duration::from_millis(500);
@@ -38,13 +38,13 @@ impl Replica {
         reviews: Reviews,
     ) -> Result<Self, String> {
         let arguments = arguments(deployment, kubeconfig)?;
-        let settings = |settings: &mut vestibule_identity::Settings| {
+        let settings = |settings: &mut vestibule::identity::Settings| {
             // What a rollout waits for among many API servers, there is one of.
             settings.policy.hold_cold = Duration::from_secs(1);
             settings.policy.recheck = Duration::from_millis(500);
             settings.settle = Duration::from_millis(200);
         };
-        let options = |options: &mut crate::Options| {
+        let options = |options: &mut vestibule::Options| {
             let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
             options.settings.listen = anywhere;
             options.settings.probes = Some(anywhere);

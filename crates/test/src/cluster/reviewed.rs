@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::{Decided, Decision, Observer, Operation};
+use vestibule::{Decided, Decision, Observer, Operation};
 
 /// A review that a hook decided. Without `Debug`: it holds the object.
 #[derive(Clone)]

@@ -2,8 +2,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use tempfile::TempDir;
 
 use super::*;
-use crate::Operation::Create;
-use crate::{Context, Reject, deny, on};
+use vestibule::Operation::Create;
+use vestibule::{Context, Reject, deny, on};
 
 const GIVEN: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {colour: red}}";
 

@@ -1,4 +1,4 @@
-//! `vestibule::test`, on apps that do what authors do, rightly and wrongly.
+//! The kit, on apps that do what authors do, rightly and wrongly.
 
 mod cluster;
 mod how_to;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use vestibule::Operation::{Create, Delete};
 use vestibule::{
     App, Change, Context, Entries, Entry, Mutation, Objects, OnFault, Reject, Rule, Scope, deny, on, on_raw,
-    on_rules, test,
+    on_rules,
 };
 
 fn pod() -> Value {
@@ -70,7 +70,7 @@ fn said(check: impl FnOnce() + std::panic::UnwindSafe) -> String {
 
 #[tokio::test]
 async fn what_is_changed_is_seen_whole() {
-    let outcome = test::call(&app(), "sidecar").create(pod()).by("alice").dry_run().await;
+    let outcome = vestibule_test::call(&app(), "sidecar").create(pod()).by("alice").dry_run().await;
     outcome
         .assert_allowed()
         .assert_object(|pod: &Pod| assert_eq!(pod.spec.as_ref().unwrap().containers[0].name, "sidecar"))
@@ -88,7 +88,7 @@ async fn what_is_changed_is_seen_whole() {
 #[tokio::test]
 async fn who_asks_is_said_in_any_order() {
     let app = app();
-    let call = || test::call(&app, "sidecar").create(pod());
+    let call = || vestibule_test::call(&app, "sidecar").create(pod());
     for request in [call().by("alice").in_group("shop"), call().in_group("shop").by("alice")] {
         request.await.assert_audited("user", "alice").assert_audited("groups", "system:authenticated shop");
     }
@@ -97,26 +97,34 @@ async fn who_asks_is_said_in_any_order() {
 #[tokio::test]
 async fn denials_and_faults_are_told_apart() {
     let app = app();
-    let denied = test::call(&app, "sidecar").create(pod()).namespace("forbidden").await;
+    let denied = vestibule_test::call(&app, "sidecar").create(pod()).namespace("forbidden").await;
     denied.assert_denied("not here").assert_code(403).assert_cause("metadata.namespace", "forbidden");
     let message = r#"admission webhook "sidecar.kit.vestibule.dev" denied the request: not here"#;
     assert_eq!(denied.message(), Some(message));
 
-    test::call(&app, "sidecar").create(pod()).namespace("broken").await.assert_fault_says("the disk is full");
-    test::call(&app, "sidecar").create(pod()).namespace("panic").await.assert_fault_says("panicked");
+    vestibule_test::call(&app, "sidecar")
+        .create(pod())
+        .namespace("broken")
+        .await
+        .assert_fault_says("the disk is full");
+    vestibule_test::call(&app, "sidecar")
+        .create(pod())
+        .namespace("panic")
+        .await
+        .assert_fault_says("panicked");
     let began = std::time::Instant::now();
-    let late = test::call(&app, "sidecar").create(pod()).namespace("slow").await;
+    let late = vestibule_test::call(&app, "sidecar").create(pod()).namespace("slow").await;
     assert!(!late.assert_fault_says("gave no verdict within 750 ms").is_admitted());
     assert!(began.elapsed() < Duration::from_secs(5));
 
-    test::call(&app, "stays").delete(pod()).await.assert_denied("it stays");
-    test::call(&app, "stays").create(pod()).await.assert_unchanged().assert_idempotent();
+    vestibule_test::call(&app, "stays").delete(pod()).await.assert_denied("it stays");
+    vestibule_test::call(&app, "stays").create(pod()).await.assert_unchanged().assert_idempotent();
 }
 
 #[tokio::test]
 async fn what_the_api_server_would_not_ask_is_not_asked() {
     let app = app();
-    let call = || test::call(&app, "sidecar");
+    let call = || vestibule_test::call(&app, "sidecar");
     call().delete(pod()).await.assert_not_called();
     call().create(pod()).subresource("status").await.assert_not_called();
     call().create(pod()).namespace_labels([("team", "other")]).await.assert_not_called();
@@ -140,7 +148,7 @@ async fn a_namespace_that_the_registration_excludes_is_not_asked_about() {
         .validate("team", pods().namespaces("team=shop"), stays)
         .validate("home", pods().own_namespace(), stays)
         .validate("system", pods().system_namespaces(), stays);
-    let call = |hook, namespace| test::call(&app, hook).create(pod()).namespace(namespace);
+    let call = |hook, namespace| vestibule_test::call(&app, hook).create(pod()).namespace(namespace);
     for excluded in ["kube-system", "kube-public", "kube-node-lease", "home"] {
         call("usual", excluded).await.assert_not_called();
         call("team", excluded).await.assert_not_called();
@@ -160,8 +168,8 @@ async fn a_namespace_that_the_registration_excludes_is_not_asked_about() {
         on_rules::<Value>([Rule::new("v1", "*", [Create])]).fail_closed(),
         fine,
     );
-    test::call(&namespaces, "all").create(namespace("kube-system")).await.assert_not_called();
-    test::call(&namespaces, "all").create(namespace("shop")).await.assert_allowed();
+    vestibule_test::call(&namespaces, "all").create(namespace("kube-system")).await.assert_not_called();
+    vestibule_test::call(&namespaces, "all").create(namespace("shop")).await.assert_allowed();
 }
 
 /// The kit called it although no entry names it.
@@ -170,8 +178,9 @@ async fn a_hook_with_entries_of_its_own_is_called_by_those() {
     let pods = || on::<Pod>([Create]).fail_open();
     let entries = Entries::of(["counts"]);
     let app = App::new("kit").mutate("counts", pods(), counts).entries(&entries);
-    let call =
-        |team: &'static str| test::call(&app, "counts").create(pod()).namespace_labels([("team", team)]);
+    let call = |team: &'static str| {
+        vestibule_test::call(&app, "counts").create(pod()).namespace_labels([("team", team)])
+    };
     call("blue").await.assert_not_called();
     let entry = |name: &str, team: &str| {
         let on = on_raw([Rule::new("v1", "pods", [Create])]).fail_open();
@@ -202,9 +211,9 @@ async fn what_was_said_before_a_deadline_or_a_panic_is_said() {
         speaks,
     );
     for namespace in ["slow", "panic"] {
-        let warned = test::call(&app, "warns").create(pod()).namespace(namespace).await;
+        let warned = vestibule_test::call(&app, "warns").create(pod()).namespace(namespace).await;
         warned.assert_allowed().assert_warned("look out").assert_audited("seen", "yes");
-        let denied = test::call(&app, "denies").create(pod()).namespace(namespace).await;
+        let denied = vestibule_test::call(&app, "denies").create(pod()).namespace(namespace).await;
         denied.assert_code(500).assert_warned("look out").assert_audited("seen", "yes");
     }
 }
@@ -224,25 +233,25 @@ async fn rules_and_selectors_are_read_as_the_api_server_reads_them() {
         .validate("cluster", rules("*", Scope::Cluster), fine)
         .validate("teams", rules("*", Scope::Any).namespaces("team"), fine);
     // With or without a subresource.
-    test::call(&app, "pods").create(pod()).await.assert_allowed();
-    test::call(&app, "pods").create(pod()).subresource("status").await.assert_allowed();
+    vestibule_test::call(&app, "pods").create(pod()).await.assert_allowed();
+    vestibule_test::call(&app, "pods").create(pod()).subresource("status").await.assert_allowed();
     let namespace = |labels: Value| json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "a", "labels": labels } });
     let (bare, team) = (namespace(json!({})), namespace(json!({ "team": "shop" })));
-    test::call(&app, "namespaced").create(pod()).await.assert_allowed();
-    test::call(&app, "namespaced").create(&bare).await.assert_not_called();
-    test::call(&app, "cluster").create(pod()).await.assert_not_called();
-    test::call(&app, "cluster").create(&bare).await.assert_allowed();
+    vestibule_test::call(&app, "namespaced").create(pod()).await.assert_allowed();
+    vestibule_test::call(&app, "namespaced").create(&bare).await.assert_not_called();
+    vestibule_test::call(&app, "cluster").create(pod()).await.assert_not_called();
+    vestibule_test::call(&app, "cluster").create(&bare).await.assert_allowed();
     // A namespace is selected by its own labels; a node by none.
-    test::call(&app, "teams").create(bare).await.assert_not_called();
-    test::call(&app, "teams").create(team).await.assert_allowed();
+    vestibule_test::call(&app, "teams").create(bare).await.assert_not_called();
+    vestibule_test::call(&app, "teams").create(team).await.assert_allowed();
     let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": "a" } });
-    test::call(&app, "teams").create(node).namespace_labels([("a", "b")]).await.assert_allowed();
+    vestibule_test::call(&app, "teams").create(node).namespace_labels([("a", "b")]).await.assert_allowed();
 }
 
 #[tokio::test]
 async fn a_failed_assertion_says_what_happened() {
     let app = app();
-    let counted = test::call(&app, "counts").create(pod()).await;
+    let counted = vestibule_test::call(&app, "counts").create(pod()).await;
     let counted = std::panic::AssertUnwindSafe(&counted);
     let text = said(|| _ = counted.assert_idempotent());
     assert!(
@@ -254,13 +263,13 @@ async fn a_failed_assertion_says_what_happened() {
     assert_eq!(text, expected);
     let text = said(|| _ = counted.assert_unchanged());
     assert!(text.contains("+ metadata.labels: {\"count\":\"1\"}"), "{text}");
-    let text = said(|| _ = test::call(&super::kit::app(), "other"));
+    let text = said(|| _ = vestibule_test::call(&super::kit::app(), "other"));
     assert_eq!(text, "the webhook `kit` has no hook `other`; it has sidecar, counts, stays");
 }
 
 #[tokio::test]
 async fn cases_in_folders_hold() {
-    test::golden(&app(), "tests/golden").await;
+    vestibule_test::golden(&app(), "tests/golden").await;
 }
 
 async fn needs_quota(change: Change<Pod>, context: Context) -> Result<(), Reject> {
@@ -279,8 +288,12 @@ async fn lookups_find_what_a_call_brings_along() {
         let metadata = json!({ "name": "quota", "namespace": namespace });
         Objects::new().with(json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata }))
     };
-    test::call(&app, "quota").create(pod()).with(quota("default")).await.assert_allowed();
-    test::call(&app, "quota").create(pod()).with(quota("other")).await.assert_denied("no quota here");
+    vestibule_test::call(&app, "quota").create(pod()).with(quota("default")).await.assert_allowed();
+    vestibule_test::call(&app, "quota")
+        .create(pod())
+        .with(quota("other"))
+        .await
+        .assert_denied("no quota here");
 }
 
 async fn careless(_: Value, _: Context) -> Result<Mutation<Value>, Reject> {
@@ -292,10 +305,10 @@ async fn careless(_: Value, _: Context) -> Result<Mutation<Value>, Reject> {
 async fn a_patch_that_only_the_api_server_forgives_never_leaves() {
     let rules = on_rules::<Value>([Rule::new("v1", "pods", [Create])]).fail_open();
     let app = App::new("kit").mutate("careless", rules, careless);
-    test::call(&app, "careless").create(pod()).await.assert_fault_says("/metadata/labels");
+    vestibule_test::call(&app, "careless").create(pod()).await.assert_fault_says("/metadata/labels");
     let mut labelled = pod();
     labelled["metadata"]["labels"] = json!({ "a": "b" });
-    let outcome = test::call(&app, "careless").create(labelled).await;
+    let outcome = vestibule_test::call(&app, "careless").create(labelled).await;
     outcome.assert_applies().assert_json(&json!({
         "apiVersion": "v1", "kind": "Pod", "spec": pod()["spec"],
         "metadata": { "name": "web", "namespace": "default", "labels": {} },

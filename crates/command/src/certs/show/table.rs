@@ -6,9 +6,9 @@ use vestibule_identity::{
     AuthorityReport, InspectReport, Probed, RegistrationReport, RingReport, RingState, Role,
 };
 
-use crate::command::certs::page::Page;
-use crate::command::certs::time::{date, left, span, system_time};
-use crate::command::colour::{Palette, Style};
+use crate::certs::page::Page;
+use crate::certs::time::{date, left, span, system_time};
+use crate::colour::{Palette, Style};
 
 pub(super) fn write(
     report: &InspectReport,

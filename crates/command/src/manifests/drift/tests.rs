@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::command::colour::When;
+use crate::colour::When;
 
 fn object(kind: &str, name: &str, data: &str) -> Value {
     json!({

@@ -9,8 +9,8 @@ use kube::core::GroupVersionKind;
 use kube::{Api, Client};
 use serde_json::json;
 use vestibule::Operation::Create;
-use vestibule::test::{Breakage, Cluster};
 use vestibule::{App, Change, Context, Decision, RegistrationMode, Reject, deny, on};
+use vestibule_test::{Breakage, Cluster};
 
 /// The colour of the namespace, from a ConfigMap in it.
 async fn paint(mut pod: Pod, context: Context) -> Result<Pod, Reject> {

@@ -8,7 +8,7 @@ use kube::Api;
 use kube::api::PostParams;
 use serde_json::{Value, json};
 use vestibule::Operation::Create;
-use vestibule::{App, Context, Decision, Objects, Reject, deny, on, test};
+use vestibule::{App, Context, Decision, Objects, Reject, deny, on};
 
 fn app() -> App {
     let pods = on::<Pod>([Create]).namespaces("injection=enabled").fail_closed();
@@ -46,7 +46,7 @@ fn proxy() -> Objects {
 
 #[tokio::test]
 async fn a_pod_gets_its_proxy() {
-    let outcome = test::call(&app(), "inject").create(pod()).by("alice").with(proxy()).await;
+    let outcome = vestibule_test::call(&app(), "inject").create(pod()).by("alice").with(proxy()).await;
     outcome
         .assert_object(|pod: &Pod| assert_eq!(pod.spec.as_ref().unwrap().containers.len(), 2))
         .assert_audited("injected", "proxy")
@@ -57,24 +57,24 @@ async fn a_pod_gets_its_proxy() {
 
 #[tokio::test]
 async fn without_a_configuration_nothing_starts() {
-    let outcome = test::call(&app(), "inject").create(pod()).with(Objects::new()).await;
+    let outcome = vestibule_test::call(&app(), "inject").create(pod()).with(Objects::new()).await;
     outcome.assert_denied("no ConfigMap `proxy`").assert_code(403);
 }
 
 #[tokio::test]
 async fn other_namespaces_are_left_alone() {
-    let request = test::call(&app(), "inject").create(pod()).with(proxy());
+    let request = vestibule_test::call(&app(), "inject").create(pod()).with(proxy());
     request.namespace_labels([("injection", "disabled")]).await.assert_not_called();
 }
 
 #[tokio::test]
 async fn the_cases_hold() {
-    test::golden(&app().lookups_from(proxy()), "tests/golden-how-to").await;
+    vestibule_test::golden(&app().lookups_from(proxy()), "tests/golden-how-to").await;
 }
 
 #[tokio::test]
 async fn it_works_on_a_cluster() {
-    let Some(cluster) = test::Cluster::shared_or_skip().await else { return };
+    let Some(cluster) = vestibule_test::Cluster::shared_or_skip().await else { return };
     let installed = cluster.install(app()).await;
     let namespace = cluster.namespace(&[("injection", "enabled")]).await;
     cluster.apply("tests/manifests-how-to", &namespace).await;
@@ -88,7 +88,7 @@ async fn it_works_on_a_cluster() {
     assert_eq!(decisions, [Decision::Mutated(1), Decision::Allowed]);
     assert_eq!(installed.audit_annotations("inject"), [("injected".into(), "proxy".into())]);
 
-    installed.break_with("inject", test::Breakage::CutConnection);
+    installed.break_with("inject", vestibule_test::Breakage::CutConnection);
     let refused = pods.create(&PostParams::default(), &pod).await.unwrap_err();
     assert!(refused.to_string().contains("failed calling webhook"));
 }

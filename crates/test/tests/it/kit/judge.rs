@@ -8,9 +8,9 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::PostParams;
 use kube::{Api, Error};
 use serde_json::{Value, json};
-use vestibule::test::Cluster;
-use vestibule::test::caller::{Admission, Answer, FailurePolicy, Hook, Review, judge};
-use vestibule::test::testenv;
+use vestibule_test::Cluster;
+use vestibule_test::caller::{Admission, Answer, FailurePolicy, Hook, Review, judge};
+use vestibule_test::testenv;
 
 /// In the label, by which the API server chooses a hook of this policy.
 const POLICIES: [(&str, FailurePolicy); 2] =

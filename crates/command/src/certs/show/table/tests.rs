@@ -3,7 +3,7 @@ use std::time::{Duration, SystemTime};
 use vestibule_identity::{EntryReport, NamespacedName};
 
 use super::*;
-use crate::command::colour::When;
+use crate::colour::When;
 
 const DAY: u64 = 86_400;
 
@@ -130,7 +130,10 @@ fn nothing_that_a_cluster_says_moves_the_cursor() {
     let shown = write(&report, None, day(2), When::Always.palette());
     let ours = shown.replace("\x1b[1m", "").replace("\x1b[31m", "").replace("\x1b[0m", "");
     assert_eq!(shown.matches("\x1b[31mdiffers\x1b[0m").count(), 1, "{shown:?}");
-    assert!(!ours.chars().any(|character| character != '\n' && crate::plain::moves(character)), "{ours:?}");
+    assert!(
+        !ours.chars().any(|character| character != '\n' && crate::terminal_escape::moves(character)),
+        "{ours:?}"
+    );
     assert!(
         ours.matches("forged").count() == 5 && !ours.lines().any(|line| line.starts_with("forged")),
         "{ours}"
