@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use vestibule::command::CommandError;
 use vestibule::patch::Operation;
+use vestibule_command::CommandError;
 use vestibule_rules::{
     Decision, Explanation, NamespaceFacts, Outcome, Reason, Resource, RuleSet, Subject, Verb,
 };

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use vestibule::command::{CommandError, colour, kubeconfig_help, namespace};
+use vestibule_command::{CommandError, colour, kubeconfig_help, namespace};
 use vestibule_injector::{Cluster, ClusterError, LoadError, RulesInForce, Standing};
 use vestibule_rules::{Explanation, NamespaceFacts, RuleSet, Verb};
 

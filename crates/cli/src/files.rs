@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
-use vestibule::command::CommandError;
+use vestibule_command::CommandError;
 use vestibule_rules::diagnostic::printable;
 
 /// `path` itself; of a folder, its `*.yaml`, `*.yml` and `*.json`, in the order of their names.

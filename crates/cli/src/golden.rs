@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use vestibule::command::{CommandError, colour};
+use vestibule_command::{CommandError, colour};
 use vestibule_rules::{Diagnostic, yaml};
 
 use crate::evaluation::Engine;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use vestibule::command::{CommandError, namespace};
+use vestibule_command::{CommandError, namespace};
 use vestibule_injector::StartError;
 use vestibule_rules::diagnostic::printable;
 use vestibule_rules::yaml::pretty_json;

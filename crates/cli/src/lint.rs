@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use vestibule::command::{CommandError, namespace};
+use vestibule_command::{CommandError, namespace};
 use vestibule_injector::{LoadError, registration};
 use vestibule_rules::diagnostic::code::{REQUIRED_BROADLY, REQUIRED_EVERYWHERE};
 use vestibule_rules::{Diagnostic, RuleSet, Severity, diagnostic};

@@ -25,7 +25,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use vestibule::command::{CertsArguments, CommandError, LogLevelArguments};
+use vestibule_command::{CertsArguments, CommandError, LogLevelArguments};
 use vestibule_rules::Diagnostic;
 
 /// Whose memory a crowd has had goes back to the system when it has left; glibc keeps it.

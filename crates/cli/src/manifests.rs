@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 use vestibule::App;
-use vestibule::command::{CommandError, ManifestsArguments};
+use vestibule_command::{CommandError, ManifestsArguments};
 use vestibule_injector::{CONFIG_LABEL, Configuration, Namespaces, config_map_data, registration};
 use vestibule_rules::{OWN_POD_LABEL, Rule, RuleSet};
 

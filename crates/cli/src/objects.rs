@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::json;
-use vestibule::command::CommandError;
 use vestibule::patch::{self, Pointer};
+use vestibule_command::CommandError;
 use vestibule_rules::diagnostic::{code, printable};
 use vestibule_rules::yaml::{self, Entry, Node};
 use vestibule_rules::{Diagnostic, NamespaceFacts, Position};

@@ -70,6 +70,6 @@ fn the_page_is_what_the_command_line_is() {
         std::fs::write(PAGE, format!("{words}{sections}")).unwrap();
         return;
     }
-    let plain = vestibule::command::colour::When::Never.palette();
-    assert!(found == sections, "{}", vestibule::command::diff::unified(found, &sections, plain));
+    let plain = vestibule_command::colour::When::Never.palette();
+    assert!(found == sections, "{}", vestibule_command::diff::unified(found, &sections, plain));
 }

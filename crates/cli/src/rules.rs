@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use vestibule::command::CommandError;
+use vestibule_command::CommandError;
 use vestibule_injector::LoadError;
 use vestibule_rules::{Mode, RuleSet, syntax};
 

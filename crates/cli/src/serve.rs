@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use vestibule::command::{CommandError, ServeArguments, runtime};
 use vestibule::identity::{ClusterConfigError, own_namespace};
+use vestibule_command::{CommandError, ServeArguments, runtime};
 use vestibule_injector::{CONFIG_LABEL, Configuration, ConnectError, NAME, Namespaces, connect};
 
 use crate::rules::{Labels, unusable};

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Command};
 use clap_complete::Shell;
-use vestibule::command::CommandError;
+use vestibule_command::CommandError;
 
 use crate::{Failure, files, print};
 

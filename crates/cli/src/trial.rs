@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use vestibule::command::{CommandError, colour, namespace};
+use vestibule_command::{CommandError, colour, namespace};
 use vestibule_injector::Namespaces;
 use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{Mode, RuleSet};

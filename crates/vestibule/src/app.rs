@@ -3,9 +3,7 @@
 mod check;
 mod hooks;
 mod lookups;
-#[cfg(feature = "cli")]
 mod paths;
-#[cfg(feature = "test")]
 mod rehearsed;
 
 use std::collections::BTreeSet;
@@ -24,7 +22,7 @@ use crate::work::MakeWork;
 use crate::{Conversion, Entries, Entry, Holds, Metric, Registration, Target};
 
 pub use check::AppError;
-pub(crate) use hooks::Registered;
+pub use hooks::Registered;
 
 /// A webhook: named hooks, each with the resources it is for and its handler.
 ///
@@ -242,7 +240,7 @@ impl App {
     }
 
     /// `name` in every kind of configuration that the hooks need, and the definitions whose objects are converted.
-    pub(crate) fn registration_names(&self, name: &str) -> Vec<RegistrationName> {
+    pub fn registration_names(&self, name: &str) -> Vec<RegistrationName> {
         let kinds = [
             (HookKind::Mutating, RegistrationKind::Mutating),
             (HookKind::Validating, RegistrationKind::Validating),
@@ -264,7 +262,8 @@ impl App {
         self.hooks.iter().map(|registered| &*registered.entry.name).chain(conversions)
     }
 
-    pub(crate) fn hooks(&self) -> &[Registered] {
+    /// The hooks, in the order in which they were added.
+    pub fn hooks(&self) -> &[Registered] {
         &self.hooks
     }
 

@@ -115,8 +115,7 @@ impl ClientSettings {
     }
 
     /// Whether it cannot be done without a cluster.
-    #[cfg(feature = "cli")]
-    pub(crate) fn needs_client(&self) -> bool {
+    pub fn needs_client(&self) -> bool {
         self.is_on() && self.tokens.as_ref().is_some_and(|tokens| tokens.keys.is_none())
     }
 

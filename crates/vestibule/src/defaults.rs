@@ -7,26 +7,34 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use crate::{App, Target};
 
 /// What flags and variables fall back to.
-#[derive(Clone, Default)]
-pub(crate) struct Defaults {
-    pub(crate) service: Option<String>,
-    pub(crate) secret: Option<String>,
-    pub(crate) port: Option<u16>,
-    pub(crate) metrics_listen: Option<Option<SocketAddr>>,
-    pub(crate) host_network: bool,
-    pub(crate) image: Option<String>,
-    pub(crate) replicas: Option<u16>,
-    /// With the namespace that they are for, where they are not for all.
-    pub(crate) rights: Vec<(Option<String>, PolicyRule)>,
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Defaults {
+    /// [`App::service`].
+    pub service: Option<String>,
+    /// [`App::secret`].
+    pub secret: Option<String>,
+    /// [`App::port`].
+    pub port: Option<u16>,
+    /// [`App::metrics_listen`]; `Some(None)` is nowhere.
+    pub metrics_listen: Option<Option<SocketAddr>>,
+    /// [`App::host_network`].
+    pub host_network: bool,
+    /// [`App::image`].
+    pub image: Option<String>,
+    /// [`App::replicas`].
+    pub replicas: Option<u16>,
+    /// [`App::rights`] for every namespace (`None`), [`App::rights_in`] for one.
+    pub rights: Vec<(Option<String>, PolicyRule)>,
 }
 
 /// The HTTPS port: one that managed control planes may reach; on the host's network, where it is the kubelet's, another.
-pub(crate) fn https_port(host_network: bool) -> u16 {
+pub fn https_port(host_network: bool) -> u16 {
     if host_network { 10260 } else { 10250 }
 }
 
 /// The plain port, for probes and metrics.
-pub(crate) fn plain_port(host_network: bool) -> u16 {
+pub fn plain_port(host_network: bool) -> u16 {
     if host_network { 10261 } else { 9090 }
 }
 

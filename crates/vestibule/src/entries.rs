@@ -207,8 +207,7 @@ impl App {
     }
 
     /// The entries by which the API server calls this hook, as they are now.
-    #[cfg(feature = "test")]
-    pub(crate) fn entries_calling(&self, hook: &Registered) -> Vec<Registered> {
+    pub fn entries_calling(&self, hook: &Registered) -> Vec<Registered> {
         let given = self.entries.as_ref().map(Entries::current).unwrap_or_default();
         let mut entries = self.entries_of(hook.kind, &given);
         entries.retain(|entry| entry.path == hook.path);

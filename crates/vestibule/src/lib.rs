@@ -8,9 +8,10 @@
 //! k8s-openapi = { version = "0.29", features = ["v1_36"] }
 //! tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
 //! vestibule = { path = "../vestibule/crates/vestibule" }
+//! vestibule-command = { path = "../vestibule/crates/command" }
 //! ```
 //!
-//! ```no_run
+//! ```
 //! use k8s_openapi::api::core::v1::Pod;
 //! use vestibule::Operation::Create;
 //! use vestibule::{App, Context, Reject, deny, on};
@@ -23,9 +24,18 @@
 //!     Ok(pod)
 //! }
 //!
+//! fn app() -> App {
+//!     App::new("labeller").mutate("label", on::<Pod>([Create]).fail_open(), label)
+//! }
+//! ```
+//!
+//! The binary hands the app to `vestibule-command`, which serves it, prints its manifests and more. A program with a command
+//! line of its own calls [`App::bind`].
+//!
+//! ```text
 //! #[tokio::main]
 //! async fn main() -> std::process::ExitCode {
-//!     App::new("labeller").mutate("label", on::<Pod>([Create]).fail_open(), label).run().await
+//!     vestibule_command::run(app()).await
 //! }
 //! ```
 //!
@@ -38,8 +48,6 @@ mod app;
 mod chain;
 mod change;
 mod client_identity;
-#[cfg(feature = "cli")]
-pub mod command;
 mod condition;
 mod context;
 mod conversion;
@@ -52,16 +60,11 @@ mod fixture;
 mod handler;
 #[cfg(test)]
 mod laws;
-#[cfg(feature = "cli")]
-mod logs;
 mod lookup;
 mod lossless;
-mod manifests;
 mod mutation;
 mod name;
 mod on;
-#[cfg(feature = "cli")]
-mod plain;
 mod presented;
 mod raw_object;
 mod reach;
@@ -74,11 +77,8 @@ mod serve;
 mod state;
 mod target;
 mod telemetry;
-#[cfg(feature = "test")]
-pub mod test;
+pub mod tooling;
 mod traced;
-#[cfg(feature = "otel")]
-mod traces;
 mod typed;
 mod watch_state;
 mod work;
@@ -94,7 +94,6 @@ pub use conversion::{Conversion, Hub, Version};
 pub use entries::{Entries, EntriesError, Entry};
 pub use handler::{Mutate, Validate};
 pub use lookup::{LookedUp, Lookup, LookupError, Objects, Watch};
-pub use manifests::{Files, Installation};
 pub use mutation::Mutation;
 pub use on::{FailurePolicy, MatchPolicy, On, Raw, Reinvocation, Scope, SideEffects, on, on_raw, on_rules};
 pub use raw_object::RawObject;
@@ -111,7 +110,8 @@ pub use telemetry::{
 pub use vestibule_admission::keys;
 pub use vestibule_admission::{
     AuditAnnotations, Cause, Converter, Decision, Denial, Fault, FaultKind, Handler, HandlerFuture, HookKind,
-    Notes, OnFault, Operation, Outcome, Request, Unconvertible, Verdict, Version as ReviewVersion, Warnings,
+    Notes, OnFault, Operation, Outcome, Request, Trace, Unconvertible, Verdict, Version as ReviewVersion,
+    Warnings,
 };
 pub use vestibule_identity as identity;
 pub use vestibule_patch as patch;

@@ -18,8 +18,7 @@ use serde::de::DeserializeOwned;
 
 pub use error::LookupError;
 pub(crate) use error::not_yet;
-#[cfg(feature = "cli")]
-pub(crate) use feed::words as why_not_watched;
+pub use feed::words as why_not_watched;
 use live::{Answer, Joins};
 pub use objects::Objects;
 use registered::Kept;

@@ -1,12 +1,12 @@
 //! Names as Kubernetes asks for them.
 
 /// RFC 1123 section 2.1, as Kubernetes asks it of most names.
-pub(crate) fn is_dns_label(text: &str) -> bool {
+pub fn is_dns_label(text: &str) -> bool {
     text.len() <= 63 && is_label(text)
 }
 
 /// Labels with dots between, 253 characters at most; a label in it may be longer than one alone.
-pub(crate) fn is_dns_subdomain(text: &str) -> bool {
+pub fn is_dns_subdomain(text: &str) -> bool {
     text.len() <= 253 && text.split('.').all(is_label)
 }
 

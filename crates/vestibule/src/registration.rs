@@ -40,16 +40,23 @@ pub struct Registration {
 
 /// One hook, as far as the API server cares.
 #[derive(Clone)]
-pub(crate) struct Entry {
-    pub(crate) name: String,
-    pub(crate) kind: HookKind,
-    pub(crate) path: String,
+pub struct Entry {
+    /// The hook's name in the app.
+    pub name: String,
+    /// Mutating or validating.
+    pub kind: HookKind,
+    /// The path of the URL that the API server calls.
+    pub path: String,
     pub(crate) qualified_name: Option<String>,
-    pub(crate) rules: Vec<Rule>,
+    /// The operations and resources that it is called for.
+    pub rules: Vec<Rule>,
     pub(crate) namespaces: LabelSelector,
-    pub(crate) objects: LabelSelector,
-    pub(crate) failure_policy: FailurePolicy,
-    pub(crate) timeout_seconds: u8,
+    /// `objectSelector`.
+    pub objects: LabelSelector,
+    /// `failurePolicy`.
+    pub failure_policy: FailurePolicy,
+    /// `timeoutSeconds`.
+    pub timeout_seconds: u8,
     pub(crate) match_conditions: Vec<MatchCondition>,
     pub(crate) match_policy: MatchPolicy,
     pub(crate) reinvocation: Reinvocation,
@@ -179,7 +186,7 @@ impl Entry {
     }
 
     /// The API server asks for three segments, and its metrics know hooks by this name alone.
-    pub(crate) fn qualified_name(&self, app: &str) -> String {
+    pub fn qualified_name(&self, app: &str) -> String {
         self.qualified_name.clone().unwrap_or_else(|| format!("{}.{app}.vestibule.dev", self.name))
     }
 
@@ -189,7 +196,7 @@ impl Entry {
     }
 
     /// The webhook must never stand in the way of what it needs to come up itself.
-    pub(crate) fn namespace_selector(&self, own_namespace: Option<&str>) -> LabelSelector {
+    pub fn namespace_selector(&self, own_namespace: Option<&str>) -> LabelSelector {
         if self.system_namespaces {
             return self.namespaces.clone();
         }

@@ -136,7 +136,7 @@ impl App {
     }
 
     /// Of the kinds that no hook is of: what an earlier version may have registered, beside these.
-    pub(crate) fn left_over(&self, registrations: &[RegistrationName]) -> Vec<RegistrationName> {
+    pub fn left_over(&self, registrations: &[RegistrationName]) -> Vec<RegistrationName> {
         let kinds = [RegistrationKind::Mutating, RegistrationKind::Validating];
         let known = registrations.iter().find(|name| kinds.contains(&name.kind));
         let name = known.map_or(self.name(), |known| &known.name);

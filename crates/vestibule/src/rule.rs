@@ -65,6 +65,11 @@ impl Rule {
         self
     }
 
+    /// Whether kube-apiserver would call a hook with this rule for `request`. The scope is not compared.
+    pub fn is_for(&self, request: &Request<'_>) -> bool {
+        self.matches(request) == Match::Asked
+    }
+
     /// How near `request` comes to any of `rules`.
     pub(crate) fn nearest(rules: &[Self], request: &Request<'_>) -> Match {
         rules.iter().map(|rule| rule.matches(request)).max().unwrap_or(Match::Stranger)

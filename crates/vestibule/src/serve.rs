@@ -18,13 +18,14 @@ use crate::condition::Asked;
 use crate::presented::Presented;
 use crate::reach::Reach;
 use crate::telemetry::{CONTENT_TYPE, Telemetry};
+use crate::traced::CallTraces;
 use crate::work::{self, Work, WorkOver};
 use crate::{App, AppError, CertificateCounters, ClientSettings, Target, watch_state};
 
 /// The API server closes connections that rested for 90 s.
-pub(crate) const SHORTEST_IDLE: Duration = Duration::from_secs(91);
+pub const SHORTEST_IDLE: Duration = Duration::from_secs(91);
 
-/// Where and how an app is served: for those who start it themselves instead of by [`App::run`].
+/// Where and how an app is served: for programs that start it themselves instead of by `vestibule_command::run`.
 ///
 /// ```no_run
 /// use std::path::Path;
@@ -47,6 +48,8 @@ pub struct Options {
     pub settings: Settings,
     /// Told of every decision, beside log and metrics.
     pub observer: Option<Arc<dyn Observer>>,
+    /// Continues the traces of callers; `None` where no spans are exported.
+    pub traces: Option<Arc<dyn CallTraces>>,
     /// What the identity counts, for the metrics; a clone of it is the identity's own observer.
     pub certificates: CertificateCounters,
     /// Who may call. Everybody, unless set.
@@ -125,6 +128,7 @@ impl Options {
             identity,
             settings,
             observer: None,
+            traces: None,
             certificates: CertificateCounters::default(),
             clients: ClientSettings::default(),
             client: None,
@@ -162,7 +166,7 @@ impl Options {
 }
 
 /// Whether replicas write their own entries: then those of two versions may be asked for each other's hooks.
-pub(crate) fn registers(settings: &identity::Settings) -> bool {
+pub fn registers(settings: &identity::Settings) -> bool {
     !settings.desired.is_empty() || settings.updates.is_some()
 }
 
@@ -175,7 +179,8 @@ impl App {
     /// as the API server lets them, or an address is taken.
     pub async fn bind(self, options: Options) -> Result<Bound, ServeError> {
         self.check()?;
-        let Options { identity, settings, observer, certificates, clients, client, must_reach } = options;
+        let Options { identity, settings, observer, traces, certificates, clients, client, must_reach } =
+            options;
         let reach = must_reach.map(|target| self.reach(client.as_ref(), target)).transpose()?;
         if settings.idle_timeout < SHORTEST_IDLE {
             return Err(ServeError::Idle);
@@ -190,7 +195,7 @@ impl App {
         }
         let known = clients.start(client.as_ref())?;
         let works = self.works(client.as_ref())?;
-        let environment = self.environment(client)?;
+        let environment = self.environment(client)?.traced_by(traces.clone());
         let lookups = environment.lookups().clone();
         let watches: Vec<_> = self.watches.iter().cloned().chain(lookups.watches()).collect();
         let mut own = self.metrics.clone();
@@ -221,7 +226,8 @@ impl App {
             Box::new(ready),
             own,
             observer,
-        );
+        )
+        .traced_by(traces);
         telemetry.expect(self.hook_names());
         let lines = self.lines.clone();
         let metrics = telemetry.clone();

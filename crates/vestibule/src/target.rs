@@ -108,7 +108,7 @@ impl Target {
     }
 
     /// The namespace the webhook itself runs in, as far as the target tells.
-    pub(crate) fn own_namespace(&self) -> Option<&str> {
+    pub fn own_namespace(&self) -> Option<&str> {
         match self {
             Self::Service { namespace, .. } => Some(namespace),
             Self::Url(_) => None,

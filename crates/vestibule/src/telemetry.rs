@@ -42,7 +42,7 @@ use vocabulary::{
 };
 
 use crate::lookup::Lookups;
-use crate::traced::{short, trace_id};
+use crate::traced::{CallTraces, shorten, trace_id};
 
 /// OpenMetrics, as prometheus-client writes it.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -72,6 +72,7 @@ pub(crate) struct Telemetry {
     failures: Arc<Sparing>,
     refusals: Arc<BTreeMap<&'static str, Sparing>>,
     also: Option<Arc<dyn Observer>>,
+    traces: Option<Arc<dyn CallTraces>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -153,7 +154,14 @@ impl Telemetry {
             failures: Arc::default(),
             refusals: Arc::new(REFUSALS.map(|reason| (reason, Sparing::default())).into()),
             also,
+            traces: None,
         }
+    }
+
+    /// The log names traces that `traces` exports.
+    pub(crate) fn traced_by(mut self, traces: Option<Arc<dyn CallTraces>>) -> Self {
+        self.traces = traces;
+        self
     }
 
     /// Has what hooks of these names may come to begin at zero: Prometheus sees a first time only as a rise from there.
@@ -183,7 +191,7 @@ impl Telemetry {
 
 impl Observer for Telemetry {
     fn decided(&self, decided: &Decided<'_>) {
-        log(decided);
+        self.log(decided);
         let operation = Operation::as_str(decided.request.operation);
         self.count(decided.hook, operation, decided.decision, decided.elapsed);
         self.tell(|also| also.decided(decided));
@@ -192,8 +200,8 @@ impl Observer for Telemetry {
     fn converted(&self, converted: &Converted<'_>) {
         tracing::info!(
             target: ADMISSION,
-            uid = short(&converted.request.uid),
-            version = short(&converted.request.desired_api_version),
+            uid = shorten(&converted.request.uid),
+            version = shorten(&converted.request.desired_api_version),
             objects = converted.request.objects.len(),
             operation = CONVERT,
             hook = converted.hook,
@@ -201,7 +209,7 @@ impl Observer for Telemetry {
             reason = Some(reason(converted.decision)).filter(|reason| !reason.is_empty()),
             client = converted.client.map(known_by),
             ms = milliseconds(converted.elapsed),
-            trace_id = trace_id(converted.request.trace),
+            trace_id = trace_id(converted.request.trace, self.traces.as_deref()),
             "converted"
         );
         self.count(converted.hook, CONVERT, converted.decision, converted.elapsed);
@@ -261,37 +269,37 @@ impl Telemetry {
         self.requests.get_or_create(&labels).inc();
     }
 
+    /// One line, and never a value of the object.
+    fn log(&self, decided: &Decided<'_>) {
+        let request = decided.request;
+        let operations = match decided.decision {
+            Decision::Mutated(operations) => operations,
+            _ => 0,
+        };
+        tracing::info!(
+            target: ADMISSION,
+            uid = shorten(&request.uid),
+            kind = shorten(&request.kind.to_string()),
+            namespace = request.namespace.as_deref().map(shorten),
+            name = request.display_name().as_deref(),
+            operation = request.operation.as_str(),
+            hook = decided.hook,
+            verdict = decided.decision.as_str(),
+            reason = Some(reason(decided.decision)).filter(|reason| !reason.is_empty()),
+            error = decided.error,
+            operations,
+            client = decided.client.map(known_by),
+            ms = milliseconds(decided.elapsed),
+            trace_id = trace_id(request.trace, self.traces.as_deref()),
+            "decided"
+        );
+    }
+
     fn tell(&self, what: impl FnOnce(&dyn Observer)) {
         if let Some(also) = &self.also {
             what(&**also);
         }
     }
-}
-
-/// One line, and never a value of the object.
-fn log(decided: &Decided<'_>) {
-    let request = decided.request;
-    let operations = match decided.decision {
-        Decision::Mutated(operations) => operations,
-        _ => 0,
-    };
-    tracing::info!(
-        target: ADMISSION,
-        uid = short(&request.uid),
-        kind = short(&request.kind.to_string()),
-        namespace = request.namespace.as_deref().map(short),
-        name = request.display_name().as_deref(),
-        operation = request.operation.as_str(),
-        hook = decided.hook,
-        verdict = decided.decision.as_str(),
-        reason = Some(reason(decided.decision)).filter(|reason| !reason.is_empty()),
-        error = decided.error,
-        operations,
-        client = decided.client.map(known_by),
-        ms = milliseconds(decided.elapsed),
-        trace_id = trace_id(request.trace),
-        "decided"
-    );
 }
 
 /// How many lines this one stands for besides itself; nothing where there are none.

@@ -1,6 +1,6 @@
 //! What a code means, from the table of codes.
 
-use vestibule::command::CommandError;
+use vestibule_command::CommandError;
 use vestibule_rules::{CODES, Code, RuleSet};
 
 use super::listing::wrapped;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use vestibule::command::colour::{Palette, Style};
+use vestibule_command::colour::{Palette, Style};
 use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{ClauseExplanation, Effect, Gate, Passage, RuleExplanation};
 use vestibule_rules::{Explanation, Outcome, Reason};

@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::Path;
 
 use serde_json::Value;
-use vestibule::command::{CommandError, colour, diff};
 use vestibule::patch::{Document, Operation};
+use vestibule_command::{CommandError, colour, diff};
 use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{Decision, Outcome, Reason, STATUS_ANNOTATION};
 

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use vestibule::command::CommandError;
+use vestibule_command::CommandError;
 
 use crate::{files, say};
 

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use vestibule::command::colour::{Palette, Style};
-use vestibule::command::diff;
+use vestibule_command::colour::{Palette, Style};
+use vestibule_command::diff;
 
 use super::Format;
 use super::recorder::Because;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
-use vestibule::command::CommandError;
 use vestibule::identity::{Identity, Local};
 use vestibule::patch::{Document, Operation};
 use vestibule::{Options, Registration, Shutdown, Target};
 use vestibule_caller::{Caller, Hook, Outcome, Review, judge};
+use vestibule_command::CommandError;
 use vestibule_injector::Namespaces;
 use vestibule_rules::{Change, Resource, RuleSet};
 

@@ -1,7 +1,7 @@
 //! One object after the other, twice.
 
-use vestibule::command::CommandError;
 use vestibule::patch::Operation;
+use vestibule_command::CommandError;
 use vestibule_rules::{Reason, Resource};
 
 use super::recorder::{Because, Idle};

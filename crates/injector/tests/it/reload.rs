@@ -140,7 +140,7 @@ async fn what_an_injector_in_a_cluster_is_given_is_printed() {
     assert_eq!(judge[0]["objectSelector"], json!({"matchLabels": {"vestibule.dev/config": "true"}}));
     assert_eq!(judge[0]["rules"][0]["operations"], json!(["CREATE", "UPDATE"]));
 
-    let manifests = app.manifests(&app.installation(target)).unwrap();
+    let manifests = vestibule_manifests::Installation::of(&app, target).manifests(&app).unwrap();
     let role = manifests
         .iter()
         .find(|it| it["kind"] == "Role" && it["metadata"]["namespace"] == "webhooks")

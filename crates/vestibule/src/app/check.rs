@@ -18,6 +18,13 @@ pub struct AppError {
     pub problems: Vec<String>,
 }
 
+impl AppError {
+    /// Problems of the webhook `name`.
+    pub fn new(name: &str, problems: Vec<String>) -> Self {
+        Self { name: name.to_owned(), problems }
+    }
+}
+
 impl App {
     /// Whether the app is in order.
     ///

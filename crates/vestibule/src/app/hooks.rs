@@ -19,8 +19,9 @@ use crate::{Mutate, On, Rule, Validate};
 
 /// A hook in the making: it is whole when the app is, with everything the app gives its handlers.
 #[derive(Clone)]
-pub(crate) struct Registered {
-    pub(crate) entry: Entry,
+pub struct Registered {
+    /// What the API server is told of it.
+    pub entry: Entry,
     pub(super) make: Arc<dyn Fn(&Environment) -> Hook + Send + Sync>,
 }
 
@@ -152,7 +153,7 @@ impl App {
             if skip_finalizer_updates {
                 handler = Arc::new(SkipsFinalizerUpdates(handler));
             }
-            let handler = Traced::new(&name, handler);
+            let handler = Traced::new(&name, handler, environment.traces());
             let hook = match kind {
                 HookKind::Mutating => Hook::mutating(&*name, handler),
                 HookKind::Validating => Hook::validating(&*name, handler),
@@ -166,7 +167,7 @@ impl App {
 
 impl Registered {
     /// The hook, whose handler is given `environment` at every call.
-    pub(crate) fn hook(&self, environment: &Environment) -> Hook {
+    pub fn hook(&self, environment: &Environment) -> Hook {
         (self.make)(environment)
     }
 }

@@ -99,7 +99,7 @@ impl App {
     }
 
     /// Whether it cannot be served without a cluster to ask.
-    pub(crate) fn needs_client(&self) -> bool {
+    pub fn needs_client(&self) -> bool {
         !self.works.is_empty() || !self.lookups.is_empty() && self.objects.is_none()
     }
 
@@ -121,7 +121,7 @@ impl App {
     ///
     /// # Errors
     /// It looks something up, and there is no cluster to ask, nor objects in the place of one.
-    pub(crate) fn environment(&self, client: Option<Client>) -> Result<Environment, AppError> {
+    pub fn environment(&self, client: Option<Client>) -> Result<Environment, AppError> {
         let source = self.objects.clone().map(Source::Objects).or(client.map(Source::Cluster));
         let lookups = match source {
             _ if self.lookups.is_empty() => Ok(Lookups::default()),

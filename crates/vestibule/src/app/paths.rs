@@ -8,7 +8,7 @@ impl App {
     ///
     /// # Errors
     /// There is no such hook, or the API server would not take the path.
-    pub(crate) fn at_path(mut self, hook: &str, path: &str) -> Result<Self, String> {
+    pub fn at_path(mut self, hook: &str, path: &str) -> Result<Self, String> {
         if !is_path(path) {
             return Err(format!(
                 "`--path {hook}={path}`: write `/` and lower-case letters, digits and `-`, as in `{hook}=/mutate`"

@@ -8,7 +8,7 @@ use super::App;
 
 impl App {
     /// Its hooks are called in namespaces with this label only: others share the API server.
-    pub(crate) fn confine(&mut self, label: &str, value: &str) {
+    pub fn confine(&mut self, label: &str, value: &str) {
         for registered in &mut self.hooks {
             let labels = registered.entry.namespaces.match_labels.get_or_insert_default();
             labels.insert(label.to_owned(), value.to_owned());
@@ -16,7 +16,7 @@ impl App {
     }
 
     /// Every hook keeps its handler, in what `wrap` makes of it and the hook's name.
-    pub(crate) fn wrap_handlers<H: Handler>(
+    pub fn wrap_handlers<H: Handler>(
         &mut self,
         wrap: impl Fn(&str, Arc<dyn Handler>) -> H + Send + Sync + 'static,
     ) {

@@ -136,7 +136,7 @@ fn slimmed<T: LookedUp>(seen: &mut Seen<T>, slim: &Slim<T>, kind: &Kind) -> Opti
 }
 
 /// What the API server says of it, which names the missing right where that is the reason.
-pub(crate) fn words(error: watcher::Error) -> String {
+pub fn words(error: watcher::Error) -> String {
     match error {
         watcher::Error::InitialListFailed(error)
         | watcher::Error::WatchStartFailed(error)

@@ -70,7 +70,8 @@ pub enum Scope {
 }
 
 impl FailurePolicy {
-    pub(crate) fn as_str(self) -> &'static str {
+    /// As the API server spells it.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Open => "Ignore",
             Self::Closed => "Fail",

@@ -15,6 +15,7 @@ use vestibule_injector::{Configuration, Namespaces, Snapshot, State, app, compil
 
 use crate::cluster::{Cluster, Namespace};
 use crate::samples::pod;
+use vestibule_manifests::Installation;
 
 /// Far longer than anything here takes, on a crowded machine too.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -42,9 +43,9 @@ pub(crate) async fn as_printed(cluster: &Cluster) -> Client {
     let (home, environment) = (cluster.home.name(), &cluster.environment);
     let installed = Configuration::installed(compile([]).ok().unwrap(), home);
     let app = app(installed, Namespaces::unknown()).unwrap();
-    let mut installation = app.installation(Target::service(&format!("{home}/injector")).unwrap());
+    let mut installation = Installation::of(&app, Target::service(&format!("{home}/injector")).unwrap());
     installation.name = format!("{home}-injector");
-    let mut objects = app.manifests(&installation).unwrap();
+    let mut objects = installation.manifests(&app).unwrap();
     objects.retain(|object| object["kind"].as_str().is_some_and(|kind| kind.contains("Role")));
     environment.apply(objects.clone()).await.unwrap();
     let account = installation.service_account().unwrap();
