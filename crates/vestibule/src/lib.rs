@@ -43,6 +43,7 @@ pub mod command;
 mod condition;
 mod context;
 mod conversion;
+mod decode;
 mod defaults;
 mod entries;
 mod environment;

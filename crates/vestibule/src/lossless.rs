@@ -3,9 +3,9 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use vestibule_admission::{Fault, FaultKind, keys};
-use vestibule_patch::{Document, Operation, Pointer, Schema};
+use vestibule_patch::{Document, Operation, Schema};
 
-use crate::{Context, RawObject, Reject};
+use crate::{Context, RawObject, Reject, decode};
 
 /// An object as it was received, or as a patch has made it since, and what is known about its lists.
 pub(crate) struct Received {
@@ -70,7 +70,7 @@ pub(crate) fn lay<T: DeserializeOwned + Serialize>(
 
 /// serde's own words may quote a value; the place alone is told.
 pub(crate) fn decode<T: DeserializeOwned>(object: &str) -> Result<T, Fault> {
-    serde_json::from_str(object).or_else(|error| without_managed_fields(object, error)).map_err(|error| {
+    decode::decode(object).map_err(|error| {
         let (line, column, to) = (error.line(), error.column(), std::any::type_name::<T>());
         let plain = to.split('<').next().unwrap_or(to);
         let to = plain.rsplit("::").next().unwrap_or(plain);
@@ -79,26 +79,6 @@ pub(crate) fn decode<T: DeserializeOwned>(object: &str) -> Result<T, Fault> {
         );
         Fault::new(FaultKind::Undecodable, message)
     })
-}
-
-/// kube-apiserver repeats the names of an object's fields in `metadata.managedFields`, which nests as deep as the object does. A type
-/// that knows nothing of a deep field, but has metadata, would not decode: it gets the object without its `managedFields`. They
-/// stay in the object received, as all that a type does not know.
-fn without_managed_fields<T: DeserializeOwned>(
-    object: &str,
-    error: serde_json::Error,
-) -> Result<T, serde_json::Error> {
-    // The grammar of what was received has been checked: what is left is serde_json's limit of levels.
-    if !error.is_syntax() {
-        return Err(error);
-    }
-    let leave_out = || {
-        let mut document = Document::parse(object).ok()?;
-        let path = Pointer::root().child("metadata").child("managedFields");
-        document.apply(&Operation::Remove { path }).ok()?;
-        serde_json::from_str(&document.to_json()).ok()
-    };
-    leave_out().ok_or(error)
 }
 
 /// In memory for about `length` bytes: grown in steps, a large object would be there twice.

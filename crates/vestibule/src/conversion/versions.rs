@@ -11,6 +11,7 @@ use vestibule_admission::{Converter, Unconvertible};
 use vestibule_patch::{Document, View};
 
 use super::carry::carry;
+use crate::decode::decode;
 
 /// The versions by their `apiVersion`.
 pub(super) struct Versions<H>(BTreeMap<String, Box<dyn Convert<H>>>);
@@ -92,7 +93,7 @@ where
     F: Display,
 {
     fn read(&self, text: &str) -> Result<(H, String), Unconvertible> {
-        let object: S = serde_json::from_str(text).map_err(|error| undecodable(&error))?;
+        let object: S = decode(text).map_err(|error| undecodable(&error))?;
         let known = serde_json::to_string(&object).map_err(|_| unwritable())?;
         // The alternate form, because some errors tell their causes only then.
         let hub = (self.to_hub)(object).map_err(|why| Unconvertible::new(format_args!("{why:#}")))?;
@@ -105,7 +106,7 @@ where
     }
 
     fn known(&self, text: &str) -> Option<String> {
-        serde_json::to_string(&serde_json::from_str::<S>(text).ok()?).ok()
+        serde_json::to_string(&decode::<S>(text).ok()?).ok()
     }
 }
 
