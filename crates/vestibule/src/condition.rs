@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use futures_util::future::try_join_all;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -49,11 +50,19 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
+    /// Begins to ask all `conditions` at once: however many of them block, the caller waits for [`FIRST_ANSWER`] at most.
+    ///
+    /// # Errors
+    /// The system has no thread.
+    pub(crate) async fn begin_all(conditions: &[Condition]) -> std::io::Result<Vec<Self>> {
+        try_join_all(conditions.iter().map(Self::begin)).await
+    }
+
     /// Asks on a thread of its own: an author's closure may block, and a runtime that ends does not wait for this thread.
     ///
     /// # Errors
     /// The system has no thread.
-    pub(crate) async fn begin(condition: &Condition) -> std::io::Result<Self> {
+    async fn begin(condition: &Condition) -> std::io::Result<Self> {
         let (answer, mut seen) = watch::channel(Some(String::new()));
         let (why_not, runtime) = (Arc::clone(&condition.why_not), Handle::current());
         let ask = move || {
@@ -146,6 +155,21 @@ mod tests {
         // The thread that asks has ended, so the answer has no sender any more.
         assert!(condition.answer.changed().await.is_err());
         assert_eq!((condition.why_not(), calls.load(Ordering::SeqCst)), (None, 1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn conditions_that_block_are_begun_together_and_not_one_after_the_other() {
+        let (unblock, blocked) = mpsc::channel::<()>();
+        let blocked = Arc::new(Mutex::new(blocked));
+        let condition = |name: &str| {
+            let blocked = Arc::clone(&blocked);
+            Condition::new(name, move || blocked.lock().unwrap().recv().is_ok())
+        };
+        let conditions = ["one", "two", "three", "four", "five"].map(condition);
+        let start = tokio::time::Instant::now();
+        let begun = Asked::begin_all(&conditions).await.unwrap();
+        assert_eq!((begun.len(), start.elapsed()), (5, FIRST_ANSWER));
+        drop(unblock);
     }
 
     /// On one thread, which a closure that blocks would have to itself.

@@ -197,10 +197,7 @@ impl App {
         own.push(watch_state::metric(watches.clone()));
         let presented = Arc::new(presented);
         let server = Server::new(settings, Arc::clone(&presented) as _);
-        let mut conditions = Vec::new();
-        for condition in self.conditions() {
-            conditions.push(Asked::begin(condition).await.map_err(ServeError::Conditions)?);
-        }
+        let conditions = Asked::begin_all(self.conditions()).await.map_err(ServeError::Conditions)?;
         let unknown_keys = known.missing();
         let ready = {
             let (conditions, lookups, unknown_keys) = (conditions.clone(), lookups.clone(), known.missing());
