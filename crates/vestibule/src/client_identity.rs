@@ -34,10 +34,13 @@ pub struct ClientSettings {
     pub authorities: Option<PathBuf>,
     /// Whose tokens are taken.
     pub tokens: Option<TokenSettings>,
-    /// Who may call: the common name of a certificate, a DNS name or URI of it, or the subject of a token, such as
-    /// `system:serviceaccount:NAMESPACE:NAME`. Without names, every client of the authorities; with tokens there must be
-    /// some, since namespaces make tokens for any audience.
+    /// The clients that may call: the common name of a certificate, a DNS name or URI of it, or the subject of a token, such
+    /// as `system:serviceaccount:NAMESPACE:NAME`. At least one, unless [`any_client`](Self::any_client) is set.
     pub names: Vec<String>,
+    /// Every client whose certificate one of the authorities signed may call. With the cluster's own CA that is every node and
+    /// every user with a certificate. Tokens need a name all the same, since the owner of a namespace can make tokens for any
+    /// audience.
+    pub any_client: bool,
 }
 
 /// Whose tokens (RFC 7519) are taken, and for whom they must be.
@@ -66,11 +69,14 @@ pub enum ClientError {
         "clients are to be known, and nothing says by what: name the CAs of their certificates or the issuer of their tokens"
     )]
     Nothing,
-    /// A token of the issuer is had by everybody who may make a ServiceAccount.
+    /// No client is named: every client of the authorities, or every ServiceAccount of the issuer, could call.
     #[error(
-        "whoever owns a namespace can make tokens for any audience: name the clients that may call, as in system:serviceaccount:NAMESPACE:NAME"
+        "no client is named, and a CA or an issuer of tokens knows many: name the clients that may call in `names`, as in kube-apiserver or system:serviceaccount:NAMESPACE:NAME, or set `any_client` where every certificate of the CA may"
     )]
     Nameless,
+    /// [`ClientSettings::any_client`] is set beside [`ClientSettings::names`].
+    #[error("`any_client` and `names` contradict each other: set one of them")]
+    AnyClientAndNames,
     /// A token without audience is for everybody.
     #[error("nothing says for which audience tokens must be")]
     NoAudience,
@@ -129,15 +135,19 @@ impl ClientSettings {
         if self.authorities.is_none() && self.tokens.is_none() {
             return Err(ClientError::Nothing);
         }
+        if self.any_client && !self.names.is_empty() {
+            return Err(ClientError::AnyClientAndNames);
+        }
+        let any_certificate = self.any_client && self.tokens.is_none();
+        if self.names.is_empty() && !any_certificate {
+            return Err(ClientError::Nameless);
+        }
         if let Some(path) = &self.authorities {
             let (authorities, follow) = authorities::follow(path, self.names.clone())?;
             started.clients = started.clients.with_certificates(authorities);
             started.follows.spawn(follow);
         }
         if let Some(settings) = &self.tokens {
-            if self.names.is_empty() {
-                return Err(ClientError::Nameless);
-            }
             if settings.audiences.is_empty() {
                 return Err(ClientError::NoAudience);
             }

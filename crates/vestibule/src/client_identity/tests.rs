@@ -271,13 +271,27 @@ fn what_cannot_tell_clients_apart_is_refused_at_the_start() {
     let file = folder.path().join("ca.crt");
     std::fs::write(&file, "no PEM").unwrap();
     assert!(start(&|_| {}).contains("nothing says by what"));
-    assert!(
-        start(&|settings| settings.authorities = Some("/nowhere/ca.crt".into())).contains("No such file")
-    );
-    let empty = start(&|settings| settings.authorities = Some(file.clone()));
+    let of_any_client = |path: &Path| {
+        let path = path.to_owned();
+        move |settings: &mut ClientSettings| {
+            (settings.authorities, settings.any_client) = (Some(path.clone()), true);
+        }
+    };
+    assert!(start(&of_any_client(Path::new("/nowhere/ca.crt"))).contains("No such file"));
+    let empty = start(&of_any_client(&file));
     assert_eq!(empty, format!("the CAs of clients in {}: there is no certificate", file.display()));
     let tokens = || Some(TokenSettings::new(ISSUER, vec![AUDIENCE.to_owned()]));
-    assert!(start(&|settings| settings.tokens = tokens()).contains("name the clients that may call"));
+    let nameless = |change: &dyn Fn(&mut ClientSettings)| {
+        assert!(start(change).contains("name the clients that may call"));
+    };
+    nameless(&|settings| settings.authorities = Some(file.clone()));
+    nameless(&|settings| settings.tokens = tokens());
+    nameless(&|settings| (settings.tokens, settings.any_client) = (tokens(), true));
+    let contradiction = start(&|settings| {
+        of_any_client(&file)(settings);
+        settings.names = vec![CALLER.to_owned()];
+    });
+    assert!(contradiction.contains("contradict each other"));
     let nobody_to_ask = |settings: &mut ClientSettings| {
         settings.tokens = tokens();
         settings.names = vec![CALLER.to_owned()];
