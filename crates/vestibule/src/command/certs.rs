@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 use vestibule_identity::NamespacedName;
 
 use super::{CommandError, print};
-use crate::name::is_dns_subdomain;
+use crate::registration::name::is_dns_subdomain;
 
 /// Makes and checks certificates, and looks after the CA ring of a webhook on a cluster.
 #[derive(Args, Clone, Debug)]

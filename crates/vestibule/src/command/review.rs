@@ -15,9 +15,9 @@ use vestibule_admission::{Decision, Outcome, Request, Review};
 use self::report::Report;
 use super::{CommandError, cluster, colour, kubeconfig_help, print};
 use crate::app::Registered;
-use crate::environment::Environment;
+use crate::handler::environment::Environment;
 use crate::registration::Entry;
-use crate::rule::Match;
+use crate::registration::rule::Match;
 use crate::{App, Rule};
 
 /// Which review, and which hook it is for.
@@ -150,7 +150,7 @@ impl ReviewArguments {
                 CommandError::input(format_args!("there is no hook `{name}`; there are {all}"))
             });
         }
-        let asked = |Entry { rules, .. }: &Entry| Rule::nearest(rules, request) == Match::Asked;
+        let asked = |Entry { rules, .. }: &Entry| Rule::closest_match(rules, request) == Match::Registered;
         let asked: Vec<_> = hooks.iter().filter(|registered| asked(&registered.entry)).collect();
         match asked.as_slice() {
             [hook] => Ok(hook),

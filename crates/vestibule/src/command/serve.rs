@@ -20,7 +20,7 @@ use super::or_off::{OrOff, or_off};
 use super::traces::TraceArguments;
 #[cfg(not(feature = "otel"))]
 use super::untraced::TraceArguments;
-use crate::defaults::{https_port, plain_port};
+use crate::app::defaults::{https_port, plain_port};
 #[cfg(not(feature = "otel"))]
 use crate::logs::Beside;
 use crate::logs::Logs;

@@ -7,11 +7,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use vestibule_admission::ConversionReview;
+use vestibule_admission::{ConversionReview, Unconvertible};
 use vestibule_patch::View;
 
 use super::*;
-use crate::{App, Target, Unconvertible};
+use crate::app::App;
+use crate::registration::target::Target;
 
 /// `host:port` in one string.
 mod v1 {
@@ -278,7 +279,7 @@ fn items_that_cannot_be_followed_take_no_longer_for_being_many() {
     let (received, known) = (list(&|n| json!({"a": n, "x": true})), list(&|n| json!({"a": n})));
     let converted = list(&|n| json!({"a": n + 1_000_000}));
     let start = Instant::now();
-    let carried = carry::carry(&received, &known, &converted);
+    let carried = preserve_unknown::preserve_unknown(&received, &known, &converted);
     assert!(carried == Some(converted));
     // Minutes are what a search from item to item takes here.
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use vestibule_admission::{Converter, Unconvertible};
 use vestibule_patch::{Document, View};
 
-use super::carry::carry;
+use super::preserve_unknown::preserve_unknown;
 use crate::decode::decode;
 
 /// The versions by their `apiVersion`.
@@ -71,7 +71,7 @@ impl<H: 'static> Converter for Versions<H> {
         let (from, to) = (self.get(&api_version)?, self.get(desired)?);
         let (hub, known) = from.read(received)?;
         let converted = to.write(hub)?;
-        let whole = carry(received, &known, &converted)
+        let whole = preserve_unknown(received, &known, &converted)
             // What the new version makes something of is for the converter to set.
             .filter(|whole| to.known(whole).is_some_and(|known| is_same(&known, &converted)));
         RawValue::from_string(whole.unwrap_or(converted)).map_err(|_| unwritable())

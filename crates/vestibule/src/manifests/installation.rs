@@ -7,8 +7,8 @@ use serde_json::Value;
 use vestibule_identity::{NamespacedName, RegistrationName, Settings, Source};
 
 use super::Files;
-use crate::defaults::{https_port, plain_port};
-use crate::name::is_dns_subdomain;
+use crate::app::defaults::{https_port, plain_port};
+use crate::registration::name::is_dns_subdomain;
 use crate::{App, RegistrationMode, Target};
 
 /// How a webhook is installed on a cluster: what its manifests are printed from, and its `serve` is told.
@@ -163,7 +163,7 @@ impl Installation {
         let printed = || app.registration_names(&self.name);
         let mut registrations = self.registrations.clone().unwrap_or_else(printed);
         if self.registration_mode() == RegistrationMode::Managed {
-            registrations.extend(app.left_over(&registrations));
+            registrations.extend(app.unused_kinds(&registrations));
         }
         Ok(Some((secret, registrations)))
     }

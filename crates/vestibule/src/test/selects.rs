@@ -7,8 +7,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelecto
 use serde_json::Value;
 use vestibule_caller::ApiResource;
 
+use crate::registration::rule::Match;
 use crate::registration::{Entry, NAMESPACE_NAME};
-use crate::rule::Match;
 use crate::{Request, Rule, Scope};
 
 /// What rules and selectors are compared with.
@@ -98,7 +98,7 @@ fn not_called(entry: &Entry, asked: &Asked<'_>) -> Option<String> {
             Scope::Namespaced => resource.is_namespaced(),
             Scope::Cluster => !resource.is_namespaced(),
         };
-        in_scope && Rule::nearest(std::slice::from_ref(rule), request) == Match::Asked
+        in_scope && Rule::closest_match(std::slice::from_ref(rule), request) == Match::Registered
     };
     if !entry.rules.iter().any(asks) {
         let what =

@@ -10,7 +10,7 @@ use vestibule_admission::{Decision, HookKind, Trace};
 use vestibule_server::{Converted, Decided, Stage};
 
 use super::Traces;
-use crate::traced::short;
+use crate::pipeline::span::short;
 
 /// The handler's own part: a span of its own, with everything in it.
 const DECIDE: &str = "decide";

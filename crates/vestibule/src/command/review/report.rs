@@ -11,7 +11,7 @@ use crate::command::colour::{Palette, Style};
 use crate::command::{CommandError, diff, yaml};
 use crate::plain::plain;
 use crate::registration::Entry;
-use crate::rule::{Match, Rule};
+use crate::registration::rule::{Match, Rule};
 
 /// Everything there is to say about one call.
 pub(super) struct Report<'r> {
@@ -51,7 +51,7 @@ impl Report<'_> {
             let (before, after) = self.objects()?;
             line(diff::unified(&yaml(&before)?, &yaml(&after)?, palette).trim_end().to_owned());
         }
-        if Rule::nearest(&self.entry.rules, self.request) != Match::Asked {
+        if Rule::closest_match(&self.entry.rules, self.request) != Match::Registered {
             let Request { operation, .. } = self.request;
             line(format!(
                 "note: the API server does not ask it for {operation} of {}",
