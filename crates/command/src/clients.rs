@@ -65,6 +65,7 @@ impl ClientArguments {
         }
         settings.authorities.clone_from(&self.client_ca);
         settings.names.clone_from(&self.client_name);
+        settings.any_client = self.any_client;
         settings.tokens = self.tokens(app, service)?;
         if settings.authorities.is_none() && settings.tokens.is_none() {
             return Err(CommandError::input(format_args!(

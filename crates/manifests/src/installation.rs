@@ -162,7 +162,7 @@ impl Installation {
         let printed = || app.registration_names(&self.name);
         let mut registrations = self.registrations.clone().unwrap_or_else(printed);
         if self.registration_mode() == RegistrationMode::Managed {
-            registrations.extend(app.left_over(&registrations));
+            registrations.extend(app.unused_kinds(&registrations));
         }
         Ok(Some((secret, registrations)))
     }

@@ -1,10 +1,16 @@
 //! The webhook as a whole: its hooks, and from them the registration and the server.
 
-mod check;
+pub(crate) mod background;
+pub(crate) mod check;
+pub(crate) mod defaults;
+mod entries;
 mod hooks;
 mod lookups;
+mod managed;
+mod metrics;
 mod paths;
-mod rehearsed;
+pub(crate) mod readiness;
+mod test_overrides;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,15 +19,19 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use vestibule_admission::HookKind;
 use vestibule_identity::{NamespacedName, RegistrationKind, RegistrationName, Settings};
 
-use crate::condition::{Condition, Line};
-use crate::defaults::Defaults;
-use crate::lookup::{Declared, Objects};
-use crate::state::States;
-use crate::watch_state::NamedWatch;
-use crate::work::MakeWork;
-use crate::{Conversion, Entries, Entry, Holds, Metric, Registration, Target};
-
-pub use check::AppError;
+use crate::app::background::MakeWork;
+use crate::app::defaults::Defaults;
+use crate::app::readiness::{Condition, Holds, Line};
+use crate::conversion::Conversion;
+use crate::handler::state::States;
+use crate::lookup::Declared;
+use crate::lookup::objects::Objects;
+use crate::lookup::watch_state::NamedWatch;
+use crate::registration::Registration;
+use crate::registration::entries::{Entries, Entry};
+use crate::registration::target::Target;
+use crate::telemetry::app_metrics::Metric;
+use check::AppError;
 pub use hooks::Registered;
 
 /// A webhook: named hooks, each with the resources it is for and its handler.

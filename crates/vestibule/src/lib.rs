@@ -45,68 +45,48 @@
 
 mod amount;
 mod app;
-mod chain;
-mod change;
-mod client_identity;
-mod condition;
-mod context;
 mod conversion;
-mod defaults;
-mod entries;
-mod environment;
-mod finalizers;
+mod decode;
 #[cfg(test)]
 mod fixture;
 mod handler;
-#[cfg(test)]
-mod laws;
 mod lookup;
-mod lossless;
-mod mutation;
-mod name;
-mod on;
-mod presented;
-mod raw_object;
-mod reach;
+mod pipeline;
 mod registration;
-mod registration_mode;
-mod reject;
-mod rule;
-mod selector;
 mod serve;
-mod state;
-mod target;
 mod telemetry;
 pub mod tooling;
-mod traced;
-mod typed;
-mod watch_state;
-mod work;
 
 pub use amount::{Amount, AmountError};
-pub use app::{App, AppError};
-pub use chain::Then;
-pub use change::Change;
-pub use client_identity::{ClientError, ClientSettings, TokenSettings};
-pub use condition::Holds;
-pub use context::{Context, User};
+pub use app::App;
+pub use app::check::AppError;
+pub use app::readiness::Holds;
 pub use conversion::{Conversion, Hub, Version};
-pub use entries::{Entries, EntriesError, Entry};
-pub use handler::{Mutate, Validate};
-pub use lookup::{LookedUp, Lookup, LookupError, Objects, Watch};
-pub use mutation::Mutation;
-pub use on::{FailurePolicy, MatchPolicy, On, Raw, Reinvocation, Scope, SideEffects, on, on_raw, on_rules};
-pub use raw_object::RawObject;
+pub use handler::change::Change;
+pub use handler::context::{Context, User};
+pub use handler::mutation::Mutation;
+pub use handler::raw_object::RawObject;
+pub use handler::reject::{Reject, deny, retry_later};
+pub use handler::state::MissingState;
+pub use handler::{Mutate, Then, Validate};
+pub use lookup::error::LookupError;
+pub use lookup::objects::Objects;
+pub use lookup::watch::Watch;
+pub use lookup::watch_state::WatchState;
+pub use lookup::{LookedUp, Lookup};
 pub use registration::Registration;
-pub use registration_mode::{RegistrationMode, RegistrationModeError};
-pub use reject::{Reject, deny, retry_later};
-pub use rule::Rule;
-pub use serve::{Bound, Options, ServeError};
-pub use state::MissingState;
-pub use target::{Target, TargetError};
-pub use telemetry::{
-    CertificateCounters, Metric, MetricFamily, MetricKind, MetricLabel, MetricUnit, MetricValues, Sample,
-};
+pub use registration::entries::{Entries, EntriesError, Entry};
+pub use registration::mode::{RegistrationMode, RegistrationModeError};
+pub use registration::on::choices::{FailurePolicy, MatchPolicy, Reinvocation, Scope, SideEffects};
+pub use registration::on::{On, Raw, on, on_raw, on_rules};
+pub use registration::rule::Rule;
+pub use registration::target::{Target, TargetError};
+pub use serve::client_identity::{ClientError, ClientSettings, TokenSettings};
+pub use serve::options::Options;
+pub use serve::{Bound, ServeError};
+pub use telemetry::app_metrics::{Metric, Sample};
+pub use telemetry::certificates::CertificateCounters;
+pub use telemetry::family::{MetricFamily, MetricKind, MetricLabel, MetricUnit, MetricValues};
 pub use vestibule_admission::keys;
 pub use vestibule_admission::{
     AuditAnnotations, Cause, Converter, Decision, Denial, Fault, FaultKind, Handler, HandlerFuture, HookKind,
@@ -119,4 +99,3 @@ pub use vestibule_server::{
     ClientAuthentication, ClientIdentity, Converted, Decided, Doubt, Observer, Refusal, Settings, Shutdown,
     TlsVersion,
 };
-pub use watch_state::WatchState;

@@ -1,5 +1,13 @@
 //! What the API server must know to call the hooks.
 
+pub(crate) mod entries;
+pub(crate) mod mode;
+pub(crate) mod name;
+pub(crate) mod on;
+pub(crate) mod rule;
+pub(crate) mod selector;
+pub(crate) mod target;
+
 use std::collections::BTreeMap;
 
 use k8s_openapi::Resource;
@@ -12,11 +20,13 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use serde_json::{Value, json};
-use vestibule_admission::HookKind;
+use vestibule_admission::{HookKind, Version as ReviewVersion};
 
-use crate::conversion::{Definition, conversion};
-use crate::selector;
-use crate::{FailurePolicy, MatchPolicy, On, Reinvocation, ReviewVersion, Rule, SideEffects, Target};
+use crate::conversion::definition::{Definition, conversion};
+use crate::registration::on::On;
+use crate::registration::on::choices::{FailurePolicy, MatchPolicy, Reinvocation, SideEffects};
+use crate::registration::rule::Rule;
+use crate::registration::target::Target;
 
 /// Namespaces that must come up before any webhook can.
 const SYSTEM_NAMESPACES: [&str; 3] = ["kube-node-lease", "kube-public", "kube-system"];

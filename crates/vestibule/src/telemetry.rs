@@ -1,15 +1,16 @@
 //! What the server tells: one line of log for each decision, and the only metrics registry.
 
-mod certificates;
-mod family;
-mod own;
+pub(crate) mod app_metrics;
+pub(crate) mod certificates;
+pub(crate) mod family;
+mod log_rate_limit;
 mod process;
 mod server;
-mod sparing;
 mod stores;
 #[cfg(test)]
 mod tests;
-mod vocabulary;
+pub(crate) mod vocabulary;
+pub(crate) mod watches;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -25,24 +26,19 @@ use vestibule_admission::{Decision, FaultKind, Operation};
 use vestibule_identity::Identity;
 use vestibule_server::{ClientIdentity, CloseReason, Converted, Decided, Doubt, Load, Observer, Refusal};
 
-pub use certificates::CertificateCounters;
-use certificates::CertificateGauges;
-pub use family::{MetricFamily, MetricKind, MetricLabel, MetricUnit, MetricValues};
-use own::OwnMetrics;
-pub use own::{Metric, Sample};
+use crate::lookup::Lookups;
+use crate::pipeline::span::{CallTraces, shorten, trace_id};
+use app_metrics::{AppMetrics, Metric};
+use certificates::{CertificateCounters, CertificateGauges};
+use log_rate_limit::LogRateLimit;
 use process::ProcessGauges;
 pub(crate) use server::Ready;
 use server::ServerGauges;
-use sparing::Sparing;
 use stores::StoreGauges;
-pub(crate) use vocabulary::WATCH_BROKEN;
 use vocabulary::{
     ABANDONED, CLIENTS, CLOSED, CLOSED_BY, DURATION, HANDSHAKES_FAILED, PANICS, REFUSALS, REFUSED, REQUESTS,
-    UNDECIDED, UNDECIDED_BY, VOCABULARY,
+    UNDECIDED, UNDECIDED_BY,
 };
-
-use crate::lookup::Lookups;
-use crate::traced::{CallTraces, shorten, trace_id};
 
 /// OpenMetrics, as prometheus-client writes it.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -69,8 +65,8 @@ pub(crate) struct Telemetry {
     clients: Family<Client, Counter>,
     handshakes_failed: Counter,
     closed: Family<Closed, Counter>,
-    failures: Arc<Sparing>,
-    refusals: Arc<BTreeMap<&'static str, Sparing>>,
+    failures: Arc<LogRateLimit>,
+    refusals: Arc<BTreeMap<&'static str, LogRateLimit>>,
     also: Option<Arc<dyn Observer>>,
     traces: Option<Arc<dyn CallTraces>>,
 }
@@ -139,7 +135,7 @@ impl Telemetry {
         registry.register_collector(Box::new(CertificateGauges(identity)));
         registry.register_collector(Box::new(StoreGauges(lookups)));
         registry.register_collector(Box::new(ProcessGauges::new()));
-        registry.register_collector(Box::new(OwnMetrics(own)));
+        registry.register_collector(Box::new(AppMetrics(own)));
         let registry = Arc::new(registry);
         Self {
             registry,
@@ -152,7 +148,7 @@ impl Telemetry {
             handshakes_failed,
             closed,
             failures: Arc::default(),
-            refusals: Arc::new(REFUSALS.map(|reason| (reason, Sparing::default())).into()),
+            refusals: Arc::new(REFUSALS.map(|reason| (reason, LogRateLimit::default())).into()),
             also,
             traces: None,
         }
@@ -219,7 +215,7 @@ impl Observer for Telemetry {
     fn refused(&self, refusal: Refusal) {
         let reason = refusal.as_str();
         // Some need no more than the port either, and what is too much comes a thousand times a second.
-        if let Some(left_out) = self.refusals.get(reason).and_then(|sparing| sparing.admits(Instant::now())) {
+        if let Some(left_out) = self.refusals.get(reason).and_then(|limit| limit.admits(Instant::now())) {
             tracing::info!(target: SERVER, reason, left_out = told(left_out), "refused");
         }
         self.refused.get_or_create(&Refused { reason }).inc();

@@ -10,13 +10,13 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 
 use crate::App;
 pub use crate::app::Registered as RegisteredHook;
-pub use crate::defaults::{Defaults, https_port, plain_port};
-pub use crate::environment::Environment;
+pub use crate::app::defaults::{Defaults, https_port, plain_port};
+pub use crate::handler::environment::Environment;
 pub use crate::lookup::why_not_watched;
-pub use crate::name::{is_dns_label, is_dns_subdomain};
+pub use crate::pipeline::span::{CallTraces, shorten};
 pub use crate::registration::Entry as HookEntry;
+pub use crate::registration::name::{is_dns_label, is_dns_subdomain};
 pub use crate::serve::{SHORTEST_IDLE, registers};
-pub use crate::traced::{CallTraces, shorten};
 
 impl App {
     /// Ports, names and numbers that the app's code sets for its installation. Flags override them.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use vestibule_admission::HookKind;
 
 use super::{App, Converted};
-use crate::name::{is_dns_label, path_problem};
+use crate::registration::name::{is_dns_label, path_problem};
 
 /// What is wrong with an [`App`], all of it at once.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

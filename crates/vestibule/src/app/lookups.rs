@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use kube::Client;
 
 use super::{App, AppError};
-use crate::WatchState;
-use crate::environment::Environment;
-use crate::lookup::{Declared, LookedUp, Lookups, Objects, Read, Source, Watch};
+use crate::handler::environment::Environment;
+use crate::lookup::objects::Objects;
+use crate::lookup::watch::Watch;
+use crate::lookup::watch_state::WatchState;
+use crate::lookup::{Declared, LookedUp, Lookups, Read, Source};
 
 impl App {
     /// Keeps all objects of type `T` up to date in memory, in all namespaces, for [`Context::lookup`](crate::Context::lookup).

@@ -1,7 +1,7 @@
 //! Where hooks are called, when whoever installs an app says otherwise.
 
 use super::App;
-use crate::name::is_path;
+use crate::registration::name::is_path;
 
 impl App {
     /// The hook is called at `path`, whatever the code says.
