@@ -59,16 +59,17 @@ impl Room {
         {
             return Some(Share(permit));
         }
-        let count = count.min(self.any.limit);
-        if let Ok(permit) = self.any.free.try_acquire_many(count) {
-            return Some(Share(permit));
-        }
-        let _waits = self.waiting.one();
-        if self.waiting.now() > MOST_WAITING {
-            return None;
-        }
-        // It is never closed.
-        self.any.free.acquire_many(count).await.ok().map(Share)
+        self.take(count.min(self.any.limit)).await.map(Share)
+    }
+
+    /// Adds to a share of more than 64 KiB until it is one of `bytes`, waiting as [`reserve`](Self::reserve) does; false if too
+    /// many wait already. Two shares that wait for each other's bytes are given up when the patience of one of them is over.
+    pub(crate) async fn grow<'a>(&'a self, share: &mut Share<'a>, bytes: usize) -> bool {
+        let wanted = u32::try_from(bytes).unwrap_or(u32::MAX).min(self.any.limit);
+        let held = u32::try_from(share.0.num_permits()).unwrap_or(u32::MAX);
+        let Some(more) = self.take(wanted.saturating_sub(held)).await else { return false };
+        share.0.merge(more);
+        true
     }
 
     /// Waits until a body of `bytes` may be worked on. Handlers make copies of what they get, and take long over what is
@@ -79,6 +80,20 @@ impl Room {
         }
         let count = u32::try_from(bytes).unwrap_or(u32::MAX).min(self.at_work.limit);
         self.at_work.free.acquire_many(count).await.ok().map(Share)
+    }
+}
+
+impl Room {
+    async fn take(&self, count: u32) -> Option<SemaphorePermit<'_>> {
+        if let Ok(permit) = self.any.free.try_acquire_many(count) {
+            return Some(permit);
+        }
+        let _waits = self.waiting.one();
+        if self.waiting.now() > MOST_WAITING {
+            return None;
+        }
+        // It is never closed.
+        self.any.free.acquire_many(count).await.ok()
     }
 }
 
