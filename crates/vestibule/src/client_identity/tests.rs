@@ -275,7 +275,7 @@ fn what_cannot_tell_clients_apart_is_refused_at_the_start() {
         start(&|settings| settings.authorities = Some("/nowhere/ca.crt".into())).contains("No such file")
     );
     let empty = start(&|settings| settings.authorities = Some(file.clone()));
-    assert_eq!(empty, format!("the CAs of clients in {}: there is no certificate", file.display()));
+    assert_eq!(empty, format!("the CAs of clients in {}: no certificate was given", file.display()));
     let tokens = || Some(TokenSettings::new(ISSUER, vec![AUDIENCE.to_owned()]));
     assert!(start(&|settings| settings.tokens = tokens()).contains("name the clients that may call"));
     let nobody_to_ask = |settings: &mut ClientSettings| {
