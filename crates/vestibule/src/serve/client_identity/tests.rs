@@ -279,7 +279,7 @@ fn what_cannot_tell_clients_apart_is_refused_at_the_start() {
     };
     assert!(start(&of_any_client(Path::new("/nowhere/ca.crt"))).contains("No such file"));
     let empty = start(&of_any_client(&file));
-    assert_eq!(empty, format!("the CAs of clients in {}: there is no certificate", file.display()));
+    assert_eq!(empty, format!("the CAs of clients in {}: no certificate was given", file.display()));
     let tokens = || Some(TokenSettings::new(ISSUER, vec![AUDIENCE.to_owned()]));
     let nameless = |change: &dyn Fn(&mut ClientSettings)| {
         assert!(start(change).contains("name the clients that may call"));

@@ -7,30 +7,30 @@ use std::net::SocketAddr;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BindError {
-    /// The address is taken, or not ours to take.
+    /// The address is in use, or this process may not bind it.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// As in the settings.
+        /// The address of the settings.
         address: SocketAddr,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// Two hooks on one path.
+    /// Two hooks have the same path.
     #[error("two hooks are to be served at {path}; give one of them another path")]
     Path {
         /// The path.
         path: String,
     },
-    /// No path begins otherwise.
+    /// A path does not begin with `/`.
     #[error("the path {path:?} of a hook does not begin with `/`")]
     Relative {
         /// The path.
         path: String,
     },
-    /// The random generator of the system does not answer.
-    #[error("no random numbers from the system")]
+    /// The random generator of the system failed.
+    #[error("the random generator of the operating system failed")]
     Random,
-    /// The TLS library refuses the settings.
+    /// The TLS library refused the settings.
     #[error("TLS cannot be set up: {0}")]
     Tls(String),
 }

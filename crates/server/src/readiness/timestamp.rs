@@ -1,18 +1,18 @@
-//! Times for people.
+//! Timestamps in RFC 3339.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const DAY: u64 = 24 * 60 * 60;
 
-/// As RFC 3339 has it, to the second; a clock before 1970 is at its beginning.
-pub(super) fn utc(time: SystemTime) -> String {
+/// The time in UTC, to the second; a time before 1970 is shown as the beginning of 1970.
+pub(super) fn rfc3339(time: SystemTime) -> String {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (year, month, day) = date(seconds / DAY);
     let (hour, minute, second) = (seconds % DAY / 3600, seconds % 3600 / 60, seconds % 60);
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// Counted in years that begin with March, so that a leap day is the last of its year; 400 of them have 146,097 days.
+/// Years are counted from March, so that a leap day is the last day of its year; 400 years have 146,097 days.
 fn date(days_since_1970: u64) -> (u64, u64, u64) {
     const DAYS_TO_1970: u64 = 719_468;
     let days = days_since_1970 + DAYS_TO_1970;
@@ -32,8 +32,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_those_of_date() {
-        // By `date -u -d @N`.
+    fn timestamps_are_those_of_date() {
+        // From `date -u -d @N`.
         for (seconds, text) in [
             (0, "1970-01-01T00:00:00Z"),
             (951_782_399, "2000-02-28T23:59:59Z"),
@@ -43,7 +43,7 @@ mod tests {
             (4_107_542_399, "2100-02-28T23:59:59Z"),
             (4_107_542_400, "2100-03-01T00:00:00Z"),
         ] {
-            assert_eq!(utc(UNIX_EPOCH + Duration::from_secs(seconds)), text);
+            assert_eq!(rfc3339(UNIX_EPOCH + Duration::from_secs(seconds)), text);
         }
     }
 }

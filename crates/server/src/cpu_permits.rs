@@ -1,4 +1,4 @@
-//! Computing in turns.
+//! How many tasks may compute at a time.
 
 use std::future::poll_fn;
 use std::mem;
@@ -9,27 +9,27 @@ use std::time::Duration;
 use tokio::sync::SemaphorePermit;
 use tokio::time::Instant;
 
-use crate::load::Places;
+use crate::permits::Permits;
 
-/// As many tasks compute at a time as there are turns; whoever awaits something has none. What is queued here is not queued
-/// in the runtime, before whoever only has to read.
-pub(crate) struct Turns(Places);
+/// A task has a permit only while it is polled; a task that awaits something has none. Tasks wait here instead of in the runtime's
+/// queue, where tasks that only read or refuse would wait behind them.
+pub(crate) struct CpuPermits(Permits);
 
-/// Told how long somebody took.
+/// Is told the times of one task.
 pub(crate) trait Measure {
-    /// He waited for a turn.
+    /// The task waited for a permit this long.
     fn waited(&mut self, _time: Duration) {}
 
-    /// He had one.
+    /// The task was polled for this long.
     fn computed(&mut self, _time: Duration) {}
 }
 
-/// Nobody wants to know.
+/// Measures nothing.
 impl Measure for () {}
 
-impl Turns {
+impl CpuPermits {
     pub(crate) fn new(number: usize) -> Self {
-        Self(Places::new(number))
+        Self(Permits::new(number))
     }
 
     pub(crate) fn number(&self) -> u32 {
@@ -40,21 +40,21 @@ impl Turns {
         self.0.free.available_permits()
     }
 
-    /// How many are taken, and how many there are.
-    pub(crate) fn taken(&self) -> (u64, u64) {
-        self.0.held()
+    /// The number of permits that are taken, and of all.
+    pub(crate) fn usage(&self) -> (u64, u64) {
+        self.0.usage()
     }
 
-    pub(crate) async fn next(&self) -> SemaphorePermit<'_> {
-        self.0.take().await
+    pub(crate) async fn acquire(&self) -> SemaphorePermit<'_> {
+        self.0.acquire().await
     }
 
-    /// For whoever had the last turn and has other things to do: who has it now is not to wait for those. Tokio keeps the
-    /// task that was woken last for the thread that woke it, where no other fetches it: so this one goes behind it.
-    pub(crate) async fn step_aside(&self) {
-        let mut aside = self.free() > 0;
+    /// Lets the task run that got the permit of this one. Tokio runs the task that was woken last on the thread that woke it, after
+    /// the current task, and no other thread takes it over; so the current task goes behind it if no permit is free.
+    pub(crate) async fn yield_to_next(&self) {
+        let mut has_yielded = self.free() > 0;
         poll_fn(|context| {
-            if mem::replace(&mut aside, true) {
+            if mem::replace(&mut has_yielded, true) {
                 return Poll::Ready(());
             }
             context.waker().wake_by_ref();
@@ -63,32 +63,32 @@ impl Turns {
         .await;
     }
 
-    /// Polls `work` only while it has a turn; it has the `first` one.
-    pub(crate) async fn take<W: Future>(
+    /// Runs `work`, and polls it only with a permit; `first` is the one for the first poll.
+    pub(crate) async fn run<W: Future>(
         &self,
         work: W,
         first: SemaphorePermit<'_>,
         measure: &mut impl Measure,
     ) -> W::Output {
         let mut work = pin!(work);
-        let mut turn = first;
+        let mut permit = first;
         loop {
             let began = Instant::now();
             let polled = poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await;
-            drop(turn);
+            drop(permit);
             measure.computed(began.elapsed());
             if let Poll::Ready(outcome) = polled {
                 return outcome;
             }
             woken().await;
             let asked = Instant::now();
-            turn = self.next().await;
+            permit = self.acquire().await;
             measure.waited(asked.elapsed());
         }
     }
 }
 
-/// Until the task is woken, for whatever reason.
+/// Resolves when the task is woken.
 async fn woken() {
     let mut slept = false;
     poll_fn(|_| if mem::replace(&mut slept, true) { Poll::Ready(()) } else { Poll::Pending }).await;
@@ -104,47 +104,47 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn who_awaits_has_no_turn() {
-        let turns = Turns::new(1);
+    async fn a_task_that_awaits_has_no_permit() {
+        let permits = CpuPermits::new(1);
         let begun = AtomicUsize::new(0);
         let one = async {
             let work = async {
                 begun.fetch_add(1, Ordering::Relaxed);
-                // Each waits until both have begun: with a turn that is kept, the second never would.
+                // Each waits until both have begun. The second would never begin if the first kept its permit.
                 while begun.load(Ordering::Relaxed) < 2 {
                     yield_now().await;
                 }
             };
-            turns.take(work, turns.next().await, &mut ()).await;
+            permits.run(work, permits.acquire().await, &mut ()).await;
         };
         let other = async {
             let work = async { begun.fetch_add(1, Ordering::Relaxed) };
-            turns.take(work, turns.next().await, &mut ()).await;
+            permits.run(work, permits.acquire().await, &mut ()).await;
         };
         tokio::join!(one, other);
-        assert_eq!(turns.free(), 1);
+        assert_eq!(permits.free(), 1);
     }
 
-    /// On one thread, which the test does not hold.
+    /// On one worker thread, which does not run the test itself.
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-    async fn whoever_had_the_last_turn_goes_on_behind_whoever_has_it_now() {
-        let (turns, order) = (Arc::new(Turns::new(1)), Arc::new(Mutex::new(Vec::new())));
-        let (of_next, heard) = (Arc::clone(&turns), Arc::clone(&order));
+    async fn a_task_yields_to_the_one_that_got_its_permit() {
+        let (permits, order) = (Arc::new(CpuPermits::new(1)), Arc::new(Mutex::new(Vec::new())));
+        let (of_next, heard) = (Arc::clone(&permits), Arc::clone(&order));
         let next = async move {
-            let _turn = of_next.next().await;
+            let _permit = of_next.acquire().await;
             heard.lock().unwrap().push("next");
         };
         let heard = Arc::clone(&order);
         let had = async move {
-            let turn = turns.next().await;
+            let permit = permits.acquire().await;
             let next = tokio::spawn(next);
             yield_now().await;
-            drop(turn);
-            turns.step_aside().await;
-            heard.lock().unwrap().push("aside");
+            drop(permit);
+            permits.yield_to_next().await;
+            heard.lock().unwrap().push("yielded");
             next.await.unwrap();
         };
         tokio::spawn(had).await.unwrap();
-        assert_eq!(*order.lock().unwrap(), ["next", "aside"]);
+        assert_eq!(*order.lock().unwrap(), ["next", "yielded"]);
     }
 }

@@ -1,4 +1,4 @@
-//! What takes long, without anybody waiting behind it.
+//! Long computations that hold up no other task.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -6,9 +6,9 @@ use std::pin::pin;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::block_in_place;
 
-/// Polls `work` on a thread that its runtime replaces meanwhile: whoever comes next has as many threads as ever, and it is the
-/// system that shares out the processors. On a runtime of one thread, everybody waits.
-pub(crate) async fn apart<W: Future>(work: W) -> W::Output {
+/// Polls `work` on a thread that the runtime replaces meanwhile: other tasks keep their number of threads, and the operating
+/// system divides the CPUs. On a runtime of one thread, all other tasks wait.
+pub(crate) async fn offload<W: Future>(work: W) -> W::Output {
     let mut work = pin!(work);
     poll_fn(|context| {
         let mut poll = || work.as_mut().poll(context);
@@ -29,9 +29,9 @@ mod tests {
     use super::*;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-    async fn nobody_waits_behind_it() {
+    async fn other_tasks_run_meanwhile() {
         let (done, other) = mpsc::channel();
-        let work = tokio::spawn(apart(async move {
+        let work = tokio::spawn(offload(async move {
             tokio::spawn(async move { done.send(()) });
             other.recv_timeout(Duration::from_secs(60))
         }));
@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_single_thread_does_it_itself() {
-        assert_eq!(apart(async { 1 }).await, 1);
+    async fn a_runtime_of_one_thread_runs_the_work_itself() {
+        assert_eq!(offload(async { 1 }).await, 1);
     }
 }
