@@ -6,11 +6,11 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use vestibule::{App, On, Operation, Raw, Rule, on_raw};
 use vestibule_rules::{Resource, RuleSet};
 
-use crate::awaited::Awaited;
 use crate::configuration::{CONFIG_LABEL, LAST_GOOD};
 use crate::events::Events;
 use crate::handler::{Injection, Share};
 use crate::judge::Judge;
+use crate::pending_rules::PendingRules;
 use crate::registration::{self, BEST_EFFORT, REQUIRED};
 use crate::tally::Tally;
 use crate::{Configuration, Namespaces, Observer};
@@ -99,16 +99,16 @@ pub fn observed_app(
         observers.push(Arc::new(Events::to(client)));
     }
     let observers: Arc<[_]> = observers.into();
-    // A create calls both hooks: together they wait for rules once.
-    let awaited = Arc::new(Awaited::default());
+    // The calls of one create reach both hooks, which share the wait for rules.
+    let pending = Arc::new(PendingRules::default());
     let required = Injection::new(
         configuration.clone(),
         Share::Required,
         namespaces.clone(),
-        Arc::clone(&awaited),
+        Arc::clone(&pending),
         Arc::clone(&observers),
     );
-    let best_effort = Injection::new(configuration, Share::BestEffort, namespaces, awaited, observers);
+    let best_effort = Injection::new(configuration, Share::BestEffort, namespaces, pending, observers);
     // In this order: the API server calls the hooks of one configuration in theirs.
     let app = app.mutate_raw(REQUIRED, on().fail_closed(), required);
     let app = app.mutate_raw(BEST_EFFORT, on().fail_open(), best_effort).entries(&entries);

@@ -16,9 +16,9 @@ use vestibule_rules::{
     Decision, Mode, NamespaceFacts, Outcome, Resource, RuleSet, STATUS_ANNOTATION, Subject, Verb,
 };
 
-use crate::awaited::Awaited;
 use crate::deadline::within;
 use crate::namespaces::NotReady;
+use crate::pending_rules::PendingRules;
 use crate::result::Words;
 use crate::verdict::verdict;
 use crate::{Asked, Configuration, Namespaces, Observer, Snapshot, State};
@@ -28,7 +28,7 @@ pub(crate) struct Injection {
     configuration: Configuration,
     share: Share,
     namespaces: Namespaces,
-    awaited: Arc<Awaited>,
+    pending: Arc<PendingRules>,
     observers: Arc<[Arc<dyn Observer>]>,
     /// Whether it was told that nobody knows the namespaces.
     told: Once,
@@ -95,10 +95,10 @@ impl Injection {
         configuration: Configuration,
         share: Share,
         namespaces: Namespaces,
-        awaited: Arc<Awaited>,
+        pending: Arc<PendingRules>,
         observers: Arc<[Arc<dyn Observer>]>,
     ) -> Self {
-        Self { configuration, share, namespaces, awaited, observers, told: Once::new() }
+        Self { configuration, share, namespaces, pending, observers, told: Once::new() }
     }
 
     /// The snapshot to decide by, for an object that rules of `hash` have changed. A create is several calls, and another
@@ -121,7 +121,7 @@ impl Injection {
         if decision.is_ok_and(|decision| decision.patch().is_empty() && decision.denial().is_none()) {
             return snapshot;
         }
-        let Some(end) = self.awaited.until(hash, snapshot.rules().hash()) else { return snapshot };
+        let Some(end) = self.pending.wait_until(hash, &snapshot) else { return snapshot };
         let mut configuration = self.configuration.clone();
         let known = async {
             let mut next = configuration.current();

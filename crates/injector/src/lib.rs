@@ -21,7 +21,6 @@
 //! ```
 
 mod app;
-mod awaited;
 mod cluster;
 mod configuration;
 mod deadline;
@@ -30,6 +29,7 @@ mod handler;
 mod judge;
 mod namespaces;
 mod observer;
+mod pending_rules;
 pub mod registration;
 mod result;
 mod sources;

@@ -16,6 +16,7 @@ pub struct Snapshot {
     findings: Arc<[Finding]>,
     since: Option<SystemTime>,
     former: Arc<[Former]>,
+    sequence: u64,
 }
 
 /// Rules that were in force, and until when.
@@ -46,7 +47,7 @@ impl Snapshot {
     /// A snapshot of `rules` with which all is well.
     pub fn new(rules: RuleSet) -> Self {
         let findings = rules.warnings().iter().cloned().map(Finding::from).collect();
-        Self { rules: Arc::new(rules), state: State::Current, findings, since: None, former: Arc::default() }
+        Self { rules: Arc::new(rules), state: State::Current, findings, since: None, former: Arc::default(), sequence: 0 }
     }
 
     /// All rules.
@@ -67,6 +68,11 @@ impl Snapshot {
     /// When the newest texts were last all good; nothing for rules that never change.
     pub fn since(&self) -> Option<SystemTime> {
         self.since
+    }
+
+    /// The number of snapshots that were in force before this one in this process.
+    pub(crate) fn sequence(&self) -> u64 {
+        self.sequence
     }
 
     pub(super) fn waiting(findings: Vec<Finding>) -> Self {
@@ -95,13 +101,13 @@ impl Snapshot {
     }
 
     /// The same, which comes after `last`.
-    pub(super) fn after(self, last: &Self) -> Self {
+    pub(crate) fn after(self, last: &Self) -> Self {
         let now = Instant::now();
         let last_rules =
             (last.state != State::Waiting).then(|| Former { rules: Arc::clone(&last.rules), until: now });
         let former = last_rules.into_iter().chain(last.former.iter().cloned());
         let former = former.filter(|former| former.rules.hash() != self.rules.hash()).take(MOST_FORMER);
-        Self { former: former.collect(), ..self }
+        Self { former: former.collect(), sequence: last.sequence + 1, ..self }
     }
 
     pub(super) fn at(self, now: SystemTime) -> Self {
