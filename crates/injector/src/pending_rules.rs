@@ -18,10 +18,10 @@ const HASH_LENGTH: usize = 12;
 /// The hashes that calls waited for since the rules in force changed last. A hash is read from the object, which may be a
 /// copy of an old one: a call waits at most two seconds for a hash, and later calls do not wait for that hash again.
 #[derive(Default)]
-pub(crate) struct PendingRules(Mutex<State>);
+pub(crate) struct PendingRules(Mutex<SnapshotState>);
 
 #[derive(Default)]
-struct State {
+struct SnapshotState {
     /// The sequence number of the newest snapshot that a call was decided by.
     newest: u64,
     /// Each hash with the start of its wait, the oldest first.
@@ -39,7 +39,7 @@ impl PendingRules {
         let now = Instant::now();
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if in_force.sequence() > state.newest {
-            *state = State { newest: in_force.sequence(), hashes: VecDeque::new() };
+            *state = SnapshotState { newest: in_force.sequence(), hashes: VecDeque::new() };
         }
         if let Some((_, since)) = state.hashes.iter().find(|(known, _)| known == hash) {
             return Some(*since + MAX_WAIT).filter(|end| *end > now);
