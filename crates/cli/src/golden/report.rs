@@ -1,4 +1,4 @@
-//! What `test` prints.
+//! The output of `test`.
 
 use std::fmt::Write as _;
 

@@ -78,7 +78,10 @@ fn on_a_first_start_a_bundle_that_a_tool_wipes_is_reported_with_the_name_of_the_
         "mutating/hooks to keep the bundle for 30 s: gitops overwrites it again and again; stop it from writing caBundle"
     );
     let repairs = bench.state.tales.iter().filter(|tale| tale.reason == Some("BundleRepaired"));
-    assert!(repairs.clone().count() > 10 && repairs.clone().all(|tale| tale.text.contains("last written by gitops")));
+    assert!(
+        repairs.clone().count() > 10
+            && repairs.clone().all(|tale| tale.text.contains("last written by gitops"))
+    );
     // As soon as the tool stops, the CA is held and the replica is ready.
     bench.pass(Duration::from_secs(5));
     bench.run();

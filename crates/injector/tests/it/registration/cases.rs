@@ -1,4 +1,4 @@
-//! What the laws try: rules, settings, and who is created where.
+//! The cases of the property tests: rules, settings, and objects in namespaces.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ pub(super) const OTHERS: &str = "other.example.com/inject";
 
 /// A namespace and an object that is created or updated there.
 #[derive(Clone, Debug)]
-pub(super) struct Scene {
+pub(super) struct AdmissionCase {
     pub(super) namespace: &'static str,
     pub(super) namespace_labels: BTreeMap<&'static str, &'static str>,
     namespace_annotations: BTreeMap<&'static str, &'static str>,
     pub(super) resource: Resource,
     pub(super) verb: Verb,
-    is_leaving: bool,
+    is_being_deleted: bool,
     pub(super) labels: BTreeMap<&'static str, &'static str>,
     pub(super) annotations: BTreeMap<&'static str, &'static str>,
     host_network: bool,
@@ -27,12 +27,12 @@ pub(super) struct Scene {
     pub(super) user: &'static str,
 }
 
-impl Scene {
+impl AdmissionCase {
     pub(super) fn object(&self) -> Value {
         let mut metadata = json!({"name": "web", "labels": self.labels, "annotations": self.annotations});
-        // The API server leaves out what is empty.
+        // The API server omits empty maps.
         metadata.as_object_mut().unwrap().retain(|_, value| *value != json!({}));
-        if self.is_leaving {
+        if self.is_being_deleted {
             metadata["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         }
         let mut spec = json!({"containers": [{"name": "app", "image": "app"}]});
@@ -75,14 +75,13 @@ impl Scene {
         NamespaceFacts { labels, annotations: owned(&self.namespace_annotations) }
     }
 
-    /// Whether its namespace declines a rule by the label for it, which no object can take back where only namespaces are
-    /// asked.
+    /// Whether its namespace opted out of a rule with `optIn: namespace`, which no object overrules.
     pub(super) fn is_declined_by_namespace(&self, rule: &Rule) -> bool {
         let label = format!("inject.vestibule.dev/{}", rule.name());
         rule.must_be_asked_for_by_namespaces() && self.namespace_labels.get(label.as_str()) == Some(&"false")
     }
 
-    /// Whether a rule, by name, was declined on the object itself.
+    /// Whether the object opted out of the rule `rule`.
     pub(super) fn declines(&self, rule: &str, listens_to_others: bool) -> bool {
         let said = |key: &str| self.labels.get(key).or(self.annotations.get(key)).copied();
         let own = said(&format!("inject.vestibule.dev/{rule}"));
@@ -108,7 +107,7 @@ pub(super) fn spec(index: usize) -> impl Strategy<Value = String> {
     (names, excluded, team, label, targets, opt_in, flags).prop_map(
         move |(names, excluded, team, label, targets, opt_in, (required, compat, host))| {
             let team = team.map(|team| format!(", matchLabels: {{team: {team}}}")).unwrap_or_default();
-            // A rule for everybody is no rule.
+            // A rule must have some restriction.
             let addressed = opt_in != "always" || !names.is_empty() || !team.is_empty();
             let label = label.or((!addressed).then_some("web"));
             let objects = label.map(|app| format!(", objects: {{labels: {{app: {app}}}}}")).unwrap_or_default();
@@ -162,7 +161,7 @@ pub(super) fn opt_keys() -> impl Strategy<Value = BTreeMap<&'static str, &'stati
     prop::collection::btree_map(prop::sample::select(keys), values, 0..4)
 }
 
-pub(super) fn scene() -> impl Strategy<Value = Scene> {
+pub(super) fn admission_case() -> impl Strategy<Value = AdmissionCase> {
     let namespace = prop::sample::select(vec!["blue", "green", "home", "kube-system"]);
     let team = prop::option::of(prop::sample::select(vec!["a", "b"]));
     let (pods, create) = (Resource::Pods, Verb::Create);
@@ -182,7 +181,7 @@ pub(super) fn scene() -> impl Strategy<Value = Scene> {
         |(
             namespace,
             team,
-            (resource, verb, is_leaving),
+            (resource, verb, is_being_deleted),
             app,
             opted,
             (host_network, os, user),
@@ -194,13 +193,13 @@ pub(super) fn scene() -> impl Strategy<Value = Scene> {
             labels.extend(app.map(|app| ("app", app)));
             labels.extend(own.then_some(("vestibule.dev/injector", "true")));
             annotations.extend(mirror.then_some(("kubernetes.io/config.mirror", "x")));
-            Scene {
+            AdmissionCase {
                 namespace,
                 namespace_labels,
                 namespace_annotations,
                 resource,
                 verb,
-                is_leaving,
+                is_being_deleted,
                 labels,
                 annotations,
                 host_network,
@@ -211,7 +210,7 @@ pub(super) fn scene() -> impl Strategy<Value = Scene> {
     )
 }
 
-pub(super) fn cases() -> ProptestConfig {
+pub(super) fn proptest_config() -> ProptestConfig {
     let cases = std::env::var("VESTIBULE_CASES").ok().and_then(|cases| cases.parse().ok());
     ProptestConfig::with_cases(cases.unwrap_or(150))
 }

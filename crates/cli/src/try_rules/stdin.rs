@@ -9,7 +9,7 @@ use vestibule_command::CommandError;
 use crate::{files, say};
 
 /// After this time without an end of the input, a notice says that stdin is being read.
-const PATIENCE: Duration = Duration::from_secs(2);
+const NOTICE_AFTER: Duration = Duration::from_secs(2);
 
 /// The text of a pipe or a file on stdin; none from a terminal, a device or nothing at all.
 pub(super) fn text() -> Result<Option<String>, CommandError> {
@@ -17,10 +17,10 @@ pub(super) fn text() -> Result<Option<String>, CommandError> {
     if stdin.is_terminal() || !is_pipe_or_file(&stdin) {
         return Ok(None);
     }
-    // A pipe that never ends would be waited for without a word.
+    // Without the notice, the command would wait for an open pipe in silence.
     let (send, receive) = mpsc::channel();
     std::thread::spawn(move || send.send(io::read_to_string(io::stdin())));
-    let read = receive.recv_timeout(PATIENCE).or_else(|_| {
+    let read = receive.recv_timeout(NOTICE_AFTER).or_else(|_| {
         say("reading objects from stdin, which has not ended yet; `vestibule try < /dev/null` shows the sample");
         receive.recv()
     });

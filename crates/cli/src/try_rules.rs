@@ -1,10 +1,10 @@
-//! `try`: the whole road, from an object to what becomes of it, in one process.
+//! `try`: an injector and its caller in one process, over TLS on loopback.
 
-mod piped;
+mod loopback;
 mod recorder;
 mod report;
-mod road;
 mod run;
+mod stdin;
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -19,21 +19,21 @@ use vestibule_rules::{Mode, RuleSet};
 use crate::objects::{self, Object};
 use crate::rules::{self, Labels};
 use crate::{Failure, files, say};
-use road::Road;
+use loopback::LoopbackInjector;
 
-/// The rules that are shown where none are named.
+/// The rules that are used without `--rules`.
 const SAMPLE_RULES: [(&str, &str); 3] = [
     ("examples/rules/env-target.yaml", include_str!("../../../examples/rules/env-target.yaml")),
     ("examples/rules/envoy.yaml", include_str!("../../../examples/rules/envoy.yaml")),
     ("examples/rules/nginx.yaml", include_str!("../../../examples/rules/nginx.yaml")),
 ];
 
-/// Labels of the namespace the sample rules are shown in.
+/// The labels of namespaces for the sample rules.
 const SAMPLE_LABELS: [(&str, &str); 2] = [("injection", "enabled"), ("sidecar-injector", "enabled")];
 
 /// Shows what the rules would do to objects: what changes, why, and that a second pass changes nothing.
 ///
-/// The whole road in one process, over TLS on loopback; no cluster is asked and nothing is written. Without files and
+/// The whole injector in one process, over TLS on loopback; no cluster is asked and nothing is written. Without files and
 /// rules it shows a sample.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
@@ -82,25 +82,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let objects = arguments.read_objects()?;
     rules::remark(&rules);
     let is_off = rules.settings().mode() == Mode::Off;
-    // What no API server would be told of, it does not call for.
+    // Rules that cannot be registered are never called.
     vestibule_injector::registration::entries(&rules).map_err(Failure::Findings)?;
-    // One thread is enough for one caller, and starts faster.
+    // One thread serves one caller and starts faster.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(CommandError::running)?;
-    let trials = runtime.block_on(async {
-        let road = Road::build(rules, arguments.namespaces()).await?;
-        run::all(&road, &objects, &arguments.namespace).await
+    let results = runtime.block_on(async {
+        let injector = LoopbackInjector::build(rules, arguments.namespaces()).await?;
+        run::all(&injector, &objects, &arguments.namespace).await
     })?;
-    let report = report::Report { trials: &trials, is_off, palette: arguments.color.palette() };
+    let report = report::Report { results: &results, is_off, palette: arguments.color.palette() };
     report.print(arguments.output)?;
     if arguments.output == Format::Diff {
         if arguments.takes_sample_labels() {
             let labels = SAMPLE_LABELS.map(|(key, value)| format!("{key}={value}"));
             say(format_args!("rules: the samples, in a namespace labelled {}", labels.join(",")));
         }
-        say(arguments.next(trials.iter().any(run::Trial::is_matched)));
+        say(arguments.next(results.iter().any(run::TryResult::is_matched)));
     }
-    let refused = trials.iter().any(|trial| trial.first.refusal.is_some());
+    let refused = results.iter().any(|result| result.first.refusal.is_some());
     Ok(ExitCode::from(u8::from(refused)))
 }
 
@@ -118,10 +118,10 @@ impl Arguments {
             return refuse_large(sources.flat_map(|source| source.objects).collect());
         }
         let taken = self.rules.iter().any(|path| files::is_stdin(path));
-        let piped = if taken { None } else { piped::text()? };
+        let piped = if taken { None } else { stdin::text()? };
         match piped {
             Some(text) => refuse_large(objects::parse("stdin", &text).map_err(Failure::Findings)?),
-            None => objects::parse("built-in sample", include_str!("trial/sample.yaml"))
+            None => objects::parse("built-in sample", include_str!("try_rules/sample.yaml"))
                 .map_err(Failure::Findings),
         }
     }
@@ -138,7 +138,7 @@ impl Arguments {
         self.namespace_labels.is_none() && self.rules.is_empty()
     }
 
-    /// The command to type next. It works as printed, from where this one was typed.
+    /// The command to type next. It works as printed, from the same folder.
     fn next(&self, is_matched: bool) -> String {
         let program = program();
         if self.rules.is_empty() {
@@ -165,7 +165,7 @@ impl Arguments {
                 "next: {program} serve{rules}{labels} --listen 127.0.0.1:10250 --identity local:identity"
             );
         }
-        // Another command cannot read the same pipe again.
+        // Another command cannot read the same pipe.
         if self.files.is_empty() || is_stdin(&self.files) {
             return format!("next: {program} explain --help    # why no rule acts, question by question");
         }
@@ -181,17 +181,17 @@ impl Arguments {
     }
 }
 
-/// A kube-apiserver reads no more of a request (`MaxRequestBodyBytes` of its generic server): an object beyond it never
-/// reaches a webhook.
-const LARGEST: usize = 3 * 1024 * 1024;
+/// The limit of a request to a kube-apiserver (`MaxRequestBodyBytes` of its generic server). A larger object never reaches a
+/// webhook.
+const MAX_BYTES: usize = 3 * 1024 * 1024;
 
 fn refuse_large(objects: Vec<Object>) -> Result<Vec<Object>, Failure> {
-    match objects.iter().find(|object| object.json.len() > LARGEST) {
+    match objects.iter().find(|object| object.json.len() > MAX_BYTES) {
         None => Ok(objects),
         Some(object) => {
             let (title, place, bytes) = (object.title("default"), object.place(), object.json.len());
             Err(CommandError::input(format_args!(
-                "{title} ({place}) has {bytes} bytes as JSON, and an API server answers 413 to more than {LARGEST} (request \
+                "{title} ({place}) has {bytes} bytes as JSON, and an API server answers 413 to more than {MAX_BYTES} (request \
                  entity too large): it never reaches a webhook"
             ))
             .into())
@@ -199,7 +199,7 @@ fn refuse_large(objects: Vec<Object>) -> Result<Vec<Object>, Failure> {
     }
 }
 
-/// How this program was called: through cargo in a checkout, else as it was typed.
+/// The command that started this program: through cargo in a checkout, else as it was typed.
 fn program() -> String {
     if std::env::var_os("CARGO_MANIFEST_DIR").is_some() {
         return "cargo run -q --".to_owned();
@@ -207,7 +207,7 @@ fn program() -> String {
     std::env::args_os().next().map_or_else(|| "vestibule".to_owned(), |typed| quoted(&typed))
 }
 
-/// A word as a shell reads it back. What would move a cursor is written in octal, as bash, zsh and POSIX of 2024 take it.
+/// A word in the quotes that a shell needs. Control characters are octal, as bash, zsh and POSIX 2024 read them.
 fn quoted(word: &OsStr) -> String {
     let word = word.to_string_lossy();
     if printable(&word) != word {

@@ -1,11 +1,11 @@
-//! How a rule came out, in the words of metrics and logs.
+//! The outcome of a rule as labels of metrics and fields of logs.
 
 use vestibule_rules::{Mode, Outcome, Reason, Verdict};
 
-/// All of `result`.
+/// All values of `result`.
 pub(crate) const RESULTS: [&str; 6] = ["applied", "unchanged", "skipped", "denied", "observed", "other"];
 
-/// All of `reason`.
+/// All values of `reason`.
 pub(crate) const REASONS: [&str; Reason::ALL.len() + 1] = {
     let (mut words, mut at) = ([""; Reason::ALL.len() + 1], 0);
     while at < Reason::ALL.len() {
@@ -15,16 +15,16 @@ pub(crate) const REASONS: [&str; Reason::ALL.len() + 1] = {
     words
 };
 
-/// The words of the labels `result` and `reason`.
+/// The values of `result` and `reason`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Words {
+pub(crate) struct OutcomeLabels {
     pub(crate) result: &'static str,
-    /// Empty where the result says it all.
+    /// Empty for a result without a reason.
     pub(crate) reason: &'static str,
 }
 
-impl Words {
-    /// For what `verdict` came to under `mode`: what is only observed is neither applied nor denied.
+impl OutcomeLabels {
+    /// The labels of `verdict` under `mode`. In the mode `observe`, `applied` and `denied` become `observed`.
     pub(crate) fn of(verdict: &Verdict, mode: Mode) -> Self {
         let (result, reason) = match &verdict.outcome {
             Outcome::Applied => ("applied", None),

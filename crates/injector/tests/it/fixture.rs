@@ -1,4 +1,4 @@
-//! An injector on loopback, and a caller.
+//! An injector on loopback that tests call as the API server does.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,15 +10,27 @@ use tokio::net::TcpStream;
 use vestibule::identity::{Identity, Local};
 use vestibule::{App, Options, Shutdown};
 use vestibule_caller::{Caller, Hook, Outcome, Review, judge};
+use vestibule_injector::{Configuration, Namespaces, app, compile};
+use vestibule_rules::RuleSet;
 
-pub(crate) struct Road {
+pub(crate) struct TestInjector {
     caller: Caller,
     probes: SocketAddr,
     shutdown: Shutdown,
 }
 
-impl Road {
-    pub(crate) async fn to(app: App) -> Self {
+/// The rules of `text`, which is called `rules.yaml`.
+pub(crate) fn rules(text: &str) -> RuleSet {
+    compile([("rules.yaml", text)]).unwrap_or_else(|findings| panic!("{findings:?}"))
+}
+
+/// An injector with these rules, on a cluster of which it knows `namespaces`.
+pub(crate) async fn injector(rules: impl Into<Configuration>, namespaces: Namespaces) -> TestInjector {
+    TestInjector::start(app(rules, namespaces).unwrap_or_else(|error| panic!("{error}"))).await
+}
+
+impl TestInjector {
+    pub(crate) async fn start(app: App) -> Self {
         let identity = Local::in_memory(&["localhost"], SystemTime::now()).unwrap();
         let ca = identity.ca_bundle();
         let mut options = Options::new(([127, 0, 0, 1], 0).into(), Arc::new(identity));
@@ -30,24 +42,24 @@ impl Road {
         Self { caller, probes, shutdown }
     }
 
-    pub(crate) async fn judged(&self, hook: &str, review: &Review) -> Outcome {
+    pub(crate) async fn admit(&self, hook: &str, review: &Review) -> Outcome {
         let hook = Hook::mutating(hook, &format!("/mutate/{hook}"));
         let answer = self.caller.call(review, &hook).await.unwrap();
         judge(review, &hook, &answer)
     }
 
-    /// Whether there is an answer within the second that the API server waits.
+    /// Whether the injector answers within one second.
     pub(crate) async fn answers(&self, hook: &str, review: &Review) -> bool {
         let hook = Hook::mutating(hook, &format!("/mutate/{hook}")).timeout(Duration::from_secs(1));
         self.caller.call(review, &hook).await.is_ok()
     }
 
-    /// What `/readyz` says.
+    /// The answer of `/readyz`.
     pub(crate) async fn readiness(&self) -> String {
         self.page("/readyz").await
     }
 
-    /// What a page of the probes says, with its head.
+    /// The answer of a page of the probes, with its head.
     pub(crate) async fn page(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(self.probes).await.unwrap();
         let question = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
@@ -58,7 +70,7 @@ impl Road {
     }
 }
 
-impl Drop for Road {
+impl Drop for TestInjector {
     fn drop(&mut self) {
         self.shutdown.abort();
     }

@@ -1,4 +1,4 @@
-//! A cluster, asked once: for explanations.
+//! Reads pods, namespaces and rules from a cluster, for `explain`.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
@@ -12,85 +12,90 @@ use kube::api::{Api, GetParams, ListParams, Request};
 use vestibule::identity::cluster_config;
 use vestibule_rules::{NamespaceFacts, RuleSet};
 
-use crate::configuration::{
-    CONFIG_LABEL, Compile, Compiler, Document, LAST_GOOD, LastGood, Patience, Settled, Source, settle,
-    sources,
-};
-use crate::{ConnectError, Finding, LoadError};
+use crate::configuration::compiler::Compiler;
+use crate::configuration::config_maps::sources;
+use crate::configuration::finding::Finding;
+use crate::configuration::last_good::LastGood;
+use crate::configuration::proof_deadline::ProofDeadline;
+use crate::configuration::resolve::{Resolution, resolve};
+use crate::configuration::rule_source::{RuleDocument, RuleSource};
+use crate::configuration::{CONFIG_LABEL, LAST_GOOD};
+use crate::namespaces::ConnectError;
+use crate::sources::LoadError;
 
-/// How long a cluster may take to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The longest time that a cluster may take to answer.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A cluster to ask for pods, namespaces and rules. Nothing is watched, and nothing is written.
-pub struct Cluster {
+/// Reads pods, namespaces and rules from a cluster. It watches nothing and writes nothing.
+pub struct ClusterReader {
     client: Client,
     namespace: String,
 }
 
-/// Rules as they lie in ConfigMaps.
+/// Rules in ConfigMaps, before they are compiled.
 pub struct StoredRules {
-    /// That of the ConfigMaps, which is the injector's.
+    /// The namespace of the ConfigMaps and of the injector.
     namespace: String,
-    sources: Vec<Source>,
-    /// What was good last; why not, where it cannot be read.
-    good: Result<Vec<Document>, ClusterError>,
+    sources: Vec<RuleSource>,
+    /// The last good documents, or the reason why they cannot be read.
+    last_good: Result<Vec<RuleDocument>, ClusterError>,
 }
 
-/// The rules that an injector goes by which reads the same.
+/// The rules that an injector which reads the same ConfigMaps has in force.
 pub struct RulesInForce {
-    /// Of each document the newest that is good.
+    /// The newest good version of each document.
     pub rules: RuleSet,
     /// The errors in the newest texts.
     pub wrong: Vec<Finding>,
-    /// How the rules stand to the newest texts.
-    pub standing: Standing,
+    /// Whether these rules are in force.
+    pub status: RulesStatus,
 }
 
-/// How rules that are asked about stand to the newest texts.
+/// Whether rules that were read are in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Standing {
-    /// They are in force: of each document the newest that is good, else its last good version.
+pub enum RulesStatus {
+    /// They are in force: the newest version of each document if it is good, else its last good version.
     InForce,
-    /// The newest texts contradict each other, so that what was good before is in force, all of it.
+    /// The newest texts contradict each other, so the last good version of every document is in force.
     LastGood,
-    /// The newest texts contradict each other, and nothing was good before: nothing is in force. These are the newest, of
-    /// each name the first.
+    /// The newest texts contradict each other, and no documents were good before, so no rules are in force. These are the
+    /// newest documents, the first of each name.
     NotInForce,
 }
 
-/// Why a cluster does not answer a question.
+/// Why a cluster cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterError {
-    /// Nobody answers.
+    /// No API server answers.
     #[error("the cluster does not answer: {0}")]
     Unreachable(String),
-    /// The API server answers that it will not.
+    /// The API server refuses the request.
     #[error("{what}: {message}")]
     Refused {
-        /// What was asked for.
+        /// The object or objects of the request.
         what: String,
-        /// The API server's words.
+        /// The API server's message.
         message: String,
     },
     /// There are no labelled ConfigMaps.
     #[error("no ConfigMap labelled {CONFIG_LABEL}=true in {0}; name the rules with --rules PATH")]
     NoRules(String),
-    /// Labelled ConfigMaps in more than one namespace: which injector is meant?
+    /// Labelled ConfigMaps are in more than one namespace, so it is not known which injector is meant.
     #[error("ConfigMaps labelled {CONFIG_LABEL}=true lie in {}; say with --injector-namespace which are meant", .0.join(", "))]
     SeveralInjectors(Vec<String>),
 }
 
-impl Cluster {
-    /// The cluster that [`cluster_config`] finds. Nobody is called yet.
+impl ClusterReader {
+    /// The cluster that [`cluster_config`] finds. No request is sent yet.
     ///
     /// # Errors
     /// The kubeconfig cannot be used, or none is there.
     pub async fn connect(kubeconfig: Option<&Path>) -> Result<Self, ConnectError> {
         let mut config = cluster_config(kubeconfig, None).await?;
-        config.connect_timeout = Some(PATIENCE);
-        (config.read_timeout, config.reset_reader_on_write) = (Some(PATIENCE), true);
+        config.connect_timeout = Some(TIMEOUT);
+        (config.read_timeout, config.reset_reader_on_write) = (Some(TIMEOUT), true);
         let namespace = config.default_namespace.clone();
         Ok(Self { client: Client::try_from(config).map_err(ConnectError::Client)?, namespace })
     }
@@ -100,7 +105,7 @@ impl Cluster {
         &self.namespace
     }
 
-    /// A pod as the API server writes it, JSON: a type of ours would lose fields.
+    /// A pod as the JSON of the API server, with the fields that no type of `k8s-openapi` has.
     ///
     /// # Errors
     /// There is none, or the cluster does not answer.
@@ -153,46 +158,46 @@ impl Cluster {
             sources(&own, config_map.metadata.name.as_deref().unwrap_or_default(), config_map)
         };
         let config_maps = Api::namespaced(self.client.clone(), &own);
-        let good = LastGood { config_maps, name: LAST_GOOD.to_owned() }.read().await;
-        let good = good.map(Option::unwrap_or_default);
+        let last_good = LastGood { config_maps, name: LAST_GOOD.to_owned() }.read().await;
+        let last_good = last_good.map(Option::unwrap_or_default);
         Ok(StoredRules {
             sources: found.iter().flat_map(of_one).collect(),
-            good: good.map_err(|error| failed(format!("the ConfigMap {own}/{LAST_GOOD}"), error)),
+            last_good: last_good.map_err(|error| failed(format!("the ConfigMap {own}/{LAST_GOOD}"), error)),
             namespace: own,
         })
     }
 }
 
 impl StoredRules {
-    /// What of them is in force. Where the newest contradict each other, as two rules of one name do, that is what was
-    /// good last; without it nothing is, and an injector that starts is not ready.
+    /// The rules in force. If the newest documents contradict each other, as two rules of one name do, these are the last good
+    /// ones; without last good ones no rules are in force, and an injector that starts is not ready.
     ///
     /// # Errors
-    /// Everything that is wrong with them, where no document is good by itself.
+    /// All findings, if no document is good by itself.
     pub fn in_force(&self) -> Result<RulesInForce, LoadError> {
         let compiler = Compiler::new(Some(&self.namespace), &Arc::new(AtomicBool::new(true)));
-        let good = self.good.as_deref().unwrap_or_default();
-        let Settled { settled, errors: mut wrong } =
-            settle(&self.sources, good, &compiler, &Patience::default());
-        if let (false, Err(error)) = (wrong.is_empty(), &self.good) {
-            wrong.push(Finding::Whole(format!("what was good last is not known: {error}")));
+        let last_good = self.last_good.as_deref().unwrap_or_default();
+        let Resolution { in_force, errors: mut wrong } =
+            resolve(&self.sources, last_good, &compiler, &ProofDeadline::none());
+        if let (false, Err(error)) = (wrong.is_empty(), &self.last_good) {
+            wrong.push(Finding::RuleSet(format!("what was good last is not known: {error}")));
         }
-        if let Some((snapshot, _)) = settled {
-            return Ok(RulesInForce { rules: snapshot.rules().clone(), wrong, standing: Standing::InForce });
+        if let Some((snapshot, _)) = in_force {
+            return Ok(RulesInForce { rules: snapshot.rules().clone(), wrong, status: RulesStatus::InForce });
         }
-        let of = |documents: &[Document]| {
-            let texts: Vec<_> = documents.iter().map(Document::text).collect();
-            compiler.compile(&texts, &Patience::default()).ok().map(|snapshot| snapshot.rules().clone())
+        let of = |documents: &[RuleDocument]| {
+            let texts: Vec<_> = documents.iter().map(RuleDocument::text).collect();
+            compiler.compile(&texts, &ProofDeadline::none()).ok().map(|snapshot| snapshot.rules().clone())
         };
-        if let Some(rules) = Some(good).filter(|good| !good.is_empty()).and_then(of) {
-            return Ok(RulesInForce { rules, wrong, standing: Standing::LastGood });
+        if let Some(rules) = Some(last_good).filter(|documents| !documents.is_empty()).and_then(of) {
+            return Ok(RulesInForce { rules, wrong, status: RulesStatus::LastGood });
         }
         let mut seen = HashSet::new();
-        let documents = self.sources.iter().flat_map(Source::documents);
+        let documents = self.sources.iter().flat_map(RuleSource::documents);
         let first: Vec<_> =
             documents.filter(|document| seen.insert(document.key().map(str::to_owned))).collect();
         let rules = of(&first).ok_or_else(|| LoadError::of(&wrong))?;
-        Ok(RulesInForce { rules, wrong, standing: Standing::NotInForce })
+        Ok(RulesInForce { rules, wrong, status: RulesStatus::NotInForce })
     }
 }
 
@@ -203,7 +208,7 @@ fn failed(what: String, error: kube::Error) -> ClusterError {
     }
 }
 
-/// What an error says, its causes among it: "connection refused" is the last of three.
+/// The messages of an error and its causes: "connection refused" is the last of three.
 fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     let mut words: Vec<String> = Vec::new();

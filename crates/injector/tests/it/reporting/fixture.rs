@@ -1,11 +1,11 @@
-//! Rules, the pod that they stumble over, and an injector to meet it.
+//! Rules, a pod that conflicts with them, and an injector on a cluster that takes Events.
 
 use serde_json::{Value, json};
 use vestibule_caller::{Outcome, Review};
-use vestibule_injector::{Namespaces, app, compile};
+use vestibule_injector::Namespaces;
 
-use crate::cluster::FakeCluster;
-use crate::road::Road;
+use crate::fake_cluster::FakeCluster;
+use crate::fixture::{TestInjector, injector, rules};
 
 pub(crate) const RULES: &str = "\
 apiVersion: vestibule.dev/v1alpha1
@@ -30,21 +30,19 @@ spec:
   pod: {labels: {asked: \"true\"}}
 ";
 
-/// An injector on a cluster that takes Events.
-pub(crate) async fn stage(rules: &str) -> (Road, FakeCluster) {
+pub(crate) async fn injector_on_cluster(text: &str) -> (TestInjector, FakeCluster) {
     let cluster = FakeCluster::start().await;
     cluster.open();
-    let rules = compile([("rules.yaml", rules)]).unwrap_or_else(|findings| panic!("{findings:?}"));
     let namespaces = Namespaces::connect(Some(&cluster.kubeconfig())).await;
     let namespaces = namespaces.unwrap_or_else(|error| panic!("{error}"));
-    let road = Road::to(app(rules, namespaces).unwrap_or_else(|error| panic!("{error}"))).await;
-    while road.readiness().await.contains("namespaces") {
+    let injector = injector(rules(text), namespaces).await;
+    while injector.readiness().await.contains("namespaces") {
         tokio::task::yield_now().await;
     }
-    (road, cluster)
+    (injector, cluster)
 }
 
-/// A pod that a ReplicaSet makes, with something else in the place of the volume.
+/// A pod of a ReplicaSet with another volume under the name of the rule's volume.
 pub(crate) fn conflicting(owner: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Pod",
         "metadata": {"generateName": "web-", "namespace": "listed", "labels": {"app": "web"},
@@ -54,8 +52,8 @@ pub(crate) fn conflicting(owner: &str) -> Value {
             "volumes": [{"name": "data", "hostPath": {"path": "/s3cret-of-the-pod"}}]}})
 }
 
-pub(crate) async fn call(road: &Road, object: Value, dry_run: bool) -> Outcome {
+pub(crate) async fn call(injector: &TestInjector, object: Value, dry_run: bool) -> Outcome {
     let review = Review::create(object);
     let review = if dry_run { review.dry_run() } else { review }.build().unwrap();
-    road.judged("best-effort", &review).await
+    injector.admit("best-effort", &review).await
 }

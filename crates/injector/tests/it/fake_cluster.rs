@@ -1,4 +1,4 @@
-//! A few answers of an API server about namespaces, over plain HTTP.
+//! An API server with namespaces and Events, over plain HTTP.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,18 +10,18 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Mutex, Semaphore};
 
-/// Answers lists once [`FakeCluster::open`] was called; knows `listed` from the first list, `late` from each later one,
-/// `fresh` only when asked for it.
+/// It answers lists after [`FakeCluster::open`]. The first list has the namespace `listed`, later ones have `late`; `fresh` is
+/// in no list and can be read.
 pub(crate) struct FakeCluster {
     folder: TempDir,
-    gate: Arc<Semaphore>,
+    lists_open: Arc<Semaphore>,
     events: UnboundedSender<Value>,
     posted: Mutex<UnboundedReceiver<(String, Value)>>,
 }
 
-/// What all connections share.
+/// The state that all connections share.
 struct State {
-    gate: Arc<Semaphore>,
+    lists_open: Arc<Semaphore>,
     lists: AtomicUsize,
     events: Mutex<UnboundedReceiver<Value>>,
     posted: UnboundedSender<(String, Value)>,
@@ -31,11 +31,12 @@ impl FakeCluster {
     pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let gate = Arc::new(Semaphore::new(0));
+        let lists_open = Arc::new(Semaphore::new(0));
         let (events, told) = unbounded_channel();
         let (posting, posted) = unbounded_channel();
         let lists = AtomicUsize::new(0);
-        let state = State { gate: Arc::clone(&gate), lists, events: Mutex::new(told), posted: posting };
+        let state =
+            State { lists_open: Arc::clone(&lists_open), lists, events: Mutex::new(told), posted: posting };
         let state = Arc::new(state);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -48,7 +49,7 @@ impl FakeCluster {
             "users": [{"name": "fake", "user": {}}],
             "contexts": [{"name": "fake", "context": {"cluster": "fake", "user": "fake"}}]});
         std::fs::write(folder.path().join("config"), config.to_string()).unwrap();
-        Self { folder, gate, events, posted: Mutex::new(posted) }
+        Self { folder, lists_open, events, posted: Mutex::new(posted) }
     }
 
     pub(crate) fn kubeconfig(&self) -> std::path::PathBuf {
@@ -56,26 +57,26 @@ impl FakeCluster {
     }
 
     pub(crate) fn open(&self) {
-        self.gate.add_permits(1_000);
+        self.lists_open.add_permits(1_000);
     }
 
-    /// Whoever watches learns that `namespace`, of `team`, was `ADDED`, `MODIFIED` or `DELETED`.
-    pub(crate) fn tell(&self, what: &str, name: &str, team: &str) {
+    /// Sends an event, `ADDED`, `MODIFIED` or `DELETED`, to the watch.
+    pub(crate) fn send(&self, what: &str, name: &str, team: &str) {
         self.events.send(json!({"type": what, "object": namespace(name, team)})).unwrap();
     }
 
-    /// Whoever watches hears half of something about `namespace`, and is cut off.
+    /// Sends half of an event to the watch and closes the connection.
     pub(crate) fn cut(&self, name: &str) {
         self.events.send(json!({"type": "CUT", "object": namespace(name, "red")})).unwrap();
     }
 
-    /// What is written next: the path and the object.
+    /// The path and the object of the next write.
     pub(crate) async fn posted(&self) -> (String, Value) {
         self.posted.lock().await.recv().await.unwrap()
     }
 
-    /// Whoever watches learns that too much has happened since, and has to list again.
-    pub(crate) fn forget(&self) {
+    /// Ends the watch with 410 Expired, after which the client must list again.
+    pub(crate) fn expire(&self) {
         let gone = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired",
                           "message": "too old resource version", "code": 410});
         self.events.send(json!({"type": "ERROR", "object": gone})).unwrap();
@@ -120,7 +121,7 @@ async fn serve(stream: TcpStream, state: Arc<State>) {
                     line.truncate(line.len() / 2);
                 }
                 stream.write_all(format!("{:x}\r\n{line}\r\n", line.len()).as_bytes()).await.unwrap();
-                // After this one nobody listens here any more.
+                // The client closes the watch after this event.
                 if event["type"] == "ERROR" || event["type"] == "CUT" {
                     return;
                 }
@@ -129,7 +130,7 @@ async fn serve(stream: TcpStream, state: Arc<State>) {
         }
         let (status, body) = match path {
             "/api/v1/namespaces" => {
-                state.gate.acquire().await.unwrap().forget();
+                state.lists_open.acquire().await.unwrap().forget();
                 let first = state.lists.fetch_add(1, Ordering::Relaxed) == 0;
                 let known = namespace(if first { "listed" } else { "late" }, "blue");
                 let list = json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList",

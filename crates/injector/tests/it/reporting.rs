@@ -1,11 +1,11 @@
-//! What people see of a decision. What nobody does is in a program of its own (`tests/log`).
+//! What Events, metrics, warnings and audit annotations say of a decision. `tests/log` checks what they must not say.
 
-mod stage;
+mod fixture;
 
 use serde_json::json;
 use vestibule_caller::{Exposition, Outcome, Review, User};
 
-use stage::{RULES, call, conflicting, stage};
+use fixture::{RULES, call, conflicting, injector_on_cluster};
 
 const OBSERVE: &str = "---
 apiVersion: vestibule.dev/v1alpha1
@@ -22,12 +22,12 @@ spec: {successEvents: true}
 ";
 
 #[tokio::test]
-async fn the_owner_learns_once_of_what_was_left_out() {
-    let (road, cluster) = stage(RULES).await;
-    // Of a dry run nothing is told, of the same again nothing more: what comes after them comes next.
-    call(&road, conflicting("dry"), true).await;
+async fn a_conflict_makes_one_event_on_the_owner() {
+    let (injector, cluster) = injector_on_cluster(RULES).await;
+    // A dry run makes no Event, and neither does a repetition: the next Event is about the next owner.
+    call(&injector, conflicting("dry"), true).await;
     for owner in ["web-5d4f", "web-5d4f", "web-5d4f", "next"] {
-        call(&road, conflicting(owner), false).await;
+        call(&injector, conflicting(owner), false).await;
     }
     let (path, event) = cluster.posted().await;
     assert_eq!(path, "/apis/events.k8s.io/v1/namespaces/listed/events");
@@ -50,9 +50,9 @@ async fn the_owner_learns_once_of_what_was_left_out() {
 }
 
 #[tokio::test]
-async fn success_is_told_only_to_those_who_asked_for_it() {
-    let (road, cluster) = stage(&format!("{RULES}{SUCCESS}")).await;
-    call(&road, conflicting("web-5d4f"), false).await;
+async fn applied_rules_make_events_only_with_success_events() {
+    let (injector, cluster) = injector_on_cluster(&format!("{RULES}{SUCCESS}")).await;
+    call(&injector, conflicting("web-5d4f"), false).await;
     let mut told = [cluster.posted().await.1, cluster.posted().await.1];
     told.sort_by_key(|event| event["reason"].to_string());
     assert_eq!((&told[0]["type"], &told[0]["reason"]), (&json!("Normal"), &json!("Injected")));
@@ -61,12 +61,12 @@ async fn success_is_told_only_to_those_who_asked_for_it() {
 }
 
 #[tokio::test]
-async fn a_value_that_cannot_be_read_is_told_without_it() {
-    let (road, cluster) = stage(RULES).await;
+async fn an_event_about_an_invalid_value_does_not_hold_the_value() {
+    let (injector, cluster) = injector_on_cluster(RULES).await;
     let mut pod = conflicting("web-5d4f");
     pod["metadata"]["labels"] = json!({});
     pod["metadata"]["annotations"] = json!({"inject.vestibule.dev/asked": "s3cret"});
-    let Outcome::Allowed(allowed) = call(&road, pod, false).await else { panic!("allowed") };
+    let Outcome::Allowed(allowed) = call(&injector, pod, false).await else { panic!("allowed") };
     assert_eq!(allowed.warnings.shown.len(), 1);
     let event = cluster.posted().await.1;
     assert_eq!(event["reason"], "InjectionSkipped");
@@ -77,14 +77,14 @@ async fn a_value_that_cannot_be_read_is_told_without_it() {
     );
 }
 
-/// Every outcome is counted by rule, result and reason; nothing else makes a series.
+/// Every outcome is counted by rule, result and reason.
 #[tokio::test]
 async fn outcomes_are_counted() {
-    let (road, _cluster) = stage(RULES).await;
+    let (injector, _cluster) = injector_on_cluster(RULES).await;
     for owner in ["one", "two"] {
-        call(&road, conflicting(owner), false).await;
+        call(&injector, conflicting(owner), false).await;
     }
-    let page = road.page("/metrics").await;
+    let page = injector.page("/metrics").await;
     let counted: Vec<&str> =
         page.lines().filter(|line| line.starts_with("vestibule_injections_total")).collect();
     assert_eq!(
@@ -99,14 +99,14 @@ async fn outcomes_are_counted() {
     assert!(page.contains(duration), "{page}");
 }
 
-/// Whoever asks, and from wherever: of that no metric says a word, so that nobody fills a database by asking.
+/// No metric has a label from a request, so that requests cannot grow the number of series.
 #[tokio::test]
-async fn nobody_who_asks_makes_a_series() {
-    let (road, _cluster) = stage(RULES).await;
+async fn requests_make_no_series() {
+    let (injector, _cluster) = injector_on_cluster(RULES).await;
     let ask = async |numbers: std::ops::Range<usize>| {
         for number in numbers {
             let mut pod = conflicting(&format!("their-owner-{number}"));
-            // Every other one is in a namespace that nobody knows.
+            // Every other pod is in a namespace of its own.
             if number % 2 == 1 {
                 pod["metadata"]["namespace"] = json!(format!("their-namespace-{number}"));
             }
@@ -114,9 +114,9 @@ async fn nobody_who_asks_makes_a_series() {
             pod["spec"]["containers"][0]["image"] = json!(format!("their-image-{number}"));
             let user = User { username: format!("their-user-{number}"), ..User::default() };
             let review = Review::create(pod).user(user).build().unwrap();
-            road.judged("best-effort", &review).await;
+            injector.admit("best-effort", &review).await;
         }
-        road.page("/metrics").await.split_once("\r\n\r\n").unwrap().1.to_owned()
+        injector.page("/metrics").await.split_once("\r\n\r\n").unwrap().1.to_owned()
     };
     let before = Exposition::read(&ask(0..10).await).unwrap().series();
     let page = ask(10..1_000).await;
@@ -127,11 +127,11 @@ async fn nobody_who_asks_makes_a_series() {
     assert!(after <= 500, "{after}");
 }
 
-/// What is only observed is reported as that, and changes nothing: no patch, no warning, no Event.
+/// In the mode `observe` outcomes are counted as `observed`, and there is no patch, no warning and no Event.
 #[tokio::test]
-async fn what_is_observed_is_called_so() {
-    let (road, _cluster) = stage(&format!("{RULES}{OBSERVE}")).await;
-    let Outcome::Allowed(allowed) = call(&road, conflicting("web-5d4f"), false).await else {
+async fn the_mode_observe_reports_and_changes_nothing() {
+    let (injector, _cluster) = injector_on_cluster(&format!("{RULES}{OBSERVE}")).await;
+    let Outcome::Allowed(allowed) = call(&injector, conflicting("web-5d4f"), false).await else {
         panic!("allowed")
     };
     assert!(allowed.patch.is_none() && allowed.warnings.shown.is_empty());
@@ -139,6 +139,6 @@ async fn what_is_observed_is_called_so() {
     assert_eq!(kept["best-effort/mode"], "observe");
     assert_eq!(kept["best-effort/rules"], "tool");
     assert_eq!(kept["best-effort/skipped"], "asked=not_opted_in,data=conflict");
-    let page = road.page("/metrics").await;
+    let page = injector.page("/metrics").await;
     assert!(page.contains(r#"{rule="tool",result="observed",reason=""} 1"#), "{page}");
 }

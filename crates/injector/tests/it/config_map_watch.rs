@@ -1,4 +1,4 @@
-//! Rules in ConfigMaps, and watches that end in whatever way there is.
+//! Rules in ConfigMaps, over watches that end in different ways.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use kube::client::Body;
 use serde_json::{Value, json};
 use vestibule_injector::Configuration;
 
-/// A ConfigMap with one rule, called as its version.
+/// A ConfigMap with one rule.
 fn config_map(rule: &str, version: u32) -> Value {
     let text = format!(
         "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: {rule}}}\n\
@@ -29,28 +29,28 @@ fn event(what: &str, object: &Value) -> String {
     format!("{}\n", json!({"type": what, "object": object}))
 }
 
-/// What each watch says, from which version it has to begin, and whether it ends after that.
+/// For each watch: the resource version that it must start from, its events, and whether it ends after them.
 fn script() -> Vec<(&'static str, String, bool)> {
     let lost = event("MODIFIED", &config_map("lost", 10));
     let bookmark = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"resourceVersion": "11"}});
     let gone =
         json!({"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "Expired", "code": 410});
     vec![
-        // Nothing more is said, and nothing ends.
+        // No further event, and the connection stays open.
         ("7", event("MODIFIED", &config_map("second", 8)), false),
         ("8", event("MODIFIED", &config_map("third", 9)), true),
-        // Half of an object is none.
+        // Half of an event is ignored.
         ("9", lost[..lost.len() / 2].to_owned(), true),
-        // Without a bookmark it goes on from where it was, with one from there.
+        // Without a bookmark the next watch starts from the same version, with a bookmark from its version.
         ("9", String::new(), true),
         ("9", event("BOOKMARK", &bookmark), true),
-        // Then all is listed anew.
+        // After 410 everything is listed again.
         ("11", event("ERROR", &gone), true),
         ("12", String::new(), false),
     ]
 }
 
-/// An API server of one ConfigMap, whose watches say what the script says.
+/// An API server with one ConfigMap, whose watches follow the script.
 fn server() -> (Client, Arc<AtomicUsize>) {
     let (watched, listed) = (Arc::new(AtomicUsize::new(0)), AtomicUsize::new(0));
     let (count, script) = (Arc::clone(&watched), script());
@@ -72,7 +72,7 @@ fn server() -> (Client, Arc<AtomicUsize>) {
         let said = BodyStream::new(Body::from(said.into_bytes()));
         let body = if ends { said.left_stream() } else { said.chain(stream::pending()).right_stream() };
         let answer = Response::builder().status(status).body(StreamBody::new(body)).unwrap();
-        // Each answer takes longer than changes are collected for.
+        // Each answer takes longer than the time for which changes are collected.
         async {
             tokio::time::sleep(Duration::from_secs(1)).await;
             Ok::<_, Infallible>(answer)
@@ -82,7 +82,7 @@ fn server() -> (Client, Arc<AtomicUsize>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rules_are_followed_whatever_becomes_of_their_watches() {
+async fn rules_are_followed_over_watches_that_end_or_fail() {
     let (client, watched) = server();
     let mut configuration = Configuration::from_config_maps(client, "injector");
     for (rule, watches) in [("first", 0), ("second", 1), ("third", 2), ("fourth", 6)] {

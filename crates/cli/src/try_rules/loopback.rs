@@ -1,4 +1,4 @@
-//! The injector on loopback, and kube-apiserver's side of the conversation.
+//! The injector on loopback, called as kube-apiserver calls it.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use vestibule_command::CommandError;
 use vestibule_injector::Namespaces;
 use vestibule_rules::{Change, Resource, RuleSet};
 
-use super::recorder::{Heard, Idle, Recorder};
+use super::recorder::{Recorded, Recorder, UnchangedRule};
 
 const NAME: &str = "localhost";
 
 /// A running injector, and a caller that knows its registration.
-pub(super) struct Road {
+pub(super) struct LoopbackInjector {
     caller: Caller,
     hooks: Vec<Registered>,
     recorder: Arc<Recorder>,
@@ -32,34 +32,34 @@ struct Registered {
     resources: Vec<(String, String)>,
 }
 
-/// An object on the road.
-pub(super) struct Traveller {
-    /// As the API server would send it: JSON with a namespace.
+/// An object as the API server sends it.
+pub(super) struct Submitted {
+    /// JSON with a namespace.
     pub(super) json: String,
     pub(super) resource: Resource,
 }
 
-/// What became of it.
+/// The result of the calls for one object.
 #[derive(Default)]
-pub(super) struct Passage {
+pub(super) struct Admission {
     /// In the order they apply.
     pub(super) changes: Vec<Change>,
     /// Rules that changed nothing.
-    pub(super) idle: Vec<Idle>,
+    pub(super) unchanged: Vec<UnchangedRule>,
     pub(super) warnings: Vec<String>,
     pub(super) refusal: Option<Refusal>,
-    /// Whether there is a hook for it at all.
-    pub(super) called: bool,
+    /// Whether any hook is registered for it.
+    pub(super) is_called: bool,
 }
 
-/// The API server's words to the user whose object does not pass.
+/// The message of the API server about a denied object.
 #[derive(Clone)]
 pub(super) struct Refusal {
     pub(super) reason: String,
     pub(super) message: String,
 }
 
-impl Road {
+impl LoopbackInjector {
     pub(super) async fn build(rules: RuleSet, namespaces: Namespaces) -> Result<Self, CommandError> {
         let recorder = Arc::new(Recorder::default());
         let app = vestibule_injector::observed_app(rules, namespaces, Arc::clone(&recorder) as _)
@@ -78,30 +78,29 @@ impl Road {
         Ok(Self { caller, hooks: hooks(registration), recorder, shutdown })
     }
 
-    /// Sends the object to every hook that is registered for it, each with what the one before made of it.
-    pub(super) async fn walk(&self, traveller: &Traveller) -> anyhow::Result<Passage> {
-        let mut passage = Passage::default();
-        let mut document = Document::parse(&traveller.json)?;
-        let mut object: Value = serde_json::from_str(&traveller.json)?;
-        for registered in self.hooks.iter().filter(|registered| registered.wants(traveller)) {
+    /// Sends the object to every hook that is registered for it; each hook gets the result of the one before.
+    pub(super) async fn admit(&self, submitted: &Submitted) -> anyhow::Result<Admission> {
+        let mut admission = Admission::default();
+        let mut document = Document::parse(&submitted.json)?;
+        let mut object: Value = serde_json::from_str(&submitted.json)?;
+        for registered in self.hooks.iter().filter(|registered| registered.accepts(submitted)) {
             let review = Review::create(object).build()?;
             let answer = self.caller.call(&review, &registered.hook).await?;
-            let Heard { changes, idle } = self.recorder.take();
-            passage.called = true;
-            passage.idle.extend(idle);
+            let Recorded { changes, unchanged } = self.recorder.take();
+            admission.is_called = true;
+            admission.unchanged.extend(unchanged);
             let allowed = match judge(&review, &registered.hook, &answer) {
                 Outcome::Allowed(allowed) => allowed,
                 Outcome::Denied(denied) => {
-                    passage.warnings.extend(denied.warnings.shown);
-                    passage.refusal = Some(Refusal { reason: denied.reason, message: denied.message });
+                    admission.warnings.extend(denied.warnings.shown);
+                    admission.refusal = Some(Refusal { reason: denied.reason, message: denied.message });
                     break;
                 }
                 Outcome::Failed(failed) => anyhow::bail!("{}", failed.message),
             };
-            passage.warnings.extend(allowed.warnings.shown);
-            // The rules' own operations keep the order of members and the digits of numbers, which the caller's plain
-            // JSON does not; that they are what came over the wire, and mean the same to another implementation of
-            // RFC 6902, is made sure of here.
+            admission.warnings.extend(allowed.warnings.shown);
+            // The report uses the operations of the rules, which keep the order of members and the digits of numbers. Check
+            // that they equal the patch in the answer, and that the caller's implementation of RFC 6902 gives the same object.
             let operations: Vec<Operation> = changes.iter().map(|change| change.operation.clone()).collect();
             let sent = serde_json::to_value(&operations)?;
             anyhow::ensure!(
@@ -111,27 +110,26 @@ impl Road {
             document.apply_all(&operations)?;
             object = serde_json::from_str(&document.to_json())?;
             anyhow::ensure!(allowed.object.as_ref() == Some(&object), "the patch has two readings");
-            passage.changes.extend(changes);
+            admission.changes.extend(changes);
         }
-        Ok(passage)
+        Ok(admission)
     }
 }
 
-impl Drop for Road {
+impl Drop for LoopbackInjector {
     fn drop(&mut self) {
         self.shutdown.abort();
     }
 }
 
 impl Registered {
-    fn wants(&self, traveller: &Traveller) -> bool {
-        let wanted = (traveller.resource.group(), traveller.resource.as_str());
+    fn accepts(&self, submitted: &Submitted) -> bool {
+        let wanted = (submitted.resource.group(), submitted.resource.as_str());
         self.resources.iter().any(|(group, resource)| (group.as_str(), resource.as_str()) == wanted)
     }
 }
 
-/// The registration read as kube-apiserver reads it. Selectors are left aside: what they leave out, the rules leave
-/// alone too, and say why.
+/// The hooks of the registration. Selectors are ignored: the rules leave alone what selectors exclude, and give the reason.
 fn hooks(registration: Registration) -> Vec<Registered> {
     let webhooks = registration.mutating.and_then(|mutating| mutating.webhooks).unwrap_or_default();
     let registered = webhooks.into_iter().map(|webhook| {
