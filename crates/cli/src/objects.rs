@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::json;
 use vestibule::patch::{self, Pointer};
+use vestibule_command::CommandError;
 use vestibule_injector::files::{first_subfolder, printable_path, yaml_files};
 use vestibule_rules::diagnostic::{code, printable};
 use vestibule_rules::yaml::{self, Entry, Node};

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use vestibule::patch::{Document, Operation};
+use vestibule_command::{CommandError, colour, diff};
 use vestibule_injector::files::printable_path;
 use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{Decision, Outcome, Reason, STATUS_ANNOTATION};
