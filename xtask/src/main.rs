@@ -179,6 +179,19 @@ mod tests {
         assert!(named > 50, "{named} commands");
     }
 
+    #[test]
+    fn files_that_the_tour_and_the_architecture_name_exist() {
+        let workspace = crate::cargo::workspace();
+        for page in ["docs/explanation/tour.md", "ARCHITECTURE.md"] {
+            let text = std::fs::read_to_string(workspace.join(page)).unwrap();
+            let files: Vec<_> = text.split('`').filter(|word| word.starts_with("crates/")).collect();
+            assert!(files.len() > 5, "{page}: {files:?}");
+            for file in files {
+                assert!(workspace.join(file).exists(), "{page} names {file}, which does not exist");
+            }
+        }
+    }
+
     fn collect(folder: &std::path::Path, pages: &mut Vec<std::path::PathBuf>) {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
