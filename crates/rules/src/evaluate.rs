@@ -18,7 +18,7 @@ use crate::merge::{self, Draft, Failure};
 use crate::parameter::Invalid;
 use crate::pod::Shape;
 use crate::rule::{Clause, Resource, Rule, Verb};
-use crate::select::{self, Inquiry, Known, Out};
+use crate::select::{self, MatchCache, MatchContext, Skip};
 use crate::settings::Settings;
 use crate::subject::{Layout, Received, Subject};
 use crate::yaml::Text;
@@ -228,23 +228,23 @@ impl RuleSet {
         let layout = Layout::of(subject.resource);
 
         let received = Received::new(document.view(), subject, layout);
-        let inquiry = Inquiry {
+        let context = MatchContext {
             subject,
             received: &received,
             rules: &self.rules,
             settings: &self.settings,
             own_namespace: self.own_namespace.as_deref(),
-            known: Known::default(),
+            cache: MatchCache::default(),
         };
-        if let Some(out) = inquiry.out_for_everybody(trace) {
-            let verdicts = self.rules.iter().map(|rule| skipped(rule, &out)).collect();
+        if let Some(skip) = context.skip_object(trace) {
+            let verdicts = self.rules.iter().map(|rule| skipped(rule, &skip)).collect();
             return Ok(Decision { verdicts, ..Decision::default() });
         }
-        let mut warnings = inquiry.mistyped();
-        let mut out = |rule| inquiry.out(rule, &mut warnings, trace);
-        let outs: Vec<(&Rule, Option<Out>)> = self.rules.iter().map(|rule| (rule, out(rule))).collect();
+        let mut warnings = context.mistyped_keys();
+        let mut skip = |rule| context.skip_rule(rule, &mut warnings, trace);
+        let skips: Vec<(&Rule, Option<Skip>)> = self.rules.iter().map(|rule| (rule, skip(rule))).collect();
         let selected: Vec<&Rule> =
-            outs.iter().filter(|(_, out)| out.is_none()).map(|(rule, _)| *rule).collect();
+            skips.iter().filter(|(_, skip)| skip.is_none()).map(|(rule, _)| *rule).collect();
         matched();
         let total = Total::of_a_request();
         let keyed = keyed::with_keys(&selected, subject, &received, &document, &self.shape, &total);
@@ -285,8 +285,8 @@ impl RuleSet {
             "the patch has lost its proof"
         );
         let applied = merge::authors(origins.get(..count).unwrap_or_default());
-        let verdicts = outs.iter().map(|(rule, out)| match (out, missed.get(rule.name())) {
-            (Some(out), _) => skipped(rule, out),
+        let verdicts = skips.iter().map(|(rule, skip)| match (skip, missed.get(rule.name())) {
+            (Some(skip), _) => skipped(rule, skip),
             (None, Some(missed)) => left_out(rule, missed, &mut warnings),
             (None, None) if applied.contains(&rule.name) => verdict(rule, rule.at, Outcome::Applied),
             (None, None) => verdict(rule, rule.at, Outcome::Unchanged),
@@ -312,17 +312,17 @@ fn undo(decision: &mut Decision) {
     }
 }
 
-fn skipped(rule: &Rule, out: &Out) -> Verdict {
-    let at = out.at.unwrap_or(rule.at);
-    let sentence = Arc::clone(&out.sentence);
-    if out.failure && rule.required {
+fn skipped(rule: &Rule, skip: &Skip) -> Verdict {
+    let at = skip.at.unwrap_or(rule.at);
+    let sentence = Arc::clone(&skip.sentence);
+    if skip.failure && rule.required {
         return verdict(
             rule,
             at,
-            Outcome::Denied { reason: out.reason, message: denial(rule, at, &sentence) },
+            Outcome::Denied { reason: skip.reason, message: denial(rule, at, &sentence) },
         );
     }
-    verdict(rule, at, Outcome::Skipped { reason: out.reason, sentence })
+    verdict(rule, at, Outcome::Skipped { reason: skip.reason, sentence })
 }
 
 fn left_out(rule: &Rule, missed: &Missed, warnings: &mut Vec<String>) -> Verdict {

@@ -114,7 +114,7 @@ fn sort(findings: &mut [Diagnostic], names: &[&str]) {
 }
 
 fn digest_of(document: &yaml::Document) -> String {
-    digest::whole([document.to_json().as_str()])
+    digest::full([document.to_json().as_str()])
 }
 
 /// The settings of the first document, and what is wrong with any of them.

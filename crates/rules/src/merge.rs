@@ -49,7 +49,7 @@ use crate::diagnostic::shown;
 use crate::overlay::Overlay;
 use crate::pod::Shape;
 use crate::rule::{Clause, Item, Policy, Rule};
-use crate::subject::{Layout, Named, written};
+use crate::subject::{Layout, NamedContainer, written};
 
 /// The lists of a pod that hold containers; a name is taken if any of them has it.
 pub(crate) const CONTAINER_LISTS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
@@ -311,12 +311,12 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     }
 
     /// The containers of the list at `pointer`, by the names that are known where many rules look.
-    fn containers(&self, list: &Pointer) -> Vec<Named<'_>> {
+    fn containers(&self, list: &Pointer) -> Vec<NamedContainer<'_>> {
         let found = self.draft.at(list);
         let (Some(all), Some(places)) = (found, self.draft.by_keys(list)) else {
-            return Named::all(found);
+            return NamedContainer::all(found);
         };
-        let named = |(name, view)| Named { name: Cow::Borrowed(name), view };
+        let named = |(name, view)| NamedContainer { name: Cow::Borrowed(name), view };
         places.keys().zip(all.iter()).map(named).collect()
     }
 

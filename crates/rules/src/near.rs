@@ -1,4 +1,4 @@
-//! "Did you mean".
+//! Suggestions for misspelled words ("did you mean").
 
 /// The candidate that `word` is probably a misspelling of.
 pub(crate) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
@@ -11,7 +11,7 @@ pub(crate) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c s
         .map(|(_, candidate)| candidate)
 }
 
-/// Insertions, removals, substitutions and swaps of neighbours that lead from one word to the other.
+/// The Damerau-Levenshtein distance: the number of insertions, removals, substitutions and swaps of neighbouring letters.
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut before: Vec<usize> = Vec::new();
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn proposes_only_what_is_near() {
+    fn suggests_only_similar_words() {
         let fields = ["volumeMounts", "volumeDevices", "name", "env"];
         assert_eq!(nearest("volumeMount", fields), Some("volumeMounts"));
         assert_eq!(nearest("VOLUMEMOUNTS", fields), Some("volumeMounts"));

@@ -1,19 +1,19 @@
 //! Kubernetes quantities, compared by value: `100m` is `0.1`.
 
-/// A quantity, taken apart: the digits before and behind the dot, times `factor` and ten to the power of `power`.
+/// A parsed quantity: the digits before and after the dot, times `factor`, times ten to the power of `power`.
 pub(crate) struct Written<'t> {
     pub(crate) negative: bool,
-    /// Without zeros in front.
+    /// The digits before the dot, without leading zeros.
     pub(crate) whole: &'t str,
     pub(crate) fraction: &'t str,
-    /// Whether there are digits at all, zeros among them: Kubernetes takes `m` for a quantity, and `Ei` for none.
+    /// Whether there is any digit. Kubernetes accepts `m` as a quantity, and refuses `Ei`.
     pub(crate) has_digits: bool,
     pub(crate) factor: i64,
     pub(crate) power: i32,
 }
 
 impl<'t> Written<'t> {
-    /// As `ParseQuantity` of `k8s.io/apimachinery/pkg/api/resource` reads it; `None` where the suffix is none.
+    /// Parses as `ParseQuantity` of `k8s.io/apimachinery/pkg/api/resource` does; `None` if the suffix is unknown.
     pub(crate) fn parse(text: &'t str) -> Option<Self> {
         let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
         let digits =
@@ -32,7 +32,7 @@ impl<'t> Written<'t> {
     }
 }
 
-/// The amount in billionths, or `None` where the text is no quantity or too large to compare.
+/// The amount in billionths, or `None` if the text is not a quantity or is too large to compare.
 pub(crate) fn nanos(text: &str) -> Option<i128> {
     let Written { negative, whole, fraction, has_digits, factor, power } = Written::parse(text)?;
     if !has_digits || !(-30..=30).contains(&power) {
@@ -42,13 +42,13 @@ pub(crate) fn nanos(text: &str) -> Option<i128> {
     let power = power + 9 - i32::try_from(fraction.len()).ok()?;
     let scaled = mantissa.checked_mul(factor.into())?;
     let ten = 10_i128.checked_pow(power.unsigned_abs())?;
-    // Finer than a billionth is rounded up, as the API server does.
+    // Fractions of a billionth are rounded up, as in the API server.
     let amount = if power < 0 { scaled.checked_add(ten - 1)? / ten } else { scaled.checked_mul(ten)? };
     Some(if negative { -amount } else { amount })
 }
 
-/// A suffix as a factor and a power of ten, of which Kubernetes keeps 32 bits.
-#[expect(clippy::cast_possible_truncation, reason = "as there")]
+/// A suffix as a factor and a power of ten. Kubernetes keeps 32 bits of the power.
+#[expect(clippy::cast_possible_truncation, reason = "Kubernetes truncates the power the same way")]
 fn scale(suffix: &str) -> Option<(i64, i32)> {
     Some(match suffix {
         "n" => (1, -9),
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none() {
+    fn texts_that_are_not_quantities() {
         for text in ["", ".", "m", "1.2.3", "1 Gi", "1GiB", "one", "1e", "1ee3", "--1", "1e99"] {
             assert_eq!(nanos(text), None, "{text}");
         }

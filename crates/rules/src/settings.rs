@@ -1,11 +1,11 @@
-//! What an administrator settles for all rules.
+//! Settings that apply to all rules: the document `InjectorSettings`.
 
 use std::sync::Arc;
 
 use crate::Position;
 use crate::rule::Labels;
 
-/// The one `InjectorSettings` among the documents, or what holds without it.
+/// The one `InjectorSettings` among the documents, or the defaults.
 ///
 /// ```
 /// use vestibule_rules::{Mode, RuleSet};
@@ -41,7 +41,7 @@ pub struct Settings {
 /// Whether rules act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// Nobody is asked, and whoever asks is let through.
+    /// No rule is evaluated, and every object is admitted unchanged.
     Off,
     /// Rules decide and their decisions are reported, but nothing is changed or denied.
     Observe,
@@ -49,7 +49,7 @@ pub enum Mode {
     On,
 }
 
-/// Objects that an administrator takes away from all rules: those for which every condition of the entry holds.
+/// One exemption: rules skip every object that meets all of its conditions.
 #[derive(Clone)]
 pub struct Exemption {
     pub(crate) namespaces: Vec<String>,
@@ -67,8 +67,7 @@ impl Settings {
         self.mode
     }
 
-    /// `ownNamespace: inject`: whether rules reach the pods of others in the injector's own namespace. They do not by
-    /// default.
+    /// `ownNamespace: inject`: whether rules apply to other pods in the injector's own namespace. They do not by default.
     pub fn injects_own_namespace(&self) -> bool {
         self.own_namespace
     }
@@ -78,25 +77,25 @@ impl Settings {
         self.native_sidecars
     }
 
-    /// `exemptions`: what no rule touches. None by default.
+    /// `exemptions`: the objects that every rule skips. None by default.
     pub fn exemptions(&self) -> &[Exemption] {
         &self.exemptions
     }
 
-    /// `requiredEverywhere: allow`: whether a required rule may do without a restriction to namespaces, so that nothing
-    /// at all starts while the injector is down. It may not by default.
+    /// `requiredEverywhere: allow`: whether a required rule may apply to all namespaces, so that no pod starts while the
+    /// injector is down. It may not by default.
     pub fn allows_required_everywhere(&self) -> bool {
         self.required_everywhere
     }
 
-    /// `successEvents`: whether an Event tells of injections that went well. None does by default.
+    /// `successEvents`: whether an Event is written for each successful injection. None is by default.
     pub fn success_events(&self) -> bool {
         self.success_events
     }
 }
 
 impl Settings {
-    /// Whether an exemption asks for labels of the namespace.
+    /// Whether an exemption needs labels of the namespace.
     pub(crate) fn need_namespace_facts(&self) -> bool {
         self.exemptions.iter().any(|exemption| exemption.namespace_labels().next().is_some())
     }
@@ -127,7 +126,7 @@ impl Mode {
 }
 
 impl Exemption {
-    /// The names of namespaces, one of which it must be; any where there are none.
+    /// The names of the namespaces; an empty list stands for all.
     pub fn namespaces(&self) -> &[String] {
         &self.namespaces
     }
@@ -142,12 +141,12 @@ impl Exemption {
         self.object_labels.pairs()
     }
 
-    /// The names of users, one of which must ask; a final `*` stands for any rest. Any user where there are none.
+    /// The names of the users; a final `*` matches any rest, and an empty list stands for all users.
     pub fn users(&self) -> &[String] {
         &self.users
     }
 
-    /// Why, in the administrator's words; may be empty.
+    /// The reason that the administrator gives; may be empty.
     pub fn reason(&self) -> &str {
         &self.reason
     }
@@ -157,7 +156,7 @@ impl Exemption {
         &self.source
     }
 
-    /// Where it stands in its source.
+    /// The position in its source.
     pub fn position(&self) -> Position {
         self.at
     }

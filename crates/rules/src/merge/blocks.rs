@@ -9,7 +9,7 @@ use vestibule_patch::{List, Pointer};
 use super::index::Places;
 use super::{Brought, Failure, Merge, index, place};
 use crate::rule::{Block, Select, Which};
-use crate::subject::{Named, written};
+use crate::subject::{NamedContainer, written};
 
 impl<'r> Merge<'_, 'r, '_, '_> {
     pub(super) fn block(&mut self, number: usize, block: &'r Block) -> Result<(), Failure> {
@@ -93,7 +93,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         list: &'static str,
         pointer: &Pointer,
         select: &Select,
-    ) -> Option<(&Places, Vec<(usize, Named<'_>)>)> {
+    ) -> Option<(&Places, Vec<(usize, NamedContainer<'_>)>)> {
         let (places, found) = (self.draft.by_keys(pointer)?, self.draft.at(pointer)?);
         let mut users = self.scene.users.borrow_mut();
         let users = users.entry(list).or_insert_with(|| {
@@ -105,7 +105,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let users = users.as_ref()?;
         let user = |name: &str| {
             let index = places.find(name)?;
-            Some((index, Named { name: Cow::Owned(name.to_owned()), view: found.item(index)? }))
+            Some((index, NamedContainer { name: Cow::Owned(name.to_owned()), view: found.item(index)? }))
         };
         // Whoever names them has no need to go through the others.
         if let Which::Names(names) = &select.which {
@@ -121,7 +121,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
 
 /// Index and name of the containers that `select` means; those that rules brought are never meant.
 pub(crate) fn selectable<'c>(
-    containers: &'c [Named<'_>],
+    containers: &'c [NamedContainer<'_>],
     select: &Select,
     brought: &Brought<'_>,
 ) -> Vec<(usize, &'c str)> {
@@ -130,10 +130,10 @@ pub(crate) fn selectable<'c>(
 
 /// The same of `users`, which no rule brought, with their indices.
 pub(crate) fn selected_of<'c, 'd: 'c>(
-    users: impl Iterator<Item = (usize, &'c Named<'d>)>,
+    users: impl Iterator<Item = (usize, &'c NamedContainer<'d>)>,
     select: &Select,
 ) -> Vec<(usize, &'c str)> {
-    let meant = users.enumerate().filter(|(position, (_, Named { name, view }))| {
+    let meant = users.enumerate().filter(|(position, (_, NamedContainer { name, view }))| {
         let is_it = |wanted: &String| *wanted == **name;
         !select.exclude.iter().any(is_it)
             && match &select.which {

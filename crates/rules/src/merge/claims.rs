@@ -9,7 +9,7 @@ use vestibule_patch::View;
 use super::Brought;
 use super::blocks::selectable;
 use crate::rule::{Block, Item, Policy, Rule};
-use crate::subject::Named;
+use crate::subject::NamedContainer;
 
 /// A rule's rank among those that apply, and the number of its block.
 type Turn = (usize, usize);
@@ -28,7 +28,7 @@ impl Claims {
         brought: &Brought<'_>,
     ) -> Self {
         let mut claims = Self::default();
-        let named = &|list| Named::all(spec().and_then(|spec| spec.get(list)));
+        let named = &|list| NamedContainer::all(spec().and_then(|spec| spec.get(list)));
         let [others, init] = ["containers", "initContainers"].map(|list| LazyCell::new(move || named(list)));
         for (rank, rule) in rules.iter().enumerate() {
             claims.add(&rule.volumes, (rank, 0), || "volumes".to_owned());

@@ -10,7 +10,7 @@ use super::{Brought, Draft, contains, find};
 use crate::key;
 use crate::pod::{self, Shape};
 use crate::rule::{Item, Part, Policy, Rule};
-use crate::subject::{Layout, Named};
+use crate::subject::{Layout, NamedContainer};
 
 /// How the parts of rules stand, by the name of the rule and the text of the clause.
 pub(crate) type Standings = HashMap<(Arc<str>, Arc<str>), Standing>;
@@ -32,7 +32,7 @@ pub(crate) enum Standing {
 pub(crate) fn standings(rules: &[&Rule], layout: &Layout, shape: &Shape, draft: &Draft<'_>) -> Standings {
     let brought = Brought::by(rules);
     let users = LISTS.map(|list| {
-        let containers = Named::all(draft.at(&layout.list(list))).into_iter().enumerate();
+        let containers = NamedContainer::all(draft.at(&layout.list(list))).into_iter().enumerate();
         containers.filter(|(_, one)| !brought.has(&one.name)).collect()
     });
     let mut look = Look { layout, shape, draft, users, keyed: HashMap::new(), found: Standings::new() };
@@ -48,7 +48,7 @@ struct Look<'l, 'd> {
     shape: &'l Shape,
     draft: &'l Draft<'d>,
     /// Of each of [`LISTS`] the containers that no rule brings, with their indices.
-    users: [Vec<(usize, Named<'l>)>; LISTS.len()],
+    users: [Vec<(usize, NamedContainer<'l>)>; LISTS.len()],
     /// The items of lists that have keys, by these.
     keyed: HashMap<Pointer, HashMap<String, View<'l>>>,
     found: Standings,

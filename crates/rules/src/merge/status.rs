@@ -19,7 +19,7 @@ use crate::decision::Origin;
 use crate::overlay::Overlay;
 use crate::pod::{self, Shape};
 use crate::rule::{BlockList, Item, Part, Rule};
-use crate::subject::{Layout, Named, written};
+use crate::subject::{Layout, NamedContainer, written};
 use words::{Words, annotation};
 
 /// Records what `rules` have in the pod by now; `hash` names the documents they come from. Only pods get it: in a
@@ -66,8 +66,8 @@ struct Holding<'h> {
     shape: &'h Shape,
     draft: &'h Draft<'h>,
     held: &'h Held,
-    containers: Vec<Named<'h>>,
-    init_containers: Vec<Named<'h>>,
+    containers: Vec<NamedContainer<'h>>,
+    init_containers: Vec<NamedContainer<'h>>,
     brought: Brought<'h>,
     /// Of both lists the containers that no rule brings, by their indices, where many rules act.
     users: Option<[Vec<usize>; 2]>,
@@ -98,8 +98,9 @@ impl<'h> Holding<'h> {
             draft.at(&layout.pod).map(|pod| pod.select(["metadata", "spec"])).unwrap_or_default();
         let blocks = || rules.iter().flat_map(|rule| &rule.blocks);
         let injected = || rules.iter().flat_map(|rule| &rule.injected);
-        let list =
-            |asked: bool, name| Named::all(spec.filter(|_| asked).and_then(|spec| present(spec, name)));
+        let list = |asked: bool, name| {
+            NamedContainer::all(spec.filter(|_| asked).and_then(|spec| present(spec, name)))
+        };
         let regular = injected().any(|one| one.list == "containers");
         let mut holding = Self {
             metadata,

@@ -141,7 +141,10 @@ fn unknown_names_in_a_list_are_told() {
     let rules = rules(&rule("r", &format!("optIn: pod\n{CHANGE}")));
     let decision = decide(&rules, &pod("", r#""vestibule.dev/inject":"r,nobody""#));
     assert_eq!((word(&decision), decision.warnings.len()), ("applied", 1));
-    assert_eq!(decision.warnings[0], "name 2 in vestibule.dev/inject of the object is no rule's");
+    assert_eq!(
+        decision.warnings[0],
+        "name 2 in vestibule.dev/inject of the object is not the name of a rule"
+    );
 }
 
 /// To a required rule as well: whoever names other rules has declined this one, and nobody is denied for it.

@@ -159,12 +159,12 @@ fn keys_that_nobody_reads() {
         ("vestibule.dev/inject.ngnix", "inject.vestibule.dev/nginx"),
         ("vestibule.dev/nginx", "inject.vestibule.dev/nginx"),
     ] {
-        let expected = format!("nobody reads {key} of the object; did you mean {meant}?");
+        let expected = format!("no rule reads {key} of the object; did you mean {meant}?");
         assert_eq!(warnings(key), [expected], "{key}");
     }
     assert_eq!(
         warnings("inject.vestibule.dev/prometheus"),
-        ["nobody reads inject.vestibule.dev/prometheus of the object: there is no such rule"]
+        ["no rule reads inject.vestibule.dev/prometheus of the object: there is no rule of this name"]
     );
     for fine in [
         "vestibule.dev/inject",
@@ -183,7 +183,7 @@ fn keys_that_nobody_reads() {
     let pod = r#"{"metadata":{"labels":{"app":"web"}},"spec":{}}"#;
     assert_eq!(
         evaluate(&rules, &creation(pod).facts(&labelled)).warnings,
-        ["nobody reads vestibule.dev/injct of the namespace; did you mean vestibule.dev/inject?"]
+        ["no rule reads vestibule.dev/injct of the namespace; did you mean vestibule.dev/inject?"]
     );
 }
 

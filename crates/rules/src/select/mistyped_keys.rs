@@ -1,61 +1,61 @@
-//! Keys that nobody reads and that look as if they were ours.
+//! Warnings about labels and annotations that look like misspelled opt-in keys.
 
-use super::Inquiry;
+use super::MatchContext;
 use crate::diagnostic::shown;
 use crate::near::nearest;
 use crate::{INJECT_KEY, RULE_KEY_PREFIX};
 
-/// How many are looked at closely and how many are told, so that a hostile object costs no more than a careless one.
-const MOST_LOOKED_AT: usize = 16;
-const MOST_TOLD: usize = 4;
+/// How many suspicious keys are compared with the names of rules: a hostile object may have thousands.
+const MAX_COMPARED: usize = 16;
+const MAX_WARNINGS: usize = 4;
 
-/// No key is longer: what is cannot be a slip.
-const LONGEST: usize = 63;
+/// The longest domain or name that is compared. The opt-in keys are shorter.
+const MAX_LENGTH: usize = 63;
 
 const DOMAIN: &str = group!();
 const RULE_DOMAIN: &str = concat!("inject.", group!());
 const INJECT: &str = "inject";
 
-/// Names below our domain that mean something, or are written by us.
+/// Names below [`DOMAIN`] that the injector reads or writes.
 const KNOWN: &[&str] = &[INJECT, "config", "injected", "injector"];
 
-impl Inquiry<'_> {
-    /// A sentence for every key of the object and its namespace that was probably meant to be one of ours.
-    pub(crate) fn mistyped(&self) -> Vec<String> {
+impl MatchContext<'_> {
+    /// A warning for each key of the object and its namespace that is probably a misspelled opt-in key.
+    pub(crate) fn mistyped_keys(&self) -> Vec<String> {
         let object = self.received.keys().map(|key| ("the object", key));
         let facts = self.subject.facts.into_iter();
         let namespace = facts.flat_map(|facts| facts.labels.keys().chain(facts.annotations.keys()));
         let keys = object.chain(namespace.map(|key| ("the namespace", key.as_str())));
-        let suspicious = keys.filter(|(_, key)| is_suspicious(key, self)).take(MOST_LOOKED_AT);
-        // In order, so that of two names that are as near it is always the same.
+        let suspicious = keys.filter(|(_, key)| is_suspicious(key, self)).take(MAX_COMPARED);
+        // Sorted, so that of two names at the same distance the suggestion is always the same one.
         let mut names: Vec<&str> = Vec::new();
-        let told = suspicious.filter_map(|(whose, key)| {
+        let warnings = suspicious.filter_map(|(level, key)| {
             if names.is_empty() {
-                names.extend(self.names());
+                names.extend(self.rule_names());
                 names.sort_unstable();
             }
-            let meant = meant(key, &names)?;
+            let suggestion = suggestion(key, &names)?;
             let key = shown(key);
-            Some(match meant {
-                Some(meant) => format!("nobody reads {key} of {whose}; did you mean {meant}?"),
-                None => format!("nobody reads {key} of {whose}: there is no such rule"),
+            Some(match suggestion {
+                Some(meant) => format!("no rule reads {key} of {level}; did you mean {meant}?"),
+                None => format!("no rule reads {key} of {level}: there is no rule of this name"),
             })
         });
-        told.take(MOST_TOLD).collect()
+        warnings.take(MAX_WARNINGS).collect()
     }
 }
 
-/// What can be told at a glance: most keys of most objects are nobody's slip.
-fn is_suspicious(key: &str, inquiry: &Inquiry<'_>) -> bool {
+/// A cheap test that rejects most keys of most objects before names are compared.
+fn is_suspicious(key: &str, context: &MatchContext<'_>) -> bool {
     let Some((domain, name)) = key.split_once('/') else { return false };
     let fine = match domain {
         DOMAIN => KNOWN.contains(&name),
-        RULE_DOMAIN => inquiry.names().contains(name),
+        RULE_DOMAIN => context.rule_names().contains(name),
         _ => false,
     };
-    // Two letters may be wrong, but not in all three.
+    // A misspelled domain keeps at least one of the parts `ves`, `tib` and `ule`.
     let like_ours = |three: &[u8]| match three {
-        // Lower case where these are letters, and no such letter where they are not.
+        // `| 0x20` makes ASCII letters lower case, and makes none of these letters from another byte.
         [one, two, three] => {
             matches!(one | 0x20, b't'..=b'v')
                 && matches!(&[one | 0x20, two | 0x20, three | 0x20], b"ves" | b"tib" | b"ule")
@@ -65,10 +65,11 @@ fn is_suspicious(key: &str, inquiry: &Inquiry<'_>) -> bool {
     !fine && key.as_bytes().windows(3).any(like_ours)
 }
 
-/// The key that was meant; `Some(None)` if it is surely ours and nobody knows which; `None` if it is somebody else's.
-fn meant(key: &str, names: &[&str]) -> Option<Option<String>> {
+/// The key that was probably meant; `Some(None)` if the key is in the domain of rules and no rule has a similar name; `None` if
+/// the key is not an opt-in key.
+fn suggestion(key: &str, names: &[&str]) -> Option<Option<String>> {
     let (domain, name) = key.split_once('/')?;
-    if domain.len() > LONGEST || name.len() > LONGEST {
+    if domain.len() > MAX_LENGTH || name.len() > MAX_LENGTH {
         return None;
     }
     let of_rule = |rule: &str| format!("{RULE_KEY_PREFIX}{rule}");
