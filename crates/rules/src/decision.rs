@@ -1,6 +1,7 @@
 //! What came of it: for every rule, and why.
 
 mod reason;
+mod unsettled;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -8,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use vestibule_patch::{Operation, Patch};
 
 pub use reason::Reason;
+pub(crate) use unsettled::Unsettled;
 
 /// What all rules together make of one object.
 #[derive(Default)]
@@ -21,8 +23,10 @@ pub struct Decision {
     pub(crate) patch: Patch,
     /// Where each operation of the patch comes from.
     pub(crate) origins: Vec<Origin>,
-    /// Both together, once somebody has asked.
+    /// Both together, made at the first call of [`Self::changes`].
     pub(crate) changes: OnceLock<Vec<Change>>,
+    /// The first rule that was left out because its evaluation does not end, and why.
+    pub(crate) unsettled: Option<(Arc<str>, Unsettled)>,
 }
 
 /// What one rule makes of one object.
