@@ -22,7 +22,6 @@ use crate::select::{self, MatchCache, MatchContext, Skip};
 use crate::settings::Settings;
 use crate::subject::{Layout, Received, Subject};
 use crate::yaml::Text;
-pub(crate) use missed::{EXHAUSTED, RESTLESS};
 use missed::{Missed, gates};
 use turns::{Laid, Turns};
 
@@ -292,7 +291,12 @@ impl RuleSet {
             (None, None) => verdict(rule, rule.at, Outcome::Unchanged),
         });
         let verdicts = verdicts.collect();
-        let mut decision = Decision { verdicts, warnings, patch, origins, changes: OnceLock::new() };
+        let unsettled = selected.iter().find_map(|rule| match missed.get(rule.name()) {
+            Some(Missed::Unsettled(why)) => Some((Arc::clone(&rule.name), *why)),
+            _ => None,
+        });
+        let changes = OnceLock::new();
+        let mut decision = Decision { verdicts, warnings, patch, origins, changes, unsettled };
         if decision.denial().is_some() {
             undo(&mut decision);
         }
@@ -326,15 +330,19 @@ fn skipped(rule: &Rule, skip: &Skip) -> Verdict {
 }
 
 fn left_out(rule: &Rule, missed: &Missed, warnings: &mut Vec<String>) -> Verdict {
+    let whole = Clause { text: "spec".into(), at: rule.at };
     let (clause, sentence, reason) = match missed {
         Missed::Declined(clause) => {
             let sentence = format!("`{}` does not hold", clause.text).into();
             return verdict_at(rule, clause, Outcome::Skipped { reason: Reason::WhenFalse, sentence });
         }
-        Missed::Invalid(Invalid { clause, sentence }) => (clause, sentence, Reason::InvalidParameter),
-        Missed::Failed(Failure { clause, sentence, conflict }) => {
-            (clause, sentence, conflict.map_or(Reason::Error, |_| Reason::Conflict))
+        Missed::Invalid(Invalid { clause, sentence }) => {
+            (clause, sentence.as_str(), Reason::InvalidParameter)
         }
+        Missed::Failed(Failure { clause, sentence, conflict }) => {
+            (clause, sentence.as_str(), conflict.map_or(Reason::Error, |_| Reason::Conflict))
+        }
+        Missed::Unsettled(why) => (&whole, why.sentence(), Reason::Error),
     };
     if missed.denies(rule) {
         return verdict_at(
@@ -344,7 +352,7 @@ fn left_out(rule: &Rule, missed: &Missed, warnings: &mut Vec<String>) -> Verdict
         );
     }
     warnings.push(format!("rule {} was left out: {sentence}", rule.name));
-    verdict_at(rule, clause, Outcome::Skipped { reason, sentence: sentence.as_str().into() })
+    verdict_at(rule, clause, Outcome::Skipped { reason, sentence: sentence.into() })
 }
 
 fn denial(rule: &Rule, at: Position, sentence: &str) -> String {

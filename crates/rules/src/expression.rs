@@ -11,10 +11,10 @@ mod lint;
 mod locate;
 mod parse;
 mod quantity;
+mod requirements;
 mod scope;
 mod types;
 mod values;
-mod wishes;
 
 use std::fmt;
 use std::sync::Arc;
@@ -31,11 +31,11 @@ pub(crate) use functions::Pattern;
 use interpret::Interpreter;
 pub(crate) use lint::Declared;
 use lint::{Finding, Lint};
+pub(crate) use requirements::{ITEM, Requirement};
 pub(crate) use scope::{Scope, Surroundings};
 pub(crate) use types::Mismatch;
 use types::Type;
 pub(crate) use values::text;
-pub(crate) use wishes::{ITEM, Wish};
 
 /// A compiled expression. It may hold a secret of the rule's author, so there is no `Debug`.
 #[derive(Clone)]

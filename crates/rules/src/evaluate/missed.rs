@@ -1,5 +1,6 @@
 //! Rules that are for an object and are not laid into it all the same.
 
+use crate::decision::Unsettled;
 use crate::explanation::{Gate, Passage};
 use crate::merge::Failure;
 use crate::parameter::Invalid;
@@ -12,6 +13,8 @@ pub(super) enum Missed {
     /// A condition does not hold.
     Declined(Clause),
     Failed(Failure),
+    /// The evaluation of the rules does not end.
+    Unsettled(Unsettled),
 }
 
 impl Missed {
@@ -20,7 +23,7 @@ impl Missed {
         match self {
             Self::Declined(_) => false,
             Self::Failed(Failure { conflict: Some(policy), .. }) => rule.required || *policy == Policy::Deny,
-            Self::Failed(_) | Self::Invalid(_) => rule.on_error == OnError::Deny,
+            Self::Failed(_) | Self::Invalid(_) | Self::Unsettled(_) => rule.on_error == OnError::Deny,
         }
     }
 }
@@ -41,6 +44,8 @@ pub(super) fn gates(rule: &Rule, asked: Option<Option<&Missed>>, presumed: bool)
         Missed::Invalid(Invalid { sentence, .. }) => ("parameters", sentence.clone()),
         Missed::Declined(clause) => (&*clause.text, "it does not hold".to_owned()),
         Missed::Failed(Failure { clause, sentence, .. }) => (&*clause.text, sentence.clone()),
+        // No gate has this name: parameters and conditions let the rule pass.
+        Missed::Unsettled(why) => ("spec", why.sentence().to_owned()),
     });
     for (gate, presumed) in &mut gates {
         let stopped = stopped.as_ref().filter(|(name, _)| *name == gate.name);
@@ -57,19 +62,6 @@ pub(super) fn gates(rule: &Rule, asked: Option<Option<&Missed>>, presumed: bool)
     told(gates)
 }
 
-/// Why such a rule is left out.
-pub(crate) const RESTLESS: &str =
-    "every evaluation would change the object again, since expressions read what rules write";
-
-/// Why all that were to be laid in together are left out.
-pub(crate) const EXHAUSTED: &str =
-    "the rules wait for each other longer than an evaluation of so many may take";
-
-pub(super) fn left_out<'r>(rules: &[&'r Rule], why: &str) -> impl Iterator<Item = (&'r str, Missed)> {
-    rules.iter().map(move |rule| (rule.name(), Missed::Failed(failure(rule, why))))
-}
-
-pub(super) fn failure(rule: &Rule, why: &str) -> Failure {
-    let clause = Clause { text: "spec".into(), at: rule.at };
-    Failure { clause, sentence: why.to_owned(), conflict: None }
+pub(super) fn left_out<'r>(rules: &[&'r Rule], why: Unsettled) -> impl Iterator<Item = (&'r str, Missed)> {
+    rules.iter().map(move |rule| (rule.name(), Missed::Unsettled(why)))
 }

@@ -9,7 +9,8 @@ use std::ops::Deref;
 
 use kube_cel::cel::Value;
 
-use super::missed::{EXHAUSTED, Missed, RESTLESS, failure, left_out};
+use super::missed::{Missed, left_out};
+use crate::decision::Unsettled;
 use crate::expression::{Surroundings, Total};
 use crate::merge::{Draft, straighten};
 use crate::parameter;
@@ -118,9 +119,9 @@ impl<'t> Turns<'t> {
         if self.is_exhausted() {
             // Those that wait for nobody get an allowance of their own.
             self.allowance.set(if some_read { allowance } else { 0 });
-            laid = self.lay_without_readers(&acting, &parameters, draft, EXHAUSTED);
+            laid = self.lay_without_readers(&acting, &parameters, draft, Unsettled::Exhausted);
             if self.is_exhausted() {
-                let missed = left_out(&acting, EXHAUSTED).collect();
+                let missed = left_out(&acting, Unsettled::Exhausted).collect();
                 laid = Laid::new(draft.clone(), missed, Vec::new());
             }
         }
@@ -178,7 +179,7 @@ impl<'t> Turns<'t> {
             }
             whole = whole.followed_by(draft);
         }
-        self.lay_without_readers(rules, parameters, draft, RESTLESS)
+        self.lay_without_readers(rules, parameters, draft, Unsettled::Restless)
     }
 
     /// Lays in those rules that do not read the object; the others are out, and `why`.
@@ -187,7 +188,7 @@ impl<'t> Turns<'t> {
         rules: &[&'r Rule],
         parameters: &Parameters<'r>,
         draft: &Draft<'d>,
-        why: &str,
+        why: Unsettled,
     ) -> Laid<'d, 'r> {
         let (readers, others): (Vec<&Rule>, Vec<&Rule>) =
             rules.iter().partition(|rule| rule.logic.reads_object);
@@ -210,7 +211,7 @@ impl<'t> Turns<'t> {
                     laid.missed.extend(out);
                     return laid;
                 }
-                Err(rule) => drop(out.insert(rule.name(), Missed::Failed(failure(rule, RESTLESS)))),
+                Err(rule) => drop(out.insert(rule.name(), Missed::Unsettled(Unsettled::Restless))),
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What a rule computes.
 
 use super::{Choice, Field, Kind, Table};
-use crate::parameter::{From, Type};
+use crate::parameter::{AnnotationSource, Type};
 
 const ANY: Kind = Kind::Either(&[Kind::Text, Kind::Integer, Kind::Boolean]);
 
@@ -40,4 +40,5 @@ pub(crate) static TYPES: Choice<Type, 6> = [
     ("string", Type::Text),
 ];
 
-pub(crate) static FROM: Choice<From, 2> = [("pod", From::Pod), ("namespace", From::Namespace)];
+pub(crate) static FROM: Choice<AnnotationSource, 2> =
+    [("pod", AnnotationSource::Pod), ("namespace", AnnotationSource::Namespace)];

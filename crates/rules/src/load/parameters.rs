@@ -6,7 +6,7 @@ use super::reader::Reader;
 use crate::diagnostic;
 use crate::expression::Pattern;
 use crate::format;
-use crate::parameter::{Bounds, From, Parameter, Type, whole};
+use crate::parameter::{AnnotationSource, Bounds, Parameter, Type, compile_anchored};
 use crate::yaml::Node;
 
 impl Reader {
@@ -21,7 +21,7 @@ impl Reader {
                 let message = format!("parameter `{}` exists already", parameter.name);
                 self.error(&diagnostic::DOUBLED_NAME, parameter.at, message);
             }
-            let asks = parameter.from == From::Namespace && parameter.annotation.is_some();
+            let asks = parameter.from == AnnotationSource::Namespace && parameter.annotation.is_some();
             self.logic.reads_namespace |= asks;
             self.logic.parameters.push(parameter);
         }
@@ -54,7 +54,7 @@ impl Reader {
             bounds,
             default: default.map(str::to_owned),
             annotation: annotation.map(str::to_owned),
-            from: from.unwrap_or(From::Pod),
+            from: from.unwrap_or(AnnotationSource::Pod),
         })
     }
 
@@ -95,7 +95,7 @@ impl Reader {
     fn pattern(&mut self, node: &Node) -> Option<Pattern> {
         let node = node.get("pattern")?;
         let text = self.text(node, "pattern")?;
-        match whole(text, &self.total) {
+        match compile_anchored(text, &self.total) {
             Ok(pattern) => Some(pattern),
             Err(trouble) => {
                 self.error(&diagnostic::BAD_PATTERN, node.at(), trouble.sentence());
