@@ -10,7 +10,7 @@ use crate::load::{check, refusal};
 use crate::merge::Failure;
 use crate::overlay::{Member, Overlay};
 use crate::parameter::Parameter;
-use crate::rule::{Clause, Item, Part, Rule};
+use crate::rule::{Base, Clause, Item, PartLocation, Rule};
 pub(crate) use keys::{checked as checked_keys, with_keys};
 
 /// What is computed for every object.
@@ -64,67 +64,37 @@ pub(crate) fn instantiate(rule: &Rule, scope: &Scope<'_>) -> Result<Option<Rule>
         return Ok(None);
     }
     let mut rule = rule.clone();
-    parts(&mut rule.metadata, "", scope)?;
-    parts(&mut rule.spec, "pod.spec", scope)?;
-    items(&mut rule.volumes, |item| item, "volumes", scope)?;
-    items(&mut rule.injected, |one| &mut one.item, "sidecars", scope)?;
-    for block in &mut rule.blocks {
-        for list in &mut block.lists {
-            items(&mut list.items, |item| item, list.member, scope)?;
-        }
-        parts(&mut block.parts, "containers", scope)?;
-    }
+    rule.retain_parts(|location, item| instantiate_item(&location, item, scope))?;
     Ok(Some(rule))
 }
 
-fn parts(parts: &mut Vec<Part>, field: &str, scope: &Scope<'_>) -> Result<(), Failure> {
-    retain(parts, |part| {
-        let before = part.item.overlay.to_json();
-        let Some(overlay) = computed(&part.item, scope)? else { return Ok(false) };
-        let whole = part.path.iter().rev().fold(
-            if part.listed {
+/// Gives the expressions of `item` their values; `false` where the item is left out.
+fn instantiate_item(
+    location: &PartLocation<'_>,
+    item: &mut Item,
+    scope: &Scope<'_>,
+) -> Result<bool, Failure> {
+    let Some(overlay) = computed(item, scope)? else { return Ok(false) };
+    match (location.list, location.base) {
+        (Some(list), _) => checked(item, list, &overlay)?,
+        (None, Base::Metadata) => {}
+        (None, base) => {
+            let field = if matches!(base, Base::Spec) { "pod.spec" } else { "containers" };
+            let innermost = if location.is_item {
                 Overlay::List(vec![overlay.clone()])
             } else {
-                Overlay::map([(part.item.key.clone(), overlay.clone())])
-            },
-            |below, name| Overlay::map([(name.clone(), below)]),
-        );
-        // The innermost map of a listed part is the list's own member.
-        checked(&part.item, field, &whole)?;
-        if part.listed && part.item.key == before {
-            part.item.key = overlay.to_json();
+                Overlay::map([(item.key.clone(), overlay.clone())])
+            };
+            let nested = |below, name: &str| Overlay::map([(name.to_owned(), below)]);
+            checked(item, field, &location.path().rev().fold(innermost, nested))?;
+            // The key of an item in a list without keys is the item itself.
+            if location.is_item && item.key == item.overlay.to_json() {
+                item.key = overlay.to_json();
+            }
         }
-        part.item.set(overlay);
-        Ok(true)
-    })
-}
-
-fn items<T>(
-    all: &mut Vec<T>,
-    item: impl Fn(&mut T) -> &mut Item,
-    field: &str,
-    scope: &Scope<'_>,
-) -> Result<(), Failure> {
-    retain(all, |one| {
-        let item = item(one);
-        let Some(overlay) = computed(item, scope)? else { return Ok(false) };
-        checked(item, field, &overlay)?;
-        item.set(overlay);
-        Ok(true)
-    })
-}
-
-/// Keeps what `keep` keeps, up to the first failure.
-fn retain<T>(all: &mut Vec<T>, mut keep: impl FnMut(&mut T) -> Result<bool, Failure>) -> Result<(), Failure> {
-    let mut failed = Ok(());
-    all.retain_mut(|one| {
-        failed.is_err()
-            || keep(one).unwrap_or_else(|failure| {
-                failed = Err(failure);
-                true
-            })
-    });
-    failed
+    }
+    item.set(overlay);
+    Ok(true)
 }
 
 fn computed(item: &Item, scope: &Scope<'_>) -> Result<Option<Overlay>, Failure> {

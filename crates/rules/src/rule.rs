@@ -1,5 +1,6 @@
 //! A rule as it is used: checked, defaults filled in, every part with its place in the source.
 
+mod parts;
 mod resource;
 
 use std::sync::{Arc, OnceLock};
@@ -10,6 +11,7 @@ use crate::diagnostic::{Code, Diagnostic, Position, Source};
 use crate::digest;
 use crate::logic::Logic;
 use crate::overlay::Overlay;
+pub(crate) use parts::{Base, PartLocation};
 pub use resource::{Resource, Verb};
 
 /// One `Injection`.
@@ -91,15 +93,8 @@ impl Rule {
     }
 
     /// The parts that change something, in the order of the format.
-    pub(crate) fn clauses<'r>(&'r self) -> Vec<&'r Clause> {
-        let parts = |parts: &'r [Part]| parts.iter().map(|part| &part.item);
-        let injected = self.injected.iter().map(|one| &one.item);
-        let blocks = self.blocks.iter().flat_map(|block| {
-            let lists = block.lists.iter().flat_map(|list| &list.items);
-            lists.chain(parts(&block.parts))
-        });
-        let pod = parts(&self.metadata).chain(parts(&self.spec)).chain(&self.volumes);
-        let added = pod.chain(injected).chain(blocks).map(|item| &item.clause);
+    pub(crate) fn clauses(&self) -> Vec<&Clause> {
+        let added = self.parts().map(|(_, item)| &item.clause);
         added.chain(self.removals.iter().map(|removal| &removal.clause)).collect()
     }
 

@@ -178,6 +178,7 @@ pub(super) const ROOMS: &[Room] = &[
             "serde_json",
             "serde_path_to_error",
             "sha2",
+            "strsim",
         ],
         names_behind_a_feature: &[],
         never_reaches: &[SERVING, CLIENT],

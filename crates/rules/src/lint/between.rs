@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::RuleSet;
 use crate::diagnostic::{self, Diagnostic};
 use crate::key::COMPUTED;
-use crate::rule::{Item, Label, Policy, Rule, Select, Which};
+use crate::rule::{Base, Item, Label, PartLocation, Policy, Rule, Select, Which};
 use crate::select::SYSTEM_NAMESPACES;
 
 pub(super) fn lint(rules: &RuleSet, findings: &mut Vec<Diagnostic>) {
@@ -76,27 +76,28 @@ fn overridden_twice(rules: &[Rule], findings: &mut Vec<Diagnostic>) {
 
 /// What the rule overrides, each with the words for its place.
 fn overriding(rule: &Rule) -> Vec<(String, Overriding<'_>)> {
-    let of_the_pod = |place, item| (place, Overriding { rule, item, select: None });
-    let parts = rule.metadata.iter().chain(&rule.spec);
-    let parts =
-        parts.map(|part| (format!("`{}` in the pod's {}", part.item.key, part.path.join(".")), &part.item));
-    let volumes = rule.volumes.iter().map(|volume| (format!("volume `{}`", volume.key), volume));
-    let injected = rule.injected.iter().map(|one| (format!("container `{}`", one.item.key), &one.item));
-    let pod = parts.chain(volumes).chain(injected).map(|(place, item)| of_the_pod(place, item));
-    let blocks = rule.blocks.iter().flat_map(|block| {
-        let lists =
-            block.lists.iter().flat_map(|list| list.items.iter().map(|item| (list.member.to_owned(), item)));
-        let parts = block.parts.iter().map(|part| (part.path.join("."), &part.item));
-        lists.chain(parts).map(|(path, item)| {
-            let within = if path.is_empty() { String::new() } else { format!(" in {path}") };
-            let place = format!("`{}`{within} of the same container", item.key);
-            (place, Overriding { rule, item, select: Some(&block.select) })
-        })
+    // The key that an expression computes is known only when there is an object.
+    let overridden =
+        rule.parts().filter(|(_, item)| item.policy == Policy::Override && !item.key.contains(COMPUTED));
+    let described = overridden.map(|(location, item)| {
+        let select = match location.base {
+            Base::Containers(_, select) => Some(select),
+            Base::Metadata | Base::Spec => None,
+        };
+        (description(&location, &item.key), Overriding { rule, item, select })
     });
-    // What expressions come to, only an object tells.
-    let is_known = |item: &Item| !item.key.contains(COMPUTED);
-    let all = pod.chain(blocks);
-    all.filter(|(_, this)| this.item.policy == Policy::Override && is_known(this.item)).collect()
+    described.collect()
+}
+
+fn description(location: &PartLocation<'_>, key: &str) -> String {
+    let path = location.path().collect::<Vec<_>>().join(".");
+    match (location.base, location.list) {
+        (Base::Containers(..), _) if path.is_empty() => format!("`{key}` of the same container"),
+        (Base::Containers(..), _) => format!("`{key}` in {path} of the same container"),
+        (_, Some("volumes")) => format!("volume `{key}`"),
+        (_, Some(_)) => format!("container `{key}`"),
+        (_, None) => format!("`{key}` in the pod's {path}"),
+    }
 }
 
 /// Whether there is a container that both mean, as far as that can be known without one.

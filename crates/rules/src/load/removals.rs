@@ -9,7 +9,7 @@ use crate::format::{self, Kind};
 use crate::key::{self, COMPUTED};
 use crate::merge::DEFAULT_CONTAINER;
 use crate::overlay::Overlay;
-use crate::rule::{Clause, Item, Removal, Rule, Select, Which};
+use crate::rule::{Base, Clause, Item, Removal, Rule, Select, Which};
 use crate::yaml::{Entry, Node};
 
 impl Reader {
@@ -109,20 +109,18 @@ fn writes(rule: &Rule, removal: &Removal) -> bool {
             item.key == removal.key || item.key.contains(COMPUTED)
         }
     };
-    match &removal.select {
-        None if removal.list == "volumes" => rule.volumes.iter().any(same),
-        None => {
-            let mut parts = rule.metadata.iter().chain(&rule.spec);
-            // A container that takes the first place writes this annotation.
-            let leads = (removal.list, &*removal.key) == ("annotations", DEFAULT_CONTAINER)
-                && rule.injected.iter().any(|one| one.list == "containers");
-            leads || parts.any(|part| part.path == [removal.list] && same(&part.item))
-        }
-        Some(select) => rule.blocks.iter().filter(|block| overlaps(select, &block.select)).any(|block| {
-            let lists = block.lists.iter().filter(|list| list.member == removal.list);
-            lists.flat_map(|list| &list.items).any(same)
-        }),
-    }
+    // A container in the first place writes this annotation.
+    let leads = (removal.list, &*removal.key) == ("annotations", DEFAULT_CONTAINER)
+        && rule.injected.iter().any(|one| one.list == "containers");
+    leads
+        || rule.parts().any(|(location, item)| {
+            let may_meet = match (&removal.select, location.base) {
+                (None, Base::Metadata | Base::Spec) => true,
+                (Some(select), Base::Containers(_, other)) => overlaps(select, other),
+                _ => false,
+            };
+            may_meet && location.path().eq([removal.list]) && same(item)
+        })
 }
 
 fn overlaps(one: &Select, other: &Select) -> bool {

@@ -12,88 +12,52 @@ use crate::load::{check, refusal};
 use crate::merge::Failure;
 use crate::overlay::Overlay;
 use crate::pod::Shape;
-use crate::rule::{Clause, Item, Part, Rule};
+use crate::rule::{Base, Clause, Item, Rule};
 
 /// `rule` with the keys of its items.
 pub(crate) fn with_keys(rule: &Rule, scope: &Scope<'_>, shape: &Shape) -> Result<Rule, Failure> {
     let mut rule = rule.clone();
-    for_each(&mut rule, shape, |item, _, list| match list {
-        List::Map(keys) if item.key.contains(COMPUTED) => set_key(item, keys, scope),
-        _ => Ok(()),
+    rule.retain_parts(|location, item| {
+        if location.is_item
+            && item.key.contains(COMPUTED)
+            && let List::Map(keys) = location.schema(shape).list()
+        {
+            set_key(item, keys, scope)?;
+        }
+        Ok(true)
     })?;
     Ok(rule)
 }
 
 /// Whether the API server would take what came of the keys, within items as well: what the reader checks of keys that are
 /// written out.
-pub(crate) fn checked(rule: &mut Rule, shape: &Shape) -> Result<(), Failure> {
+pub(crate) fn checked(rule: &Rule, shape: &Shape) -> Result<(), Failure> {
     if !rule.logic.computes_keys {
         return Ok(());
     }
     let mut seen = HashSet::new();
-    for_each(rule, shape, |item, place, list| {
-        let Place { field, schema, above } = *place;
-        let said = match list {
-            List::Map(_) if !seen.insert((above.to_owned(), item.key.clone())) => {
+    for (location, item) in rule.parts().filter(|(location, _)| location.is_item) {
+        let schema = location.schema(shape);
+        // All containers and init containers of a pod have different names.
+        let field = if location.list == Some("initContainers") { "containers" } else { location.name() };
+        let block = match location.base {
+            Base::Containers(number, _) => Some(number),
+            Base::Metadata | Base::Spec => None,
+        };
+        let outside = location.path().rev().skip(1).collect::<Vec<_>>();
+        let said = match schema.list() {
+            List::Map(_) if !seen.insert((block, outside, field, item.key.as_str())) => {
                 Some(twice(&item.key, field))
             }
             _ => None,
         };
         let said = said.or_else(|| valid(field, &item.overlay).err());
         let said = said.or_else(|| within(&item.overlay, schema.item()).err());
-        match said.or_else(|| refusal(field, &item.overlay)) {
-            Some(sentence) => Err(refused(&item.clause, sentence)),
-            None => Ok(()),
+        if let Some(sentence) = said.or_else(|| refusal(field, &item.overlay)) {
+            return Err(Failure { clause: item.clause.clone(), sentence, conflict: None });
         }
-    })
-}
-
-/// The list that an item belongs into.
-struct Place<'p> {
-    field: &'p str,
-    schema: Schema<'p>,
-    /// What it is called among the lists of the rule.
-    above: &'p str,
-}
-
-/// Calls `ask` with every item that belongs into a list.
-fn for_each(
-    rule: &mut Rule,
-    shape: &Shape,
-    mut ask: impl FnMut(&mut Item, &Place<'_>, List) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let mut each = |item: &mut Item, field: &str, schema: Schema<'_>, above: &str| {
-        ask(item, &Place { field, schema, above }, schema.list())
-    };
-    rule.volumes.iter_mut().try_for_each(|item| each(item, "volumes", shape.volumes, "volumes"))?;
-    // Of all containers of a pod no two have one name.
-    let injected = rule.injected.iter_mut();
-    injected
-        .map(|one| &mut one.item)
-        .try_for_each(|item| each(item, "containers", shape.containers, "containers"))?;
-    parts(&mut rule.spec, shape.spec, "", &mut each)?;
-    for (number, block) in rule.blocks.iter_mut().enumerate() {
-        let above = number.to_string();
-        for list in &mut block.lists {
-            let (field, schema) = (list.member, shape.container.field(list.member));
-            let above = format!("{above}/{field}");
-            list.items.iter_mut().try_for_each(|item| each(item, field, schema, &above))?;
-        }
-        parts(&mut block.parts, shape.container, &above, &mut each)?;
     }
     Ok(())
-}
-
-fn parts(
-    parts: &mut [Part],
-    schema: Schema<'_>,
-    above: &str,
-    each: &mut impl FnMut(&mut Item, &str, Schema<'_>, &str) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    parts.iter_mut().filter(|part| part.listed).try_for_each(|Part { path, item, .. }| {
-        let schema = path.iter().fold(schema, |schema, name| schema.field(name));
-        each(item, path.last().map_or("", String::as_str), schema, &format!("{above}/{}", path.join("/")))
-    })
 }
 
 fn set_key(item: &mut Item, keys: &[Key], scope: &Scope<'_>) -> Result<(), Failure> {
@@ -152,8 +116,4 @@ fn valid(field: &str, item: &Overlay) -> Result<(), String> {
 
 fn twice(key: &str, field: &str) -> String {
     format!("`{key}` stands twice in `{field}`, where its expressions have values")
-}
-
-fn refused(clause: &Clause, sentence: String) -> Failure {
-    Failure { clause: clause.clone(), sentence, conflict: None }
 }

@@ -8,7 +8,7 @@ use vestibule_patch::View;
 
 use super::Brought;
 use super::blocks::selectable;
-use crate::rule::{Block, Item, Policy, Rule};
+use crate::rule::{Base, Item, PartLocation, Policy, Rule};
 use crate::subject::NamedContainer;
 
 /// A rule's rank among those that apply, and the number of its block.
@@ -31,26 +31,20 @@ impl Claims {
         let named = &|list| NamedContainer::all(spec().and_then(|spec| spec.get(list)));
         let [others, init] = ["containers", "initContainers"].map(|list| LazyCell::new(move || named(list)));
         for (rank, rule) in rules.iter().enumerate() {
-            claims.add(&rule.volumes, (rank, 0), || "volumes".to_owned());
-            for one in &rule.injected {
-                claims.add([&one.item], (rank, 0), || one.list.to_owned());
-            }
-            for part in rule.metadata.iter().chain(&rule.spec) {
-                claims.add([&part.item], (rank, 0), || scope("", &part.path));
-            }
-            for (number, block) in rule.blocks.iter().enumerate().filter(|(_, block)| overrides(block)) {
-                for list in block.select.lists() {
-                    let containers = if list == "containers" { &others } else { &init };
-                    for (_, container) in selectable(containers, &block.select, brought) {
-                        for entry in &block.lists {
-                            claims.add(&entry.items, (rank, number), || {
-                                format!("{container}/{}", entry.member)
-                            });
-                        }
-                        for part in &block.parts {
-                            claims.add([&part.item], (rank, number), || scope(container, &part.path));
-                        }
-                    }
+            let mut selected: Option<(usize, Vec<&str>)> = None;
+            for (location, item) in rule.parts().filter(|(_, item)| item.policy == Policy::Override) {
+                let Base::Containers(number, select) = location.base else {
+                    claims.add(scope_in_pod(&location), item, (rank, 0));
+                    continue;
+                };
+                // The containers of a block are found once for all its parts.
+                if selected.as_ref().is_none_or(|(known, _)| *known != number) {
+                    let lists = select.lists().map(|list| if list == "containers" { &others } else { &init });
+                    let found = lists.flat_map(|containers| selectable(containers, select, brought));
+                    selected = Some((number, found.map(|(_, container)| container).collect()));
+                }
+                for container in selected.iter().flat_map(|(_, containers)| containers) {
+                    claims.add(joined(container, location.path()), item, (rank, number));
                 }
             }
         }
@@ -66,19 +60,20 @@ impl Claims {
         (*last > turn).then_some(last.0)
     }
 
-    fn add<'i>(&mut self, items: impl IntoIterator<Item = &'i Item>, turn: Turn, scope: impl Fn() -> String) {
-        for item in items.into_iter().filter(|item| item.policy == Policy::Override) {
-            self.last.insert((scope(), item.key.clone()), turn);
-        }
+    fn add(&mut self, scope: String, item: &Item, turn: Turn) {
+        self.last.insert((scope, item.key.clone()), turn);
     }
 }
 
-fn overrides(block: &Block) -> bool {
-    let items = block.lists.iter().flat_map(|list| &list.items);
-    items.chain(block.parts.iter().map(|part| &part.item)).any(|item| item.policy == Policy::Override)
+fn scope_in_pod(location: &PartLocation<'_>) -> String {
+    location.list.map_or_else(|| joined("", location.path()), str::to_owned)
 }
 
 /// What a path below `scope` is called.
 pub(crate) fn scope(scope: &str, path: &[String]) -> String {
-    path.iter().fold(scope.to_owned(), |scope, name| format!("{scope}/{name}"))
+    joined(scope, path.iter().map(String::as_str))
+}
+
+fn joined<'p>(scope: &str, path: impl Iterator<Item = &'p str>) -> String {
+    path.fold(scope.to_owned(), |scope, name| format!("{scope}/{name}"))
 }

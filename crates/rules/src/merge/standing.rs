@@ -9,7 +9,7 @@ use super::blocks::selected_of;
 use super::{Brought, Draft, contains, find};
 use crate::key;
 use crate::pod::{self, Shape};
-use crate::rule::{Item, Part, Policy, Rule};
+use crate::rule::{Base, Item, PartLocation, Policy, Rule, Select};
 use crate::subject::{Layout, NamedContainer};
 
 /// How the parts of rules stand, by the name of the rule and the text of the clause.
@@ -56,56 +56,47 @@ struct Look<'l, 'd> {
 
 impl Look<'_, '_> {
     fn at(&mut self, rule: &Rule) {
-        let Shape { metadata, spec, container, .. } = *self.shape;
-        let layout = self.layout;
-        self.parts(rule, &layout.metadata, metadata, &rule.metadata);
-        self.parts(rule, &layout.spec, spec, &rule.spec);
-        self.items(rule, &layout.list("volumes"), "volumes", spec, &rule.volumes);
-        for one in &rule.injected {
-            let list = layout.list(one.list);
-            self.items(rule, &list, one.list, spec, std::slice::from_ref(&one.item));
-        }
-        for block in &rule.blocks {
-            let items = block.lists.iter().flat_map(|entry| &entry.items);
-            for item in items.chain(block.parts.iter().map(|part| &part.item)) {
-                self.found.insert((Arc::clone(&rule.name), Arc::clone(&item.clause.text)), Standing::Nowhere);
-            }
-            let lists = LISTS.iter().zip(&self.users).take(1 + usize::from(block.select.init));
-            let places = lists.flat_map(|(list, users)| {
-                let meant = selected_of(users.iter().map(|(index, one)| (*index, one)), &block.select);
-                meant.into_iter().map(|(index, _)| layout.list(list).item(index))
-            });
-            for place in places.collect::<Vec<Pointer>>() {
-                for entry in &block.lists {
-                    self.items(rule, &place.child(entry.member), entry.member, container, &entry.items);
-                }
-                self.parts(rule, &place, container, &block.parts);
-            }
-        }
-    }
-
-    fn items(&mut self, rule: &Rule, list: &Pointer, name: &str, above: Schema<'_>, items: &[Item]) {
-        for item in items {
-            let there = self.is_in(list, name, above.field(name), item);
-            self.note(rule, item, there);
-        }
-    }
-
-    fn parts(&mut self, rule: &Rule, base: &Pointer, schema: Schema<'_>, parts: &[Part]) {
-        for Part { path, listed, item } in parts {
-            let place = path.iter().fold(base.clone(), |place, name| place.child(name));
-            let schema = path.iter().fold(schema, |schema, name| schema.field(name));
-            let name = path.last().map_or("", String::as_str);
-            let there = if *listed {
-                self.is_in(&place, name, schema, item)
-            } else {
-                // Every entry of `requests` is a quantity, whatever its key.
-                let name = if pod::is_text_map(name) { name } else { &item.key };
-                let found = self.draft.at(&place.child(&item.key));
-                found.is_some_and(|found| contains(found, &item.overlay, name, schema.field(&item.key)))
+        // The containers that each block selects, found once for all parts of the block.
+        let selected: Vec<Vec<Pointer>> =
+            rule.blocks.iter().map(|block| self.selected(&block.select)).collect();
+        for (location, item) in rule.parts() {
+            let (metadata, spec) = (&self.layout.metadata, &self.layout.spec);
+            let bases = match location.base {
+                Base::Metadata => std::slice::from_ref(metadata),
+                Base::Spec => std::slice::from_ref(spec),
+                Base::Containers(number, _) => selected.get(number).map(Vec::as_slice).unwrap_or_default(),
             };
-            self.note(rule, item, there);
+            let clause = (Arc::clone(&rule.name), Arc::clone(&item.clause.text));
+            if bases.is_empty() {
+                self.found.insert(clause, Standing::Nowhere);
+                continue;
+            }
+            for base in bases {
+                let there = self.is_there(&location, base, item);
+                self.note(clause.clone(), item.policy, there);
+            }
         }
+    }
+
+    /// The containers that `select` means.
+    fn selected(&self, select: &Select) -> Vec<Pointer> {
+        let lists = LISTS.iter().zip(&self.users).take(1 + usize::from(select.init));
+        let pointers = lists.flat_map(|(list, users)| {
+            let selected = selected_of(users.iter().map(|(index, one)| (*index, one)), select);
+            selected.into_iter().map(|(index, _)| self.layout.list(list).item(index))
+        });
+        pointers.collect()
+    }
+
+    fn is_there(&mut self, location: &PartLocation<'_>, base: &Pointer, item: &Item) -> bool {
+        let (pointer, schema, name) = (location.pointer(base), location.schema(self.shape), location.name());
+        if location.is_item {
+            return self.is_in(&pointer, name, schema, item);
+        }
+        // Every entry of `requests` is a quantity, whatever its key.
+        let name = if pod::is_text_map(name) { name } else { &item.key };
+        let found = self.draft.at(&pointer.child(&item.key));
+        found.is_some_and(|found| contains(found, &item.overlay, name, schema.field(&item.key)))
     }
 
     fn is_in(&mut self, list: &Pointer, name: &str, schema: Schema<'_>, item: &Item) -> bool {
@@ -121,14 +112,13 @@ impl Look<'_, '_> {
         found.is_some_and(|found| contains(found, &item.overlay, name, schema.item()))
     }
 
-    fn note(&mut self, rule: &Rule, item: &Item, there: bool) {
-        let standing = match item.policy {
+    fn note(&mut self, clause: (Arc<str>, Arc<str>), policy: Policy, there: bool) {
+        let standing = match policy {
             _ if there => Standing::There,
             Policy::Override => Standing::Overruled,
             _ => Standing::Yielded,
         };
-        let known = self.found.entry((Arc::clone(&rule.name), Arc::clone(&item.clause.text)));
-        let known = known.or_insert(standing);
+        let known = self.found.entry(clause).or_insert(standing);
         // Where it differs is what is asked about.
         if matches!(known, Standing::There | Standing::Nowhere) {
             *known = standing;

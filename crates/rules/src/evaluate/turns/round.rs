@@ -114,7 +114,7 @@ fn computed<'r>(
     let scope = Scope::new(&evaluation.surroundings, current, object, parameters, &rule.logic.variables);
     match rule.logic.declined(&scope) {
         Ok(None) => match instantiate(rule, &scope) {
-            Ok(Some(mut computed)) => match checked_keys(&mut computed, shape) {
+            Ok(Some(computed)) => match checked_keys(&computed, shape) {
                 Ok(()) => Ok(Filled::Computed(Box::new(computed))),
                 Err(failure) => Err(Missed::Failed(failure)),
             },

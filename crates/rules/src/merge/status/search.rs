@@ -8,19 +8,16 @@ use super::{Holding, Place, SPEC};
 use crate::merge::existing::Existing;
 use crate::merge::{find, holds, present};
 use crate::pod::Shape;
-use crate::rule::{Item, Rule};
+use crate::rule::{Base, Item, Rule};
 
 impl<'h> Holding<'h> {
     /// Searches the lists that `rules` add to, for all that they add.
     pub(super) fn search(&mut self, rules: &[&'h Rule]) {
         let mut wanted: HashMap<(bool, &'static str), Vec<&'h Item>> = HashMap::new();
-        for rule in rules {
-            wanted.entry((false, "volumes")).or_default().extend(&rule.volumes);
-            for one in &rule.injected {
-                wanted.entry((false, one.list)).or_default().push(&one.item);
-            }
-            for list in rule.blocks.iter().flat_map(|block| &block.lists) {
-                wanted.entry((true, list.member)).or_default().extend(&list.items);
+        for (location, item) in rules.iter().flat_map(|rule| rule.parts()) {
+            if let Some(list) = location.list {
+                let of_containers = matches!(location.base, Base::Containers(..));
+                wanted.entry((of_containers, list)).or_default().push(item);
             }
         }
         let Shape { spec, container, .. } = *self.shape;
