@@ -1,23 +1,23 @@
 //! One rule laid into an object: wholly, or not at all.
 
-mod anchors;
+mod positions;
 mod blocks;
-mod brought;
-mod claims;
+mod injected_names;
+mod overrides;
 mod contains;
 mod draft;
-mod existing;
-mod heeded;
-mod held;
-mod index;
+mod item_lookup;
+mod dependencies;
+mod known_present;
+mod list_index;
 mod injected;
 mod json;
 mod overlay_onto;
 mod parts;
-mod place;
+mod insertions;
 mod ports;
 mod removals;
-mod sound;
+mod container_checks;
 mod standing;
 mod status;
 mod verify;
@@ -29,20 +29,20 @@ use std::sync::Arc;
 
 use vestibule_patch::{List, Pointer, Schema, View};
 
-pub(crate) use anchors::{straighten, violated};
-pub(crate) use brought::Brought;
-use claims::Claims;
+pub(crate) use positions::{restore_strict_positions, position_warnings};
+pub(crate) use injected_names::InjectedNames;
+use overrides::Overrides;
 pub(crate) use contains::{contains, find, holds, is_open, present};
-pub(crate) use draft::{Draft, Misfit, authors};
-use existing::Existing;
-use heeded::Heeded;
-use index::By;
+pub(crate) use draft::{Draft, ShapeError, authors};
+use item_lookup::ItemLookup;
+use dependencies::RuleDependencies;
+use list_index::IndexKey;
 pub(crate) use injected::DEFAULT_CONTAINER;
-use place::Insertions;
-use ports::Ports;
-pub(crate) use sound::ONLY_LASTING;
+use insertions::Insertions;
+use ports::PortIndex;
+pub(crate) use container_checks::ONLY_LASTING;
 pub(crate) use standing::{Standing, Standings, standings};
-pub(crate) use status::record;
+pub(crate) use status::record_status;
 
 use crate::decision::Origin;
 use crate::diagnostic::shown;
@@ -63,22 +63,22 @@ pub(crate) struct Failure {
 }
 
 /// What all rules of one evaluation share.
-pub(crate) struct Scene<'s> {
+pub(crate) struct MergeContext<'s> {
     layout: &'s Layout,
     shape: &'s Shape,
-    claims: Claims,
+    overrides: Overrides,
     /// Blocks are for the others.
-    brought: Brought<'s>,
-    heeded: RefCell<Heeded<'s>>,
+    brought: InjectedNames<'s>,
+    dependencies: RefCell<RuleDependencies<'s>>,
     /// How many init containers, and how many others, stand first because they are to, as far as rules looked.
-    leads: [Cell<usize>; 2],
+    leading: [Cell<usize>; 2],
     /// Where many rules ask for it: the names of the containers in a list that no rule brings.
     users: RefCell<HashMap<&'static str, Option<Vec<Arc<str>>>>>,
     /// The same: what containers listen to.
-    ports: RefCell<Option<Ports>>,
+    ports: RefCell<Option<PortIndex>>,
 }
 
-impl<'s> Scene<'s> {
+impl<'s> MergeContext<'s> {
     /// For `rules` in a pod whose specification `spec` finds.
     pub(crate) fn new<'d>(
         rules: &[&'s Rule],
@@ -86,22 +86,22 @@ impl<'s> Scene<'s> {
         layout: &'s Layout,
         shape: &'s Shape,
     ) -> Self {
-        let brought = Brought::by(rules);
-        let claims = Claims::of(rules, spec, &brought);
-        let heeded = RefCell::new(Heeded::among(rules.len()));
-        let (leads, users, ports) = Default::default();
-        Self { layout, shape, claims, brought, heeded, leads, users, ports }
+        let brought = InjectedNames::by(rules);
+        let overrides = Overrides::of(rules, spec, &brought);
+        let dependencies = RefCell::new(RuleDependencies::among(rules.len()));
+        let (leading, users, ports) = Default::default();
+        Self { layout, shape, overrides, brought, dependencies, leading, users, ports }
     }
 
     /// What is known of the containers in front, to go back to.
-    pub(crate) fn leads(&self) -> [usize; 2] {
-        self.leads.each_ref().map(Cell::get)
+    pub(crate) fn leading(&self) -> [usize; 2] {
+        self.leading.each_ref().map(Cell::get)
     }
 
     /// `rule`, the `rank`th, has failed, and what it did is undone; `leads` was known before it.
-    pub(crate) fn go_back(&self, rank: usize, rule: &Rule, leads: [usize; 2]) {
-        self.heeded.borrow_mut().go(rank);
-        self.leads.iter().zip(leads).for_each(|(lead, before)| lead.set(before));
+    pub(crate) fn roll_back(&self, rank: usize, rule: &Rule, leading: [usize; 2]) {
+        self.dependencies.borrow_mut().go(rank);
+        self.leading.iter().zip(leading).for_each(|(lead, before)| lead.set(before));
         let injected = rule.injected.iter().map(|one| &one.item);
         let in_blocks = rule.blocks.iter().flat_map(|block| &block.lists).flat_map(|list| &list.items);
         // It may have taken ports away that are there again.
@@ -112,29 +112,29 @@ impl<'s> Scene<'s> {
     }
 
     fn lead(&self, list: &str) -> &Cell<usize> {
-        let [init, others] = &self.leads;
+        let [init, others] = &self.leading;
         if list == "initContainers" { init } else { others }
     }
 
     /// Of rules that `failed` the ranks of those that are out; the others may not fail without them.
-    pub(crate) fn first_out(&self, failed: &[(usize, &Rule)]) -> HashSet<usize> {
-        self.heeded.borrow().first_out(failed)
+    pub(crate) fn independent_failures(&self, failed: &[(usize, &Rule)]) -> HashSet<usize> {
+        self.dependencies.borrow().independent_failures(failed)
     }
 }
 
-/// Lays `rule`, the `rank`th of those that `scene` is made for, with values for its expressions, into `draft`. After a
+/// Lays `rule`, the `rank`th of those that `context` is made for, with values for its expressions, into `draft`. After a
 /// failure the draft has to go back to what it was.
-pub(crate) fn lay(rule: &Rule, rank: usize, scene: &Scene<'_>, draft: &mut Draft<'_>) -> Result<(), Failure> {
-    draft.open(scene.layout);
-    let looks_often = rank >= index::FEW || looks(rule) >= index::FEW;
-    let mut merge = Merge { rule, rank, scene, draft, looks_often };
+pub(crate) fn apply(rule: &Rule, rank: usize, context: &MergeContext<'_>, draft: &mut Draft<'_>) -> Result<(), Failure> {
+    draft.open(context.layout);
+    let looks_often = rank >= list_index::FEW || looks(rule) >= list_index::FEW;
+    let mut merge = Merge { rule, rank, context, draft, looks_often };
     // First of all, because a container that takes the first place writes an annotation unless there is one.
-    let Layout { metadata, spec, .. } = scene.layout;
+    let Layout { metadata, spec, .. } = context.layout;
     merge.removals()?;
     merge.selected_upon()?;
-    merge.parts(metadata, "", 0, scene.shape.metadata, &rule.metadata)?;
+    merge.parts(metadata, "", 0, context.shape.metadata, &rule.metadata)?;
     let class = merge.priority_class();
-    merge.parts(spec, "", 0, scene.shape.spec, &rule.spec)?;
+    merge.parts(spec, "", 0, context.shape.spec, &rule.spec)?;
     merge.forget_priority(class.as_deref())?;
     merge.volumes()?;
     let mut firsts = Vec::new();
@@ -164,7 +164,7 @@ struct Merge<'m, 'r, 's, 'd> {
     rank: usize,
     /// Whether this rule, or many, look into lists so often that indexes of them are kept.
     looks_often: bool,
-    scene: &'m Scene<'s>,
+    context: &'m MergeContext<'s>,
     draft: &'m mut Draft<'d>,
 }
 
@@ -185,13 +185,13 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         if items.is_empty() {
             return Ok(());
         }
-        let list = self.scene.layout.list("volumes");
-        let schema = self.scene.shape.volumes;
+        let list = self.context.layout.list("volumes");
+        let schema = self.context.shape.volumes;
         let sorted = self.sort(&list, "volumes", schema, items)?;
         self.override_items(&list, schema, &sorted)?;
-        self.draft.held().note(sorted.held, None, false);
-        self.draft.held().note(sorted.new.iter().copied(), None, true);
-        self.insert(&list, sorted.length, place::at(sorted.length, sorted.new))
+        self.draft.known_present().note(sorted.held, None, false);
+        self.draft.known_present().note(sorted.new.iter().copied(), None, true);
+        self.insert(&list, sorted.length, insertions::at(sorted.length, sorted.new))
     }
 
     /// The items that no later rule or block overrides.
@@ -207,8 +207,8 @@ impl<'r> Merge<'_, 'r, '_, '_> {
 
     /// Whether a later rule or block overrides `key`.
     fn yields(&self, scope: impl FnOnce() -> String, key: &str, block: usize) -> bool {
-        let later = self.scene.claims.by_later(scope, key, (self.rank, block));
-        later.inspect(|later| self.scene.heeded.borrow_mut().yield_to(self.rank, *later)).is_some()
+        let later = self.context.overrides.by_later(scope, key, (self.rank, block));
+        later.inspect(|later| self.context.dependencies.borrow_mut().yield_to(self.rank, *later)).is_some()
     }
 
     /// Tells items that are new from those that are there, with what becomes of the latter.
@@ -225,8 +225,8 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         }
         self.index(list, name, schema, items.iter().map(|item| &item.overlay));
         let existing = match (self.draft.at(list), self.draft.indexes(list)) {
-            (Some(list), Some(indexes)) => Existing::Indexed(list, indexes),
-            (list, _) => Existing::new(list, schema, items.iter().copied()),
+            (Some(list), Some(indexes)) => ItemLookup::Indexed(list, indexes),
+            (list, _) => ItemLookup::new(list, schema, items.iter().copied()),
         };
         sorted.length = existing.len();
         for item in items {
@@ -251,7 +251,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     ) -> Result<(), Failure> {
         for (index, item) in &sorted.overriding {
             let place = list.item(*index);
-            self.scene.ports.take();
+            self.context.ports.take();
             self.change(&item.clause, |draft, origin| {
                 overlay_onto::overlay_onto(draft, &place, &item.overlay, schema.item(), &origin)
             })?;
@@ -283,7 +283,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         }
         let rule = self.rule;
         let inserted = self.draft.insert(list, length, &insertions, |item| origin(rule, &item.clause));
-        inserted.map_err(|(item, Misfit(sentence))| invalid(&item.clause, sentence))
+        inserted.map_err(|(item, ShapeError(sentence))| invalid(&item.clause, sentence))
     }
 
     /// Has indexes kept of the list at `pointer` if somebody looks into it often, for such `items`.
@@ -295,15 +295,15 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         items: impl IntoIterator<Item = &'i Overlay, IntoIter: ExactSizeIterator>,
     ) {
         let items = items.into_iter();
-        if !self.looks_often && items.len() < index::FEW {
+        if !self.looks_often && items.len() < list_index::FEW {
             return;
         }
         match schema.list() {
             // Whoever has many items with keys looks once, for all of them.
-            List::Map(keys) if self.looks_often => self.draft.index(list, &By::Keys(keys)),
+            List::Map(keys) if self.looks_often => self.draft.index(list, &IndexKey::Keys(keys)),
             List::Map(_) => {}
             _ => {
-                for by in items.filter_map(|item| By::of(schema, name, item)) {
+                for by in items.filter_map(|item| IndexKey::of(schema, name, item)) {
                     self.draft.index(list, &by);
                 }
             }
@@ -340,9 +340,9 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     fn change(
         &mut self,
         clause: &Clause,
-        change: impl FnOnce(&mut Draft<'_>, Origin) -> Result<(), Misfit>,
+        change: impl FnOnce(&mut Draft<'_>, Origin) -> Result<(), ShapeError>,
     ) -> Result<(), Failure> {
-        change(self.draft, origin(self.rule, clause)).map_err(|Misfit(sentence)| invalid(clause, sentence))
+        change(self.draft, origin(self.rule, clause)).map_err(|ShapeError(sentence)| invalid(clause, sentence))
     }
 }
 

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use vestibule_patch::{List, Pointer};
 
-use super::index::Places;
-use super::{Brought, Failure, Merge, index, place};
+use super::list_index::Positions;
+use super::{InjectedNames, Failure, Merge, list_index, insertions};
 use crate::rule::{Block, Select, Which};
 use crate::subject::{NamedContainer, written};
 
 impl<'r> Merge<'_, 'r, '_, '_> {
     pub(super) fn block(&mut self, number: usize, block: &'r Block) -> Result<(), Failure> {
-        let container = self.scene.shape.container;
+        let container = self.context.shape.container;
         let lists: Vec<_> = block.lists.iter().map(|entry| (entry, container.field(entry.member))).collect();
         for (pointer, scope) in self.selected_by_index(&block.select) {
             for (entry, schema) in &lists {
@@ -21,7 +21,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 let items = self.unclaimed(&entry.items, number, || format!("{scope}/{}", entry.member));
                 let mut sorted = self.sort(&list, entry.member, schema, items)?;
                 self.override_items(&list, schema, &sorted)?;
-                self.draft.held().note(sorted.held, Some(&scope), false);
+                self.draft.known_present().note(sorted.held, Some(&scope), false);
                 if entry.member == "ports" {
                     let mut free = Vec::new();
                     for item in sorted.new {
@@ -37,15 +37,15 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                     continue;
                 }
                 let insertions = match entry.member {
-                    "env" => place::variables(self.draft.by_keys(&list), || self.existing(&list), sorted.new),
+                    "env" => insertions::variables(self.draft.by_keys(&list), || self.existing(&list), sorted.new),
                     // Of two sources that set one variable the later counts, and the user's must.
-                    "envFrom" => place::at(0, sorted.new),
-                    _ => place::at(sorted.length, sorted.new),
+                    "envFrom" => insertions::at(0, sorted.new),
+                    _ => insertions::at(sorted.length, sorted.new),
                 };
-                self.draft.held().note(insertions.iter().map(|(_, item)| *item), Some(&scope), true);
+                self.draft.known_present().note(insertions.iter().map(|(_, item)| *item), Some(&scope), true);
                 self.insert(&list, sorted.length, insertions)?;
                 // Of many, each is looked for again.
-                if entry.items.len() >= index::FEW && !matches!(schema.list(), List::Map(_)) {
+                if entry.items.len() >= list_index::FEW && !matches!(schema.list(), List::Map(_)) {
                     self.index(&list, entry.member, schema, entry.items.iter().map(|item| &item.overlay));
                 }
             }
@@ -57,29 +57,29 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     /// The same as [`selected`](Self::selected), for whoever looks while many others do.
     pub(super) fn selected_by_index(&mut self, select: &Select) -> Vec<(Pointer, Arc<str>)> {
         for list in select.lists() {
-            self.index(&self.scene.layout.list(list), list, self.scene.shape.containers, []);
+            self.index(&self.context.layout.list(list), list, self.context.shape.containers, []);
         }
         self.selected(select)
     }
 
     /// The places and names of the containers that a block is for.
     pub(super) fn selected(&self, select: &Select) -> Vec<(Pointer, Arc<str>)> {
-        let (brought, heeded) = (&self.scene.brought, &self.scene.heeded);
+        let (brought, dependencies) = (&self.context.brought, &self.context.dependencies);
         let mut selected = Vec::new();
         for list in select.lists() {
-            let pointer = self.scene.layout.list(list);
+            let pointer = self.context.layout.list(list);
             let mut select_of = |meant: Vec<(usize, &str)>| {
                 let meant = meant.into_iter().map(|(index, name)| (pointer.item(index), Arc::from(name)));
                 selected.extend(meant);
             };
             if let Some((places, users)) = self.users(list, &pointer, select) {
                 let names = places.keys().filter_map(|name| brought.find(name));
-                heeded.borrow_mut().pass_over(self.rank, list, names);
+                dependencies.borrow_mut().pass_over(self.rank, list, names);
                 select_of(selected_of(users.iter().map(|(index, one)| (*index, one)), select));
             } else {
                 let containers = self.containers(&pointer);
                 let names = containers.iter().filter_map(|one| brought.find(&one.name));
-                heeded.borrow_mut().pass_over(self.rank, list, names);
+                dependencies.borrow_mut().pass_over(self.rank, list, names);
                 select_of(selectable(&containers, select, brought));
             }
         }
@@ -93,11 +93,11 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         list: &'static str,
         pointer: &Pointer,
         select: &Select,
-    ) -> Option<(&Places, Vec<(usize, NamedContainer<'_>)>)> {
+    ) -> Option<(&Positions, Vec<(usize, NamedContainer<'_>)>)> {
         let (places, found) = (self.draft.by_keys(pointer)?, self.draft.at(pointer)?);
-        let mut users = self.scene.users.borrow_mut();
+        let mut users = self.context.users.borrow_mut();
         let users = users.entry(list).or_insert_with(|| {
-            let users = places.keys().filter(|name| !self.scene.brought.has(name));
+            let users = places.keys().filter(|name| !self.context.brought.has(name));
             let users: Vec<Arc<str>> = users.map(Arc::from).collect();
             // Of doubled names an index knows the last.
             (users.iter().collect::<HashSet<_>>().len() == users.len()).then_some(users)
@@ -109,7 +109,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         };
         // Whoever names them has no need to go through the others.
         if let Which::Names(names) = &select.which {
-            let wanted = names.iter().filter(|name| !self.scene.brought.has(name));
+            let wanted = names.iter().filter(|name| !self.context.brought.has(name));
             let mut meant: Vec<_> = wanted.filter_map(|name| user(name)).collect();
             meant.sort_by_key(|(index, _)| *index);
             meant.dedup_by_key(|(index, _)| *index);
@@ -123,7 +123,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
 pub(crate) fn selectable<'c>(
     containers: &'c [NamedContainer<'_>],
     select: &Select,
-    brought: &Brought<'_>,
+    brought: &InjectedNames<'_>,
 ) -> Vec<(usize, &'c str)> {
     selected_of(containers.iter().enumerate().filter(|(_, one)| !brought.has(&one.name)), select)
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{CONTAINER_LISTS, Failure, Merge, conflict, json, place};
+use super::{CONTAINER_LISTS, Failure, Merge, conflict, json, insertions};
 use crate::overlay::Overlay;
 use crate::rule::{Clause, Injected, Item, Policy};
 
@@ -16,15 +16,15 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         if mine.is_empty() {
             return Ok(());
         }
-        let pointer = self.scene.layout.list(list);
-        let schema = self.scene.shape.containers;
+        let pointer = self.context.layout.list(list);
+        let schema = self.context.shape.containers;
         let items = self.unclaimed(mine.iter().map(|one| &one.item), 0, || list.to_owned());
         let sorted = self.sort(&pointer, list, schema, items)?;
         self.override_items(&pointer, schema, &sorted)?;
-        self.draft.held().note(sorted.held, None, false);
+        self.draft.known_present().note(sorted.held, None, false);
         if !sorted.new.is_empty() {
             for other in CONTAINER_LISTS {
-                self.index(&self.scene.layout.list(other), other, schema, []);
+                self.index(&self.context.layout.list(other), other, schema, []);
             }
         }
         let mut new = Vec::new();
@@ -35,14 +35,14 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         }
         let names: Vec<Cow<'_, str>> = self.containers(&pointer).into_iter().map(|one| one.name).collect();
         let user = names.first().filter(|_| list == "containers").map(|name| name.clone().into_owned());
-        let (lead, brought) = (self.scene.lead(list), &self.scene.brought);
+        let (lead, brought) = (self.context.lead(list), &self.context.brought);
         let mut leading = lead.get();
-        let insertions = place::containers(names, &mine, &new, firsts, &mut leading, brought, self.rank);
+        let insertions = insertions::containers(names, &mine, &new, firsts, &mut leading, brought, self.rank);
         lead.set(leading);
         let leading = insertions.iter().find(|(index, _)| *index == 0).map(|(_, item)| *item);
-        self.draft.held().note(insertions.iter().map(|(_, item)| *item), None, true);
+        self.draft.known_present().note(insertions.iter().map(|(_, item)| *item), None, true);
         let come = insertions.iter().filter_map(|(_, item)| brought.find(&item.key));
-        self.scene.heeded.borrow_mut().come(self.rank, list, come);
+        self.context.dependencies.borrow_mut().come(self.rank, list, come);
         self.insert(&pointer, sorted.length, insertions)?;
         self.index(&pointer, list, schema, []);
         match (leading, user) {
@@ -54,7 +54,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     /// Whether `item` has to be left out because of what other containers are called or listen to.
     fn taken(&mut self, item: &Item, list: &str) -> Result<bool, Failure> {
         for other in CONTAINER_LISTS.into_iter().filter(|other| *other != list) {
-            if self.container(&self.scene.layout.list(other), &item.key).is_some() {
+            if self.container(&self.context.layout.list(other), &item.key).is_some() {
                 let sentence = format!("container `{}` exists already, among `{other}`", item.key);
                 // Two containers of one name are no valid pod, so there is nothing to override.
                 return match item.policy {
@@ -78,7 +78,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     ) -> Result<bool, Failure> {
         match (self.port_clash(ports, owner), item.policy) {
             (None, _) | (Some(_), Policy::Override) => {
-                self.scene.ports.borrow_mut().iter_mut().for_each(|known| known.take(ports, owner, behind));
+                self.context.ports.borrow_mut().iter_mut().for_each(|known| known.take(ports, owner, behind));
                 Ok(false)
             }
             (Some(_), Policy::Keep) => Ok(true),
@@ -87,7 +87,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     }
 
     fn default_container(&mut self, item: &Item, user: &str) -> Result<(), Failure> {
-        let pointer = self.scene.layout.annotations.child(DEFAULT_CONTAINER);
+        let pointer = self.context.layout.annotations.child(DEFAULT_CONTAINER);
         if self.draft.at(&pointer).is_some() {
             return Ok(());
         }

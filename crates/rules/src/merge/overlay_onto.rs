@@ -2,7 +2,7 @@
 
 use vestibule_patch::{Pointer, Schema};
 
-use super::{Draft, Misfit, contains, find, is_open, json, present};
+use super::{Draft, ShapeError, contains, find, is_open, json, present};
 use crate::decision::Origin;
 use crate::overlay::Overlay;
 use crate::pod;
@@ -15,8 +15,8 @@ pub(super) fn overlay_onto(
     overlay: &Overlay,
     schema: Schema<'_>,
     origin: &Origin,
-) -> Result<(), Misfit> {
-    draft.held().forget();
+) -> Result<(), ShapeError> {
+    draft.known_present().forget();
     match overlay {
         Overlay::Text(_) | Overlay::Literal(_) | Overlay::Expression(_) => {
             draft.replace(path, json::of_overlay(overlay)?, origin.clone())
@@ -55,7 +55,7 @@ fn lay_item(
     item: &Overlay,
     schema: Schema<'_>,
     origin: &Origin,
-) -> Result<(), Misfit> {
+) -> Result<(), ShapeError> {
     let name = last(list);
     let existing = draft.at(list).map(vestibule_patch::View::items).unwrap_or_default();
     let length = existing.len();
@@ -72,7 +72,7 @@ fn remove_alternatives(
     path: &Pointer,
     member: &str,
     origin: &Origin,
-) -> Result<(), Misfit> {
+) -> Result<(), ShapeError> {
     let Some(union) = pod::union_of(member) else { return Ok(()) };
     for other in union.iter().filter(|other| **other != member) {
         if draft.at(path).is_some_and(|object| present(object, other).is_some()) {

@@ -2,8 +2,8 @@
 
 use vestibule_patch::{Pointer, Schema};
 
-use super::claims::scope;
-use super::{Failure, Merge, conflict, contains, index, json, overlay_onto, place};
+use super::overrides::scope;
+use super::{Failure, Merge, conflict, contains, list_index, json, overlay_onto, insertions};
 use crate::overlay::{Member, Overlay};
 use crate::pod;
 use crate::rule::{Item, Part, Policy};
@@ -19,7 +19,7 @@ struct Missing<'r> {
 }
 
 impl<'r> Merge<'_, 'r, '_, '_> {
-    /// Lays `parts` into the object at `base`, whose claims are called `name`.
+    /// Lays `parts` into the object at `base`, whose overrides are called `name`.
     pub(super) fn parts(
         &mut self,
         base: &Pointer,
@@ -28,7 +28,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         schema: Schema<'_>,
         parts: &'r [Part],
     ) -> Result<(), Failure> {
-        let are_many = parts.len() >= index::FEW;
+        let are_many = parts.len() >= list_index::FEW;
         if self.looks_often || are_many {
             self.open_maps(base, parts);
         }
@@ -45,7 +45,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 None => self.entry(base, schema, part, &mut missing)?,
             }
         }
-        let large: Vec<_> = lists.iter().filter(|(_, parts)| parts.len() >= index::FEW).cloned().collect();
+        let large: Vec<_> = lists.iter().filter(|(_, parts)| parts.len() >= list_index::FEW).cloned().collect();
         for (path, parts) in lists {
             self.list(base, schema, path, parts, &mut missing)?;
         }
@@ -82,7 +82,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     /// The name of the pod's priority class, for a rule that may change it.
     pub(super) fn priority_class(&self) -> Option<String> {
         self.written(PRIORITY_CLASS)?;
-        text(self.draft.at(&self.scene.layout.spec), PRIORITY_CLASS)
+        text(self.draft.at(&self.context.layout.spec), PRIORITY_CLASS)
     }
 
     /// What the rule has for the member `name` of the specification.
@@ -98,7 +98,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             return Ok(());
         }
         for name in ["priority", "preemptionPolicy"] {
-            let place = self.scene.layout.spec.child(name);
+            let place = self.context.layout.spec.child(name);
             if self.written(name).is_none() && self.draft.at(&place).is_some() {
                 self.change(&class.item.clause, |draft, origin| draft.remove(&place, origin))?;
             }
@@ -154,7 +154,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let items: Vec<&Item> = parts.into_iter().map(|part| &part.item).collect();
         let sorted = self.sort(&list, name, schema, items)?;
         self.override_items(&list, schema, &sorted)?;
-        self.insert(&list, sorted.length, place::at(sorted.length, sorted.new))
+        self.insert(&list, sorted.length, insertions::at(sorted.length, sorted.new))
     }
 
     /// Puts a part off until all that belongs into the same place is known, so that what is above is made once.

@@ -15,7 +15,7 @@ pub(super) const NUMBERS: [&str; 2] = ["containerPort", "hostPort"];
 
 /// Who listens to what, and maybe more: init containers that end are among them, and what is gone.
 #[derive(Default)]
-pub(super) struct Ports {
+pub(super) struct PortIndex {
     by_word: HashMap<String, Vec<Listener>>,
     /// How many ports were noted.
     count: usize,
@@ -36,7 +36,7 @@ pub(super) struct Noted(BTreeMap<usize, HashSet<usize>>);
 /// Those that may have some of the ports of one container, by name: which of these, by their indices, and where.
 pub(super) type Owners<'p> = HashMap<&'p str, BTreeMap<usize, Noted>>;
 
-impl Ports {
+impl PortIndex {
     pub(super) fn of<'d>(containers: impl Iterator<Item = View<'d>>) -> Self {
         let mut all = Self::default();
         for container in containers {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use vestibule_patch::{List, Pointer, Schema, View};
 
-use super::index::By;
+use super::list_index::IndexKey;
 use super::{Failure, Merge, contains, invalid, present};
 use crate::key;
 use crate::rule::Removal;
@@ -16,11 +16,11 @@ const FEW: usize = 8;
 impl<'r> Merge<'_, 'r, '_, '_> {
     pub(super) fn removals(&mut self) -> Result<(), Failure> {
         for removal in &self.rule.removals {
-            let spec = &self.scene.layout.spec;
-            let shape = self.scene.shape;
+            let spec = &self.context.layout.spec;
+            let shape = self.context.shape;
             match (removal.list, &removal.select) {
                 ("labels" | "annotations", _) => {
-                    let map = self.scene.layout.metadata.child(removal.list);
+                    let map = self.context.layout.metadata.child(removal.list);
                     if removal.list == "labels" && self.selects(&removal.key) {
                         let sentence = format!("the workload selects its pods by label `{}`", removal.key);
                         return Err(invalid(&removal.clause, sentence));
@@ -56,7 +56,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         schema: Schema<'_>,
     ) -> Result<(), Failure> {
         self.index(list, removal.list, schema, [&removal.wanted]);
-        let by = By::of(schema, removal.list, &removal.wanted);
+        let by = IndexKey::of(schema, removal.list, &removal.wanted);
         let places = by.and_then(|by| self.draft.indexes(list)?.by(&by));
         let (found, length) = match places.filter(|places| places.are_different()) {
             Some(places) => {
@@ -93,7 +93,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         }
         let mut used = HashSet::new();
         for list in super::CONTAINER_LISTS {
-            for container in self.existing(&self.scene.layout.list(list)) {
+            for container in self.existing(&self.context.layout.list(list)) {
                 for member in ["volumeMounts", "volumeDevices"] {
                     let mounts = present(container, member)
                         .filter(|mounts| removals.len() > FEW || may_name(*mounts, &removals));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use vestibule_patch::{List, Pointer, Schema, View};
 
 use super::blocks::selected_of;
-use super::{Brought, Draft, contains, find};
+use super::{InjectedNames, Draft, contains, find};
 use crate::key;
 use crate::pod::{self, Shape};
 use crate::rule::{Base, Item, PartLocation, Policy, Rule, Select};
@@ -30,7 +30,7 @@ pub(crate) enum Standing {
 
 /// How the parts of `rules` stand, which are laid into `draft`.
 pub(crate) fn standings(rules: &[&Rule], layout: &Layout, shape: &Shape, draft: &Draft<'_>) -> Standings {
-    let brought = Brought::by(rules);
+    let brought = InjectedNames::by(rules);
     let users = LISTS.map(|list| {
         let containers = NamedContainer::all(draft.at(&layout.list(list))).into_iter().enumerate();
         containers.filter(|(_, one)| !brought.has(&one.name)).collect()

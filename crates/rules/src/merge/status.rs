@@ -2,7 +2,7 @@
 //! here reads it.
 
 mod search;
-mod words;
+mod annotation;
 
 use std::cell::{LazyCell, OnceCell};
 use std::collections::HashMap;
@@ -11,20 +11,20 @@ use std::sync::{Arc, LazyLock};
 use vestibule_patch::{List, Pointer, Schema, View};
 
 use super::blocks::{selectable, selected_of};
-use super::existing::Existing;
-use super::held::Held;
+use super::item_lookup::ItemLookup;
+use super::known_present::KnownPresent;
 use super::injected::DEFAULT_CONTAINER;
-use super::{Brought, Draft, contains, holds, index, json, present};
+use super::{InjectedNames, Draft, contains, holds, list_index, json, present};
 use crate::decision::Origin;
 use crate::overlay::Overlay;
 use crate::pod::{self, Shape};
 use crate::rule::{BlockList, Item, Part, Rule};
 use crate::subject::{Layout, NamedContainer, written};
-use words::{Words, annotation};
+use annotation::{Words, annotation};
 
 /// Records what `rules` have in the pod by now; `hash` names the documents they come from. Only pods get it: in a
 /// template it would roll the workload with every change of the rules.
-pub(crate) fn record(rules: &[&Rule], layout: &Layout, shape: &Shape, hash: &str, draft: &mut Draft<'_>) {
+pub(crate) fn record_status(rules: &[&Rule], layout: &Layout, shape: &Shape, hash: &str, draft: &mut Draft<'_>) {
     if !layout.pod.is_root() {
         return;
     }
@@ -45,7 +45,7 @@ static ORIGIN: LazyLock<Origin> = LazyLock::new(|| {
 
 /// What the annotation says.
 fn status(rules: &[&Rule], layout: &Layout, shape: &Shape, hash: &str, draft: &Draft<'_>) -> String {
-    let holding = Holding::new(rules, layout, shape, draft);
+    let holding = PodContents::new(rules, layout, shape, draft);
     let authors = LazyCell::new(|| draft.authors());
     let (mut acted, mut added) = (Words::new(), Words::new());
     for rule in rules {
@@ -59,23 +59,23 @@ fn status(rules: &[&Rule], layout: &Layout, shape: &Shape, hash: &str, draft: &D
 }
 
 /// The object with all rules laid in.
-struct Holding<'h> {
+struct PodContents<'h> {
     metadata: Option<View<'h>>,
     spec: Option<View<'h>>,
     layout: &'h Layout,
     shape: &'h Shape,
     draft: &'h Draft<'h>,
-    held: &'h Held,
+    known: &'h KnownPresent,
     containers: Vec<NamedContainer<'h>>,
     init_containers: Vec<NamedContainer<'h>>,
-    brought: Brought<'h>,
+    brought: InjectedNames<'h>,
     /// Of both lists the containers that no rule brings, by their indices, where many rules act.
     users: Option<[Vec<usize>; 2]>,
     default_container: OnceCell<bool>,
     /// Whether many rules act, or one looked for many things.
     is_of_many: bool,
     /// Where that is so, the lists that they look into, each searched once for all of them.
-    searched: HashMap<(Place, &'static str), Existing<'h, 'h, 'h>>,
+    searched: HashMap<(Place, &'static str), ItemLookup<'h, 'h, 'h>>,
 }
 
 /// What has lists: the specification, or a container by its list and index.
@@ -92,7 +92,7 @@ struct Base<'h> {
     container: Option<&'h str>,
 }
 
-impl<'h> Holding<'h> {
+impl<'h> PodContents<'h> {
     fn new(rules: &[&'h Rule], layout: &'h Layout, shape: &'h Shape, draft: &'h Draft<'h>) -> Self {
         let [metadata, spec] =
             draft.at(&layout.pod).map(|pod| pod.select(["metadata", "spec"])).unwrap_or_default();
@@ -108,13 +108,13 @@ impl<'h> Holding<'h> {
             layout,
             shape,
             draft,
-            held: draft.holds(),
+            known: draft.known(),
             containers: list(regular || blocks().next().is_some(), "containers"),
             init_containers: list(blocks().any(|block| block.select.init), "initContainers"),
-            brought: Brought::by(rules),
+            brought: InjectedNames::by(rules),
             users: None,
             default_container: OnceCell::new(),
-            is_of_many: rules.len() > index::FEW || draft.keeps_indexes(),
+            is_of_many: rules.len() > list_index::FEW || draft.keeps_indexes(),
             searched: HashMap::new(),
         };
         if holding.is_of_many {
@@ -128,29 +128,29 @@ impl<'h> Holding<'h> {
     }
 
     /// Adds the names of what `rule` brings and the object holds.
-    fn of(&self, rule: &Rule, held: &mut Words) {
+    fn of(&self, rule: &Rule, names: &mut Words) {
         let Shape { metadata, spec, volumes, containers, container, .. } = *self.shape;
         let at = || self.layout.metadata.clone();
-        self.parts(self.metadata, at, metadata, &rule.metadata, held, |held, path, key| {
+        self.parts(self.metadata, at, metadata, &rule.metadata, names, |names, path, key| {
             let map = path.first().map_or("", String::as_str);
-            held.push([map.trim_end_matches('s'), ":", key]);
+            names.push([map.trim_end_matches('s'), ":", key]);
         });
         let at = || self.at(SPEC);
-        self.parts(self.spec, at, spec, &rule.spec, held, |held, path, key| match path {
-            [list] if list == "imagePullSecrets" => held.push(["pullSecret:", key]),
-            path => held.push(["spec:"].into_iter().chain(steps(path)).chain([key])),
+        self.parts(self.spec, at, spec, &rule.spec, names, |names, path, key| match path {
+            [list] if list == "imagePullSecrets" => names.push(["pullSecret:", key]),
+            path => names.push(["spec:"].into_iter().chain(steps(path)).chain([key])),
         });
         let pod = Base { place: SPEC, view: self.spec, container: None };
-        self.items(pod, "volumes", volumes, &rule.volumes, held, |held, key| held.push(["vol:", key]));
+        self.items(pod, "volumes", volumes, &rule.volumes, names, |names, key| names.push(["vol:", key]));
         for one in &rule.injected {
             let word = if one.list == "containers" { "container:" } else { "init:" };
             let item = std::slice::from_ref(&one.item);
-            self.items(pod, one.list, containers, item, held, |held, key| held.push([word, key]));
+            self.items(pod, one.list, containers, item, names, |names, key| names.push([word, key]));
         }
         if rule.injected.iter().any(|one| one.list == "containers")
             && *self.default_container.get_or_init(|| self.has_default_container())
         {
-            held.push(["annotation:", DEFAULT_CONTAINER]);
+            names.push(["annotation:", DEFAULT_CONTAINER]);
         }
         for block in &rule.blocks {
             let lists: Vec<_> = block.lists.iter().map(|list| (list, container.field(list.member))).collect();
@@ -174,13 +174,13 @@ impl<'h> Holding<'h> {
                             "ports" => "port",
                             member => member,
                         };
-                        self.items(base, member, *schema, items, held, |held, key| {
-                            held.push([word, ":", name, "/", key]);
+                        self.items(base, member, *schema, items, names, |names, key| {
+                            names.push([word, ":", name, "/", key]);
                         });
                     }
                     let at = || self.at(base.place);
-                    self.parts(view, at, container, &block.parts, held, |held, path, key| {
-                        held.push(["set:", name, "/"].into_iter().chain(steps(path)).chain([key]));
+                    self.parts(view, at, container, &block.parts, names, |names, path, key| {
+                        names.push(["set:", name, "/"].into_iter().chain(steps(path)).chain([key]));
                     });
                 }
             }
@@ -194,25 +194,25 @@ impl<'h> Holding<'h> {
         name: &'static str,
         schema: Schema<'_>,
         wanted: &[Item],
-        held: &mut Words,
+        names: &mut Words,
         word: impl Fn(&mut Words, &str),
     ) {
-        let mut add = |item: &Item| word(held, called(&item.overlay, &item.key, schema));
-        if wanted.iter().all(|item| self.held.has(item, base.container)) {
+        let mut add = |item: &Item| word(names, called(&item.overlay, &item.key, schema));
+        if wanted.iter().all(|item| self.known.has(item, base.container)) {
             return wanted.iter().for_each(add);
         }
         if self.is_of_many && !matches!(schema.list(), List::Map(_)) {
             let list = base.view.and_then(|view| present(view, name));
-            let held =
+            let is_listed =
                 |item: &&Item| self.is_listed(list, || self.at(base.place).child(name), item, name, schema);
-            return wanted.iter().filter(held).for_each(add);
+            return wanted.iter().filter(is_listed).for_each(add);
         }
         let searched;
         let existing = if let Some(existing) = self.searched.get(&(base.place, name)) {
             existing
         } else {
             let list = base.view.and_then(|view| present(view, name));
-            searched = Existing::new(list, schema, wanted.iter());
+            searched = ItemLookup::new(list, schema, wanted.iter());
             &searched
         };
         for item in wanted {
@@ -230,7 +230,7 @@ impl<'h> Holding<'h> {
         at: impl Fn() -> Pointer,
         schema: Schema<'_>,
         wanted: &[Part],
-        held: &mut Words,
+        names: &mut Words,
         word: impl Fn(&mut Words, &[String], &str),
     ) {
         for Part { path, listed, item } in wanted {
@@ -247,7 +247,7 @@ impl<'h> Holding<'h> {
             };
             if there {
                 let key = if *listed { called(&item.overlay, &item.key, schema) } else { &item.key };
-                word(held, path, key);
+                word(names, path, key);
             }
         }
     }

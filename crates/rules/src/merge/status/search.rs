@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use vestibule_patch::{Pointer, Schema, View};
 
-use super::{Holding, Place, SPEC};
-use crate::merge::existing::Existing;
+use super::{PodContents, Place, SPEC};
+use crate::merge::item_lookup::ItemLookup;
 use crate::merge::{find, holds, present};
 use crate::pod::Shape;
 use crate::rule::{Base, Item, Rule};
 
-impl<'h> Holding<'h> {
+impl<'h> PodContents<'h> {
     /// Searches the lists that `rules` add to, for all that they add.
     pub(super) fn search(&mut self, rules: &[&'h Rule]) {
         let mut wanted: HashMap<(bool, &'static str), Vec<&'h Item>> = HashMap::new();
@@ -24,7 +24,7 @@ impl<'h> Holding<'h> {
         for ((of_containers, name), wanted) in wanted {
             let search = |base: Option<View<'h>>, above: Schema<'_>| {
                 let list = base.and_then(|base| present(base, name));
-                Existing::new(list, above.field(name), wanted.iter().copied())
+                ItemLookup::new(list, above.field(name), wanted.iter().copied())
             };
             if !of_containers {
                 self.searched.insert((SPEC, name), search(self.spec, spec));
@@ -60,7 +60,7 @@ impl<'h> Holding<'h> {
     ) -> bool {
         let indexes = if self.is_of_many { self.draft.indexes(&at()) } else { None };
         let found = match (list, indexes) {
-            (Some(list), Some(indexes)) => Existing::Indexed(list, indexes).find(item, name, schema),
+            (Some(list), Some(indexes)) => ItemLookup::Indexed(list, indexes).find(item, name, schema),
             (list, _) => find(&list.map(View::items).unwrap_or_default(), &item.overlay, name, schema),
         };
         found.is_some_and(|(_, found)| holds(found, item, name, schema.item()))

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use proptest::prelude::*;
 use vestibule_patch::{Key, Operation, Pointer, Schema, View};
 
-use super::{By, Lists, Places};
+use super::{IndexKey, ListIndexes, Positions};
 use crate::diagnostic::Position;
 use crate::merge::find;
 use crate::overlay::Overlay;
@@ -13,10 +13,10 @@ use crate::rule::{Clause, Item, Policy};
 
 const NAME: &[Key] = &[Key { name: "name", default: None }];
 
-fn places(keys: &[&str]) -> Places {
+fn places(keys: &[&str]) -> Positions {
     let items: Vec<_> = keys.iter().map(|key| raw(&format!(r#"{{"name":"{key}"}}"#))).collect();
     let views: Vec<View<'_>> = items.iter().map(|item| View::of(item)).collect();
-    Places::of(&views, By::Keys(NAME))
+    Positions::of(&views, IndexKey::Keys(NAME))
 }
 
 fn raw(json: &str) -> Box<serde_json::value::RawValue> {
@@ -101,9 +101,9 @@ proptest! {
         there in 0_usize..8,
     ) {
         let wanted = item("", overlay(&object(&wanted)));
-        let Some(by) = By::of(Schema::unknown(), "tolerations", &wanted.overlay) else { return Ok(()) };
+        let Some(by) = IndexKey::of(Schema::unknown(), "tolerations", &wanted.overlay) else { return Ok(()) };
         let mut list: Vec<_> = all.iter().take(there).map(|(members, _)| raw(&object(members))).collect();
-        let mut places = Places::of(&list.iter().map(|one| View::of(one)).collect::<Vec<_>>(), by);
+        let mut places = Positions::of(&list.iter().map(|one| View::of(one)).collect::<Vec<_>>(), by);
         for (members, index) in all.iter().skip(there) {
             let (json, index) = (object(members), index.index(list.len() + 1));
             let key = places.by.of_item("", &overlay(&json)).into_owned();
@@ -119,8 +119,8 @@ proptest! {
 #[test]
 fn forgets_what_moved() {
     let known = ["/spec/volumes", "/spec/containers/0/env", "/spec/containers", "/spec/initContainers/1/env"];
-    let left = |change: &dyn Fn(&mut Lists)| {
-        let mut lists = Lists::default();
+    let left = |change: &dyn Fn(&mut ListIndexes)| {
+        let mut lists = ListIndexes::default();
         known.iter().for_each(|list| lists.put(&pointer(list), places(&["a"]), 3));
         change(&mut lists);
         known.map(|list| lists.get(&pointer(list)).is_some())
@@ -147,7 +147,7 @@ fn forgets_what_moved() {
     assert_eq!(left(&|lists| lists.removed(&env, 0)), [true; 4]);
     assert_eq!(left(&|lists| lists.removed(&env, 1)), [true, false, true, true]);
     assert_eq!(left(&|lists| lists.removed(&pointer("/spec/none"), 0)), [true; 4]);
-    let remove_and_go_back = |lists: &mut Lists| {
+    let remove_and_go_back = |lists: &mut ListIndexes| {
         lists.removed(&env, 0);
         lists.go_back(3, &[Operation::Remove { path: env.item(0) }]);
         assert_eq!(lists.get(&env).unwrap().by_keys().unwrap().find("a"), Some(0));
@@ -155,7 +155,7 @@ fn forgets_what_moved() {
     assert_eq!(left(&remove_and_go_back), [true; 4]);
     let volumes = pointer("/spec/volumes");
     for path in [volumes.item(1), volumes.child("-")] {
-        let insert_and_go_back = |lists: &mut Lists| {
+        let insert_and_go_back = |lists: &mut ListIndexes| {
             lists.inserted(&volumes, 1, &b);
             lists.go_back(3, &[Operation::Add { path: path.clone(), value: raw("{}").into() }]);
             let volumes = lists.get(&volumes).unwrap().by_keys().unwrap();

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use vestibule_patch::{Key, List, Schema, View};
 
 use super::find;
-use super::index::{By, Indexes};
+use super::list_index::{IndexKey, ListIndex};
 use crate::key;
 use crate::rule::Item;
 
 /// A list that is searched for several items.
-pub(super) enum Existing<'e, 'd, 'i> {
+pub(super) enum ItemLookup<'e, 'd, 'i> {
     /// How many items it has, and which of them have the keys that are searched.
     Keyed(usize, ByKey<'i, 'd>),
     /// How many items it has, none of which is searched.
@@ -18,7 +18,7 @@ pub(super) enum Existing<'e, 'd, 'i> {
     /// Items without keys.
     Listed(Vec<View<'d>>),
     /// A list that somebody has indexes of.
-    Indexed(View<'d>, &'e Indexes),
+    Indexed(View<'d>, &'e ListIndex),
 }
 
 /// What stands where in the list; of doubled ones the last.
@@ -53,7 +53,7 @@ impl<'i, 'd> ByKey<'i, 'd> {
     }
 }
 
-impl<'d, 'i> Existing<'_, 'd, 'i> {
+impl<'d, 'i> ItemLookup<'_, 'd, 'i> {
     /// The items of `list`, to be searched for what is `wanted`.
     pub(super) fn new(
         list: Option<View<'d>>,
@@ -92,7 +92,7 @@ impl<'d, 'i> Existing<'_, 'd, 'i> {
             Self::Others(_) => None,
             Self::Listed(items) => find(items, &item.overlay, name, schema),
             Self::Indexed(list, indexes) => {
-                match By::of(schema, name, &item.overlay).and_then(|by| indexes.by(&by)) {
+                match IndexKey::of(schema, name, &item.overlay).and_then(|by| indexes.by(&by)) {
                     Some(places) => {
                         let index = places.find_item(&item.key, &item.overlay)?;
                         list.item(index).map(|found| (index, found))

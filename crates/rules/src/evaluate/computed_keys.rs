@@ -1,4 +1,4 @@
-//! Rules whose items have keys that expressions compute, with these keys.
+//! Rules whose items have merge keys that expressions compute.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,9 @@ use crate::pod::Shape;
 use crate::rule::Rule;
 use crate::subject::{Received, Subject};
 
-/// Those of `rules` that compute keys, by name. Before any of them is laid in: each has to know what the others bring. A rule
-/// whose keys have no value is not among them; it fails where it is laid in, if its conditions hold.
+/// The rules that compute keys, with the values of their keys, by name. The keys are computed before any rule is applied,
+/// because each rule depends on the names that the others inject. A rule whose keys have no value is not in the result: it fails
+/// when it is applied, if its conditions hold.
 pub(super) fn with_keys<'r>(
     rules: &[&'r Rule],
     subject: &Subject<'_>,

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use vestibule_patch::View;
 
-use super::Brought;
+use super::InjectedNames;
 use super::blocks::selectable;
 use crate::rule::{Base, Item, PartLocation, Policy, Rule};
 use crate::subject::NamedContainer;
@@ -16,25 +16,25 @@ type Turn = (usize, usize);
 
 /// Who overrides what.
 #[derive(Default)]
-pub(crate) struct Claims {
+pub(crate) struct Overrides {
     last: HashMap<(String, String), Turn>,
 }
 
-impl Claims {
+impl Overrides {
     /// What `rules` override in a pod whose specification `spec` finds.
     pub(crate) fn of<'d>(
         rules: &[&Rule],
         spec: impl Fn() -> Option<View<'d>>,
-        brought: &Brought<'_>,
+        brought: &InjectedNames<'_>,
     ) -> Self {
-        let mut claims = Self::default();
+        let mut overrides = Self::default();
         let named = &|list| NamedContainer::all(spec().and_then(|spec| spec.get(list)));
         let [others, init] = ["containers", "initContainers"].map(|list| LazyCell::new(move || named(list)));
         for (rank, rule) in rules.iter().enumerate() {
             let mut selected: Option<(usize, Vec<&str>)> = None;
             for (location, item) in rule.parts().filter(|(_, item)| item.policy == Policy::Override) {
                 let Base::Containers(number, select) = location.base else {
-                    claims.add(scope_in_pod(&location), item, (rank, 0));
+                    overrides.add(scope_in_pod(&location), item, (rank, 0));
                     continue;
                 };
                 // The containers of a block are found once for all its parts.
@@ -44,11 +44,11 @@ impl Claims {
                     selected = Some((number, found.map(|(_, container)| container).collect()));
                 }
                 for container in selected.iter().flat_map(|(_, containers)| containers) {
-                    claims.add(joined(container, location.path()), item, (rank, number));
+                    overrides.add(joined(container, location.path()), item, (rank, number));
                 }
             }
         }
-        claims
+        overrides
     }
 
     /// The rank of the rule that overrides `key` after `turn`.

@@ -2,7 +2,7 @@
 //! other, in a time that grows with the square of their number; those behind the first few find an index, kept while items
 //! come and go.
 
-mod by;
+mod index_key;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::{Bound, Range};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use vestibule_patch::{Operation, Pointer, View};
 
-pub(super) use by::By;
+pub(super) use index_key::IndexKey;
 
 use crate::overlay::Overlay;
 use crate::rule::Item;
@@ -23,15 +23,15 @@ const SHAPES: usize = 4;
 
 /// The lists that were looked into so often, by their pointers: what stands in one place stands together.
 #[derive(Clone, Default)]
-pub(super) struct Lists(BTreeMap<String, Indexes>);
+pub(super) struct ListIndexes(BTreeMap<String, ListIndex>);
 
 /// All that is kept of one list, which is something.
 #[derive(Clone, Default)]
-pub(super) struct Indexes(Vec<Kept>);
+pub(super) struct ListIndex(Vec<Kept>);
 
 #[derive(Clone)]
 struct Kept {
-    places: Places,
+    places: Positions,
     /// How many operations had been carried out when this was made.
     since: usize,
     /// The keys of the items that went since, for who goes back.
@@ -40,8 +40,8 @@ struct Kept {
 
 /// Where the items of one list stand.
 #[derive(Clone)]
-pub(super) struct Places {
-    by: By,
+pub(super) struct Positions {
+    by: IndexKey,
     keys: VecDeque<Arc<str>>,
     /// Items are numbered in their order, and only those on the shorter side are numbered anew when one comes between or goes. Of
     /// doubled keys the last counts.
@@ -50,17 +50,17 @@ pub(super) struct Places {
     first: i64,
 }
 
-impl Lists {
+impl ListIndexes {
     /// Whether anything is kept.
     pub(super) fn is_some(&self) -> bool {
         !self.0.is_empty()
     }
 
-    pub(super) fn get(&self, list: &Pointer) -> Option<&Indexes> {
+    pub(super) fn get(&self, list: &Pointer) -> Option<&ListIndex> {
         if self.0.is_empty() { None } else { self.0.get(list.as_str()) }
     }
 
-    pub(super) fn put(&mut self, list: &Pointer, places: Places, since: usize) {
+    pub(super) fn put(&mut self, list: &Pointer, places: Positions, since: usize) {
         self.0.entry(list.as_str().to_owned()).or_default().0.push(Kept { places, since, gone: Vec::new() });
     }
 
@@ -129,7 +129,7 @@ impl Lists {
         while let Some((above, _)) = list.rsplit_once('/') {
             list = above;
             // Keys stay what they are, whatever else becomes of an item.
-            self.retain(list, |kept| matches!(kept.places.by, By::Keys(_)) || !goes(kept));
+            self.retain(list, |kept| matches!(kept.places.by, IndexKey::Keys(_)) || !goes(kept));
         }
     }
 
@@ -153,19 +153,19 @@ impl Lists {
     }
 }
 
-impl Indexes {
+impl ListIndex {
     /// Whether there is, or may be, no other one by this.
-    pub(super) fn are_enough(&self, by: &By) -> bool {
+    pub(super) fn are_enough(&self, by: &IndexKey) -> bool {
         self.0.len() >= SHAPES || self.by(by).is_some()
     }
 
-    pub(super) fn by(&self, by: &By) -> Option<&Places> {
+    pub(super) fn by(&self, by: &IndexKey) -> Option<&Positions> {
         self.0.iter().map(|kept| &kept.places).find(|places| places.by == *by)
     }
 
     /// By the keys that the schema names.
-    pub(super) fn by_keys(&self) -> Option<&Places> {
-        self.0.iter().map(|kept| &kept.places).find(|places| matches!(places.by, By::Keys(_)))
+    pub(super) fn by_keys(&self) -> Option<&Positions> {
+        self.0.iter().map(|kept| &kept.places).find(|places| matches!(places.by, IndexKey::Keys(_)))
     }
 
     /// How many items the list has.
@@ -174,8 +174,8 @@ impl Indexes {
     }
 }
 
-impl Places {
-    pub(super) fn of(items: &[View<'_>], by: By) -> Self {
+impl Positions {
+    pub(super) fn of(items: &[View<'_>], by: IndexKey) -> Self {
         let keys: VecDeque<Arc<str>> = items.iter().map(|item| Arc::from(&*by.of_view(*item))).collect();
         let numbers = keys.iter().map(Arc::clone).zip(0..).collect();
         Self { by, keys, numbers, first: 0 }

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use vestibule_patch::View;
 
-use super::Brought;
-use super::brought::Beside;
-use super::index::Places;
+use super::InjectedNames;
+use super::injected_names::Beside;
+use super::list_index::Positions;
 use crate::rule::{Injected, Item, Place};
 
 /// New items with the index of each at the moment it is inserted, one after the other.
@@ -22,7 +22,7 @@ pub(crate) fn at<'r>(at: usize, items: Vec<&'r Item>) -> Insertions<'r> {
 /// directly or through each other: the kubelet expands `$(X)` only if X stands before. Who has an index of those that are there
 /// says so by `places`.
 pub(crate) fn variables<'r, 'd, I: Iterator<Item = View<'d>>>(
-    places: Option<&Places>,
+    places: Option<&Positions>,
     existing: impl FnOnce() -> I,
     items: Vec<&'r Item>,
 ) -> Insertions<'r> {
@@ -108,7 +108,7 @@ pub(crate) fn containers<'n, 'r: 'n>(
     new: &[&str],
     firsts: &mut Vec<&'r str>,
     lead: &mut usize,
-    brought: &Brought<'_>,
+    brought: &InjectedNames<'_>,
     rank: usize,
 ) -> Insertions<'r> {
     let mut names = existing;
@@ -143,7 +143,7 @@ pub(crate) fn containers<'n, 'r: 'n>(
 }
 
 /// The place nearest to `index` that is right for those who are to stand before or after `name`.
-fn between(names: &[Cow<'_, str>], name: &str, index: usize, brought: &Brought<'_>) -> usize {
+fn between(names: &[Cow<'_, str>], name: &str, index: usize, brought: &InjectedNames<'_>) -> usize {
     let (mut least, mut most) = (0, names.len());
     for one in brought.beside(name) {
         match one {

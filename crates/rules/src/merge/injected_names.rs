@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::rule::{Place, Rule};
 
 /// By name alone, because a second evaluation cannot tell who brought a container.
-pub(crate) struct Brought<'r> {
+pub(crate) struct InjectedNames<'r> {
     /// By name.
     all: Vec<One<'r>>,
     /// Those that are to stand beside another one, or one of the user's, by that one. Of one name the last counts.
@@ -24,8 +24,8 @@ pub(super) enum Beside<'r> {
     After(&'r str),
 }
 
-impl<'r> Brought<'r> {
-    /// By any of `rules`.
+impl<'r> InjectedNames<'r> {
+    /// IndexKey any of `rules`.
     pub(crate) fn by(rules: &[&'r Rule]) -> Self {
         let mut all = Vec::new();
         for (rank, rule) in rules.iter().enumerate() {

@@ -13,7 +13,7 @@ use crate::rule::{Injected, Place, Rule};
 use crate::subject::{Layout, text};
 
 /// Warnings about containers of `rules` that others have come before or behind.
-pub(crate) fn violated(rules: &[&Rule], layout: &Layout, shape: &Shape, draft: &Draft<'_>) -> Vec<String> {
+pub(crate) fn position_warnings(rules: &[&Rule], layout: &Layout, shape: &Shape, draft: &Draft<'_>) -> Vec<String> {
     let mut warnings = Vec::new();
     if !rules.iter().flat_map(|rule| &rule.injected).any(|one| one.positioned.is_some()) {
         return warnings;
@@ -37,7 +37,7 @@ pub(crate) fn violated(rules: &[&Rule], layout: &Layout, shape: &Shape, draft: &
 }
 
 /// Moves the containers of `rules` back whose position is `strict`; nobody else's.
-pub(crate) fn straighten(rules: &[&Rule], layout: &Layout, shape: &Shape, draft: &mut Draft<'_>) {
+pub(crate) fn restore_strict_positions(rules: &[&Rule], layout: &Layout, shape: &Shape, draft: &mut Draft<'_>) {
     if !rules.iter().flat_map(|rule| &rule.injected).any(|one| one.strict) {
         return;
     }

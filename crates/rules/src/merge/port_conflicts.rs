@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use vestibule_patch::View;
 
-use super::ports::{NUMBERS, Noted, Owners, Ports};
-use super::{CONTAINER_LISTS, Failure, Merge, index, invalid, present};
+use super::ports::{NUMBERS, Noted, Owners, PortIndex};
+use super::{CONTAINER_LISTS, Failure, Merge, list_index, invalid, present};
 use crate::diagnostic::shown;
 use crate::overlay::Overlay;
 use crate::rule::{Clause, Part, Policy};
@@ -22,8 +22,8 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         if mounts.is_empty() {
             return Ok(());
         }
-        let list = self.scene.layout.list("volumes");
-        self.index(&list, "volumes", self.scene.shape.volumes, []);
+        let list = self.context.layout.list("volumes");
+        self.index(&list, "volumes", self.context.shape.volumes, []);
         let known = self.draft.by_keys(&list);
         let listed = known.is_none().then(|| self.existing(&list)).into_iter().flatten();
         let mut volumes: HashSet<Cow<'_, str>> =
@@ -43,20 +43,20 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     /// Whether it is known that a volume of the rule itself is there for `mount`.
     fn has_volume_of_mine(&self, mount: &Overlay) -> bool {
         // Nobody looks for each among many.
-        if self.rule.volumes.len() > index::FEW {
+        if self.rule.volumes.len() > list_index::FEW {
             return false;
         }
         let name = mount.text("name");
         let mut mine = self.rule.volumes.iter().filter(|volume| Some(volume.key.as_str()) == name);
-        mine.any(|volume| self.draft.holds().has(volume, None))
+        mine.any(|volume| self.draft.known().has(volume, None))
     }
 
     /// The volumes that a StatefulSet gives each of its pods.
     fn claimed_volumes(&self) -> impl Iterator<Item = Cow<'_, str>> {
-        let specification = present(self.draft.whole(), "spec");
-        let claims = specification.and_then(|spec| present(spec, "volumeClaimTemplates"));
-        let claims = claims.map(View::items).unwrap_or_default().into_iter();
-        claims.filter_map(|claim| written(present(claim, "metadata"), "name"))
+        let specification = present(self.draft.root(), "spec");
+        let overrides = specification.and_then(|spec| present(spec, "volumeClaimTemplates"));
+        let overrides = overrides.map(View::items).unwrap_or_default().into_iter();
+        overrides.filter_map(|claim| written(present(claim, "metadata"), "name"))
     }
 
     /// The mounts that the rule brings, for which it has no volume.
@@ -78,10 +78,10 @@ impl<'r> Merge<'_, 'r, '_, '_> {
 
     /// A template whose labels no longer fit its workload's selector is refused by the API server.
     pub(super) fn selected_upon(&self) -> Result<(), Failure> {
-        if self.scene.layout.selector.is_none() {
+        if self.context.layout.selector.is_none() {
             return Ok(());
         }
-        let written = self.draft.at(&self.scene.layout.metadata.child("labels"));
+        let written = self.draft.at(&self.context.layout.metadata.child("labels"));
         for Part { item, .. } in self.rule.metadata.iter().filter(|part| part.path == ["labels"]) {
             let stays = match written.and_then(|labels| present(labels, &item.key)) {
                 Some(found) => {
@@ -99,7 +99,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
 
     /// Whether the workload finds its pods by the label `key`.
     pub(super) fn selects(&self, key: &str) -> bool {
-        let selector = self.scene.layout.selector.as_ref().and_then(|selector| self.draft.at(selector));
+        let selector = self.context.layout.selector.as_ref().and_then(|selector| self.draft.at(selector));
         let Some(selector) = selector else { return false };
         let expressions = present(selector, "matchExpressions").map(View::items).unwrap_or_default();
         present(selector, "matchLabels").is_some_and(|labels| present(labels, key).is_some())
@@ -111,11 +111,11 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         if mine.is_empty() {
             return None;
         }
-        let layout = self.scene.layout;
-        let mut known = self.scene.ports.borrow_mut();
+        let layout = self.context.layout;
+        let mut known = self.context.ports.borrow_mut();
         if self.looks_often && known.is_none() {
             let lists = CONTAINER_LISTS.map(|list| layout.list(list));
-            *known = Some(Ports::of(lists.iter().flat_map(|list| self.existing(list))));
+            *known = Some(PortIndex::of(lists.iter().flat_map(|list| self.existing(list))));
         }
         let owners = known.as_ref().map(|known| known.owners(mine));
         if owners.as_ref().is_some_and(Owners::is_empty) {
@@ -133,9 +133,9 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         mine: &[Overlay],
         owners: Option<&Owners<'_>>,
     ) -> Option<(String, String)> {
-        let pointer = self.scene.layout.list(list);
+        let pointer = self.context.layout.list(list);
         let named = |container, what| (shown(&text(Some(container), "name").unwrap_or_default()), what);
-        self.index(&pointer, list, self.scene.shape.containers, []);
+        self.index(&pointer, list, self.context.shape.containers, []);
         let places = self.draft.by_keys(&pointer).filter(|places| places.are_different());
         let (Some(owners), Some(places)) = (owners, places) else {
             let clash = |one| Some(named(one, clash_in(one, list, mine)?));

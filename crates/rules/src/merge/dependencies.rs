@@ -6,9 +6,9 @@ use std::ops::Range;
 
 use crate::rule::Rule;
 
-/// Who has heeded whom, by rank.
+/// Who has dependencies whom, by rank.
 #[derive(Default)]
-pub(super) struct Heeded<'s> {
+pub(super) struct RuleDependencies<'s> {
     /// Nobody heeds itself.
     is_of_many: bool,
     /// Who has looked at the init containers, and who at the others, for those that no rule brings: one after the other,
@@ -19,7 +19,7 @@ pub(super) struct Heeded<'s> {
     /// Who was the last to bring containers, and which to which list.
     last: (usize, Vec<(usize, &'s str)>),
     /// Who has yielded to the rule of a rank.
-    claims: HashMap<usize, HashSet<usize>>,
+    overrides: HashMap<usize, HashSet<usize>>,
 }
 
 /// A container that rules bring was in a list, for those looks at it.
@@ -28,7 +28,7 @@ struct Stay {
     looks: Range<usize>,
 }
 
-impl<'s> Heeded<'s> {
+impl<'s> RuleDependencies<'s> {
     /// Among so many rules.
     pub(super) fn among(count: usize) -> Self {
         Self { is_of_many: count > 1, ..Self::default() }
@@ -83,44 +83,44 @@ impl<'s> Heeded<'s> {
     }
 
     pub(super) fn yield_to(&mut self, rank: usize, other: usize) {
-        self.claims.entry(other).or_default().insert(rank);
+        self.overrides.entry(other).or_default().insert(rank);
     }
 
-    /// Of rules that `failed` the ranks of those that are out for sure. Who has heeded one of them may not fail without it, and
-    /// neither may whoever comes behind that one: so those go first who were heeded, and have heeded none themselves.
-    pub(super) fn first_out(&self, failed: &[(usize, &Rule)]) -> HashSet<usize> {
+    /// Of rules that `failed` the ranks of those that are out for sure. Who has dependencies one of them may not fail without it, and
+    /// neither may whoever comes behind that one: so those go first who were dependencies, and have dependencies none themselves.
+    pub(super) fn independent_failures(&self, failed: &[(usize, &Rule)]) -> HashSet<usize> {
         let others = |rank: usize| failed.iter().filter(move |(other, _)| *other != rank);
         let heeds = |rank: usize| {
             self.has_heeded(rank) && others(rank).any(|(other, rule)| self.heeds(rank, *other, rule))
         };
-        let heeded: Vec<usize> =
+        let dependencies: Vec<usize> =
             failed.iter().filter(|(rank, rule)| self.is_heeded(*rank, rule)).map(|(rank, _)| *rank).collect();
-        let free: HashSet<usize> = heeded.iter().copied().filter(|rank| !heeds(*rank)).collect();
+        let free: HashSet<usize> = dependencies.iter().copied().filter(|rank| !heeds(*rank)).collect();
         if !free.is_empty() {
             free
-        } else if heeded.is_empty() {
+        } else if dependencies.is_empty() {
             failed.iter().map(|(rank, _)| *rank).collect()
         } else {
-            heeded.into_iter().collect()
+            dependencies.into_iter().collect()
         }
     }
 
-    /// Whether another one has heeded `rule`.
+    /// Whether another one has dependencies `rule`.
     fn is_heeded(&self, rank: usize, rule: &Rule) -> bool {
-        let mut looks = self.looks_at(rule).flatten().chain(self.claims.get(&rank).into_iter().flatten());
+        let mut looks = self.looks_at(rule).flatten().chain(self.overrides.get(&rank).into_iter().flatten());
         looks.any(|other| *other != rank)
     }
 
-    /// Whether the `rank`th rule may have heeded anybody.
+    /// Whether the `rank`th rule may have dependencies anybody.
     fn has_heeded(&self, rank: usize) -> bool {
         self.looks.iter().any(|looks| looks.binary_search(&rank).is_ok())
-            || self.claims.values().any(|ranks| ranks.contains(&rank))
+            || self.overrides.values().any(|ranks| ranks.contains(&rank))
     }
 
-    /// Whether the `rank`th rule has heeded `rule`, the `other`th.
+    /// Whether the `rank`th rule has dependencies `rule`, the `other`th.
     fn heeds(&self, rank: usize, other: usize, rule: &Rule) -> bool {
         self.looks_at(rule).any(|looks| looks.binary_search(&rank).is_ok())
-            || self.claims.get(&other).is_some_and(|ranks| ranks.contains(&rank))
+            || self.overrides.get(&other).is_some_and(|ranks| ranks.contains(&rank))
     }
 
     /// Who has looked while containers of `rule` were there, in order.

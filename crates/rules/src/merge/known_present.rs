@@ -11,7 +11,7 @@ const MOST: usize = 64;
 
 /// Items that stand in the object. Additions leave them there; whatever else is done, somebody has to look again.
 #[derive(Clone, Default)]
-pub(crate) struct Held {
+pub(crate) struct KnownPresent {
     notes: Vec<Note>,
 }
 
@@ -25,7 +25,7 @@ struct Note {
     brought: bool,
 }
 
-impl Held {
+impl KnownPresent {
     pub(super) fn note<'i>(
         &mut self,
         items: impl IntoIterator<Item = &'i Item>,

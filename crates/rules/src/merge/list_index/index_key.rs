@@ -12,14 +12,14 @@ use crate::yaml::write_quoted;
 
 /// Items of which this is the same are the same to a rule.
 #[derive(Clone, PartialEq, Eq)]
-pub(in crate::merge) enum By {
+pub(in crate::merge) enum IndexKey {
     /// The members that the schema names.
     Keys(&'static [Key]),
     /// What stands in these places of an item without keys: the ways to all that the rule wants there.
     Contents(Vec<Vec<String>>),
 }
 
-impl By {
+impl IndexKey {
     /// What tells `item`, and all that are like it, from the others of the list `name`; nothing where that takes a closer look,
     /// as at quantities, which have several spellings.
     pub(in crate::merge) fn of(schema: Schema<'_>, name: &str, item: &Overlay) -> Option<Self> {

@@ -13,9 +13,9 @@ pub(crate) const ONLY_LASTING: &[&str] = &["lifecycle", "livenessProbe", "readin
 
 impl Merge<'_, '_, '_, '_> {
     pub(super) fn verify_containers(&self) -> Result<(), Failure> {
-        let schema = self.scene.shape.container;
+        let schema = self.context.shape.container;
         for one in self.rule.injected.iter().filter(|one| !self.is_sound_by_itself(&one.item)) {
-            let found = self.container(&self.scene.layout.list(one.list), &one.item.key);
+            let found = self.container(&self.context.layout.list(one.list), &one.item.key);
             // What was kept is somebody else's, and so is what is wrong with it.
             let Some(found) = found.filter(|found| holds(*found, &one.item, one.list, schema)) else {
                 continue;
@@ -52,7 +52,7 @@ impl Merge<'_, '_, '_, '_> {
     /// Whether a container stands there as the rule brings it, and says nothing of what could be wrong.
     fn is_sound_by_itself(&self, item: &Item) -> bool {
         let says = |name| item.overlay.get(name).is_some();
-        !says("resources") && !says("securityContext") && self.draft.holds().has_as_brought(item)
+        !says("resources") && !says("securityContext") && self.draft.known().has_as_brought(item)
     }
 }
 

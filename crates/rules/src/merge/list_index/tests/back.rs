@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use vestibule_patch::{Operation, View};
 
 use super::{NAME, item, overlay, pointer, raw};
-use crate::merge::index::{By, Lists, Places};
+use crate::merge::list_index::{IndexKey, ListIndexes, Positions};
 
-/// Lists, and lists in items of the first.
+/// ListIndexes, and lists in items of the first.
 const LISTS: [&str; 4] = ["/a", "/b", "/a/0/env", "/a/1/env"];
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
@@ -57,7 +57,7 @@ fn step() -> impl Strategy<Value = (&'static str, Step)> {
 
 /// An object with what is kept of it, as somebody keeps it who carries out one operation after the other.
 struct Kept {
-    lists: Lists,
+    lists: ListIndexes,
     /// What the object was after so many operations.
     states: Vec<Value>,
     operations: Vec<Operation>,
@@ -68,7 +68,7 @@ struct Kept {
 impl Kept {
     fn new(a: &[Value], b: &[Value]) -> Self {
         let states = vec![json!({"a": a, "b": b})];
-        Self { lists: Lists::default(), states, operations: Vec::new(), followed: None }
+        Self { lists: ListIndexes::default(), states, operations: Vec::new(), followed: None }
     }
 
     fn items(&self, list: &str) -> Option<&Vec<Value>> {
@@ -76,9 +76,9 @@ impl Kept {
     }
 
     /// What somebody keeps who looks now.
-    fn places(&self, list: &str, by: By) -> Option<Places> {
+    fn places(&self, list: &str, by: IndexKey) -> Option<Positions> {
         let all: Vec<_> = self.items(list)?.iter().map(|item| raw(&item.to_string())).collect();
-        Some(Places::of(&all.iter().map(|item| View::of(item)).collect::<Vec<_>>(), by))
+        Some(Positions::of(&all.iter().map(|item| View::of(item)).collect::<Vec<_>>(), by))
     }
 
     fn take(&mut self, list: &str, step: Step) {
@@ -86,7 +86,7 @@ impl Kept {
         let (at, count) = (pointer(list), self.operations.len());
         match step {
             Step::Look { by_name } => {
-                let by = if by_name { By::Keys(NAME) } else { By::Contents(vec![vec!["value".to_owned()]]) };
+                let by = if by_name { IndexKey::Keys(NAME) } else { IndexKey::Contents(vec![vec!["value".to_owned()]]) };
                 if !self.lists.get(&at).is_some_and(|kept| kept.are_enough(&by)) {
                     let places = self.places(list, by).unwrap();
                     self.lists.put(&at, places, count);
@@ -173,7 +173,7 @@ impl Kept {
             }
         }
         // Of doubled names nobody knows which is the last without it.
-        if !self.places("/b", By::Keys(NAME)).is_some_and(|places| places.are_different()) {
+        if !self.places("/b", IndexKey::Keys(NAME)).is_some_and(|places| places.are_different()) {
             self.followed = None;
         }
         let is_kept = self.lists.get(&pointer("/b")).is_some_and(|kept| kept.by_keys().is_some());
