@@ -188,7 +188,7 @@ pub(crate) struct Layout {
     /// The status annotation.
     pub(crate) status: Pointer,
     pub(crate) spec: Pointer,
-    /// Those of [`POD_LISTS`].
+    /// The pointers of [`POD_LISTS`].
     lists: [Pointer; POD_LISTS.len()],
     /// The label selector by which a workload finds the pods of its template.
     pub(crate) selector: Option<Pointer>,

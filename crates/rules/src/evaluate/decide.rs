@@ -78,7 +78,8 @@ impl RuleSet {
         let present: Vec<&Rule> =
             present.map(|rule| computed.get(rule.name()).copied().unwrap_or(rule)).collect();
         // The next evaluation does not attribute containers to a rule that ended itself, so positions are judged without it.
-        let acting: Vec<&Rule> = present.iter().filter(|rule| !ended.contains(&rule.name())).copied().collect();
+        let acting: Vec<&Rule> =
+            present.iter().filter(|rule| !ended.contains(&rule.name())).copied().collect();
         merge::restore_strict_positions(&acting, layout, shape, &mut draft);
         warnings.extend(merge::position_warnings(&acting, layout, shape, &draft));
         let change_count = draft.change_count();
@@ -92,17 +93,15 @@ impl RuleSet {
         }
         debug_assert!(draft.follows_from(document), "the operations make another object than the rules did");
         let (patch, origins) = draft.into_patch();
-        debug_assert!(
-            patch.is_empty() || patch.was_carried_out_on(document),
-            "the patch has lost its proof"
-        );
+        debug_assert!(patch.is_empty() || patch.was_carried_out_on(document), "the patch has lost its proof");
         let authors = merge::authors(origins.get(..change_count).unwrap_or_default());
-        let verdicts = self.rules.iter().zip(skips).map(|(rule, skip)| match (skip, reasons.get(rule.name())) {
-            (Some(skip), _) => skipped(rule, skip),
-            (None, Some(why)) => not_applied(rule, why, &mut warnings),
-            (None, None) if authors.contains(&rule.name) => verdict(rule, rule.at, Outcome::Applied),
-            (None, None) => verdict(rule, rule.at, Outcome::Unchanged),
-        });
+        let verdicts =
+            self.rules.iter().zip(skips).map(|(rule, skip)| match (skip, reasons.get(rule.name())) {
+                (Some(skip), _) => skipped(rule, skip),
+                (None, Some(why)) => not_applied(rule, why, &mut warnings),
+                (None, None) if authors.contains(&rule.name) => verdict(rule, rule.at, Outcome::Applied),
+                (None, None) => verdict(rule, rule.at, Outcome::Unchanged),
+            });
         let verdicts = verdicts.collect();
         let unsettled = rules.iter().find_map(|rule| match reasons.get(rule.name()) {
             Some(NotApplied::Unsettled(why)) => Some((Arc::clone(&rule.name), *why)),

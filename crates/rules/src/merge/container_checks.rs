@@ -1,46 +1,47 @@
-//! What the API server checks across the fields of one container, as far as the rule touched them.
+//! Checks of the API server that relate several fields of one container, for containers that the rule has changed.
 
 use vestibule_patch::View;
 
-use super::{Failure, Merge, holds, invalid, present};
+use super::contains::{holds, present};
+use super::{Failure, Merge, invalid};
 use crate::overlay::Overlay;
 use crate::quantity::nanos;
 use crate::rule::{Item, Part};
 use crate::subject::text;
 
-/// Fields that only containers have which go on running.
+/// Fields that only containers may have that do not end.
 pub(crate) const ONLY_LASTING: &[&str] = &["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"];
 
 impl Merge<'_, '_, '_, '_> {
     pub(super) fn verify_containers(&self) -> Result<(), Failure> {
         let schema = self.context.shape.container;
-        for one in self.rule.injected.iter().filter(|one| !self.is_sound_by_itself(&one.item)) {
+        for one in self.rule.injected.iter().filter(|one| self.needs_check(&one.item)) {
             let found = self.container(&self.context.layout.list(one.list), &one.item.key);
-            // What was kept is somebody else's, and so is what is wrong with it.
+            // A container that the rule kept was not changed, so the rule is not to blame for its fields.
             let Some(found) = found.filter(|found| holds(*found, &one.item, one.list, schema)) else {
                 continue;
             };
             let amounts = one.item.overlay.get("resources").map(Overlay::members).unwrap_or_default();
             let mut keys =
                 amounts.iter().flat_map(|group| group.value.members()).map(|entry| entry.name.as_str());
-            let trouble = keys.find_map(|key| amounts_of(found, key)).or_else(|| privileges_of(found));
-            if let Some(sentence) = trouble {
+            let error = keys.find_map(|key| resource_error(found, key)).or_else(|| privilege_error(found));
+            if let Some(sentence) = error {
                 return Err(invalid(&one.item.clause, sentence));
             }
         }
         for block in self.rule.blocks.iter().filter(|block| !block.parts.is_empty()) {
             for (place, _) in self.selected(&block.select) {
                 let Some(container) = self.draft.at(&place) else { continue };
-                let init = place.as_str().contains("/initContainers/");
+                let is_init = place.as_str().contains("/initContainers/");
                 for Part { path, item, .. } in &block.parts {
                     let field = path.first().unwrap_or(&item.key).as_str();
-                    let trouble = match field {
-                        "resources" => amounts_of(container, &item.key),
-                        "securityContext" => privileges_of(container),
-                        field if init && ONLY_LASTING.contains(&field) => ends_with(container, field),
+                    let error = match field {
+                        "resources" => resource_error(container, &item.key),
+                        "securityContext" => privilege_error(container),
+                        field if is_init && ONLY_LASTING.contains(&field) => lifetime_error(container, field),
                         _ => None,
                     };
-                    if let Some(sentence) = trouble {
+                    if let Some(sentence) = error {
                         return Err(invalid(&item.clause, sentence));
                     }
                 }
@@ -49,22 +50,22 @@ impl Merge<'_, '_, '_, '_> {
         Ok(())
     }
 
-    /// Whether a container stands there as the rule brings it, and says nothing of what could be wrong.
-    fn is_sound_by_itself(&self, item: &Item) -> bool {
-        let says = |name| item.overlay.get(name).is_some();
-        !says("resources") && !says("securityContext") && self.draft.known().has_as_brought(item)
+    /// Whether the injected container has fields that are checked, or may have been in the object before.
+    fn needs_check(&self, item: &Item) -> bool {
+        let has = |name| item.overlay.get(name).is_some();
+        has("resources") || has("securityContext") || !self.draft.known().has_as_added(item)
     }
 }
 
-/// What is wrong with the request and the limit of `key`.
-fn amounts_of(container: View<'_>, key: &str) -> Option<String> {
+/// The error in the request and the limit of the resource `key`.
+fn resource_error(container: View<'_>, key: &str) -> Option<String> {
     let resources = present(container, "resources")?;
     let amount = |group: &str| {
         let amount = present(present(resources, group)?, key)?;
         nanos(&amount.as_str().unwrap_or_else(|| amount.to_json()))
     };
     let request = amount("requests")?;
-    // What nodes cannot give to several at once has to be asked for exactly.
+    // Huge pages and extended resources cannot be overcommitted.
     let exact = key.starts_with("hugepages-") || key.contains('/') && !key.contains("kubernetes.io/");
     match amount("limits") {
         Some(limit) if request > limit => {
@@ -78,19 +79,19 @@ fn amounts_of(container: View<'_>, key: &str) -> Option<String> {
     }
 }
 
-fn privileges_of(container: View<'_>) -> Option<String> {
+fn privilege_error(container: View<'_>) -> Option<String> {
     let context = present(container, "securityContext")?;
     let flag = |name: &str| present(context, name).and_then(View::as_bool);
     let added = present(context, "capabilities").and_then(|capabilities| present(capabilities, "add"));
     let mut added = added.map(View::items).unwrap_or_default().into_iter().filter_map(View::as_str);
-    // The API server looks for this one spelling; the other, which runtimes read the same, it lets through.
+    // The API server checks this spelling only. It accepts `SYS_ADMIN`, which runtimes read the same way.
     let escalates = flag("privileged") == Some(true) || added.any(|one| one == "CAP_SYS_ADMIN");
     (escalates && flag("allowPrivilegeEscalation") == Some(false)).then(|| {
         "`allowPrivilegeEscalation: false` and the privileges of the container exclude each other".to_owned()
     })
 }
 
-fn ends_with(container: View<'_>, field: &str) -> Option<String> {
+fn lifetime_error(container: View<'_>, field: &str) -> Option<String> {
     let ends = text(Some(container), "restartPolicy").as_deref() != Some("Always");
     (ends && present(container, field).is_some())
         .then(|| format!("an init container that ends cannot have `{field}`"))

@@ -1,138 +1,153 @@
-//! Which rules have made a difference to others by being there at all: by the names of their containers, which blocks pass
-//! over, and by what they override.
+//! Which rules of a round depend on the presence of other rules.
+//!
+//! A rule depends on another one if its blocks passed over a container because the other rule injects one of this name, or if it
+//! left an item to the other rule because that overrides it. If both fail, the failure of the first may be due to the second.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::rule::Rule;
 
-/// Who has dependencies whom, by rank.
+/// Rules are named by their ranks in the round.
 #[derive(Default)]
 pub(super) struct RuleDependencies<'s> {
-    /// Nobody heeds itself.
+    /// Whether there are several rules. A single rule depends on no other.
     is_of_many: bool,
-    /// Who has looked at the init containers, and who at the others, for those that no rule brings: one after the other,
-    /// so in the order of their ranks.
-    looks: [Vec<usize>; 2],
-    /// When a container was there that they passed over, since rules bring one of its name.
-    stays: HashMap<&'s str, Vec<Stay>>,
-    /// Who was the last to bring containers, and which to which list.
-    last: (usize, Vec<(usize, &'s str)>),
-    /// Who has yielded to the rule of a rank.
-    overrides: HashMap<usize, HashSet<usize>>,
+    /// The rules that selected containers in `initContainers`, and in `containers`. Rules act one after the other, so the ranks
+    /// are sorted.
+    selections: [Vec<usize>; 2],
+    /// By container name: during which selections an injected container of this name was in a list and was passed over.
+    presences: HashMap<&'s str, Vec<Presence>>,
+    /// The last rule that inserted containers, and the lists and names of these.
+    last_inserted: (usize, Vec<(usize, &'s str)>),
+    /// By overriding rule: the rules that left an item to it.
+    yielded: HashMap<usize, HashSet<usize>>,
 }
 
-/// A container that rules bring was in a list, for those looks at it.
-struct Stay {
+/// A container was in a list during a range of the selections in this list.
+struct Presence {
     list: usize,
-    looks: Range<usize>,
+    selections: Range<usize>,
 }
 
 impl<'s> RuleDependencies<'s> {
-    /// Among so many rules.
+    /// For a round of `count` rules.
     pub(super) fn among(count: usize) -> Self {
         Self { is_of_many: count > 1, ..Self::default() }
     }
 
-    /// The `rank`th rule looks at `list`, and passes over what rules bring: at first, those of `brought`.
-    pub(super) fn pass_over(&mut self, rank: usize, list: &str, brought: impl Iterator<Item = &'s str>) {
+    /// The `rank`th rule selects containers in `list`. `injected` are the names in the list that rules inject; they are read at the
+    /// first selection only.
+    pub(super) fn selects(&mut self, rank: usize, list: &str, injected: impl Iterator<Item = &'s str>) {
         if !self.is_of_many {
             return;
         }
         let list = number(list);
-        if self.looks(list).is_empty() {
-            brought.for_each(|name| self.stay(list, name));
+        if self.selections_in(list).is_empty() {
+            injected.for_each(|name| self.begin_presence(list, name));
         }
-        self.looks.iter_mut().skip(list).take(1).for_each(|looks| looks.push(rank));
+        self.selections.iter_mut().skip(list).take(1).for_each(|selections| selections.push(rank));
     }
 
-    /// The `rank`th rule brings containers to `list`.
-    pub(super) fn come(&mut self, rank: usize, list: &str, names: impl Iterator<Item = &'s str>) {
+    /// The `rank`th rule inserts containers into `list`.
+    pub(super) fn containers_inserted(
+        &mut self,
+        rank: usize,
+        list: &str,
+        names: impl Iterator<Item = &'s str>,
+    ) {
         if !self.is_of_many {
             return;
         }
         let list = number(list);
-        if self.last.0 != rank {
-            self.last = (rank, Vec::new());
+        if self.last_inserted.0 != rank {
+            self.last_inserted = (rank, Vec::new());
         }
         for name in names {
-            self.last.1.push((list, name));
-            if !self.looks(list).is_empty() {
-                self.stay(list, name);
+            self.last_inserted.1.push((list, name));
+            if !self.selections_in(list).is_empty() {
+                self.begin_presence(list, name);
             }
         }
     }
 
-    /// What the `rank`th rule has brought, the last to bring anything, is gone.
-    pub(super) fn go(&mut self, rank: usize) {
-        let gone = if self.last.0 == rank { std::mem::take(&mut self.last.1) } else { Vec::new() };
-        for (list, name) in gone {
-            let end = self.looks(list).len();
-            let stays = self.stays.get_mut(name).into_iter().flatten();
-            stays.rev().filter(|stay| stay.list == list).take(1).for_each(|stay| stay.looks.end = end);
+    /// The containers that the `rank`th rule inserted are removed, because the rule failed.
+    pub(super) fn containers_removed(&mut self, rank: usize) {
+        let is_last = self.last_inserted.0 == rank;
+        let removed = if is_last { std::mem::take(&mut self.last_inserted.1) } else { Vec::new() };
+        for (list, name) in removed {
+            let end = self.selections_in(list).len();
+            let presences = self.presences.get_mut(name).into_iter().flatten().rev();
+            let last = presences.filter(|presence| presence.list == list).take(1);
+            last.for_each(|presence| presence.selections.end = end);
         }
     }
 
-    fn stay(&mut self, list: usize, name: &'s str) {
-        let looks = self.looks(list).len()..usize::MAX;
-        self.stays.entry(name).or_default().push(Stay { list, looks });
+    /// The `rank`th rule leaves an item to the rule `other`, which overrides it.
+    pub(super) fn yields_to(&mut self, rank: usize, other: usize) {
+        self.yielded.entry(other).or_default().insert(rank);
     }
 
-    fn looks(&self, list: usize) -> &[usize] {
-        self.looks.get(list).map(Vec::as_slice).unwrap_or_default()
-    }
-
-    pub(super) fn yield_to(&mut self, rank: usize, other: usize) {
-        self.overrides.entry(other).or_default().insert(rank);
-    }
-
-    /// Of rules that `failed` the ranks of those that are out for sure. Who has dependencies one of them may not fail without it, and
-    /// neither may whoever comes behind that one: so those go first who were dependencies, and have dependencies none themselves.
+    /// The ranks of the rules that `failed` independently of other rules that failed. These are excluded first: a rule that
+    /// depends on an excluded rule may succeed without it, and so may rules after that one.
     pub(super) fn independent_failures(&self, failed: &[(usize, &Rule)]) -> HashSet<usize> {
         let others = |rank: usize| failed.iter().filter(move |(other, _)| *other != rank);
-        let heeds = |rank: usize| {
-            self.has_heeded(rank) && others(rank).any(|(other, rule)| self.heeds(rank, *other, rule))
+        let depends_on_failed = |rank: usize| {
+            self.has_dependencies(rank)
+                && others(rank).any(|(other, rule)| self.depends_on(rank, *other, rule))
         };
-        let dependencies: Vec<usize> =
-            failed.iter().filter(|(rank, rule)| self.is_heeded(*rank, rule)).map(|(rank, _)| *rank).collect();
-        let free: HashSet<usize> = dependencies.iter().copied().filter(|rank| !heeds(*rank)).collect();
-        if !free.is_empty() {
-            free
-        } else if dependencies.is_empty() {
+        let has_dependents = failed.iter().filter(|(rank, rule)| self.has_dependents(*rank, rule));
+        let has_dependents: Vec<usize> = has_dependents.map(|(rank, _)| *rank).collect();
+        let independent: HashSet<usize> =
+            has_dependents.iter().copied().filter(|rank| !depends_on_failed(*rank)).collect();
+        if !independent.is_empty() {
+            independent
+        } else if has_dependents.is_empty() {
             failed.iter().map(|(rank, _)| *rank).collect()
         } else {
-            dependencies.into_iter().collect()
+            has_dependents.into_iter().collect()
         }
     }
 
-    /// Whether another one has dependencies `rule`.
-    fn is_heeded(&self, rank: usize, rule: &Rule) -> bool {
-        let mut looks = self.looks_at(rule).flatten().chain(self.overrides.get(&rank).into_iter().flatten());
-        looks.any(|other| *other != rank)
+    /// Whether another rule depends on `rule`.
+    fn has_dependents(&self, rank: usize, rule: &Rule) -> bool {
+        let yielded = self.yielded.get(&rank).into_iter().flatten();
+        self.selections_beside(rule).flatten().chain(yielded).any(|other| *other != rank)
     }
 
-    /// Whether the `rank`th rule may have dependencies anybody.
-    fn has_heeded(&self, rank: usize) -> bool {
-        self.looks.iter().any(|looks| looks.binary_search(&rank).is_ok())
-            || self.overrides.values().any(|ranks| ranks.contains(&rank))
+    /// Whether the `rank`th rule may depend on any other.
+    fn has_dependencies(&self, rank: usize) -> bool {
+        self.selections.iter().any(|selections| selections.binary_search(&rank).is_ok())
+            || self.yielded.values().any(|ranks| ranks.contains(&rank))
     }
 
-    /// Whether the `rank`th rule has dependencies `rule`, the `other`th.
-    fn heeds(&self, rank: usize, other: usize, rule: &Rule) -> bool {
-        self.looks_at(rule).any(|looks| looks.binary_search(&rank).is_ok())
-            || self.overrides.get(&other).is_some_and(|ranks| ranks.contains(&rank))
+    /// Whether the `rank`th rule depends on `rule`, the `other`th.
+    fn depends_on(&self, rank: usize, other: usize, rule: &Rule) -> bool {
+        self.selections_beside(rule).any(|selections| selections.binary_search(&rank).is_ok())
+            || self.yielded.get(&other).is_some_and(|ranks| ranks.contains(&rank))
     }
 
-    /// Who has looked while containers of `rule` were there, in order.
-    fn looks_at<'h>(&'h self, rule: &'h Rule) -> impl Iterator<Item = &'h [usize]> {
-        let stays = rule.injected.iter().filter_map(|one| self.stays.get(one.item.key.as_str())).flatten();
-        stays.map(|stay| {
-            let looks = self.looks(stay.list);
-            looks.get(stay.looks.start..stay.looks.end.min(looks.len())).unwrap_or_default()
+    /// The ranks of the rules that selected containers while a container of `rule` was in the list.
+    fn selections_beside<'h>(&'h self, rule: &'h Rule) -> impl Iterator<Item = &'h [usize]> {
+        let names = rule.injected.iter().map(|one| one.item.key.as_str());
+        names.filter_map(|name| self.presences.get(name)).flatten().map(|presence| {
+            let selections = self.selections_in(presence.list);
+            let end = presence.selections.end.min(selections.len());
+            selections.get(presence.selections.start..end).unwrap_or_default()
         })
+    }
+
+    fn begin_presence(&mut self, list: usize, name: &'s str) {
+        let selections = self.selections_in(list).len()..usize::MAX;
+        self.presences.entry(name).or_default().push(Presence { list, selections });
+    }
+
+    fn selections_in(&self, list: usize) -> &[usize] {
+        self.selections.get(list).map(Vec::as_slice).unwrap_or_default()
     }
 }
 
+/// The index of a list in [`RuleDependencies::selections`].
 fn number(list: &str) -> usize {
     usize::from(list != "initContainers")
 }

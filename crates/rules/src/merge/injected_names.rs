@@ -1,70 +1,73 @@
-//! The containers that rules bring, by name.
+//! The names and positions of the containers that rules inject.
+//!
+//! A container counts as injected if it has one of these names, because a second evaluation cannot know where a container comes
+//! from.
 
 use std::collections::HashMap;
 
 use crate::rule::{Place, Rule};
 
-/// By name alone, because a second evaluation cannot tell who brought a container.
 pub(crate) struct InjectedNames<'r> {
-    /// By name.
-    all: Vec<One<'r>>,
-    /// Those that are to stand beside another one, or one of the user's, by that one. Of one name the last counts.
-    beside: HashMap<&'r str, Vec<Beside<'r>>>,
+    /// Sorted by name; entries of one name are in the order of their rules.
+    all: Vec<InjectedName<'r>>,
+    /// By name of a container: the injected containers that have a position relative to it. If rules inject a name more than
+    /// once, the last position counts.
+    relative: HashMap<&'r str, Vec<RelativePosition<'r>>>,
 }
 
-struct One<'r> {
+struct InjectedName<'r> {
     name: &'r str,
     place: &'r Place,
     rank: usize,
 }
 
-/// A container that is to stand on one side of another one.
-pub(super) enum Beside<'r> {
+/// The injected container of this name belongs before or after another container.
+pub(super) enum RelativePosition<'r> {
     Before(&'r str),
     After(&'r str),
 }
 
 impl<'r> InjectedNames<'r> {
-    /// IndexKey any of `rules`.
-    pub(crate) fn by(rules: &[&'r Rule]) -> Self {
+    pub(crate) fn of(rules: &[&'r Rule]) -> Self {
         let mut all = Vec::new();
         for (rank, rule) in rules.iter().enumerate() {
-            let brought = rule.injected.iter();
-            all.extend(brought.map(|one| One { name: &one.item.key, place: &one.place, rank }));
+            let injected = rule.injected.iter();
+            all.extend(injected.map(|one| InjectedName { name: &one.item.key, place: &one.place, rank }));
         }
-        // Those of one name stay in the order of their rules.
         all.sort_by_key(|one| one.name);
-        let mut beside: HashMap<_, Vec<_>> = HashMap::new();
+        let mut relative: HashMap<_, Vec<_>> = HashMap::new();
         for last in all.chunk_by(|one, next| one.name == next.name).filter_map(<[_]>::last) {
-            let (anchor, one) = match last.place {
-                Place::Before(anchor) => (anchor, Beside::Before(last.name)),
-                Place::After(anchor) => (anchor, Beside::After(last.name)),
+            let (anchor, position) = match last.place {
+                Place::Before(anchor) => (anchor, RelativePosition::Before(last.name)),
+                Place::After(anchor) => (anchor, RelativePosition::After(last.name)),
                 Place::First | Place::Last => continue,
             };
-            beside.entry(anchor.as_str()).or_default().push(one);
+            relative.entry(anchor.as_str()).or_default().push(position);
         }
-        Self { all, beside }
+        Self { all, relative }
     }
 
-    /// A name as the rules spell it, which is `name`.
+    /// The rule's copy of `name`, if a rule injects a container of this name.
     pub(crate) fn find(&self, name: &str) -> Option<&'r str> {
-        let start = self.all.partition_point(|one| one.name < name);
-        self.all.get(start).filter(|one| one.name == name).map(|one| one.name)
+        self.named(name).next().map(|one| one.name)
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
         self.find(name).is_some()
     }
 
-    /// Those that are to stand before or after `name`.
-    pub(super) fn beside(&self, name: &str) -> &[Beside<'r>] {
-        self.beside.get(name).map(Vec::as_slice).unwrap_or_default()
+    /// The injected containers that belong before or after the container `name`.
+    pub(super) fn relative_to(&self, name: &str) -> &[RelativePosition<'r>] {
+        self.relative.get(name).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Whether a rule before the `rank`th puts one of this name first.
+    /// Whether a rule before the `rank`th injects `name` with the position `first`.
     pub(super) fn is_first(&self, name: &str, rank: usize) -> bool {
+        self.named(name).any(|one| *one.place == Place::First && one.rank < rank)
+    }
+
+    fn named<'n>(&'n self, name: &'n str) -> impl Iterator<Item = &'n InjectedName<'r>> {
         let start = self.all.partition_point(|one| one.name < name);
-        let mut named = self.all.iter().skip(start).take_while(|one| one.name == name);
-        named.any(|one| *one.place == Place::First && one.rank < rank)
+        self.all.iter().skip(start).take_while(move |one| one.name == name)
     }
 }

@@ -1,28 +1,27 @@
-//! Where new items go in a list.
+//! The positions of new items in a list.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 use vestibule_patch::View;
 
-use super::InjectedNames;
-use super::injected_names::Beside;
+use super::injected_names::{InjectedNames, RelativePosition};
 use super::list_index::Positions;
 use crate::rule::{Injected, Item, Place};
 
-/// New items with the index of each at the moment it is inserted, one after the other.
+/// New items in the order in which they are inserted, each with its index at that moment.
 pub(crate) type Insertions<'r> = Vec<(usize, &'r Item)>;
 
-/// All before index `at` of the list as it stands, in the order of the rule.
+/// Inserts all items at index `at` of the list, in the order of the rule.
 pub(crate) fn at<'r>(at: usize, items: Vec<&'r Item>) -> Insertions<'r> {
     items.into_iter().enumerate().map(|(offset, item)| (at + offset, item)).collect()
 }
 
-/// Variables go before the user's, who may refer to them; except those that refer to a user's variable themselves,
-/// directly or through each other: the kubelet expands `$(X)` only if X stands before. Who has an index of those that are there
-/// says so by `places`.
+/// Inserts variables before the user's variables, which may refer to them. A variable that refers to a user's variable, directly or
+/// through other new variables, goes after that one, because the kubelet expands `$(X)` only if X stands before. `positions` is
+/// the index of the existing variables, if it is kept.
 pub(crate) fn variables<'r, 'd, I: Iterator<Item = View<'d>>>(
-    places: Option<&Positions>,
+    positions: Option<&Positions>,
     existing: impl FnOnce() -> I,
     items: Vec<&'r Item>,
 ) -> Insertions<'r> {
@@ -32,11 +31,11 @@ pub(crate) fn variables<'r, 'd, I: Iterator<Item = View<'d>>>(
     }
     let needs: Vec<Vec<&str>> =
         items.iter().map(|item| references(item.overlay.text("value").unwrap_or_default())).collect();
-    // Behind how many of the existing variables each of those stands that are needed; looked for once, for all.
+    // For each variable that is referred to: how many existing variables it and the ones before it are.
     let mut behind: HashMap<&str, usize> = needs.iter().flatten().map(|name| (*name, 0)).collect();
-    if let Some(places) = places {
+    if let Some(positions) = positions {
         for (name, place) in &mut behind {
-            *place = places.find(name).map_or(0, |index| index + 1);
+            *place = positions.find(name).map_or(0, |index| index + 1);
         }
     } else if !behind.is_empty() {
         for (index, variable) in existing().enumerate() {
@@ -46,15 +45,19 @@ pub(crate) fn variables<'r, 'd, I: Iterator<Item = View<'d>>>(
             }
         }
     }
-    let placed = least(&items, &needs, behind);
+    let placed = first_indices(&items, &needs, behind);
     let mut ordered: Vec<(usize, &Item)> = placed.into_iter().zip(items).collect();
     ordered.sort_by_key(|(index, _)| *index);
     ordered.into_iter().enumerate().map(|(offset, (index, item))| (index + offset, item)).collect()
 }
 
-/// The first place for each of `items`, of which each `needs` those names: behind all that it refers to, directly or through
-/// others of them.
-fn least<'r>(items: &[&'r Item], needs: &[Vec<&'r str>], behind: HashMap<&'r str, usize>) -> Vec<usize> {
+/// The first index for each of `items` that is after all variables it `needs`, directly or through other items. `behind` has the
+/// first index after each existing variable.
+fn first_indices<'r>(
+    items: &[&'r Item],
+    needs: &[Vec<&'r str>],
+    behind: HashMap<&'r str, usize>,
+) -> Vec<usize> {
     let mut referring: HashMap<&str, Vec<usize>> = HashMap::new();
     for (index, name) in
         needs.iter().enumerate().flat_map(|(index, names)| names.iter().map(move |name| (index, name)))
@@ -67,7 +70,7 @@ fn least<'r>(items: &[&'r Item], needs: &[Vec<&'r str>], behind: HashMap<&'r str
     for (name, place) in last_first {
         let mut open = vec![name];
         while let Some(name) = open.pop() {
-            // Whoever was met before stands further behind.
+            // Variables are visited from the last to the first, so an index that is set is larger.
             for index in referring.remove(name).into_iter().flatten() {
                 if let (Some(known @ 0), Some(item)) = (least.get_mut(index), items.get(index)) {
                     *known = place;
@@ -99,16 +102,16 @@ fn references(value: &str) -> Vec<&str> {
     names
 }
 
-/// Containers go where their `position` says, as far as they are `new`, which are in their order. `first` stands behind what
-/// the rules before the `rank`th put first and what this one put there, whose names are `firsts`; and none comes between what
-/// has its place by it already. `brought` is what all rules bring; `lead` is how many stand first for sure, which is found out.
+/// Inserts the `new` ones of `containers` at their positions. A container with the position `first` goes after the containers
+/// that rules before the `rank`th, or this one (`firsts`), have put first. Containers with positions relative to the new one keep
+/// them. `leading` is the number of containers at the beginning that are known to be first; it is updated.
 pub(crate) fn containers<'n, 'r: 'n>(
     existing: Vec<Cow<'n, str>>,
     containers: &[&'r Injected],
     new: &[&str],
     firsts: &mut Vec<&'r str>,
-    lead: &mut usize,
-    brought: &InjectedNames<'_>,
+    leading: &mut usize,
+    injected_names: &InjectedNames<'_>,
     rank: usize,
 ) -> Insertions<'r> {
     let mut names = existing;
@@ -117,21 +120,21 @@ pub(crate) fn containers<'n, 'r: 'n>(
     for Injected { item, place, .. } in containers {
         if new.next_if_eq(&&item.key.as_str()).is_some() {
             let index_of = |anchor: &String| names.iter().position(|name| *name == **anchor);
-            // An anchor that is not there is no reason to leave the container out: at the side it was to stand on.
+            // If the anchor is absent, `before` means the beginning and `after` the end.
             let index = match place {
                 Place::First => {
                     let first = |name: &&Cow<'_, str>| {
-                        brought.is_first(name, rank) || firsts.contains(&name.as_ref())
+                        injected_names.is_first(name, rank) || firsts.contains(&name.as_ref())
                     };
-                    *lead += names.iter().skip(*lead).take_while(first).count();
-                    *lead
+                    *leading += names.iter().skip(*leading).take_while(first).count();
+                    *leading
                 }
                 Place::Last => names.len(),
                 Place::Before(anchor) => index_of(anchor).unwrap_or_default(),
                 Place::After(anchor) => index_of(anchor).map_or(names.len(), |index| index + 1),
             };
-            let index = between(&names, &item.key, index, brought);
-            *lead = index.min(*lead);
+            let index = nearest_allowed(&names, &item.key, index, injected_names);
+            *leading = index.min(*leading);
             names.insert(index, Cow::Borrowed(&item.key));
             insertions.push((index, item));
         }
@@ -142,16 +145,22 @@ pub(crate) fn containers<'n, 'r: 'n>(
     insertions
 }
 
-/// The place nearest to `index` that is right for those who are to stand before or after `name`.
-fn between(names: &[Cow<'_, str>], name: &str, index: usize, brought: &InjectedNames<'_>) -> usize {
+/// The index nearest to `index` that is after all containers that belong before `name` and before all that belong after it. If there
+/// is none, `index`.
+fn nearest_allowed(
+    names: &[Cow<'_, str>],
+    name: &str,
+    index: usize,
+    injected_names: &InjectedNames<'_>,
+) -> usize {
     let (mut least, mut most) = (0, names.len());
-    for one in brought.beside(name) {
+    for one in injected_names.relative_to(name) {
         match one {
-            Beside::Before(other) => {
+            RelativePosition::Before(other) => {
                 let last = names.iter().rposition(|one| one == other);
                 least = least.max(last.map_or(0, |last| last + 1));
             }
-            Beside::After(other) => {
+            RelativePosition::After(other) => {
                 let first = names.iter().position(|one| one == other);
                 most = most.min(first.unwrap_or(most));
             }
@@ -166,19 +175,19 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{least, references};
+    use super::{first_indices, references};
     use crate::diagnostic::Position;
     use crate::overlay::Overlay;
     use crate::rule::{Clause, Item, Policy};
 
     #[test]
-    fn finds_what_the_kubelet_expands() {
+    fn references_are_those_that_the_kubelet_expands() {
         assert_eq!(references("$(A)-$(B) $$(C) $D $(E"), ["A", "B"]);
         assert_eq!(references("$$$(A)"), ["A"]);
         assert!(references("").is_empty());
     }
 
-    /// Ours, in the order of the rule, those of the pod, and one that is nowhere.
+    /// Six new variables in the order of the rule, three of the pod, and one that does not exist.
     const NAMES: [&str; 10] = ["A", "B", "C", "D", "E", "F", "X", "Y", "Z", "NOWHERE"];
 
     fn item(name: &str) -> Item {
@@ -187,9 +196,9 @@ mod tests {
     }
 
     proptest! {
-        /// Each stands behind the last of all that it refers to, in however many steps and by whichever way; in circles as well.
+        /// Each new variable goes after the last existing variable that it refers to in any number of steps. Circles occur.
         #[test]
-        fn each_stands_behind_all_that_it_leads_to(
+        fn a_variable_goes_after_all_that_it_refers_to(
             needs in prop::collection::vec(prop::collection::vec(prop::sample::select(&NAMES[..]), 0..3), 6),
             theirs in prop::collection::vec(prop::sample::select(&NAMES[6..9]), 0..6),
         ) {
@@ -211,7 +220,7 @@ mod tests {
                     }
                 })
                 .collect();
-            prop_assert_eq!(least(&ours.iter().collect::<Vec<_>>(), &needs, behind), wanted);
+            prop_assert_eq!(first_indices(&ours.iter().collect::<Vec<_>>(), &needs, behind), wanted);
         }
     }
 }

@@ -1,30 +1,30 @@
-//! The items of a list, to find ours among many: pods with thousands of variables exist.
+//! Finds items of rules in a list of the object. Pods with thousands of variables exist, so a list is searched once for all items.
 
 use std::collections::HashMap;
 
 use vestibule_patch::{Key, List, Schema, View};
 
-use super::find;
+use super::contains::find;
 use super::list_index::{IndexKey, ListIndex};
 use crate::key;
 use crate::rule::Item;
 
-/// A list that is searched for several items.
+/// A list of the object, prepared for lookups of several items.
 pub(super) enum ItemLookup<'e, 'd, 'i> {
-    /// How many items it has, and which of them have the keys that are searched.
+    /// The number of items, and the items with the wanted keys.
     Keyed(usize, ByKey<'i, 'd>),
-    /// How many items it has, none of which is searched.
+    /// The number of items, none of which has a wanted key.
     Others(usize),
-    /// Items without keys.
-    Listed(Vec<View<'d>>),
-    /// A list that somebody has indexes of.
+    /// The items of a list without keys.
+    Unkeyed(Vec<View<'d>>),
+    /// A list with indexes.
     Indexed(View<'d>, &'e ListIndex),
 }
 
-/// What stands where in the list; of doubled ones the last.
+/// An item and its index; if several have the key, the last one.
 type Found<'d> = Option<(usize, View<'d>)>;
 
-/// What was found, by key: nothing is hashed for the few items that most rules bring.
+/// The items that were found, by key. For up to [`FEW`] keys, which most rules have, a scan is faster than hashing.
 pub(super) enum ByKey<'i, 'd> {
     Few(Vec<(&'i str, Found<'d>)>),
     Many(HashMap<&'i str, Found<'d>>),
@@ -54,14 +54,14 @@ impl<'i, 'd> ByKey<'i, 'd> {
 }
 
 impl<'d, 'i> ItemLookup<'_, 'd, 'i> {
-    /// The items of `list`, to be searched for what is `wanted`.
+    /// Prepares `list` for lookups of the `wanted` items.
     pub(super) fn new(
         list: Option<View<'d>>,
         schema: Schema<'_>,
         wanted: impl Iterator<Item = &'i Item> + Clone,
     ) -> Self {
         let Some(list) = list else { return Self::Others(0) };
-        let List::Map(keys) = schema.list() else { return Self::Listed(list.items()) };
+        let List::Map(keys) = schema.list() else { return Self::Unkeyed(list.items()) };
         let wanted = wanted.map(|item| item.key.as_str());
         if !mentions(list, keys, wanted.clone()) {
             return Self::Others(list.iter().count());
@@ -80,17 +80,17 @@ impl<'d, 'i> ItemLookup<'_, 'd, 'i> {
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Keyed(length, _) | Self::Others(length) => *length,
-            Self::Listed(items) => items.len(),
+            Self::Unkeyed(items) => items.len(),
             Self::Indexed(_, indexes) => indexes.len(),
         }
     }
 
-    /// The item of the list `name` that `item`, one of those that are wanted, would be.
+    /// The item of the list `name` that is the same as `item`, one of the wanted items.
     pub(super) fn find(&self, item: &Item, name: &str, schema: Schema<'_>) -> Found<'d> {
         match self {
             Self::Keyed(_, by_key) => by_key.get(&item.key),
             Self::Others(_) => None,
-            Self::Listed(items) => find(items, &item.overlay, name, schema),
+            Self::Unkeyed(items) => find(items, &item.overlay, name, schema),
             Self::Indexed(list, indexes) => {
                 match IndexKey::of(schema, name, &item.overlay).and_then(|by| indexes.by(&by)) {
                     Some(places) => {
@@ -104,16 +104,15 @@ impl<'d, 'i> ItemLookup<'_, 'd, 'i> {
     }
 }
 
-/// Whether items of `list` may have one of the keys that are `wanted`: most lists mention none of them anywhere, and nobody has
-/// to take those apart.
+/// Whether the text of `list` contains one of the `wanted` keys. Most lists do not, and need not be parsed.
 fn mentions<'i>(list: View<'_>, keys: &[Key], mut wanted: impl Iterator<Item = &'i str> + Clone) -> bool {
     let (Some(text), [Key { default: None, .. }]) = (list.as_written(), keys) else { return true };
-    // Each is looked for in all of the text.
+    // Each key is searched in the whole text.
     if wanted.clone().count() > FEW {
         return true;
     }
-    // Escaped, a key looks otherwise. Whoever need not stop at the first can look at many bytes at once.
+    // A key in the text may be escaped. The fold has no early exit, so the compiler can vectorise it.
     let is_escaped = text.bytes().fold(false, |found, byte| found | (byte == b'\\'));
-    // An item without a key has the empty one.
+    // An item without a key member has the empty key.
     is_escaped || wanted.any(|key| key.is_empty() || text.contains(key))
 }

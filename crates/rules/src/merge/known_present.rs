@@ -1,4 +1,4 @@
-//! What the object is known to hold of the items of rules: whoever found or brought them says so, and nobody looks again.
+//! Items of rules that are known to be in the object, so that later steps do not search for them again.
 
 use std::sync::Arc;
 
@@ -6,10 +6,11 @@ use serde_json::value::RawValue;
 
 use crate::rule::Item;
 
-/// So many items are noted; the others are looked for. Notes are read one by one.
-const MOST: usize = 64;
+/// The maximal number of notes, because they are searched one by one. Other items are looked up in the object.
+const MAX_NOTES: usize = 64;
 
-/// Items that stand in the object. Additions leave them there; whatever else is done, somebody has to look again.
+/// Items that were found in the object or added to it. Additions keep the notes valid; after every other operation they are
+/// cleared.
 #[derive(Clone, Default)]
 pub(crate) struct KnownPresent {
     notes: Vec<Note>,
@@ -17,12 +18,12 @@ pub(crate) struct KnownPresent {
 
 #[derive(Clone)]
 struct Note {
-    /// What tells items apart: no two of them share their text, except a copy with its original.
+    /// The identity of the item: two items share their JSON text only if one is a clone of the other.
     item: Arc<RawValue>,
-    /// The name of the container, for items that are for several.
+    /// The name of the container that the item was found in or added to, for items of blocks.
     container: Option<Arc<str>>,
-    /// Whether it stands there as we have brought it.
-    brought: bool,
+    /// Whether the rule added the item, so that the object has exactly its text.
+    added: bool,
 }
 
 impl KnownPresent {
@@ -30,30 +31,30 @@ impl KnownPresent {
         &mut self,
         items: impl IntoIterator<Item = &'i Item>,
         container: Option<&Arc<str>>,
-        brought: bool,
+        added: bool,
     ) {
         let items = items.into_iter().filter_map(Item::json);
-        for item in items.take(MOST.saturating_sub(self.notes.len())) {
-            self.notes.push(Note { item: Arc::clone(item), container: container.cloned(), brought });
+        for item in items.take(MAX_NOTES.saturating_sub(self.notes.len())) {
+            self.notes.push(Note { item: Arc::clone(item), container: container.cloned(), added });
         }
     }
 
-    /// Whether `item` is known to stand where it belongs, in the container of this name.
+    /// Whether `item` is known to be in its list: that of the pod, or that of the container of this name.
     pub(super) fn has(&self, item: &Item, container: Option<&str>) -> bool {
         self.find(item, container).is_some()
     }
 
-    /// Whether the object is known to hold it as it is, with nothing around it.
-    pub(super) fn has_as_brought(&self, item: &Item) -> bool {
-        self.find(item, None).is_some_and(|note| note.brought)
+    /// Whether the pod is known to have exactly the text of `item`.
+    pub(super) fn has_as_added(&self, item: &Item) -> bool {
+        self.find(item, None).is_some_and(|note| note.added)
     }
 
-    pub(super) fn forget(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.notes.clear();
     }
 
     fn find(&self, item: &Item, container: Option<&str>) -> Option<&Note> {
-        // Nobody asks before there is anything to find.
+        // Without notes, the JSON text of the item need not be made.
         let item = item.json().filter(|_| !self.notes.is_empty())?;
         let is_it = |note: &&Note| Arc::ptr_eq(&note.item, item) && note.container.as_deref() == container;
         self.notes.iter().find(is_it)

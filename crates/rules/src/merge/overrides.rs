@@ -1,31 +1,31 @@
-//! Of two rules that override one key the later wins. The earlier one knows it beforehand: otherwise the second
-//! evaluation would change the key to and fro.
+//! Which rule overrides a key last. If two rules override one key, the later one wins, and the earlier one does not write the key
+//! at all: otherwise each evaluation would change the key twice.
 
 use std::cell::LazyCell;
 use std::collections::HashMap;
 
 use vestibule_patch::View;
 
-use super::InjectedNames;
-use super::blocks::selectable;
+use super::injected_names::InjectedNames;
+use super::selection::select_containers;
 use crate::rule::{Base, Item, PartLocation, Policy, Rule};
 use crate::subject::NamedContainer;
 
-/// A rule's rank among those that apply, and the number of its block.
-type Turn = (usize, usize);
+/// A rule's rank, and the number of its block.
+type Precedence = (usize, usize);
 
-/// Who overrides what.
+/// By scope and key: the last rule and block that override it.
 #[derive(Default)]
 pub(crate) struct Overrides {
-    last: HashMap<(String, String), Turn>,
+    last: HashMap<(String, String), Precedence>,
 }
 
 impl Overrides {
-    /// What `rules` override in a pod whose specification `spec` finds.
+    /// The keys that `rules` override in a pod whose specification `spec` finds.
     pub(crate) fn of<'d>(
         rules: &[&Rule],
         spec: impl Fn() -> Option<View<'d>>,
-        brought: &InjectedNames<'_>,
+        injected_names: &InjectedNames<'_>,
     ) -> Self {
         let mut overrides = Self::default();
         let named = &|list| NamedContainer::all(spec().and_then(|spec| spec.get(list)));
@@ -40,7 +40,8 @@ impl Overrides {
                 // The containers of a block are found once for all its parts.
                 if selected.as_ref().is_none_or(|(known, _)| *known != number) {
                     let lists = select.lists().map(|list| if list == "containers" { &others } else { &init });
-                    let found = lists.flat_map(|containers| selectable(containers, select, brought));
+                    let found =
+                        lists.flat_map(|containers| select_containers(containers, select, injected_names));
                     selected = Some((number, found.map(|(_, container)| container).collect()));
                 }
                 for container in selected.iter().flat_map(|(_, containers)| containers) {
@@ -51,17 +52,22 @@ impl Overrides {
         overrides
     }
 
-    /// The rank of the rule that overrides `key` after `turn`.
-    pub(crate) fn by_later(&self, scope: impl FnOnce() -> String, key: &str, turn: Turn) -> Option<usize> {
+    /// The rank of the rule that overrides `key` after `precedence`.
+    pub(crate) fn by_later(
+        &self,
+        scope: impl FnOnce() -> String,
+        key: &str,
+        precedence: Precedence,
+    ) -> Option<usize> {
         if self.last.is_empty() {
             return None;
         }
         let last = self.last.get(&(scope(), key.to_owned()))?;
-        (*last > turn).then_some(last.0)
+        (*last > precedence).then_some(last.0)
     }
 
-    fn add(&mut self, scope: String, item: &Item, turn: Turn) {
-        self.last.insert((scope, item.key.clone()), turn);
+    fn add(&mut self, scope: String, item: &Item, precedence: Precedence) {
+        self.last.insert((scope, item.key.clone()), precedence);
     }
 }
 
@@ -69,7 +75,7 @@ fn scope_in_pod(location: &PartLocation<'_>) -> String {
     location.list.map_or_else(|| joined("", location.path()), str::to_owned)
 }
 
-/// What a path below `scope` is called.
+/// The name of a path below `scope`.
 pub(crate) fn scope(scope: &str, path: &[String]) -> String {
     joined(scope, path.iter().map(String::as_str))
 }

@@ -1,19 +1,25 @@
-//! Whether the containers of rules stand where `position` wants them: other webhooks insert theirs between the calls.
+//! Checks and restores the `position` of injected containers. Other webhooks may have inserted containers since an earlier call.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use vestibule_patch::View;
 
-use super::{Draft, contains};
+use super::contains::contains;
+use super::draft::Draft;
 use crate::decision::Origin;
 use crate::diagnostic::shown;
 use crate::pod::Shape;
 use crate::rule::{Injected, Place, Rule};
 use crate::subject::{Layout, text};
 
-/// Warnings about containers of `rules` that others have come before or behind.
-pub(crate) fn position_warnings(rules: &[&Rule], layout: &Layout, shape: &Shape, draft: &Draft<'_>) -> Vec<String> {
+/// Warnings about containers of `rules` that are no longer at their positions.
+pub(crate) fn position_warnings(
+    rules: &[&Rule],
+    layout: &Layout,
+    shape: &Shape,
+    draft: &Draft<'_>,
+) -> Vec<String> {
     let mut warnings = Vec::new();
     if !rules.iter().flat_map(|rule| &rule.injected).any(|one| one.positioned.is_some()) {
         return warnings;
@@ -36,8 +42,13 @@ pub(crate) fn position_warnings(rules: &[&Rule], layout: &Layout, shape: &Shape,
     warnings
 }
 
-/// Moves the containers of `rules` back whose position is `strict`; nobody else's.
-pub(crate) fn restore_strict_positions(rules: &[&Rule], layout: &Layout, shape: &Shape, draft: &mut Draft<'_>) {
+/// Moves containers of `rules` with a `strict` position back to it. Other containers are not moved.
+pub(crate) fn restore_strict_positions(
+    rules: &[&Rule],
+    layout: &Layout,
+    shape: &Shape,
+    draft: &mut Draft<'_>,
+) {
     if !rules.iter().flat_map(|rule| &rule.injected).any(|one| one.strict) {
         return;
     }
@@ -50,16 +61,17 @@ pub(crate) fn restore_strict_positions(rules: &[&Rule], layout: &Layout, shape: 
             source: Arc::clone(&rule.source),
             line: one.positioned.unwrap_or(one.item.clause.at).line,
         };
-        // Both places are there, so nothing can go wrong.
+        // Both indices exist, so the operation succeeds.
         let _ = draft.shift(&layout.list(one.list), from, to, origin);
     }
 }
 
 struct Anchored<'a> {
     rules: &'a [&'a Rule],
-    /// The names of all containers that rules bring.
-    brought: HashSet<&'a str>,
-    /// Those that stand where they were brought to. One that was kept is somebody else's.
+    /// The names of all injected containers.
+    injected_names: HashSet<&'a str>,
+    /// The injected containers that have a position and are in the object with their contents. A container of the same name that
+    /// the rule kept is not one of them.
     ours: HashSet<(&'static str, &'a str)>,
     /// The names of the containers in each list.
     names: HashMap<&'static str, Vec<String>>,
@@ -68,7 +80,7 @@ struct Anchored<'a> {
 impl<'a> Anchored<'a> {
     fn new(rules: &'a [&'a Rule], layout: &Layout, shape: &Shape, draft: &Draft<'_>) -> Self {
         let injected = || rules.iter().flat_map(|rule| &rule.injected);
-        let brought = injected().map(|one| one.item.key.as_str()).collect();
+        let injected_names = injected().map(|one| one.item.key.as_str()).collect();
         let container = shape.container;
         let (mut ours, mut names) = (HashSet::new(), HashMap::new());
         for list in ["initContainers", "containers"] {
@@ -85,16 +97,16 @@ impl<'a> Anchored<'a> {
             }
             names.insert(list, named);
         }
-        Self { rules, brought, ours, names }
+        Self { rules, injected_names, ours, names }
     }
 
-    /// The container that stands on the wrong side of `one`, and on which.
+    /// A container that is on the wrong side of `one`, and the side.
     fn violation(&self, one: &Injected) -> Option<(&str, &'static str)> {
         self.ours.contains(&(one.list, one.item.key.as_str())).then_some(())?;
         let names = self.names.get(one.list)?;
         let index = names.iter().position(|name| *name == one.item.key)?;
         let (mut before, mut after) = (names.iter().take(index), names.iter().skip(index + 1));
-        let foreign = |name: &&String| !self.brought.contains(name.as_str());
+        let foreign = |name: &&String| !self.injected_names.contains(name.as_str());
         let (other, side) = match &one.place {
             Place::First => (before.find(foreign), "before"),
             Place::Last => (after.find(foreign), "behind"),
@@ -104,14 +116,14 @@ impl<'a> Anchored<'a> {
         other.map(|other| (other.as_str(), side))
     }
 
-    /// Puts `one` where it belongs, if it is not there; from which place to which.
+    /// Moves `one` in `names` to its position. Returns the indices of the move, if it is needed.
     fn put_back(&mut self, one: &Injected) -> Option<(usize, usize)> {
         self.violation(one)?;
         let names = self.names.get_mut(one.list)?;
         let from = names.iter().position(|name| *name == one.item.key)?;
         let name = names.remove(from);
         let at = |anchor: &String| names.iter().position(|name| name == anchor);
-        let foreign = |name: &String| !self.brought.contains(name.as_str());
+        let foreign = |name: &String| !self.injected_names.contains(name.as_str());
         let to = match &one.place {
             Place::First => names.iter().position(foreign),
             Place::Last => names.iter().rposition(foreign).map(|last| last + 1),
@@ -123,8 +135,8 @@ impl<'a> Anchored<'a> {
         (from != to).then_some((from, to))
     }
 
-    /// The containers whose position is strict, each behind the one it is anchored to. Of several rules that bring one
-    /// container the last counts.
+    /// The containers with a strict position, each after the container that its position refers to. If several rules inject a
+    /// container, the last one counts.
     fn strict(&self) -> Vec<(&'a Rule, &'a Injected)> {
         let all = self.rules.iter().flat_map(|rule| rule.injected.iter().map(|one| (*rule, one)));
         let strict: Vec<_> = all.filter(|(_, one)| one.strict).collect();

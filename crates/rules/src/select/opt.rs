@@ -20,7 +20,7 @@ pub(super) static ROWS: &[Check] = &[
     Check { name: "opt.8", at: |rule| Some(rule.opt_in_at), run: default_of_rule },
 ];
 
-/// What the value of a key says about a rule.
+/// The meaning of a key's value for a rule.
 enum OptAnswer {
     /// The value does not concern the rule.
     NotAddressed,
@@ -177,7 +177,7 @@ impl<'i> MatchContext<'i> {
         label.or(annotation)
     }
 
-    /// What `value` of the common key says about `rule`.
+    /// The meaning of `value` of the common key for `rule`.
     fn answer_of_common_key(
         &self,
         rule: &Rule,

@@ -1,4 +1,4 @@
-mod back;
+mod roll_back;
 
 use std::collections::HashSet;
 
@@ -7,13 +7,13 @@ use vestibule_patch::{Key, Operation, Pointer, Schema, View};
 
 use super::{IndexKey, ListIndexes, Positions};
 use crate::diagnostic::Position;
-use crate::merge::find;
+use crate::merge::contains::find;
 use crate::overlay::Overlay;
 use crate::rule::{Clause, Item, Policy};
 
 const NAME: &[Key] = &[Key { name: "name", default: None }];
 
-fn places(keys: &[&str]) -> Positions {
+fn positions(keys: &[&str]) -> Positions {
     let items: Vec<_> = keys.iter().map(|key| raw(&format!(r#"{{"name":"{key}"}}"#))).collect();
     let views: Vec<View<'_>> = items.iter().map(|item| View::of(item)).collect();
     Positions::of(&views, IndexKey::Keys(NAME))
@@ -28,30 +28,29 @@ fn pointer(text: &str) -> Pointer {
 }
 
 proptest! {
-    /// Wherever items come, doubled ones among them, and from wherever they go, each key is found where a walk from the end finds
-    /// it.
+    /// After any insertions and removals, items with equal keys among them, a lookup finds the same as a search from the end.
     #[test]
-    fn finds_what_a_walk_finds(
+    fn a_lookup_by_key_finds_the_same_as_a_search(
         start in prop::collection::vec("[a-e]", 0..6),
-        come in prop::collection::vec((prop::option::weighted(0.7, "[a-h]"), any::<prop::sample::Index>()), 0..20),
+        changes in prop::collection::vec((prop::option::weighted(0.7, "[a-h]"), any::<prop::sample::Index>()), 0..20),
     ) {
         let mut list = start;
-        let mut places = places(&list.iter().map(String::as_str).collect::<Vec<_>>());
-        for (key, index) in come {
+        let mut positions = positions(&list.iter().map(String::as_str).collect::<Vec<_>>());
+        for (key, index) in changes {
             let index = index.index(list.len() + 1);
             let are_different = list.iter().collect::<HashSet<_>>().len() == list.len();
-            prop_assert_eq!(places.are_different(), are_different);
+            prop_assert_eq!(positions.are_different(), are_different);
             if let Some(key) = key {
-                places.insert(index, &key);
+                positions.insert(index, &key);
                 list.insert(index, key);
-            } else if places.remove(index).is_some() {
+            } else if positions.remove(index).is_some() {
                 list.remove(index);
             } else {
                 prop_assert!(index == list.len() || !are_different);
             }
-            prop_assert_eq!(places.keys.len(), list.len());
+            prop_assert_eq!(positions.keys().len(), list.len());
             for key in ["a", "b", "c", "d", "e", "f", "g", "h"] {
-                prop_assert_eq!(places.find(key), list.iter().rposition(|one| one == key), "{} in {:?}", key, list);
+                prop_assert_eq!(positions.find(key), list.iter().rposition(|one| one == key), "{} in {:?}", key, list);
             }
         }
     }
@@ -62,8 +61,8 @@ fn item(key: &str, overlay: Overlay) -> Item {
     Item::new(clause, key.to_owned(), overlay, Policy::Keep)
 }
 
-/// Members of one without a key, as JSON.
-fn nameless() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
+/// The members of an item without merge keys, as JSON.
+fn unkeyed() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
     let member = |name, values: &'static [&'static str]| {
         prop::option::of(prop::sample::select(values)).prop_map(move |value| value.map(|value| (name, value)))
     };
@@ -93,37 +92,38 @@ fn overlay(json: &str) -> Overlay {
 }
 
 proptest! {
-    /// Who looks for one without a key finds what a look at each would find, among those that came as well.
+    /// A lookup of an item without merge keys finds the same as a search, among inserted items as well.
     #[test]
-    fn finds_what_a_look_at_each_finds(
-        all in prop::collection::vec((nameless(), any::<prop::sample::Index>()), 0..8),
-        wanted in nameless(),
-        there in 0_usize..8,
+    fn a_lookup_by_contents_finds_the_same_as_a_search(
+        all in prop::collection::vec((unkeyed(), any::<prop::sample::Index>()), 0..8),
+        wanted in unkeyed(),
+        initial in 0_usize..8,
     ) {
         let wanted = item("", overlay(&object(&wanted)));
         let Some(by) = IndexKey::of(Schema::unknown(), "tolerations", &wanted.overlay) else { return Ok(()) };
-        let mut list: Vec<_> = all.iter().take(there).map(|(members, _)| raw(&object(members))).collect();
-        let mut places = Positions::of(&list.iter().map(|one| View::of(one)).collect::<Vec<_>>(), by);
-        for (members, index) in all.iter().skip(there) {
+        let mut list: Vec<_> = all.iter().take(initial).map(|(members, _)| raw(&object(members))).collect();
+        let mut positions = Positions::of(&list.iter().map(|one| View::of(one)).collect::<Vec<_>>(), by);
+        for (members, index) in all.iter().skip(initial) {
             let (json, index) = (object(members), index.index(list.len() + 1));
-            let key = places.by.of_item("", &overlay(&json)).into_owned();
-            places.insert(index, &key);
+            let key = positions.by.of_item("", &overlay(&json)).into_owned();
+            positions.insert(index, &key);
             list.insert(index, raw(&json));
         }
         let views: Vec<View<'_>> = list.iter().map(|one| View::of(one)).collect();
         let found = find(&views, &wanted.overlay, "tolerations", Schema::unknown()).map(|(index, _)| index);
-        prop_assert_eq!(places.find_item(&wanted.key, &wanted.overlay), found);
+        prop_assert_eq!(positions.find_item(&wanted.key, &wanted.overlay), found);
     }
 }
 
 #[test]
-fn forgets_what_moved() {
-    let known = ["/spec/volumes", "/spec/containers/0/env", "/spec/containers", "/spec/initContainers/1/env"];
+fn indexes_of_changed_lists_are_discarded() {
+    let indexed =
+        ["/spec/volumes", "/spec/containers/0/env", "/spec/containers", "/spec/initContainers/1/env"];
     let left = |change: &dyn Fn(&mut ListIndexes)| {
         let mut lists = ListIndexes::default();
-        known.iter().for_each(|list| lists.put(&pointer(list), places(&["a"]), 3));
+        indexed.iter().for_each(|list| lists.add(&pointer(list), positions(&["a"]), 3));
         change(&mut lists);
-        known.map(|list| lists.get(&pointer(list)).is_some())
+        indexed.map(|list| lists.get(&pointer(list)).is_some())
     };
     for (place, expected) in [
         ("/spec/hostname", [true; 4]),
@@ -147,20 +147,20 @@ fn forgets_what_moved() {
     assert_eq!(left(&|lists| lists.removed(&env, 0)), [true; 4]);
     assert_eq!(left(&|lists| lists.removed(&env, 1)), [true, false, true, true]);
     assert_eq!(left(&|lists| lists.removed(&pointer("/spec/none"), 0)), [true; 4]);
-    let remove_and_go_back = |lists: &mut ListIndexes| {
+    let remove_and_roll_back = |lists: &mut ListIndexes| {
         lists.removed(&env, 0);
-        lists.go_back(3, &[Operation::Remove { path: env.item(0) }]);
+        lists.roll_back(3, &[Operation::Remove { path: env.item(0) }]);
         assert_eq!(lists.get(&env).unwrap().by_keys().unwrap().find("a"), Some(0));
     };
-    assert_eq!(left(&remove_and_go_back), [true; 4]);
+    assert_eq!(left(&remove_and_roll_back), [true; 4]);
     let volumes = pointer("/spec/volumes");
     for path in [volumes.item(1), volumes.child("-")] {
-        let insert_and_go_back = |lists: &mut ListIndexes| {
+        let insert_and_roll_back = |lists: &mut ListIndexes| {
             lists.inserted(&volumes, 1, &b);
-            lists.go_back(3, &[Operation::Add { path: path.clone(), value: raw("{}").into() }]);
+            lists.roll_back(3, &[Operation::Add { path: path.clone(), value: raw("{}").into() }]);
             let volumes = lists.get(&volumes).unwrap().by_keys().unwrap();
             assert_eq!((volumes.find("a"), volumes.find("b"), volumes.keys().len()), (Some(0), None, 1));
         };
-        assert_eq!(left(&insert_and_go_back), [true; 4]);
+        assert_eq!(left(&insert_and_roll_back), [true; 4]);
     }
 }

@@ -1,26 +1,26 @@
-//! Words in a row, and the annotation they make.
+//! The text of the status annotation, with a maximal length.
 
 use std::collections::HashSet;
 
 use crate::yaml::write_quoted;
 
-/// So long the annotation may be, in bytes. All annotations of an object together may have 256 KiB.
+/// The maximal length of the annotation in bytes. All annotations of an object together may have 256 KiB.
 const MAX_LENGTH: usize = 2048;
 
-/// Words in one text.
+/// A list of words, stored in one text.
 pub(super) struct Words {
     text: String,
-    /// Where each of them ends.
+    /// The end of each word.
     ends: Vec<usize>,
 }
 
 impl Words {
     pub(super) fn new() -> Self {
-        // As much as most pods have.
+        // Enough for most pods.
         Self { text: String::with_capacity(256), ends: Vec::with_capacity(16) }
     }
 
-    /// Adds the word that `parts` make.
+    /// Adds the word that consists of `parts`.
     pub(super) fn push<'p>(&mut self, parts: impl IntoIterator<Item = &'p str>) {
         self.text.extend(parts);
         self.ends.push(self.text.len());
@@ -35,9 +35,9 @@ impl Words {
         starts.zip(&self.ends).filter_map(|(start, end)| self.text.get(start..*end))
     }
 
-    /// Each of them once.
+    /// Each word once.
     fn distinct(&self) -> Vec<&str> {
-        /// Nothing is hashed for the few words that most pods have.
+        /// For up to this number of words, which most pods have, a scan is faster than hashing.
         const FEW: usize = 16;
         if self.len() > FEW {
             let mut seen = HashSet::with_capacity(self.len());
@@ -53,7 +53,7 @@ impl Words {
     }
 }
 
-/// The annotation: names as long as there is room, and how many are missing.
+/// The annotation: as many words as fit, and the number of words left out.
 pub(super) fn annotation(hash: &str, rules: &Words, added: &Words) -> String {
     const MORE: usize = r#","more":1000000}"#.len();
     let frame = r#"{"v":1,"cfg":"","rules":[],"add":[]"#.len() + hash.len() + MORE;
@@ -76,7 +76,7 @@ pub(super) fn annotation(hash: &str, rules: &Words, added: &Words) -> String {
     json
 }
 
-/// Writes words up to the first for which there is no room, with commas between them; how many.
+/// Writes words, separated by commas, up to the first that does not fit. Returns the number of words written.
 fn write_fitting(json: &mut String, words: &[&str], room: &mut usize) -> usize {
     for (index, word) in words.iter().enumerate() {
         let before = json.len();
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn any_word_comes_out_as_it_is_and_once() {
+    fn words_are_escaped_and_written_once() {
         let (mut rules, mut added) = (Words::new(), Words::new());
         rules.push(["r", "@1234"]);
         let odd = ["plain", "qu\"ote", "back\\slash", "line\nbreak", "\u{1f}", "ümlaut", "plain"];
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_is_counted() {
+    fn words_that_do_not_fit_are_counted() {
         let mut added = Words::new();
         (0..5000).for_each(|number| added.push(["\"\\", &number.to_string()]));
         let read = read(&annotation("", &Words::new(), &added));

@@ -1,4 +1,4 @@
-//! Whatever was done and undone, what is kept of a list is what somebody finds who looks at it.
+//! After any operations and roll backs, an index is equal to a new index of the list.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -8,25 +8,25 @@ use vestibule_patch::{Operation, View};
 use super::{NAME, item, overlay, pointer, raw};
 use crate::merge::list_index::{IndexKey, ListIndexes, Positions};
 
-/// ListIndexes, and lists in items of the first.
+/// Lists, and lists in items of the first.
 const LISTS: [&str; 4] = ["/a", "/b", "/a/0/env", "/a/1/env"];
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Somebody looks into a list, by the name of its items or by what they hold.
-    Look {
+    /// An index is built, by the names of the items or by their contents.
+    Build {
         by_name: bool,
     },
     Insert(Index, Value),
-    /// The same at the end, by somebody who says nothing of the item.
+    /// An insertion at the end that the index does not follow.
     Append(Value),
     Remove(Index),
     Replace(Index, Value),
-    /// Something of an item becomes something else, but not its name.
+    /// The value of an item changes, and its name does not.
     Change(Index, &'static str),
-    /// All operations but some of the first are undone, as when a rule fails.
-    GoBack(Index),
+    /// The operations after the first few are rolled back, as when a rule fails.
+    RollBack(Index),
 }
 
 fn an_item() -> impl Strategy<Value = Value> {
@@ -44,28 +44,28 @@ fn value() -> impl Strategy<Value = &'static str> {
 fn step() -> impl Strategy<Value = (&'static str, Step)> {
     let index = any::<Index>;
     let step = prop_oneof![
-        4 => prop::bool::weighted(0.7).prop_map(|by_name| Step::Look { by_name }),
+        4 => prop::bool::weighted(0.7).prop_map(|by_name| Step::Build { by_name }),
         6 => (index(), an_item()).prop_map(|(index, item)| Step::Insert(index, item)),
         4 => index().prop_map(Step::Remove),
         1 => an_item().prop_map(Step::Append),
         1 => (index(), an_item()).prop_map(|(index, item)| Step::Replace(index, item)),
         1 => (index(), value()).prop_map(|(index, value)| Step::Change(index, value)),
-        3 => index().prop_map(Step::GoBack),
+        3 => index().prop_map(Step::RollBack),
     ];
     (prop::sample::select(&LISTS[..]), step)
 }
 
-/// An object with what is kept of it, as somebody keeps it who carries out one operation after the other.
-struct Kept {
+/// An object with its indexes and operations.
+struct IndexedObject {
     lists: ListIndexes,
-    /// What the object was after so many operations.
+    /// The object before the first operation, and after each.
     states: Vec<Value>,
     operations: Vec<Operation>,
-    /// The number of operations behind which `/b` was looked into by name, if nothing has been done since that nobody can follow.
+    /// The number of operations before an index of `/b` by name was built; `None` after an operation that no index can follow.
     followed: Option<usize>,
 }
 
-impl Kept {
+impl IndexedObject {
     fn new(a: &[Value], b: &[Value]) -> Self {
         let states = vec![json!({"a": a, "b": b})];
         Self { lists: ListIndexes::default(), states, operations: Vec::new(), followed: None }
@@ -75,21 +75,25 @@ impl Kept {
         self.states.last().unwrap().pointer(list).and_then(Value::as_array)
     }
 
-    /// What somebody keeps who looks now.
-    fn places(&self, list: &str, by: IndexKey) -> Option<Positions> {
+    /// A new index of `list`.
+    fn positions(&self, list: &str, by: IndexKey) -> Option<Positions> {
         let all: Vec<_> = self.items(list)?.iter().map(|item| raw(&item.to_string())).collect();
         Some(Positions::of(&all.iter().map(|item| View::of(item)).collect::<Vec<_>>(), by))
     }
 
-    fn take(&mut self, list: &str, step: Step) {
+    fn apply(&mut self, list: &str, step: Step) {
         let Some(length) = self.items(list).map(Vec::len) else { return };
         let (at, count) = (pointer(list), self.operations.len());
         match step {
-            Step::Look { by_name } => {
-                let by = if by_name { IndexKey::Keys(NAME) } else { IndexKey::Contents(vec![vec!["value".to_owned()]]) };
+            Step::Build { by_name } => {
+                let by = if by_name {
+                    IndexKey::Keys(NAME)
+                } else {
+                    IndexKey::Contents(vec![vec!["value".to_owned()]])
+                };
                 if !self.lists.get(&at).is_some_and(|kept| kept.are_enough(&by)) {
-                    let places = self.places(list, by).unwrap();
-                    self.lists.put(&at, places, count);
+                    let positions = self.positions(list, by).unwrap();
+                    self.lists.add(&at, positions, count);
                 }
                 if list == "/b" && by_name {
                     self.followed.get_or_insert(count);
@@ -106,7 +110,7 @@ impl Kept {
             Step::Append(new) => {
                 let path = at.child("-");
                 self.lists.changed(&path);
-                self.nobody_follows(list);
+                self.stop_following(list);
                 let value = raw(&new.to_string()).into();
                 self.done(Operation::Add { path, value }, list, |items| items.push(new));
             }
@@ -120,7 +124,7 @@ impl Kept {
             Step::Replace(index, new) if length > 0 => {
                 let path = at.item(index.index(length));
                 self.lists.changed(&path);
-                self.nobody_follows(list);
+                self.stop_following(list);
                 let value = raw(&new.to_string()).into();
                 self.done(Operation::Replace { path, value }, list, |items| items[index.index(length)] = new);
             }
@@ -132,10 +136,10 @@ impl Kept {
                     items[index.index(length)]["value"] = json!(value);
                 });
             }
-            Step::GoBack(index) => {
+            Step::RollBack(index) => {
                 let count = index.index(count + 1);
                 let undone = self.operations.split_off(count);
-                self.lists.go_back(count, &undone);
+                self.lists.roll_back(count, &undone);
                 self.states.truncate(count + 1);
                 self.followed = self.followed.filter(|since| *since <= count);
             }
@@ -143,7 +147,7 @@ impl Kept {
         }
     }
 
-    fn nobody_follows(&mut self, list: &str) {
+    fn stop_following(&mut self, list: &str) {
         if list == "/b" {
             self.followed = None;
         }
@@ -156,43 +160,43 @@ impl Kept {
         self.operations.push(operation);
     }
 
-    fn is_right(&mut self) -> Result<(), TestCaseError> {
-        for (list, kept) in &self.lists.0 {
-            prop_assert!(!kept.0.is_empty());
-            for kept in &kept.0 {
-                let places = &kept.places;
-                let made = self.places(list, places.by.clone());
-                prop_assert!(made.is_some(), "{} is kept, and not there", list);
-                let made = made.unwrap();
-                prop_assert_eq!(&places.keys, &made.keys, "{}", list);
-                prop_assert_eq!(places.numbers.len(), made.numbers.len(), "{}", list);
-                for key in &made.keys {
-                    prop_assert_eq!(places.find(key), made.find(key), "{} in {}", key, list);
+    fn check(&mut self) -> Result<(), TestCaseError> {
+        for (list, indexes) in &self.lists.0 {
+            prop_assert!(!indexes.0.is_empty());
+            for index in &indexes.0 {
+                let positions = &index.positions;
+                let rebuilt = self.positions(list, positions.by.clone());
+                prop_assert!(rebuilt.is_some(), "{} has an index, and is absent", list);
+                let rebuilt = rebuilt.unwrap();
+                prop_assert!(positions.keys().eq(rebuilt.keys()), "{}", list);
+                prop_assert_eq!(positions.numbers.len(), rebuilt.numbers.len(), "{}", list);
+                for key in rebuilt.keys() {
+                    prop_assert_eq!(positions.find(key), rebuilt.find(key), "{} in {}", key, list);
                 }
-                prop_assert!(kept.since <= self.operations.len());
+                prop_assert!(index.since <= self.operations.len());
             }
         }
-        // Of doubled names nobody knows which is the last without it.
-        if !self.places("/b", IndexKey::Keys(NAME)).is_some_and(|places| places.are_different()) {
+        // If two items have one name, a removal discards the index.
+        if !self.positions("/b", IndexKey::Keys(NAME)).is_some_and(|positions| positions.are_different()) {
             self.followed = None;
         }
-        let is_kept = self.lists.get(&pointer("/b")).is_some_and(|kept| kept.by_keys().is_some());
-        prop_assert!(is_kept || self.followed.is_none(), "what was known of /b is lost");
+        let is_indexed = self.lists.get(&pointer("/b")).is_some_and(|indexes| indexes.by_keys().is_some());
+        prop_assert!(is_indexed || self.followed.is_none(), "the index of /b was discarded");
         Ok(())
     }
 }
 
 proptest! {
     #[test]
-    fn is_what_it_was(
+    fn indexes_are_equal_to_new_ones(
         a in prop::collection::vec(an_item(), 0..4),
         b in prop::collection::vec(an_item(), 0..3),
         steps in prop::collection::vec(step(), 0..40),
     ) {
-        let mut kept = Kept::new(&a, &b);
+        let mut object = IndexedObject::new(&a, &b);
         for (list, step) in steps {
-            kept.take(list, step);
-            kept.is_right()?;
+            object.apply(list, step);
+            object.check()?;
         }
     }
 }
