@@ -1,14 +1,16 @@
 //! Rules from the outside: documents and objects in, patches and explanations out.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-mod bench;
 mod cases;
+mod container_checks;
 mod defects;
 mod documents;
 mod explain;
 mod expressions;
 mod hostile;
+mod injection_cases;
 mod kit;
+mod large_pods;
 mod laws;
 mod lint;
 mod machine;
@@ -23,10 +25,8 @@ mod regressions;
 mod removals;
 mod samples;
 mod schema;
-mod section6;
 mod select;
 mod settings;
-mod sound;
 mod status;
 mod targets;
 mod typed;

@@ -1,4 +1,4 @@
-//! The shipped samples do what the articles they come from say.
+//! The samples do what the articles say that they come from.
 
 use vestibule_rules::{NamespaceFacts, Resource, RuleSet, Subject, Verb};
 
@@ -102,7 +102,7 @@ fn nginx_creates_each_list_once() {
     applied(&rules, &in_namespace(&pod, &enabled));
 }
 
-/// As the comment says: the article's own form, behind the application.
+/// As the comment in the sample says: the article's own form, after the application.
 #[test]
 fn envoy_stands_behind_http_echo() {
     let regular =
@@ -122,7 +122,7 @@ fn envoy_stands_behind_http_echo() {
 fn envoy_as_a_native_sidecar() {
     let rules = load(ENVOY);
     let enabled = facts(&[("injection", "enabled")]);
-    // A Job's pod gets it as well: a native sidecar does not keep it from ending.
+    // A Job's pod gets the sidecar as well: a native sidecar does not keep it from completing.
     let job = ECHO.replace(
         "\"spec\":{",
         "\"spec\":{\"restartPolicy\":\"Never\",\"initContainers\":[{\"name\":\"a\"}],",

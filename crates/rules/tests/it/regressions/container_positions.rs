@@ -1,10 +1,10 @@
-//! Where injected containers go.
+//! Positions of injected containers.
 
 use serde_json::json;
 
 use crate::kit::{load, pod, result, rule, rules};
 
-/// Code, place, message and help of what is wrong with a sidecar or init container.
+/// Code, position, message and help of the findings for a sidecar or init container.
 fn told(list: &str, container: &str) -> Vec<String> {
     let findings = load(&rule("r", &format!("{list}: [{{name: s, image: 'i:1', {container}}}]"))).err();
     let told =
@@ -12,7 +12,7 @@ fn told(list: &str, container: &str) -> Vec<String> {
     findings.unwrap_or_default().into_iter().map(told).collect()
 }
 
-/// It was ignored in silence.
+/// The position was ignored silently.
 #[test]
 fn a_position_in_a_list_that_the_container_does_not_join_is_an_error() {
     for (list, container, column, wanted) in [
@@ -37,7 +37,7 @@ fn a_position_in_a_list_that_the_container_does_not_join_is_an_error() {
         ("sidecars", "mode: regular, position: {containers: first}"),
         ("initContainers", "position: {initContainers: last}"),
         ("sidecars", "position: {initContainers: first}"),
-        // What `mode: auto` makes of it, the settings say.
+        // The settings decide the list of a sidecar with `mode: auto`.
         ("sidecars", "position: {initContainers: first, containers: last}"),
     ] {
         assert_eq!(told(list, container), [""; 0], "{container}");
@@ -55,7 +55,7 @@ fn what_the_settings_make_of_a_sidecar_decides_which_position_counts() {
     assert!(!loads("initContainers: first"));
 }
 
-/// As `docs/how-to/rules` says: of sources that set one variable the last counts, and that is the pod's own.
+/// As `docs/how-to/rules` says: if several sources set a variable, the last one counts, and that must be the pod's own.
 #[test]
 fn sources_of_variables_go_before_those_of_the_pod() {
     let spec =

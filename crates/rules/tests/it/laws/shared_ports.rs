@@ -1,14 +1,14 @@
-//! Rules whose containers listen to much.
+//! Rules with many ports, some of which several containers want.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::apart::many;
+use super::distinct_ports::many;
 
-/// What everybody wants to listen to.
+/// The ports that several containers want.
 const WANTED: [usize; 4] = [80, 81, 82, 83];
 
-/// A pod, and the lines of the specs of rules whose containers listen to much, some of it the same.
+/// A pod, and the specs of rules with many ports, some of them the same.
 pub(super) fn listening() -> impl Strategy<Value = (Value, Vec<String>)> {
     let users = prop::sample::subsequence(&WANTED[..], 0..2).prop_map(|ports| {
         let ports: Vec<_> = ports.into_iter().map(|port| json!({"containerPort": port})).collect();
@@ -24,10 +24,10 @@ pub(super) fn listening() -> impl Strategy<Value = (Value, Vec<String>)> {
     })
 }
 
-/// Names have an `@` where the number of the rule belongs.
+/// Names contain `@` in place of the number of the rule.
 fn spec() -> impl Strategy<Value = String> {
     let sidecars = prop::collection::vec((many(), prop::sample::select(&["native", "regular"][..])), 1..4);
-    // Who of them listens to each of those that others want; nobody, or a container of the pod.
+    // The sidecar that has each of the wanted ports; other numbers stand for none, and for a container of the pod.
     let owners = prop::collection::vec(0..6_usize, WANTED.len());
     let policy = prop::sample::select(&["keep", "override", "skipRule", "skipRule"][..]);
     let start = prop::sample::select(&[1_000, 2_000, 3_000][..]);

@@ -1,4 +1,4 @@
-//! Many requests at a time.
+//! Concurrent requests.
 
 use std::thread;
 

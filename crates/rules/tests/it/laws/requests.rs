@@ -1,4 +1,4 @@
-//! What rules ask of pods and their namespaces before they act, and what these say.
+//! Conditions of rules, and pods and namespaces that meet them or not.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -6,38 +6,38 @@ use vestibule_rules::{NamespaceFacts, Resource, Subject, Verb};
 
 const RULES: [&str; 3] = ["one", "two", "three"];
 
-/// What a rule asks, and what it does with the answers.
+/// The conditions of a rule, and the values that it computes.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
-    /// Of the rule's spec: `parameters`, `variables`, `when`, `optIn` and `rollout`.
+pub(super) struct Conditions {
+    /// Lines of the rule's spec: `parameters`, `variables`, `when`, `optIn` and `rollout`.
     pub(super) lines: String,
     pub(super) annotations: Value,
     pub(super) blocks: Vec<Value>,
 }
 
-/// A pod on its way into a namespace.
+/// The creation of a pod in a namespace.
 #[derive(Clone)]
-pub(super) struct Scene {
+pub(super) struct Request {
     pub(super) pod: Value,
     pub(super) facts: NamespaceFacts,
 }
 
-impl Scene {
-    /// The creation of `pod`, its own or what somebody made of it.
+impl Request {
+    /// The request with another `pod`.
     pub(super) fn creation<'s>(&'s self, pod: &'s str) -> Subject<'s> {
         Subject::new(pod, Resource::Pods, Verb::Create, "team-a").facts(&self.facts)
     }
 }
 
-impl std::fmt::Debug for Scene {
+impl std::fmt::Debug for Request {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let NamespaceFacts { labels, annotations } = &self.facts;
         write!(to, "{} in {labels:?} {annotations:?}", self.pod)
     }
 }
 
-/// By a rule whose keys and variables start with `own`.
-pub(super) fn asked(own: &'static str) -> impl Strategy<Value = Asked> {
+/// The keys and variables of the rule start with `own`.
+pub(super) fn conditions(own: &'static str) -> impl Strategy<Value = Conditions> {
     let opt_in =
         prop::sample::select(&["always", "always", "always", "always", "namespace", "pod", "either"][..]);
     let percent = prop::sample::select(&[None, None, None, Some(0), Some(40), Some(100)][..]);
@@ -48,7 +48,7 @@ pub(super) fn asked(own: &'static str) -> impl Strategy<Value = Asked> {
     (opt_in, percent, asks).prop_map(|(opt_in, percent, (lines, annotations, blocks))| {
         let rollout = percent.map(|percent| format!("\nrollout: {{percent: {percent}}}"));
         let lines = format!("{lines}\noptIn: {opt_in}{}", rollout.unwrap_or_default());
-        Asked { lines, annotations, blocks }
+        Conditions { lines, annotations, blocks }
     })
 }
 
@@ -93,8 +93,8 @@ fn computed(own: &'static str) -> impl Strategy<Value = (String, Value, Vec<Valu
     })
 }
 
-/// One of `pods`, which says something, as its namespace does.
-pub(super) fn scene(pods: impl Strategy<Value = Value>) -> impl Strategy<Value = Scene> {
+/// The creation of one of `pods`, with labels and annotations that rules read.
+pub(super) fn request(pods: impl Strategy<Value = Value>) -> impl Strategy<Value = Request> {
     let size = prop::option::of(prop::sample::select(&["0", "2", "3", "4", "big", ""][..]));
     let team = prop::option::of(prop::sample::select(&["blue", "none", "$(A)"][..]));
     (pods, said(), said(), said(), size, team, owner()).prop_map(
@@ -117,12 +117,12 @@ pub(super) fn scene(pods: impl Strategy<Value = Value>) -> impl Strategy<Value =
             let teams =
                 team.map(|team| own().map(move |own| (format!("{own}example.com/team"), team.to_owned())));
             facts.annotations.extend(teams.into_iter().flatten());
-            Scene { pod, facts }
+            Request { pod, facts }
         },
     )
 }
 
-/// Labels or annotations about rules: few, and mostly a yes.
+/// A few opt-in labels or annotations, most of them `true`.
 fn said() -> impl Strategy<Value = Map<String, Value>> {
     let own = |(rule, value): (&str, &str)| (format!("inject.vestibule.dev/{rule}"), json!(value));
     let own =

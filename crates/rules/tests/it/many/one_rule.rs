@@ -1,4 +1,4 @@
-//! One rule that brings or takes away many things: what each costs is its own, whatever else the rule does.
+//! One rule that adds or removes many items: the time grows linearly with their number.
 
 use std::fmt::Write as _;
 
@@ -7,8 +7,8 @@ use cpu_time::ThreadTime;
 use super::POD;
 use crate::kit::{decide, names, pod, result, rule, rules, word};
 
-/// Four times as many items take at most ten times as long, and not sixteen times: those of `spec` in the pod that goes with it.
-fn costs_what_each_item_does(outcome: &str, made: impl Fn(usize) -> (String, String)) {
+/// `made` gives a rule's spec and its pod. Four times as many items take at most ten times as long, and not sixteen times.
+fn takes_linear_time_in_items(outcome: &str, made: impl Fn(usize) -> (String, String)) {
     let work = |count: usize| {
         let (spec, object) = made(count);
         let rules = rules(&rule("r", &spec));
@@ -25,7 +25,7 @@ fn costs_what_each_item_does(outcome: &str, made: impl Fn(usize) -> (String, Str
     assert!(many < few * 10, "{few:?} and {many:?}");
 }
 
-/// `head` with that many items below it, as far in as they have to stand.
+/// `head` with `count` indented items below it.
 fn listed(head: &str, indent: usize, count: usize, item: impl Fn(usize) -> String) -> String {
     (0..count).fold(format!("{head}\n"), |mut text, n| {
         writeln!(text, "{:indent$}{}", "", item(n)).unwrap();
@@ -37,7 +37,7 @@ fn joined(count: usize, item: impl Fn(usize) -> String) -> String {
     (0..count).map(item).collect::<Vec<_>>().join(",")
 }
 
-/// A pod whose only container has that many ports, from 1000 on.
+/// A pod with one container, which has `count` ports from 1000 on.
 fn listening(count: usize) -> String {
     let ports = joined(count, |n| format!(r#"{{"name":"p{n}","containerPort":{}}}"#, 1_000 + n));
     pod(&format!(
@@ -47,7 +47,7 @@ fn listening(count: usize) -> String {
 
 #[test]
 fn ports_of_a_sidecar() {
-    costs_what_each_item_does("applied", |count| {
+    takes_linear_time_in_items("applied", |count| {
         let port = |n: usize| format!("- {{containerPort: {}}}", 10_000 + n);
         (listed("sidecars:\n- name: s\n  image: i\n  ports:", 2, count, port), listening(count))
     });
@@ -55,12 +55,12 @@ fn ports_of_a_sidecar() {
 
 #[test]
 fn ports_that_are_taken() {
-    costs_what_each_item_does("unchanged", |count| {
+    takes_linear_time_in_items("unchanged", |count| {
         let head = "containers:\n- select: {names: [other]}\n  onConflict: keep\n  ports:";
         let port = |n: usize| format!("- {{containerPort: {}}}", 1_000 + n);
         (listed(head, 2, count, port), listening(count))
     });
-    costs_what_each_item_does("unchanged", |count| {
+    takes_linear_time_in_items("unchanged", |count| {
         let side = |n: usize| {
             format!("- {{name: s{n}, image: i, ports: [{{name: p{n}, containerPort: {}}}]}}", 9_000 + n)
         };
@@ -71,7 +71,7 @@ fn ports_that_are_taken() {
 #[test]
 fn containers() {
     for mode in ["native", "regular"] {
-        costs_what_each_item_does("applied", |count| {
+        takes_linear_time_in_items("applied", |count| {
             let side = |n: usize| format!("- {{name: s{n}, image: i, mode: {mode}}}");
             (listed("sidecars:", 0, count, side), pod(POD))
         });
@@ -80,7 +80,7 @@ fn containers() {
 
 #[test]
 fn labels() {
-    costs_what_each_item_does("applied", |count| {
+    takes_linear_time_in_items("applied", |count| {
         (listed("pod:\n  labels:", 4, count, |n| format!("l{n}: x")), pod(POD))
     });
 }
@@ -89,18 +89,18 @@ fn labels() {
 fn items_without_keys() {
     let toleration = |n: usize| format!("- {{key: k{n}, operator: Exists}}");
     for there in ["[]", r#"[{"key":"z"}]"#] {
-        costs_what_each_item_does("applied", |count| {
+        takes_linear_time_in_items("applied", |count| {
             let object = pod(&format!(r#"{{"containers":[],"tolerations":{there}}}"#));
             (listed("pod:\n  spec:\n    tolerations:", 4, count, toleration), object)
         });
     }
-    costs_what_each_item_does("applied", |count| {
+    takes_linear_time_in_items("applied", |count| {
         let source = |n: usize| format!("- {{configMapRef: {{name: c{n}}}}}");
         (listed("containers:\n- select: {all: true}\n  envFrom:", 2, count, source), pod(POD))
     });
 }
 
-/// Each variable refers to the next one, and the last one to one of the pod's.
+/// Each variable refers to the next one, and the last one to a variable of the pod.
 fn referring(count: usize) -> String {
     let next = |n: usize| if n + 1 < count { format!("E{}", n + 1) } else { "X".to_owned() };
     let variable = |n: usize| format!("- {{name: E{n}, value: $({})}}", next(n));
@@ -109,11 +109,11 @@ fn referring(count: usize) -> String {
 
 #[test]
 fn variables_that_refer_to_each_other() {
-    costs_what_each_item_does("applied", |count| (referring(count), pod(POD)));
+    takes_linear_time_in_items("applied", |count| (referring(count), pod(POD)));
 }
 
 #[test]
-fn variables_stand_behind_what_the_last_of_them_refers_to() {
+fn variables_go_after_the_last_of_a_chain_of_references() {
     let made = result(&rules(&rule("r", &referring(40))), &pod(POD));
     let wanted: Vec<_> = ["X".to_owned()].into_iter().chain((0..40).map(|n| format!("E{n}"))).collect();
     assert_eq!(names(&made["spec"]["containers"][0]["env"]), wanted);
@@ -121,12 +121,12 @@ fn variables_stand_behind_what_the_last_of_them_refers_to() {
 
 #[test]
 fn removals() {
-    costs_what_each_item_does("applied", |count| {
+    takes_linear_time_in_items("applied", |count| {
         let variables = joined(count + 1, |n| format!(r#"{{"name":"R{n}","value":"x"}}"#));
         let object = pod(&format!(r#"{{"containers":[{{"name":"app","image":"i","env":[{variables}]}}]}}"#));
         (listed("remove:", 0, count, |n| format!("- {{env: {{containers: all, name: R{n}}}}}")), object)
     });
-    costs_what_each_item_does("applied", |count| {
+    takes_linear_time_in_items("applied", |count| {
         let volumes = joined(count, |n| format!(r#"{{"name":"v{n}","emptyDir":{{}}}}"#));
         let mounts = joined(count, |n| format!(r#"{{"name":"z","mountPath":"/m{n}"}}"#));
         let app = format!(r#"{{"name":"app","image":"i","volumeMounts":[{mounts}]}}"#);

@@ -1,11 +1,11 @@
-//! Where containers go.
+//! Cases about positions of containers.
 
 use super::{AS_IT_IS, example, labelled};
 use crate::kit::{applied, creation, decide, evaluate, names, pod, result, rule, rules, steps, word};
 
 const ENVOY: &str = include_str!("../../../../../examples/rules/envoy.yaml");
 
-/// Between our two calls another webhook put its init container in front of ours.
+/// Between the two calls, another webhook inserted its init container before the injected one.
 #[test]
 fn row_19_an_anchor_that_others_violated_is_told_or_mended() {
     let told = rules(&rule("r", "sidecars: [{name: s, image: x, position: {initContainers: first}}]"));

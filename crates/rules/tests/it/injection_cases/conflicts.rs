@@ -1,4 +1,4 @@
-//! What happens where something stands already: conflicts, and what the rules themselves made before.
+//! Cases about existing values: conflicts, and results of an earlier evaluation.
 
 use serde_json::json;
 
@@ -57,7 +57,7 @@ fn row_16_mount_paths_are_one_with_or_without_a_slash() {
     assert_eq!(result["spec"]["volumes"].as_array().unwrap().len(), 1);
 }
 
-/// Defaults as the API server fills them, and what ServiceAccount admission does to containers that are new.
+/// The defaults of the API server, and the mounts of ServiceAccount admission in new containers.
 #[test]
 fn row_17_our_own_output_with_defaults_is_left_alone() {
     let rules = rules(&rule(
@@ -76,6 +76,6 @@ fn row_17_our_own_output_with_defaults_is_left_alone() {
         assert!(defaulted.contains(part), "{part} is not in {defaulted}");
     }
     let decision = decide(&rules, &defaulted);
-    // No operation at all: no second status either.
+    // No operation, so no second status either.
     assert_eq!((word(&decision), steps(&decision).len(), decision.warnings.len()), ("unchanged", 0, 0));
 }

@@ -1,4 +1,4 @@
-//! What a rule writes, and what it leaves as it was.
+//! Cases about the patch of a rule.
 
 use serde_json::json;
 use vestibule_rules::STATUS_ANNOTATION;
@@ -11,7 +11,7 @@ const NGINX: &str = include_str!("../../../../../examples/rules/nginx.yaml");
 
 const HELLO: &str = r#"{"metadata":{"name":"hello","labels":{"app":"helloworld-go"}},"spec":{"containers":[{"name":"user-container","image":"helloworld-go"}]}}"#;
 
-/// The pod with variables of its own.
+/// The pod with these variables.
 fn hello_with(env: &str) -> String {
     HELLO.replace(r#""image":"helloworld-go""#, &format!(r#""image":"helloworld-go","env":{env}"#))
 }
@@ -25,7 +25,7 @@ fn row_01_a_variable_makes_its_list() {
         r#"add /spec/containers/0/env [{"name":"TARGET","value":"Sample Injector v1"}]"#
     );
     assert_eq!(&*decision.changes()[0].origin.clause, "containers[0].env[0]");
-    // The status goes with it.
+    // The patch has the status as well.
     let [_, status] = decision.changes() else { panic!("{:?}", steps(&decision)) };
     assert_eq!(status.operation.path().as_str(), "/metadata/annotations");
     let status = status.operation.value().unwrap().get();

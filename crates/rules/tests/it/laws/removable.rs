@@ -1,10 +1,10 @@
-//! Things that stand in pods, that some rules remove and none writes into them: most of them are called gone.
+//! Things in pods that some rules remove and no rule adds; most of them are called `gone`.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// `pod` with some of them.
-pub(super) fn with_gone(mut pod: Value, of: &[bool; 4]) -> Value {
+/// `pod` with some of these things.
+pub(super) fn with_removable(mut pod: Value, of: &[bool; 4]) -> Value {
     let [variables, ports, mounts, others] = *of;
     let spec = &mut pod["spec"];
     for list in ["containers", "initContainers"] {
@@ -36,13 +36,13 @@ pub(super) fn with_gone(mut pod: Value, of: &[bool; 4]) -> Value {
     pod
 }
 
-/// Some `remove`.
+/// The field `remove` of a rule.
 pub(super) fn removals() -> impl Strategy<Value = Value> {
     let all = vec![
         json!({"env": {"containers": "all", "init": true, "name": "GONE"}}),
         json!({"env": {"containers": ["a", "b"], "name": "GONE"}}),
         json!({"ports": {"containers": "all", "containerPort": 90}}),
-        // That of the pod's own containers: sidecars of rules may have it.
+        // Only of the pod's own containers: sidecars of rules may have it.
         json!({"ports": {"containers": ["a"], "containerPort": 80}}),
         json!({"volumeMounts": {"containers": "all", "init": true, "mountPath": "/gone"}}),
         json!({"volumes": {"name": "gone"}}),

@@ -1,11 +1,11 @@
-//! The table of cases that the injector was designed by, each row a test of its number. Rows that need more than rules and
-//! an object are where that is: `docs/reference/injection-cases.md` names them all.
+//! The table of cases of `docs/reference/injection-cases.md`: a test with the number of each row. Rows that need more than rules
+//! and an object are tested in other packages.
 
-mod meeting;
-mod placing;
-mod reading;
-mod selecting;
-mod writing;
+mod conflicts;
+mod container_positions;
+mod documents;
+mod patches;
+mod selection;
 
 use vestibule_rules::{NamespaceFacts, RuleSet};
 

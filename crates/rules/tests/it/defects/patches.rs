@@ -1,10 +1,10 @@
-//! What got lost or doubled when something was laid into a pod.
+//! Values that a patch lost or duplicated.
 
 use serde_json::{Value, json};
 
 use crate::kit::{applied, creation, decide, load, names, pod, result, rule, rules, steps, word, words};
 
-/// Sidecars were parsed into types that knew none of `volumeMounts`, `imagePullPolicy` and `configMap`.
+/// Sidecars were parsed into types without `volumeMounts`, `imagePullPolicy` and `configMap`.
 #[test]
 fn d01_nothing_that_a_rule_says_is_dropped() {
     let spec = "sidecars: [{name: nginx, image: nginx, imagePullPolicy: IfNotPresent, volumeMounts: [{name: conf, mountPath: /etc/nginx}]}]\nvolumes: [{name: conf, configMap: {name: ours}}]";
@@ -26,12 +26,12 @@ fn d02_annotations_of_the_user_stay() {
     for (key, value) in [("a/b", "x~1/y"), ("c~d", "2"), ("e", "3"), ("example.com/ours", "1")] {
         assert_eq!(annotations[key], value, "{key}");
     }
-    // Who took the place of a key with a slash wrote to nowhere.
+    // An unescaped key with a slash gave a pointer to another place.
     let overriding = crate::kit::rules(&rule("r", "onConflict: override\npod: {annotations: {a/b: \"1\"}}"));
     assert_eq!(steps(&decide(&overriding, pod))[0], r#"replace /metadata/annotations/a~1b "1""#);
 }
 
-/// An existing variable was overwritten in a copy, and the log said it was done.
+/// An existing variable was overwritten in a copy only, and the log reported success.
 #[test]
 fn d04_what_is_said_to_be_overwritten_is() {
     let spec =
@@ -40,12 +40,12 @@ fn d04_what_is_said_to_be_overwritten_is() {
     let theirs = pod(r#"{"containers":[{"name":"app","env":[{"name":"TARGET","value":"x"}]}]}"#);
     assert_eq!(word(&decide(&rules, &theirs)), "applied");
     assert_eq!(result(&rules, &theirs)["spec"]["containers"][0]["env"][0]["value"], "ours");
-    // Whoever is not meant gets no patch at all, not an empty one of some type.
+    // A pod that no rule matches gets no patch, not an empty one with a type.
     let other = theirs.replace(r#""app":"web""#, r#""app":"other""#);
     assert!(decide(&rules, &other).patch().is_empty());
 }
 
-/// Each of several sidecars found the list empty, and the second `add` replaced the first; maps that were null came back.
+/// Each of several sidecars found the list absent, and the second `add` replaced the first; maps that were null came back.
 #[test]
 fn d05_several_sidecars_make_one_list() {
     let text = rule(
@@ -66,7 +66,7 @@ fn d05_several_sidecars_make_one_list() {
     assert_eq!(names(&result["spec"]["volumes"]), ["v", "w", "x"]);
 }
 
-/// All of several matching rules acted as the last of them; one that failed erased the container's variables.
+/// Several matching rules all acted as the last one; a rule that failed erased the container's variables.
 #[test]
 fn d06_each_of_several_rules_does_its_own() {
     let block = |name: &str, more: &str| {
@@ -95,7 +95,7 @@ fn d06_each_of_several_rules_does_its_own() {
     assert_eq!(variables(1), ["A", "B"]);
 }
 
-/// Several calls each tested the length that the list had before any of them.
+/// Several operations each tested the length that the list had before the first.
 #[test]
 fn d07_several_rules_add_to_a_list_that_the_first_makes() {
     let volume = |name: &str| rule(name, &format!("volumes: [{{name: {name}, emptyDir: {{}}}}]"));
@@ -106,7 +106,7 @@ fn d07_several_rules_add_to_a_list_that_the_first_makes() {
     }
 }
 
-/// `/spec/volumes/-` without a list to append to, and mounts told apart by volume instead of path.
+/// `/spec/volumes/-` was used for an absent list, and mounts were compared by volume instead of path.
 #[test]
 fn d09_lists_are_made_where_they_are_missing() {
     let text = rule(
@@ -120,12 +120,12 @@ fn d09_lists_are_made_where_they_are_missing() {
         assert_eq!(result["spec"]["volumes"].as_array().unwrap().len(), 1);
         assert_eq!(result["spec"]["containers"][0]["volumeMounts"].as_array().unwrap().len(), 2);
     }
-    // A field that is absent is added; to replace it would fail.
+    // An absent field is added; a replace operation would fail.
     let host = crate::kit::rules(&rule("r", "pod: {spec: {hostNetwork: true}}"));
     assert_eq!(steps(&decide(&host, &pod("{}")))[0], "add /spec/hostNetwork true");
 }
 
-/// The whole of `/spec/containers` was replaced, by something else at each call.
+/// The whole list `/spec/containers` was replaced, by another value at each call.
 #[test]
 fn d12_a_patch_touches_what_it_adds_and_is_the_same_each_time() {
     let spec = "sidecars: [{name: s, image: s, mode: regular}]\nvolumes: [{name: v, emptyDir: {}}]\ncontainers:\n- select: {all: true}\n  env: [{name: A, value: b}]\n  volumeMounts: [{name: v, mountPath: /v}]";
@@ -138,7 +138,7 @@ fn d12_a_patch_touches_what_it_adds_and_is_the_same_each_time() {
     assert_eq!(steps(&decide(&rules(&text), &web)), first);
 }
 
-/// An empty list in the configuration deleted the user's.
+/// An empty list in the configuration deleted the user's list.
 #[test]
 fn d14_an_empty_list_deletes_nothing() {
     let spec = "initContainers: []\nsidecars: []\nvolumes: []\ncontainers:\n- select: {all: true}\n  env: []\npod: {labels: {l: m}}";
@@ -164,7 +164,7 @@ fn d15_a_volume_has_one_source() {
     assert_eq!(doubled.err().unwrap()[0].code().id, "VST0113");
 }
 
-/// Secrets for images were replaced, and ports that differ by their protocol were taken for one.
+/// Image pull secrets were replaced, and ports with different protocols were taken for one.
 #[test]
 fn d18_pull_secrets_stay_and_ports_are_not_collapsed() {
     let secrets = rules(&rule("r", "imagePullSecrets: [{name: ours}]"));

@@ -1,9 +1,9 @@
-//! What many rules take away.
+//! Many rules with removals.
 
 use super::{behind_fillers, work, written};
 use crate::kit::{names, pod, result};
 
-/// Every second one is not there, and something comes for each.
+/// Every second item is absent, and each rule adds one.
 #[test]
 fn removals() {
     let spec = |n| {
@@ -26,7 +26,7 @@ fn removals_of_items_without_keys() {
     assert!(many < few * 9, "{few:?} and {many:?}");
 }
 
-/// A mount of another one is no more to them than its text.
+/// Mounts of other volumes are searched as text only.
 #[test]
 fn removals_of_volumes() {
     let volumes = (0..1_000).map(|n| format!(r#"{{"name":"v{n}","emptyDir":{{}}}},"#)).collect::<String>();
@@ -40,14 +40,14 @@ fn removals_of_volumes() {
     assert!(many < few * 12, "{few:?} and {many:?}");
 }
 
-/// A pod with every second one of so many.
+/// A pod with every second of `count` variables.
 fn variables(count: usize) -> String {
     let all: Vec<_> = (0..count).step_by(2).map(|n| format!(r#"{{"name":"R{n}","value":"x"}}"#)).collect();
     pod(&format!(r#"{{"containers":[{{"name":"app","image":"i","env":[{}]}}]}}"#, all.join(",")))
 }
 
 #[test]
-fn what_is_removed_goes_however_many_rules_there_are() {
+fn removals_with_many_rules() {
     let remove = |name: &str| format!("remove: [{{env: {{containers: all, name: {name}}}}}]");
     let adds = "containers: [{select: {all: true}, env: [{name: Z, value: x}]}]".to_owned();
     let specs = [remove("B"), adds, remove("D"), remove("none"), remove("A")];
@@ -70,7 +70,7 @@ fn what_is_removed_goes_however_many_rules_there_are() {
 }
 
 #[test]
-fn items_without_keys_go_however_many_rules_there_are() {
+fn removals_of_items_without_keys_with_many_rules() {
     let all = r#"{"key":"a","effect":"NoSchedule"},{"operator":"Exists"},{"key":"b","effect":"NoExecute"},
         {"key":"a","effect":"NoExecute"},{"key":"c","effect":"NoSchedule"}"#;
     let object = pod(&format!(r#"{{"containers":[{{"name":"app","image":"i"}}],"tolerations":[{all}]}}"#));

@@ -1,4 +1,4 @@
-//! Whom a rule is for.
+//! Cases about selection.
 
 use super::{AS_IT_IS, example, labelled};
 use crate::kit::{applied, creation, decide, evaluate, pod, rule, rules, steps, word};
@@ -6,7 +6,7 @@ use crate::kit::{applied, creation, decide, evaluate, pod, rule, rules, steps, w
 const ENVOY: &str = include_str!("../../../../../examples/rules/envoy.yaml");
 const CHANGE: &str = "pod: {labels: {l: m}}";
 
-/// A pod of one container, `metadata` and `spec` with these members more.
+/// A pod with one container and additional members of `metadata` and `spec`.
 fn web(metadata: &str, spec: &str) -> String {
     format!(
         r#"{{"metadata":{{"name":"web"{metadata}}},"spec":{{"containers":[{{"name":"app","image":"app"}}]{spec}}}}}"#

@@ -1,11 +1,11 @@
-//! What was asked for, and what was assumed.
+//! Requests that were misread.
 
 use serde_json::Value;
 use vestibule_rules::{NamespaceFacts, Resource, Verb};
 
 use crate::kit::{applied, creation, decide, evaluate, load, pod, rule, rules, steps, word};
 
-/// A change of an old pod's metadata became an attempt to add containers to it, which the API server refuses.
+/// An update of a pod's metadata became an attempt to add containers, which the API server refuses.
 #[test]
 fn d03_pods_are_changed_when_they_are_created_and_never_after() {
     let rules = rules(&rule("r", "required: true\nsidecars: [{name: s, image: s}]"));
@@ -14,11 +14,11 @@ fn d03_pods_are_changed_when_they_are_created_and_never_after() {
         let decision = evaluate(&rules, &creation(&bare).verb(verb));
         assert_eq!((word(&decision), steps(&decision).len()), ("excluded_operation", 0));
     }
-    // Nor does anybody ask to be called for it.
+    // The registration does not include this operation either.
     assert_eq!(Resource::Pods.verbs(), [Verb::Create]);
 }
 
-/// An annotation of the namespace was pasted into the patch: one with quotes in it made no JSON, one that knew how made more.
+/// An annotation of the namespace was pasted into the patch: quotes in it made the patch invalid, or added operations.
 #[test]
 fn d11_what_a_namespace_says_is_a_value_and_nothing_else() {
     let spec = "parameters: [{name: more, type: string, annotation: example.com/more, from: namespace}]\ncontainers:\n- select: {all: true}\n  env: [{name: MORE, value: {$cel: params.more}}]";
@@ -32,13 +32,13 @@ fn d11_what_a_namespace_says_is_a_value_and_nothing_else() {
         assert_eq!(app["env"], serde_json::json!([{"name": "MORE", "value": said}]));
         assert!(app["securityContext"].is_null());
     }
-    // A line break cannot even be a value.
+    // A line break is not a valid value.
     let mut facts = NamespaceFacts::default();
     facts.annotations.insert("example.com/more".to_owned(), "a\nprivileged: true".to_owned());
     assert_eq!(word(&evaluate(&rules, &creation(&web).facts(&facts))), "invalid_parameter");
 }
 
-/// What could not be found out was silently taken for yes.
+/// Facts that could not be read were silently taken as consent.
 #[test]
 fn d13_what_is_not_known_is_not_assumed() {
     let text = rule("r", "optIn: namespace\npod: {labels: {l: m}}");
@@ -48,7 +48,7 @@ fn d13_what_is_not_known_is_not_assumed() {
     let required = text.replace("optIn:", "required: true\n  optIn:");
     let denial = decide(&rules(&required), &web).denial().unwrap();
     assert!(denial.contains("team-a"), "{denial}");
-    // Numbers that are none were logged and ignored.
+    // Values that are not numbers were logged and ignored.
     let bounded = "parameters: [{name: port, type: int, default: 80, max: 90, annotation: example.com/port}]\npod: {labels: {port: {$cel: string(params.port)}}}";
     for value in ["eighty", "99", ""] {
         let web = format!(
@@ -71,7 +71,7 @@ fn d16_a_label_that_is_none_is_refused() {
     }
     let spec = "containers:\n- select: {all: true}\n  env: [{name: \"a=b\", value: c}]";
     assert_eq!(load(&rule("r", spec)).err().unwrap()[0].code().id, "VST0113");
-    // One that is computed is the rule's own error, and nothing of it is laid in.
+    // A computed label that is too long is an error of the rule, and the rule is not applied.
     let rules = rules(&rule("r", "pod: {labels: {first: '1', owner: {$cel: owner.name}}}"));
     let name = "a".repeat(64);
     let owned = format!(

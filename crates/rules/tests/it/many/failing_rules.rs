@@ -6,8 +6,8 @@ use vestibule_rules::RuleSet;
 use super::{POD, behind_fillers, written};
 use crate::kit::{decide, made, pod, rule, rules, words};
 
-/// As many rules fail as act. Four times as many take at most `most` times as long.
-fn those_that_fail_cost_what_each_does(most: u32, made: impl Fn(usize) -> (RuleSet, String)) {
+/// Half of the rules fail. Four times as many rules take at most `most` times as long.
+fn failing_rules_take_linear_time(most: u32, made: impl Fn(usize) -> (RuleSet, String)) {
     let work = |count: usize| {
         let (rules, object) = made(count);
         let once = || {
@@ -23,16 +23,16 @@ fn those_that_fail_cost_what_each_does(most: u32, made: impl Fn(usize) -> (RuleS
     assert!(many < few * most, "{few:?} and {many:?}");
 }
 
-/// So many containers of somebody else, to go behind others.
+/// The JSON of `count` containers of the pod, to follow others.
 fn theirs(count: usize) -> String {
     let theirs = (1..count).step_by(2).map(|n| format!(r#",{{"name":"s{n}","image":"theirs"}}"#));
     theirs.collect()
 }
 
-/// Half of them find a container of theirs that is somebody else's; each of these has been passed over by the others.
+/// Half of the rules find a container of the user with the name of theirs; the blocks of all others pass it over.
 #[test]
 fn rules_that_fail() {
-    those_that_fail_cost_what_each_does(7, |count| {
+    failing_rules_take_linear_time(7, |count| {
         let rules = written(count, |n| match n % 2 {
             0 => format!("containers: [{{select: {{names: [app]}}, env: [{{name: E{n}, value: x}}]}}]"),
             _ => format!("sidecars: [{{name: s{n}, image: i, mode: regular}}]"),
@@ -44,7 +44,7 @@ fn rules_that_fail() {
 
 #[test]
 fn sidecars_that_are_there_among_the_init_containers() {
-    those_that_fail_cost_what_each_does(9, |count| {
+    failing_rules_take_linear_time(9, |count| {
         let rules = written(count, |n| match n % 2 {
             0 => format!("pod: {{labels: {{l{n}: x}}}}"),
             _ => format!("sidecars: [{{name: s{n}, image: i, mode: regular}}]"),
@@ -54,17 +54,17 @@ fn sidecars_that_are_there_among_the_init_containers() {
     });
 }
 
-/// Every second one listens to what the one before it listens to.
+/// Every second sidecar has the port of the one before it.
 #[test]
 fn sidecars_whose_ports_are_taken() {
-    those_that_fail_cost_what_each_does(14, |count| (beside_others(count), pod(POD)));
+    failing_rules_take_linear_time(14, |count| (beside_others(count), pod(POD)));
 }
 
-/// All of them want ports of one container, by number or by name.
+/// All sidecars have ports of one container of the pod, by number or by name.
 #[test]
 fn sidecars_whose_ports_one_container_has() {
     for name in ["q", "p"] {
-        those_that_fail_cost_what_each_does(9, |count| {
+        failing_rules_take_linear_time(9, |count| {
             let rules = written(count, |n| {
                 let port = if n % 2 == 0 { 10_000 + n } else { 1_000 + n };
                 let name = if n % 2 == 0 { "r" } else { name };
@@ -79,10 +79,10 @@ fn sidecars_whose_ports_one_container_has() {
     }
 }
 
-/// Each has brought its volume before it finds that something else is mounted.
+/// Each rule adds its volume before it finds another mount at its path.
 #[test]
 fn mounts_that_are_taken() {
-    those_that_fail_cost_what_each_does(9, |count| {
+    failing_rules_take_linear_time(9, |count| {
         let rules = written(count, |n| {
             let place = if n % 2 == 0 { "free" } else { "m" };
             let mount = format!("{{name: v{n}, mountPath: /{place}{n}}}");
@@ -97,7 +97,7 @@ fn mounts_that_are_taken() {
 }
 
 #[test]
-fn ports_are_taken_however_many_rules_there_are() {
+fn ports_of_failing_rules_are_released_with_many_rules() {
     let decision = decide(&beside_others(20), &pod(POD));
     assert_eq!(words(&decision), ["applied", "conflict"].repeat(10));
     for (n, warning) in decision.warnings.iter().enumerate() {
@@ -107,9 +107,9 @@ fn ports_are_taken_however_many_rules_there_are() {
     }
 }
 
-/// What is said of a port is the same where its container has lost one, which those behind many had noted in its place.
+/// A conflict is reported the same after a container has lost a port that the index has.
 #[test]
-fn ports_are_told_the_same_however_many_rules_there_are() {
+fn port_conflicts_are_reported_the_same_with_many_rules() {
     let ports = |all: &str| format!("sidecars: [{{name: s{}, image: i, ports: [{all}]}}]", all.len());
     let specs = [
         ports("{containerPort: 90}"),
@@ -139,7 +139,7 @@ fn beside_others(count: usize) -> RuleSet {
     })
 }
 
-/// Each second one mounts what is not there; they cost what those beside them do, and not all that was done before them anew.
+/// Every second rule mounts an absent volume. A rule that fails takes about as long as one that succeeds.
 #[test]
 fn sidecars_of_rules_that_fail() {
     let work = |fails: bool| {
@@ -163,9 +163,9 @@ fn sidecars_of_rules_that_fail() {
     assert!(half < all * 9, "{all:?} and {half:?}");
 }
 
-/// Wherever they had put their containers, and whatever they had given to those of others.
+/// For any positions of their containers and any items in other containers.
 #[test]
-fn what_rules_that_fail_brought_leaves_no_trace_however_many_there_are() {
+fn failing_rules_leave_no_trace_with_many_rules() {
     let spec = |n: usize| {
         let (mode, list) = [("native", "initContainers"), ("regular", "containers")][n / 2 % 2];
         let place = ["first", "last", "{before: app}", "{after: helper}"][n / 3 % 4];
@@ -187,9 +187,9 @@ fn what_rules_that_fail_brought_leaves_no_trace_however_many_there_are() {
     assert_eq!(made(&all, &object), made(&good, &object));
 }
 
-/// The rule that took the port away is undone, so it is the sidecar with that port that is out, and not the rule behind it.
+/// The rule that removed the port is rolled back, so the sidecar with the port fails, and not the rule after it.
 #[test]
-fn a_port_is_taken_again_when_the_rule_that_removed_it_fails() {
+fn a_port_is_in_use_again_when_the_rule_that_removed_it_fails() {
     let rules = behind_fillers(&[
         "remove: [{ports: {containers: all, containerPort: 80}}]\n\
          sidecars: [{name: fails, image: i, ports: [{containerPort: 81}], volumeMounts: [{name: nobodys, mountPath: /m}]}]",
@@ -201,9 +201,9 @@ fn a_port_is_taken_again_when_the_rule_that_removed_it_fails() {
     assert_eq!(words(&decision)[8..], ["error", "conflict", "applied"], "{:?}", decision.warnings);
 }
 
-/// The container that the rule changed has its port again, so it is the sidecar with that port that is out.
+/// The container that the rule changed has its port again, so the sidecar with the port fails.
 #[test]
-fn a_port_is_taken_again_when_the_rule_that_changed_it_fails() {
+fn a_port_is_in_use_again_when_the_rule_that_changed_it_fails() {
     let changes = "{name: theirs, image: i, mode: regular, ports: [{containerPort: 80, hostPort: 91}]}";
     let fails = "{name: fails, image: i, mode: regular, ports: [{containerPort: 81}], volumeMounts: [{name: nobodys, mountPath: /m}]}";
     let rules = behind_fillers(&[
@@ -217,7 +217,7 @@ fn a_port_is_taken_again_when_the_rule_that_changed_it_fails() {
     assert_eq!(words(&decision)[8..], ["error", "conflict", "applied"], "{:?}", decision.warnings);
 }
 
-/// The rule that took the volume away is undone, so whoever mounts it is not out with that rule.
+/// The rule that removed the volume is rolled back, so a rule that mounts it succeeds.
 #[test]
 fn a_volume_is_there_again_when_the_rule_that_removed_it_fails() {
     let mount = |name: &str| {
@@ -235,9 +235,9 @@ fn a_volume_is_there_again_when_the_rule_that_removed_it_fails() {
     assert_eq!(words(&decision)[8..], ["applied", "error", "applied"], "{:?}", decision.warnings);
 }
 
-/// Of a name that the pod has twice the last counts, for those who ask an index as well.
+/// If the pod has a name twice, the last container counts, in lookups by index too.
 #[test]
-fn a_doubled_container_is_the_last_one_however_many_rules_there_are() {
+fn the_last_of_two_containers_with_one_name_counts_with_many_rules() {
     let spec = "sidecars: [{name: s, image: i, mode: regular, resources: {requests: {cpu: 2}}}]";
     let limited = r#"{"name":"s","image":"i","resources":{"requests":{"cpu":2},"limits":{"cpu":1}}}"#;
     let other = r#"{"name":"s","image":"other"}"#;

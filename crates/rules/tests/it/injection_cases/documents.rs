@@ -1,4 +1,4 @@
-//! What is read before anything is done: documents, and values that pods bring.
+//! Cases about documents, and about values in pods.
 
 use serde_json::Value;
 use vestibule_rules::{Position, RuleSet};
@@ -59,7 +59,7 @@ fn row_33_a_long_name_becomes_a_label() {
         "{label}"
     );
     assert_eq!(label, made(&long), "the same each time");
-    // What was cut off is told by the end of it.
+    // A truncated document is reported at its end.
     assert_ne!(label, made(&format!("{}c", &long[..79])));
     assert_eq!(made("short"), "short");
 }

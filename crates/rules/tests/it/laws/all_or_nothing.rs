@@ -1,11 +1,11 @@
-//! Wholly or not at all, twice is once, and nothing of others' is lost.
+//! A rule is applied wholly or not at all, a second evaluation changes nothing, and unknown fields survive.
 
 use proptest::prelude::*;
 use serde_json::Value;
 use vestibule_rules::{Decision, Outcome, RuleSet};
 
 use super::cases;
-use super::generated::{scenes, specs};
+use super::generated::{requests, specs};
 use crate::kit::{applied, evaluate, made, rule, rules};
 
 const NAMES: [&str; 3] = ["one", "two", "three"];
@@ -15,7 +15,7 @@ fn loaded(specs: &[String], kept: impl Fn(&str) -> bool) -> RuleSet {
     rules(&named.map(|(spec, name)| rule(name, spec)).collect::<String>())
 }
 
-/// The rules that left the object alone.
+/// The rules that were not applied.
 fn left_out(decision: &Decision) -> Vec<&str> {
     let out = decision.verdicts.iter().filter(|one| matches!(one.outcome, Outcome::Skipped { .. }));
     out.map(|one| &*one.rule).collect()
@@ -24,17 +24,17 @@ fn left_out(decision: &Decision) -> Vec<&str> {
 proptest! {
     #![proptest_config(cases(250))]
 
-    /// Twice is once, and an independent implementation of RFC 6902 agrees: both stand in `applied`.
+    /// A second evaluation changes nothing, and an independent implementation of RFC 6902 agrees: `applied` checks both.
     #[test]
-    fn twice_is_once(scene in scenes(), specs in specs()) {
-        applied(&loaded(&specs, |_| true), &scene.creation(&scene.pod.to_string()));
+    fn a_second_evaluation_changes_nothing(request in requests(), specs in specs()) {
+        applied(&loaded(&specs, |_| true), &request.creation(&request.pod.to_string()));
     }
 
-    /// A rule that was left out leaves no trace: what comes out is as if it had never been there. Where one denies, nothing is sent.
+    /// The result is the same as without the rules that were not applied. If a rule denies, there is no patch.
     #[test]
-    fn all_or_nothing(scene in scenes(), specs in specs()) {
-        let pod = scene.pod.to_string();
-        let decision = evaluate(&loaded(&specs, |_| true), &scene.creation(&pod));
+    fn a_rule_is_applied_wholly_or_leaves_no_trace(request in requests(), specs in specs()) {
+        let pod = request.pod.to_string();
+        let decision = evaluate(&loaded(&specs, |_| true), &request.creation(&pod));
         if decision.denial().is_some() {
             prop_assert!(decision.changes().is_empty());
             return Ok(());
@@ -43,19 +43,19 @@ proptest! {
         for change in decision.changes() {
             prop_assert!(!out.contains(&&*change.origin.rule), "{} left {}", change.origin, pod);
         }
-        let without = evaluate(&loaded(&specs, |name| !out.contains(&name)), &scene.creation(&pod));
+        let without = evaluate(&loaded(&specs, |name| !out.contains(&name)), &request.creation(&pod));
         prop_assert_eq!(made(&decision, &pod), made(&without, &pod));
         prop_assert!(left_out(&without).is_empty());
     }
 
-    /// Fields that nobody knows survive byte by byte, wherever they stand.
+    /// Unknown fields survive byte by byte, in any object of the pod.
     #[test]
-    fn nothing_is_lost(
-        scene in scenes(),
+    fn unknown_fields_survive(
+        request in requests(),
         specs in specs(),
         places in prop::collection::vec((any::<prop::sample::Index>(), unknown()), 1..8),
     ) {
-        let mut pod = scene.pod.clone();
+        let mut pod = request.pod.clone();
         for (number, (place, _)) in places.iter().enumerate() {
             let objects = objects_of(&pod);
             let object = pod.pointer_mut(&objects[place.index(objects.len())]).unwrap();
@@ -65,7 +65,7 @@ proptest! {
         for (number, (_, json)) in places.iter().enumerate() {
             text = text.replace(&format!("\"@{number}@\""), json);
         }
-        let result = applied(&loaded(&specs, |_| true), &scene.creation(&text));
+        let result = applied(&loaded(&specs, |_| true), &request.creation(&text));
         for (number, (_, json)) in places.iter().enumerate() {
             let field = format!("\"unknown-{number}\":{json}");
             prop_assert!(result.contains(&field), "{field} is lost: {result}");
@@ -73,7 +73,7 @@ proptest! {
     }
 }
 
-/// JSON as no serializer would write it back.
+/// JSON texts that a serializer would not reproduce.
 fn unknown() -> impl Strategy<Value = &'static str> {
     prop::sample::select(
         &[
@@ -89,7 +89,7 @@ fn unknown() -> impl Strategy<Value = &'static str> {
     )
 }
 
-/// Where fields may stand that nobody knows: in the pod, and in the items of its lists and of theirs that nobody removes.
+/// Pointers of objects that may have unknown fields: the pod, and items of lists that no rule removes.
 fn objects_of(pod: &Value) -> Vec<String> {
     let mut found: Vec<String> = ["", "/metadata", "/spec"].map(str::to_owned).into();
     for list in ["containers", "initContainers", "volumes"] {
@@ -105,11 +105,11 @@ fn objects_of(pod: &Value) -> Vec<String> {
 
 fn items(pod: &Value, list: &str) -> Vec<String> {
     let items = pod.pointer(list).and_then(Value::as_array);
-    let stays = items.into_iter().flatten().enumerate().filter(|(_, item)| !is_gone(item));
+    let stays = items.into_iter().flatten().enumerate().filter(|(_, item)| !is_removable(item));
     stays.map(|(index, _)| format!("{list}/{index}")).collect()
 }
 
-/// Whether nothing in this item of a list has to stay: rules may remove it.
-fn is_gone(item: &Value) -> bool {
+/// Whether rules may remove this item of a list.
+fn is_removable(item: &Value) -> bool {
     item["name"].as_str().is_some_and(|name| name.eq_ignore_ascii_case("gone")) || item["containerPort"] == 80
 }
