@@ -12,7 +12,7 @@ use vestibule_patch::{DocumentError, Patch, Schema};
 use crate::decision::{Decision, Outcome, Reason, Verdict};
 use crate::diagnostic::{Diagnostic, Position};
 use crate::explanation::{Explanation, Record, Trace};
-use crate::expression::Total;
+use crate::expression::SharedBudget;
 use crate::load;
 use crate::merge::{self, Draft, Failure};
 use crate::parameter::Invalid;
@@ -245,7 +245,7 @@ impl RuleSet {
         let selected: Vec<&Rule> =
             outs.iter().filter(|(_, out)| out.is_none()).map(|(rule, _)| *rule).collect();
         matched();
-        let total = Total::of_a_request();
+        let total = SharedBudget::of_a_request();
         let keyed = keyed::with_keys(&selected, subject, &received, &document, &self.shape, &total);
         let selected: Vec<&Rule> =
             selected.into_iter().map(|rule| keyed.get(rule.name()).unwrap_or(rule)).collect();

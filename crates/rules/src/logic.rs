@@ -5,7 +5,7 @@ mod keys;
 use std::sync::Arc;
 
 use crate::diagnostic::Position;
-use crate::expression::{Expression, Scope, Trouble, Variable};
+use crate::expression::{EvaluationError, Expression, Scope, Variable};
 use crate::load::{check, refusal};
 use crate::merge::Failure;
 use crate::overlay::{Member, Overlay};
@@ -50,7 +50,7 @@ impl Logic {
             match condition.holds(scope) {
                 Ok(true) => {}
                 Ok(false) => return Ok(Some(clause)),
-                Err(trouble) => return Err(failure(clause, &trouble)),
+                Err(error) => return Err(failure(clause, &error)),
             }
         }
         Ok(None)
@@ -128,18 +128,18 @@ fn retain<T>(all: &mut Vec<T>, mut keep: impl FnMut(&mut T) -> Result<bool, Fail
 }
 
 fn computed(item: &Item, scope: &Scope<'_>) -> Result<Option<Overlay>, Failure> {
-    resolved(&item.overlay, scope).map_err(|(trouble, at)| {
+    resolved(&item.overlay, scope).map_err(|(error, at)| {
         let clause = Clause { text: Arc::clone(&item.clause.text), at };
-        failure(clause, &trouble)
+        failure(clause, &error)
     })
 }
 
 /// `overlay` with values for its expressions; `None` where it is left out.
 // Recursion is bounded by the depth of the rule's document.
-fn resolved(overlay: &Overlay, scope: &Scope<'_>) -> Result<Option<Overlay>, (Trouble, Position)> {
+fn resolved(overlay: &Overlay, scope: &Scope<'_>) -> Result<Option<Overlay>, (EvaluationError, Position)> {
     match overlay {
         Overlay::Expression(expression) => {
-            let value = expression.overlay(scope).map_err(|trouble| (trouble, expression.at))?;
+            let value = expression.overlay(scope).map_err(|error| (error, expression.at))?;
             Ok(value.filter(|value| !matches!(value, Overlay::List(items) if items.is_empty())))
         }
         Overlay::List(items) => {
@@ -178,7 +178,7 @@ fn ports(overlay: &Overlay) -> &[Overlay] {
     overlay.get("ports").map(Overlay::items).unwrap_or_default()
 }
 
-fn failure(clause: Clause, trouble: &Trouble) -> Failure {
-    let sentence = format!("`{}`: {}", clause.text, trouble.sentence());
+fn failure(clause: Clause, error: &EvaluationError) -> Failure {
+    let sentence = format!("`{}`: {}", clause.text, error.sentence());
     Failure { clause, sentence, conflict: None }
 }

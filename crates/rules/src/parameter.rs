@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kube_cel::cel::Value;
 
 use crate::diagnostic::Position;
-use crate::expression::{self, Pattern, Total, Trouble};
+use crate::expression::{self, EvaluationError, Pattern, SharedBudget};
 use crate::quantity::nanos;
 use crate::rule::{Clause, Rule};
 use crate::subject::{Received, Subject};
@@ -68,7 +68,7 @@ pub(crate) fn values(
     rule: &Rule,
     subject: &Subject<'_>,
     received: &Received<'_>,
-    total: &Total,
+    total: &SharedBudget,
 ) -> Result<BTreeMap<String, Value>, Invalid> {
     let mut values = BTreeMap::new();
     for parameter in &rule.logic.parameters {
@@ -114,11 +114,16 @@ impl Parameter {
         let edges = [bound(least), bound(most)].into_iter().flatten();
         let long = [length(least), length(most)].into_iter().flatten().map(|length| "x".repeat(length));
         let some = SOME.into_iter().map(str::to_owned).chain(edges).chain(long);
-        let total = Total::of_a_request();
+        let total = SharedBudget::of_a_request();
         some.chain(values.iter().cloned()).find(|text| self.bounds.value(text, &total).is_ok())
     }
 
-    fn value(&self, subject: &Subject<'_>, received: &Received<'_>, total: &Total) -> Result<Value, String> {
+    fn value(
+        &self,
+        subject: &Subject<'_>,
+        received: &Received<'_>,
+        total: &SharedBudget,
+    ) -> Result<Value, String> {
         let of = |key: &str| match self.from {
             AnnotationSource::Pod => received.annotation(key),
             AnnotationSource::Namespace => subject.facts?.annotations.get(key).map(String::as_str),
@@ -145,7 +150,7 @@ impl Parameter {
 
 impl Bounds {
     /// The value that `text` stands for, or what is wanted instead.
-    pub(crate) fn value(&self, text: &str, total: &Total) -> Result<Value, String> {
+    pub(crate) fn value(&self, text: &str, total: &SharedBudget) -> Result<Value, String> {
         total.look_through(text.len()).map_err(|_| UNAFFORDABLE.to_owned())?;
         if !self.fits(text) {
             return Err(self.wanted());
@@ -219,7 +224,7 @@ impl Bounds {
 }
 
 /// The pattern that all of a value has to fit.
-pub(crate) fn compile_anchored(pattern: &str, total: &Total) -> Result<Pattern, Trouble> {
+pub(crate) fn compile_anchored(pattern: &str, total: &SharedBudget) -> Result<Pattern, EvaluationError> {
     let compile = |pattern: &str| Pattern::compile(pattern, |steps| total.spend(steps));
     compile(pattern)?;
     compile(&format!(r"\A(?:{pattern})\z"))

@@ -11,7 +11,7 @@ use kube_cel::cel::Value;
 
 use super::missed::{Missed, left_out};
 use crate::decision::Unsettled;
-use crate::expression::{Surroundings, Total};
+use crate::expression::{RequestScope, SharedBudget};
 use crate::merge::{Draft, straighten};
 use crate::parameter;
 use crate::pod::Shape;
@@ -27,7 +27,7 @@ pub(super) struct Turns<'t> {
     /// How many times rules may still be laid in.
     allowance: Cell<usize>,
     /// What the expressions of all rules may still use up, in all turns together.
-    total: Total,
+    total: SharedBudget,
 }
 
 /// What came of the rules.
@@ -71,7 +71,7 @@ type Parameters<'r> = HashMap<&'r str, BTreeMap<String, Value>>;
 struct Evaluation<'e, 'r> {
     parameters: &'e Parameters<'r>,
     /// With the object as this evaluation received it.
-    surroundings: Surroundings<'e>,
+    request_scope: RequestScope<'e>,
 }
 
 /// How many evaluations in a row may change the object, beside one for each rule.
@@ -90,7 +90,7 @@ impl<'t> Turns<'t> {
         received: &'t Received<'t>,
         layout: &'t Layout,
         shape: &'t Shape,
-        total: Total,
+        total: SharedBudget,
     ) -> Self {
         Self { subject, received, layout, shape, allowance: Cell::new(0), total }
     }
@@ -135,7 +135,7 @@ impl<'t> Turns<'t> {
         parameters: &'e Parameters<'r>,
         draft: &'e Draft<'_>,
     ) -> Evaluation<'e, 'r> {
-        Evaluation { parameters, surroundings: Surroundings::new(self.subject, draft.whole(), &self.total) }
+        Evaluation { parameters, request_scope: RequestScope::new(self.subject, draft.whole(), &self.total) }
     }
 
     /// Whether nothing that was laid in since the allowance was given counts.

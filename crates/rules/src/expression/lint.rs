@@ -1,17 +1,17 @@
-//! What an expression says that cannot be meant: names and functions that are not there.
+//! Checks the names, functions and patterns of an expression when its rule is loaded, and notes which variables it reads.
 
 use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, LiteralValue, SelectExpr};
 
-use super::budget::Total;
+use super::budget::SharedBudget;
 use super::functions::{self, Form, MACROS, Pattern, TABLE};
 use super::scope::{MEMBERS_ONLY, VARIABLES};
 use crate::diagnostic::{self, Code};
 use crate::near::nearest;
 
-/// Something that is wrong with a part of an expression.
+/// An error in a part of an expression.
 pub(super) struct Finding {
     pub(super) code: &'static Code,
-    /// The byte of the expression that it is about.
+    /// The byte of the expression.
     pub(super) at: usize,
     pub(super) message: String,
     pub(super) help: String,
@@ -21,26 +21,26 @@ pub(super) struct Finding {
 #[derive(Clone, Copy)]
 pub(crate) struct Declared<'d> {
     pub(crate) parameters: &'d [&'d str],
-    /// Those that come before.
+    /// The variables before the expression.
     pub(crate) variables: &'d [super::Variable],
-    /// What reading expressions may still use up.
-    pub(crate) total: &'d Total,
+    /// The budget of the load.
+    pub(crate) total: &'d SharedBudget,
 }
 
-/// Members of an object by which its owner's name is known.
-const OF_OWNERS: [&str; 2] = ["generateName", "ownerReferences"];
+/// The fields of an object that hold the name of its owner.
+const OWNER_FIELDS: [&str; 2] = ["generateName", "ownerReferences"];
 
-/// Looks through an expression.
+/// Walks an expression.
 pub(super) struct Lint<'l> {
     pub(super) declared: Declared<'l>,
     pub(super) findings: Vec<Finding>,
-    /// Whether the object as it is becoming decides about the value.
+    /// Whether the expression reads the object with the changes of earlier rules.
     pub(super) reads_object: bool,
     pub(super) reads_namespace: bool,
     pub(super) reads_owner_name: bool,
-    /// How many steps stand inside each other, those of variables included.
+    /// The depth of the expression in steps, with the steps of its variables.
     pub(super) deepest: usize,
-    /// How many stand around what is looked at.
+    /// The depth of the node that is being visited.
     depth: usize,
     locals: Vec<&'l str>,
 }
@@ -59,16 +59,15 @@ impl<'l> Lint<'l> {
         }
     }
 
-    /// Looks through `expression` and all below it.
     pub(super) fn visit(&mut self, expression: &'l IdedExpr) {
         self.depth += 1;
         self.deepest = self.deepest.max(self.depth);
-        self.look(expression);
+        self.visit_node(expression);
         self.depth -= 1;
     }
 
     // Recursion is bounded by MAX_DEPTH of the parser.
-    fn look(&mut self, expression: &'l IdedExpr) {
+    fn visit_node(&mut self, expression: &'l IdedExpr) {
         let at = usize::try_from(expression.id).unwrap_or_default();
         match &expression.expr {
             Expr::Literal(LiteralValue::String(text)) => self.member(text.inner()),
@@ -95,7 +94,7 @@ impl<'l> Lint<'l> {
                 }
                 self.locals.truncate(self.locals.len() - 2 - usize::from(written.iter_var2.is_some()));
             }
-            // The parser makes neither.
+            // The parser builds neither.
             Expr::Struct(_) | Expr::Unspecified => {
                 self.report(&diagnostic::EXPRESSION_SYNTAX, at, "this is no part of the language", "");
             }
@@ -108,7 +107,7 @@ impl<'l> Lint<'l> {
         }
         self.reads_object |= name == "object";
         self.reads_namespace |= name == "namespaceObject";
-        // Whoever has it whole has its name.
+        // The whole owner includes its name.
         self.reads_owner_name |= name == "owner";
         if MEMBERS_ONLY.contains(&name) {
             let help = format!("name a member of it: `{name}.NAME`");
@@ -131,9 +130,9 @@ impl<'l> Lint<'l> {
         }
     }
 
-    /// A member of something, written as one or in brackets. What cannot be told apart from it counts.
+    /// A field or a key of any value; a literal text may be a key too.
     fn member(&mut self, name: &str) {
-        self.reads_owner_name |= OF_OWNERS.contains(&name);
+        self.reads_owner_name |= OWNER_FIELDS.contains(&name);
     }
 
     fn select(&mut self, at: usize, select: &'l SelectExpr) {
@@ -176,7 +175,7 @@ impl<'l> Lint<'l> {
     fn call(&mut self, at: usize, call: &'l CallExpr) {
         let name = call.func_name.as_str();
         if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            // An operator; the parser knows no others than we do.
+            // The parser accepts only operators that the interpreter has.
             return call.args.iter().for_each(|argument| self.visit(argument));
         }
         let space = match call.target.as_deref() {
@@ -234,9 +233,16 @@ impl<'l> Lint<'l> {
         if matches!(whole, "matches" | "find" | "findAll")
             && let Some(Expr::Literal(LiteralValue::String(pattern))) =
                 call.args.get(call.args.len() - counted).map(|pattern| &pattern.expr)
-            && let Err(trouble) = Pattern::compile(pattern.inner(), |steps| self.declared.total.spend(steps))
+            && let Err(error) = Pattern::compile(pattern.inner(), |steps| self.declared.total.spend(steps))
         {
-            self.report(&diagnostic::BAD_PATTERN, at, trouble.sentence(), "");
+            self.report(&diagnostic::BAD_PATTERN, at, error.sentence(), "");
+        }
+        if whole == "format"
+            && let Some(Expr::Literal(LiteralValue::String(form))) =
+                call.target.as_ref().map(|form| &form.expr)
+            && let Err(error) = functions::check_format(form.inner())
+        {
+            self.report(&diagnostic::UNKNOWN_FUNCTION, at, error.sentence(), "");
         }
     }
 

@@ -6,7 +6,7 @@ use vestibule_patch::View;
 
 use super::super::missed::Missed;
 use super::{Evaluation, Filled, Laid, Turns, authors, without};
-use crate::expression::{Current, Scope};
+use crate::expression::{ObjectValue, Scope};
 use crate::logic::{checked_keys, instantiate};
 use crate::merge::{self, Draft, Scene};
 use crate::pod::Shape;
@@ -61,7 +61,7 @@ impl Turns<'_> {
             absent: Vec::new(),
             failed: Vec::new(),
         };
-        let mut object = Current::default();
+        let mut object = ObjectValue::default();
         let mut failed = Vec::new();
         for (rank, rule) in rules.iter().enumerate() {
             let computed = if rule.logic.is_fixed() {
@@ -106,12 +106,12 @@ fn computed<'r>(
     rule: &'r Rule,
     evaluation: &Evaluation<'_, '_>,
     current: View<'_>,
-    object: &Current,
+    object: &ObjectValue,
     shape: &Shape,
 ) -> Result<Filled<'r>, Missed> {
     let none = BTreeMap::new();
     let parameters = evaluation.parameters.get(rule.name()).unwrap_or(&none);
-    let scope = Scope::new(&evaluation.surroundings, current, object, parameters, &rule.logic.variables);
+    let scope = Scope::new(&evaluation.request_scope, current, object, parameters, &rule.logic.variables);
     match rule.logic.declined(&scope) {
         Ok(None) => match instantiate(rule, &scope) {
             Ok(Some(mut computed)) => match checked_keys(&mut computed, shape) {

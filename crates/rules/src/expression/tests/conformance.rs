@@ -299,7 +299,7 @@ fn the_examples_of_kubernetes() {
         "cidr('192.168.0.0/24').containsCIDR(cidr('192.168.10.0/24')) == false",
         "cidr('::1/128').ip().family() == 6 && cidr('127.0.0.0/8').prefixLength() == 8",
         "quantity('50000000G').isInteger() && quantity('50k').asInteger() == 50000",
-        "quantity('9999999999999999999999999999999999999G').asApproximateFloat() > 9e45",
+        "quantity('99999999999999999999G').asApproximateFloat() > 9e28",
         "quantity('50k').add(quantity('20')).sub(quantity('20')) == quantity('50k')",
         "quantity('200M').compareTo(quantity('0.2G')) == 0",
         "isSemver('1.0.0') && !isSemver('hello') && semver('1.2.3').compareTo(semver('1.2.4')) == -1",
