@@ -252,7 +252,7 @@ impl RuleSet {
         let turns = Turns::new(subject, &received, layout, &self.shape, total);
         let Laid { mut draft, missed, rules, ended } =
             turns.lay_all(&selected, &Draft::new(document.clone()));
-        let listens = trace.listens();
+        let listens = trace.is_enabled();
         for rule in selected.iter().filter(|rule| listens && !rule.logic.is_empty()) {
             for gate in gates(rule, Some(missed.get(rule.name())), subject.presumed_owner) {
                 trace.gate(rule, || gate);

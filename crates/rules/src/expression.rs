@@ -35,8 +35,7 @@ use lint::{Finding, Lint};
 pub(crate) use object_value::ObjectValue;
 pub(crate) use requirements::{ITEM, Requirement};
 pub(crate) use scope::{RequestScope, Scope};
-pub(crate) use types::Mismatch;
-use types::Type;
+pub(crate) use types::{Mismatch, Type};
 pub(crate) use values::text;
 
 /// A compiled expression. It has no `Debug`, since the rule's author may have written a secret into it.

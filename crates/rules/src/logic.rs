@@ -1,4 +1,7 @@
-//! What a rule computes: its parameters, variables and conditions, and itself once expressions have values.
+//! The parameters, variables and conditions of a rule, and the rule with the values of its expressions.
+//!
+//! `evaluate` asks [`Logic::declined`] whether the conditions hold, and [`instantiate`] for a rule without expressions before
+//! `merge` applies it. `keys` does the same for keys of lists, which must be known before anything is merged.
 
 mod keys;
 
@@ -13,32 +16,32 @@ use crate::parameter::Parameter;
 use crate::rule::{Clause, Item, Part, Rule};
 pub(crate) use keys::{checked as checked_keys, with_keys};
 
-/// What is computed for every object.
+/// The computed parts of a rule.
 #[derive(Clone, Default)]
 pub(crate) struct Logic {
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) variables: Vec<Variable>,
-    /// Each must hold.
+    /// The conditions; all of them must hold.
     pub(crate) when: Vec<Expression>,
-    /// Whether values of the rule are expressions.
+    /// Whether any value of the rule is an expression.
     pub(crate) dynamic: bool,
-    /// Whether what tells items apart is an expression, anywhere in the rule.
+    /// Whether any key of a list in the rule is an expression.
     pub(crate) computes_keys: bool,
-    /// Whether the object as it is becoming decides about any of it.
+    /// Whether any expression reads the object with the changes of earlier rules.
     pub(crate) reads_object: bool,
-    /// Whether the annotations or labels of the namespace do.
+    /// Whether any expression or parameter reads the labels or annotations of the namespace.
     pub(crate) reads_namespace: bool,
-    /// Whether what the owner is called may.
+    /// Whether any expression may read the name of the owner.
     pub(crate) reads_owner_name: bool,
 }
 
 impl Logic {
-    /// Whether nothing can keep the rule from acting.
+    /// Whether the rule has neither conditions nor parameters.
     pub(crate) fn is_empty(&self) -> bool {
         self.when.is_empty() && self.parameters.is_empty()
     }
 
-    /// Whether there is nothing to compute for an object.
+    /// Whether the rule is the same for every object.
     pub(crate) fn is_fixed(&self) -> bool {
         self.when.is_empty() && !self.dynamic
     }
@@ -57,8 +60,8 @@ impl Logic {
     }
 }
 
-/// `rule` with values for its expressions, checked as the reader checks those that are written out.
-/// `None` where it has none.
+/// `rule` with the values of its expressions, which get the same checks as written values. `None` where it has no
+/// expressions.
 pub(crate) fn instantiate(rule: &Rule, scope: &Scope<'_>) -> Result<Option<Rule>, Failure> {
     if !rule.logic.dynamic {
         return Ok(None);
@@ -89,7 +92,7 @@ fn parts(parts: &mut Vec<Part>, field: &str, scope: &Scope<'_>) -> Result<(), Fa
             },
             |below, name| Overlay::map([(name.clone(), below)]),
         );
-        // The innermost map of a listed part is the list's own member.
+        // The innermost map of a listed part is the member that holds the list.
         checked(&part.item, field, &whole)?;
         if part.listed && part.item.key == before {
             part.item.key = overlay.to_json();
@@ -114,7 +117,7 @@ fn items<T>(
     })
 }
 
-/// Keeps what `keep` keeps, up to the first failure.
+/// Removes the items for which `keep` is false, and stops at its first error.
 fn retain<T>(all: &mut Vec<T>, mut keep: impl FnMut(&mut T) -> Result<bool, Failure>) -> Result<(), Failure> {
     let mut failed = Ok(());
     all.retain_mut(|one| {
@@ -134,7 +137,7 @@ fn computed(item: &Item, scope: &Scope<'_>) -> Result<Option<Overlay>, Failure> 
     })
 }
 
-/// `overlay` with values for its expressions; `None` where it is left out.
+/// `overlay` with the values of its expressions; `None` where it is left out.
 // Recursion is bounded by the depth of the rule's document.
 fn resolved(overlay: &Overlay, scope: &Scope<'_>) -> Result<Option<Overlay>, (EvaluationError, Position)> {
     match overlay {
@@ -167,8 +170,8 @@ fn checked(item: &Item, field: &str, overlay: &Overlay) -> Result<(), Failure> {
     }
     let ports = if field == "ports" { std::slice::from_ref(overlay) } else { ports(overlay) };
     let named = ports.iter().filter_map(|port| port.text("name")).try_for_each(check::port);
-    let refused = named.err().map(|wanted| format!("the name of a port wants {wanted}"));
-    match refused.or_else(|| refusal(field, overlay)) {
+    let invalid_port = named.err().map(|wanted| format!("the name of a port wants {wanted}"));
+    match invalid_port.or_else(|| refusal(field, overlay)) {
         Some(sentence) => Err(Failure { clause: item.clause.clone(), sentence, conflict: None }),
         None => Ok(()),
     }

@@ -54,8 +54,8 @@ pub(crate) fn nanos(text: &str) -> Option<i128> {
     Written::parse(text).filter(|written| written.has_digits)?.nanos()
 }
 
-/// A suffix as a factor and a power of ten, of which Kubernetes keeps 32 bits.
-#[expect(clippy::cast_possible_truncation, reason = "as there")]
+/// The factor and the power of ten of a suffix.
+#[expect(clippy::cast_possible_truncation, reason = "Kubernetes keeps 32 bits of the exponent")]
 fn scale(suffix: &str) -> Option<(i64, i32)> {
     Some(match suffix {
         "n" => (1, -9),
@@ -83,7 +83,7 @@ mod tests {
     use super::nanos;
 
     #[test]
-    fn spellings_of_one_amount() {
+    fn different_spellings_of_an_amount_are_equal() {
         for same in
             [&["100m", "0.1", ".1", "100e-3", "1e-1"][..], &["1Gi", "1024Mi", "1073741824"], &["1k", "1e3"]]
         {
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none() {
+    fn texts_that_are_no_quantity() {
         for text in ["", ".", "m", "1.2.3", "1 Gi", "1GiB", "one", "1e", "1ee3", "--1", "1e99"] {
             assert_eq!(nanos(text), None, "{text}");
         }

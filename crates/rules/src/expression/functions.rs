@@ -20,7 +20,7 @@ use kube_cel::cel::objects::Key;
 use super::budget::Budget;
 use super::values::{as_optional, kind, list, optional, text};
 use super::{EvaluationError, quantity};
-use crate::parameter::nanoseconds;
+use crate::duration::nanoseconds;
 pub(super) use format::check as check_format;
 pub(crate) use pattern::Pattern;
 pub(super) use table::{Form, Function, MACROS, TABLE, find};

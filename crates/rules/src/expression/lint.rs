@@ -2,9 +2,11 @@
 
 use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, LiteralValue, SelectExpr};
 
+use super::Variable;
 use super::budget::SharedBudget;
 use super::functions::{self, Form, MACROS, Pattern, TABLE};
 use super::scope::{MEMBERS_ONLY, VARIABLES};
+use super::types::Type;
 use crate::diagnostic::{self, Code};
 use crate::near::nearest;
 
@@ -20,9 +22,9 @@ pub(super) struct Finding {
 /// The names that a rule declares.
 #[derive(Clone, Copy)]
 pub(crate) struct Declared<'d> {
-    pub(crate) parameters: &'d [&'d str],
+    pub(crate) parameters: &'d [(&'d str, Type)],
     /// The variables before the expression.
-    pub(crate) variables: &'d [super::Variable],
+    pub(crate) variables: &'d [Variable],
     /// The budget of the load.
     pub(crate) total: &'d SharedBudget,
 }
@@ -118,7 +120,7 @@ impl<'l> Lint<'l> {
             let known = VARIABLES.iter().map(|(known, _)| *known);
             let help = match nearest(name, known.clone().chain(self.locals.iter().copied())) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None if self.declared.parameters.contains(&name) => {
+                None if self.declared.parameters.iter().any(|(known, _)| *known == name) => {
                     format!("a parameter is `params.{name}`")
                 }
                 None if self.declared.variables.iter().any(|variable| variable.name == name) => {
@@ -143,7 +145,7 @@ impl<'l> Lint<'l> {
             return;
         }
         let known: Vec<&str> = match name.as_str() {
-            "params" => self.declared.parameters.to_vec(),
+            "params" => self.declared.parameters.iter().map(|(name, _)| *name).collect(),
             "variables" => self.declared.variables.iter().map(|variable| variable.name.as_str()).collect(),
             _ => match VARIABLES.iter().find(|(variable, _)| variable == name) {
                 Some((_, members)) if !members.is_empty() => members.to_vec(),

@@ -8,7 +8,8 @@ use kube_cel::cel::Value;
 use vestibule_patch::Document;
 
 use super::{
-    Declared, EvaluationError, Expression, ObjectValue, RequestScope, Scope, SharedBudget, Variable, values,
+    Declared, EvaluationError, Expression, ObjectValue, RequestScope, Scope, SharedBudget, Type, Variable,
+    values,
 };
 use crate::diagnostic::Source;
 use crate::rule::{Resource, Verb};
@@ -24,7 +25,7 @@ fn compile(text: &str) -> Result<Expression, Vec<crate::Diagnostic>> {
     let source = Arc::new(Source { name: "a.yaml".into(), text: yaml.clone(), lines_before: 0 });
     let variables = if text.contains("variables.names") { Vec::from(names()) } else { Vec::new() };
     let total = SharedBudget::of_a_load();
-    let declared = Declared { parameters: &["size"], variables: &variables, total: &total };
+    let declared = Declared { parameters: &[("size", Type::Text)], variables: &variables, total: &total };
     Expression::compile(&source, documents[0].root(), "any", declared, 1)
 }
 
@@ -168,7 +169,7 @@ fn the_functions_of_the_api_server() {
         "semver('v01.0.0+a', true) == semver('1.0.0') && !isSemver('1.0-a', true) && !isSemver('V1.0.0', true) && !isSemver('', true)",
         "duration('-90m').getHours() == -1 && duration('90s').getMinutes() == 1 && duration('1.5s').getSeconds() == 1 && duration('1.5s').getMilliseconds() == 1500",
         "url('HTTPS://u:p@X.Y:/a b?c=1+2#d').getHost() == 'X.Y:' && url('HTTPS://X.Y').getScheme() == 'https' && url('/a').getHost() == ''",
-        "!isURL('http://[1.2.3.4]/') && !isURL('x') && !isURL('http://a/%zz') && !isURL('http://a:b/') && url('x:y').getEscapedPath() == ''",
+        "!isURL('http://[1.2.3.4]/') && !isURL('x') && !isURL('http://a/%zz') && !isURL('http://a:b/') && !isURL('http://a:1:2/') && isURL('kafka://a:1,b:2/') && !isURL('http://u p@a/') && url('x:y').getEscapedPath() == ''",
         "url('/%FF b').getEscapedPath() == '/%FF%20b' && url('/?%FF=').getQuery() == {'\u{fffd}': ['']}",
         "url('http://u:@a/') != url('http://u@a/') && url('HTTP://a/?b') == url('http://a/?b') && url('http://a/#b') != url('http://a/')",
         "url('http://a/b c?d=%41&e=1+2&d').getQuery() == {'d': ['A', ''], 'e': ['1 2']} && url('https://x.y:443').getPort() == '443' && url('https://x.y').getEscapedPath() == ''",
@@ -413,7 +414,9 @@ fn the_reference() {
     for (name, example) in &rows {
         holds(example);
         // What holds has no part of the wrong type.
-        let mismatch = compile(example).unwrap().check(&[], &names()).err();
+        let total = SharedBudget::of_a_load();
+        let declared = Declared { parameters: &[], variables: &names(), total: &total };
+        let mismatch = compile(example).unwrap().check(declared).err();
         assert!(mismatch.is_none(), "{example}: {}", mismatch.unwrap().message);
         let word = name.split('.').next_back().unwrap();
         assert!(example.contains(word) || name.starts_with('['), "{name}: {example}");

@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use kube_cel::cel::Value;
 
-use super::{Expression, Variable, values};
+use super::lint::Declared;
+use super::{Expression, values};
 use crate::overlay::Overlay;
-use crate::parameter::{self, Parameter};
 use infer::Checker;
 
 /// How deep lists in lists keep the type of their items. Variables can nest lists without end.
@@ -47,9 +47,9 @@ pub(crate) struct Mismatch {
 }
 
 impl Expression {
-    /// Infers its type in a rule with these parameters and the variables before it.
-    pub(crate) fn check(&mut self, parameters: &[Parameter], variables: &[Variable]) -> Result<(), Mismatch> {
-        self.result = Checker::new(parameters, variables).check(&self.tree)?;
+    /// Infers its type in a rule with the names `declared`.
+    pub(crate) fn check(&mut self, declared: Declared<'_>) -> Result<(), Mismatch> {
+        self.result = Checker::new(declared).check(&self.tree)?;
         Ok(())
     }
 
@@ -87,17 +87,6 @@ impl Expression {
 }
 
 impl Type {
-    pub(super) fn of_parameter(of: parameter::Type) -> Self {
-        match of {
-            parameter::Type::Int => Self::Int,
-            parameter::Type::Bool => Self::Bool,
-            parameter::Type::Duration
-            | parameter::Type::Enum
-            | parameter::Type::Quantity
-            | parameter::Type::Text => Self::Text,
-        }
-    }
-
     fn list(item: Self) -> Self {
         if item.depth() < MAX_DEPTH { Self::List(Box::new(item)) } else { Self::List(Box::new(Self::Any)) }
     }

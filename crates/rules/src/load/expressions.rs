@@ -163,15 +163,15 @@ impl Reader {
         {
             return None;
         }
-        let parameters: Vec<&str> =
-            self.logic.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+        let parameters = self.logic.parameters.iter();
+        let parameters: Vec<_> =
+            parameters.map(|parameter| (parameter.name.as_str(), parameter.expression_type())).collect();
         let (variables, total) = (&self.logic.variables, &self.total);
         let declared = Declared { parameters: &parameters, variables, total };
         let places = MAX_FINDINGS.saturating_sub(self.findings.len());
         match Expression::compile(&self.source, node, name, declared, places) {
             Ok(mut expression) => {
-                let checked = expression.check(&self.logic.parameters, &self.logic.variables);
-                if let Err(mismatch) = checked {
+                if let Err(mismatch) = expression.check(declared) {
                     self.mistyped(node, &mismatch);
                 }
                 self.logic.reads_object |= expression.reads_object;

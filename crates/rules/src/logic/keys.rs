@@ -1,5 +1,7 @@
-//! Keys that expressions compute. They have values before anything is laid in, because which item of a pod is which item of a
-//! rule depends on them; so they read nothing that rules change.
+//! Computes the keys of list items that are expressions (docs/adr/0063).
+//!
+//! Keys identify the items of rules and pods, so `evaluate` needs them before any rule is applied. Their expressions
+//! therefore do not read the object.
 
 use std::collections::HashSet;
 
@@ -14,7 +16,7 @@ use crate::overlay::Overlay;
 use crate::pod::Shape;
 use crate::rule::{Clause, Item, Part, Rule};
 
-/// `rule` with the keys of its items.
+/// `rule` with the values of its keys.
 pub(crate) fn with_keys(rule: &Rule, scope: &Scope<'_>, shape: &Shape) -> Result<Rule, Failure> {
     let mut rule = rule.clone();
     for_each(&mut rule, shape, |item, _, list| match list {
@@ -24,8 +26,7 @@ pub(crate) fn with_keys(rule: &Rule, scope: &Scope<'_>, shape: &Shape) -> Result
     Ok(rule)
 }
 
-/// Whether the API server would take what came of the keys, within items as well: what the reader checks of keys that are
-/// written out.
+/// Checks the computed keys of `rule`, within items too, as `load` checks written keys.
 pub(crate) fn checked(rule: &mut Rule, shape: &Shape) -> Result<(), Failure> {
     if !rule.logic.computes_keys {
         return Ok(());
@@ -33,40 +34,40 @@ pub(crate) fn checked(rule: &mut Rule, shape: &Shape) -> Result<(), Failure> {
     let mut seen = HashSet::new();
     for_each(rule, shape, |item, place, list| {
         let Place { field, schema, above } = *place;
-        let said = match list {
+        let sentence = match list {
             List::Map(_) if !seen.insert((above.to_owned(), item.key.clone())) => {
                 Some(twice(&item.key, field))
             }
             _ => None,
         };
-        let said = said.or_else(|| valid(field, &item.overlay).err());
-        let said = said.or_else(|| within(&item.overlay, schema.item()).err());
-        match said.or_else(|| refusal(field, &item.overlay)) {
+        let sentence = sentence.or_else(|| valid(field, &item.overlay).err());
+        let sentence = sentence.or_else(|| within(&item.overlay, schema.item()).err());
+        match sentence.or_else(|| refusal(field, &item.overlay)) {
             Some(sentence) => Err(refused(&item.clause, sentence)),
             None => Ok(()),
         }
     })
 }
 
-/// The list that an item belongs into.
+/// The list of an item.
 struct Place<'p> {
     field: &'p str,
     schema: Schema<'p>,
-    /// What it is called among the lists of the rule.
+    /// The path of the list in the rule.
     above: &'p str,
 }
 
-/// Calls `ask` with every item that belongs into a list.
+/// Calls `visit` with every item of a list.
 fn for_each(
     rule: &mut Rule,
     shape: &Shape,
-    mut ask: impl FnMut(&mut Item, &Place<'_>, List) -> Result<(), Failure>,
+    mut visit: impl FnMut(&mut Item, &Place<'_>, List) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut each = |item: &mut Item, field: &str, schema: Schema<'_>, above: &str| {
-        ask(item, &Place { field, schema, above }, schema.list())
+        visit(item, &Place { field, schema, above }, schema.list())
     };
     rule.volumes.iter_mut().try_for_each(|item| each(item, "volumes", shape.volumes, "volumes"))?;
-    // Of all containers of a pod no two have one name.
+    // Names are unique among all containers of a pod, so they count as one list.
     let injected = rule.injected.iter_mut();
     injected
         .map(|one| &mut one.item)
@@ -101,10 +102,10 @@ fn set_key(item: &mut Item, keys: &[Key], scope: &Scope<'_>) -> Result<(), Failu
     if let Overlay::Map(members) = &mut overlay {
         for member in members.iter_mut().filter(|member| keys.iter().any(|key| key.name == member.name)) {
             let Overlay::Expression(expression) = &member.value else { continue };
-            let value = expression.overlay(scope).map_err(|trouble| {
-                failure(Clause { text: item.clause.text.clone(), at: expression.at }, &trouble)
+            let value = expression.overlay(scope).map_err(|error| {
+                failure(Clause { text: item.clause.text.clone(), at: expression.at }, &error)
             })?;
-            // A key without a value is trouble of the expression.
+            // The check of the key reports an empty one.
             member.value = value.unwrap_or(Overlay::Text(String::new()));
         }
     }
@@ -113,7 +114,7 @@ fn set_key(item: &mut Item, keys: &[Key], scope: &Scope<'_>) -> Result<(), Failu
     Ok(())
 }
 
-/// Keyed lists within an item.
+/// Checks the lists with keys within an item.
 // Recursion is bounded by the depth of the rule's document.
 fn within(overlay: &Overlay, schema: Schema<'_>) -> Result<(), String> {
     for member in overlay.members() {
@@ -135,7 +136,7 @@ fn within(overlay: &Overlay, schema: Schema<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// What the API server says of what tells items of the list `field` apart.
+/// Checks the key of an item of the list `field` as the API server does.
 fn valid(field: &str, item: &Overlay) -> Result<(), String> {
     let name = item.text("name");
     let wants = |wanted: &str| format!("`name` of an item of `{field}` wants {wanted}");

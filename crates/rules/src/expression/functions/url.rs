@@ -52,6 +52,11 @@ pub(super) fn parse(written: &str) -> Option<Value> {
         let (authority, below) = behind.split_at(behind.find('/').unwrap_or(behind.len()));
         host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
         path = below;
+        // Databases have several hosts, websites one.
+        let several = split_port(host).0.contains(':') && !host.starts_with('[');
+        if authority.contains(' ') || several && scheme.to_ascii_lowercase().starts_with("http") {
+            return None;
+        }
     } else if before.starts_with('/') {
         path = before;
     } else if scheme.is_empty() {

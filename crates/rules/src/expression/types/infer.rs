@@ -7,14 +7,12 @@ use kube_cel::cel::common::ast::{
 
 use super::signatures::{self, Argument, ResultType};
 use super::{Mismatch, Type};
-use crate::expression::Variable;
 use crate::expression::functions::{self, Form, Function};
-use crate::parameter::Parameter;
+use crate::expression::lint::Declared;
 
 /// Walks one expression.
 pub(super) struct Checker<'c> {
-    parameters: &'c [Parameter],
-    variables: &'c [Variable],
+    declared: Declared<'c>,
     /// The variables of loops, the innermost last.
     locals: Vec<(&'c str, Type)>,
     /// The first mismatch.
@@ -22,8 +20,8 @@ pub(super) struct Checker<'c> {
 }
 
 impl<'c> Checker<'c> {
-    pub(super) fn new(parameters: &'c [Parameter], variables: &'c [Variable]) -> Self {
-        Self { parameters, variables, locals: Vec::new(), mismatch: None }
+    pub(super) fn new(declared: Declared<'c>) -> Self {
+        Self { declared, locals: Vec::new(), mismatch: None }
     }
 
     pub(super) fn check(mut self, expression: &'c IdedExpr) -> Result<Type, Mismatch> {
@@ -88,10 +86,10 @@ impl<'c> Checker<'c> {
 
     /// The type of the member `field` of a variable with fixed members.
     fn member(&self, name: &str, field: &str) -> Option<Type> {
-        let parameter = || self.parameters.iter().find(|parameter| parameter.name == field);
-        let variable = || self.variables.iter().find(|variable| variable.name == field);
+        let parameter = || self.declared.parameters.iter().find(|(name, _)| *name == field);
+        let variable = || self.declared.variables.iter().find(|variable| variable.name == field);
         Some(match (name, field) {
-            ("params", _) => Type::of_parameter(parameter()?.bounds.of),
+            ("params", _) => parameter()?.1.clone(),
             ("variables", _) => variable()?.expression.result.clone(),
             ("request", "dryRun") => Type::Bool,
             ("request", "name" | "namespace" | "operation" | "subResource") => Type::Text,
