@@ -6,6 +6,7 @@
 //! have bounds: `budget` counts steps and bytes. Start with `parse`, then `interpret`, then `functions`.
 
 mod budget;
+mod error;
 mod functions;
 mod interpret;
 mod lint;
@@ -18,7 +19,6 @@ mod scope;
 mod types;
 mod values;
 
-use std::fmt;
 use std::sync::Arc;
 
 use kube_cel::cel::Value;
@@ -28,6 +28,7 @@ use crate::diagnostic::{self, Diagnostic, MAX_FINDINGS, Position, Source};
 use crate::overlay::Overlay;
 use crate::yaml::Node;
 pub(crate) use budget::SharedBudget;
+pub(crate) use error::EvaluationError;
 pub(crate) use functions::Pattern;
 use interpret::Interpreter;
 pub(crate) use lint::Declared;
@@ -64,18 +65,6 @@ pub(crate) struct Expression {
 pub(crate) struct Variable {
     pub(crate) name: String,
     pub(crate) expression: Expression,
-}
-
-/// Why an expression has no value. The message names parts of the expression and never quotes values.
-#[derive(Clone)]
-pub(crate) enum EvaluationError {
-    Failed(String),
-    /// The budget is used up.
-    BudgetExceeded {
-        /// Whether it is the budget that all rules share, and not the budget of one rule.
-        shared: bool,
-        ticks: u64,
-    },
 }
 
 impl Expression {
@@ -152,37 +141,6 @@ impl Expression {
             ))),
             overlay => Ok(overlay),
         }
-    }
-}
-
-impl EvaluationError {
-    fn failed(sentence: impl Into<String>) -> Self {
-        Self::Failed(sentence.into())
-    }
-
-    fn within(self, variable: &str) -> Self {
-        match self {
-            Self::Failed(sentence) => Self::Failed(format!("variable `{variable}`: {sentence}")),
-            exhausted @ Self::BudgetExceeded { .. } => exhausted,
-        }
-    }
-
-    pub(crate) fn sentence(&self) -> String {
-        match self {
-            Self::Failed(sentence) => sentence.clone(),
-            Self::BudgetExceeded { shared: false, ticks } => {
-                format!("the expressions of the rule need more than {ticks} ticks")
-            }
-            Self::BudgetExceeded { shared: true, ticks } => {
-                format!("the expressions of all rules together need more than {ticks} ticks")
-            }
-        }
-    }
-}
-
-impl fmt::Debug for EvaluationError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.sentence())
     }
 }
 

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use kube_cel::cel::Value;
 use kube_cel::cel::objects::Key;
 
-use super::EvaluationError;
+use super::error::EvaluationError;
 use super::functions::{Pattern, url_length};
 use super::values::{as_optional, is_too_deep};
 

@@ -18,8 +18,9 @@ use kube_cel::cel::Value;
 use kube_cel::cel::objects::Key;
 
 use super::budget::Budget;
+use super::error::EvaluationError;
+use super::quantity;
 use super::values::{as_optional, kind, list, optional, text};
-use super::{EvaluationError, quantity};
 use crate::duration::nanoseconds;
 pub(super) use format::check as check_format;
 pub(crate) use pattern::Pattern;
@@ -59,9 +60,8 @@ pub(super) fn call(
         ("dyn", [value]) => Ok(value.clone()),
         ("quantity", [Value::String(text)]) => quantity::parse(text),
         ("isQuantity", [Value::String(text)]) => Ok(Value::Bool(quantity::is_written(text))),
-        ("sign", [value]) => {
-            quantity::call("sign", value, &[]).unwrap_or_else(|| Err(mistyped("sign", "a quantity")))
-        }
+        ("sign", [value]) => quantity::call("sign", value, &[])
+            .unwrap_or_else(|| Err(EvaluationError::mistyped("sign", "a quantity"))),
         ("sum", [Value::List(items)]) => {
             items.iter().try_for_each(|item| budget.read(item).map(drop))?;
             sum(items)
@@ -88,8 +88,9 @@ pub(super) fn call(
             // The library ignores text behind a duration; the API server refuses it, and durations beyond 64 bits of
             // nanoseconds.
             let fits = matches!(written.as_str(), "0" | "+0" | "-0") || nanoseconds(written).is_some();
-            fits.then_some(())
-                .ok_or_else(|| mistyped(name, "a duration such as `1m30s`, of 292 years at most"))?;
+            fits.then_some(()).ok_or_else(|| {
+                EvaluationError::mistyped(name, "a duration such as `1m30s`, of 292 years at most")
+            })?;
             let plain = text(&written.trim_start_matches('+').replace('\u{b5}', "u"));
             library::call(name, form, &[plain], budget)
         }
@@ -107,11 +108,13 @@ pub(super) fn call(
         }
         ("url", [Value::String(written)]) => {
             budget.text(written.len())?;
-            url::parse(written)
-                .ok_or_else(|| mistyped(name, "an address with a scheme, or a path from the root"))
+            url::parse(written).ok_or_else(|| {
+                EvaluationError::mistyped(name, "an address with a scheme, or a path from the root")
+            })
         }
         ("getScheme" | "getHost" | "getHostname" | "getPort" | "getEscapedPath" | "getQuery", [address]) => {
-            let found = url::call(name, address).ok_or_else(|| mistyped(name, "an address"))?;
+            let found =
+                url::call(name, address).ok_or_else(|| EvaluationError::mistyped(name, "an address"))?;
             budget.read(&found)?;
             Ok(found)
         }
@@ -135,14 +138,9 @@ fn version(function: &str, written: &str, budget: &Budget) -> Result<Value, Eval
     }
 }
 
-/// The error of a function that got an argument of the wrong type.
-pub(super) fn mistyped(function: &str, wanted: &str) -> EvaluationError {
-    EvaluationError::failed(format!("`{function}` wants {wanted}"))
-}
-
 /// The content of an optional.
 fn inner<'v>(function: &str, value: &'v Value) -> Result<Option<&'v Value>, EvaluationError> {
-    as_optional(value).ok_or_else(|| mistyped(function, "an optional"))
+    as_optional(value).ok_or_else(|| EvaluationError::mistyped(function, "an optional"))
 }
 
 fn size(value: &Value) -> Result<Value, EvaluationError> {
@@ -151,7 +149,7 @@ fn size(value: &Value) -> Result<Value, EvaluationError> {
         Value::Bytes(bytes) => bytes.len(),
         Value::List(items) => items.len(),
         Value::Map(map) => map.map.len(),
-        _ => return Err(mistyped("size", "text, a list or a map")),
+        _ => return Err(EvaluationError::mistyped("size", "text, a list or a map")),
     };
     Ok(Value::Int(i64::try_from(size).unwrap_or(i64::MAX)))
 }
@@ -187,7 +185,9 @@ fn number(function: &str, value: &Value) -> Result<Value, EvaluationError> {
         },
         _ => None,
     };
-    made.ok_or_else(|| mistyped(function, &format!("a value that is one; {} is none", kind(value))))
+    made.ok_or_else(|| {
+        EvaluationError::mistyped(function, &format!("a value that is one; {} is none", kind(value)))
+    })
 }
 
 fn string(value: &Value, budget: &Budget) -> Result<Value, EvaluationError> {
@@ -199,19 +199,22 @@ fn string(value: &Value, budget: &Budget) -> Result<Value, EvaluationError> {
         Value::Float(number) => Ok(text(&go_format::double(*number))),
         Value::Duration(duration) => Ok(text(&go_format::duration(duration.num_nanoseconds()))),
         Value::Bytes(bytes) => {
-            let readable = std::str::from_utf8(bytes).map_err(|_| mistyped("string", "bytes of UTF-8"))?;
+            let readable = std::str::from_utf8(bytes)
+                .map_err(|_| EvaluationError::mistyped("string", "bytes of UTF-8"))?;
             budget.text(bytes.len())?;
             Ok(text(readable))
         }
         Value::Opaque(_) if as_optional(value).is_none() && !quantity::is_quantity(value) => {
             library::call("string", Some(Form::Either), std::slice::from_ref(value), budget)
         }
-        other => Err(mistyped("string", &format!("a single value; this is {}", kind(other)))),
+        other => {
+            Err(EvaluationError::mistyped("string", &format!("a single value; this is {}", kind(other))))
+        }
     }
 }
 
 fn sum(items: &[Value]) -> Result<Value, EvaluationError> {
-    let wrong = || mistyped("sum", "numbers of one kind, durations or quantities");
+    let wrong = || EvaluationError::mistyped("sum", "numbers of one kind, durations or quantities");
     let Some((first, rest)) = items.split_first() else { return Ok(Value::Int(0)) };
     let mut sum = first.clone();
     for item in rest {
@@ -242,7 +245,10 @@ fn sort(items: &Arc<Vec<Value>>, budget: &Budget) -> Result<Value, EvaluationErr
     budget.spend(steps.saturating_mul(usize::try_from(items.len().max(2).ilog2()).unwrap_or_default()))?;
     let Some(first) = items.first() else { return Ok(list(Vec::new())) };
     if items.iter().any(|item| in_order(first, item).is_none()) {
-        return Err(mistyped("sort", "a list of texts, numbers of one kind, truth values or durations"));
+        return Err(EvaluationError::mistyped(
+            "sort",
+            "a list of texts, numbers of one kind, truth values or durations",
+        ));
     }
     let mut sorted = items.as_ref().clone();
     sorted.sort_by(|one, other| in_order(one, other).unwrap_or(Ordering::Equal));

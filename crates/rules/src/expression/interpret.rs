@@ -10,9 +10,10 @@ use kube_cel::cel::common::ast::{
 };
 use kube_cel::cel::objects::{Key, KeyRef};
 
+use super::error::EvaluationError;
+use super::functions;
 use super::scope::Scope;
 use super::values::{as_optional, kind, list, map, optional, text};
-use super::{EvaluationError, functions};
 
 /// One evaluation of one expression.
 pub(super) struct Interpreter<'e> {
@@ -218,7 +219,7 @@ impl<'e> Interpreter<'e> {
             ("orValue" | "or", [other], Some(target)) => {
                 let value = self.value(target)?;
                 match as_optional(&value) {
-                    None => Err(functions::mistyped(name, "an optional before it")),
+                    None => Err(EvaluationError::mistyped(name, "an optional before it")),
                     Some(None) => self.value(other),
                     Some(Some(inner)) => Ok(if name == "or" { value } else { inner.clone() }),
                 }
@@ -290,7 +291,8 @@ impl<'e> Interpreter<'e> {
         target: &'e IdedExpr,
     ) -> Result<Value> {
         let value = self.value(target)?;
-        let inner = as_optional(&value).ok_or_else(|| functions::mistyped(name, "an optional before it"))?;
+        let inner =
+            as_optional(&value).ok_or_else(|| EvaluationError::mistyped(name, "an optional before it"))?;
         let (Some(inner), Expr::Ident(variable)) = (inner, &variable.expr) else { return Ok(optional(None)) };
         self.locals.push((variable, Ok(inner.clone())));
         let made = self.value(body);

@@ -9,8 +9,7 @@ use std::sync::Arc;
 use kube_cel::cel::Value;
 use kube_cel::cel::objects::Opaque;
 
-use super::EvaluationError;
-use super::functions::mistyped;
+use super::error::EvaluationError;
 use crate::quantity::Written;
 
 #[derive(Clone, Copy)]
@@ -52,11 +51,11 @@ pub(super) fn call(name: &str, this: &Value, arguments: &[Value]) -> Option<Resu
     let quantity = of(this)?;
     let other = || match arguments {
         [Value::Int(number)] => Ok(Quantity::from(*number)),
-        [other] => of(other).copied().ok_or_else(|| mistyped(name, "a quantity")),
-        _ => Err(mistyped(name, "a quantity")),
+        [other] => of(other).copied().ok_or_else(|| EvaluationError::mistyped(name, "a quantity")),
+        _ => Err(EvaluationError::mistyped(name, "a quantity")),
     };
     let order = || match arguments {
-        [Value::Int(_)] => Err(mistyped(name, "a quantity")),
+        [Value::Int(_)] => Err(EvaluationError::mistyped(name, "a quantity")),
         _ => other().map(|other| quantity.nanos.cmp(&other.nanos)),
     };
     Some(match name {

@@ -6,11 +6,12 @@ use std::collections::{BTreeMap, HashMap};
 use kube_cel::cel::Value;
 use vestibule_patch::{Document, View};
 
+use super::Variable;
 use super::budget::{Budget, SharedBudget};
+use super::error::EvaluationError;
 use super::interpret::Interpreter;
 use super::object_value::{ObjectValue, object};
 use super::values::{map, text, value};
-use super::{EvaluationError, Variable};
 use crate::rule::Verb;
 use crate::subject::{Ownership, Subject};
 

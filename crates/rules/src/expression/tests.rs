@@ -71,7 +71,7 @@ fn refused(text: &str, wanted: &str) {
 }
 
 #[test]
-fn the_language() {
+fn operators_macros_and_variables() {
     for text in [
         "1 + 2 * 3 == 7 && 7 / 2 == 3 && 7 % 2 == 1 && -1 < 0",
         "1.5 + 1.0 == 2.5 && 1u + 2u == 3u && 'a' + 'b' == 'ab' && [1] + [2] == [1, 2]",
@@ -181,7 +181,7 @@ fn the_functions_of_the_api_server() {
 }
 
 #[test]
-fn what_fails_says_so_without_values() {
+fn errors_of_evaluation_quote_no_values() {
     fails("object.spec.nothing", "there is no field `nothing`; `.?nothing`");
     fails("object.spec.containers.exists(c, c.ports[0].containerPort == 81)", "there is no field `ports`");
     fails("object.spec.containers.map(c, c.ports) == []", "there is no field `ports`");
@@ -201,7 +201,7 @@ fn what_fails_says_so_without_values() {
     fails("duration('90sx') > duration('1s')", "`duration` wants");
     fails("'abc'.indexOf('b', -1)", "no negative place");
     fails("string(b'\\xff')", "bytes of UTF-8");
-    // As the API server: whole numbers and nothing else.
+    // As in the API server, only whole numbers are accepted.
     fails("'%d'.format([1.0])", "`format` wants a whole number for `%d`");
     fails("optional.none().value()", "holds none");
     fails("'%s'.format([[1]])", "`format` wants a single value for `%s`");
@@ -220,7 +220,7 @@ fn what_fails_says_so_without_values() {
 }
 
 #[test]
-fn what_is_refused_when_rules_are_read() {
+fn names_calls_and_syntax_are_checked_when_rules_are_loaded() {
     refused(
         "objct.metadata",
         "a.yaml:1:2: error[VST0131]: `objct` is not known Some(\"did you mean `object`?\")",
@@ -257,7 +257,7 @@ fn what_is_refused_when_rules_are_read() {
     refused(&format!("'{}'", "x".repeat(9000)), "VST0133");
 }
 
-/// What may be written is read and evaluated on a thread's ordinary stack.
+/// They are parsed and evaluated on the default stack of a thread.
 #[test]
 fn the_longest_expressions() {
     for text in [
@@ -297,7 +297,7 @@ fn the_longest_expressions() {
 }
 
 #[test]
-fn the_object_becomes_a_value_only_for_who_asks() {
+fn the_object_becomes_a_value_only_when_an_expression_names_it() {
     let subject = Subject::new(POD, Resource::Pods, Verb::Create, "team-a");
     let document = Document::parse(POD).unwrap();
     let (object, parameters) = (ObjectValue::default(), BTreeMap::new());
@@ -346,7 +346,7 @@ fn nothing_costs_more_than_its_budget() {
     fails("('%.99999999' + 'f').format([1.0])", "99 digits");
 }
 
-/// A quarter of a mebibyte, which every turn of a loop goes through or copies.
+/// Every turn of the loop reads or copies 256 KiB.
 #[test]
 fn long_texts_cost_more() {
     let digits = "0".repeat(64);
@@ -366,9 +366,9 @@ fn long_texts_cost_more() {
     }
 }
 
-/// A quarter of a mebibyte, of which nothing is found.
+/// A URL of 256 KiB.
 #[test]
-fn an_address_costs_what_its_text_does() {
+fn a_url_costs_as_much_as_its_text() {
     for (start, letter, body) in [
         ("/?", ";", "u.getQuery().size()"),
         ("/?", "&", "u.getQuery().size()"),
@@ -383,7 +383,7 @@ fn an_address_costs_what_its_text_does() {
     }
 }
 
-/// Where the reader loses track of what is text it does not descend without end, and quotes nothing.
+/// The parser does not recurse beyond its bound, and quotes no text.
 #[test]
 fn texts_that_do_not_end() {
     for start in ["'\n", "ar'\\''", "&'"] {
@@ -400,7 +400,7 @@ fn texts_that_do_not_end() {
 
 /// `docs/reference/expressions.md`: every example holds, and everything has one.
 #[test]
-fn the_reference() {
+fn every_function_has_an_example_in_the_reference_that_holds() {
     let page =
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/expressions.md"));
     let page = page.unwrap();
@@ -413,7 +413,7 @@ fn the_reference() {
     let rows: Vec<(String, String)> = rows.collect();
     for (name, example) in &rows {
         holds(example);
-        // What holds has no part of the wrong type.
+        // An example that holds has no type error.
         let total = SharedBudget::of_a_load();
         let declared = Declared { parameters: &[], variables: &names(), total: &total };
         let mismatch = compile(example).unwrap().check(declared).err();

@@ -7,7 +7,7 @@ use kube_cel::cel::Value;
 use kube_cel::cel::objects::{Key, Map, Opaque, OptionalValue};
 use vestibule_patch::{Kind, View};
 
-use super::EvaluationError;
+use super::error::EvaluationError;
 use crate::load::check;
 use crate::overlay::Overlay;
 use crate::pod;

@@ -1,4 +1,4 @@
-//! Expressions of rules before the API server's own CEL: what both know, both answer alike.
+//! Compares expressions of rules with the CEL of a real API server.
 
 mod policy;
 
@@ -12,7 +12,7 @@ use crate::cluster::Cluster;
 
 const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/expressions.md");
 
-/// Where results are easily different, beside the examples of the reference.
+/// Edge cases besides the examples of the reference.
 const EDGES: &[&str] = &[
     // Numbers.
     "7 / -2 == -3 && -7 % 3 == -1 && dyn(1.0) == 1 && dyn(1u) == 1",
@@ -236,12 +236,12 @@ const EDGES: &[&str] = &[
     "-duration('1s') == duration('-1s')",
 ];
 
-/// What comes of an expression.
+/// The result of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Result {
     True,
     False,
-    /// It fails, or is refused before anybody asks.
+    /// It fails, or is refused at load.
     Error,
 }
 
@@ -283,7 +283,7 @@ fn examples() -> Vec<String> {
     let (language, _) = language.split_once("\n### What is left out\n").unwrap();
     let rows = language.lines().filter(|line| line.starts_with("| `") && !line.contains("Ours."));
     let examples = rows.map(|row| row.split(" | ").nth(1).unwrap().trim_matches('`').to_owned());
-    // Ours, and the order of a map, of which there is none.
+    // A function of ours, and the order of a map, which the API server does not define.
     let apart = ["sum([quantity", "labels.map(k, k)"];
     examples.filter(|example| !apart.iter().any(|part| example.contains(part))).collect()
 }

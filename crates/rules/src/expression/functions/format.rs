@@ -2,11 +2,10 @@
 
 use kube_cel::cel::Value;
 
-use super::super::EvaluationError;
 use super::super::budget::Budget;
+use super::super::error::EvaluationError;
 use super::super::values::text;
 use super::go_format::{double, duration};
-use super::mistyped;
 
 /// The digits behind the point of `%f` without a precision.
 const DIGITS: usize = 6;
@@ -29,7 +28,9 @@ pub(super) fn format(form: &str, values: &[Value], budget: &Budget) -> Result<Va
         let (before, clause) = piece?;
         written.push_str(before);
         if let Some(clause) = clause {
-            let value = values.next().ok_or_else(|| mistyped("format", "a value for each clause"))?;
+            let value = values
+                .next()
+                .ok_or_else(|| EvaluationError::mistyped("format", "a value for each clause"))?;
             written.push_str(&clause.write(value)?);
         }
         budget.text(written.len())?;
@@ -68,19 +69,27 @@ impl Clause {
                 let rest = behind.trim_start_matches(|c: char| c.is_ascii_digit());
                 let digits = behind.strip_suffix(rest).and_then(|digits| digits.parse().ok());
                 let digits = digits.filter(|digits| *digits < 100);
-                (Some(digits.ok_or_else(|| mistyped("format", "99 digits at most behind a point"))?), rest)
+                (
+                    Some(digits.ok_or_else(|| {
+                        EvaluationError::mistyped("format", "99 digits at most behind a point")
+                    })?),
+                    rest,
+                )
             }
         };
         let mut letters = behind.chars();
         match letters.next() {
             Some(verb) if "sdfboxX".contains(verb) => Ok((Self { verb, digits }, letters.as_str())),
-            Some(_) => Err(mistyped("format", "clauses of `s`, `d`, `f`, `b`, `o`, `x` and `X`")),
-            None => Err(mistyped("format", "`%%` for a percent sign")),
+            Some(_) => {
+                Err(EvaluationError::mistyped("format", "clauses of `s`, `d`, `f`, `b`, `o`, `x` and `X`"))
+            }
+            None => Err(EvaluationError::mistyped("format", "`%%` for a percent sign")),
         }
     }
 
     fn write(&self, value: &Value) -> Result<String, EvaluationError> {
-        let wanted = |wanted: &str| mistyped("format", &format!("{wanted} for `%{}`", self.verb));
+        let wanted =
+            |wanted: &str| EvaluationError::mistyped("format", &format!("{wanted} for `%{}`", self.verb));
         Ok(match (self.verb, value) {
             ('s', Value::String(text)) => text.to_string(),
             ('s', Value::Int(number)) => number.to_string(),

@@ -6,8 +6,8 @@ use kube_cel::KubeCelExt;
 use kube_cel::cel::common::ast::{CallExpr, Expr, IdedExpr};
 use kube_cel::cel::{Context, Value};
 
-use super::super::EvaluationError;
 use super::super::budget::Budget;
+use super::super::error::EvaluationError;
 use super::Form;
 
 static LIBRARY: LazyLock<Context<'static>> = LazyLock::new(|| Context::default().with_all());

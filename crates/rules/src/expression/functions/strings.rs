@@ -2,10 +2,9 @@
 
 use kube_cel::cel::Value;
 
-use super::super::EvaluationError;
 use super::super::budget::Budget;
+use super::super::error::EvaluationError;
 use super::super::values::{list, text};
-use super::mistyped;
 
 /// The longest value of a label.
 const LABEL: usize = 63;
@@ -45,9 +44,9 @@ pub(super) fn call(
         }
         ("contains" | "startsWith" | "endsWith" | "lowerAscii" | "upperAscii" | "trim", _)
         | ("labelValue" | "replace" | "split" | "matches" | "find" | "findAll", _) => {
-            Err(mistyped(name, "text"))
+            Err(EvaluationError::mistyped(name, "text"))
         }
-        ("join", _) => Err(mistyped(name, "a list of texts")),
+        ("join", _) => Err(EvaluationError::mistyped(name, "a list of texts")),
         _ => return None,
     })
 }
@@ -124,8 +123,10 @@ fn index(
         [] if last && part.is_empty() => this.len(),
         [] if last => this.len().saturating_sub(1),
         [] => 0,
-        [Value::Int(from)] => usize::try_from(*from).map_err(|_| mistyped(name, "no negative place"))?,
-        _ => return Err(mistyped(name, "a place that is a number")),
+        [Value::Int(from)] => {
+            usize::try_from(*from).map_err(|_| EvaluationError::mistyped(name, "no negative place"))?
+        }
+        _ => return Err(EvaluationError::mistyped(name, "a place that is a number")),
     };
     let found = match part.len() {
         0 => Some(from),
@@ -147,7 +148,9 @@ fn join(items: &[Value], rest: &[Value], budget: &Budget) -> Result<Value, Evalu
     let mut parts = Vec::with_capacity(items.len());
     let mut bytes = 0_usize;
     for item in items {
-        let Value::String(part) = item else { return Err(mistyped("join", "a list of texts")) };
+        let Value::String(part) = item else {
+            return Err(EvaluationError::mistyped("join", "a list of texts"));
+        };
         bytes = bytes.saturating_add(part.len()).saturating_add(separator.len());
         parts.push(part.as_str());
     }

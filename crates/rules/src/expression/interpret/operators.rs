@@ -7,8 +7,8 @@ use kube_cel::cel::Value;
 use kube_cel::cel::common::ast::operators as op;
 use kube_cel::cel::objects::KeyRef;
 
-use super::super::EvaluationError;
 use super::super::budget::Budget;
+use super::super::error::EvaluationError;
 use super::super::values::kind;
 
 pub(super) fn negate(value: &Value) -> Result<Value, EvaluationError> {

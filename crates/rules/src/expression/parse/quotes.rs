@@ -1,4 +1,4 @@
-//! Where a quoted text begins and ends.
+//! The start and the end of quoted texts and bytes.
 
 pub(super) const UNENDED: &str = "a text does not end, or is out of place here";
 
