@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use vestibule_patch::Document;
 
-use crate::expression::{Current, Scope, Surroundings, Total};
+use crate::expression::{ObjectValue, RequestScope, Scope, SharedBudget};
 use crate::logic;
 use crate::parameter;
 use crate::pod::Shape;
@@ -20,13 +20,13 @@ pub(super) fn with_keys<'r>(
     received: &Received<'_>,
     document: &Document<'_>,
     shape: &Shape,
-    total: &Total,
+    total: &SharedBudget,
 ) -> HashMap<&'r str, Rule> {
-    let surroundings = Surroundings::new(subject, document.view(), total);
+    let request_scope = RequestScope::new(subject, document.view(), total);
     let keyed = |rule: &&'r Rule| {
         let parameters = parameter::values(rule, subject, received, total).ok()?;
-        let object = Current::default();
-        let scope = Scope::new(&surroundings, document.view(), &object, &parameters, &rule.logic.variables);
+        let object = ObjectValue::default();
+        let scope = Scope::new(&request_scope, document.view(), &object, &parameters, &rule.logic.variables);
         Some((rule.name(), logic::with_keys(rule, &scope, shape).ok()?))
     };
     rules.iter().filter(|rule| rule.logic.computes_keys).filter_map(keyed).collect()

@@ -12,7 +12,7 @@ use super::not_applied::{NotApplied, passed_gates};
 use super::verdict::{discard_changes, not_applied, skipped, verdict};
 use crate::decision::{Decision, Outcome};
 use crate::explanation::Trace;
-use crate::expression::Total;
+use crate::expression::SharedBudget;
 use crate::merge::{self, Draft};
 use crate::rule::Rule;
 use crate::select::{MatchCache, MatchContext, Skip};
@@ -47,7 +47,7 @@ impl RuleSet {
 
         let rules = self.rules.iter().zip(&skips).filter(|(_, skip)| skip.is_none());
         let rules: Vec<&Rule> = rules.map(|(rule, _)| rule).collect();
-        let total = Total::of_a_request();
+        let total = SharedBudget::of_a_request();
         let keyed = with_keys(&rules, subject, &received, &document, &self.shape, &total);
         let rules: Vec<&Rule> =
             rules.into_iter().map(|rule| keyed.get(rule.name()).unwrap_or(rule)).collect();
@@ -86,7 +86,7 @@ impl RuleSet {
         if change_count > 0 {
             merge::record_status(&present, layout, shape, &self.hash, &mut draft);
         }
-        if trace.listens() {
+        if trace.is_enabled() {
             let has_values = |rule: &&&Rule| rule.logic.is_fixed() || computed.contains_key(rule.name());
             let with_values: Vec<&Rule> = present.iter().filter(has_values).copied().collect();
             trace.standings(merge::standings(&with_values, layout, shape, &draft));
@@ -122,7 +122,7 @@ fn trace_conditions(
     presumed_owner: bool,
     trace: &mut impl Trace,
 ) {
-    if !trace.listens() {
+    if !trace.is_enabled() {
         return;
     }
     for rule in rules.iter().filter(|rule| !rule.logic.is_empty()) {

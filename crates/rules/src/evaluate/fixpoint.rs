@@ -26,7 +26,7 @@ use kube_cel::cel::Value;
 
 use super::not_applied::{NotApplied, NotAppliedRules};
 use crate::decision::Unsettled;
-use crate::expression::{Surroundings, Total};
+use crate::expression::{RequestScope, SharedBudget};
 use crate::merge::{Draft, restore_strict_positions};
 use crate::parameter;
 use crate::pod::Shape;
@@ -41,7 +41,7 @@ pub(super) struct Fixpoint<'t> {
     /// How many more times a rule may be applied, counted over all rules and phases.
     allowance: Cell<usize>,
     /// The expression budget that all rules and phases share.
-    total: Total,
+    total: SharedBudget,
 }
 
 /// The result of applying rules.
@@ -84,7 +84,7 @@ type Parameters<'r> = HashMap<&'r str, BTreeMap<String, Value>>;
 /// The inputs of expressions that stay the same throughout one evaluation.
 struct Evaluation<'e, 'r> {
     parameters: &'e Parameters<'r>,
-    surroundings: Surroundings<'e>,
+    request_scope: RequestScope<'e>,
 }
 
 /// How many evaluations or passes may change the object, in addition to one for each rule.
@@ -102,7 +102,7 @@ impl<'t> Fixpoint<'t> {
         received: &'t Received<'t>,
         layout: &'t Layout,
         shape: &'t Shape,
-        total: Total,
+        total: SharedBudget,
     ) -> Self {
         Self { subject, received, layout, shape, allowance: Cell::new(0), total }
     }
@@ -294,7 +294,10 @@ impl<'t> Fixpoint<'t> {
         parameters: &'e Parameters<'r>,
         received: &'e Draft<'_>,
     ) -> Evaluation<'e, 'r> {
-        Evaluation { parameters, surroundings: Surroundings::new(self.subject, received.root(), &self.total) }
+        Evaluation {
+            parameters,
+            request_scope: RequestScope::new(self.subject, received.root(), &self.total),
+        }
     }
 
     /// Whether the allowance is used up. Results since it was set are then discarded.

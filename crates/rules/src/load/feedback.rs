@@ -115,7 +115,7 @@ mod tests {
     use vestibule_patch::Schema;
 
     use super::*;
-    use crate::expression::Total;
+    use crate::expression::SharedBudget;
     use crate::load::injection::injection;
     use crate::load::{reader, writes};
     use crate::yaml;
@@ -128,7 +128,7 @@ mod tests {
             );
             let documents = yaml::read("a.yaml", &yaml).unwrap();
             let source = Arc::clone(documents[0].source_text());
-            let mut reader = reader::Reader::new(source, true, Total::of_a_load());
+            let mut reader = reader::Reader::new(source, true, SharedBudget::of_a_load());
             let rule = injection(&mut reader, documents[0].root(), Schema::unknown()).unwrap();
             Loaded { writes: writes(&rule), rule, source: reader.source }
         };

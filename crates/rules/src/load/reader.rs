@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::diagnostic::{self, Code, Diagnostic, MAX_FINDINGS, Position, Source};
-use crate::expression::Total;
+use crate::expression::SharedBudget;
 use crate::format::{Field, Table, example};
 use crate::logic::Logic;
 use crate::near::nearest;
@@ -19,11 +19,11 @@ pub(super) struct Reader {
     /// What `mode: auto` makes of a sidecar.
     pub(super) native_sidecars: bool,
     /// What reading expressions and patterns may still use up, of all documents together.
-    pub(super) total: Total,
+    pub(super) total: SharedBudget,
 }
 
 impl Reader {
-    pub(super) fn new(source: Arc<Source>, native_sidecars: bool, total: Total) -> Self {
+    pub(super) fn new(source: Arc<Source>, native_sidecars: bool, total: SharedBudget) -> Self {
         Self { source, findings: Vec::new(), logic: Logic::default(), native_sidecars, total }
     }
 

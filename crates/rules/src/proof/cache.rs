@@ -1,4 +1,4 @@
-//! What has been proved before.
+//! The proofs of earlier calls.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};

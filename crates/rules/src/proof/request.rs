@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::corpus::{SAMPLE_PODS, SamplePod};
 use crate::RULE_KEY_PREFIX;
-use crate::expression::{ITEM, Requirement, Total};
+use crate::expression::{ITEM, Requirement, SharedBudget};
 use crate::parameter::{AnnotationSource, Parameter};
 use crate::rule::{Resource, Rule};
 use crate::subject::NamespaceFacts;
@@ -116,7 +116,7 @@ impl SampleRequest {
             && rule.logic.parameters.iter().all(|parameter| {
                 let there =
                     parameter.annotation.as_ref().and_then(|key| annotations(parameter.from).get(key));
-                there.is_none_or(|text| parameter.bounds.value(text, &Total::of_a_request()).is_ok())
+                there.is_none_or(|text| parameter.bounds.value(text, &SharedBudget::of_a_request()).is_ok())
             })
             && requirements.iter().all(|requirement| {
                 let Some(value) = &requirement.value else { return true };

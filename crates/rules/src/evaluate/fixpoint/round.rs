@@ -6,7 +6,7 @@ use vestibule_patch::View;
 
 use super::super::not_applied::NotApplied;
 use super::{Application, Evaluation, Fixpoint, ResolvedRule, authors, excluding};
-use crate::expression::{Current, Scope};
+use crate::expression::{ObjectValue, Scope};
 use crate::logic::{checked_keys, instantiate};
 use crate::merge::{self, Draft, MergeContext};
 use crate::pod::Shape;
@@ -55,7 +55,7 @@ impl Fixpoint<'_> {
             absent: Vec::new(),
             failed: Vec::new(),
         };
-        let mut object = Current::default();
+        let mut object = ObjectValue::default();
         let mut failed = Vec::new();
         for (rank, rule) in rules.iter().enumerate() {
             let resolved = if rule.logic.is_fixed() {
@@ -101,12 +101,12 @@ fn resolve<'r>(
     rule: &'r Rule,
     evaluation: &Evaluation<'_, '_>,
     current: View<'_>,
-    object: &Current,
+    object: &ObjectValue,
     shape: &Shape,
 ) -> Result<ResolvedRule<'r>, NotApplied> {
     let none = BTreeMap::new();
     let parameters = evaluation.parameters.get(rule.name()).unwrap_or(&none);
-    let scope = Scope::new(&evaluation.surroundings, current, object, parameters, &rule.logic.variables);
+    let scope = Scope::new(&evaluation.request_scope, current, object, parameters, &rule.logic.variables);
     if let Some(clause) = rule.logic.declined(&scope).map_err(NotApplied::Failed)? {
         return Err(NotApplied::ConditionFalse(clause));
     }

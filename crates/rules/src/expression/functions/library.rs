@@ -1,4 +1,4 @@
-//! Functions as the library has them.
+//! Calls functions of the library, with the cost of their arguments charged before.
 
 use std::sync::LazyLock;
 
@@ -6,26 +6,26 @@ use kube_cel::KubeCelExt;
 use kube_cel::cel::common::ast::{CallExpr, Expr, IdedExpr};
 use kube_cel::cel::{Context, Value};
 
-use super::super::Trouble;
 use super::super::budget::Budget;
+use super::super::error::EvaluationError;
 use super::Form;
 
 static LIBRARY: LazyLock<Context<'static>> = LazyLock::new(|| Context::default().with_all());
 
 const NAMES: [&str; 9] = ["a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8"];
 
-/// Calls the library's function `name`. Its arguments are copied for it, which is counted before.
+/// Calls the library's function `name`, which copies its arguments.
 pub(super) fn call(
     name: &str,
     form: Option<Form>,
     arguments: &[Value],
     budget: &Budget,
-) -> Result<Value, Trouble> {
+) -> Result<Value, EvaluationError> {
     let mut sizes = Vec::new();
     for argument in arguments {
         sizes.push(budget.read(argument)?);
     }
-    // Some compare every item with every other.
+    // These functions compare every item with every other.
     if matches!(
         name,
         "distinct" | "sets.contains" | "sets.equivalent" | "sets.intersects" | "indexOf" | "lastIndexOf"
@@ -49,8 +49,9 @@ pub(super) fn call(
     let arguments = names.take(rest).collect();
     let call = CallExpr { func_name: function.to_owned(), target: target.map(Box::new), args: arguments };
     let result = Value::resolve(&IdedExpr { id: 0, expr: Expr::Call(call) }, &context);
-    // The library's words quote values, which may be secrets.
-    let result = result.map_err(|_| Trouble::failed(format!("`{name}` cannot take what it is given")))?;
+    // The library's message quotes values, which may be secrets.
+    let result =
+        result.map_err(|_| EvaluationError::failed(format!("`{name}` cannot take what it is given")))?;
     budget.read(&result)?;
     Ok(result)
 }

@@ -1,5 +1,6 @@
-//! The object as it is becoming, as a value: whoever changes it says what was done, or every rule that reads it would cost a
-//! look at all of it.
+//! The CEL value of the object with the changes of earlier rules.
+//!
+//! `evaluate` reports each operation by [`ObjectValue::follow`], so the value is not made anew for every rule that reads it.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -11,28 +12,28 @@ use vestibule_patch::{Operation, View};
 use super::values::{map, value};
 use crate::STATUS_ANNOTATION;
 
-/// Made into a value when an expression asks.
+/// It is made when an expression names `object` for the first time.
 #[derive(Default)]
-pub(crate) struct Current(pub(super) OnceCell<Value>);
+pub(crate) struct ObjectValue(pub(super) OnceCell<Value>);
 
-impl Current {
-    /// What `view`, the object as it is by now, is to expressions.
+impl ObjectValue {
+    /// The value of `view`, the object at this moment.
     pub(super) fn value(&self, view: View<'_>) -> Value {
         self.0.get_or_init(|| object(view)).clone()
     }
 
-    /// `operations` have changed the object. After others than rules mostly carry out it is made anew.
+    /// Carries out `operations`, which have changed the object. After any but additions the value is made anew.
     pub(crate) fn follow(&mut self, operations: &[Operation]) {
         if let Some(mut value) = self.0.take()
-            && operations.iter().all(|operation| follow(&mut value, operation).is_some())
+            && operations.iter().all(|operation| apply(&mut value, operation).is_some())
         {
             self.0 = OnceCell::from(value);
         }
     }
 }
 
-/// Does to `object` what an operation did to its JSON; nothing where that takes more than to add a member or an item.
-fn follow(object: &mut Value, operation: &Operation) -> Option<()> {
+/// Adds a member or an item to `object`; `None` where the operation is another one.
+fn apply(object: &mut Value, operation: &Operation) -> Option<()> {
     let Operation::Add { path, value: added } = operation else { return None };
     let added = View::of(added);
     let (above, name) = path.split_last()?;
@@ -58,7 +59,7 @@ fn follow(object: &mut Value, operation: &Operation) -> Option<()> {
     Some(())
 }
 
-/// An object without the annotation that tells what rules did, which decides nothing.
+/// The value of an object without the status annotation, which no rule may depend on.
 pub(super) fn object(view: View<'_>) -> Value {
     let without_status = |annotations: View<'_>| {
         let others = annotations.entries().into_iter().filter(|(key, _)| key != STATUS_ANNOTATION);
@@ -85,9 +86,8 @@ mod tests {
 
     use super::*;
 
-    /// Whatever is done, what is followed is what would be made anew.
     #[test]
-    fn follows_what_is_done_to_the_object() {
+    fn after_every_operation_the_value_is_that_of_the_object() {
         let text = r#"{"metadata":{"labels":{"a":"b"},"annotations":{}},"spec":{"gone":null,"c":[{"env":[{"name":"A"}]}]}}"#;
         for (path, added, followed) in [
             ("/metadata/labels/l~1m", r#""n""#, true),
@@ -105,7 +105,7 @@ mod tests {
             ("", "{}", false),
         ] {
             let mut document = Document::parse(text).unwrap();
-            let mut current = Current::default();
+            let mut current = ObjectValue::default();
             let before = current.value(document.view());
             let value = serde_json::value::RawValue::from_string(added.to_owned()).map(Arc::from).unwrap();
             let operation = Operation::Add { path: path.parse().unwrap(), value };
@@ -115,7 +115,7 @@ mod tests {
             assert!(current.value(document.view()) == object(document.view()), "{path}");
             assert!(before == object(Document::parse(text).unwrap().view()), "{path}");
         }
-        let mut current = Current::default();
+        let mut current = ObjectValue::default();
         let mut document = Document::parse(text).unwrap();
         current.value(document.view());
         let removal = Operation::Remove { path: "/spec/c/0".parse().unwrap() };

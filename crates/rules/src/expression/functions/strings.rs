@@ -1,17 +1,20 @@
-//! Functions of texts whose cost the library does not bound.
+//! Functions of texts. The library has most of them, but does not bound their cost.
 
 use kube_cel::cel::Value;
 
-use super::super::Trouble;
 use super::super::budget::Budget;
+use super::super::error::EvaluationError;
 use super::super::values::{list, text};
-use super::mistyped;
 
 /// The longest value of a label.
 const LABEL: usize = 63;
 
-/// Calls `name` with what it is called on before the arguments; `None` where it is none of these functions.
-pub(super) fn call(name: &str, arguments: &[Value], budget: &Budget) -> Option<Result<Value, Trouble>> {
+/// Calls the function `name`, whose receiver is the first argument; `None` where `name` is another function.
+pub(super) fn call(
+    name: &str,
+    arguments: &[Value],
+    budget: &Budget,
+) -> Option<Result<Value, EvaluationError>> {
     Some(match (name, arguments) {
         ("contains", [Value::String(this), Value::String(part)]) => {
             budget.text(this.len() + part.len()).map(|()| Value::Bool(this.contains(part.as_str())))
@@ -41,19 +44,25 @@ pub(super) fn call(name: &str, arguments: &[Value], budget: &Budget) -> Option<R
         }
         ("contains" | "startsWith" | "endsWith" | "lowerAscii" | "upperAscii" | "trim", _)
         | ("labelValue" | "replace" | "split" | "matches" | "find" | "findAll", _) => {
-            Err(mistyped(name, "text"))
+            Err(EvaluationError::mistyped(name, "text"))
         }
-        ("join", _) => Err(mistyped(name, "a list of texts")),
+        ("join", _) => Err(EvaluationError::mistyped(name, "a list of texts")),
         _ => return None,
     })
 }
 
-fn made(budget: &Budget, bytes: usize, make: impl FnOnce() -> String) -> Result<Value, Trouble> {
+fn made(budget: &Budget, bytes: usize, make: impl FnOnce() -> String) -> Result<Value, EvaluationError> {
     budget.text(bytes)?;
     Ok(text(&make()))
 }
 
-fn replace(this: &str, from: &str, to: &str, rest: &[Value], budget: &Budget) -> Result<Value, Trouble> {
+fn replace(
+    this: &str,
+    from: &str,
+    to: &str,
+    rest: &[Value],
+    budget: &Budget,
+) -> Result<Value, EvaluationError> {
     budget.text(this.len())?;
     let limit = match rest {
         [Value::Int(limit)] => usize::try_from(*limit).unwrap_or(usize::MAX),
@@ -64,9 +73,9 @@ fn replace(this: &str, from: &str, to: &str, rest: &[Value], budget: &Budget) ->
     made(budget, grown, || this.replacen(from, to, limit))
 }
 
-fn split(this: &str, separator: &str, rest: &[Value], budget: &Budget) -> Result<Value, Trouble> {
+fn split(this: &str, separator: &str, rest: &[Value], budget: &Budget) -> Result<Value, EvaluationError> {
     budget.text(this.len())?;
-    // The API server's way with nothing between: one piece for each character, none before and after.
+    // As in the API server, an empty separator gives one piece for each character.
     let pieces: Vec<&str> = match (separator, rest) {
         (_, [Value::Int(0)]) => Vec::new(),
         ("", [Value::Int(limit @ 1..)]) => letters(this, usize::try_from(*limit).unwrap_or(usize::MAX)),
@@ -83,7 +92,7 @@ fn split(this: &str, separator: &str, rest: &[Value], budget: &Budget) -> Result
     Ok(list(pieces.into_iter().map(text).collect()))
 }
 
-/// The first characters one by one and the rest, at most `limit` pieces.
+/// At most `limit` pieces: the first characters one by one, then the rest.
 fn letters(this: &str, limit: usize) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = this;
@@ -98,8 +107,14 @@ fn letters(this: &str, limit: usize) -> Vec<&str> {
     pieces
 }
 
-/// The place of `part`, in characters, from a place on, or up to one.
-fn index(last: bool, this: &str, part: &str, rest: &[Value], budget: &Budget) -> Result<Value, Trouble> {
+/// The index of `part` in characters, from a start index on; for the last index, up to an end index.
+fn index(
+    last: bool,
+    this: &str,
+    part: &str,
+    rest: &[Value],
+    budget: &Budget,
+) -> Result<Value, EvaluationError> {
     budget.text(this.len() + part.len())?;
     budget.spend(this.len().saturating_mul(part.len()) / 32)?;
     let (this, part): (Vec<char>, Vec<char>) = (this.chars().collect(), part.chars().collect());
@@ -108,8 +123,10 @@ fn index(last: bool, this: &str, part: &str, rest: &[Value], budget: &Budget) ->
         [] if last && part.is_empty() => this.len(),
         [] if last => this.len().saturating_sub(1),
         [] => 0,
-        [Value::Int(from)] => usize::try_from(*from).map_err(|_| mistyped(name, "no negative place"))?,
-        _ => return Err(mistyped(name, "a place that is a number")),
+        [Value::Int(from)] => {
+            usize::try_from(*from).map_err(|_| EvaluationError::mistyped(name, "no negative place"))?
+        }
+        _ => return Err(EvaluationError::mistyped(name, "a place that is a number")),
     };
     let found = match part.len() {
         0 => Some(from),
@@ -126,12 +143,14 @@ fn index(last: bool, this: &str, part: &str, rest: &[Value], budget: &Budget) ->
     Ok(Value::Int(found.and_then(|place| i64::try_from(place).ok()).unwrap_or(-1)))
 }
 
-fn join(items: &[Value], rest: &[Value], budget: &Budget) -> Result<Value, Trouble> {
+fn join(items: &[Value], rest: &[Value], budget: &Budget) -> Result<Value, EvaluationError> {
     let separator = if let [Value::String(separator)] = rest { separator.as_str() } else { "" };
     let mut parts = Vec::with_capacity(items.len());
     let mut bytes = 0_usize;
     for item in items {
-        let Value::String(part) = item else { return Err(mistyped("join", "a list of texts")) };
+        let Value::String(part) = item else {
+            return Err(EvaluationError::mistyped("join", "a list of texts"));
+        };
         bytes = bytes.saturating_add(part.len()).saturating_add(separator.len());
         parts.push(part.as_str());
     }
@@ -139,7 +158,13 @@ fn join(items: &[Value], rest: &[Value], budget: &Budget) -> Result<Value, Troub
     made(budget, bytes, || parts.join(separator))
 }
 
-fn regular(name: &str, this: &str, source: &str, rest: &[Value], budget: &Budget) -> Result<Value, Trouble> {
+fn regular(
+    name: &str,
+    this: &str,
+    source: &str,
+    rest: &[Value],
+    budget: &Budget,
+) -> Result<Value, EvaluationError> {
     let pattern = budget.pattern(source)?;
     budget.spend(pattern.search(this.len()))?;
     if name == "matches" {
@@ -154,12 +179,12 @@ fn regular(name: &str, this: &str, source: &str, rest: &[Value], budget: &Budget
     };
     let mut found = Vec::new();
     let (mut start, mut end) = (0, None);
-    // A search may look at all that is left before it knows that little of it fits, and the next one looks again.
+    // Each search may read the rest of the text, so each one is charged.
     while found.len() < limit
         && let Some(fits) = pattern.find(this, start)
     {
         budget.spend(1 + pattern.search(this.len() - fits.end()))?;
-        // Nothing fits where the last one ended: that is its end, and no place of its own.
+        // An empty match at the end of the last match does not count.
         if !(fits.is_empty() && end == Some(fits.end())) {
             found.push(text(fits.as_str()));
         }
@@ -173,7 +198,8 @@ fn regular(name: &str, this: &str, source: &str, rest: &[Value], budget: &Budget
     Ok(list(found))
 }
 
-/// A value for a label: what labels cannot hold becomes `-`, and what is too long ends in a hash of the whole.
+/// A valid label value: other characters become `-`, and a value of more than 63 characters is cut and ends in a hash of
+/// the whole text.
 fn label_value(whole: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let edge = ['-', '_', '.'];
@@ -186,12 +212,12 @@ fn label_value(whole: &str) -> String {
     format!("{cut}-{:08x}", fnv(whole))
 }
 
-/// FNV-1a: the same on every machine and in every version.
+/// FNV-1a, which does not change between machines and versions.
 fn fnv(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// `v1.2` with what is missing, without `v` and leading zeros (`normalizeAndParse` of the API server's library).
+/// A complete version of `v1.2`, without `v` and leading zeros (`normalizeAndParse` of the API server's library).
 pub(super) fn whole_version(written: &str) -> Option<String> {
     let part = |part: &str| {
         if part.len() < 2 {
@@ -203,7 +229,7 @@ pub(super) fn whole_version(written: &str) -> Option<String> {
     };
     let mut parts: Vec<String> =
         written.strip_prefix('v').unwrap_or(written).splitn(3, '.').map(part).collect();
-    // A short one is followed by nothing.
+    // A short version has no pre-release and no build metadata.
     if parts.len() < 3 && parts.last().is_some_and(|last| last.contains(['+', '-'])) {
         return None;
     }

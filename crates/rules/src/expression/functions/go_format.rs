@@ -1,6 +1,6 @@
-//! Values as the API server's language, which is Go's, writes them.
+//! Numbers and durations as Go writes them, for `string()` and `format()`.
 
-/// A number in as few digits as tell it apart; with an exponent below a ten-thousandth and from a million on.
+/// A number in the fewest digits that identify it, with an exponent below 0.0001 and from 1,000,000.
 pub(super) fn double(number: f64) -> String {
     if number.is_nan() {
         return "NaN".to_owned();
@@ -19,8 +19,8 @@ pub(super) fn double(number: f64) -> String {
     }
 }
 
-/// So many nanoseconds, in seconds. There are no longer durations than 64 bits of them.
-#[expect(clippy::cast_precision_loss, reason = "as it is done there")]
+/// A duration in seconds; `None` is the longest one.
+#[expect(clippy::cast_precision_loss, reason = "Go converts to floats too")]
 pub(super) fn duration(nanoseconds: Option<i64>) -> String {
     const SECOND: i64 = 1_000_000_000;
     let nanoseconds = nanoseconds.unwrap_or(i64::MAX);
