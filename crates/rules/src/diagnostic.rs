@@ -1,14 +1,14 @@
 //! What is wrong with a document, and where.
 
 pub mod code;
-mod machine;
+mod export;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub(crate) use code::*;
 pub use code::{CODES, Code};
-pub use machine::{json, sarif};
+pub use export::{json, sarif};
 
 use crate::yaml::Text;
 
@@ -69,7 +69,7 @@ impl Diagnostic {
         self.severity
     }
 
-    /// Which kind of finding it is.
+    /// SelectBy kind of finding it is.
     pub fn code(&self) -> &'static Code {
         self.code
     }
@@ -114,16 +114,16 @@ impl Diagnostic {
     }
 
     /// That there is more, told at the place of this finding.
-    pub(crate) fn and_more(&self) -> Diagnostic {
+    pub(crate) fn and_more_hidden(&self) -> Diagnostic {
         let message = "findings from here on are not shown: there are too many";
-        self.source.finding(self.severity, &TOO_MANY, self.position, message)
+        self.source.finding(self.severity, &TOO_MANY_FINDINGS, self.position, message)
     }
 }
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Position { line, column } = self.position;
-        let (snippet, indent) = window(self.source.line(line), column);
+        let (snippet, indent) = snippet_around(self.source.line(line), column);
         let gutter = line.to_string().len();
         writeln!(formatter, "{}[{}]: {}", self.severity.as_str(), self.code.id, self.message)?;
         writeln!(formatter, "{:gutter$} --> {}:{}", "", printable(self.source()), self.position)?;
@@ -218,25 +218,25 @@ impl Source {
 /// assert_eq!(vestibule_rules::diagnostic::printable("we\u{1b}[31mb\n"), "we [31mb ");
 /// ```
 pub fn printable(text: &str) -> String {
-    text.chars().map(harmless).collect()
+    text.chars().map(printable_character).collect()
 }
 
 /// The same, and short.
 pub(crate) fn shown(text: &str) -> String {
-    text.chars().map(harmless).take(63).collect()
+    text.chars().map(printable_character).take(63).collect()
 }
 
-fn harmless(character: char) -> char {
+fn printable_character(character: char) -> char {
     let turns_text_around = matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let ends_line = matches!(character, '\u{2028}' | '\u{2029}');
     if character.is_control() || turns_text_around || ends_line { ' ' } else { character }
 }
 
 /// The part of a line to show, and how far the caret stands in: a line of JSON may be a megabyte long.
-fn window(line: &str, column: usize) -> (String, usize) {
+fn snippet_around(line: &str, column: usize) -> (String, usize) {
     const WIDTH: usize = 100;
     let at = column.saturating_sub(1);
     let from = if at < WIDTH { 0 } else { at - WIDTH / 2 };
-    let shown = line.chars().skip(from).take(WIDTH).map(harmless).collect();
+    let shown = line.chars().skip(from).take(WIDTH).map(printable_character).collect();
     (shown, at - from)
 }

@@ -50,7 +50,7 @@ pub(crate) enum Kind {
     Boolean,
     Integer,
     /// One of few words.
-    Word(&'static (dyn Words + Sync)),
+    Word(&'static (dyn Keywords + Sync)),
     /// A map of ours.
     Map(&'static Table),
     /// A list.
@@ -110,12 +110,12 @@ impl Table {
 pub(crate) type Choice<T, const N: usize> = [(&'static str, T); N];
 
 /// A [`Choice`] of whatever type.
-pub(crate) trait Words {
-    fn words(&self) -> Vec<&'static str>;
+pub(crate) trait Keywords {
+    fn keywords(&self) -> Vec<&'static str>;
 }
 
-impl<T, const N: usize> Words for Choice<T, N> {
-    fn words(&self) -> Vec<&'static str> {
+impl<T, const N: usize> Keywords for Choice<T, N> {
+    fn keywords(&self) -> Vec<&'static str> {
         self.iter().map(|(word, _)| *word).collect()
     }
 }

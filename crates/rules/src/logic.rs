@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::Position;
 use crate::expression::{Expression, Scope, Trouble, Variable};
-use crate::load::{check, refusal};
+use crate::load::{check, type_error};
 use crate::merge::Failure;
 use crate::overlay::{Member, Overlay};
 use crate::parameter::Parameter;
@@ -138,7 +138,7 @@ fn checked(item: &Item, field: &str, overlay: &Overlay) -> Result<(), Failure> {
     let ports = if field == "ports" { std::slice::from_ref(overlay) } else { ports(overlay) };
     let named = ports.iter().filter_map(|port| port.text("name")).try_for_each(check::port);
     let refused = named.err().map(|wanted| format!("the name of a port wants {wanted}"));
-    match refused.or_else(|| refusal(field, overlay)) {
+    match refused.or_else(|| type_error(field, overlay)) {
         Some(sentence) => Err(Failure { clause: item.clause.clone(), sentence, conflict: None }),
         None => Ok(()),
     }

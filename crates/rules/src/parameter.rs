@@ -24,12 +24,12 @@ pub(crate) struct Parameter {
     pub(crate) bounds: Bounds,
     pub(crate) default: Option<String>,
     pub(crate) annotation: Option<String>,
-    pub(crate) from: From,
+    pub(crate) from: AnnotationSource,
 }
 
 /// Whose annotation it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum From {
+pub(crate) enum AnnotationSource {
     Pod,
     Namespace,
 }
@@ -44,7 +44,7 @@ pub(crate) enum Type {
     Text,
 }
 
-/// Which values a parameter takes.
+/// SelectBy values a parameter takes.
 #[derive(Clone)]
 pub(crate) struct Bounds {
     pub(crate) of: Type,
@@ -84,7 +84,7 @@ pub(crate) fn values(
 impl Parameter {
     /// Whether it is what the pod's annotation `key` says.
     pub(crate) fn reads(&self, key: &str) -> bool {
-        self.from == From::Pod && self.annotation.as_deref() == Some(key)
+        self.from == AnnotationSource::Pod && self.annotation.as_deref() == Some(key)
     }
 
     /// A value that it takes, if one is easily found.
@@ -120,13 +120,13 @@ impl Parameter {
 
     fn value(&self, subject: &Subject<'_>, received: &Received<'_>, total: &Total) -> Result<Value, String> {
         let of = |key: &str| match self.from {
-            From::Pod => received.annotation(key),
-            From::Namespace => subject.facts?.annotations.get(key).map(String::as_str),
+            AnnotationSource::Pod => received.annotation(key),
+            AnnotationSource::Namespace => subject.facts?.annotations.get(key).map(String::as_str),
         };
         let said = self.annotation.as_deref().and_then(|key| Some((key, of(key)?)));
         if let Some((key, text)) = said {
             return self.bounds.value(text, total).map_err(|wanted| {
-                let whose = if self.from == From::Pod { "pod" } else { "namespace" };
+                let whose = if self.from == AnnotationSource::Pod { "pod" } else { "namespace" };
                 format!("annotation `{key}` of the {whose} wants {wanted}")
             });
         }
@@ -219,7 +219,7 @@ impl Bounds {
 }
 
 /// The pattern that all of a value has to fit.
-pub(crate) fn whole(pattern: &str, total: &Total) -> Result<Pattern, Trouble> {
+pub(crate) fn compile_anchored(pattern: &str, total: &Total) -> Result<Pattern, Trouble> {
     let compile = |pattern: &str| Pattern::compile(pattern, |steps| total.spend(steps));
     compile(pattern)?;
     compile(&format!(r"\A(?:{pattern})\z"))

@@ -100,7 +100,7 @@ impl<'t> Writer<'t> {
             Kind::Text => text(),
             Kind::Boolean => json!({"type": "boolean"}),
             Kind::Integer => json!({"type": "integer"}),
-            Kind::Word(words) => json!({"enum": words.words()}),
+            Kind::Word(words) => json!({"enum": words.keywords()}),
             Kind::Map(table) => self.table(table),
             Kind::List(item) => json!({"type": "array", "items": self.kind(*item)}),
             // Values of labels and the like may be expressions.

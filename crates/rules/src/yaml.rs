@@ -4,6 +4,7 @@
 //! not the parser's. Nothing here knows rules; users' pods are read with it too.
 
 mod emit;
+mod node;
 mod parse;
 mod patch;
 mod pretty;
@@ -15,6 +16,8 @@ use std::sync::Arc;
 pub use crate::diagnostic::Position;
 use crate::diagnostic::{Code, Diagnostic, Source};
 pub use emit::from_json;
+pub use node::{Entry, Node, Scalar, Value};
+pub(crate) use node::{quote, write_quoted};
 use parse::Documents;
 pub use patch::{Patched, Rewritten, Unpatchable, patch};
 pub use pretty::pretty_json;
@@ -57,27 +60,28 @@ pub(crate) fn read_all(text: Text<'_>) -> (Vec<Document>, Vec<Diagnostic>) {
     {
         *first = first.clone().with_help("a template? render it first, as `helm template` does");
     }
-    let document = |parse::Root { node, json }| Document { root: node, source: Arc::clone(&source), json };
+    let document =
+        |parse::ReadDocument { node, json }| Document { root: node, source: Arc::clone(&source), json };
     let documents = roots.into_iter().map(document);
     (documents.collect(), problems)
 }
 
 /// A source, taken apart once for all who read a part of it.
-pub(crate) struct Parts<'s> {
+pub(crate) struct SplitSource<'s> {
     source: &'s Source,
-    pieces: Vec<split::Piece<'s>>,
+    texts: Vec<split::DocumentText<'s>>,
 }
 
-impl<'s> Parts<'s> {
+impl<'s> SplitSource<'s> {
     pub(crate) fn of(source: &'s Source) -> Self {
-        Self { source, pieces: split::split(&source.text) }
+        Self { source, texts: split::split(&source.text) }
     }
 
     /// The documents of the part that holds the line.
-    pub(crate) fn around(&self, line: usize) -> Vec<Document> {
+    pub(crate) fn documents_at(&self, line: usize) -> Vec<Document> {
         let before = self.source.lines_before;
-        let end = self.pieces.partition_point(|piece| before + piece.line < line);
-        let piece = end.checked_sub(1).and_then(|last| self.pieces.get(last));
+        let end = self.texts.partition_point(|piece| before + piece.line < line);
+        let piece = end.checked_sub(1).and_then(|last| self.texts.get(last));
         let text = piece.map(|piece| Text {
             name: &self.source.name,
             text: piece.text,
@@ -124,10 +128,10 @@ pub struct Part<'t> {
 /// assert_eq!(parts[1].text.lines_before, 2);
 /// ```
 pub fn parts<'t>(name: &'t str, text: &'t str) -> Vec<Part<'t>> {
-    let part = |piece: split::Piece<'t>| {
+    let part = |piece: split::DocumentText<'t>| {
         let text = Text { name, text: piece.text, lines_before: piece.line };
-        let Documents { roots, remains, .. } = parse::documents(&Arc::new(Source::from(text)));
-        let root = roots.into_iter().next().map(|root| root.node).or(remains);
+        let Documents { roots, partial, .. } = parse::documents(&Arc::new(Source::from(text)));
+        let root = roots.into_iter().next().map(|root| root.node).or(partial);
         let word = |node: Option<&Node>| node.and_then(Node::as_text).map(str::to_owned);
         let root = root.as_ref();
         let metadata = root.and_then(|root| root.get("metadata"));
@@ -186,166 +190,6 @@ impl Document {
 
     pub(crate) fn source_text(&self) -> &Arc<Source> {
         &self.source
-    }
-}
-
-/// A value and where it starts.
-#[derive(Clone)]
-pub struct Node {
-    at: Position,
-    value: Value,
-}
-
-/// What a [`Node`] holds.
-#[derive(Clone)]
-pub enum Value {
-    /// Text, a number, a truth value or null; nobody has decided yet.
-    Scalar(Scalar),
-    /// A list.
-    List(Vec<Node>),
-    /// A map, in the order of the text.
-    Map(Vec<Entry>),
-}
-
-/// A scalar as it was written.
-#[derive(Clone)]
-pub struct Scalar {
-    text: String,
-    quoted: bool,
-}
-
-/// One key of a map with its value.
-#[derive(Clone)]
-pub struct Entry {
-    /// The key.
-    pub key: String,
-    /// Where the key starts.
-    pub at: Position,
-    /// The value.
-    pub value: Node,
-}
-
-impl Node {
-    /// Where the value starts; for a block map, where its first key does.
-    pub fn at(&self) -> Position {
-        self.at
-    }
-
-    /// The value.
-    pub fn value(&self) -> &Value {
-        &self.value
-    }
-
-    /// The value of the member `key`, if this is a map that has one.
-    pub fn get(&self, key: &str) -> Option<&Node> {
-        let Value::Map(entries) = &self.value else { return None };
-        entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
-    }
-
-    /// The scalar as it was written, whatever it would resolve to.
-    pub fn as_text(&self) -> Option<&str> {
-        match &self.value {
-            Value::Scalar(scalar) => Some(&scalar.text),
-            Value::List(_) | Value::Map(_) => None,
-        }
-    }
-
-    /// The items, if this is a list.
-    pub fn as_list(&self) -> Option<&[Node]> {
-        match &self.value {
-            Value::List(items) => Some(items),
-            Value::Scalar(_) | Value::Map(_) => None,
-        }
-    }
-
-    /// The members, if this is a map.
-    pub fn as_map(&self) -> Option<&[Entry]> {
-        match &self.value {
-            Value::Map(entries) => Some(entries),
-            Value::Scalar(_) | Value::List(_) => None,
-        }
-    }
-
-    /// Whether this is a scalar that resolves to null.
-    pub fn is_null(&self) -> bool {
-        matches!(&self.value, Value::Scalar(scalar) if scalar.to_json() == "null")
-    }
-
-    /// The value as JSON.
-    pub fn to_json(&self) -> String {
-        let mut json = String::new();
-        self.write_json(&mut json, scalar::resolve);
-        json
-    }
-
-    /// The value as JSON, plain scalars resolved as `kubectl` does: by YAML 1.1, where `yes` and `on` are true.
-    ///
-    /// ```
-    /// let documents = vestibule_rules::yaml::read("pod.yaml", "stdin: yes\n").unwrap();
-    /// assert_eq!(documents[0].to_kubectl_json(), r#"{"stdin":true}"#);
-    /// assert_eq!(documents[0].to_json(), r#"{"stdin":"yes"}"#);
-    /// ```
-    pub fn to_kubectl_json(&self) -> String {
-        let mut json = String::new();
-        self.write_json(&mut json, scalar::resolve_as_kubectl);
-        json
-    }
-
-    // Recursion is bounded: the parser lets nothing deeper than MAX_DEPTH through.
-    fn write_json(&self, json: &mut String, resolve: fn(&str) -> String) {
-        match &self.value {
-            Value::Scalar(scalar) => json.push_str(&scalar.resolved(resolve)),
-            Value::List(items) => {
-                json.push('[');
-                for (index, item) in items.iter().enumerate() {
-                    json.push_str(if index > 0 { "," } else { "" });
-                    item.write_json(json, resolve);
-                }
-                json.push(']');
-            }
-            Value::Map(entries) => {
-                json.push('{');
-                for (index, entry) in entries.iter().enumerate() {
-                    json.push_str(if index > 0 { "," } else { "" });
-                    json.push_str(&quote(&entry.key));
-                    json.push(':');
-                    entry.value.write_json(json, resolve);
-                }
-                json.push('}');
-            }
-        }
-    }
-}
-
-impl Scalar {
-    /// The text, escapes resolved.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// What it resolves to, as JSON.
-    pub fn to_json(&self) -> String {
-        self.resolved(scalar::resolve)
-    }
-
-    fn resolved(&self, resolve: fn(&str) -> String) -> String {
-        if self.quoted { quote(&self.text) } else { resolve(&self.text) }
-    }
-}
-
-/// `text` as a JSON string.
-pub(crate) fn quote(text: &str) -> String {
-    let mut json = String::with_capacity(text.len() + 2);
-    write_quoted(&mut json, text);
-    json
-}
-
-/// Appends `text` as a JSON string.
-pub(crate) fn write_quoted(json: &mut String, text: &str) {
-    if text.bytes().any(|byte| matches!(byte, 0..0x20 | b'"' | b'\\')) {
-        json.push_str(&serde_json::to_string(text).unwrap_or_default());
-    } else {
-        json.extend(["\"", text, "\""]);
     }
 }
 

@@ -69,7 +69,7 @@ codes! {
         "The text breaks YAML's own grammar, so that nothing can be said about what it means. The caret stands where the \
          reader gave up; the cause is often an indentation, a tab or an unclosed quote a little above. JSON is YAML too.",
         Text "spec: [1, 2\n";
-    DOUBLED_KEY = "VST0102", "a key stands twice in one map",
+    DUPLICATE_KEY = "VST0102", "a key stands twice in one map",
         "YAML forbids a key that appears twice in one map, and readers disagree which of the two counts. Take one away.",
         Spec "order: 1\norder: 2";
     TAG = "VST0103", "a tag",
@@ -94,7 +94,7 @@ codes! {
         "Every object says what it is by `apiVersion` and `kind`. Files of values, such as Helm's, and templates that were not \
          rendered are no objects: render them first.";
 
-    TOO_MANY = "VST0109", "more findings than are shown",
+    TOO_MANY_FINDINGS = "VST0109", "more findings than are shown",
         "Only the first 200 findings are told. Most of the others may have the same cause: mend what is shown, and ask again.";
 
     UNKNOWN_FIELD = "VST0110", "an unknown field",
@@ -120,7 +120,7 @@ codes! {
         concat!("A rule document starts with `apiVersion: ", api_version!(), "` and `kind: Injection`. Other objects do not \
          belong into a folder of rules."),
         Text "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: rules}\n";
-    DOUBLED_NAME = "VST0116", "a name is used twice",
+    DUPLICATE_NAME = "VST0116", "a name is used twice",
         "Rules are told apart by their names, in messages, opt-in keys and metrics; containers, volumes, variables, ports and \
          mount paths within a rule must be unique as well. Rename one.",
         Spec "volumes:\n- {name: certs, emptyDir: {}}\n- {name: certs, emptyDir: {}}";
@@ -131,14 +131,14 @@ codes! {
         "The field is kept as it is, because the cluster may be newer than this program. If the API server does not know it \
          either, it drops the field.",
         Spec "sidecars: [{name: proxy, image: 'proxy:1', brandNew: 1}]";
-    ADDRESSES_NOBODY = "VST0119", "a rule for every pod of the cluster",
+    MATCHES_EVERY_POD = "VST0119", "a rule for every pod of the cluster",
         "A rule with `optIn: always` (the default) has to name the namespaces or the labels it is for. Without that it \
          would change every pod of the cluster, which is hardly ever meant.",
         Documents "kind: Injection\nmetadata: {name: example}\nspec:\n  pod: {labels: {team: blue}}\n";
     EMPTY_RULE = "VST0120", "a rule that changes nothing",
         "The rule names nothing to add: no sidecars, init containers, volumes, labels, annotations, nor blocks for containers.",
         Spec "order: 1";
-    DOUBLED_MOUNT = "VST0121", "a path is mounted twice",
+    DUPLICATE_MOUNT = "VST0121", "a path is mounted twice",
         "Two mounts of one container have the same mountPath, which the API server refuses. Mount paths are compared without \
          a trailing `/`.",
         Spec "containers:\n- select: {all: true}\n  volumeMounts:\n  - {name: certs, mountPath: /certs}\n  - {name: keys, mountPath: /certs/}";
@@ -200,7 +200,7 @@ codes! {
         "`replace` names fields that stand beside it in the same map and may take the place of the user's. This one does not \
          stand there.",
         Spec "containers:\n- select: {all: true}\n  replace: [args]\n  env: [{name: TARGET, value: you}]";
-    ELSEWHERE = "VST0152", "a field that has a place of its own",
+    MISPLACED_FIELD = "VST0152", "a field that has a place of its own",
         "`pod.spec` takes the fields of a pod's specification, but containers, volumes and the secrets for images have their \
          own places in a rule, because they are added item by item.",
         Spec "pod:\n  spec:\n    volumes: [{name: certs, emptyDir: {}}]";
@@ -224,7 +224,7 @@ codes! {
         "Init containers and native sidecars join `initContainers`, regular sidecars `containers`. A position in the other list \
          would never count. With `mode: auto` both may stand there, since the InjectorSettings say what becomes of it.",
         Spec "sidecars: [{name: proxy, image: 'proxy:1', mode: regular, position: {initContainers: first}}]";
-    DOUBLED_SETTINGS = "VST0165", "settings twice",
+    DUPLICATE_SETTINGS = "VST0165", "settings twice",
         "One document of kind `InjectorSettings` speaks for the whole injector. Of two of them nobody could say which counts: \
          put everything into one.",
         Documents "kind: InjectorSettings\nmetadata: {name: settings}\nspec: {mode: on}\n---\nkind: InjectorSettings\nmetadata: {name: more}\nspec: {successEvents: true}\n";
@@ -302,11 +302,11 @@ codes! {
         "Files of the node, its network or its processes, or privileged containers, undo the isolation of every pod that \
          the rule changes. Namespaces of the Pod Security levels `baseline` and `restricted` refuse such pods.",
         Spec "volumes: [{name: logs, hostPath: {path: /var/log}}]";
-    FOR_NOBODY = "VST0210", "a rule for nobody",
+    MATCHES_NO_NAMESPACE = "VST0210", "a rule for nobody",
         "Every namespace that `match.namespaces.names` lists is excluded by the rule itself, or belongs to the cluster \
          (kube-system, kube-public, kube-node-lease), where rules never act.",
         Spec "match: {namespaces: {names: [kube-system]}}\npod: {labels: {team: blue}}";
-    FITS_POLICY = "VST0211", "a MutatingAdmissionPolicy could do it",
+    POLICY_SUFFICES = "VST0211", "a MutatingAdmissionPolicy could do it",
         "The rule only sets labels, annotations, variables and the like on everything it matches. Since Kubernetes 1.36 a \
          MutatingAdmissionPolicy does that inside the API server, without a webhook that could be down. It knows no opt-in, \
          no `keep`, no arguments or sources of variables, and it neither explains nor reports what it did. This is said only \

@@ -73,7 +73,7 @@ impl Kind {
             Self::Map(table) => Some(table.example.to_owned()),
             Self::List(item) => Some(format!("[{}]", item.example()?)),
             Self::Either(kinds) => kinds.iter().find_map(Self::example),
-            Self::Word(words) => words.words().first().map(|word| (*word).to_owned()),
+            Self::Word(words) => words.keywords().first().map(|word| (*word).to_owned()),
             Self::Text | Self::Boolean | Self::Integer | Self::Entries(_) | Self::Fragment(..) => None,
         }
     }
@@ -110,7 +110,7 @@ mod tests {
     fn conforms(kind: Kind, node: &Node) -> bool {
         match kind {
             Kind::Text | Kind::Boolean | Kind::Integer => node.as_text().is_some(),
-            Kind::Word(words) => node.as_text().is_some_and(|text| words.words().contains(&text)),
+            Kind::Word(words) => node.as_text().is_some_and(|text| words.keywords().contains(&text)),
             Kind::Map(table) => of_table(table, node),
             Kind::List(item) => {
                 node.as_list().is_some_and(|items| items.iter().all(|node| conforms(*item, node)))

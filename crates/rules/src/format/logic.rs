@@ -1,7 +1,7 @@
 //! What a rule computes.
 
 use super::{Choice, Field, Kind, Table};
-use crate::parameter::{From, Type};
+use crate::parameter::{AnnotationSource, Type};
 
 const ANY: Kind = Kind::Either(&[Kind::Text, Kind::Integer, Kind::Boolean]);
 
@@ -12,7 +12,7 @@ pub(crate) static PARAMETER: Table = Table {
         Field::new("name", Kind::Text, "The name in expressions: letters, digits and `_`.").required(),
         Field::new("type", Kind::Word(&TYPES), "What its values are.").required(),
         Field::new("annotation", Kind::Text, "The annotation by which its value is given."),
-        Field::new("from", Kind::Word(&FROM), "Whose annotation that is.").default("pod"),
+        Field::new("from", Kind::Word(&ANNOTATION_SOURCES), "Whose annotation that is.").default("pod"),
         Field::new("default", ANY, "The value where there is no annotation. Without it that is an error."),
         Field::new("min", ANY, "The least number, quantity or duration, or the fewest characters."),
         Field::new("max", ANY, "The greatest number, quantity or duration, or the most characters."),
@@ -40,4 +40,5 @@ pub(crate) static TYPES: Choice<Type, 6> = [
     ("string", Type::Text),
 ];
 
-pub(crate) static FROM: Choice<From, 2> = [("pod", From::Pod), ("namespace", From::Namespace)];
+pub(crate) static ANNOTATION_SOURCES: Choice<AnnotationSource, 2> =
+    [("pod", AnnotationSource::Pod), ("namespace", AnnotationSource::Namespace)];

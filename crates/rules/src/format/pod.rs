@@ -84,7 +84,7 @@ pub(crate) static POSITION: Table = Table {
     ],
 };
 
-const ANCHORED: Kind = Kind::Either(&[Kind::Word(&PLACES), Kind::Map(&ANCHOR)]);
+const ANCHORED: Kind = Kind::Either(&[Kind::Word(&POSITIONS), Kind::Map(&ANCHOR)]);
 
 pub(crate) static ANCHOR: Table = Table {
     what: "a position",
@@ -96,7 +96,7 @@ pub(crate) static ANCHOR: Table = Table {
 };
 
 /// Whether it is the last.
-pub(crate) static PLACES: Choice<bool, 2> = [("first", false), ("last", true)];
+pub(crate) static POSITIONS: Choice<bool, 2> = [("first", false), ("last", true)];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {

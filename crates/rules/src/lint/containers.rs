@@ -2,23 +2,23 @@
 
 use std::collections::HashSet;
 
-use super::{Page, name_of, text};
+use super::{LintedRule, name_of, text};
 use crate::diagnostic::{self, Diagnostic, Position};
 use crate::yaml::{Node, Value};
 
-pub(super) fn lint(page: &Page<'_>, findings: &mut Vec<Diagnostic>) {
-    for (field, container) in page.brought() {
-        findings.extend(requests(page, container));
-        findings.extend(image(page, container));
+pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
+    for (field, container) in linted.injected() {
+        findings.extend(requests(linted, container));
+        findings.extend(image(linted, container));
         if field == "sidecars" {
-            findings.extend(startup(page, container));
+            findings.extend(startup(linted, container));
         }
-        unresolved(page, container, findings);
+        unresolved(linted, container, findings);
     }
-    unresolved_in_blocks(page, findings);
+    unresolved_in_blocks(linted, findings);
 }
 
-fn requests(page: &Page<'_>, container: &Node) -> Option<Diagnostic> {
+fn requests(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
     let resources = container.get("resources");
     if resources
         .is_some_and(|resources| ["requests", "limits"].iter().any(|group| resources.get(group).is_some()))
@@ -27,10 +27,10 @@ fn requests(page: &Page<'_>, container: &Node) -> Option<Diagnostic> {
     }
     let message = format!("container `{}` requests no resources", name_of(container));
     let help = "a quota of the namespace may refuse the pod for it; say `resources: {requests: {cpu: 10m, memory: 32Mi}}`";
-    Some(page.hint(&diagnostic::NO_REQUESTS, container.at(), message, help))
+    Some(linted.hint(&diagnostic::NO_REQUESTS, container.at(), message, help))
 }
 
-fn image(page: &Page<'_>, container: &Node) -> Option<Diagnostic> {
+fn image(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
     let node = container.get("image")?;
     let image = node.as_text()?;
     let last = image.rsplit('/').next().unwrap_or(image);
@@ -39,12 +39,12 @@ fn image(page: &Page<'_>, container: &Node) -> Option<Diagnostic> {
     let help = "name a version, or better a digest";
     // What an expression or the kubelet puts together is not for us to read.
     let literal = !image.contains('$');
-    (literal && !pinned).then(|| page.hint(&diagnostic::FLOATING_IMAGE, node.at(), message, help))
+    (literal && !pinned).then(|| linted.hint(&diagnostic::FLOATING_IMAGE, node.at(), message, help))
 }
 
 /// What the kubelet waits for before it starts the next container. One that listens nowhere may be waited for, too: for
 /// the secret that it writes into a file.
-fn startup(page: &Page<'_>, container: &Node) -> Option<Diagnostic> {
+fn startup(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
     let regular = text(container, "mode") == Some("regular");
     let hook = container.get("lifecycle").and_then(|lifecycle| lifecycle.get("postStart"));
     if regular || hook.is_some() || container.get("startupProbe").is_some() {
@@ -52,30 +52,30 @@ fn startup(page: &Page<'_>, container: &Node) -> Option<Diagnostic> {
     }
     let message = format!("nobody waits until `{}` is ready", name_of(container));
     let help = "with a `startupProbe`, the application starts after the sidecar answers, not just after its process began";
-    Some(page.hint(&diagnostic::NO_STARTUP_PROBE, container.at(), message, help))
+    Some(linted.hint(&diagnostic::NO_STARTUP_PROBE, container.at(), message, help))
 }
 
 /// `$(X)` in a container that the rule brings whole: nobody else will define X. Sources of variables may.
-fn unresolved(page: &Page<'_>, container: &Node, findings: &mut Vec<Diagnostic>) {
+fn unresolved(linted: &LintedRule<'_>, container: &Node, findings: &mut Vec<Diagnostic>) {
     if container.get("envFrom").is_some() {
         return;
     }
     let mut known = HashSet::new();
     for variable in variables(container) {
         if let Some(value) = variable.get("value") {
-            findings.extend(unknown(value, &known).map(|name| stays(page, value.at(), name)));
+            findings.extend(unknown(value, &known).map(|name| stays(linted, value.at(), name)));
         }
         known.extend(text(variable, "name"));
     }
     for value in commands(container) {
-        findings.extend(unknown(value, &known).map(|name| stays(page, value.at(), name)));
+        findings.extend(unknown(value, &known).map(|name| stays(linted, value.at(), name)));
     }
 }
 
 /// `$(X)` in what the rule adds to containers that are there. They may have X, unless the rule means its own, which it puts
 /// behind: the variables of a block keep their order, and those of other blocks stand before them.
-fn unresolved_in_blocks(page: &Page<'_>, findings: &mut Vec<Diagnostic>) {
-    let blocks = page.list("containers");
+fn unresolved_in_blocks(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
+    let blocks = linted.list("containers");
     let names = |block| variables(block).filter_map(|variable| text(variable, "name"));
     for (index, block) in blocks.iter().enumerate().filter(|(_, block)| block.get("envFrom").is_none()) {
         let others = blocks.iter().enumerate().filter(|(other, _)| *other != index);
@@ -86,15 +86,15 @@ fn unresolved_in_blocks(page: &Page<'_>, findings: &mut Vec<Diagnostic>) {
             if let Some(value) = variable.get("value") {
                 findings.extend(unknown(value, &known).map(|used| {
                     match own.contains(used) && name != Some(used) {
-                        true => stays(page, value.at(), used),
-                        false => may_stay(page, value.at(), used),
+                        true => stays(linted, value.at(), used),
+                        false => may_stay(linted, value.at(), used),
                     }
                 }));
             }
             known.extend(name);
         }
         for value in commands(block) {
-            findings.extend(unknown(value, &known).map(|name| may_stay(page, value.at(), name)));
+            findings.extend(unknown(value, &known).map(|name| may_stay(linted, value.at(), name)));
         }
     }
 }
@@ -118,17 +118,17 @@ fn unknown<'n>(value: &'n Node, known: &HashSet<&str>) -> impl Iterator<Item = &
     references(text).into_iter().filter(|name| !known.contains(name))
 }
 
-fn stays(page: &Page<'_>, at: Position, name: &str) -> Diagnostic {
+fn stays(linted: &LintedRule<'_>, at: Position, name: &str) -> Diagnostic {
     let message = format!("`$({name})` stays as it is: no variable before it has this name");
     let help = "define the variable above, or write `$$(` for the text itself";
-    page.warning(&diagnostic::UNRESOLVED, at, message, help)
+    linted.warning(&diagnostic::UNRESOLVED, at, message, help)
 }
 
-fn may_stay(page: &Page<'_>, at: Position, name: &str) -> Diagnostic {
+fn may_stay(linted: &LintedRule<'_>, at: Position, name: &str) -> Diagnostic {
     let message =
         format!("`$({name})` stays as it is in containers without a variable `{name}` of their own");
     let help = "define the variable above, or write `$$(` for the text itself";
-    page.hint(&diagnostic::UNRESOLVED, at, message, help)
+    linted.hint(&diagnostic::UNRESOLVED, at, message, help)
 }
 
 /// The names in `$(NAME)`, as the kubelet reads them: `$$` is a dollar.

@@ -1,6 +1,6 @@
 //! Text that other tools would replace, and nothing here does.
 
-use super::Page;
+use super::LintedRule;
 use crate::diagnostic::{self, Diagnostic, shown};
 use crate::yaml::{Node, Value};
 
@@ -15,17 +15,17 @@ const OF_HELM: [&str; 8] =
 /// The longest text between braces that is looked at, in bytes.
 const LONGEST: usize = 200;
 
-pub(super) fn lint(page: &Page<'_>, findings: &mut Vec<Diagnostic>) {
-    for entry in page.spec.as_map().unwrap_or_default() {
+pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
+    for entry in linted.spec.as_map().unwrap_or_default() {
         // These are expressions themselves.
         if !matches!(entry.key.as_str(), "when" | "variables") {
-            walk(page, &entry.value, findings);
+            walk(linted, &entry.value, findings);
         }
     }
 }
 
 // Recursion is bounded by the depth of the document.
-fn walk(page: &Page<'_>, node: &Node, findings: &mut Vec<Diagnostic>) {
+fn walk(linted: &LintedRule<'_>, node: &Node, findings: &mut Vec<Diagnostic>) {
     match node.value() {
         Value::Scalar(scalar) => findings.extend(template(scalar.text()).map(|(what, meant)| {
             let message = format!("`{}` stays as it is: rules are no templates", shown(&what));
@@ -33,12 +33,12 @@ fn walk(page: &Page<'_>, node: &Node, findings: &mut Vec<Diagnostic>) {
                 Some(meant) => format!("an expression takes the place of the whole value: `{{$cel: {meant}}}`"),
                 None => "render the file first, as by `helm template`; what users may set are `parameters`, and `{$cel: params.NAME}` in place of a value".to_owned(),
             };
-            page.hint(&diagnostic::TEMPLATE_TEXT, node.at(), message, &help)
+            linted.hint(&diagnostic::TEMPLATE_TEXT, node.at(), message, &help)
         })),
-        Value::List(items) => items.iter().for_each(|item| walk(page, item, findings)),
+        Value::List(items) => items.iter().for_each(|item| walk(linted, item, findings)),
         Value::Map(entries) => {
             let others = entries.iter().filter(|entry| entry.key != "$cel");
-            others.for_each(|entry| walk(page, &entry.value, findings));
+            others.for_each(|entry| walk(linted, &entry.value, findings));
         }
     }
 }

@@ -2,31 +2,31 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Loaded;
+use super::LoadedRule;
 use crate::diagnostic::{self, Diagnostic};
-use crate::rule::{Injected, Place};
+use crate::rule::{ContainerPosition, Injected};
 
 /// One container that is to stand before another, because `by` says so.
 struct Step<'l> {
     from: &'l str,
     to: &'l str,
-    loaded: &'l Loaded,
+    loaded: &'l LoadedRule,
     by: &'l Injected,
 }
 
-pub(super) fn findings(loaded: &[Loaded]) -> Vec<Diagnostic> {
+pub(super) fn findings(loaded: &[LoadedRule]) -> Vec<Diagnostic> {
     ["initContainers", "containers"].into_iter().flat_map(|list| circles(&steps(loaded, list))).collect()
 }
 
 /// What the rules say about the order of the containers they bring into `list`.
-fn steps<'l>(loaded: &'l [Loaded], list: &str) -> Vec<Step<'l>> {
+fn steps<'l>(loaded: &'l [LoadedRule], list: &str) -> Vec<Step<'l>> {
     let all = loaded.iter().flat_map(|loaded| loaded.rule.injected.iter().map(move |by| (loaded, by)));
     let here = all.filter(|(_, by)| by.list == list);
-    let step = |(loaded, by): (&'l Loaded, &'l Injected)| {
+    let step = |(loaded, by): (&'l LoadedRule, &'l Injected)| {
         let (from, to) = match &by.place {
-            Place::Before(anchor) => (by.item.key.as_str(), anchor.as_str()),
-            Place::After(anchor) => (anchor.as_str(), by.item.key.as_str()),
-            Place::First | Place::Last => return None,
+            ContainerPosition::Before(anchor) => (by.item.key.as_str(), anchor.as_str()),
+            ContainerPosition::After(anchor) => (anchor.as_str(), by.item.key.as_str()),
+            ContainerPosition::First | ContainerPosition::Last => return None,
         };
         Some(Step { from, to, loaded, by })
     };
@@ -72,7 +72,7 @@ fn circles<'l>(steps: &'l [Step<'l>]) -> Vec<Diagnostic> {
 
 fn finding(circle: &[&Step<'_>]) -> Option<Diagnostic> {
     let said = |step: &&Step<'_>| {
-        let Step { from, to, loaded: Loaded { rule, .. }, by } = step;
+        let Step { from, to, loaded: LoadedRule { rule, .. }, by } = step;
         let line = by.positioned.unwrap_or(by.item.clause.at).line;
         format!("`{from}` before `{to}` (rule `{}`, {}:{line})", rule.name, rule.source)
     };

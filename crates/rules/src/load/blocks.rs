@@ -5,7 +5,7 @@ use vestibule_patch::Schema;
 use super::reader::Reader;
 use crate::diagnostic;
 use crate::format;
-use crate::rule::{Block, BlockList, Policy, Select, Which};
+use crate::rule::{Block, BlockList, Policy, Select, SelectBy};
 use crate::yaml::Node;
 
 /// The lists of a container that a block can add to, with what happens on a conflict unless the rule says.
@@ -63,16 +63,16 @@ impl Reader {
         if let Some(all) = node.get("all")
             && self.boolean(all, "all")?
         {
-            found.push(Which::All);
+            found.push(SelectBy::All);
         }
         if let Some(names) = node.get("names") {
-            found.push(Which::Names(self.texts(names, "names")));
+            found.push(SelectBy::Names(self.texts(names, "names")));
         }
         if let Some(images) = node.get("images") {
-            found.push(Which::Images(self.texts(images, "images")));
+            found.push(SelectBy::Images(self.texts(images, "images")));
         }
         if let Some(index) = node.get("index") {
-            found.push(Which::Index(self.integer(index, "index")?));
+            found.push(SelectBy::Index(self.integer(index, "index")?));
         }
         let exclude = node.get("exclude").map(|names| self.texts(names, "exclude")).unwrap_or_default();
         let init = node.get("init").and_then(|init| self.boolean(init, "init")).unwrap_or_default();

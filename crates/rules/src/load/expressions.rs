@@ -39,7 +39,7 @@ impl Reader {
             if let (Some(name), Some(node)) = (name, node.get("expr")) {
                 if self.logic.variables.iter().any(|variable| variable.name == name) {
                     let message = format!("variable `{name}` exists already");
-                    self.error(&diagnostic::DOUBLED_NAME, node.at(), message);
+                    self.error(&diagnostic::DUPLICATE_NAME, node.at(), message);
                 }
                 if let Some(expression) = self.compiled(node, "expr") {
                     self.logic.variables.push(Variable { name, expression });
@@ -49,7 +49,7 @@ impl Reader {
         for node in spec.get("when").map(|node| self.list(node, "when")).unwrap_or_default() {
             let Some(condition) = self.compiled(node, "when") else { continue };
             if let Some(mismatch) = condition.no_condition() {
-                self.mistyped(node, &mismatch);
+                self.report_mismatch(node, &mismatch);
             }
             self.logic.when.push(condition);
         }
@@ -63,7 +63,7 @@ impl Reader {
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let wanted = "at most 63 letters, digits and `_`, and no digit first";
         let check = fine.then_some(()).ok_or(wanted);
-        self.fits(check, "expressions cannot say this `name`", node.at()).then(|| name.to_owned())
+        self.check_format(check, "expressions cannot say this `name`", node.at()).then(|| name.to_owned())
     }
 
     /// The value of the field `name` is what `{$cel: ...}` comes to.
@@ -89,7 +89,7 @@ impl Reader {
             self.error_with_help(&diagnostic::EXPRESSION_PLACE, node.at(), message, help);
             return None;
         }
-        self.leaf(value, name)
+        self.expression_value(value, name)
     }
 
     /// The members of a map of text, which may be expressions.
@@ -106,7 +106,7 @@ impl Reader {
             } else if let Some([Entry { key, value, .. }]) = entry.value.as_map()
                 && key == KEYWORD
             {
-                self.leaf(value, what)
+                self.expression_value(value, what)
             } else if is_expression(&entry.value) {
                 self.expression(&entry.value, &entry.key, Schema::unknown())
             } else {
@@ -146,10 +146,10 @@ impl Reader {
         }
     }
 
-    fn leaf(&mut self, node: &Node, name: &str) -> Option<Overlay> {
+    fn expression_value(&mut self, node: &Node, name: &str) -> Option<Overlay> {
         let expression = self.compiled(node, name)?;
         if let Some(mismatch) = expression.misfit() {
-            self.mistyped(node, &mismatch);
+            self.report_mismatch(node, &mismatch);
         }
         self.logic.dynamic = true;
         Some(Overlay::Expression(Arc::new(expression)))
@@ -172,7 +172,7 @@ impl Reader {
             Ok(mut expression) => {
                 let checked = expression.check(&self.logic.parameters, &self.logic.variables);
                 if let Err(mismatch) = checked {
-                    self.mistyped(node, &mismatch);
+                    self.report_mismatch(node, &mismatch);
                 }
                 self.logic.reads_object |= expression.reads_object;
                 self.logic.reads_namespace |= expression.reads_namespace;
@@ -187,7 +187,7 @@ impl Reader {
     }
 
     /// Reports an expression, `node`, that fails for every object. A function as help is written around it.
-    fn mistyped(&mut self, node: &Node, Mismatch { message, help }: &Mismatch) {
+    fn report_mismatch(&mut self, node: &Node, Mismatch { message, help }: &Mismatch) {
         /// Longer expressions are not said again.
         const SHORT: usize = 60;
         let text = node.as_text().unwrap_or_default();
@@ -206,9 +206,9 @@ impl Reader {
     }
 
     /// Reports an expression of which every value is of another kind than the API server wants in its place.
-    pub(super) fn mistyped_in_place(&mut self, node: &Node, message: String, help: &'static str) {
+    pub(super) fn report_mismatch_in_place(&mut self, node: &Node, message: String, help: &'static str) {
         let written = node.as_map().and_then(|entries| entries.first()).map_or(node, |entry| &entry.value);
-        self.mistyped(written, &Mismatch { message, help });
+        self.report_mismatch(written, &Mismatch { message, help });
     }
 }
 

@@ -1,6 +1,6 @@
 //! Rules that write what rules read: their second evaluation would differ from the first.
 
-use super::Loaded;
+use super::LoadedRule;
 use crate::diagnostic::{self, Diagnostic};
 use crate::rule::{Resource, Rule};
 use crate::select::{MIRROR_ANNOTATION, OWN_POD_LABEL};
@@ -8,9 +8,9 @@ use crate::settings::Settings;
 use crate::subject::HASH_LABEL;
 use crate::{INJECT_KEY, RULE_KEY_PREFIX, STATUS_ANNOTATION};
 
-pub(super) fn findings(loaded: &[Loaded], settings: &Settings) -> Vec<Diagnostic> {
+pub(super) fn findings(loaded: &[LoadedRule], settings: &Settings) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
-    for Loaded { source, writes, .. } in loaded {
+    for LoadedRule { source, writes, .. } in loaded {
         for (_, _, at) in
             writes.iter().filter(|(map, key, _)| map == "annotations" && key == STATUS_ANNOTATION)
         {

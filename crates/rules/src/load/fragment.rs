@@ -16,7 +16,7 @@ use crate::yaml::{Entry, Node, Value};
 
 /// Words that the rule format keeps for later. Kept as fields of a pod that nobody knows, `when: "false"` would inject
 /// the item after all.
-const LATER: &[&str] =
+const RESERVED_WORDS: &[&str] =
     &["lookups", "parameters", "remove", "replace", "rollout", "securityProfile", "variables", "when"];
 
 impl Reader {
@@ -42,7 +42,7 @@ impl Reader {
         let object = Overlay::Map(members);
         // Only whole items of a rule have words of ours; what stands within them is read along with them.
         if ours.is_some() {
-            self.typed(node, what, &object);
+            self.check_types(node, what, &object);
         }
         Some(object)
     }
@@ -55,7 +55,7 @@ impl Reader {
         }
         let fields = schema.fields();
         let said = fields.iter().any(|field| field.name == name);
-        if !said && LATER.contains(&name) {
+        if !said && RESERVED_WORDS.contains(&name) {
             let (code, message) = match format::SPEC.field(name) {
                 Some(field) if !field.refused => (
                     &diagnostic::UNKNOWN_FIELD,
@@ -112,7 +112,7 @@ impl Reader {
         match node.value() {
             Value::Scalar(scalar) if pod::is_text(name) || pod::is_quantity(name) => {
                 if pod::is_quantity(name) {
-                    self.checked(check::quantity(scalar.text()), name, node.at());
+                    self.check_pod_value(check::quantity(scalar.text()), name, node.at());
                 }
                 Some(Overlay::Text(scalar.text().to_owned()))
             }
@@ -140,13 +140,13 @@ impl Reader {
         let mut pairs = self.texts_or_expressions(node, name);
         if pod::is_quantity(name) {
             pairs.retain(|(key, value, at)| {
-                value.as_text().is_none_or(|value| self.checked(check::quantity(value), key, *at))
+                value.as_text().is_none_or(|value| self.check_pod_value(check::quantity(value), key, *at))
             });
         }
         if matches!(name, "labels" | "matchLabels" | "nodeSelector") {
             for (key, value, at) in &pairs {
-                self.checked(check::key(key), key, *at);
-                self.checked(value.as_text().map_or(Ok(()), check::label), key, *at);
+                self.check_pod_value(check::key(key), key, *at);
+                self.check_pod_value(value.as_text().map_or(Ok(()), check::label), key, *at);
             }
         }
         let map = Overlay::map(pairs.into_iter().map(|(key, value, _)| (key, value)));
@@ -160,8 +160,8 @@ impl Reader {
         }
         match (name, item.text("name")) {
             ("env", None) => self.error(&diagnostic::MISSING_FIELD, at, "a variable has no `name`"),
-            ("env", Some(text)) => drop(self.checked(check::variable(text), "name", at)),
-            ("ports", Some(text)) => drop(self.checked(check::port(text), "name", at)),
+            ("env", Some(text)) => drop(self.check_pod_value(check::variable(text), "name", at)),
+            ("ports", Some(text)) => drop(self.check_pod_value(check::port(text), "name", at)),
             ("volumeMounts", None) => self.error(&diagnostic::MISSING_FIELD, at, "a mount has no `name`"),
             ("volumeMounts", Some(_)) if item.get("mountPath").is_none() => {
                 self.error(&diagnostic::MISSING_FIELD, at, "a mount has no `mountPath`");
@@ -171,7 +171,7 @@ impl Reader {
     }
 
     /// Reports what the API server would refuse; answers whether all is well.
-    pub(super) fn checked(
+    pub(super) fn check_pod_value(
         &mut self,
         check: Result<(), &'static str>,
         what: &str,
@@ -185,7 +185,7 @@ impl Reader {
     }
 
     /// Reports a value that nothing but our own format refuses, as `message`; answers whether all is well.
-    pub(super) fn fits(
+    pub(super) fn check_format(
         &mut self,
         check: Result<(), &'static str>,
         message: &str,
@@ -214,9 +214,9 @@ impl Reader {
             let (code, said) = match name {
                 "volumeMounts" => {
                     let path = parts.concat();
-                    (&diagnostic::DOUBLED_MOUNT, path.trim_end_matches('/').to_owned())
+                    (&diagnostic::DUPLICATE_MOUNT, path.trim_end_matches('/').to_owned())
                 }
-                _ => (&diagnostic::DOUBLED_NAME, parts.join("/")),
+                _ => (&diagnostic::DUPLICATE_NAME, parts.join("/")),
             };
             if let Some(first) = seen.get(&said) {
                 let message = format!("`{said}` stands twice in `{name}`; first at {first}");

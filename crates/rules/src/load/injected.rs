@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use vestibule_patch::Schema;
 
-use super::profile;
 use super::reader::Reader;
+use super::security_profile;
 use crate::diagnostic;
 use crate::format::{self, Mode};
 use crate::merge::ONLY_LASTING;
 use crate::overlay::{Member, Overlay};
-use crate::rule::{Injected, Item, Place, Policy};
+use crate::rule::{ContainerPosition, Injected, Item, Policy};
 use crate::yaml::Node;
 
 impl Reader {
@@ -31,7 +31,7 @@ impl Reader {
             for (node, item) in node.as_list().unwrap_or_default().iter().zip(items) {
                 let mut one = self.injected_container(node, item, field == "sidecars");
                 if hardened {
-                    profile::harden(&mut one.item.overlay);
+                    security_profile::fill_restricted(&mut one.item.overlay);
                 }
                 injected.push(one);
             }
@@ -42,7 +42,7 @@ impl Reader {
             // Twice in one list was found with the list.
             if lists.entry(&one.item.key).or_insert_with(|| Arc::clone(&list)) != &list {
                 let message = format!("container `{}` stands twice in this rule", one.item.key);
-                self.error(&diagnostic::DOUBLED_NAME, one.item.clause.at, message);
+                self.error(&diagnostic::DUPLICATE_NAME, one.item.clause.at, message);
             }
         }
         self.unique_ports(&injected);
@@ -51,9 +51,11 @@ impl Reader {
 
     /// Containers of a pod share one network. An init container that ends has left its ports before the others start.
     fn unique_ports(&mut self, injected: &[Injected]) {
-        let lasting = |one: &&Injected| one.regular || one.item.overlay.text("restartPolicy").is_some();
+        let runs_beside_others =
+            |one: &&Injected| one.regular || one.item.overlay.text("restartPolicy").is_some();
         let mut taken: HashMap<String, &str> = HashMap::new();
-        for Item { clause, key, overlay, policy, .. } in injected.iter().filter(lasting).map(|one| &one.item)
+        for Item { clause, key, overlay, policy, .. } in
+            injected.iter().filter(runs_beside_others).map(|one| &one.item)
         {
             for port in overlay.get("ports").map(Overlay::items).unwrap_or_default() {
                 let Some(Overlay::Literal(number)) = port.get("containerPort") else { continue };
@@ -69,7 +71,7 @@ impl Reader {
                     }
                 };
                 if *policy != Policy::Override {
-                    self.error(&diagnostic::DOUBLED_NAME, clause.at, message);
+                    self.error(&diagnostic::DUPLICATE_NAME, clause.at, message);
                 }
             }
         }
@@ -114,13 +116,13 @@ impl Reader {
         let other = sidecar && matches!(node.get("mode").and_then(Node::as_text), None | Some("auto"));
         let place = position.and_then(|position| self.place(position, list, other));
         let positioned = place.is_some().then(|| position.map_or(node.at(), Node::at));
-        let place = place.unwrap_or(if native { Place::First } else { Place::Last });
+        let place = place.unwrap_or(if native { ContainerPosition::First } else { ContainerPosition::Last });
         Injected { item, list, place, positioned, strict: strict && positioned.is_some(), regular }
     }
 
     /// The place in `list`, which the container joins. A place in the other list is refused unless the container may join it,
     /// and then has to stand beside one in `list`: a position that never counts was not meant.
-    fn place(&mut self, position: &Node, list: &str, may_join_other: bool) -> Option<Place> {
+    fn place(&mut self, position: &Node, list: &str, may_join_other: bool) -> Option<ContainerPosition> {
         let (mut place, mut named, mut elsewhere) = (None, false, None);
         let entries = self.fields(position, &format::POSITION);
         for entry in entries.iter().filter(|entry| matches!(&*entry.key, "containers" | "initContainers")) {
@@ -147,15 +149,19 @@ impl Reader {
         place
     }
 
-    fn anchor(&mut self, node: &Node) -> Option<Place> {
+    fn anchor(&mut self, node: &Node) -> Option<ContainerPosition> {
         if node.as_map().is_none() {
-            let last = self.word(node, "position", &format::PLACES)?;
-            return Some(if last { Place::Last } else { Place::First });
+            let last = self.word(node, "position", &format::POSITIONS)?;
+            return Some(if last { ContainerPosition::Last } else { ContainerPosition::First });
         }
         self.fields(node, &format::ANCHOR);
         match (node.get("before"), node.get("after")) {
-            (Some(name), None) => self.text(name, "before").map(|name| Place::Before(name.to_owned())),
-            (None, Some(name)) => self.text(name, "after").map(|name| Place::After(name.to_owned())),
+            (Some(name), None) => {
+                self.text(name, "before").map(|name| ContainerPosition::Before(name.to_owned()))
+            }
+            (None, Some(name)) => {
+                self.text(name, "after").map(|name| ContainerPosition::After(name.to_owned()))
+            }
             _ => {
                 let message = "a position is either `before` or `after` one name";
                 self.error(&diagnostic::WRONG_VALUE, node.at(), message);

@@ -126,7 +126,7 @@ pub(super) fn name(reader: &mut Reader, root: &Node) -> Option<(String, Position
     let name = reader.text(node, "metadata.name")?;
     let message =
         "keys of labels and annotations cannot end with this `metadata.name`, as the keys of a rule do";
-    reader.fits(check::name(name), message, node.at()).then(|| (name.to_owned(), node.at()))
+    reader.check_format(check::name(name), message, node.at()).then(|| (name.to_owned(), node.at()))
 }
 
 fn targets(reader: &mut Reader, spec: &Node) -> Vec<Resource> {
@@ -158,7 +158,11 @@ fn compat_annotations(reader: &mut Reader, spec: &Node) -> Vec<CompatAnnotation>
     let entries = reader.map(node, "compatAnnotations");
     let mut compat = Vec::new();
     for entry in entries {
-        reader.fits(check::key(&entry.key), "no object can have an annotation with this key", entry.at);
+        reader.check_format(
+            check::key(&entry.key),
+            "no object can have an annotation with this key",
+            entry.at,
+        );
         let accepted = reader.texts(&entry.value, &entry.key);
         compat.push(CompatAnnotation { key: entry.key.clone(), accepted });
     }

@@ -20,11 +20,11 @@ impl Reader {
         for map in ["labels", "annotations"] {
             let Some(node) = pod.get(map) else { continue };
             for (key, overlay, at) in self.texts_or_expressions(node, map) {
-                self.checked(check::key(&key), &key, at);
+                self.check_pod_value(check::key(&key), &key, at);
                 if map == "labels"
                     && let Some(value) = overlay.as_text()
                 {
-                    self.checked(check::label(value), &key, at);
+                    self.check_pod_value(check::label(value), &key, at);
                 }
                 let clause = Clause { text: format!("pod.{map}[{key}]").into(), at };
                 let policy = on_conflict.unwrap_or(Policy::Keep);
@@ -61,7 +61,7 @@ impl Reader {
                 Some(name) if is_expression(name) => {}
                 Some(name) => {
                     if let Some(text) = self.text(name, "name") {
-                        self.checked(check::name(text), "name", name.at());
+                        self.check_pod_value(check::name(text), "name", name.at());
                     }
                 }
                 None if item.as_map().is_some() => {

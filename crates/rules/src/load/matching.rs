@@ -100,7 +100,7 @@ pub(super) fn opt_in(reader: &mut Reader, spec: &Node, matching: &Match) -> (Opt
     // A word that cannot be read was reported already.
     if (node.is_none() || opt_in == Some(OptIn::Always)) && !addressed {
         reader.error_with_help(
-            &diagnostic::ADDRESSES_NOBODY,
+            &diagnostic::MATCHES_EVERY_POD,
             at,
             "this rule is for every pod of the cluster",
             "name namespaces or labels under `match`, or set `optIn: pod`",
@@ -115,8 +115,12 @@ pub(super) fn labels(reader: &mut Reader, parent: Option<&Node>, field: &str, at
     };
     let pairs = reader.text_map(node, field);
     for (key, value, at) in &pairs {
-        reader.fits(check::key(key), "no object can have a label with this key", *at);
-        reader.fits(check::label(value), &format!("no object can have this value of the label `{key}`"), *at);
+        reader.check_format(check::key(key), "no object can have a label with this key", *at);
+        reader.check_format(
+            check::label(value),
+            &format!("no object can have this value of the label `{key}`"),
+            *at,
+        );
     }
     let at = pairs.first().map_or(node.at(), |(_, _, at)| *at);
     let label = |(key, value, _)| {

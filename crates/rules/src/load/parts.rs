@@ -13,7 +13,7 @@ use crate::rule::{Clause, Item, Part, Policy};
 use crate::yaml::{Entry, Node};
 
 /// A map of a rule that is taken apart.
-struct Whole<'w> {
+struct MergedMap<'w> {
     /// What messages call it.
     what: &'w str,
     /// What clauses begin with.
@@ -23,7 +23,7 @@ struct Whole<'w> {
 }
 
 /// A value within it, and where it stands.
-struct Within<'w> {
+struct MergedValue<'w> {
     node: &'w Node,
     at: crate::Position,
     overlay: Overlay,
@@ -48,7 +48,7 @@ impl Reader {
         let mut parts = Vec::new();
         if let Some(node) = spec.get("pod").and_then(|pod| pod.get("spec")) {
             let policy = self.policy(node, required).or(on_conflict).unwrap_or(Policy::Keep);
-            let whole = Whole { what: "pod.spec", clause: "pod.spec", schema, policy };
+            let whole = MergedMap { what: "pod.spec", clause: "pod.spec", schema, policy };
             parts = self.parts(node, &whole, &format::POD_SPEC, |_| true);
         }
         if let Some(node) = spec.get("imagePullSecrets") {
@@ -72,14 +72,14 @@ impl Reader {
         schema: Schema<'_>,
         policy: Policy,
     ) -> Vec<Part> {
-        let whole = Whole { what: "containers", clause, schema, policy };
+        let whole = MergedMap { what: "containers", clause, schema, policy };
         self.parts(block, &whole, &format::BLOCK, |name| format::PARTS_OF_CONTAINERS.contains(&name))
     }
 
     fn parts(
         &mut self,
         node: &Node,
-        whole: &Whole<'_>,
+        whole: &MergedMap<'_>,
         table: &Table,
         taken: impl Fn(&str) -> bool,
     ) -> Vec<Part> {
@@ -94,7 +94,7 @@ impl Reader {
             match table.field(&entry.key) {
                 Some(field) if field.refused => {
                     let message = format!("`{}` does not belong into `{}`", entry.key, whole.what);
-                    self.error_with_help(&diagnostic::ELSEWHERE, entry.at, message, field.about);
+                    self.error_with_help(&diagnostic::MISPLACED_FIELD, entry.at, message, field.about);
                     continue;
                 }
                 Some(_) if whole.what == "pod.spec" => continue,
@@ -102,7 +102,7 @@ impl Reader {
             }
             let Some(member) = self.member(entry, whole.what, whole.schema) else { continue };
             let replaces = replaced.contains(&entry.key);
-            let within = Within {
+            let value = MergedValue {
                 node: &entry.value,
                 at: entry.at,
                 overlay: member.value.clone(),
@@ -113,15 +113,15 @@ impl Reader {
                 policy: if replaces { Policy::Override } else { whole.policy },
                 replaces,
             };
-            self.take_apart(within, &mut parts);
+            self.split_into_parts(value, &mut parts);
             members.push(member);
         }
-        self.typed(node, whole.what, &Overlay::Map(members));
+        self.check_types(node, whole.what, &Overlay::Map(members));
         parts
     }
 
     /// The fields beside `replace` that it names.
-    fn replaced(&mut self, node: &Node, whole: &Whole<'_>, taken: impl Fn(&str) -> bool) -> Vec<String> {
+    fn replaced(&mut self, node: &Node, whole: &MergedMap<'_>, taken: impl Fn(&str) -> bool) -> Vec<String> {
         let Some(list) = node.get("replace") else { return Vec::new() };
         let names = self.texts(list, "replace");
         for (name, at) in names.iter().zip(list.as_list().unwrap_or_default()) {
@@ -134,12 +134,12 @@ impl Reader {
     }
 
     // Recursion is bounded by the depth of the document.
-    fn take_apart(&mut self, whole: Within<'_>, parts: &mut Vec<Part>) {
-        let Within { node, at, overlay, schema, mut path, name, clause, policy, replaces } = whole;
+    fn split_into_parts(&mut self, whole: MergedValue<'_>, parts: &mut Vec<Part>) {
+        let MergedValue { node, at, overlay, schema, mut path, name, clause, policy, replaces } = whole;
         match overlay {
             Overlay::Map(members) if pod::is_text_map(&name) => {
                 path.push(name);
-                let entries = in_order(node.as_map().unwrap_or_default(), &members, names);
+                let entries = paired_in_order(node.as_map().unwrap_or_default(), &members, names);
                 for (member, entry) in members.into_iter().zip(entries) {
                     let at = entry.map_or(at, |entry| entry.at);
                     let clause = Clause { text: format!("{clause}[{}]", member.name).into(), at };
@@ -147,11 +147,11 @@ impl Reader {
                     parts.push(Part { path: path.clone(), listed: false, item });
                 }
             }
-            Overlay::Map(members) if !schema.fields().is_empty() && !is_whole(schema) => {
+            Overlay::Map(members) if !schema.fields().is_empty() && !has_alternatives(schema) => {
                 path.push(name);
-                let entries = in_order(node.as_map().unwrap_or_default(), &members, names);
+                let entries = paired_in_order(node.as_map().unwrap_or_default(), &members, names);
                 for (member, entry) in members.into_iter().zip(entries) {
-                    let within = Within {
+                    let value = MergedValue {
                         node: entry.map_or(node, |entry| &entry.value),
                         at: entry.map_or(at, |entry| entry.at),
                         overlay: member.value,
@@ -162,7 +162,7 @@ impl Reader {
                         policy,
                         replaces,
                     };
-                    self.take_apart(within, parts);
+                    self.split_into_parts(value, parts);
                 }
             }
             Overlay::List(items) if is_open(&items, &name, schema) => {
@@ -195,7 +195,11 @@ impl Reader {
 }
 
 /// For each of `some` the one of `all` that is the `same`: both are in the order of the document, so nothing is passed twice.
-fn in_order<'a, A, B>(all: &'a [A], some: &[B], mut same: impl FnMut(&A, &B) -> bool) -> Vec<Option<&'a A>> {
+fn paired_in_order<'a, A, B>(
+    all: &'a [A],
+    some: &[B],
+    mut same: impl FnMut(&A, &B) -> bool,
+) -> Vec<Option<&'a A>> {
     let mut rest = all.iter();
     some.iter().map(|one| rest.by_ref().find(|other| same(other, one))).collect()
 }
@@ -205,14 +209,14 @@ fn names(entry: &Entry, member: &Member) -> bool {
 }
 
 /// Whether objects of this type hold one of several alternatives, so that half of one is none: probes and handlers.
-fn is_whole(schema: Schema<'_>) -> bool {
+fn has_alternatives(schema: Schema<'_>) -> bool {
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name).collect();
     pod::excluding(&names).is_some()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::in_order;
+    use super::paired_in_order;
 
     /// Each key of a `nodeSelector` was looked for among all of them.
     #[test]
@@ -221,7 +225,7 @@ mod tests {
             let all: Vec<usize> = (0..count).collect();
             let some: Vec<usize> = (0..count).filter(|number| number % 3 > 0).collect();
             let mut looks = 0;
-            let found = in_order(&all, &some, |one, other| {
+            let found = paired_in_order(&all, &some, |one, other| {
                 looks += 1;
                 one == other
             });

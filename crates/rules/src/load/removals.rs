@@ -2,14 +2,14 @@
 
 use vestibule_patch::{List, Schema};
 
-use super::Loaded;
+use super::LoadedRule;
 use super::reader::Reader;
 use crate::diagnostic::{self, Diagnostic};
 use crate::format::{self, Kind};
 use crate::key::{self, COMPUTED};
 use crate::merge::DEFAULT_CONTAINER;
 use crate::overlay::Overlay;
-use crate::rule::{Base, Clause, Item, Removal, Rule, Select, Which};
+use crate::rule::{Base, Clause, Item, Removal, Rule, Select, SelectBy};
 use crate::yaml::{Entry, Node};
 
 impl Reader {
@@ -71,10 +71,10 @@ impl Reader {
     fn selected(&mut self, node: &Node) -> Option<Select> {
         let containers = node.get("containers")?;
         let which = if containers.as_list().is_some() {
-            Which::Names(self.texts(containers, "containers"))
+            SelectBy::Names(self.texts(containers, "containers"))
         } else {
             self.word(containers, "containers", &format::EVERY)?;
-            Which::All
+            SelectBy::All
         };
         let init = node.get("init").and_then(|init| self.boolean(init, "init")).unwrap_or_default();
         Some(Select { which, exclude: Vec::new(), init })
@@ -82,13 +82,14 @@ impl Reader {
 }
 
 /// Removals of what rules write: one evaluation would undo the other.
-pub(super) fn findings(loaded: &[Loaded]) -> Vec<Diagnostic> {
+pub(super) fn findings(loaded: &[LoadedRule]) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
-    for Loaded { rule, source, .. } in loaded {
+    for LoadedRule { rule, source, .. } in loaded {
         for removal in &rule.removals {
-            let shares = |other: &&Loaded| other.rule.targets.iter().any(|one| rule.targets.contains(one));
+            let shares =
+                |other: &&LoadedRule| other.rule.targets.iter().any(|one| rule.targets.contains(one));
             let writer = loaded.iter().filter(shares).find(|other| writes(&other.rule, removal));
-            if let Some(Loaded { rule: writer, .. }) = writer {
+            if let Some(LoadedRule { rule: writer, .. }) = writer {
                 let message = format!(
                     "what is removed from `{}` here is written by rule `{}`",
                     removal.list, writer.name
@@ -125,7 +126,7 @@ fn writes(rule: &Rule, removal: &Removal) -> bool {
 
 fn overlaps(one: &Select, other: &Select) -> bool {
     match (&one.which, &other.which) {
-        (Which::Names(one), Which::Names(other)) => one.iter().any(|name| other.contains(name)),
+        (SelectBy::Names(one), SelectBy::Names(other)) => one.iter().any(|name| other.contains(name)),
         _ => true,
     }
 }

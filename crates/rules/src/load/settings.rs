@@ -66,7 +66,7 @@ fn exemption(reader: &mut Reader, node: &Node) -> Exemption {
         at: node.at(),
     };
     for name in &exemption.namespaces {
-        reader.fits(check::name(name), "no namespace can have this name", node.at());
+        reader.check_format(check::name(name), "no namespace can have this name", node.at());
     }
     let unconditional = exemption.namespaces.is_empty()
         && exemption.users.is_empty()

@@ -8,7 +8,7 @@ use vestibule_patch::{Key, List, Schema};
 use super::failure;
 use crate::expression::Scope;
 use crate::key::{self, COMPUTED};
-use crate::load::{check, refusal};
+use crate::load::{check, type_error};
 use crate::merge::Failure;
 use crate::overlay::Overlay;
 use crate::pod::Shape;
@@ -53,7 +53,7 @@ pub(crate) fn checked(rule: &Rule, shape: &Shape) -> Result<(), Failure> {
         };
         let said = said.or_else(|| valid(field, &item.overlay).err());
         let said = said.or_else(|| within(&item.overlay, schema.item()).err());
-        if let Some(sentence) = said.or_else(|| refusal(field, &item.overlay)) {
+        if let Some(sentence) = said.or_else(|| type_error(field, &item.overlay)) {
             return Err(Failure { clause: item.clause.clone(), sentence, conflict: None });
         }
     }

@@ -9,7 +9,7 @@ use super::{Draft, contains};
 use crate::decision::Origin;
 use crate::diagnostic::shown;
 use crate::pod::Shape;
-use crate::rule::{Injected, Place, Rule};
+use crate::rule::{ContainerPosition, Injected, Rule};
 use crate::subject::{Layout, text};
 
 /// Warnings about containers of `rules` that others have come before or behind.
@@ -96,10 +96,10 @@ impl<'a> Anchored<'a> {
         let (mut before, mut after) = (names.iter().take(index), names.iter().skip(index + 1));
         let foreign = |name: &&String| !self.brought.contains(name.as_str());
         let (other, side) = match &one.place {
-            Place::First => (before.find(foreign), "before"),
-            Place::Last => (after.find(foreign), "behind"),
-            Place::Before(anchor) => (before.find(|name| *name == anchor), "before"),
-            Place::After(anchor) => (after.find(|name| *name == anchor), "behind"),
+            ContainerPosition::First => (before.find(foreign), "before"),
+            ContainerPosition::Last => (after.find(foreign), "behind"),
+            ContainerPosition::Before(anchor) => (before.find(|name| *name == anchor), "before"),
+            ContainerPosition::After(anchor) => (after.find(|name| *name == anchor), "behind"),
         };
         other.map(|other| (other.as_str(), side))
     }
@@ -113,10 +113,10 @@ impl<'a> Anchored<'a> {
         let at = |anchor: &String| names.iter().position(|name| name == anchor);
         let foreign = |name: &String| !self.brought.contains(name.as_str());
         let to = match &one.place {
-            Place::First => names.iter().position(foreign),
-            Place::Last => names.iter().rposition(foreign).map(|last| last + 1),
-            Place::Before(anchor) => at(anchor),
-            Place::After(anchor) => at(anchor).map(|index| index + 1),
+            ContainerPosition::First => names.iter().position(foreign),
+            ContainerPosition::Last => names.iter().rposition(foreign).map(|last| last + 1),
+            ContainerPosition::Before(anchor) => at(anchor),
+            ContainerPosition::After(anchor) => at(anchor).map(|index| index + 1),
         };
         let to = to.unwrap_or(from);
         names.insert(to, name);
@@ -140,8 +140,8 @@ impl<'a> Anchored<'a> {
             {
                 chain.push(*next);
                 name = match &next.1.place {
-                    Place::Before(anchor) | Place::After(anchor) => Some(anchor),
-                    Place::First | Place::Last => None,
+                    ContainerPosition::Before(anchor) | ContainerPosition::After(anchor) => Some(anchor),
+                    ContainerPosition::First | ContainerPosition::Last => None,
                 };
             }
             sorted.extend(chain.into_iter().rev());

@@ -8,7 +8,7 @@ use vestibule_patch::{List, Pointer};
 
 use super::index::Places;
 use super::{Brought, Failure, Merge, index, place};
-use crate::rule::{Block, Select, Which};
+use crate::rule::{Block, Select, SelectBy};
 use crate::subject::{Named, written};
 
 impl<'r> Merge<'_, 'r, '_, '_> {
@@ -108,7 +108,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             Some((index, Named { name: Cow::Owned(name.to_owned()), view: found.item(index)? }))
         };
         // Whoever names them has no need to go through the others.
-        if let Which::Names(names) = &select.which {
+        if let SelectBy::Names(names) = &select.which {
             let wanted = names.iter().filter(|name| !self.scene.brought.has(name));
             let mut meant: Vec<_> = wanted.filter_map(|name| user(name)).collect();
             meant.sort_by_key(|(index, _)| *index);
@@ -137,10 +137,10 @@ pub(crate) fn selected_of<'c, 'd: 'c>(
         let is_it = |wanted: &String| *wanted == **name;
         !select.exclude.iter().any(is_it)
             && match &select.which {
-                Which::All => true,
-                Which::Names(names) => names.iter().any(is_it),
-                Which::Index(index) => index == position,
-                Which::Images(images) => {
+                SelectBy::All => true,
+                SelectBy::Names(names) => names.iter().any(is_it),
+                SelectBy::Index(index) => index == position,
+                SelectBy::Images(images) => {
                     let image = written(Some(*view), "image").unwrap_or_default();
                     images.iter().any(|wanted| *wanted == image || *wanted == repository(&image))
                 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::rule::{Place, Rule};
+use crate::rule::{ContainerPosition, Rule};
 
 /// By name alone, because a second evaluation cannot tell who brought a container.
 pub(crate) struct Brought<'r> {
@@ -14,7 +14,7 @@ pub(crate) struct Brought<'r> {
 
 struct One<'r> {
     name: &'r str,
-    place: &'r Place,
+    place: &'r ContainerPosition,
     rank: usize,
 }
 
@@ -37,9 +37,9 @@ impl<'r> Brought<'r> {
         let mut beside: HashMap<_, Vec<_>> = HashMap::new();
         for last in all.chunk_by(|one, next| one.name == next.name).filter_map(<[_]>::last) {
             let (anchor, one) = match last.place {
-                Place::Before(anchor) => (anchor, Beside::Before(last.name)),
-                Place::After(anchor) => (anchor, Beside::After(last.name)),
-                Place::First | Place::Last => continue,
+                ContainerPosition::Before(anchor) => (anchor, Beside::Before(last.name)),
+                ContainerPosition::After(anchor) => (anchor, Beside::After(last.name)),
+                ContainerPosition::First | ContainerPosition::Last => continue,
             };
             beside.entry(anchor.as_str()).or_default().push(one);
         }
@@ -65,6 +65,6 @@ impl<'r> Brought<'r> {
     pub(super) fn is_first(&self, name: &str, rank: usize) -> bool {
         let start = self.all.partition_point(|one| one.name < name);
         let mut named = self.all.iter().skip(start).take_while(|one| one.name == name);
-        named.any(|one| *one.place == Place::First && one.rank < rank)
+        named.any(|one| *one.place == ContainerPosition::First && one.rank < rank)
     }
 }

@@ -8,7 +8,7 @@ use vestibule_patch::View;
 use super::Brought;
 use super::brought::Beside;
 use super::index::Places;
-use crate::rule::{Injected, Item, Place};
+use crate::rule::{ContainerPosition, Injected, Item};
 
 /// New items with the index of each at the moment it is inserted, one after the other.
 pub(crate) type Insertions<'r> = Vec<(usize, &'r Item)>;
@@ -119,23 +119,23 @@ pub(crate) fn containers<'n, 'r: 'n>(
             let index_of = |anchor: &String| names.iter().position(|name| *name == **anchor);
             // An anchor that is not there is no reason to leave the container out: at the side it was to stand on.
             let index = match place {
-                Place::First => {
+                ContainerPosition::First => {
                     let first = |name: &&Cow<'_, str>| {
                         brought.is_first(name, rank) || firsts.contains(&name.as_ref())
                     };
                     *lead += names.iter().skip(*lead).take_while(first).count();
                     *lead
                 }
-                Place::Last => names.len(),
-                Place::Before(anchor) => index_of(anchor).unwrap_or_default(),
-                Place::After(anchor) => index_of(anchor).map_or(names.len(), |index| index + 1),
+                ContainerPosition::Last => names.len(),
+                ContainerPosition::Before(anchor) => index_of(anchor).unwrap_or_default(),
+                ContainerPosition::After(anchor) => index_of(anchor).map_or(names.len(), |index| index + 1),
             };
             let index = between(&names, &item.key, index, brought);
             *lead = index.min(*lead);
             names.insert(index, Cow::Borrowed(&item.key));
             insertions.push((index, item));
         }
-        if *place == Place::First {
+        if *place == ContainerPosition::First {
             firsts.push(&item.key);
         }
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::corpus::{PODS, Specimen};
 use crate::RULE_KEY_PREFIX;
 use crate::expression::{ITEM, Total, Wish};
-use crate::parameter::From;
+use crate::parameter::AnnotationSource;
 use crate::rule::{Resource, Rule};
 use crate::subject::NamespaceFacts;
 use crate::yaml::quote;
@@ -105,8 +105,8 @@ impl Scene {
         };
         let owners = &rule.matching.owner_kinds;
         let annotations = |from| match from {
-            From::Pod => &self.annotations,
-            From::Namespace => &self.facts.annotations,
+            AnnotationSource::Pod => &self.annotations,
+            AnnotationSource::Namespace => &self.facts.annotations,
         };
         rule.namespace_labels().all(|(key, value)| agrees(&self.facts.labels, key, value))
             && rule.object_labels().all(|(key, value)| agrees(&self.labels, key, value))
@@ -153,10 +153,10 @@ impl Scene {
         map.entry(wish.path.last().cloned().unwrap_or_default()).or_insert(value);
     }
 
-    fn annotations_of(&mut self, from: From) -> &mut BTreeMap<String, String> {
+    fn annotations_of(&mut self, from: AnnotationSource) -> &mut BTreeMap<String, String> {
         match from {
-            From::Pod => &mut self.annotations,
-            From::Namespace => &mut self.facts.annotations,
+            AnnotationSource::Pod => &mut self.annotations,
+            AnnotationSource::Namespace => &mut self.facts.annotations,
         }
     }
 

@@ -34,9 +34,9 @@ pub(super) struct Layout {
 }
 
 /// What stands further in is written as JSON, which is YAML too: some 128 levels, of 10,000 that a document may have.
-const FARTHEST: usize = 2 * super::MAX_DEPTH;
+const MAX_COLUMN: usize = 2 * super::MAX_DEPTH;
 
-// Recursion is bounded: with each level, or each second where a list is a member, `column` grows, and ends at `FARTHEST`.
+// Recursion is bounded: with each level, or each second where a list is a member, `column` grows, and ends at `MAX_COLUMN`.
 impl Layout {
     /// `value` behind a key that stands at `column`: what stands on the key's line, and the lines below it.
     pub(super) fn member(self, value: View<'_>, column: usize) -> (String, Vec<String>) {
@@ -118,7 +118,7 @@ enum Shape {
 
 fn shape(value: View<'_>, column: usize) -> Shape {
     match value.kind() {
-        _ if column >= FARTHEST => Shape::Scalar,
+        _ if column >= MAX_COLUMN => Shape::Scalar,
         Kind::Object if !value.entries().is_empty() => Shape::Map,
         Kind::Array if !value.items().is_empty() => Shape::List,
         _ => Shape::Scalar,

@@ -15,14 +15,14 @@ use crate::diagnostic::{self, Diagnostic, MAX_FINDINGS, Source};
 /// What a source holds.
 pub(super) struct Documents {
     /// The roots that could be read, also of documents that have problems.
-    pub(super) roots: Vec<Root>,
+    pub(super) roots: Vec<ReadDocument>,
     pub(super) problems: Vec<Diagnostic>,
     /// What could be read of the last document that could not be read to its end.
-    pub(super) remains: Option<Node>,
+    pub(super) partial: Option<Node>,
 }
 
 /// A document that could be read.
-pub(super) struct Root {
+pub(super) struct ReadDocument {
     pub(super) node: Node,
     /// Its text, where that is JSON.
     pub(super) json: Option<Box<str>>,
@@ -32,19 +32,21 @@ pub(super) struct Root {
 pub(super) fn documents(source: &Arc<Source>) -> Documents {
     let mut builder = Builder::new(source);
     let mut roots = Vec::new();
-    let mut remains = None;
+    let mut partial = None;
     for part in split(&source.text) {
         builder.before = source.lines_before + part.line;
         let (mark, body) = after_mark(part.text);
         if is_json(body) {
             match json::read(mark, body, &mut builder) {
-                Ok(node) => roots.extend(node.map(|node| Root { node, json: Some(body.trim().into()) })),
+                Ok(node) => {
+                    roots.extend(node.map(|node| ReadDocument { node, json: Some(body.trim().into()) }))
+                }
                 Err(problem) => {
                     builder.problems.push(problem);
-                    remains = builder.salvage();
+                    partial = builder.close_open_nodes();
                 }
             }
-            builder.abandon();
+            builder.reset();
             if builder.exhausted || builder.problems.len() > MAX_FINDINGS {
                 break;
             }
@@ -58,12 +60,12 @@ pub(super) fn documents(source: &Arc<Source>) -> Documents {
             }
             match next(&mut parser, &mut builder) {
                 Ok(Step::More) => {}
-                Ok(Step::Document(node)) => roots.extend(node.map(|node| Root { node, json: None })),
+                Ok(Step::Document(node)) => roots.extend(node.map(|node| ReadDocument { node, json: None })),
                 Ok(Step::End) => break,
                 Err(problem) => {
                     builder.problems.push(problem);
-                    remains = builder.salvage();
-                    builder.abandon();
+                    partial = builder.close_open_nodes();
+                    builder.reset();
                     break;
                 }
             }
@@ -72,10 +74,10 @@ pub(super) fn documents(source: &Arc<Source>) -> Documents {
             break;
         }
     }
-    Documents { roots, problems: builder.problems, remains }
+    Documents { roots, problems: builder.problems, partial }
 }
 
-fn parser(text: &str) -> Parser<'_, StrInput<'_>> {
+pub(super) fn parser(text: &str) -> Parser<'_, StrInput<'_>> {
     let mut options =
         granit_parser::options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
     options.set_emit_comments(false);
@@ -98,7 +100,7 @@ fn next<'t>(parser: &mut Parser<'t, StrInput<'t>>, builder: &mut Builder<'_>) ->
             _ => builder.source.error(&diagnostic::SYNTAX, at, error.info()),
         }
     })?;
-    builder.take(event, &span)
+    builder.handle(event, &span)
 }
 
 struct Builder<'s> {
@@ -106,7 +108,7 @@ struct Builder<'s> {
     problems: Vec<Diagnostic>,
     /// The lines of the source before the part that is being read.
     before: usize,
-    open: Vec<Open>,
+    open: Vec<OpenNode>,
     root: Option<Node>,
     anchors: HashMap<usize, (Node, usize, usize)>,
     nodes: usize,
@@ -116,7 +118,7 @@ struct Builder<'s> {
 }
 
 /// A list or map whose end has not come yet.
-struct Open {
+struct OpenNode {
     at: Position,
     anchor: usize,
     /// `nodes` of the builder when it began.
@@ -173,15 +175,15 @@ impl<'s> Builder<'s> {
         }
     }
 
-    fn abandon(&mut self) {
+    fn reset(&mut self) {
         self.open.clear();
         self.root = None;
         self.anchors.clear();
     }
 
     /// What is open as if it ended here.
-    fn salvage(&mut self) -> Option<Node> {
-        while let Some(Open { at, content, .. }) = self.open.pop() {
+    fn close_open_nodes(&mut self) -> Option<Node> {
+        while let Some(OpenNode { at, content, .. }) = self.open.pop() {
             let node = Node { at, value: content.into_value() };
             match self.open.last_mut() {
                 Some(parent) => parent.content.place(node),
@@ -195,13 +197,13 @@ impl<'s> Builder<'s> {
         Position { line: self.before + line, column: column + 1 }
     }
 
-    fn take(&mut self, event: Event<'_>, span: &Span) -> Result<Step, Diagnostic> {
+    fn handle(&mut self, event: Event<'_>, span: &Span) -> Result<Step, Diagnostic> {
         let at = self.position(span.start.line(), span.start.col());
         match event {
             Event::StreamEnd => return Ok(Step::End),
             Event::DocumentEnd => {
                 let root = self.root.take().filter(|root| !root.is_null());
-                self.abandon();
+                self.reset();
                 return Ok(Step::Document(root));
             }
             Event::Scalar(text, style, anchor, tag) => {
@@ -245,12 +247,12 @@ impl<'s> Builder<'s> {
         if self.open.len() >= MAX_DEPTH {
             return Err(self.too_deep(at));
         }
-        self.open.push(Open { at, anchor, since: self.nodes, height: 0, content });
+        self.open.push(OpenNode { at, anchor, since: self.nodes, height: 0, content });
         Ok(())
     }
 
     fn end(&mut self) -> Result<(), Diagnostic> {
-        let Some(Open { at, anchor, since, height, content }) = self.open.pop() else { return Ok(()) };
+        let Some(OpenNode { at, anchor, since, height, content }) = self.open.pop() else { return Ok(()) };
         let size = self.nodes - since + 1;
         self.finish(Node { at, value: content.into_value() }, anchor, height + 1, size, false)
     }
@@ -307,7 +309,7 @@ impl<'s> Builder<'s> {
                             ),
                             Some(first) => {
                                 let message = format!("`{text}` stands twice; first at {first}");
-                                Some(self.source.error(&diagnostic::DOUBLED_KEY, at, message))
+                                Some(self.source.error(&diagnostic::DUPLICATE_KEY, at, message))
                             }
                             None => None,
                         };

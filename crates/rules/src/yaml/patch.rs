@@ -1,7 +1,7 @@
 //! Operations on a YAML text, so that what they do not touch stays as it was written: comments, order, quotes, blank
 //! lines.
 
-mod text;
+mod editor;
 mod tree;
 
 use std::fmt;
@@ -59,19 +59,19 @@ pub fn patch(text: &str, operations: &[Operation]) -> Result<Patched, Unpatchabl
     if is_json(body) {
         return patch_json(mark, body, operations);
     }
-    let json = meaning(text)?;
+    let json = kubectl_json(text)?;
     let mut document = Document::parse(&json).map_err(unpatchable)?;
     let mut done = Ok(text.to_owned());
     for operation in operations {
         let before = document.clone();
         document.apply(operation).map_err(unpatchable)?;
-        done = done.and_then(|text| one(&text, operation, &before));
+        done = done.and_then(|text| apply_to_text(&text, operation, &before));
     }
     let rewritten = match done {
-        Ok(patched) if same(&patched, document.view()) => {
+        Ok(patched) if means(&patched, document.view()) => {
             return Ok(Patched { text: patched, rewritten: None });
         }
-        Ok(_) => Rewritten::shape(None),
+        Ok(_) => Rewritten::unusual(None),
         Err(why) => why,
     };
     let start = if text.starts_with("---") { "---\n" } else { "" };
@@ -90,9 +90,9 @@ fn patch_json(mark: &str, text: &str, operations: &[Operation]) -> Result<Patche
 }
 
 /// The text after one operation; `before` is what it means.
-fn one(text: &str, operation: &Operation, before: &Document<'_>) -> Result<String, Rewritten> {
-    let editor = text::Editor::new(text)?;
-    let value_at = |from| before.at(from).ok_or(Rewritten::shape(None));
+fn apply_to_text(text: &str, operation: &Operation, before: &Document<'_>) -> Result<String, Rewritten> {
+    let editor = editor::Editor::new(text)?;
+    let value_at = |from| before.at(from).ok_or(Rewritten::unusual(None));
     match operation {
         Operation::Test { .. } => Ok(text.to_owned()),
         Operation::Add { path, value } => editor.add(path, View::of(value)),
@@ -101,17 +101,17 @@ fn one(text: &str, operation: &Operation, before: &Document<'_>) -> Result<Strin
         Operation::Remove { path } => editor.remove(path),
         Operation::Move { from, path } => {
             let without = editor.remove(from)?;
-            text::Editor::new(&without)?.add(path, value_at(from)?)
+            editor::Editor::new(&without)?.add(path, value_at(from)?)
         }
     }
 }
 
-fn same(text: &str, wanted: View<'_>) -> bool {
-    let Ok(json) = meaning(text) else { return false };
+fn means(text: &str, wanted: View<'_>) -> bool {
+    let Ok(json) = kubectl_json(text) else { return false };
     Document::parse(&json).is_ok_and(|document| document.view().same_as(wanted))
 }
 
-fn meaning(text: &str) -> Result<String, Unpatchable> {
+fn kubectl_json(text: &str) -> Result<String, Unpatchable> {
     let documents = super::read("the text", text);
     match documents.as_deref() {
         Ok([document]) => Ok(document.to_kubectl_json()),
@@ -137,7 +137,7 @@ impl Rewritten {
         Self { line: Some(line), why: "a tab" }
     }
 
-    fn shape(line: Option<usize>) -> Self {
+    fn unusual(line: Option<usize>) -> Self {
         Self { line, why: "an unusual layout" }
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use granit_parser::{Event, Parser, ScalarStyle, Span, StrInput, StructureStyle};
 
-use super::super::MAX_DEPTH;
+use super::super::parse::parser;
 use super::Rewritten;
 
 /// A value, and the bytes it stands in: comments and blank lines behind it are not among them.
@@ -27,13 +27,10 @@ pub(super) struct Entry {
 
 /// The first document of `text`.
 pub(super) fn read(text: &str) -> Result<Node, Rewritten> {
-    let mut options =
-        granit_parser::options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
-    options.set_emit_comments(false);
-    let mut events = Events { parser: Parser::new_from_str_with_options(text, options), text };
+    let mut events = Events { parser: parser(text), text };
     loop {
         match events.next()? {
-            (Event::StreamEnd, _) => return Err(Rewritten::shape(None)),
+            (Event::StreamEnd, _) => return Err(Rewritten::unusual(None)),
             (Event::StreamStart | Event::DocumentStart(..), _) => {}
             (event, span) => return events.node(&event, &span),
         }
@@ -65,7 +62,7 @@ impl<'t> Events<'t> {
     fn next(&mut self) -> Result<(Event<'t>, Span), Rewritten> {
         match self.parser.next_event() {
             Some(Ok(event)) => Ok(event),
-            Some(Err(_)) | None => Err(Rewritten::shape(None)),
+            Some(Err(_)) | None => Err(Rewritten::unusual(None)),
         }
     }
 
@@ -73,7 +70,7 @@ impl<'t> Events<'t> {
         let line = span.start.line();
         let span = match (span.start.byte_offset(), span.end.byte_offset()) {
             (Some(start), Some(end)) => start..end,
-            _ => return Err(Rewritten::shape(Some(line))),
+            _ => return Err(Rewritten::unusual(Some(line))),
         };
         match event {
             Event::Scalar(_, _, anchor, _)
@@ -87,7 +84,7 @@ impl<'t> Events<'t> {
             Event::Scalar(_, style, ..) => Ok(self.scalar(*style, span)),
             Event::SequenceStart(style, ..) => self.list(matches!(style, StructureStyle::Flow), span),
             Event::MappingStart(style, ..) => self.map(matches!(style, StructureStyle::Flow), span),
-            _ => Err(Rewritten::shape(Some(line))),
+            _ => Err(Rewritten::unusual(Some(line))),
         }
     }
 
@@ -125,7 +122,7 @@ impl<'t> Events<'t> {
             }
             let key = match &event {
                 Event::Scalar(text, ..) => text.clone().into_owned(),
-                _ => return Err(Rewritten::shape(Some(at.start.line()))),
+                _ => return Err(Rewritten::unusual(Some(at.start.line()))),
             };
             let span = self.node(&event, &at)?.span;
             let (event, at) = self.next()?;

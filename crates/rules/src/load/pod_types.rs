@@ -24,29 +24,36 @@ struct Mismatch {
 impl Reader {
     /// Reports the first value in an item of the list `field` whose type the API server would refuse. `item` is what
     /// came of `node`, the words of the rule format taken out. Fields that this version of Kubernetes does not know pass.
-    pub(super) fn typed(&mut self, node: &Node, field: &str, item: &Overlay) {
-        let sampled = if item.is_dynamic() { Cow::Owned(sampled(item)) } else { Cow::Borrowed(item) };
+    pub(super) fn check_types(&mut self, node: &Node, field: &str, item: &Overlay) {
+        let sampled = if item.is_dynamic() { Cow::Owned(with_samples(item)) } else { Cow::Borrowed(item) };
         let Some(Mismatch { path, expected }) = decoded(field, &sampled) else { return };
         match (overlay_at(item, &path), &expected) {
             (Some(Overlay::Expression(_)), Some(expected)) => {
-                let message = said(field, &path, Some(expected), overlay_at(&sampled, &path));
+                let message = type_message(field, &path, Some(expected), overlay_at(&sampled, &path));
                 let help = match expected.as_str() {
                     "i32" | "i64" => "int",
                     "a boolean" => "bool",
                     "a string" => "string",
                     _ => "",
                 };
-                self.mistyped_in_place(node_at(node, &path), message, help);
+                self.report_mismatch_in_place(node_at(node, &path), message, help);
             }
             // The value is of the right kind; which it is, only an object tells.
             (Some(Overlay::Expression(_)), None) => {}
-            _ => self.mismatched(node, field, item, &path, expected.as_deref()),
+            _ => self.report_type_error(node, field, item, &path, expected.as_deref()),
         }
     }
 
-    fn mismatched(&mut self, node: &Node, field: &str, item: &Overlay, path: &Path, expected: Option<&str>) {
+    fn report_type_error(
+        &mut self,
+        node: &Node,
+        field: &str,
+        item: &Overlay,
+        path: &Path,
+        expected: Option<&str>,
+    ) {
         let (at, value) = (node_at(node, path).at(), overlay_at(item, path));
-        let message = said(field, path, expected, value);
+        let message = type_message(field, path, expected, value);
         let Some(expected) = expected else { return self.error(&diagnostic::WRONG_VALUE, at, message) };
         match help(expected, value) {
             Some(help) => self.error_with_help(&diagnostic::WRONG_TYPE, at, message, help),
@@ -57,12 +64,12 @@ impl Reader {
 
 /// `item` with a value of the right kind for each expression whose kind is known.
 // Recursion is bounded by the depth of the rule's document.
-fn sampled(item: &Overlay) -> Overlay {
+fn with_samples(item: &Overlay) -> Overlay {
     match item {
         Overlay::Expression(expression) => expression.sample().unwrap_or_else(|| item.clone()),
-        Overlay::List(items) => Overlay::List(items.iter().map(sampled).collect()),
+        Overlay::List(items) => Overlay::List(items.iter().map(with_samples).collect()),
         Overlay::Map(members) => {
-            let sampled = |member: &Member| Member { value: sampled(&member.value), ..member.clone() };
+            let sampled = |member: &Member| Member { value: with_samples(&member.value), ..member.clone() };
             Overlay::Map(members.iter().map(sampled).collect())
         }
         Overlay::Text(_) | Overlay::Literal(_) => item.clone(),
@@ -70,9 +77,9 @@ fn sampled(item: &Overlay) -> Overlay {
 }
 
 /// What the API server would have against an item of the list `field`.
-pub(crate) fn refusal(field: &str, item: &Overlay) -> Option<String> {
+pub(crate) fn type_error(field: &str, item: &Overlay) -> Option<String> {
     let Mismatch { path, expected } = decoded(field, item)?;
-    Some(said(field, &path, expected.as_deref(), overlay_at(item, &path)))
+    Some(type_message(field, &path, expected.as_deref(), overlay_at(item, &path)))
 }
 
 fn decoded(field: &str, item: &Overlay) -> Option<Mismatch> {
@@ -92,7 +99,7 @@ fn decoded(field: &str, item: &Overlay) -> Option<Mismatch> {
 }
 
 /// Names the field and the kinds, never the value: it may be a secret.
-fn said(field: &str, path: &Path, expected: Option<&str>, value: Option<&Overlay>) -> String {
+fn type_message(field: &str, path: &Path, expected: Option<&str>, value: Option<&Overlay>) -> String {
     let mut keys = path.iter().filter_map(|segment| match segment {
         Segment::Map { key } => Some(key.as_str()),
         Segment::Seq { .. } | Segment::Enum { .. } | Segment::Unknown => None,

@@ -2,15 +2,15 @@
 
 use std::collections::HashSet;
 
-use super::{Page, text};
+use super::{LintedRule, text};
 use crate::diagnostic::{self, Diagnostic};
 use crate::yaml::Node;
 
 /// Members of a pod's specification that open the node to it.
 const NODE: &[&str] = &["hostIPC", "hostNetwork", "hostPID"];
 
-pub(super) fn lint(page: &Page<'_>, findings: &mut Vec<Diagnostic>) {
-    let volumes = page.list("volumes");
+pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
+    let volumes = linted.list("volumes");
     for volume in volumes {
         if let Some(path) = volume.get("hostPath") {
             let message = format!(
@@ -18,7 +18,7 @@ pub(super) fn lint(page: &Page<'_>, findings: &mut Vec<Diagnostic>) {
                 super::name_of(volume)
             );
             let help = "pods in namespaces of the levels `baseline` and `restricted` are refused with it";
-            findings.push(page.warning(&diagnostic::NODE_ACCESS, path.at(), message, help));
+            findings.push(linted.warning(&diagnostic::NODE_ACCESS, path.at(), message, help));
         }
     }
     let secrets: HashSet<&str> = volumes
@@ -26,7 +26,7 @@ pub(super) fn lint(page: &Page<'_>, findings: &mut Vec<Diagnostic>) {
         .filter(|volume| volume.get("secret").is_some())
         .filter_map(|volume| text(volume, "name"))
         .collect();
-    for container in page.all_containers() {
+    for container in linted.all_containers() {
         for mount in container.get("volumeMounts").and_then(Node::as_list).unwrap_or_default() {
             let secret = text(mount, "name").filter(|name| secrets.contains(name));
             if let Some(name) = secret
@@ -34,13 +34,13 @@ pub(super) fn lint(page: &Page<'_>, findings: &mut Vec<Diagnostic>) {
             {
                 let message = format!("the secret in `{name}` is not mounted `readOnly`");
                 let help = "write `readOnly: true`: it says what holds, and scanners look for it";
-                findings.push(page.hint(&diagnostic::WRITABLE_SECRET, mount.at(), message, help));
+                findings.push(linted.hint(&diagnostic::WRITABLE_SECRET, mount.at(), message, help));
             }
         }
         let privileged = container.get("securityContext").and_then(|context| context.get("privileged"));
         if let Some(node) = privileged.filter(|node| node.as_text() == Some("true")) {
             let message = "a privileged container has the node to itself".to_owned();
-            findings.push(page.warning(
+            findings.push(linted.warning(
                 &diagnostic::NODE_ACCESS,
                 node.at(),
                 message,
@@ -48,12 +48,12 @@ pub(super) fn lint(page: &Page<'_>, findings: &mut Vec<Diagnostic>) {
             ));
         }
     }
-    let spec = page.spec.get("pod").and_then(|pod| pod.get("spec"));
+    let spec = linted.spec.get("pod").and_then(|pod| pod.get("spec"));
     for entry in spec.and_then(Node::as_map).unwrap_or_default() {
         if NODE.contains(&entry.key.as_str()) && entry.value.as_text() == Some("true") {
             let message = format!("`{}` takes every pod of the rule out of its isolation", entry.key);
             let help = "pods in namespaces of the levels `baseline` and `restricted` are refused with it";
-            findings.push(page.warning(&diagnostic::NODE_ACCESS, entry.at, message, help));
+            findings.push(linted.warning(&diagnostic::NODE_ACCESS, entry.at, message, help));
         }
     }
 }

@@ -3,29 +3,29 @@
 
 use vestibule_patch::{List, Schema};
 
-use super::Page;
+use super::LintedRule;
 use crate::diagnostic::{self, Diagnostic};
 use crate::yaml::{Node, Value};
 
 /// All that such a rule may have in its `spec`.
 const FIELDS: &[&str] = &["containers", "match", "onConflict", "optIn", "order", "pod", "targets"];
 
-pub(super) fn lint(page: &Page<'_>, pod: Schema<'_>, findings: &mut Vec<Diagnostic>) {
+pub(super) fn lint(linted: &LintedRule<'_>, pod: Schema<'_>, findings: &mut Vec<Diagnostic>) {
     // Without the schema nobody can say which lists are one value.
-    if pod.fields().is_empty() || !fits(page, pod) {
+    if pod.fields().is_empty() || !fits(linted, pod) {
         return;
     }
-    let message = format!("a MutatingAdmissionPolicy could do what rule `{}` does", page.rule.name());
+    let message = format!("a MutatingAdmissionPolicy could do what rule `{}` does", linted.rule.name());
     let help = "from Kubernetes 1.36 on the API server does that itself, without a webhook; but it explains nothing and reports nothing";
-    findings.push(page.hint(&diagnostic::FITS_POLICY, page.rule.position(), message, help));
+    findings.push(linted.hint(&diagnostic::POLICY_SUFFICES, linted.rule.position(), message, help));
 }
 
-fn fits(page: &Page<'_>, pod: Schema<'_>) -> bool {
+fn fits(linted: &LintedRule<'_>, pod: Schema<'_>) -> bool {
     let word = |node: &Node, field: &str| node.get(field).and_then(Node::as_text).map(str::to_owned);
-    let fields = page.spec.as_map().unwrap_or_default();
-    let matching = page.spec.get("match").and_then(Node::as_map).unwrap_or_default();
+    let fields = linted.spec.as_map().unwrap_or_default();
+    let matching = linted.spec.get("match").and_then(Node::as_map).unwrap_or_default();
     let overrides = |node: &Node| {
-        word(node, "onConflict").or_else(|| word(page.spec, "onConflict")).as_deref() == Some("override")
+        word(node, "onConflict").or_else(|| word(linted.spec, "onConflict")).as_deref() == Some("override")
     };
     let container = pod.field("spec").field("containers").item();
     let simple_block = |block: &Node| {
@@ -39,17 +39,17 @@ fn fits(page: &Page<'_>, pod: Schema<'_>) -> bool {
                     || grows(&entry.value, container.field(&entry.key))
             })
     };
-    let pod_fine = page.spec.get("pod").is_none_or(|pod_node| {
-        overrides(page.spec)
+    let pod_fine = linted.spec.get("pod").is_none_or(|pod_node| {
+        overrides(linted.spec)
             && pod_node.get("replace").is_none()
             && pod_node.get("spec").is_none_or(|spec| grows(spec, pod.field("spec")))
     });
     fields.iter().all(|entry| FIELDS.contains(&entry.key.as_str()))
         && matching.iter().all(|entry| matches!(entry.key.as_str(), "namespaces" | "objects"))
-        && matches!(word(page.spec, "optIn").as_deref(), None | Some("always"))
-        && page.rule.targets().len() == 1
-        && !page.rule.required()
-        && page.list("containers").iter().all(simple_block)
+        && matches!(word(linted.spec, "optIn").as_deref(), None | Some("always"))
+        && linted.rule.targets().len() == 1
+        && !linted.rule.required()
+        && linted.list("containers").iter().all(simple_block)
         && pod_fine
 }
 

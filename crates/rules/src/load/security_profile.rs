@@ -20,7 +20,7 @@ impl Reader {
 }
 
 /// Fills the `securityContext` of `container` where it says nothing.
-pub(super) fn harden(container: &mut Overlay) {
+pub(super) fn fill_restricted(container: &mut Overlay) {
     let Some(context) = below(container, "securityContext") else { return };
     let literal = |name: &str, wanted: &str| matches!(context.get(name), Some(Overlay::Literal(said)) if said == wanted);
     let added = context.get("capabilities").and_then(|capabilities| capabilities.get("add"));

@@ -5,20 +5,20 @@ use std::collections::{HashMap, HashSet};
 use crate::RuleSet;
 use crate::diagnostic::{self, Diagnostic};
 use crate::key::COMPUTED;
-use crate::rule::{Base, Item, Label, PartLocation, Policy, Rule, Select, Which};
+use crate::rule::{Base, Item, Label, PartLocation, Policy, Rule, Select, SelectBy};
 use crate::select::SYSTEM_NAMESPACES;
 
 pub(super) fn lint(rules: &RuleSet, findings: &mut Vec<Diagnostic>) {
     for rule in rules.rules() {
-        findings.extend(for_nobody(rule));
+        findings.extend(matches_no_namespace(rule));
         if !rules.settings().required_everywhere {
-            findings.extend(broad(rule));
+            findings.extend(required_everywhere(rule));
         }
     }
     overridden_twice(rules.rules(), findings);
 }
 
-fn for_nobody(rule: &Rule) -> Option<Diagnostic> {
+fn matches_no_namespace(rule: &Rule) -> Option<Diagnostic> {
     let matching = &rule.matching;
     let never =
         |name: &String| SYSTEM_NAMESPACES.contains(&name.as_str()) || matching.excluded.contains(name);
@@ -27,10 +27,10 @@ fn for_nobody(rule: &Rule) -> Option<Diagnostic> {
     }
     let message = format!("rule `{}` is for no namespace at all", rule.name);
     let help = "all that `names` lists is excluded, or belongs to the cluster itself";
-    Some(rule.text.warning(&diagnostic::FOR_NOBODY, matching.at, message).with_help(help))
+    Some(rule.text.warning(&diagnostic::MATCHES_NO_NAMESPACE, matching.at, message).with_help(help))
 }
 
-fn broad(rule: &Rule) -> Option<Diagnostic> {
+fn required_everywhere(rule: &Rule) -> Option<Diagnostic> {
     let restricted = !rule.matching.namespaces.is_empty() || !rule.matching.namespace_labels.pairs.is_empty();
     if !rule.required || restricted {
         return None;
@@ -41,7 +41,7 @@ fn broad(rule: &Rule) -> Option<Diagnostic> {
 }
 
 /// Something that a rule overrides.
-struct Overriding<'r> {
+struct Override<'r> {
     rule: &'r Rule,
     item: &'r Item,
     /// The containers that it is about, where it is about those that are there.
@@ -50,17 +50,20 @@ struct Overriding<'r> {
 
 /// Two rules that override one key with different values, and may meet on one pod.
 fn overridden_twice(rules: &[Rule], findings: &mut Vec<Diagnostic>) {
-    let mut seen: HashMap<String, Vec<Overriding<'_>>> = HashMap::new();
+    let mut seen: HashMap<String, Vec<Override<'_>>> = HashMap::new();
     for rule in rules {
-        for (place, this) in overriding(rule) {
+        for (place, this) in overrides(rule) {
             let earlier = seen.entry(place.clone()).or_default();
             let clash = earlier.iter().rev().take(50).find(|there| {
                 there.rule.name != rule.name
-                    && may_meet(there.rule, rule)
-                    && there.select.zip(this.select).is_none_or(|(one, other)| mean_the_same(one, other))
+                    && may_apply_to_one_object(there.rule, rule)
+                    && there
+                        .select
+                        .zip(this.select)
+                        .is_none_or(|(one, other)| may_select_one_container(one, other))
                     && there.item.overlay.to_json() != this.item.overlay.to_json()
             });
-            if let Some(Overriding { rule: other, item, .. }) = clash {
+            if let Some(Override { rule: other, item, .. }) = clash {
                 let message = format!(
                     "rule `{}` overrides {place} as well, at {}:{}; this one acts later and wins",
                     other.name, other.source, item.clause.at
@@ -75,7 +78,7 @@ fn overridden_twice(rules: &[Rule], findings: &mut Vec<Diagnostic>) {
 }
 
 /// What the rule overrides, each with the words for its place.
-fn overriding(rule: &Rule) -> Vec<(String, Overriding<'_>)> {
+fn overrides(rule: &Rule) -> Vec<(String, Override<'_>)> {
     // The key that an expression computes is known only when there is an object.
     let overridden =
         rule.parts().filter(|(_, item)| item.policy == Policy::Override && !item.key.contains(COMPUTED));
@@ -84,7 +87,7 @@ fn overriding(rule: &Rule) -> Vec<(String, Overriding<'_>)> {
             Base::Containers(_, select) => Some(select),
             Base::Metadata | Base::Spec => None,
         };
-        (description(&location, &item.key), Overriding { rule, item, select })
+        (description(&location, &item.key), Override { rule, item, select })
     });
     described.collect()
 }
@@ -101,22 +104,21 @@ fn description(location: &PartLocation<'_>, key: &str) -> String {
 }
 
 /// Whether there is a container that both mean, as far as that can be known without one.
-fn mean_the_same(one: &Select, other: &Select) -> bool {
+fn may_select_one_container(one: &Select, other: &Select) -> bool {
     let left = |names: &[String], by: &Select| names.iter().any(|name| !by.exclude.contains(name));
     match (&one.which, &other.which) {
-        (Which::Names(names), Which::All) => left(names, other),
-        (Which::All, Which::Names(names)) => left(names, one),
-        (Which::All, _) | (_, Which::All) => true,
-        (Which::Names(here), Which::Names(there)) | (Which::Images(here), Which::Images(there)) => {
-            here.iter().any(|text| there.contains(text))
-        }
-        (Which::Index(here), Which::Index(there)) => here == there,
+        (SelectBy::Names(names), SelectBy::All) => left(names, other),
+        (SelectBy::All, SelectBy::Names(names)) => left(names, one),
+        (SelectBy::All, _) | (_, SelectBy::All) => true,
+        (SelectBy::Names(here), SelectBy::Names(there))
+        | (SelectBy::Images(here), SelectBy::Images(there)) => here.iter().any(|text| there.contains(text)),
+        (SelectBy::Index(here), SelectBy::Index(there)) => here == there,
         _ => false,
     }
 }
 
 /// Whether nothing in `match` keeps the rules apart.
-pub(super) fn may_meet(one: &Rule, other: &Rule) -> bool {
+pub(super) fn may_apply_to_one_object(one: &Rule, other: &Rule) -> bool {
     let names = |rule: &Rule| rule.matching.namespaces.iter().cloned().collect::<HashSet<_>>();
     let (here, there) = (names(one), names(other));
     let agree = |one: &[Label], other: &[Label]| {

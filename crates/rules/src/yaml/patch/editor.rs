@@ -39,17 +39,19 @@ impl<'t> Editor<'t> {
     }
 
     pub(super) fn add(&self, path: &Pointer, value: View<'_>) -> Result<String, Rewritten> {
-        let (parent, token) = path.split_last().ok_or(Rewritten::shape(None))?;
+        let (parent, token) = path.split_last().ok_or(Rewritten::unusual(None))?;
         let found = self.find(&parent)?;
         if found.node.is_empty_flow() {
-            return self.fill(&found, &token, value);
+            return self.fill_empty(&found, &token, value);
         }
         self.refuse_flow(found.node)?;
         match &found.node.content {
             Content::Map { entries, .. } => match entries.iter().find(|entry| entry.key == token) {
-                Some(entry) => self.put(&Found { node: &entry.value, holder: Holder::Key(entry) }, value),
+                Some(entry) => {
+                    self.replace_value(&Found { node: &entry.value, holder: Holder::Key(entry) }, value)
+                }
                 None => {
-                    let first = entries.first().ok_or(self.odd(found.node))?;
+                    let first = entries.first().ok_or(self.unusual(found.node))?;
                     let mut lines = Vec::new();
                     self.layout.entry(&token, value, self.column(first.span.start)?, &mut lines);
                     Ok(self.insert(found.node.span.end, &lines))
@@ -59,38 +61,38 @@ impl<'t> Editor<'t> {
                 let index = if token == "-" { items.len() } else { position(&token)? };
                 self.add_item(&found, items, index, value)
             }
-            Content::Scalar => Err(self.odd(found.node)),
+            Content::Scalar => Err(self.unusual(found.node)),
         }
     }
 
     pub(super) fn replace(&self, path: &Pointer, value: View<'_>) -> Result<String, Rewritten> {
         let found = self.find(path)?;
-        self.put(&found, value)
+        self.replace_value(&found, value)
     }
 
     pub(super) fn remove(&self, path: &Pointer) -> Result<String, Rewritten> {
-        let (parent, token) = path.split_last().ok_or(Rewritten::shape(None))?;
+        let (parent, token) = path.split_last().ok_or(Rewritten::unusual(None))?;
         let found = self.find(&parent)?;
         self.refuse_flow(found.node)?;
         match &found.node.content {
             Content::Map { entries, .. } => {
                 let index = entries.iter().position(|entry| entry.key == token);
-                let index = index.ok_or(self.odd(found.node))?;
-                let entry = entries.get(index).ok_or(self.odd(found.node))?;
+                let index = index.ok_or(self.unusual(found.node))?;
+                let entry = entries.get(index).ok_or(self.unusual(found.node))?;
                 let next = entries.get(index + 1).map(|entry| entry.span.start);
                 if entries.len() == 1 {
-                    return self.put_words(&found, "{}");
+                    return self.replace_inline(&found, "{}");
                 }
-                self.cut(entry.span.start, entry.value.span.end.max(entry.span.end), next)
+                self.delete(entry.span.start, entry.value.span.end.max(entry.span.end), next)
             }
             Content::List { items, .. } => {
-                let item = items.get(position(&token)?).ok_or(self.odd(found.node))?;
+                let item = items.get(position(&token)?).ok_or(self.unusual(found.node))?;
                 if items.len() == 1 {
-                    return self.put_words(&found, "[]");
+                    return self.replace_inline(&found, "[]");
                 }
-                self.cut(self.dash(item)?, item.span.end, None)
+                self.delete(self.dash(item)?, item.span.end, None)
             }
-            Content::Scalar => Err(self.odd(found.node)),
+            Content::Scalar => Err(self.unusual(found.node)),
         }
     }
 
@@ -102,21 +104,21 @@ impl<'t> Editor<'t> {
             self.refuse_flow(node)?;
             found = match &node.content {
                 Content::Map { entries, .. } => {
-                    let entry = entries.iter().find(|entry| entry.key == token).ok_or(self.odd(node))?;
+                    let entry = entries.iter().find(|entry| entry.key == token).ok_or(self.unusual(node))?;
                     Found { node: &entry.value, holder: Holder::Key(entry) }
                 }
                 Content::List { items, .. } => {
-                    let item = items.get(position(&token)?).ok_or(self.odd(node))?;
+                    let item = items.get(position(&token)?).ok_or(self.unusual(node))?;
                     Found { node: item, holder: Holder::Dash }
                 }
-                Content::Scalar => return Err(self.odd(node)),
+                Content::Scalar => return Err(self.unusual(node)),
             };
         }
         Ok(found)
     }
 
     /// A first member or item for an empty map or list.
-    fn fill(&self, found: &Found<'_>, token: &str, value: View<'_>) -> Result<String, Rewritten> {
+    fn fill_empty(&self, found: &Found<'_>, token: &str, value: View<'_>) -> Result<String, Rewritten> {
         let Holder::Key(entry) = found.holder else { return Err(Rewritten::flow(self.line(found.node))) };
         let column = self.column(entry.span.start)?;
         let mut lines = Vec::new();
@@ -138,7 +140,7 @@ impl<'t> Editor<'t> {
         index: usize,
         value: View<'_>,
     ) -> Result<String, Rewritten> {
-        let first = items.first().ok_or(self.odd(found.node))?;
+        let first = items.first().ok_or(self.unusual(found.node))?;
         let dash = self.dash(first)?;
         let mut lines = Vec::new();
         self.layout.item(value, self.column(dash)?, &mut lines);
@@ -147,18 +149,18 @@ impl<'t> Editor<'t> {
             (Some(item), _) => Ok(self.insert(item.span.end.max(self.dash(item)? + 1), &lines)),
             // Comments above the first item stay with it.
             (None, Holder::Key(entry)) if self.starts_line(dash) => Ok(self.insert(entry.span.end, &lines)),
-            (None, _) => Err(self.odd(found.node)),
+            (None, _) => Err(self.unusual(found.node)),
         }
     }
 
     /// Puts `value` in the place of what was found.
-    fn put(&self, found: &Found<'_>, value: View<'_>) -> Result<String, Rewritten> {
+    fn replace_value(&self, found: &Found<'_>, value: View<'_>) -> Result<String, Rewritten> {
         match found.holder {
-            Holder::Root => Err(self.odd(found.node)),
+            Holder::Root => Err(self.unusual(found.node)),
             Holder::Key(entry) => {
                 let (head, lines) = self.layout.member(value, self.column(entry.span.start)?);
                 if lines.is_empty() {
-                    return self.put_words(found, head.trim_start());
+                    return self.replace_inline(found, head.trim_start());
                 }
                 let (text, at) = self.without_value(entry);
                 let mut text = text;
@@ -176,10 +178,10 @@ impl<'t> Editor<'t> {
     }
 
     /// Puts `words`, which take one line, in the place of what was found.
-    fn put_words(&self, found: &Found<'_>, words: &str) -> Result<String, Rewritten> {
+    fn replace_inline(&self, found: &Found<'_>, words: &str) -> Result<String, Rewritten> {
         match found.holder {
-            Holder::Root => Err(self.odd(found.node)),
-            Holder::Key(entry) => Ok(self.replaced(self.behind(entry), &format!(" {words}"))),
+            Holder::Root => Err(self.unusual(found.node)),
+            Holder::Key(entry) => Ok(self.replaced(self.value_range(entry), &format!(" {words}"))),
             Holder::Dash => {
                 let dash = self.dash(found.node)?;
                 Ok(self.replaced(dash..found.node.span.end.max(dash + 1), &format!("- {words}")))
@@ -189,21 +191,21 @@ impl<'t> Editor<'t> {
 
     /// The text less the value of `entry`, and where its colon ends.
     fn without_value(&self, entry: &Entry) -> (String, usize) {
-        let behind = self.behind(entry);
+        let behind = self.value_range(entry);
         (self.replaced(behind.clone(), ""), behind.start)
     }
 
     /// From behind the colon to the end of the value.
-    fn behind(&self, entry: &Entry) -> Range<usize> {
+    fn value_range(&self, entry: &Entry) -> Range<usize> {
         let rest = self.text.get(entry.span.end..).unwrap_or_default();
         let colon = entry.span.end + rest.find(':').map_or(0, |distance| distance + 1);
         colon..entry.value.span.end.max(colon)
     }
 
     /// Takes away `start..end` with its line, or up to `next` where something else starts the line.
-    fn cut(&self, start: usize, end: usize, next: Option<usize>) -> Result<String, Rewritten> {
+    fn delete(&self, start: usize, end: usize, next: Option<usize>) -> Result<String, Rewritten> {
         if !self.starts_line(start) {
-            let next = next.ok_or(Rewritten::shape(None))?;
+            let next = next.ok_or(Rewritten::unusual(None))?;
             // Comments below it are about what comes next, which now begins the line.
             let between = self.text.get(self.line_end(end).min(next)..next).unwrap_or_default();
             let comments = between.lines().filter(|line| line.trim_start().starts_with('#'));
@@ -248,7 +250,7 @@ impl<'t> Editor<'t> {
     fn dash(&self, item: &Node) -> Result<usize, Rewritten> {
         let before = self.text.get(..item.span.start).unwrap_or_default().trim_end();
         // An item that is left out starts behind its dash.
-        before.ends_with('-').then(|| before.len() - 1).ok_or_else(|| self.odd(item))
+        before.ends_with('-').then(|| before.len() - 1).ok_or_else(|| self.unusual(item))
     }
 
     /// How far in `at` stands. Tabs are as wide as somebody likes.
@@ -284,8 +286,8 @@ impl<'t> Editor<'t> {
         if node.is_flow() { Err(Rewritten::flow(self.line(node))) } else { Ok(()) }
     }
 
-    fn odd(&self, node: &Node) -> Rewritten {
-        Rewritten::shape(Some(self.line(node)))
+    fn unusual(&self, node: &Node) -> Rewritten {
+        Rewritten::unusual(Some(self.line(node)))
     }
 
     /// As the first list below a key has it.
@@ -314,5 +316,5 @@ fn line_end(text: &str, at: usize) -> usize {
 }
 
 fn position(token: &str) -> Result<usize, Rewritten> {
-    token.parse().map_err(|_| Rewritten::shape(None))
+    token.parse().map_err(|_| Rewritten::unusual(None))
 }
