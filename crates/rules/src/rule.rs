@@ -110,12 +110,12 @@ impl Rule {
     }
 
     /// Whether it leaves alone what does not ask for it by itself (`optIn: pod`), whatever the namespace says.
-    pub fn must_be_asked_for(&self) -> bool {
+    pub fn requires_pod_opt_in(&self) -> bool {
         self.opt_in == OptIn::Pod
     }
 
     /// Whether only the namespace may ask for it (`optIn: namespace`): an object's yes is none.
-    pub fn must_be_asked_for_by_namespaces(&self) -> bool {
+    pub fn requires_namespace_opt_in(&self) -> bool {
         self.opt_in == OptIn::Namespace
     }
 

@@ -19,7 +19,7 @@ pub use emit::from_json;
 pub use node::{Entry, Node, Scalar, Value};
 pub(crate) use node::{quote, write_quoted};
 use parse::Documents;
-pub use patch::{Patched, Rewritten, Unpatchable, patch};
+pub use patch::{Patched, RewriteReason, PatchError, patch};
 pub use pretty::pretty_json;
 
 /// How deep lists and maps may nest in each other.
@@ -109,7 +109,7 @@ impl<'t> From<(&'t str, &'t str)> for Text<'t> {
 }
 
 /// A document of a source, as a text of its own.
-pub struct Part<'t> {
+pub struct SplitDocument<'t> {
     /// Its `kind`, as far as it can be read.
     pub kind: Option<String>,
     /// Its `metadata.name`, as far as it can be read.
@@ -122,12 +122,12 @@ pub struct Part<'t> {
 ///
 /// ```
 /// let text = "kind: A\nmetadata: {name: one}\n---\nkind: B\nmetadata: {name: two}\nspec: [\n";
-/// let parts = vestibule_rules::yaml::parts("rules.yaml", text);
+/// let parts = vestibule_rules::yaml::split("rules.yaml", text);
 /// assert_eq!(parts[1].kind.as_deref(), Some("B"));
 /// assert_eq!(parts[1].name.as_deref(), Some("two"));
 /// assert_eq!(parts[1].text.lines_before, 2);
 /// ```
-pub fn parts<'t>(name: &'t str, text: &'t str) -> Vec<Part<'t>> {
+pub fn split<'t>(name: &'t str, text: &'t str) -> Vec<SplitDocument<'t>> {
     let part = |piece: split::DocumentText<'t>| {
         let text = Text { name, text: piece.text, lines_before: piece.line };
         let Documents { roots, partial, .. } = parse::documents(&Arc::new(Source::from(text)));
@@ -135,7 +135,7 @@ pub fn parts<'t>(name: &'t str, text: &'t str) -> Vec<Part<'t>> {
         let word = |node: Option<&Node>| node.and_then(Node::as_text).map(str::to_owned);
         let root = root.as_ref();
         let metadata = root.and_then(|root| root.get("metadata"));
-        Part {
+        SplitDocument {
             kind: word(root.and_then(|root| root.get("kind"))),
             name: word(metadata.and_then(|metadata| metadata.get("name"))),
             text,

@@ -84,7 +84,7 @@ reasons! {
 
 impl Reason {
     /// Whether somebody wanted the rule and did not get it, and should know: the others are how it was meant to be.
-    pub fn is_mishap(self) -> bool {
+    pub fn is_unexpected(self) -> bool {
         matches!(
             self,
             Self::NamespaceUnknown

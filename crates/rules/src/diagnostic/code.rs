@@ -254,7 +254,7 @@ codes! {
          `match.namespaces.names` or `match.namespaces.matchLabels`; leaving a few out by `exclude`, or `optIn`, is no \
          restriction that the API server knows. Who means it all the same writes `requiredEverywhere: allow` into the \
          InjectorSettings. `inject` and `explain` go by such a rule all the same.";
-    REQUIRED_AT_HOME = "VST0191", "a required rule that may be for the injector's own namespace",
+    REQUIRED_IN_OWN_NAMESPACE = "VST0191", "a required rule that may be for the injector's own namespace",
         "With `ownNamespace: inject` in the InjectorSettings, rules reach pods in the injector's own namespace. A required \
          rule would keep them from starting while the injector is down, and with them whatever the injector itself needs \
          there to come up. Exclude the namespace from the rule, or do without `required`.";

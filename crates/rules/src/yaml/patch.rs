@@ -17,12 +17,12 @@ pub struct Patched {
     /// The text.
     pub text: String,
     /// Where a part of it could not be changed in its place: why all of it was written anew.
-    pub rewritten: Option<Rewritten>,
+    pub rewritten: Option<RewriteReason>,
 }
 
 /// Why a text was written anew, and lost its comments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rewritten {
+pub struct RewriteReason {
     /// The line of the text, where it is known.
     pub line: Option<usize>,
     /// `flow style`
@@ -31,7 +31,7 @@ pub struct Rewritten {
 
 /// Why there is no text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unpatchable(String);
+pub struct PatchError(String);
 
 /// The one document of `text` after `operations`.
 ///
@@ -54,7 +54,7 @@ pub struct Unpatchable(String);
 /// let patched = vestibule_rules::yaml::patch(text, &operations).unwrap();
 /// assert_eq!(patched.text, "metadata: # of the pod\n  name: web\n  labels:\n    team: blue\nspec: {}\n");
 /// ```
-pub fn patch(text: &str, operations: &[Operation]) -> Result<Patched, Unpatchable> {
+pub fn patch(text: &str, operations: &[Operation]) -> Result<Patched, PatchError> {
     let (mark, body) = after_mark(text.trim_start_matches('\u{feff}'));
     if is_json(body) {
         return patch_json(mark, body, operations);
@@ -71,7 +71,7 @@ pub fn patch(text: &str, operations: &[Operation]) -> Result<Patched, Unpatchabl
         Ok(patched) if means(&patched, document.view()) => {
             return Ok(Patched { text: patched, rewritten: None });
         }
-        Ok(_) => Rewritten::unusual(None),
+        Ok(_) => RewriteReason::unusual(None),
         Err(why) => why,
     };
     let start = if text.starts_with("---") { "---\n" } else { "" };
@@ -79,7 +79,7 @@ pub fn patch(text: &str, operations: &[Operation]) -> Result<Patched, Unpatchabl
     Ok(Patched { text: format!("{start}{yaml}"), rewritten: Some(rewritten) })
 }
 
-fn patch_json(mark: &str, text: &str, operations: &[Operation]) -> Result<Patched, Unpatchable> {
+fn patch_json(mark: &str, text: &str, operations: &[Operation]) -> Result<Patched, PatchError> {
     let mut document = Document::parse(text).map_err(unpatchable)?;
     document.apply_all(operations).map_err(unpatchable)?;
     let json = document.to_json();
@@ -90,9 +90,9 @@ fn patch_json(mark: &str, text: &str, operations: &[Operation]) -> Result<Patche
 }
 
 /// The text after one operation; `before` is what it means.
-fn apply_to_text(text: &str, operation: &Operation, before: &Document<'_>) -> Result<String, Rewritten> {
+fn apply_to_text(text: &str, operation: &Operation, before: &Document<'_>) -> Result<String, RewriteReason> {
     let editor = editor::Editor::new(text)?;
-    let value_at = |from| before.at(from).ok_or(Rewritten::unusual(None));
+    let value_at = |from| before.at(from).ok_or(RewriteReason::unusual(None));
     match operation {
         Operation::Test { .. } => Ok(text.to_owned()),
         Operation::Add { path, value } => editor.add(path, View::of(value)),
@@ -111,20 +111,20 @@ fn means(text: &str, wanted: View<'_>) -> bool {
     Document::parse(&json).is_ok_and(|document| document.view().same_as(wanted))
 }
 
-fn kubectl_json(text: &str) -> Result<String, Unpatchable> {
+fn kubectl_json(text: &str) -> Result<String, PatchError> {
     let documents = super::read("the text", text);
     match documents.as_deref() {
         Ok([document]) => Ok(document.to_kubectl_json()),
-        Ok(_) => Err(Unpatchable("the text is not one document".to_owned())),
-        Err(problems) => Err(Unpatchable(problems.first().map(ToString::to_string).unwrap_or_default())),
+        Ok(_) => Err(PatchError("the text is not one document".to_owned())),
+        Err(problems) => Err(PatchError(problems.first().map(ToString::to_string).unwrap_or_default())),
     }
 }
 
-fn unpatchable(error: impl fmt::Display) -> Unpatchable {
-    Unpatchable(error.to_string())
+fn unpatchable(error: impl fmt::Display) -> PatchError {
+    PatchError(error.to_string())
 }
 
-impl Rewritten {
+impl RewriteReason {
     fn flow(line: usize) -> Self {
         Self { line: Some(line), why: "flow style" }
     }
@@ -142,13 +142,13 @@ impl Rewritten {
     }
 }
 
-impl fmt::Display for Unpatchable {
+impl fmt::Display for PatchError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Unpatchable {}
+impl std::error::Error for PatchError {}
 
 #[cfg(test)]
 mod tests;

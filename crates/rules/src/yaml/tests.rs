@@ -100,7 +100,7 @@ fn a_broken_document_spoils_no_other() {
 #[test]
 fn parts_stand_where_they_stood() {
     let text = "# head\nkind: A\nmetadata:\n  name: one\n---\n---\nkind: B\nspec: {a: [}\n---\nkind: C\nmetadata: {name: three\n---\nd: 1\nd: 2\n";
-    let parts = super::parts("test.yaml", text);
+    let parts = super::split("test.yaml", text);
     let shown: Vec<_> = parts
         .iter()
         .map(|part| (part.kind.as_deref(), part.name.as_deref(), part.text.lines_before))

@@ -5,7 +5,7 @@ use std::ops::Range;
 use vestibule_patch::{Pointer, View};
 
 use super::super::emit::Layout;
-use super::Rewritten;
+use super::RewriteReason;
 use super::tree::{self, Content, Entry, Node};
 
 /// A text that is to be changed once.
@@ -30,7 +30,7 @@ enum Holder<'n> {
 }
 
 impl<'t> Editor<'t> {
-    pub(super) fn new(text: &'t str) -> Result<Self, Rewritten> {
+    pub(super) fn new(text: &'t str) -> Result<Self, RewriteReason> {
         let root = tree::read(text)?;
         let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let mut editor = Self { text, root, layout: Layout::default(), newline };
@@ -38,8 +38,8 @@ impl<'t> Editor<'t> {
         Ok(editor)
     }
 
-    pub(super) fn add(&self, path: &Pointer, value: View<'_>) -> Result<String, Rewritten> {
-        let (parent, token) = path.split_last().ok_or(Rewritten::unusual(None))?;
+    pub(super) fn add(&self, path: &Pointer, value: View<'_>) -> Result<String, RewriteReason> {
+        let (parent, token) = path.split_last().ok_or(RewriteReason::unusual(None))?;
         let found = self.find(&parent)?;
         if found.node.is_empty_flow() {
             return self.fill_empty(&found, &token, value);
@@ -65,13 +65,13 @@ impl<'t> Editor<'t> {
         }
     }
 
-    pub(super) fn replace(&self, path: &Pointer, value: View<'_>) -> Result<String, Rewritten> {
+    pub(super) fn replace(&self, path: &Pointer, value: View<'_>) -> Result<String, RewriteReason> {
         let found = self.find(path)?;
         self.replace_value(&found, value)
     }
 
-    pub(super) fn remove(&self, path: &Pointer) -> Result<String, Rewritten> {
-        let (parent, token) = path.split_last().ok_or(Rewritten::unusual(None))?;
+    pub(super) fn remove(&self, path: &Pointer) -> Result<String, RewriteReason> {
+        let (parent, token) = path.split_last().ok_or(RewriteReason::unusual(None))?;
         let found = self.find(&parent)?;
         self.refuse_flow(found.node)?;
         match &found.node.content {
@@ -97,7 +97,7 @@ impl<'t> Editor<'t> {
     }
 
     /// What stands at `path`, where nothing on the way is in flow style.
-    fn find<'n>(&'n self, path: &Pointer) -> Result<Found<'n>, Rewritten> {
+    fn find<'n>(&'n self, path: &Pointer) -> Result<Found<'n>, RewriteReason> {
         let mut found = Found { node: &self.root, holder: Holder::Root };
         for token in path.tokens() {
             let node = found.node;
@@ -118,8 +118,8 @@ impl<'t> Editor<'t> {
     }
 
     /// A first member or item for an empty map or list.
-    fn fill_empty(&self, found: &Found<'_>, token: &str, value: View<'_>) -> Result<String, Rewritten> {
-        let Holder::Key(entry) = found.holder else { return Err(Rewritten::flow(self.line(found.node))) };
+    fn fill_empty(&self, found: &Found<'_>, token: &str, value: View<'_>) -> Result<String, RewriteReason> {
+        let Holder::Key(entry) = found.holder else { return Err(RewriteReason::flow(self.line(found.node))) };
         let column = self.column(entry.span.start)?;
         let mut lines = Vec::new();
         match found.node.content {
@@ -139,7 +139,7 @@ impl<'t> Editor<'t> {
         items: &[Node],
         index: usize,
         value: View<'_>,
-    ) -> Result<String, Rewritten> {
+    ) -> Result<String, RewriteReason> {
         let first = items.first().ok_or(self.unusual(found.node))?;
         let dash = self.dash(first)?;
         let mut lines = Vec::new();
@@ -154,7 +154,7 @@ impl<'t> Editor<'t> {
     }
 
     /// Puts `value` in the place of what was found.
-    fn replace_value(&self, found: &Found<'_>, value: View<'_>) -> Result<String, Rewritten> {
+    fn replace_value(&self, found: &Found<'_>, value: View<'_>) -> Result<String, RewriteReason> {
         match found.holder {
             Holder::Root => Err(self.unusual(found.node)),
             Holder::Key(entry) => {
@@ -178,7 +178,7 @@ impl<'t> Editor<'t> {
     }
 
     /// Puts `words`, which take one line, in the place of what was found.
-    fn replace_inline(&self, found: &Found<'_>, words: &str) -> Result<String, Rewritten> {
+    fn replace_inline(&self, found: &Found<'_>, words: &str) -> Result<String, RewriteReason> {
         match found.holder {
             Holder::Root => Err(self.unusual(found.node)),
             Holder::Key(entry) => Ok(self.replaced(self.value_range(entry), &format!(" {words}"))),
@@ -203,9 +203,9 @@ impl<'t> Editor<'t> {
     }
 
     /// Takes away `start..end` with its line, or up to `next` where something else starts the line.
-    fn delete(&self, start: usize, end: usize, next: Option<usize>) -> Result<String, Rewritten> {
+    fn delete(&self, start: usize, end: usize, next: Option<usize>) -> Result<String, RewriteReason> {
         if !self.starts_line(start) {
-            let next = next.ok_or(Rewritten::unusual(None))?;
+            let next = next.ok_or(RewriteReason::unusual(None))?;
             // Comments below it are about what comes next, which now begins the line.
             let between = self.text.get(self.line_end(end).min(next)..next).unwrap_or_default();
             let comments = between.lines().filter(|line| line.trim_start().starts_with('#'));
@@ -247,17 +247,17 @@ impl<'t> Editor<'t> {
     }
 
     /// The dash of an item of a block list: it stands in front of it, on its line or above.
-    fn dash(&self, item: &Node) -> Result<usize, Rewritten> {
+    fn dash(&self, item: &Node) -> Result<usize, RewriteReason> {
         let before = self.text.get(..item.span.start).unwrap_or_default().trim_end();
         // An item that is left out starts behind its dash.
         before.ends_with('-').then(|| before.len() - 1).ok_or_else(|| self.unusual(item))
     }
 
     /// How far in `at` stands. Tabs are as wide as somebody likes.
-    fn column(&self, at: usize) -> Result<usize, Rewritten> {
+    fn column(&self, at: usize) -> Result<usize, RewriteReason> {
         let before = self.text.get(self.line_start(at)..at).unwrap_or_default();
         if before.contains('\t') {
-            return Err(Rewritten::tab(self.line_of(at)));
+            return Err(RewriteReason::tab(self.line_of(at)));
         }
         Ok(before.chars().filter(|character| *character != '\u{feff}').count())
     }
@@ -282,12 +282,12 @@ impl<'t> Editor<'t> {
         self.line_of(node.span.start)
     }
 
-    fn refuse_flow(&self, node: &Node) -> Result<(), Rewritten> {
-        if node.is_flow() { Err(Rewritten::flow(self.line(node))) } else { Ok(()) }
+    fn refuse_flow(&self, node: &Node) -> Result<(), RewriteReason> {
+        if node.is_flow() { Err(RewriteReason::flow(self.line(node))) } else { Ok(()) }
     }
 
-    fn unusual(&self, node: &Node) -> Rewritten {
-        Rewritten::unusual(Some(self.line(node)))
+    fn unusual(&self, node: &Node) -> RewriteReason {
+        RewriteReason::unusual(Some(self.line(node)))
     }
 
     /// As the first list below a key has it.
@@ -315,6 +315,6 @@ fn line_end(text: &str, at: usize) -> usize {
     }
 }
 
-fn position(token: &str) -> Result<usize, Rewritten> {
-    token.parse().map_err(|_| Rewritten::unusual(None))
+fn position(token: &str) -> Result<usize, RewriteReason> {
+    token.parse().map_err(|_| RewriteReason::unusual(None))
 }

@@ -133,7 +133,7 @@ fn where_it_cannot_be_done_the_document_is_written_anew() {
         ("x: &x 1\nspec:\n  a:\n    c: *x\n", "an anchor", 1),
     ] {
         let Patched { text, rewritten } = patched(text, add);
-        assert_eq!(rewritten, Some(Rewritten { line: Some(line), why }), "{text}");
+        assert_eq!(rewritten, Some(RewriteReason { line: Some(line), why }), "{text}");
         assert!(text.contains("    b: 1\n"), "{text}");
     }
 }
