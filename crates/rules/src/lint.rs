@@ -1,4 +1,4 @@
-//! What could be better about rules that work.
+//! Warnings and hints about rules that are valid.
 
 mod admission_policy;
 mod conflicts;
@@ -15,15 +15,15 @@ use crate::diagnostic::{Code, Diagnostic, Position};
 use crate::rule::Rule;
 use crate::yaml::{self, Node};
 
-/// A rule, and its `spec` as it was written.
+/// A rule and the source of its `spec`.
 struct LintedRule<'p> {
     rule: &'p Rule,
     spec: &'p Node,
 }
 
 impl RuleSet {
-    /// What could be better: hints about what is missing or unused, warnings about what is probably not meant. The
-    /// warnings that were noticed while reading ([`RuleSet::warnings`]) are not among it.
+    /// Hints about missing and unused fields, and warnings about fields that probably do not do what the author
+    /// meant. The warnings of loading ([`RuleSet::warnings`]) are not repeated.
     ///
     /// ```
     /// use vestibule_rules::{RuleSet, Severity};
@@ -75,7 +75,8 @@ impl RuleSet {
     }
 }
 
-/// The document of `rule`, read once more: a set of rules keeps no trees. Others in the same text are skipped unread.
+/// Reads the document of `rule` again, because a set of rules keeps no trees. Other documents of the source are not
+/// read.
 fn document_of(rule: &Rule, source: &yaml::SplitSource<'_>) -> Option<yaml::Document> {
     let name = |document: &yaml::Document| {
         let name = document.root().get("metadata").and_then(|metadata| metadata.get("name"));
@@ -97,14 +98,14 @@ impl LintedRule<'_> {
         self.spec.get(field).and_then(Node::as_list).unwrap_or_default()
     }
 
-    /// The containers that the rule brings, each with the field it stands in.
+    /// The containers that the rule injects, each with the field that holds it.
     fn injected(&self) -> impl Iterator<Item = (&'static str, &Node)> {
         ["sidecars", "initContainers"]
             .into_iter()
             .flat_map(|field| self.list(field).iter().map(move |node| (field, node)))
     }
 
-    /// The same, and the blocks for containers that are there.
+    /// The containers that the rule injects and the blocks for existing containers.
     fn all_containers(&self) -> impl Iterator<Item = &Node> {
         self.injected().map(|(_, node)| node).chain(self.list("containers"))
     }

@@ -1,4 +1,4 @@
-//! LoadedDocuments into rules: every problem of every document at once, or a set that can be used.
+//! Compiles documents into rules, or reports all errors of all documents.
 
 mod anchors;
 mod blocks;
@@ -33,25 +33,25 @@ use injection::{injection, is_settings};
 pub(crate) use pod_types::type_error;
 use reader::Reader;
 
-/// A rule, and the text it came from for what is found out later.
+/// A rule and its source, for findings about several rules.
 struct LoadedRule {
     rule: Rule,
     source: Arc<Source>,
-    /// The labels and annotations of pods that it writes, as (map, key, place).
+    /// The labels and annotations of pods that the rule adds or removes, as (map, key, location).
     writes: Vec<(String, String, Position)>,
 }
 
-/// What all documents say together.
+/// The result of loading all documents.
 pub(crate) struct LoadedDocuments {
-    /// In the order they act in.
+    /// Rules in the order in which they are evaluated.
     pub(crate) rules: Vec<Rule>,
     pub(crate) settings: Settings,
     pub(crate) warnings: Vec<Diagnostic>,
-    /// The short digest of all documents, in whatever order and spelling they came.
+    /// The short digest of all documents. It does not depend on their order or formatting.
     pub(crate) hash: Arc<str>,
 }
 
-/// What all texts say.
+/// Loads the documents of all sources.
 pub(crate) fn documents<'s>(
     sources: impl IntoIterator<Item = Text<'s>>,
     pod: Schema<'_>,
@@ -62,7 +62,7 @@ pub(crate) fn documents<'s>(
         yaml::read_all(text)
     });
     let read: Vec<_> = read.collect();
-    // The settings first, since rules are read by them.
+    // The settings come first, because they change how rules are read.
     let all = || read.iter().flat_map(|(documents, _)| documents);
     let (settings, settings_findings) = settings_of(all().filter(|document| is_settings(document.root())));
     let mut digests: Vec<String> = all().map(digest_of).collect();
@@ -103,7 +103,7 @@ pub(crate) fn documents<'s>(
     Ok(LoadedDocuments { rules, settings, warnings: findings, hash: hash_of_all })
 }
 
-/// By source as they came, then by place.
+/// Sorts findings by source in the order of loading, then by location.
 fn sort_by_source(findings: &mut [Diagnostic], names: &[&str]) {
     let mut rank = HashMap::new();
     for (index, name) in names.iter().enumerate() {
@@ -114,10 +114,10 @@ fn sort_by_source(findings: &mut [Diagnostic], names: &[&str]) {
 }
 
 fn digest_of(document: &yaml::Document) -> String {
-    digest::whole([document.to_json().as_str()])
+    digest::full([document.to_json().as_str()])
 }
 
-/// The settings of the first document, and what is wrong with any of them.
+/// The settings of the first settings document, and the findings about all of them.
 fn settings_of<'d>(documents: impl Iterator<Item = &'d yaml::Document>) -> (Settings, Vec<Diagnostic>) {
     let mut findings = Vec::new();
     let mut first: Option<(Settings, String)> = None;

@@ -44,7 +44,7 @@ pub(crate) enum Type {
     Text,
 }
 
-/// SelectBy values a parameter takes.
+/// Which values a parameter takes.
 #[derive(Clone)]
 pub(crate) struct Bounds {
     pub(crate) of: Type,

@@ -96,7 +96,7 @@ impl RuleSet {
             let lists = rule.injected.iter().map(|one| one.list);
             std::iter::once(&*rule.digest).chain(lists)
         });
-        digest::whole(std::iter::once(how).chain(documents))
+        digest::full(std::iter::once(how).chain(documents))
     }
 
     /// A rule that is unstable alone has been reported, and would only be so again.

@@ -1,4 +1,4 @@
-//! A rule as it is used: checked, defaults filled in, every part with its place in the source.
+//! A compiled rule: validated, defaults filled in, every part with its location in the source.
 
 mod item;
 mod parts;
@@ -15,16 +15,16 @@ pub(crate) use item::{
 pub(crate) use parts::{Base, PartLocation};
 pub use resource::{Resource, Verb};
 
-/// One `Injection`.
+/// One `Injection` document.
 #[derive(Clone)]
 pub struct Rule {
     pub(crate) name: Arc<str>,
-    /// The label or annotation that speaks about this rule alone.
+    /// The label or annotation that opts in or out of this rule alone.
     pub(crate) key: String,
     pub(crate) source: Arc<str>,
-    /// The whole name of its document's contents.
+    /// The full SHA-256 of the contents of its document.
     pub(crate) digest: Arc<str>,
-    /// For findings about it later on.
+    /// The source text, for findings that are made after loading.
     pub(crate) text: Arc<Source>,
     pub(crate) at: Position,
     pub(crate) targets: Vec<Resource>,
@@ -37,7 +37,7 @@ pub struct Rule {
     pub(crate) compat: Vec<CompatAnnotation>,
     pub(crate) rollout: Option<Rollout>,
     pub(crate) metadata: Vec<Part>,
-    /// Of the pod's specification, `imagePullSecrets` among them.
+    /// Parts of the pod's specification, including `imagePullSecrets`.
     pub(crate) spec: Vec<Part>,
     pub(crate) volumes: Vec<Item>,
     pub(crate) injected: Vec<Injected>,
@@ -58,99 +58,100 @@ impl Rule {
         &self.name
     }
 
-    /// The name of its source.
+    /// The name of the source that holds its document.
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// 12 hexadecimal digits that name the contents of its document.
+    /// The first 12 hexadecimal digits of the digest of its document.
     pub fn hash(&self) -> &str {
         self.digest.get(..digest::SHORT).unwrap_or_default()
     }
 
-    /// Where its name stands in the source.
+    /// The location of its name in the source.
     pub fn position(&self) -> Position {
         self.at
     }
 
-    /// Whether pods that it fails to change are denied.
+    /// Whether a pod that the rule fails to change is denied.
     pub fn required(&self) -> bool {
         self.required
     }
 
-    /// What it changes.
+    /// The resources that the rule changes.
     pub fn targets(&self) -> &[Resource] {
         &self.targets
     }
 
-    /// The namespace labels it asks for: a registration may select by them.
+    /// The namespace labels that the rule requires. A webhook configuration can select by them.
     pub fn namespace_labels(&self) -> impl Iterator<Item = (&str, &str)> {
         self.matching.namespace_labels.pairs()
     }
 
-    /// The object labels it asks for: a registration may select by them.
+    /// The object labels that the rule requires. A webhook configuration can select by them.
     pub fn object_labels(&self) -> impl Iterator<Item = (&str, &str)> {
         self.matching.labels.pairs()
     }
 
-    /// The parts that change something, in the order of the format.
+    /// The clauses of all parts that add or remove something, in the order of the format.
     pub(crate) fn clauses(&self) -> Vec<&Clause> {
         let added = self.parts().map(|(_, item)| &item.clause);
         added.chain(self.removals.iter().map(|removal| &removal.clause)).collect()
     }
 
-    /// The namespaces that it is for by name; any where there are none.
+    /// The names of the namespaces that the rule matches. An empty list matches every namespace.
     pub fn namespaces(&self) -> &[String] {
         &self.matching.namespaces
     }
 
-    /// The namespaces that it is not for.
+    /// The names of the namespaces that the rule excludes.
     pub fn excluded_namespaces(&self) -> &[String] {
         &self.matching.excluded
     }
 
-    /// Whether it leaves alone what does not ask for it by itself (`optIn: pod`), whatever the namespace says.
+    /// Whether the object itself must opt in (`optIn: pod`); an opt-in of the namespace does not count.
     pub fn requires_pod_opt_in(&self) -> bool {
         self.opt_in == OptIn::Pod
     }
 
-    /// Whether only the namespace may ask for it (`optIn: namespace`): an object's yes is none.
+    /// Whether the namespace must opt in (`optIn: namespace`); an opt-in of the object does not count.
     pub fn requires_namespace_opt_in(&self) -> bool {
         self.opt_in == OptIn::Namespace
     }
 
-    /// The operating system that pods must be for, where they say one; any where there is none.
+    /// The operating system of the pods that the rule matches. `None` matches any; a pod that names no operating
+    /// system always matches.
     pub fn os(&self) -> Option<&'static str> {
         self.matching.os
     }
 
-    /// Whether it leaves pods alone that use the network of their node (`hostNetwork: skip`).
+    /// Whether the rule skips pods that use the network of their node (`hostNetwork: skip`).
     pub fn skips_host_network(&self) -> bool {
         self.matching.skip_host_network.is_some()
     }
 
-    /// The keys of other injectors' annotations that it listens to, in their order.
+    /// The keys of other injectors' annotations that opt in to this rule, in their order.
     pub fn compat_annotations(&self) -> impl Iterator<Item = &str> {
         self.compat.iter().map(|compat| compat.key.as_str())
     }
 
-    /// A finding about whom it is for, with the line of its `match`.
+    /// A finding about the scope of the rule, at the location of its `match`.
     pub fn finding(&self, code: &'static Code, message: impl Into<String>) -> Diagnostic {
         self.text.error(code, self.matching.at, message)
     }
 
-    /// Whether it asks which workload an object belongs to.
+    /// Whether the rule has to know the workload that an object belongs to.
     pub(crate) fn asks_for_workload(&self) -> bool {
         self.rollout.is_some() || !self.matching.owner_kinds.is_empty()
     }
 
-    /// Whether what the owner of a pod is called may decide about what it does.
+    /// Whether the result of the rule may depend on the name of a pod's owner.
     pub fn needs_owner_name(&self) -> bool {
         self.logic.reads_owner_name
             || self.rollout.as_ref().is_some_and(|rollout| (1..100).contains(&rollout.percent))
     }
 
-    /// Whether it cannot decide without the namespace's labels and annotations.
+    /// Whether the rule needs the labels or annotations of the namespace.
     pub fn needs_namespace_facts(&self) -> bool {
         !self.matching.namespace_labels.pairs.is_empty()
             || matches!(self.opt_in, OptIn::Namespace | OptIn::Either)
@@ -166,11 +167,11 @@ pub(crate) struct Match {
     pub(crate) excluded: Vec<String>,
     pub(crate) namespace_labels: Labels,
     pub(crate) labels: Labels,
-    /// `None` is any.
+    /// `None` matches any.
     pub(crate) os: Option<&'static str>,
     pub(crate) os_at: Position,
     pub(crate) skip_host_network: Option<Position>,
-    /// Empty is any.
+    /// An empty list matches any.
     pub(crate) owner_kinds: Vec<String>,
     pub(crate) owner_kinds_at: Position,
 }
@@ -182,7 +183,7 @@ pub(crate) struct Rollout {
     pub(crate) at: Position,
 }
 
-/// Labels that must be there.
+/// Labels that the namespace or object must have.
 #[derive(Clone)]
 pub(crate) struct Labels {
     pub(crate) at: Position,
@@ -193,7 +194,7 @@ pub(crate) struct Labels {
 pub(crate) struct Label {
     pub(crate) key: String,
     pub(crate) value: String,
-    /// What is said of an object without it: said so often that nobody writes it anew.
+    /// The message for an object without this label. It is formatted once, because most objects do not match.
     pub(crate) missing: Arc<str>,
 }
 
@@ -211,7 +212,7 @@ pub(crate) enum OnError {
     Deny,
 }
 
-/// A key of another injector, and the values that mean yes.
+/// The annotation key of another injector, and the values that opt in.
 #[derive(Clone)]
 pub(crate) struct CompatAnnotation {
     pub(crate) key: String,

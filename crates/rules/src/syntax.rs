@@ -1,11 +1,11 @@
-//! What the API server takes as keys and values of labels: for whoever reads them elsewhere than in rules.
+//! The syntax of label keys and values as the API server validates it, for callers that read labels outside of rules.
 
 use crate::load::check;
 
 /// Whether `text` can be the key of a label or an annotation.
 ///
 /// # Errors
-/// What is wanted instead, in words.
+/// A description of valid text.
 ///
 /// ```
 /// assert!(vestibule_rules::syntax::label_key("example.com/team").is_ok());
@@ -18,7 +18,7 @@ pub fn label_key(text: &str) -> Result<(), &'static str> {
 /// Whether `text` can be the value of a label.
 ///
 /// # Errors
-/// What is wanted instead, in words.
+/// A description of valid text.
 pub fn label_value(text: &str) -> Result<(), &'static str> {
     check::label(text)
 }

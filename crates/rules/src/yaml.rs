@@ -1,7 +1,7 @@
-//! YAML and JSON as a tree that knows where everything stands.
+//! YAML and JSON documents as trees in which every value has its location.
 //!
-//! Values keep their text: whether `1.10` is a number or the words of an environment variable is the reader's question,
-//! not the parser's. Nothing here knows rules; users' pods are read with it too.
+//! A scalar keeps its text, because only the reader knows whether `1.10` is a number or the value of an environment
+//! variable. This module does not know rules; the command line also reads pods with it.
 
 mod emit;
 mod node;
@@ -19,25 +19,25 @@ pub use emit::from_json;
 pub use node::{Entry, Node, Scalar, Value};
 pub(crate) use node::{quote, write_quoted};
 use parse::Documents;
-pub use patch::{Patched, RewriteReason, PatchError, patch};
+pub use patch::{PatchError, Patched, RewriteReason, patch};
 pub use pretty::pretty_json;
 
-/// How deep lists and maps may nest in each other.
+/// The maximum nesting of lists and maps.
 pub const MAX_DEPTH: usize = 128;
 
-/// How many values one source may hold, copies made for anchors and aliases included; every 100 bytes of a text count as
-/// one more.
+/// The maximum number of values in one source, including copies for anchors and aliases. Every 100 bytes of a text
+/// count as one more value.
 pub const MAX_NODES: usize = 1_000_000;
 
-/// How many of them may be copies: those are what a short text could take much memory by.
+/// The maximum number of copies among them, because aliases let a short text use much memory.
 pub const MAX_COPIES: usize = 100_000;
 
-/// Reads every document of `text`; `name` is what diagnostics call it. Empty documents are left out.
+/// Reads every document of `text`, except empty ones. `name` is the source in diagnostics.
 ///
-/// Doubled keys, tags, keys that are no text, and aliases that grow beyond [`MAX_COPIES`] are errors.
+/// Duplicate keys, tags, keys that are not text, and aliases that need more than [`MAX_COPIES`] copies are errors.
 ///
 /// # Errors
-/// Everything that is wrong with any of the documents, at once.
+/// All errors of all documents.
 ///
 /// ```
 /// let documents = vestibule_rules::yaml::read("pod.yaml", "kind: Pod\nspec: {hostNetwork: true}\n").unwrap();
@@ -51,7 +51,7 @@ pub fn read(name: &str, text: &str) -> Result<Vec<Document>, Vec<Diagnostic>> {
     if problems.is_empty() { Ok(documents) } else { Err(problems) }
 }
 
-/// The documents that could be read, and what is wrong with them and the others.
+/// The documents that could be read, and the errors of all documents.
 pub(crate) fn read_all(text: Text<'_>) -> (Vec<Document>, Vec<Diagnostic>) {
     let source = Arc::new(Source::from(text));
     let Documents { roots, mut problems, .. } = parse::documents(&source);
@@ -66,7 +66,7 @@ pub(crate) fn read_all(text: Text<'_>) -> (Vec<Document>, Vec<Diagnostic>) {
     (documents.collect(), problems)
 }
 
-/// A source, taken apart once for all who read a part of it.
+/// A source that is split into documents once, so that single documents can be read from it.
 pub(crate) struct SplitSource<'s> {
     source: &'s Source,
     texts: Vec<split::DocumentText<'s>>,
@@ -77,7 +77,7 @@ impl<'s> SplitSource<'s> {
         Self { source, texts: split::split(&source.text) }
     }
 
-    /// The documents of the part that holds the line.
+    /// The document that contains the line.
     pub(crate) fn documents_at(&self, line: usize) -> Vec<Document> {
         let before = self.source.lines_before;
         let end = self.texts.partition_point(|piece| before + piece.line < line);
@@ -91,14 +91,14 @@ impl<'s> SplitSource<'s> {
     }
 }
 
-/// A text to read, and where it comes from. `(name, text)` is one, too.
+/// A text to read and its origin. `(name, text)` converts into it.
 #[derive(Clone, Copy)]
 pub struct Text<'t> {
-    /// What diagnostics call its source.
+    /// The name of the source in diagnostics.
     pub name: &'t str,
     /// The text itself.
     pub text: &'t str,
-    /// How many lines of the source stand before it.
+    /// The number of lines of the source before the text.
     pub lines_before: usize,
 }
 
@@ -108,17 +108,17 @@ impl<'t> From<(&'t str, &'t str)> for Text<'t> {
     }
 }
 
-/// A document of a source, as a text of its own.
+/// One document of a source, as a text of its own.
 pub struct SplitDocument<'t> {
-    /// Its `kind`, as far as it can be read.
+    /// Its `kind`, if it can be read.
     pub kind: Option<String>,
-    /// Its `metadata.name`, as far as it can be read.
+    /// Its `metadata.name`, if it can be read.
     pub name: Option<String>,
-    /// The document; whoever reads it is told the lines of the whole source.
+    /// The text of the document. Diagnostics about it have the line numbers of the whole source.
     pub text: Text<'t>,
 }
 
-/// The documents of a source, each for itself: a broken one spoils no other. Empty documents are left out.
+/// Splits a source into its documents, without empty ones. A document with errors does not affect the others.
 ///
 /// ```
 /// let text = "kind: A\nmetadata: {name: one}\n---\nkind: B\nmetadata: {name: two}\nspec: [\n";
@@ -144,7 +144,7 @@ pub fn split<'t>(name: &'t str, text: &'t str) -> Vec<SplitDocument<'t>> {
     split::split(text).into_iter().map(part).collect()
 }
 
-/// One document. It may hold somebody's secrets, so it has no `Debug`.
+/// One document. It may contain secrets, so it has no `Debug`.
 pub struct Document {
     root: Node,
     source: Arc<Source>,
@@ -157,12 +157,12 @@ impl Document {
         &self.root
     }
 
-    /// The name its source was given.
+    /// The name of its source.
     pub fn source(&self) -> &str {
         &self.source.name
     }
 
-    /// The document as JSON: plain scalars resolved by YAML's core schema, and `0644` octal as `kubectl` reads it.
+    /// The document as JSON. Plain scalars are resolved by YAML's core schema, and `0644` is octal as in `kubectl`.
     pub fn to_json(&self) -> String {
         self.root.to_json()
     }
@@ -172,7 +172,7 @@ impl Document {
         self.root.to_kubectl_json()
     }
 
-    /// The text of the document, where that is JSON: byte by byte as it was written.
+    /// The unchanged text of a document that is JSON; `None` for YAML.
     ///
     /// ```
     /// let documents = vestibule_rules::yaml::read("pod.json", "{\"a\": \"\\u00e9\"}\n").unwrap();
@@ -183,7 +183,7 @@ impl Document {
         self.json.as_deref()
     }
 
-    /// A finding of the caller's own about this document.
+    /// An error about this document that the caller has found.
     pub fn diagnostic(&self, code: &'static Code, at: Position, message: impl Into<String>) -> Diagnostic {
         self.source.error(code, at, message)
     }

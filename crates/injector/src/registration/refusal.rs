@@ -1,6 +1,6 @@
 //! Required rules that fail closed where nobody can mean it.
 
-use vestibule_rules::diagnostic::code::{REQUIRED_IN_OWN_NAMESPACE, REQUIRED_EVERYWHERE};
+use vestibule_rules::diagnostic::code::{REQUIRED_EVERYWHERE, REQUIRED_IN_OWN_NAMESPACE};
 use vestibule_rules::{Diagnostic, Rule, RuleSet};
 
 /// Why the required ones among `rules` cannot be registered.

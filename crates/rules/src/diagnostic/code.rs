@@ -1,30 +1,30 @@
-//! The table of codes: what `explain` prints.
+//! The table of diagnostic codes, which `vestibule explain` prints.
 
 /// One kind of finding.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Code {
-    /// `VST0101`: stable, searchable.
+    /// `VST0101`. It never changes its meaning.
     pub id: &'static str,
-    /// One line.
+    /// The title in one line.
     pub title: &'static str,
-    /// One paragraph: why it is one, and what to do.
+    /// One paragraph: the reason for the finding, and the solution.
     pub explanation: &'static str,
     example: Option<Example>,
 }
 
-/// What provokes a finding.
+/// An example that leads to the finding.
 #[derive(Debug, PartialEq, Eq)]
 enum Example {
     /// The text of a source.
     Text(&'static str),
-    /// Documents that begin with their kind.
+    /// Documents without their `apiVersion`.
     Documents(&'static str),
     /// Lines of a rule's `spec`.
     Spec(&'static str),
 }
 
 impl Code {
-    /// A text in which it is found, where one is short enough to be shown.
+    /// A text that leads to the finding, if a short one exists.
     pub fn example(&self) -> Option<String> {
         match self.example.as_ref()? {
             Example::Text(text) => Some((*text).to_owned()),

@@ -1,8 +1,8 @@
-//! What a rule adds to containers that are there.
+//! Blocks of `containers`: the fields that a rule adds to existing containers.
 
 use super::{Field, ITEM, Kind, POLICIES, Table};
 
-/// A field of containers, with the schema's type.
+/// A field of containers with the type that the pod's schema gives it.
 macro_rules! container {
     ($name:literal, $about:literal) => {
         Field::new($name, Kind::Fragment(&["spec", "containers", $name], None), $about)
@@ -12,7 +12,7 @@ macro_rules! container {
     };
 }
 
-/// The fields of a block that are laid part by part.
+/// The fields of a block that are merged member by member.
 pub(crate) const PARTS_OF_CONTAINERS: &[&str] = &[
     "args",
     "command",

@@ -1,15 +1,15 @@
-//! One-line examples of the format, for people who wrote a value of another shape.
+//! One-line examples of the format, for messages about values of the wrong kind.
 
 use super::{Field, INJECTION, Kind, SETTINGS_DOCUMENT, Table};
 
-/// A value of the field that messages call `what`, in the shape that is `wanted` (`a map` or `a list`), as one line of
-/// YAML. Of a list, a single item where that is what is wanted.
+/// An example on one line of YAML for the field that messages call `what`. `wanted` is `a map` or `a list`; for a
+/// list field that wants a map, the example is one item.
 pub(crate) fn example(what: &str, wanted: &str) -> Option<String> {
     let name = what.trim_matches('`').rsplit('.').next()?;
     shaped(name, wanted, |_| true)
 }
 
-/// The same of a field of pods, which may have the name of a field of ours.
+/// Like [`example`], for a field of pods, which may share its name with a field of the format.
 pub(crate) fn example_in_pod(name: &str, wanted: &str) -> Option<String> {
     shaped(name, wanted, |field| matches!(field.kind, Kind::Fragment(..)))
 }
@@ -33,9 +33,9 @@ fn shaped(name: &str, wanted: &str, counts: impl Fn(&Field) -> bool) -> Option<S
     }
 }
 
-/// The fields called `name`, from the outside in.
+/// Collects the fields called `name`, outer tables first.
 fn collect(table: &'static Table, name: &str, seen: &mut Vec<&'static str>, named: &mut Vec<&'static Field>) {
-    // A table that several fields lead to is looked at once; its example tells it from others.
+    // Several fields may use one table, which is visited once. The example identifies a table.
     if seen.contains(&table.example) {
         return;
     }
@@ -47,7 +47,7 @@ fn collect(table: &'static Table, name: &str, seen: &mut Vec<&'static str>, name
     }
 }
 
-/// Calls `each` for every map of ours that `kind` is made of.
+/// Calls `each` for every table that `kind` contains.
 fn below(kind: Kind, each: &mut impl FnMut(&'static Table)) {
     match kind {
         Kind::Map(table) | Kind::Fragment(_, Some(table)) => each(table),
@@ -58,7 +58,7 @@ fn below(kind: Kind, each: &mut impl FnMut(&'static Table)) {
 }
 
 impl Field {
-    /// A value, where it is a list or a map.
+    /// An example of the field, if it is a list or a map.
     fn shown(&self) -> Option<String> {
         match self.example {
             Some(example) => Some(example.to_owned()),

@@ -1,4 +1,4 @@
-//! What a rule computes.
+//! `parameters` and `variables`.
 
 use super::{Choice, Field, Kind, Table};
 use crate::parameter::{AnnotationSource, Type};

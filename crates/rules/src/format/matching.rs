@@ -1,4 +1,4 @@
-//! `match`: whom a rule is for.
+//! `match`: the objects that a rule applies to.
 
 use super::{Choice, Field, Kind, Table};
 
@@ -47,9 +47,9 @@ pub(crate) static OBJECTS: Table = Table {
     ],
 };
 
-/// `None` is any.
+/// `None` matches any.
 pub(crate) static OS: Choice<Option<&'static str>, 3> =
     [("linux", Some("linux")), ("windows", Some("windows")), ("any", None)];
 
-/// Whether such pods are skipped.
+/// Whether pods in the network of their node are skipped.
 pub(crate) static HOST_NETWORK: Choice<bool, 2> = [("skip", true), ("inject", false)];

@@ -1,4 +1,4 @@
-//! What a rule adds to the pod.
+//! `pod`, and the fields that the format adds to items, containers and the pod's specification.
 
 use super::{Choice, Field, Kind, POLICIES, Table};
 
@@ -18,7 +18,7 @@ pub(crate) static POD: Table = Table {
     ],
 };
 
-/// The words of the format in the specification of a pod.
+/// The fields that the format adds to the specification of a pod, and those that belong elsewhere in a rule.
 pub(crate) static POD_SPEC: Table = Table {
     what: "`pod.spec`",
     example: "{priorityClassName: high}",
@@ -42,11 +42,11 @@ const ON_CONFLICT: Field =
 
 const PLACE: Field = Field::new("position", Kind::Map(&POSITION), "Where it goes among its neighbours.");
 
-/// The words of the format in an item of a pod's list.
+/// The fields that the format adds to an item of a pod's list.
 pub(crate) static ITEM: Table =
     Table { what: "an item", example: "{name: data, onConflict: keep}", fields: &[ON_CONFLICT] };
 
-/// The same in a sidecar.
+/// The fields that the format adds to a sidecar.
 pub(crate) static CONTAINER: Table = Table {
     what: "a sidecar",
     example: "{name: proxy, image: 'proxy:1.2', mode: native}",
@@ -62,7 +62,7 @@ pub(crate) static CONTAINER: Table = Table {
     ],
 };
 
-/// The same in an init container.
+/// The fields that the format adds to an init container.
 pub(crate) static INIT_CONTAINER: Table = Table {
     what: "an init container",
     example: "{name: setup, image: 'setup:1.2'}",
@@ -95,7 +95,7 @@ pub(crate) static ANCHOR: Table = Table {
     ],
 };
 
-/// Whether it is the last.
+/// Whether the container goes to the end of its list.
 pub(crate) static POSITIONS: Choice<bool, 2> = [("first", false), ("last", true)];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -104,6 +104,6 @@ pub(crate) enum Mode {
     Regular,
 }
 
-/// `None` is what the settings say.
+/// `None` leaves the choice to the settings.
 pub(crate) static MODES: Choice<Option<Mode>, 3> =
     [("auto", None), ("native", Some(Mode::Native)), ("regular", Some(Mode::Regular))];

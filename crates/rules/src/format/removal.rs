@@ -1,4 +1,4 @@
-//! `remove`: what a rule takes away.
+//! `remove`: the entries that a rule removes.
 
 use super::{Field, Kind, Table};
 
@@ -20,7 +20,7 @@ const KEY: Field = Field::new("key", Kind::Text, "Its key.").required();
 
 pub(crate) static EVERY: super::Choice<(), 1> = [("all", ())];
 
-/// One item of `remove`: what kind of thing goes.
+/// One item of `remove`: the list or map that loses an entry.
 pub(crate) static REMOVAL: Table = Table {
     what: "an item of `remove`",
     example: "{env: {containers: all, name: TARGET}}",

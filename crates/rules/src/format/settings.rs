@@ -80,8 +80,8 @@ pub(crate) static EXEMPTION: Table = Table {
 pub(crate) static INJECTOR_MODES: Choice<Mode, 3> =
     [("off", Mode::Off), ("observe", Mode::Observe), ("on", Mode::On)];
 
-/// Whether they are injected into.
+/// Whether rules apply to pods in the injector's own namespace.
 pub(crate) static OWN_NAMESPACE: Choice<bool, 2> = [("skip", false), ("inject", true)];
 
-/// Whether it may.
+/// Whether a required rule may apply to every namespace.
 pub(crate) static REQUIRED_EVERYWHERE: Choice<bool, 2> = [("refuse", false), ("allow", true)];

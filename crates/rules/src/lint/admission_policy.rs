@@ -1,5 +1,5 @@
-//! Whether a MutatingAdmissionPolicy could do it. Its server-side apply adds and sets what the schema lets grow item by
-//! item; it refuses lists that are one value, decides nothing per item, and knows no opt-in, rollout or reports.
+//! Finds rules that a MutatingAdmissionPolicy could replace. Server-side apply merges lists that have keys in the
+//! schema, refuses atomic lists, has no conflict policy per item, and knows no opt-in, rollout or reports.
 
 use vestibule_patch::{List, Schema};
 
@@ -7,11 +7,11 @@ use super::LintedRule;
 use crate::diagnostic::{self, Diagnostic};
 use crate::yaml::{Node, Value};
 
-/// All that such a rule may have in its `spec`.
+/// The fields of `spec` that a policy can express.
 const FIELDS: &[&str] = &["containers", "match", "onConflict", "optIn", "order", "pod", "targets"];
 
 pub(super) fn lint(linted: &LintedRule<'_>, pod: Schema<'_>, findings: &mut Vec<Diagnostic>) {
-    // Without the schema nobody can say which lists are one value.
+    // Only the schema says which lists are atomic.
     if pod.fields().is_empty() || !fits(linted, pod) {
         return;
     }
@@ -53,7 +53,7 @@ fn fits(linted: &LintedRule<'_>, pod: Schema<'_>) -> bool {
         && pod_fine
 }
 
-/// Whether server-side apply takes the value: no list in it is one value, and nothing in it is an expression.
+/// Whether server-side apply accepts the value: it contains no atomic list and no expression.
 fn grows(node: &Node, schema: Schema<'_>) -> bool {
     match node.value() {
         Value::Scalar(_) => true,
@@ -62,7 +62,7 @@ fn grows(node: &Node, schema: Schema<'_>) -> bool {
                 && items.iter().all(|item| grows(item, schema.item()))
         }
         Value::Map(entries) => entries.iter().all(|entry| {
-            // References to ConfigMaps, Secrets and fields are one value, too.
+            // References to ConfigMaps, Secrets and fields are atomic, too.
             let atomic =
                 entry.key.starts_with('$') || entry.key == "onConflict" || entry.key.ends_with("Ref");
             !atomic && grows(&entry.value, schema.field(&entry.key))

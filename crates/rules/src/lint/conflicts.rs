@@ -1,4 +1,4 @@
-//! Rules beside each other, and rules for everybody or nobody.
+//! Rules that override each other, rules that match no namespace, and required rules that match too many.
 
 use std::collections::{HashMap, HashSet};
 
@@ -40,15 +40,15 @@ fn required_everywhere(rule: &Rule) -> Option<Diagnostic> {
     Some(rule.text.warning(&diagnostic::REQUIRED_BROADLY, rule.at, message).with_help(help))
 }
 
-/// Something that a rule overrides.
+/// A part with the policy `override`.
 struct Override<'r> {
     rule: &'r Rule,
     item: &'r Item,
-    /// The containers that it is about, where it is about those that are there.
+    /// The selection of existing containers, for a part of a block.
     select: Option<&'r Select>,
 }
 
-/// Two rules that override one key with different values, and may meet on one pod.
+/// Reports two rules that override one key with different values and may apply to one pod.
 fn overridden_twice(rules: &[Rule], findings: &mut Vec<Diagnostic>) {
     let mut seen: HashMap<String, Vec<Override<'_>>> = HashMap::new();
     for rule in rules {
@@ -77,7 +77,7 @@ fn overridden_twice(rules: &[Rule], findings: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What the rule overrides, each with the words for its place.
+/// The parts that the rule overrides, each with the words for its location.
 fn overrides(rule: &Rule) -> Vec<(String, Override<'_>)> {
     // The key that an expression computes is known only when there is an object.
     let overridden =
@@ -103,7 +103,7 @@ fn description(location: &PartLocation<'_>, key: &str) -> String {
     }
 }
 
-/// Whether there is a container that both mean, as far as that can be known without one.
+/// Whether both may select one container, as far as that is known without a pod.
 fn may_select_one_container(one: &Select, other: &Select) -> bool {
     let left = |names: &[String], by: &Select| names.iter().any(|name| !by.exclude.contains(name));
     match (&one.which, &other.which) {
@@ -117,7 +117,7 @@ fn may_select_one_container(one: &Select, other: &Select) -> bool {
     }
 }
 
-/// Whether nothing in `match` keeps the rules apart.
+/// Whether `match` and `targets` of both rules allow a common object.
 pub(super) fn may_apply_to_one_object(one: &Rule, other: &Rule) -> bool {
     let names = |rule: &Rule| rule.matching.namespaces.iter().cloned().collect::<HashSet<_>>();
     let (here, there) = (names(one), names(other));

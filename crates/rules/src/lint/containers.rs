@@ -1,4 +1,4 @@
-//! Containers that rules bring.
+//! Injected containers, and references to variables.
 
 use std::collections::HashSet;
 
@@ -37,13 +37,13 @@ fn image(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
     let pinned = last.contains('@') || last.split_once(':').is_some_and(|(_, tag)| tag != "latest");
     let message = format!("`{image}` takes whatever `latest` is today");
     let help = "name a version, or better a digest";
-    // What an expression or the kubelet puts together is not for us to read.
+    // The image is not known if an expression or the kubelet completes it.
     let literal = !image.contains('$');
     (literal && !pinned).then(|| linted.hint(&diagnostic::FLOATING_IMAGE, node.at(), message, help))
 }
 
-/// What the kubelet waits for before it starts the next container. One that listens nowhere may be waited for, too: for
-/// the secret that it writes into a file.
+/// The kubelet starts the next container when the startup probe succeeds. A sidecar without a port may need one as
+/// well, for example if it writes a secret into a file.
 fn startup(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
     let regular = text(container, "mode") == Some("regular");
     let hook = container.get("lifecycle").and_then(|lifecycle| lifecycle.get("postStart"));
@@ -55,7 +55,8 @@ fn startup(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
     Some(linted.hint(&diagnostic::NO_STARTUP_PROBE, container.at(), message, help))
 }
 
-/// `$(X)` in a container that the rule brings whole: nobody else will define X. Sources of variables may.
+/// `$(X)` in an injected container: only the rule itself defines variables of this container, unless it has
+/// `envFrom`.
 fn unresolved(linted: &LintedRule<'_>, container: &Node, findings: &mut Vec<Diagnostic>) {
     if container.get("envFrom").is_some() {
         return;
@@ -72,8 +73,9 @@ fn unresolved(linted: &LintedRule<'_>, container: &Node, findings: &mut Vec<Diag
     }
 }
 
-/// `$(X)` in what the rule adds to containers that are there. They may have X, unless the rule means its own, which it puts
-/// behind: the variables of a block keep their order, and those of other blocks stand before them.
+/// `$(X)` in a block for existing containers, which may define X themselves. It is certainly unresolved only if the
+/// block defines X further down: the variables of a block keep their order, and those of other blocks come before
+/// them.
 fn unresolved_in_blocks(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
     let blocks = linted.list("containers");
     let names = |block| variables(block).filter_map(|variable| text(variable, "name"));
@@ -103,13 +105,13 @@ pub(super) fn variables(container: &Node) -> impl Iterator<Item = &Node> {
     container.get("env").and_then(Node::as_list).unwrap_or_default().iter()
 }
 
-/// What else the kubelet expands.
+/// The items of `command` and `args`, in which the kubelet expands variables too.
 pub(super) fn commands(container: &Node) -> impl Iterator<Item = &Node> {
     let lists = ["command", "args"].into_iter().filter_map(|field| container.get(field)?.as_list());
     lists.flatten()
 }
 
-/// The names that `value` refers to and that are not `known`.
+/// The names in `value` that are not `known`.
 fn unknown<'n>(value: &'n Node, known: &HashSet<&str>) -> impl Iterator<Item = &'n str> {
     let text = match value.value() {
         Value::Scalar(scalar) => scalar.text(),
@@ -140,7 +142,7 @@ pub(super) fn references(text: &str) -> Vec<&str> {
         if let Some(escaped) = after.strip_prefix('$') {
             rest = escaped;
         } else if let Some((name, after)) = after.strip_prefix('(').and_then(|inner| inner.split_once(')')) {
-            // A shell's `$(command)` has more in it than a name.
+            // Anything but a name is probably a shell's `$(command)`.
             let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
             if !name.is_empty() && name.bytes().all(is_name) {
                 names.push(name);

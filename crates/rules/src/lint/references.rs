@@ -1,4 +1,4 @@
-//! Names that a rule gives and does not use, or takes away and uses.
+//! Names that a rule declares and does not use, or removes and uses.
 
 use super::conflicts::may_apply_to_one_object;
 use super::containers::{commands, references, variables};
@@ -36,7 +36,7 @@ pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Volumes that a rule takes away and another one mounts.
+/// Volumes that one rule removes and another rule mounts.
 pub(super) fn between_rules(rules: &[LintedRule<'_>], findings: &mut Vec<Diagnostic>) {
     for linted in rules {
         for name in linted.list("remove").iter().filter_map(|removal| text(removal.get("volumes")?, "name")) {
@@ -53,8 +53,8 @@ pub(super) fn between_rules(rules: &[LintedRule<'_>], findings: &mut Vec<Diagnos
     }
 }
 
-/// What still reads a variable that the rule removes from the containers that are there: a value in one of its blocks for them.
-/// Containers of its own have variables of their own.
+/// A value in a block for existing containers that still reads a variable which the rule removes from them. Injected
+/// containers have their own variables.
 fn variable_in_use<'b>(linted: &'b LintedRule<'b>, removed: &Node) -> Option<Diagnostic> {
     let name = text(removed, "name")?;
     let is_elsewhere = |block: &&Node| {
@@ -75,13 +75,13 @@ fn variable_in_use<'b>(linted: &'b LintedRule<'b>, removed: &Node) -> Option<Dia
     Some(linted.warning(&diagnostic::REMOVED_IN_USE, at, message, "keep the variable, or read another"))
 }
 
-/// A mount of the volume in what the rule brings or adds.
+/// The first mount of the volume in the containers and blocks of the rule.
 fn mount_of<'p>(linted: &'p LintedRule<'_>, volume: &str) -> Option<&'p Node> {
     let mounts = linted.all_containers().filter_map(|container| container.get("volumeMounts"));
     mounts.filter_map(Node::as_list).flatten().find(|mount| text(mount, "name") == Some(volume))
 }
 
-/// Whether some text in `node` reads `prefix.name` or `prefix['name']`. What cannot be told apart from it counts.
+/// Whether some text in `node` reads `prefix.name` or `prefix['name']`. Text that looks like it counts too.
 fn mentions(node: &Node, prefix: &str, name: &str) -> bool {
     match node.value() {
         Value::Scalar(scalar) => reads(scalar.text(), prefix, name),

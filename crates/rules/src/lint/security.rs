@@ -1,4 +1,4 @@
-//! What a rule lets containers reach.
+//! Access to the node and writable secrets.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use super::{LintedRule, text};
 use crate::diagnostic::{self, Diagnostic};
 use crate::yaml::Node;
 
-/// Members of a pod's specification that open the node to it.
+/// Members of a pod's specification that share the namespaces of the node.
 const NODE: &[&str] = &["hostIPC", "hostNetwork", "hostPID"];
 
 pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {

@@ -1,23 +1,24 @@
-//! Text that other tools would replace, and nothing here does.
+//! Placeholders of other template languages, which rules do not replace.
 
 use super::LintedRule;
 use crate::diagnostic::{self, Diagnostic, shown};
 use crate::yaml::{Node, Value};
 
-/// What expressions can name, so that `${NAME.` was meant to be one.
+/// The names in expressions: `${NAME.` was probably meant to be an expression.
 const NAMES: [&str; 7] =
     ["params", "variables", "object", "oldObject", "owner", "request", "namespaceObject"];
 
-/// What stands between `{{` and `}}` in a chart of Helm, or was meant to be an expression. Programs have templates of their own.
+/// Words between `{{` and `}}` in a Helm chart, or in a misplaced expression. Other words may belong to a template
+/// that the container itself reads.
 const OF_HELM: [&str; 8] =
     [".Values", ".Release", ".Chart", ".Capabilities", ".Files", "include ", "params.", "variables."];
 
-/// The longest text between braces that is looked at, in bytes.
+/// The maximum length in bytes of a placeholder.
 const LONGEST: usize = 200;
 
 pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
     for entry in linted.spec.as_map().unwrap_or_default() {
-        // These are expressions themselves.
+        // Both contain expressions.
         if !matches!(entry.key.as_str(), "when" | "variables") {
             walk(linted, &entry.value, findings);
         }
@@ -43,7 +44,7 @@ fn walk(linted: &LintedRule<'_>, node: &Node, findings: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The first such part of `text`, and the expression that was meant, where that can be told.
+/// The first placeholder in `text`, and the expression that was probably meant.
 fn template(text: &str) -> Option<(String, Option<String>)> {
     between(text, "${", "}", |inner| {
         let name = inner.split(['.', '[']).next().unwrap_or_default();
@@ -58,7 +59,7 @@ fn template(text: &str) -> Option<(String, Option<String>)> {
     })
 }
 
-/// What stands between `open` and `close`, the first that `counts`.
+/// The first text between `open` and `close` for which `counts` is true.
 fn between<'t>(text: &'t str, open: &str, close: &str, counts: impl Fn(&str) -> bool) -> Option<&'t str> {
     let parts = text.split(open).skip(1).filter_map(|part| part.split_once(close));
     parts.map(|(inner, _)| inner).find(|inner| inner.len() <= LONGEST && counts(inner))

@@ -1,4 +1,4 @@
-//! `before` and `after`, over all rules: no order of containers follows a circle of them.
+//! Finds cycles of `before` and `after` among all rules, which no order of containers can satisfy.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,7 +6,7 @@ use super::LoadedRule;
 use crate::diagnostic::{self, Diagnostic};
 use crate::rule::{ContainerPosition, Injected};
 
-/// One container that is to stand before another, because `by` says so.
+/// The container `from` must come before `to`, because of the position of `by`.
 struct Step<'l> {
     from: &'l str,
     to: &'l str,
@@ -18,7 +18,7 @@ pub(super) fn findings(loaded: &[LoadedRule]) -> Vec<Diagnostic> {
     ["initContainers", "containers"].into_iter().flat_map(|list| circles(&steps(loaded, list))).collect()
 }
 
-/// What the rules say about the order of the containers they bring into `list`.
+/// The order that the rules demand for the containers they inject into `list`.
 fn steps<'l>(loaded: &'l [LoadedRule], list: &str) -> Vec<Step<'l>> {
     let all = loaded.iter().flat_map(|loaded| loaded.rule.injected.iter().map(move |by| (loaded, by)));
     let here = all.filter(|(_, by)| by.list == list);
@@ -33,7 +33,7 @@ fn steps<'l>(loaded: &'l [LoadedRule], list: &str) -> Vec<Step<'l>> {
     here.filter_map(step).collect()
 }
 
-/// Walks along the steps from everywhere; one that leads back to the way walked closes a circle.
+/// Depth-first search from every container. A step back to the current path closes a cycle.
 fn circles<'l>(steps: &'l [Step<'l>]) -> Vec<Diagnostic> {
     let mut from: HashMap<&str, Vec<&Step<'_>>> = HashMap::new();
     for step in steps {

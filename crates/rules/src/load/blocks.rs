@@ -1,4 +1,4 @@
-//! What a rule adds to containers that are there.
+//! Reads `containers`: the blocks for existing containers.
 
 use vestibule_patch::Schema;
 
@@ -8,7 +8,7 @@ use crate::format;
 use crate::rule::{Block, BlockList, Policy, Select, SelectBy};
 use crate::yaml::Node;
 
-/// The lists of a container that a block can add to, with what happens on a conflict unless the rule says.
+/// The lists of a container that a block can add to, with their default conflict policies.
 const LISTS: &[(&str, Policy)] = &[
     ("env", Policy::Keep),
     ("envFrom", Policy::Keep),

@@ -1,8 +1,9 @@
-//! What the API server would refuse later, refused while somebody is looking. Each check answers what is wanted.
+//! Validation that the API server would do later. The error of each check describes valid text.
 
 use crate::quantity::nanos;
 
-/// RFC 1123 label: names of containers and volumes, and of rules because they end an annotation's key.
+/// Names of containers and volumes (RFC 1123 labels), and names of rules, because the key of an annotation ends with
+/// them.
 pub(crate) fn name(text: &str) -> Result<(), &'static str> {
     let fine = text.len() <= 63 && is_label(text);
     fine.then_some(()).ok_or("1 to 63 lower-case letters, digits and `-`, which neither starts nor ends it")
@@ -17,7 +18,7 @@ pub(crate) fn key(text: &str) -> Result<(), &'static str> {
         .ok_or("a name of at most 63 letters, digits, `-`, `_` and `.`, perhaps after a DNS name and `/`")
 }
 
-/// A label of a DNS name, of any length.
+/// Whether `text` is a label of a DNS name, of any length.
 fn is_label(text: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     !text.is_empty() && text.bytes().all(inner) && !text.starts_with('-') && !text.ends_with('-')
@@ -50,7 +51,7 @@ pub(crate) fn port(text: &str) -> Result<(), &'static str> {
         .ok_or("1 to 15 lower-case letters, digits and single `-`, at least one of them a letter")
 }
 
-/// Amounts.
+/// Quantities.
 pub(crate) fn quantity(text: &str) -> Result<(), &'static str> {
     nanos(text).map(|_| ()).ok_or("a quantity such as `100m`, `0.5` or `64Mi`")
 }

@@ -1,4 +1,4 @@
-//! Expressions of a rule: `when`, `variables`, and `{$cel: ...}` in place of a value.
+//! Reads expressions: `when`, `variables`, and `{$cel: ...}` in place of a value.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use crate::overlay::Overlay;
 use crate::pod;
 use crate::yaml::{Entry, Node};
 
-/// The key that makes an expression of a map.
+/// The only key of a map that is an expression.
 const KEYWORD: &str = "$cel";
 
-/// So many parameters, and so many variables, a rule has at most: each of its expressions is compared with all of them.
+/// The maximum number of parameters, and of variables, of a rule: each expression is compared with all of them.
 pub(super) const MAX_NAMES: usize = 256;
 
-/// Whether a node wants to be an expression.
+/// Whether the author of a node meant an expression.
 pub(super) fn is_expression(node: &Node) -> bool {
     node.as_map().is_some_and(|entries| entries.iter().any(|entry| entry.key.starts_with('$')))
 }
@@ -55,7 +55,7 @@ impl Reader {
         }
     }
 
-    /// A name that expressions can say.
+    /// A name that can be used in expressions.
     pub(super) fn identifier(&mut self, node: &Node) -> Option<String> {
         let name = self.text(node, "name")?;
         let fine = name.len() <= 63
@@ -66,7 +66,7 @@ impl Reader {
         self.check_format(check, "expressions cannot say this `name`", node.at()).then(|| name.to_owned())
     }
 
-    /// The value of the field `name` is what `{$cel: ...}` comes to.
+    /// Reads `{$cel: ...}` as the value of the field `name`.
     pub(super) fn expression(&mut self, node: &Node, name: &str, schema: Schema<'_>) -> Option<Overlay> {
         let entries = node.as_map().unwrap_or_default();
         let [Entry { key, value, .. }] = entries else {
@@ -92,7 +92,7 @@ impl Reader {
         self.expression_value(value, name)
     }
 
-    /// The members of a map of text, which may be expressions.
+    /// The members of a map of text; each value may be an expression.
     pub(super) fn texts_or_expressions(
         &mut self,
         node: &Node,
@@ -127,7 +127,7 @@ impl Reader {
         self.error_with_help(&diagnostic::UNKNOWN_KEYWORD, entry.at, message, help);
     }
 
-    /// Reports expressions in what tells the items of a list apart, if rules may change their values.
+    /// Reports expressions in the keys of a list item that read values which rules may change.
     pub(super) fn computed_keys(&mut self, item: &mut Overlay, list: &str, how: List) {
         let (Overlay::Map(members), List::Map(keys)) = (item, how) else { return };
         for member in members.iter_mut().filter(|member| keys.iter().any(|key| key.name == member.name)) {
@@ -157,7 +157,7 @@ impl Reader {
 
     fn compiled(&mut self, node: &Node, name: &str) -> Option<Expression> {
         self.text(node, "an expression")?;
-        // Refused it is by now, and more than so many findings are not told.
+        // The document is refused already, and further findings would not be shown.
         if self.findings.len() > MAX_FINDINGS
             && self.findings.last().is_some_and(|last| last.severity() == Severity::Error)
         {
@@ -186,9 +186,10 @@ impl Reader {
         }
     }
 
-    /// Reports an expression, `node`, that fails for every object. A function as help is written around it.
+    /// Reports an expression that fails for every object. If the help is the name of a function, the message shows
+    /// the expression as its argument.
     fn report_mismatch(&mut self, node: &Node, Mismatch { message, help }: &Mismatch) {
-        /// Longer expressions are not said again.
+        /// Longer expressions are not repeated in the help.
         const SHORT: usize = 60;
         let text = node.as_text().unwrap_or_default();
         let is_function = !help.is_empty() && help.bytes().all(|byte| byte.is_ascii_lowercase());
@@ -205,7 +206,7 @@ impl Reader {
         }
     }
 
-    /// Reports an expression of which every value is of another kind than the API server wants in its place.
+    /// Reports an expression whose values never have the type that the API server expects.
     pub(super) fn report_mismatch_in_place(&mut self, node: &Node, message: String, help: &'static str) {
         let written = node.as_map().and_then(|entries| entries.first()).map_or(node, |entry| &entry.value);
         self.report_mismatch(written, &Mismatch { message, help });
@@ -231,7 +232,7 @@ mod tests {
         (total.spent(), reader.findings.len())
     }
 
-    /// Whatever a mebibyte of expressions holds: see `docs/reference/expressions.md` for the figures.
+    /// The figures stand in `docs/reference/expressions.md`.
     #[test]
     fn what_a_mebibyte_of_expressions_costs() {
         for (expression, ticks) in [

@@ -1,4 +1,5 @@
-//! Fragments of a pod: typed by the schema, near misses of its fields refused, unknown fields kept with a warning.
+//! Reads fragments of a pod by their schema. Misspelt fields are errors; other unknown fields are kept with a
+//! warning.
 
 use std::collections::HashMap;
 
@@ -14,13 +15,13 @@ use crate::overlay::{Member, Overlay};
 use crate::pod;
 use crate::yaml::{Entry, Node, Value};
 
-/// Words that the rule format keeps for later. Kept as fields of a pod that nobody knows, `when: "false"` would inject
-/// the item after all.
+/// Reserved words of the rule format. If `when: "false"` were kept as an unknown field of an item, the item would be
+/// injected anyway.
 const RESERVED_WORDS: &[&str] =
     &["lookups", "parameters", "remove", "replace", "rollout", "securityProfile", "variables", "when"];
 
 impl Reader {
-    /// The object `node` without the fields of `ours`, which belong to the rule format.
+    /// Reads an object of the pod without the fields of `ours`, which belong to the rule format.
     pub(super) fn object(
         &mut self,
         node: &Node,
@@ -40,7 +41,7 @@ impl Reader {
             self.error(&diagnostic::WRONG_VALUE, node.at(), message);
         }
         let object = Overlay::Map(members);
-        // Only whole items of a rule have words of ours; what stands within them is read along with them.
+        // The types of nested objects are checked together with the item around them.
         if ours.is_some() {
             self.check_types(node, what, &object);
         }
@@ -91,7 +92,7 @@ impl Reader {
         Some(Member { name: name.to_owned(), value, known })
     }
 
-    /// The value of the field `name`; `None` where it says nothing (empty lists and maps of text), or is wrong.
+    /// Reads the value of the field `name`; `None` for an empty list or map of text, or for an invalid value.
     pub(super) fn fragment(&mut self, node: &Node, name: &str, schema: Schema<'_>) -> Option<Overlay> {
         if is_expression(node) {
             return self.expression(node, name, schema);
@@ -153,7 +154,7 @@ impl Reader {
         Some(map).filter(|map| !map.members().is_empty())
     }
 
-    /// Reports names within an item of the list `name` that the API server would refuse.
+    /// Reports missing or invalid members of an item of the list `name`.
     pub(super) fn item_values(&mut self, name: &str, item: &Overlay, at: crate::Position) {
         if item.get("name").is_some_and(Overlay::is_dynamic) {
             return;
@@ -170,7 +171,7 @@ impl Reader {
         }
     }
 
-    /// Reports what the API server would refuse; answers whether all is well.
+    /// Reports a value that the API server would refuse. Returns whether the value is valid.
     pub(super) fn check_pod_value(
         &mut self,
         check: Result<(), &'static str>,
@@ -184,7 +185,7 @@ impl Reader {
         check.is_ok()
     }
 
-    /// Reports a value that nothing but our own format refuses, as `message`; answers whether all is well.
+    /// Reports a value that only the rule format refuses. Returns whether the value is valid.
     pub(super) fn check_format(
         &mut self,
         check: Result<(), &'static str>,
@@ -197,12 +198,12 @@ impl Reader {
         check.is_ok()
     }
 
-    /// Reports items of a keyed list that the API server would take for the same.
+    /// Reports items of a keyed list that have one key.
     pub(super) fn unique(&mut self, items: &[Node], name: &str, list: List) {
         let List::Map(keys) = list else { return };
         let mut seen: HashMap<String, crate::Position> = HashMap::new();
         for item in items {
-            // What expressions come to is checked when they have values.
+            // Computed keys are checked for each object.
             if keys.iter().any(|key| item.get(key.name).is_some_and(is_expression)) {
                 continue;
             }
@@ -228,7 +229,7 @@ impl Reader {
     }
 }
 
-/// What is wanted of the field `name` of pods, on one line: as the format shows it, else the names that the schema has.
+/// An example on one line for the field `name` of pods: from the tables of the format, otherwise from the schema.
 fn shape(name: &str, wanted: &str, schema: Schema<'_>) -> Option<String> {
     const MOST: usize = 4;
     let map = |schema: Schema<'_>| {

@@ -1,4 +1,4 @@
-//! Sidecars and init containers of a rule.
+//! Reads `sidecars` and `initContainers`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl Reader {
         let mut lists: HashMap<&str, Arc<str>> = HashMap::new();
         for one in &injected {
             let list = one.item.clause.list().text;
-            // Twice in one list was found with the list.
+            // Duplicates in one list were reported with the list.
             if lists.entry(&one.item.key).or_insert_with(|| Arc::clone(&list)) != &list {
                 let message = format!("container `{}` stands twice in this rule", one.item.key);
                 self.error(&diagnostic::DUPLICATE_NAME, one.item.clause.at, message);
@@ -49,7 +49,8 @@ impl Reader {
         injected
     }
 
-    /// Containers of a pod share one network. An init container that ends has left its ports before the others start.
+    /// Reports ports that two containers use: all containers of a pod share one network. An init container that ends
+    /// frees its ports before the others start.
     fn unique_ports(&mut self, injected: &[Injected]) {
         let runs_beside_others =
             |one: &&Injected| one.regular || one.item.overlay.text("restartPolicy").is_some();
@@ -112,7 +113,8 @@ impl Reader {
         let position = node.get("position");
         let strict = position.and_then(|position| position.get("strict"));
         let strict = strict.and_then(|strict| self.boolean(strict, "strict")).unwrap_or_default();
-        // What becomes of `auto`, the settings say: positions for both may stand there.
+        // The settings decide the list of a sidecar with the mode `auto`, so that it may have positions for both
+        // lists.
         let other = sidecar && matches!(node.get("mode").and_then(Node::as_text), None | Some("auto"));
         let place = position.and_then(|position| self.place(position, list, other));
         let positioned = place.is_some().then(|| position.map_or(node.at(), Node::at));
@@ -120,8 +122,8 @@ impl Reader {
         Injected { item, list, place, positioned, strict: strict && positioned.is_some(), regular }
     }
 
-    /// The place in `list`, which the container joins. A place in the other list is refused unless the container may join it,
-    /// and then has to stand beside one in `list`: a position that never counts was not meant.
+    /// Reads the position in `list`, which the container joins. A position in the other list is an error unless the
+    /// container may join that list, and then a position in `list` is required beside it.
     fn place(&mut self, position: &Node, list: &str, may_join_other: bool) -> Option<ContainerPosition> {
         let (mut place, mut named, mut elsewhere) = (None, false, None);
         let entries = self.fields(position, &format::POSITION);

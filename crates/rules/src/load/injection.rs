@@ -1,4 +1,4 @@
-//! The document around a rule, and the fields of its `spec`.
+//! Reads a rule document and the fields of its `spec`.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use crate::{API_VERSION, RULE_KEY_PREFIX, format};
 
 const KINDS_OF_THE_FORMAT: &[&str] = &["Defaulting", "Guard"];
 
-/// Whether a document holds settings, not a rule.
+/// Whether a document holds settings instead of a rule.
 pub(super) fn is_settings(root: &Node) -> bool {
     let text = |field: &str| root.get(field).and_then(Node::as_text);
     text("apiVersion") == Some(API_VERSION) && text("kind") == Some("InjectorSettings")
 }
 
-/// The rule in a document; `None` where something essential is missing. What is wrong stands in `reader`.
+/// Reads a rule; `None` if its name or `spec` is missing. `reader` collects the findings.
 pub(super) fn injection(reader: &mut Reader, root: &Node, pod: Schema<'_>) -> Option<Rule> {
     if !is_injection(reader, root) {
         return None;
@@ -30,7 +30,7 @@ pub(super) fn injection(reader: &mut Reader, root: &Node, pod: Schema<'_>) -> Op
     let name = name(reader, root);
     let spec = root.get("spec")?;
     reader.fields(spec, &format::SPEC);
-    // Without a name it is no rule, but what else is wrong with it is told all the same.
+    // A document without a name is refused, but its other errors are reported as well.
     let (known, at) = name.clone().unwrap_or(("?".to_owned(), root.at()));
     let rule = rule(reader, spec, &known, at, pod);
     let empty = rule.metadata.is_empty()
@@ -77,7 +77,7 @@ fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<
         removals: reader.removals(spec, pod_spec),
         logic: Arc::default(),
     };
-    // Complete only when all fragments with their expressions were read.
+    // The expressions of all fragments have been read only now.
     rule.logic = Arc::new(std::mem::take(&mut reader.logic));
     rule
 }
@@ -102,7 +102,7 @@ fn is_injection(reader: &mut Reader, root: &Node) -> bool {
             let meant = nearest(kind, ["Injection"]);
             let help = meant.map_or(help, |meant| format!("did you mean `{meant}`?"));
             reader.error_with_help(&diagnostic::WRONG_KIND, at("kind"), message, help);
-            // A slip in the head hides nothing of what follows.
+            // A misspelt kind does not hide the errors in `spec`.
             return meant.is_some();
         }
         (Some(version), Some(kind)) => {

@@ -1,4 +1,4 @@
-//! Items of the lists that a rule adds to, labels and annotations.
+//! Reads the items of lists, and labels and annotations.
 
 use vestibule_patch::{List, Schema};
 
@@ -47,7 +47,7 @@ impl Reader {
         self.named_items(node, "volumes", pod_spec.field("volumes"), required, default)
     }
 
-    /// Items of `volumes`, `sidecars` and `initContainers`: all of them have a DNS label for a name.
+    /// Items of `volumes`, `sidecars` and `initContainers`, whose names are DNS labels.
     pub(super) fn named_items(
         &mut self,
         node: &Node,

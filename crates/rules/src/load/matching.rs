@@ -1,4 +1,4 @@
-//! `match` and `optIn`: whom a rule is for.
+//! Reads `match`, `optIn` and `rollout`: the objects that a rule applies to.
 
 use super::check;
 use super::reader::Reader;
@@ -89,7 +89,7 @@ fn owner_kinds(reader: &mut Reader, spec: &Node, node: &Node) -> Vec<String> {
     kinds
 }
 
-/// `optIn`, and where it stands.
+/// `optIn` and its location.
 pub(super) fn opt_in(reader: &mut Reader, spec: &Node, matching: &Match) -> (OptIn, Position) {
     let node = spec.get("optIn");
     let opt_in = node.and_then(|node| reader.word(node, "optIn", &format::OPT_IN));
@@ -97,7 +97,7 @@ pub(super) fn opt_in(reader: &mut Reader, spec: &Node, matching: &Match) -> (Opt
     let addressed = !matching.namespaces.is_empty()
         || !matching.namespace_labels.pairs.is_empty()
         || !matching.labels.pairs.is_empty();
-    // A word that cannot be read was reported already.
+    // An unknown word was reported already.
     if (node.is_none() || opt_in == Some(OptIn::Always)) && !addressed {
         reader.error_with_help(
             &diagnostic::MATCHES_EVERY_POD,

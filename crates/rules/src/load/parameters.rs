@@ -1,4 +1,4 @@
-//! `parameters`.
+//! Reads `parameters`.
 
 use super::check;
 use super::expressions::MAX_NAMES;

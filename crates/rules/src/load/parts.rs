@@ -1,4 +1,4 @@
-//! What a rule writes into maps that are there, taken apart: every part is laid, kept or in conflict by itself.
+//! Splits the maps that a rule merges into existing ones: each part is added, kept or in conflict by itself.
 
 use vestibule_patch::{List, Schema};
 
@@ -12,17 +12,17 @@ use crate::pod;
 use crate::rule::{Clause, Item, Part, Policy};
 use crate::yaml::{Entry, Node};
 
-/// A map of a rule that is taken apart.
+/// A map of a rule that is split into parts.
 struct MergedMap<'w> {
-    /// What messages call it.
+    /// Its name in messages.
     what: &'w str,
-    /// What clauses begin with.
+    /// The start of the clauses of its parts.
     clause: &'w str,
     schema: Schema<'w>,
     policy: Policy,
 }
 
-/// A value within it, and where it stands.
+/// A value in such a map.
 struct MergedValue<'w> {
     node: &'w Node,
     at: crate::Position,
@@ -32,7 +32,7 @@ struct MergedValue<'w> {
     name: String,
     clause: String,
     policy: Policy,
-    /// Whether lists that are one value may be replaced.
+    /// Whether atomic lists may be replaced.
     replaces: bool,
 }
 
@@ -64,7 +64,7 @@ impl Reader {
         parts
     }
 
-    /// What a block says about its containers, but for the lists it adds to.
+    /// The parts of a block that are not items of its lists.
     pub(super) fn parts_of_container(
         &mut self,
         block: &Node,
@@ -120,7 +120,7 @@ impl Reader {
         parts
     }
 
-    /// The fields beside `replace` that it names.
+    /// The fields that `replace` names.
     fn replaced(&mut self, node: &Node, whole: &MergedMap<'_>, taken: impl Fn(&str) -> bool) -> Vec<String> {
         let Some(list) = node.get("replace") else { return Vec::new() };
         let names = self.texts(list, "replace");
@@ -194,7 +194,7 @@ impl Reader {
     }
 }
 
-/// For each of `some` the one of `all` that is the `same`: both are in the order of the document, so nothing is passed twice.
+/// For each of `some` the matching one of `all`. Both have the order of the document, so each is visited once.
 fn paired_in_order<'a, A, B>(
     all: &'a [A],
     some: &[B],
@@ -208,7 +208,8 @@ fn names(entry: &Entry, member: &Member) -> bool {
     entry.key == member.name
 }
 
-/// Whether objects of this type hold one of several alternatives, so that half of one is none: probes and handlers.
+/// Whether objects of this type hold one of several alternatives, such as probes and handlers, and therefore cannot
+/// be merged.
 fn has_alternatives(schema: Schema<'_>) -> bool {
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name).collect();
     pod::excluding(&names).is_some()
@@ -218,7 +219,7 @@ fn has_alternatives(schema: Schema<'_>) -> bool {
 mod tests {
     use super::paired_in_order;
 
-    /// Each key of a `nodeSelector` was looked for among all of them.
+    /// Regression test: each key of a `nodeSelector` was searched for among all keys.
     #[test]
     fn the_place_of_a_key_is_found_without_looking_at_all_keys() {
         for count in [100, 10_000] {

@@ -1,4 +1,5 @@
-//! Fragments of a pod, read as the API server will read them: it refuses a whole pod for one number in quotes.
+//! Checks the types of fragments by decoding them as the API server does, which refuses a whole pod for one quoted
+//! number.
 
 use std::borrow::Cow;
 
@@ -17,13 +18,14 @@ use crate::yaml::Node;
 /// A value that its field cannot hold.
 struct Mismatch {
     path: Path,
-    /// What the decoder says it expected; `None` where the kind is right and the value is not.
+    /// The type in the decoder's message; `None` if the type is right and the value is not.
     expected: Option<String>,
 }
 
 impl Reader {
-    /// Reports the first value in an item of the list `field` whose type the API server would refuse. `item` is what
-    /// came of `node`, the words of the rule format taken out. Fields that this version of Kubernetes does not know pass.
+    /// Reports the first value in an item of the list `field` whose type the API server would refuse. `item` is
+    /// `node` without the fields of the rule format. Fields that this version of Kubernetes does not know are
+    /// accepted.
     pub(super) fn check_types(&mut self, node: &Node, field: &str, item: &Overlay) {
         let sampled = if item.is_dynamic() { Cow::Owned(with_samples(item)) } else { Cow::Borrowed(item) };
         let Some(Mismatch { path, expected }) = decoded(field, &sampled) else { return };
@@ -38,7 +40,7 @@ impl Reader {
                 };
                 self.report_mismatch_in_place(node_at(node, &path), message, help);
             }
-            // The value is of the right kind; which it is, only an object tells.
+            // The type is right; the value is known only for an object.
             (Some(Overlay::Expression(_)), None) => {}
             _ => self.report_type_error(node, field, item, &path, expected.as_deref()),
         }
@@ -62,7 +64,7 @@ impl Reader {
     }
 }
 
-/// `item` with a value of the right kind for each expression whose kind is known.
+/// `item` with a sample value for each expression whose type is known.
 // Recursion is bounded by the depth of the rule's document.
 fn with_samples(item: &Overlay) -> Overlay {
     match item {
@@ -76,7 +78,7 @@ fn with_samples(item: &Overlay) -> Overlay {
     }
 }
 
-/// What the API server would have against an item of the list `field`.
+/// The reason why the API server would refuse an item of the list `field`.
 pub(crate) fn type_error(field: &str, item: &Overlay) -> Option<String> {
     let Mismatch { path, expected } = decoded(field, item)?;
     Some(type_message(field, &path, expected.as_deref(), overlay_at(item, &path)))
@@ -98,7 +100,7 @@ fn decoded(field: &str, item: &Overlay) -> Option<Mismatch> {
     }
 }
 
-/// Names the field and the kinds, never the value: it may be a secret.
+/// Names the field and the types, but never the value, which may be a secret.
 fn type_message(field: &str, path: &Path, expected: Option<&str>, value: Option<&Overlay>) -> String {
     let mut keys = path.iter().filter_map(|segment| match segment {
         Segment::Map { key } => Some(key.as_str()),
@@ -114,14 +116,15 @@ fn type_message(field: &str, path: &Path, expected: Option<&str>, value: Option<
 fn mismatch<T: DeserializeOwned>(json: &str) -> Option<Mismatch> {
     let mut decoder = serde_json::Deserializer::from_str(json);
     let error = serde_path_to_error::deserialize::<_, T>(&mut decoder).err()?;
-    // The message quotes the value before these words; only what follows them may be told.
+    // Serde reports the expected type only in its message, which quotes the value before these words. Only the text
+    // after them may be shown.
     let said = error.inner().to_string();
     let expected = said.rsplit_once(", expected ").map(|(_, expected)| expected);
     let expected = expected.map(|words| words.split(" at line ").next().unwrap_or(words).to_owned());
     Some(Mismatch { path: error.path().clone(), expected })
 }
 
-/// The node that the path leads to, or the last one on the way that is there.
+/// The node at the path, or the last existing one on the way.
 fn node_at<'n>(mut node: &'n Node, path: &Path) -> &'n Node {
     for segment in path {
         let below = match segment {
@@ -143,7 +146,7 @@ fn overlay_at<'o>(item: &'o Overlay, path: &Path) -> Option<&'o Overlay> {
     })
 }
 
-/// The decoder's word for a kind, in ours; every other word of it is the name of an object.
+/// Translates the decoder's word for a type; any other word is the name of an object type.
 fn wanted(expected: &str) -> &'static str {
     match expected {
         "i32" => "a whole number of 32 bits",

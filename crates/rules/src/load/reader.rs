@@ -1,4 +1,4 @@
-//! Typed access to the tree that records what is wrong and goes on.
+//! Typed access to the tree of a document. Errors are recorded, and reading continues.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::yaml::{Entry, Node, Value};
 pub(super) struct Reader {
     pub(super) source: Arc<Source>,
     pub(super) findings: Vec<Diagnostic>,
-    /// What the rule computes, as far as it was read.
+    /// The parameters, variables and conditions read so far.
     pub(super) logic: Logic,
-    /// What `mode: auto` makes of a sidecar.
+    /// Whether `mode: auto` makes a native sidecar.
     pub(super) native_sidecars: bool,
-    /// What reading expressions and patterns may still use up, of all documents together.
+    /// The budget for compiling the expressions and patterns of all documents.
     pub(super) total: Total,
 }
 
@@ -45,7 +45,7 @@ impl Reader {
         self.findings.push(self.source.warning(code, at, message));
     }
 
-    /// The members of a map, after every unknown one and every missing one was reported.
+    /// The members of a map. Unknown and missing fields are reported.
     pub(super) fn fields<'n>(&mut self, node: &'n Node, table: &Table) -> &'n [Entry] {
         let Some(entries) = node.as_map() else {
             self.wrong_shape(node, table.what, "a map", Some(table.example.to_owned()));
@@ -107,7 +107,7 @@ impl Reader {
         })
     }
 
-    /// Text as it was written: `1.10` stays `1.10`.
+    /// The text of a scalar as written: `1.10` stays `1.10`.
     pub(super) fn text<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n str> {
         if node.is_null() {
             self.null(node, what);
@@ -125,7 +125,7 @@ impl Reader {
         items.iter().filter_map(|item| self.text(item, what)).map(str::to_owned).collect()
     }
 
-    /// A map from text to text, with the place of every key.
+    /// A map from text to text with the location of every key.
     pub(super) fn text_map(&mut self, node: &Node, what: &str) -> Vec<(String, String, Position)> {
         let entries = self.map(node, what);
         let pair = |entry: &Entry| {
@@ -155,7 +155,7 @@ impl Reader {
         value
     }
 
-    /// One of few words.
+    /// One of a few words.
     pub(super) fn word<T: Copy>(&mut self, node: &Node, what: &str, possible: &[(&str, T)]) -> Option<T> {
         let text = self.text(node, what)?;
         let value = possible.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
@@ -180,7 +180,7 @@ impl Reader {
         self.wrong_shape(node, what, wanted, None);
     }
 
-    /// The same, with an example of what is wanted.
+    /// Reports a value of the wrong kind, with an example of the right one.
     pub(super) fn wrong_shape(&mut self, node: &Node, what: &str, wanted: &str, example: Option<String>) {
         if node.is_null() {
             return self.null(node, what);
@@ -200,7 +200,7 @@ impl Reader {
     }
 }
 
-/// The name of a field in backticks; what is no name, such as "an item of `remove`", as it is.
+/// The name of a field in backticks; a phrase such as "an item of `remove`" stays unchanged.
 fn quoted(what: &str) -> Cow<'_, str> {
     let is_phrase = what.contains('`') || ["a ", "an ", "the "].iter().any(|start| what.starts_with(start));
     if is_phrase { Cow::Borrowed(what) } else { Cow::Owned(format!("`{what}`")) }

@@ -1,4 +1,4 @@
-//! `remove`: what a rule takes away, by names and keys.
+//! Reads `remove`, and finds removals of parts that rules add.
 
 use vestibule_patch::{List, Schema};
 
@@ -49,7 +49,7 @@ impl Reader {
         removals
     }
 
-    /// What the item has to hold.
+    /// The members that an entry must have to be removed.
     fn wanted(&mut self, said: &[Entry]) -> Overlay {
         let mut members = Vec::new();
         for Entry { key, value, .. } in said {
@@ -81,7 +81,7 @@ impl Reader {
     }
 }
 
-/// Removals of what rules write: one evaluation would undo the other.
+/// Reports removals of parts that a rule adds: the two would undo each other in every evaluation.
 pub(super) fn findings(loaded: &[LoadedRule]) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for LoadedRule { rule, source, .. } in loaded {
@@ -106,11 +106,11 @@ fn writes(rule: &Rule, removal: &Removal) -> bool {
         if removal.key.is_empty() || removal.list == "tolerations" {
             covers(&item.overlay, &removal.wanted)
         } else {
-            // An expression may come to any key.
+            // An expression may compute any key.
             item.key == removal.key || item.key.contains(COMPUTED)
         }
     };
-    // A container in the first place writes this annotation.
+    // A rule that injects a container into the first position writes this annotation.
     let leads = (removal.list, &*removal.key) == ("annotations", DEFAULT_CONTAINER)
         && rule.injected.iter().any(|one| one.list == "containers");
     leads
@@ -131,7 +131,7 @@ fn overlaps(one: &Select, other: &Select) -> bool {
     }
 }
 
-/// Whether `whole` could hold `part`; what an expression comes to is not known yet.
+/// Whether `whole` may contain `part`. An expression may compute any value.
 fn covers(whole: &Overlay, part: &Overlay) -> bool {
     match (whole, part) {
         (Overlay::Expression(_), _) => true,

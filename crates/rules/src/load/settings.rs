@@ -1,4 +1,4 @@
-//! `InjectorSettings`.
+//! Reads `InjectorSettings`.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::settings::{Exemption, Settings};
 use crate::yaml::Node;
 use crate::{diagnostic, format};
 
-/// The settings in a document of that kind. What is wrong stands in `reader`.
+/// Reads a settings document. `reader` collects the findings.
 pub(super) fn settings(reader: &mut Reader, root: &Node) -> Settings {
     reader.fields(root, &format::SETTINGS_DOCUMENT);
     name(reader, root);

@@ -1,4 +1,4 @@
-//! SelectBy rules have made a difference to others by being there at all: by the names of their containers, which blocks pass
+//! Which rules have made a difference to others by being there at all: by the names of their containers, which blocks pass
 //! over, and by what they override.
 
 use std::collections::{HashMap, HashSet};

@@ -23,7 +23,7 @@ pub(super) struct Ports {
 
 struct Listener {
     container: Arc<str>,
-    /// SelectBy of the ports that were noted this is.
+    /// Which of the ports that were noted this is.
     number: usize,
     /// Where it stood among the ports of its container at that time.
     place: usize,

@@ -1,4 +1,4 @@
-//! The things that a rule adds or removes, each with its clause and its location in the source.
+//! The parts that a rule adds or removes, each with its clause and its location in the source.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,15 +10,15 @@ use crate::overlay::Overlay;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Policy {
     Keep,
-    /// Keep what the container itself has under the key; what another container has is a conflict as with `SkipRule`.
-    /// The default for ports, no word of the format.
+    /// Keep the value that the container itself has under the key; a value that another container has is a conflict
+    /// as with `SkipRule`. This is the default for ports; the format has no word for it.
     KeepOwn,
     Override,
     SkipRule,
     Deny,
 }
 
-/// A part of a rule that can be pointed at.
+/// The name and location of a part of a rule, for messages.
 #[derive(Clone)]
 pub(crate) struct Clause {
     pub(crate) text: Arc<str>,
@@ -26,13 +26,13 @@ pub(crate) struct Clause {
 }
 
 impl Clause {
-    /// The list this clause is an item of: `sidecars` for `sidecars[0]`.
+    /// The clause of the list that this clause is an item of: `sidecars` for `sidecars[0]`.
     pub(crate) fn list(&self) -> Self {
         let text = self.text.rsplit_once('[').map_or(&*self.text, |(list, _)| list);
         Self { text: text.into(), at: self.at }
     }
 
-    /// The clause so many steps further out: `pod.spec` for `pod.spec.hostAliases[0]` and 2.
+    /// The clause that is `steps` levels further out: `pod.spec` for `pod.spec.hostAliases[0]` and 2.
     pub(crate) fn above(&self, steps: usize) -> Self {
         let mut text = &*self.text;
         for _ in 0..steps {
@@ -43,11 +43,11 @@ impl Clause {
     }
 }
 
-/// One thing to add: a list item, or a map's value.
+/// One value to add: an item of a list, or the value of a map's member.
 #[derive(Clone)]
 pub(crate) struct Item {
     pub(crate) clause: Clause,
-    /// What people call it: the name, the mount path, the label's key.
+    /// The key that identifies it in its list or map: the name, the mount path, the key of the label.
     pub(crate) key: String,
     pub(crate) overlay: Overlay,
     pub(crate) policy: Policy,
@@ -59,40 +59,41 @@ impl Item {
         Self { clause, key, overlay, policy, written: OnceLock::new() }
     }
 
-    /// Its value as JSON: written once, not for each object.
+    /// Its value as JSON. It is written once and then shared by all objects.
     pub(crate) fn json(&self) -> Option<&Arc<RawValue>> {
         let write = || RawValue::from_string(self.overlay.to_json()).ok().map(Arc::from);
         self.written.get_or_init(write).as_ref()
     }
 
-    /// The same item with what `overlay` says.
+    /// Replaces the value.
     pub(crate) fn set(&mut self, overlay: Overlay) {
         self.overlay = overlay;
         self.written = OnceLock::new();
     }
 }
 
-/// A part of something that is there: of the pod's metadata, its specification or one of its containers.
+/// An item for the pod's metadata, its specification or a selected container.
 #[derive(Clone)]
 pub(crate) struct Part {
-    /// The members that lead to the map or list it belongs into.
+    /// The members that lead to the map or list that gets the item.
     pub(crate) path: Vec<String>,
-    /// Whether that is a list.
+    /// Whether the path leads to a list.
     pub(crate) listed: bool,
     pub(crate) item: Item,
 }
 
-/// A sidecar or init container.
+/// An injected sidecar or init container.
 #[derive(Clone)]
 pub(crate) struct Injected {
     pub(crate) item: Item,
     pub(crate) list: &'static str,
     pub(crate) place: ContainerPosition,
-    /// Where the rule says so; the place is the default otherwise, and no promise.
+    /// The location of `position` in the rule. Without it the position is the default, which the rule does not
+    /// enforce.
     pub(crate) positioned: Option<Position>,
-    /// Whether it goes back there when others have come between.
+    /// Whether the container is moved back when other webhooks have inserted containers.
     pub(crate) strict: bool,
-    /// A sidecar that a Job would wait for.
+    /// Whether this is a sidecar in `containers`, which keeps a Job from completing.
     pub(crate) regular: bool,
 }
 
@@ -100,17 +101,17 @@ pub(crate) struct Injected {
 #[derive(Clone)]
 pub(crate) struct Removal {
     pub(crate) clause: Clause,
-    /// The list or map that it is about.
+    /// The list or map that loses an entry.
     pub(crate) list: &'static str,
-    /// Of which containers, where it is about containers.
+    /// The containers that lose it; `None` for a removal from the pod itself.
     pub(crate) select: Option<Select>,
-    /// The key of what goes; empty where items of the list have none.
+    /// The key of the removed entry; empty if the list has no keys.
     pub(crate) key: String,
-    /// What an item has to hold.
+    /// The members that an item must have to be removed.
     pub(crate) wanted: Overlay,
 }
 
-/// Where an injected container goes.
+/// The position of an injected container among the others of its list.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum ContainerPosition {
     First,
@@ -134,7 +135,7 @@ pub(crate) struct BlockList {
     pub(crate) items: Vec<Item>,
 }
 
-/// SelectBy containers a block is for.
+/// The containers that a block applies to.
 #[derive(Clone)]
 pub(crate) struct Select {
     pub(crate) which: SelectBy,
@@ -143,7 +144,7 @@ pub(crate) struct Select {
 }
 
 impl Select {
-    /// The lists of the containers that it may mean.
+    /// The lists of containers that it selects from.
     pub(crate) fn lists(&self) -> impl Iterator<Item = &'static str> + use<> {
         ["containers", "initContainers"].into_iter().take(1 + usize::from(self.init))
     }

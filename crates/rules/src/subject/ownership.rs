@@ -1,4 +1,4 @@
-//! SelectBy workload an object belongs to, and what the object is called: `match`, `rollout`, conditions and expressions all
+//! Which workload an object belongs to, and what the object is called: `match`, `rollout`, conditions and expressions all
 //! get these facts from here.
 
 use std::borrow::Cow;

@@ -2,17 +2,17 @@
 
 use super::{Position, scalar};
 
-/// A value and where it starts.
+/// A value and its location.
 #[derive(Clone)]
 pub struct Node {
     pub(super) at: Position,
     pub(super) value: Value,
 }
 
-/// What a [`Node`] holds.
+/// The content of a [`Node`].
 #[derive(Clone)]
 pub enum Value {
-    /// Text, a number, a truth value or null; nobody has decided yet.
+    /// A scalar that is not resolved yet: text, a number, a boolean or null.
     Scalar(Scalar),
     /// A list.
     List(Vec<Node>),
@@ -32,14 +32,14 @@ pub struct Scalar {
 pub struct Entry {
     /// The key.
     pub key: String,
-    /// Where the key starts.
+    /// The location of the key.
     pub at: Position,
     /// The value.
     pub value: Node,
 }
 
 impl Node {
-    /// Where the value starts; for a block map, where its first key does.
+    /// The location of the value; for a block map, of its first key.
     pub fn at(&self) -> Position {
         self.at
     }
@@ -55,7 +55,7 @@ impl Node {
         entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
     }
 
-    /// The scalar as it was written, whatever it would resolve to.
+    /// The unresolved text of a scalar.
     pub fn as_text(&self) -> Option<&str> {
         match &self.value {
             Value::Scalar(scalar) => Some(&scalar.text),
@@ -91,7 +91,7 @@ impl Node {
         json
     }
 
-    /// The value as JSON, plain scalars resolved as `kubectl` does: by YAML 1.1, where `yes` and `on` are true.
+    /// The value as JSON. Plain scalars are resolved by YAML 1.1 as in `kubectl`: `yes` and `on` are true.
     ///
     /// ```
     /// let documents = vestibule_rules::yaml::read("pod.yaml", "stdin: yes\n").unwrap();
@@ -104,7 +104,7 @@ impl Node {
         json
     }
 
-    // Recursion is bounded: the parser lets nothing deeper than MAX_DEPTH through.
+    // Recursion is bounded: the parser refuses nesting deeper than MAX_DEPTH.
     fn write_json(&self, json: &mut String, resolve: fn(&str) -> String) {
         match &self.value {
             Value::Scalar(scalar) => json.push_str(&scalar.resolved(resolve)),
@@ -131,12 +131,12 @@ impl Node {
 }
 
 impl Scalar {
-    /// The text, escapes resolved.
+    /// The text with escapes resolved.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What it resolves to, as JSON.
+    /// The resolved value as JSON.
     pub fn to_json(&self) -> String {
         self.resolved(scalar::resolve)
     }

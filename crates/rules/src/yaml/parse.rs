@@ -1,4 +1,4 @@
-//! Events into trees. No recursion: what is open stands on a stack of our own.
+//! Builds trees from parser events, with an explicit stack instead of recursion.
 
 mod json;
 
@@ -12,23 +12,23 @@ use super::split::split;
 use super::{Entry, MAX_COPIES, MAX_DEPTH, MAX_NODES, Node, Position, Scalar, Value};
 use crate::diagnostic::{self, Diagnostic, MAX_FINDINGS, Source};
 
-/// What a source holds.
+/// The result of parsing a source.
 pub(super) struct Documents {
-    /// The roots that could be read, also of documents that have problems.
+    /// The documents that could be read, including those with problems.
     pub(super) roots: Vec<ReadDocument>,
     pub(super) problems: Vec<Diagnostic>,
-    /// What could be read of the last document that could not be read to its end.
+    /// The part that could be read of the last document with a syntax error.
     pub(super) partial: Option<Node>,
 }
 
 /// A document that could be read.
 pub(super) struct ReadDocument {
     pub(super) node: Node,
-    /// Its text, where that is JSON.
+    /// Its text, if it is JSON.
     pub(super) json: Option<Box<str>>,
 }
 
-/// Reads every document. What follows a broken one may be fine, or broken too: each is parsed for itself.
+/// Reads every document. Each is parsed by itself, so that an error in one does not hide the others.
 pub(super) fn documents(source: &Arc<Source>) -> Documents {
     let mut builder = Builder::new(source);
     let mut roots = Vec::new();
@@ -106,24 +106,24 @@ fn next<'t>(parser: &mut Parser<'t, StrInput<'t>>, builder: &mut Builder<'_>) ->
 struct Builder<'s> {
     source: &'s Arc<Source>,
     problems: Vec<Diagnostic>,
-    /// The lines of the source before the part that is being read.
+    /// The number of lines of the source before the current document.
     before: usize,
     open: Vec<OpenNode>,
     root: Option<Node>,
     anchors: HashMap<usize, (Node, usize, usize)>,
     nodes: usize,
-    /// How many copies there are, and those that are kept for aliases.
+    /// The number of copied values, including those that are kept for aliases.
     copies: usize,
     exhausted: bool,
 }
 
-/// A list or map whose end has not come yet.
+/// A list or map whose end event has not been read yet.
 struct OpenNode {
     at: Position,
     anchor: usize,
-    /// `nodes` of the builder when it began.
+    /// The value of `Builder::nodes` at its start.
     since: usize,
-    /// The levels below, as far as they are known.
+    /// The number of levels below it that have been read.
     height: usize,
     content: Content,
 }
@@ -133,9 +133,9 @@ enum Content {
     Map { entries: Vec<Entry>, seen: HashMap<String, Position>, key: Option<Key> },
 }
 
-/// A key whose value has not come yet.
+/// A key whose value has not been read yet.
 struct Key {
-    /// `None` for a list or map, which is no key.
+    /// `None` for a list or map, which cannot be a key.
     text: Option<String>,
     at: Position,
 }
@@ -181,7 +181,7 @@ impl<'s> Builder<'s> {
         self.anchors.clear();
     }
 
-    /// What is open as if it ended here.
+    /// Closes all open lists and maps and returns the root.
     fn close_open_nodes(&mut self) -> Option<Node> {
         while let Some(OpenNode { at, content, .. }) = self.open.pop() {
             let node = Node { at, value: content.into_value() };
@@ -229,7 +229,7 @@ impl<'s> Builder<'s> {
 
     fn scalar(&mut self, text: String, quoted: bool, at: Position, anchor: usize) -> Result<(), Diagnostic> {
         let merge_key = !quoted && text == "<<";
-        // A long text counts for several values: copies of it are what aliases could exhaust memory with.
+        // A long text counts as several values, because aliases could exhaust memory with copies of it.
         let size = 1 + text.len() / 100;
         self.nodes += size - 1;
         let value = Value::Scalar(Scalar { text, quoted });
@@ -266,12 +266,12 @@ impl<'s> Builder<'s> {
             return Err(self.too_deep(at));
         }
         let node = Node { at, value: node.value };
-        // The node itself is counted where it is placed.
+        // `finish` counts the node itself.
         self.nodes += size - 1;
         self.finish(node, 0, height, size, false)
     }
 
-    /// Places a complete node: as a key, a member, an item, or the document itself.
+    /// Adds a complete node to its parent as key, value or item, or makes it the root.
     fn finish(
         &mut self,
         node: Node,
@@ -287,7 +287,7 @@ impl<'s> Builder<'s> {
             return Err(self.source.error(&diagnostic::TOO_LARGE, node.at, message));
         }
         if anchor != 0 {
-            // The copy that is kept for aliases counts as well: anchors may stand around each other.
+            // The copy that is kept for aliases counts too, because anchors may be nested.
             self.count_copies(size, node.at)?;
             self.anchors.insert(anchor, (node.clone(), height, size));
         }

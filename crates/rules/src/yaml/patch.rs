@@ -1,5 +1,5 @@
-//! Operations on a YAML text, so that what they do not touch stays as it was written: comments, order, quotes, blank
-//! lines.
+//! Applies JSON Patch operations to a YAML text. Everything that they do not touch keeps its spelling: comments,
+//! order, quotes, blank lines.
 
 mod editor;
 mod tree;
@@ -12,36 +12,35 @@ use super::emit::from_json;
 use super::parse::{after_mark, is_json};
 use super::pretty::pretty_json;
 
-/// A text after operations.
+/// The result of applying operations to a text.
 pub struct Patched {
     /// The text.
     pub text: String,
-    /// Where a part of it could not be changed in its place: why all of it was written anew.
+    /// The reason why the whole text was written anew, if an operation could not be applied in place.
     pub rewritten: Option<RewriteReason>,
 }
 
-/// Why a text was written anew, and lost its comments.
+/// The reason why a text was written anew and lost its comments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RewriteReason {
-    /// The line of the text, where it is known.
+    /// The line of the text, if it is known.
     pub line: Option<usize>,
-    /// `flow style`
+    /// A short noun phrase such as `flow style`.
     pub why: &'static str,
 }
 
-/// Why there is no text.
+/// The reason why the operations cannot be applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatchError(String);
 
-/// The one document of `text` after `operations`.
+/// Applies `operations` to the only document of `text`.
 ///
-/// What operations add is written into the text where it belongs, so that a comparison of both texts shows that and
-/// nothing else. Where that cannot be done the whole document is written anew: where it would have to be in the middle
-/// of flow style (`{a: b}`), with anchors, behind tabs. Either way the text reads as exactly what the operations lead to;
-/// plain scalars are read as `kubectl` does.
+/// Added values are inserted in place, so that a diff of both texts shows only them. The whole document is written
+/// anew if a change would be inside flow style (`{a: b}`), next to an anchor, or behind a tab. In both cases the text
+/// means exactly the result of the operations, with plain scalars resolved as in `kubectl`.
 ///
-/// JSON stays JSON: every value that no operation touches keeps its bytes, and a text of several lines is laid out as
-/// [`pretty_json`](super::pretty_json) does.
+/// JSON stays JSON: every value that no operation touches keeps its bytes, and a text of several lines gets the
+/// layout of [`pretty_json`](super::pretty_json).
 ///
 /// # Errors
 /// The text is not one document, or an operation cannot be applied to it.
@@ -89,7 +88,7 @@ fn patch_json(mark: &str, text: &str, operations: &[Operation]) -> Result<Patche
     Ok(Patched { text: format!("{mark}{before}{json}{after}"), rewritten: None })
 }
 
-/// The text after one operation; `before` is what it means.
+/// Applies one operation to `text`; `before` is the value of `text`.
 fn apply_to_text(text: &str, operation: &Operation, before: &Document<'_>) -> Result<String, RewriteReason> {
     let editor = editor::Editor::new(text)?;
     let value_at = |from| before.at(from).ok_or(RewriteReason::unusual(None));

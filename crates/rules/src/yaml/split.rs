@@ -1,13 +1,13 @@
-//! A source as texts of single documents, by the lines that YAML allows nowhere inside one: `---` and `...`.
+//! Splits a source into documents at the lines that cannot be part of one: `---` and `...`.
 
-/// A part of a source that holds one document.
+/// The part of a source that holds one document.
 pub(super) struct DocumentText<'t> {
-    /// How many lines stand before it.
+    /// The number of lines before it.
     pub(super) line: usize,
     pub(super) text: &'t str,
 }
 
-/// The parts of `text` that hold more than comments.
+/// The documents of `text` that hold more than comments.
 pub(super) fn split(text: &str) -> Vec<DocumentText<'_>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut documents = Vec::new();
@@ -39,9 +39,9 @@ pub(super) fn split(text: &str) -> Vec<DocumentText<'_>> {
 struct OpenDocument {
     start: usize,
     line: usize,
-    /// Whether a directive has come, which stands before the `---` of its document.
+    /// Whether it has a directive, which precedes the `---`.
     has_directive: bool,
-    /// Whether its `---` has come.
+    /// Whether its `---` has been read.
     has_marker: bool,
     has_content: bool,
 }

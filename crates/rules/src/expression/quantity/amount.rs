@@ -1,5 +1,5 @@
 //! An amount as Kubernetes' library holds it (`k8s.io/apimachinery/pkg/api/resource`): 64 bits and a power of ten as long
-//! as they do, else a decimal of any length. SelectBy of the two it is decides whether an amount is taken for whole.
+//! as they do, else a decimal of any length. Which of the two it is decides whether an amount is taken for whole.
 
 use std::cmp::Ordering;
 

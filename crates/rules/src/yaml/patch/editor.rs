@@ -1,4 +1,4 @@
-//! One operation on a text.
+//! Edits a YAML text in place for one operation.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::super::emit::Layout;
 use super::RewriteReason;
 use super::tree::{self, Content, Entry, Node};
 
-/// A text that is to be changed once.
+/// A text and its tree. Each edit returns a new text.
 pub(super) struct Editor<'t> {
     text: &'t str,
     root: Node,
@@ -16,7 +16,7 @@ pub(super) struct Editor<'t> {
     newline: &'static str,
 }
 
-/// A value in the tree and what stands in front of it.
+/// A value in the tree and the key or dash before it.
 struct Found<'n> {
     node: &'n Node,
     holder: Holder<'n>,
@@ -96,7 +96,7 @@ impl<'t> Editor<'t> {
         }
     }
 
-    /// What stands at `path`, where nothing on the way is in flow style.
+    /// The value at `path`, unless a value on the way is in flow style.
     fn find<'n>(&'n self, path: &Pointer) -> Result<Found<'n>, RewriteReason> {
         let mut found = Found { node: &self.root, holder: Holder::Root };
         for token in path.tokens() {
@@ -117,7 +117,7 @@ impl<'t> Editor<'t> {
         Ok(found)
     }
 
-    /// A first member or item for an empty map or list.
+    /// Adds the first member or item to an empty map or list.
     fn fill_empty(&self, found: &Found<'_>, token: &str, value: View<'_>) -> Result<String, RewriteReason> {
         let Holder::Key(entry) = found.holder else { return Err(RewriteReason::flow(self.line(found.node))) };
         let column = self.column(entry.span.start)?;
@@ -147,13 +147,13 @@ impl<'t> Editor<'t> {
         let before = index.checked_sub(1).and_then(|index| items.get(index));
         match (before, found.holder) {
             (Some(item), _) => Ok(self.insert(item.span.end.max(self.dash(item)? + 1), &lines)),
-            // Comments above the first item stay with it.
+            // The new first item goes above the comments of the previous one.
             (None, Holder::Key(entry)) if self.starts_line(dash) => Ok(self.insert(entry.span.end, &lines)),
             (None, _) => Err(self.unusual(found.node)),
         }
     }
 
-    /// Puts `value` in the place of what was found.
+    /// Replaces the value that was found.
     fn replace_value(&self, found: &Found<'_>, value: View<'_>) -> Result<String, RewriteReason> {
         match found.holder {
             Holder::Root => Err(self.unusual(found.node)),
@@ -177,7 +177,7 @@ impl<'t> Editor<'t> {
         }
     }
 
-    /// Puts `words`, which take one line, in the place of what was found.
+    /// Replaces the value that was found by `words` on one line.
     fn replace_inline(&self, found: &Found<'_>, words: &str) -> Result<String, RewriteReason> {
         match found.holder {
             Holder::Root => Err(self.unusual(found.node)),
@@ -189,24 +189,24 @@ impl<'t> Editor<'t> {
         }
     }
 
-    /// The text less the value of `entry`, and where its colon ends.
+    /// The text without the value of `entry`, and the end of its colon.
     fn without_value(&self, entry: &Entry) -> (String, usize) {
         let behind = self.value_range(entry);
         (self.replaced(behind.clone(), ""), behind.start)
     }
 
-    /// From behind the colon to the end of the value.
+    /// The range from the end of the colon to the end of the value.
     fn value_range(&self, entry: &Entry) -> Range<usize> {
         let rest = self.text.get(entry.span.end..).unwrap_or_default();
         let colon = entry.span.end + rest.find(':').map_or(0, |distance| distance + 1);
         colon..entry.value.span.end.max(colon)
     }
 
-    /// Takes away `start..end` with its line, or up to `next` where something else starts the line.
+    /// Deletes `start..end` with its line, or up to `next` if the line starts with something else.
     fn delete(&self, start: usize, end: usize, next: Option<usize>) -> Result<String, RewriteReason> {
         if !self.starts_line(start) {
             let next = next.ok_or(RewriteReason::unusual(None))?;
-            // Comments below it are about what comes next, which now begins the line.
+            // Comments below it belong to the next value, which now starts the line.
             let between = self.text.get(self.line_end(end).min(next)..next).unwrap_or_default();
             let comments = between.lines().filter(|line| line.trim_start().starts_with('#'));
             let comments: String = comments.map(|line| format!("{line}{}", self.newline)).collect();
@@ -218,7 +218,7 @@ impl<'t> Editor<'t> {
         let rest = self.text.get(end..).unwrap_or_default();
         let newline = if rest.starts_with("\r\n") { 2 } else { usize::from(rest.starts_with('\n')) };
         match (newline, start) {
-            // The last line has no end of its own: the one before gives it up.
+            // The last line has no line break, so the line before it loses its own.
             (0, 1..) => {
                 let before = self.text.get(..start).unwrap_or_default();
                 let before = before.strip_suffix('\n').unwrap_or(before);
@@ -246,14 +246,14 @@ impl<'t> Editor<'t> {
         format!("{before}{words}{after}")
     }
 
-    /// The dash of an item of a block list: it stands in front of it, on its line or above.
+    /// The dash of an item of a block list, on the line of the item or above it.
     fn dash(&self, item: &Node) -> Result<usize, RewriteReason> {
         let before = self.text.get(..item.span.start).unwrap_or_default().trim_end();
-        // An item that is left out starts behind its dash.
+        // The span of an empty item starts after its dash.
         before.ends_with('-').then(|| before.len() - 1).ok_or_else(|| self.unusual(item))
     }
 
-    /// How far in `at` stands. Tabs are as wide as somebody likes.
+    /// The column of `at`. It is unknown after a tab, whose width is not defined.
     fn column(&self, at: usize) -> Result<usize, RewriteReason> {
         let before = self.text.get(self.line_start(at)..at).unwrap_or_default();
         if before.contains('\t') {
@@ -290,7 +290,7 @@ impl<'t> Editor<'t> {
         RewriteReason::unusual(Some(self.line(node)))
     }
 
-    /// As the first list below a key has it.
+    /// Whether the first list below a key is indented further than the key.
     fn lists_are_indented(&self, node: &Node) -> Option<bool> {
         match &node.content {
             Content::Map { entries, .. } => entries.iter().find_map(|entry| match &entry.value.content {

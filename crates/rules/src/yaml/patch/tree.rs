@@ -1,4 +1,4 @@
-//! A document as a tree that knows where everything starts and ends, to the byte.
+//! A document as a tree with the byte range of every value.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use granit_parser::{Event, Parser, ScalarStyle, Span, StrInput, StructureStyle};
 use super::super::parse::parser;
 use super::RewriteReason;
 
-/// A value, and the bytes it stands in: comments and blank lines behind it are not among them.
+/// A value and its byte range, without the comments and blank lines after it.
 pub(super) struct Node {
     pub(super) span: Range<usize>,
     pub(super) content: Content,
@@ -90,7 +90,7 @@ impl<'t> Events<'t> {
 
     fn scalar(&self, style: ScalarStyle, span: Range<usize>) -> Node {
         let span = match style {
-            // The span of a block goes on to whatever comes next.
+            // The parser's span of a block scalar includes the blank lines after it.
             ScalarStyle::Literal | ScalarStyle::Folded => {
                 let written = self.text.get(span.clone()).unwrap_or_default();
                 span.start..span.start + written.trim_end().len()
