@@ -39,7 +39,7 @@ impl RuleSet {
     /// let rules = RuleSet::load([("rules.yaml", rule)], vestibule_patch::Schema::unknown()).unwrap();
     /// let hints = rules.lint();
     /// assert!(hints.iter().any(|hint| {
-    ///     hint.headline() == "rules.yaml:6:35: hint[VST0203]: `proxy` takes whatever `latest` is today"
+    ///     hint.headline() == "rules.yaml:6:35: hint[VST0203]: `proxy` has no fixed version"
     /// }));
     /// ```
     pub fn lint(&self) -> Vec<Diagnostic> {

@@ -44,7 +44,7 @@ pub const MAX_COPIES: usize = 100_000;
 /// assert_eq!(documents[0].to_json(), r#"{"kind":"Pod","spec":{"hostNetwork":true}}"#);
 ///
 /// let problems = vestibule_rules::yaml::read("pod.yaml", "kind: Pod\nkind: Job\n").err().unwrap();
-/// assert_eq!(problems[0].headline(), "pod.yaml:2:1: error[VST0102]: `kind` stands twice; first at 1:1");
+/// assert_eq!(problems[0].headline(), "pod.yaml:2:1: error[VST0102]: `kind` appears twice; first at 1:1");
 /// ```
 pub fn read(name: &str, text: &str) -> Result<Vec<Document>, Vec<Diagnostic>> {
     let (documents, problems) = read_all((name, text).into());
@@ -58,7 +58,7 @@ pub(crate) fn read_all(text: Text<'_>) -> (Vec<Document>, Vec<Diagnostic>) {
     if let Some(first) = problems.first_mut()
         && source.line(first.position().line).contains("{{")
     {
-        *first = first.clone().with_help("a template? render it first, as `helm template` does");
+        *first = first.clone().with_help("is it a template? render it first, for example by `helm template`");
     }
     let document =
         |parse::ReadDocument { node, json }| Document { root: node, source: Arc::clone(&source), json };

@@ -175,7 +175,7 @@ For example:
     order: 1
     order: 2
 
-  error[VST0102]: `order` stands twice; first at 6:3
+  error[VST0102]: `order` appears twice; first at 6:3
 ";
     assert!(out.starts_with(expected), "{out}");
     let unknown = folder.run("explain VST0001");

@@ -12,7 +12,7 @@ pub(crate) static POD: Table = Table {
         Field::new(
             "spec",
             Kind::Fragment(&["spec"], Some(&POD_SPEC)),
-            "Fields of the pod's specification, but for those that have a place of their own in `spec`.",
+            "Fields of the pod's specification, except those that have their own field in `spec`.",
         )
         .example("{priorityClassName: high}"),
     ],
@@ -24,23 +24,23 @@ pub(crate) static POD_SPEC: Table = Table {
     example: "{priorityClassName: high}",
     fields: &[
         ON_CONFLICT,
-        Field::new("replace", Kind::List(&Kind::Text), "Fields beside it that replace what is there.")
+        Field::new("replace", Kind::List(&Kind::Text), "The fields beside it that replace existing values.")
             .example("[image]"),
-        Field::refused("containers", "blocks for containers that are there stand in `spec.containers`"),
-        Field::refused("ephemeralContainers", "they are added to pods that run"),
-        Field::refused("imagePullSecrets", "they stand in `spec.imagePullSecrets`"),
+        Field::refused("containers", "blocks for existing containers belong in `spec.containers`"),
+        Field::refused("ephemeralContainers", "they can only be added to running pods"),
+        Field::refused("imagePullSecrets", "they belong in `spec.imagePullSecrets`"),
         Field::refused(
             "initContainers",
-            "they stand in `spec.initContainers`, native ones in `spec.sidecars`",
+            "they belong in `spec.initContainers`, native sidecars in `spec.sidecars`",
         ),
-        Field::refused("volumes", "they stand in `spec.volumes`"),
+        Field::refused("volumes", "they belong in `spec.volumes`"),
     ],
 };
 
 const ON_CONFLICT: Field =
-    Field::new("onConflict", Kind::Word(&POLICIES), "What happens where the pod has another one already.");
+    Field::new("onConflict", Kind::Word(&POLICIES), "What happens if the pod already has another one.");
 
-const PLACE: Field = Field::new("position", Kind::Map(&POSITION), "Where it goes among its neighbours.");
+const PLACE: Field = Field::new("position", Kind::Map(&POSITION), "The position in its list.");
 
 /// The fields that the format adds to an item of a pod's list.
 pub(crate) static ITEM: Table =
@@ -73,12 +73,12 @@ pub(crate) static POSITION: Table = Table {
     what: "`position`",
     example: "{containers: first}",
     fields: &[
-        Field::new("containers", ANCHORED, "The place among the containers."),
-        Field::new("initContainers", ANCHORED, "The place among the init containers."),
+        Field::new("containers", ANCHORED, "The position among the containers."),
+        Field::new("initContainers", ANCHORED, "The position among the init containers."),
         Field::new(
             "strict",
             Kind::Boolean,
-            "Whether it goes back there when other webhooks put theirs between.",
+            "Whether it is moved back when other webhooks insert containers.",
         )
         .default("false"),
     ],
@@ -90,8 +90,8 @@ pub(crate) static ANCHOR: Table = Table {
     what: "a position",
     example: "{before: proxy}",
     fields: &[
-        Field::new("before", Kind::Text, "The container that comes next, or later."),
-        Field::new("after", Kind::Text, "The container that comes before it."),
+        Field::new("before", Kind::Text, "The container that it comes before."),
+        Field::new("after", Kind::Text, "The container that it comes after."),
     ],
 };
 

@@ -7,12 +7,13 @@ const CONTAINERS_SELECTED: Kind = Kind::Either(&[Kind::Word(&EVERY), Kind::List(
 const CONTAINERS: Field = Field::new(
     "containers",
     CONTAINERS_SELECTED,
-    "`all`, or the names of containers; never those that rules bring.",
+    "`all`, or the names of containers. Injected containers are never changed.",
 )
 .required();
 
 const INIT: Field =
-    Field::new("init", Kind::Boolean, "Init containers and native sidecars as well.").default("false");
+    Field::new("init", Kind::Boolean, "Whether init containers and native sidecars are selected too.")
+        .default("false");
 
 const NAME: Field = Field::new("name", Kind::Text, "Its name.").required();
 
@@ -29,9 +30,9 @@ pub(crate) static REMOVAL: Table = Table {
         Field::new("env", Kind::Map(&VARIABLE_REMOVAL), "A variable."),
         Field::new("envFrom", Kind::Map(&SOURCE_REMOVAL), "A source of variables."),
         Field::new("hostAliases", Kind::Map(&ALIAS_REMOVAL), "The names of an address."),
-        Field::new("imagePullSecrets", Kind::Map(&NAMED), "A secret that images are pulled with."),
+        Field::new("imagePullSecrets", Kind::Map(&NAMED), "An image pull secret."),
         Field::new("labels", Kind::Map(&ENTRY), "A label of the pod."),
-        Field::new("nodeSelector", Kind::Map(&ENTRY), "A label that the pod asks of nodes."),
+        Field::new("nodeSelector", Kind::Map(&ENTRY), "A label that the pod requires of nodes."),
         Field::new("ports", Kind::Map(&PORT_REMOVAL), "A port."),
         Field::new("tolerations", Kind::Map(&TOLERATION_REMOVAL), "A toleration."),
         Field::new("volumeDevices", Kind::Map(&DEVICE_REMOVAL), "A block device."),

@@ -16,7 +16,7 @@ pub(super) fn lint(linted: &LintedRule<'_>, pod: Schema<'_>, findings: &mut Vec<
         return;
     }
     let message = format!("a MutatingAdmissionPolicy could do what rule `{}` does", linted.rule.name());
-    let help = "from Kubernetes 1.36 on the API server does that itself, without a webhook; but it explains nothing and reports nothing";
+    let help = "from Kubernetes 1.36 on the API server does that without a webhook, but it neither explains nor reports its decisions";
     findings.push(linted.hint(&diagnostic::POLICY_SUFFICES, linted.rule.position(), message, help));
 }
 

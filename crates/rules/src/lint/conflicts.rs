@@ -25,8 +25,8 @@ fn matches_no_namespace(rule: &Rule) -> Option<Diagnostic> {
     if matching.namespaces.is_empty() || !matching.namespaces.iter().all(never) {
         return None;
     }
-    let message = format!("rule `{}` is for no namespace at all", rule.name);
-    let help = "all that `names` lists is excluded, or belongs to the cluster itself";
+    let message = format!("rule `{}` matches no namespace", rule.name);
+    let help = "every namespace in `names` is excluded, or belongs to the cluster itself";
     Some(rule.text.warning(&diagnostic::MATCHES_NO_NAMESPACE, matching.at, message).with_help(help))
 }
 
@@ -36,7 +36,7 @@ fn required_everywhere(rule: &Rule) -> Option<Diagnostic> {
         return None;
     }
     let message = format!("rule `{}` is required and names no namespaces", rule.name);
-    let help = "while the injector is down, no pod that could be meant starts anywhere: restrict it under `match.namespaces`";
+    let help = "while the injector is down, no pod that it may match starts in any namespace: restrict it under `match.namespaces`";
     Some(rule.text.warning(&diagnostic::REQUIRED_BROADLY, rule.at, message).with_help(help))
 }
 
@@ -68,7 +68,7 @@ fn overridden_twice(rules: &[Rule], findings: &mut Vec<Diagnostic>) {
                     "rule `{}` overrides {place} as well, at {}:{}; this one acts later and wins",
                     other.name, other.source, item.clause.at
                 );
-                let help = "let one of them do it, or tell them apart by `match`";
+                let help = "let only one of them override it, or separate them by `match`";
                 let at = this.item.clause.at;
                 findings.push(rule.text.warning(&diagnostic::OVERRIDDEN_TWICE, at, message).with_help(help));
             }

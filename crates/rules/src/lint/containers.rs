@@ -26,7 +26,7 @@ fn requests(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
         return None;
     }
     let message = format!("container `{}` requests no resources", name_of(container));
-    let help = "a quota of the namespace may refuse the pod for it; say `resources: {requests: {cpu: 10m, memory: 32Mi}}`";
+    let help = "a quota of the namespace may refuse the pod; write `resources: {requests: {cpu: 10m, memory: 32Mi}}`";
     Some(linted.hint(&diagnostic::NO_REQUESTS, container.at(), message, help))
 }
 
@@ -35,7 +35,7 @@ fn image(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
     let image = node.as_text()?;
     let last = image.rsplit('/').next().unwrap_or(image);
     let pinned = last.contains('@') || last.split_once(':').is_some_and(|(_, tag)| tag != "latest");
-    let message = format!("`{image}` takes whatever `latest` is today");
+    let message = format!("`{image}` has no fixed version");
     let help = "name a version, or better a digest";
     // The image is not known if an expression or the kubelet completes it.
     let literal = !image.contains('$');
@@ -50,8 +50,8 @@ fn startup(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
     if regular || hook.is_some() || container.get("startupProbe").is_some() {
         return None;
     }
-    let message = format!("nobody waits until `{}` is ready", name_of(container));
-    let help = "with a `startupProbe`, the application starts after the sidecar answers, not just after its process began";
+    let message = format!("the application does not wait until `{}` is ready", name_of(container));
+    let help = "with a `startupProbe`, the application starts after the sidecar answers instead of after its process has started";
     Some(linted.hint(&diagnostic::NO_STARTUP_PROBE, container.at(), message, help))
 }
 

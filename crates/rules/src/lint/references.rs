@@ -20,7 +20,7 @@ pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
             };
             if !mentions(linted.spec, prefix, name) {
                 let message = format!("{what} `{name}` is never used");
-                let help = format!("expressions read it as `{prefix}.{name}`; take it away otherwise");
+                let help = format!("expressions read it as `{prefix}.{name}`; if none needs it, remove it");
                 findings.push(linted.hint(code, node.at(), message, &help));
             }
         }

@@ -14,10 +14,10 @@ pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
     for volume in volumes {
         if let Some(path) = volume.get("hostPath") {
             let message = format!(
-                "volume `{}` opens the node's files to every pod of the rule",
+                "volume `{}` gives every pod of the rule access to the node's files",
                 super::name_of(volume)
             );
-            let help = "pods in namespaces of the levels `baseline` and `restricted` are refused with it";
+            let help = "namespaces of the Pod Security levels `baseline` and `restricted` refuse such pods";
             findings.push(linted.warning(&diagnostic::NODE_ACCESS, path.at(), message, help));
         }
     }
@@ -33,13 +33,13 @@ pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
                 && text(mount, "readOnly") != Some("true")
             {
                 let message = format!("the secret in `{name}` is not mounted `readOnly`");
-                let help = "write `readOnly: true`: it says what holds, and scanners look for it";
+                let help = "write `readOnly: true`: the mount is read-only anyway, and scanners look for it";
                 findings.push(linted.hint(&diagnostic::WRITABLE_SECRET, mount.at(), message, help));
             }
         }
         let privileged = container.get("securityContext").and_then(|context| context.get("privileged"));
         if let Some(node) = privileged.filter(|node| node.as_text() == Some("true")) {
-            let message = "a privileged container has the node to itself".to_owned();
+            let message = "a privileged container has full access to the node".to_owned();
             findings.push(linted.warning(
                 &diagnostic::NODE_ACCESS,
                 node.at(),
@@ -51,8 +51,9 @@ pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
     let spec = linted.spec.get("pod").and_then(|pod| pod.get("spec"));
     for entry in spec.and_then(Node::as_map).unwrap_or_default() {
         if NODE.contains(&entry.key.as_str()) && entry.value.as_text() == Some("true") {
-            let message = format!("`{}` takes every pod of the rule out of its isolation", entry.key);
-            let help = "pods in namespaces of the levels `baseline` and `restricted` are refused with it";
+            let message =
+                format!("`{}` makes every pod of the rule share this namespace of the node", entry.key);
+            let help = "namespaces of the Pod Security levels `baseline` and `restricted` refuse such pods";
             findings.push(linted.warning(&diagnostic::NODE_ACCESS, entry.at, message, help));
         }
     }

@@ -29,10 +29,10 @@ pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
 fn walk(linted: &LintedRule<'_>, node: &Node, findings: &mut Vec<Diagnostic>) {
     match node.value() {
         Value::Scalar(scalar) => findings.extend(template(scalar.text()).map(|(what, meant)| {
-            let message = format!("`{}` stays as it is: rules are no templates", shown(&what));
+            let message = format!("`{}` is not replaced: rules are not templates", shown(&what));
             let help = match meant {
-                Some(meant) => format!("an expression takes the place of the whole value: `{{$cel: {meant}}}`"),
-                None => "render the file first, as by `helm template`; what users may set are `parameters`, and `{$cel: params.NAME}` in place of a value".to_owned(),
+                Some(meant) => format!("an expression replaces the whole value: `{{$cel: {meant}}}`"),
+                None => "render the file first, for example by `helm template`; for values that users set, declare `parameters` and write `{$cel: params.NAME}` in place of a value".to_owned(),
             };
             linted.hint(&diagnostic::TEMPLATE_TEXT, node.at(), message, &help)
         })),

@@ -79,6 +79,6 @@ fn finding(circle: &[&Step<'_>]) -> Option<Diagnostic> {
     let said: Vec<String> = circle.iter().map(said).collect();
     let Step { loaded, by, .. } = circle.first()?;
     let at = by.positioned.unwrap_or(by.item.clause.at);
-    let message = format!("no order of containers is {}", said.join(" and "));
+    let message = format!("no order of containers satisfies: {}", said.join(" and "));
     Some(loaded.source.error(&diagnostic::ANCHOR_CYCLE, at, message))
 }

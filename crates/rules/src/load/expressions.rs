@@ -63,7 +63,7 @@ impl Reader {
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let wanted = "at most 63 letters, digits and `_`, and no digit first";
         let check = fine.then_some(()).ok_or(wanted);
-        self.check_format(check, "expressions cannot say this `name`", node.at()).then(|| name.to_owned())
+        self.check_format(check, "expressions cannot use this `name`", node.at()).then(|| name.to_owned())
     }
 
     /// Reads `{$cel: ...}` as the value of the field `name`.
@@ -84,7 +84,7 @@ impl Reader {
             || !schema.item().fields().is_empty()
             || pod::is_text_map(name);
         if structured {
-            let message = format!("`{name}` has a structure of its own, which no expression gives");
+            let message = format!("`{name}` has a structure of its own, which an expression cannot return");
             let help = "write expressions for single values within it";
             self.error_with_help(&diagnostic::EXPRESSION_PLACE, node.at(), message, help);
             return None;
@@ -118,7 +118,7 @@ impl Reader {
     }
 
     pub(super) fn unknown_keyword(&mut self, entry: &Entry) {
-        let message = format!("`{}` cannot stand here", entry.key);
+        let message = format!("`{}` is not allowed here", entry.key);
         let help = if entry.key != KEYWORD && nearest(&entry.key, [KEYWORD]).is_some() {
             format!("did you mean `{KEYWORD}`?")
         } else {
@@ -136,9 +136,9 @@ impl Reader {
             if expression.reads_object {
                 let name = &member.name;
                 let message = format!(
-                    "`{name}` tells the items of `{list}` apart, and this expression reads the object, which rules change"
+                    "`{name}` is a key of `{list}`, and this expression reads the object, which rules change"
                 );
-                let help = "which item is meant has to be known before: by parameters, `owner`, `namespaceObject`, the other members of `request`, and variables that read only these";
+                let help = "the key must be known before rules change the object: it may read parameters, `owner`, `namespaceObject`, the other members of `request`, and variables that read only these";
                 self.error_with_help(&diagnostic::EXPRESSION_PLACE, expression.at, message, help);
             } else {
                 Arc::make_mut(expression).is_key = true;

@@ -60,7 +60,7 @@ impl Reader {
             let (code, message) = match format::SPEC.field(name) {
                 Some(field) if !field.refused => (
                     &diagnostic::UNKNOWN_FIELD,
-                    format!("`{name}` belongs to the `spec` of a rule, and not into `{what}`"),
+                    format!("`{name}` belongs to the `spec` of a rule, not in `{what}`"),
                 ),
                 _ => (&diagnostic::NOT_SUPPORTED, format!("`{name}` in `{what}` is not supported yet")),
             };
@@ -76,7 +76,7 @@ impl Reader {
                     self.error_with_help(&diagnostic::UNKNOWN_FIELD, entry.at, message, help);
                 }
                 None if format::CONTAINER.field(name).is_some() => {
-                    let help = format!("`{name}` belongs to the items of a rule, where they know it");
+                    let help = format!("`{name}` belongs to the items of a rule that support it");
                     self.error_with_help(&diagnostic::UNKNOWN_FIELD, entry.at, message, help);
                 }
                 None => self.warning(&diagnostic::UNKNOWN_POD_FIELD, entry.at, message),
@@ -220,7 +220,7 @@ impl Reader {
                 _ => (&diagnostic::DUPLICATE_NAME, parts.join("/")),
             };
             if let Some(first) = seen.get(&said) {
-                let message = format!("`{said}` stands twice in `{name}`; first at {first}");
+                let message = format!("`{said}` appears twice in `{name}`; first at {first}");
                 self.error(code, item.at(), message);
             } else {
                 seen.insert(said, item.at());

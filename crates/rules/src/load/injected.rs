@@ -41,7 +41,7 @@ impl Reader {
             let list = one.item.clause.list().text;
             // Duplicates in one list were reported with the list.
             if lists.entry(&one.item.key).or_insert_with(|| Arc::clone(&list)) != &list {
-                let message = format!("container `{}` stands twice in this rule", one.item.key);
+                let message = format!("container `{}` appears twice in this rule", one.item.key);
                 self.error(&diagnostic::DUPLICATE_NAME, one.item.clause.at, message);
             }
         }
@@ -65,7 +65,9 @@ impl Reader {
                 }
                 let port = format!("{number}/{}", port.text("protocol").unwrap_or("TCP"));
                 let message = match taken.get(&port) {
-                    Some(other) if other != key => format!("port {port} of `{key}` is that of `{other}`"),
+                    Some(other) if other != key => {
+                        format!("port {port} of `{key}` is also a port of `{other}`")
+                    }
                     _ => {
                         taken.insert(port, key);
                         continue;
@@ -137,7 +139,7 @@ impl Reader {
         }
         if let Some(entry) = elsewhere.filter(|_| !may_join_other || !named) {
             let message =
-                format!("this container joins `{list}`, so a position in `{}` says nothing", entry.key);
+                format!("this container joins `{list}`, so a position in `{}` has no effect", entry.key);
             let help = match may_join_other {
                 true => format!(
                     "say `{list}: ...` too; a sidecar joins `initContainers`, and `containers` where its mode is `regular` or the InjectorSettings say `nativeSidecars: false`"

@@ -98,7 +98,7 @@ fn is_injection(reader: &mut Reader, root: &Node) -> bool {
             reader.error(&diagnostic::NOT_SUPPORTED, at("kind"), message);
         }
         (Some(API_VERSION), Some(kind)) => {
-            let message = format!("`{kind}` is no kind of {API_VERSION}");
+            let message = format!("`{kind}` is not a kind of {API_VERSION}");
             let meant = nearest(kind, ["Injection"]);
             let help = meant.map_or(help, |meant| format!("did you mean `{meant}`?"));
             reader.error_with_help(&diagnostic::WRONG_KIND, at("kind"), message, help);
@@ -135,7 +135,7 @@ fn targets(reader: &mut Reader, spec: &Node) -> Vec<Resource> {
     let mut targets: Vec<Resource> =
         items.iter().filter_map(|item| reader.word(item, "targets", &format::RESOURCES)).collect();
     if items.is_empty() && node.as_list().is_some() {
-        reader.error(&diagnostic::WRONG_VALUE, node.at(), "`targets` names nothing");
+        reader.error(&diagnostic::WRONG_VALUE, node.at(), "`targets` is empty");
     }
     targets.sort_unstable();
     targets.dedup();

@@ -62,7 +62,7 @@ pub(super) fn rollout(reader: &mut Reader, spec: &Node) -> Option<Rollout> {
 fn owner_kinds(reader: &mut Reader, spec: &Node, node: &Node) -> Vec<String> {
     let kinds = reader.texts(node, "ownerKinds");
     if kinds.is_empty() && node.as_list().is_some() {
-        reader.error(&diagnostic::WRONG_VALUE, node.at(), "`ownerKinds` names nothing");
+        reader.error(&diagnostic::WRONG_VALUE, node.at(), "`ownerKinds` is empty");
     }
     let targets = spec.get("targets").and_then(Node::as_list).unwrap_or_default();
     let only_pods = targets.iter().all(|target| target.as_text() == Some("pods"));
@@ -102,7 +102,7 @@ pub(super) fn opt_in(reader: &mut Reader, spec: &Node, matching: &Match) -> (Opt
         reader.error_with_help(
             &diagnostic::MATCHES_EVERY_POD,
             at,
-            "this rule is for every pod of the cluster",
+            "this rule matches every pod of the cluster",
             "name namespaces or labels under `match`, or set `optIn: pod`",
         );
     }

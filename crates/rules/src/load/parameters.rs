@@ -74,7 +74,7 @@ impl Reader {
             ("values", of == Type::Enum),
         ] {
             if let Some(node) = node.get(field).filter(|_| !fits) {
-                self.bad_parameter(node, &format!("`{field}` means nothing to this type"), String::new());
+                self.bad_parameter(node, &format!("`{field}` does not apply to this type"), String::new());
             }
         }
         let mut bound = |field: &str| {
@@ -83,7 +83,7 @@ impl Reader {
             let measured = if of == Type::Text { Type::Int } else { of };
             let number = Bounds::number(measured, text);
             if number.is_none() {
-                self.bad_parameter(node, &format!("`{field}` is no value of this type"), String::new());
+                self.bad_parameter(node, &format!("`{field}` is not a value of this type"), String::new());
             }
             Some((text.to_owned(), number?))
         };

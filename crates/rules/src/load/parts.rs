@@ -93,7 +93,7 @@ impl Reader {
         for entry in entries.iter().filter(|entry| taken(&entry.key)) {
             match table.field(&entry.key) {
                 Some(field) if field.refused => {
-                    let message = format!("`{}` does not belong into `{}`", entry.key, whole.what);
+                    let message = format!("`{}` does not belong in `{}`", entry.key, whole.what);
                     self.error_with_help(&diagnostic::MISPLACED_FIELD, entry.at, message, field.about);
                     continue;
                 }
@@ -182,9 +182,10 @@ impl Reader {
             overlay => {
                 let computed = matches!(overlay, Overlay::Expression(_)) && schema.list() != List::Unknown;
                 if (computed || matches!(overlay, Overlay::List(_))) && !replaces {
-                    let message =
-                        format!("`{name}` is one value to the API server, which nothing can be added to");
-                    let help = "name the field in `replace`, beside it, if the user's value may go";
+                    let message = format!(
+                        "`{name}` is replaced as one value by the API server, so no item can be added to it"
+                    );
+                    let help = "name the field in `replace`, beside it, to replace the user's value";
                     self.error_with_help(&diagnostic::CLOSED_LIST, at, message, help);
                 }
                 let item = Item::new(Clause { text: clause.into(), at }, name, overlay, policy);

@@ -19,7 +19,7 @@ impl Reader {
         for (index, node) in self.list(node, "remove").iter().enumerate() {
             let entries = self.fields(node, &format::REMOVAL);
             let [Entry { key, value, .. }] = entries else {
-                let message = "an item of `remove` names exactly one thing";
+                let message = "an item of `remove` has exactly one member";
                 self.error(&diagnostic::WRONG_VALUE, node.at(), message);
                 continue;
             };
@@ -33,7 +33,7 @@ impl Reader {
             let select = if in_containers { self.selected(value) } else { None };
             let wanted = self.wanted(said);
             if wanted.members().is_empty() && self.findings.len() == before {
-                self.error(&diagnostic::WRONG_VALUE, value.at(), "this names nothing that could go");
+                self.error(&diagnostic::WRONG_VALUE, value.at(), "this names no entry to remove");
             }
             if in_containers && select.is_none() || wanted.members().is_empty() {
                 continue;

@@ -13,7 +13,7 @@ impl Reader {
         if self.word(node, "securityProfile", &format::SECURITY_PROFILES).is_some()
             && matching.os != Some("linux")
         {
-            let message = "the rule may act on pods for Windows, which cannot have such a `securityContext`";
+            let message = "the rule may act on pods for Windows, which cannot have this `securityContext`";
             self.error(&diagnostic::PROFILE, node.at(), message);
         }
     }

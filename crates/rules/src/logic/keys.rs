@@ -115,5 +115,5 @@ fn valid(field: &str, item: &Overlay) -> Result<(), String> {
 }
 
 fn twice(key: &str, field: &str) -> String {
-    format!("`{key}` stands twice in `{field}`, where its expressions have values")
+    format!("`{key}` appears twice in `{field}`, where its expressions have values")
 }

@@ -308,7 +308,7 @@ impl<'s> Builder<'s> {
                                     .with_help("write the fields out"),
                             ),
                             Some(first) => {
-                                let message = format!("`{text}` stands twice; first at {first}");
+                                let message = format!("`{text}` appears twice; first at {first}");
                                 Some(self.source.error(&diagnostic::DUPLICATE_KEY, at, message))
                             }
                             None => None,

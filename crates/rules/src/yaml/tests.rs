@@ -44,7 +44,7 @@ fn json_is_read_as_json_first() {
     assert_eq!((list.at().to_string(), at), ("2:14".to_owned(), vec!["2:15".to_owned(), "3:5".to_owned()]));
     assert_eq!(
         headlines("{\"a\": 1,\n \"a\": 2}"),
-        ["test.yaml:2:2: error[VST0102]: `a` stands twice; first at 1:2"]
+        ["test.yaml:2:2: error[VST0102]: `a` appears twice; first at 1:2"]
     );
     assert!(read("test.json", "{\"a\": 1").is_err());
 }
@@ -173,6 +173,6 @@ fn hostile_depth_ends_in_a_diagnostic() {
 fn prints_like_a_compiler() {
     let shown = problems("metadata:\n  name: a\n  name: b\n")[0].to_string();
     let expected =
-        "error[VST0102]: `name` stands twice; first at 2:3\n  --> test.yaml:3:3\n 3 |   name: b\n   |   ^";
+        "error[VST0102]: `name` appears twice; first at 2:3\n  --> test.yaml:3:3\n 3 |   name: b\n   |   ^";
     assert_eq!(shown, expected);
 }

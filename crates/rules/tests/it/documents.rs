@@ -84,7 +84,7 @@ fn what_is_wrong_and_where() {
             "pod: {labels: {a: b}}\nwhen: [\"tru\"]",
             "VST0131 8:11 known here: namespaceObject, object, oldObject, owner, params, request, variables",
         ),
-        ("pod: {labels: {a: b}}\nparameters: [{name: p}]", "VST0112 8:16 What its values are."),
+        ("pod: {labels: {a: b}}\nparameters: [{name: p}]", "VST0112 8:16 The type of its values."),
         ("pod: {labels: {a: b}}\nrollout: {percent: 101}", "VST0113 8:22 0 to 100"),
         ("imagePullSecrets: [{name: a}, {name: a}]", "VST0116 7:33 "),
         ("imagePullSecrets: [a]", "VST0111 7:22 for example `{name: registry}`"),
@@ -93,11 +93,11 @@ fn what_is_wrong_and_where() {
         ("pod: {spec: {volumes: [{name: v}]}}", "VST0152 7:16 they stand in `spec.volumes`"),
         (
             "pod: {spec: {dnsConfig: {nameservers: [1.1.1.1]}}}",
-            "VST0150 7:28 name the field in `replace`, beside it, if the user's value may go",
+            "VST0150 7:28 name the field in `replace`, beside it, to replace the user's value",
         ),
         (
             "containers: [{select: {all: true}, command: [sh]}]",
-            "VST0150 7:38 name the field in `replace`, beside it, if the user's value may go",
+            "VST0150 7:38 name the field in `replace`, beside it, to replace the user's value",
         ),
         ("containers: [{select: {all: true}, replace: [args, command], command: [sh]}]", "VST0151 7:48 "),
         ("containers: [{select: {all: true}, securityContext: {runAsUser: root}}]", "VST0111 7:67 "),

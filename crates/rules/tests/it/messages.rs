@@ -89,11 +89,11 @@ fn what_the_api_server_never_sees_is_not_said_to_be_refused_by_it() {
     for (text, said) in [
         (
             rule("r", &format!("{sidecar}\nparameters: [{{name: my-port, type: int, default: 1}}]")),
-            "expressions cannot say this `name`",
+            "expressions cannot use this `name`",
         ),
         (
             rule("r", &format!("{sidecar}\nvariables: [{{name: 1st, expr: 'true'}}]")),
-            "expressions cannot say this `name`",
+            "expressions cannot use this `name`",
         ),
         (
             rule(

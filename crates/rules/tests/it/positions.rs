@@ -94,7 +94,7 @@ fn circles_of_anchors_are_refused() {
     assert_eq!(findings.len(), 1);
     assert_eq!(
         findings[0].headline(),
-        "rules.yaml:7:44: error[VST0154]: no order of containers is `a` before `b` (rule `rule-a`, rules.yaml:7) and \
+        "rules.yaml:7:44: error[VST0154]: no order of containers satisfies: `a` before `b` (rule `rule-a`, rules.yaml:7) and \
          `b` before `c` (rule `rule-b`, rules.yaml:14) and `c` before `a` (rule `rule-c`, rules.yaml:21)"
     );
     for circle in [
