@@ -27,7 +27,7 @@ mod tests {
     use super::short;
 
     #[test]
-    fn tells_contents_apart() {
+    fn different_contents_have_different_digests() {
         assert_eq!(short(["a", "b"]), short(["a", "b"]));
         assert_eq!(short([""; 0]).len(), 12);
         assert_ne!(short(["a", "b"]), short(["ab", ""]));

@@ -126,8 +126,12 @@ fn settings_of<'d>(documents: impl Iterator<Item = &'d yaml::Document>) -> (Sett
         let mut reader = Reader::new(source, true, Total::of_a_load());
         let settings = settings::settings(&mut reader, document.root());
         let at = document.root().at();
-        if let Some((_, place)) = &first {
-            reader.error(&diagnostic::DUPLICATE_SETTINGS, at, format!("settings exist already, at {place}"));
+        if let Some((_, location)) = &first {
+            reader.error(
+                &diagnostic::DUPLICATE_SETTINGS,
+                at,
+                format!("settings exist already, at {location}"),
+            );
         } else {
             first = Some((settings, format!("{}:{at}", document.source())));
         }

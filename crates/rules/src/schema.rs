@@ -115,8 +115,8 @@ impl<'t> Writer<'t> {
                 json!({"anyOf": kinds.iter().map(|kind| self.kind(*kind)).collect::<Vec<_>>()})
             }
             Kind::Fragment(path, ours) => {
-                let place = path.iter().fold(self.pod, |schema, member| schema.field(member));
-                self.fragment(&path.join("."), place, ours)
+                let below = path.iter().fold(self.pod, |schema, member| schema.field(member));
+                self.fragment(&path.join("."), below, ours)
             }
         }
     }

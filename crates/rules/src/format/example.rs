@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn examples_are_of_the_format() {
+    fn every_example_is_valid() {
         let (tables, fields) = all();
         assert!(tables.len() > 25 && fields.len() > 80);
         let of_pods = ["an item", "a sidecar", "an init container", "`pod.spec`"];
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_leads_to_an_example_of_the_shape_that_is_wanted() {
+    fn the_example_of_a_field_has_the_wanted_kind() {
         for (what, wanted, expected) in [
             ("sidecars", "a list", Some("[{name: proxy, image: 'proxy:1.2'}]")),
             ("sidecars", "a map", Some("{name: proxy, image: 'proxy:1.2'}")),

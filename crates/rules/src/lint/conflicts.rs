@@ -52,8 +52,8 @@ struct Override<'r> {
 fn overridden_twice(rules: &[Rule], findings: &mut Vec<Diagnostic>) {
     let mut seen: HashMap<String, Vec<Override<'_>>> = HashMap::new();
     for rule in rules {
-        for (place, this) in overrides(rule) {
-            let earlier = seen.entry(place.clone()).or_default();
+        for (location, this) in overrides(rule) {
+            let earlier = seen.entry(location.clone()).or_default();
             let clash = earlier.iter().rev().take(50).find(|there| {
                 there.rule.name != rule.name
                     && may_apply_to_one_object(there.rule, rule)
@@ -65,7 +65,7 @@ fn overridden_twice(rules: &[Rule], findings: &mut Vec<Diagnostic>) {
             });
             if let Some(Override { rule: other, item, .. }) = clash {
                 let message = format!(
-                    "rule `{}` overrides {place} as well, at {}:{}; this one acts later and wins",
+                    "rule `{}` overrides {location} as well, at {}:{}; this one acts later and wins",
                     other.name, other.source, item.clause.at
                 );
                 let help = "let only one of them override it, or separate them by `match`";

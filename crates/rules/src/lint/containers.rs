@@ -158,7 +158,7 @@ mod tests {
     use super::references;
 
     #[test]
-    fn reads_references_as_the_kubelet_does() {
+    fn references_are_read_as_the_kubelet_reads_them() {
         assert_eq!(references("$(A) $$(B) $$$(C) $(D $(E)"), ["A", "C"]);
         assert_eq!(references("x$(cat /etc/x)y$(F.g-1)$"), ["F.g-1"]);
     }

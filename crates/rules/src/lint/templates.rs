@@ -70,7 +70,7 @@ mod tests {
     use super::template;
 
     #[test]
-    fn tells_templates_from_what_programs_read() {
+    fn only_placeholders_of_known_template_languages_are_found() {
         for (text, meant) in [
             ("http://x:${params.port}/", Some("params.port")),
             ("${HOME}${object.metadata.name}", Some("object.metadata.name")),

@@ -23,7 +23,7 @@ fn steps<'l>(loaded: &'l [LoadedRule], list: &str) -> Vec<Step<'l>> {
     let all = loaded.iter().flat_map(|loaded| loaded.rule.injected.iter().map(move |by| (loaded, by)));
     let here = all.filter(|(_, by)| by.list == list);
     let step = |(loaded, by): (&'l LoadedRule, &'l Injected)| {
-        let (from, to) = match &by.place {
+        let (from, to) = match &by.position {
             ContainerPosition::Before(anchor) => (by.item.key.as_str(), anchor.as_str()),
             ContainerPosition::After(anchor) => (anchor.as_str(), by.item.key.as_str()),
             ContainerPosition::First | ContainerPosition::Last => return None,
@@ -71,14 +71,14 @@ fn circles<'l>(steps: &'l [Step<'l>]) -> Vec<Diagnostic> {
 }
 
 fn finding(circle: &[&Step<'_>]) -> Option<Diagnostic> {
-    let said = |step: &&Step<'_>| {
+    let described = |step: &&Step<'_>| {
         let Step { from, to, loaded: LoadedRule { rule, .. }, by } = step;
-        let line = by.positioned.unwrap_or(by.item.clause.at).line;
+        let line = by.position_at.unwrap_or(by.item.clause.at).line;
         format!("`{from}` before `{to}` (rule `{}`, {}:{line})", rule.name, rule.source)
     };
-    let said: Vec<String> = circle.iter().map(said).collect();
+    let described: Vec<String> = circle.iter().map(described).collect();
     let Step { loaded, by, .. } = circle.first()?;
-    let at = by.positioned.unwrap_or(by.item.clause.at);
-    let message = format!("no order of containers satisfies: {}", said.join(" and "));
+    let at = by.position_at.unwrap_or(by.item.clause.at);
+    let message = format!("no order of containers satisfies: {}", described.join(" and "));
     Some(loaded.source.error(&diagnostic::ANCHOR_CYCLE, at, message))
 }

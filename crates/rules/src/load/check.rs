@@ -61,7 +61,7 @@ mod tests {
     use super::{key, label, name, port, quantity, variable};
 
     #[test]
-    fn accepts_and_refuses_as_the_api_server_does() {
+    fn names_are_validated_as_the_api_server_does() {
         assert!(name("envoy-1").is_ok());
         assert!(["", "-a", "a-", "A", "a_b", "a.b"].iter().all(|text| name(text).is_err()));
         assert!(name(&"a".repeat(63)).is_ok() && name(&"a".repeat(64)).is_err());

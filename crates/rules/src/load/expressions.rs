@@ -232,9 +232,9 @@ mod tests {
         (total.spent(), reader.findings.len())
     }
 
-    /// The figures stand in `docs/reference/expressions.md`.
+    /// The figures are in `docs/reference/expressions.md`.
     #[test]
-    fn what_a_mebibyte_of_expressions_costs() {
+    fn a_mebibyte_of_expressions_stays_within_its_budget() {
         for (expression, ticks) in [
             ("true", 70_000),
             ("x", 500_000),

@@ -55,8 +55,8 @@ impl Reader {
             return None;
         }
         let fields = schema.fields();
-        let said = fields.iter().any(|field| field.name == name);
-        if !said && RESERVED_WORDS.contains(&name) {
+        let in_schema = fields.iter().any(|field| field.name == name);
+        if !in_schema && RESERVED_WORDS.contains(&name) {
             let (code, message) = match format::SPEC.field(name) {
                 Some(field) if !field.refused => (
                     &diagnostic::UNKNOWN_FIELD,
@@ -67,7 +67,7 @@ impl Reader {
             self.error(code, entry.at, message);
             return None;
         }
-        let known = said || fields.is_empty();
+        let known = in_schema || fields.is_empty();
         if !known {
             let message = format!("`{what}` is not known to have a field `{name}`");
             match nearest(name, fields.iter().map(|field| field.name)) {
@@ -212,18 +212,18 @@ impl Reader {
                 written.or_else(|| key.default.map(|default| default.trim_matches('"'))).map(str::to_owned)
             };
             let Some(parts) = keys.iter().map(text).collect::<Option<Vec<_>>>() else { continue };
-            let (code, said) = match name {
+            let (code, key) = match name {
                 "volumeMounts" => {
                     let path = parts.concat();
                     (&diagnostic::DUPLICATE_MOUNT, path.trim_end_matches('/').to_owned())
                 }
                 _ => (&diagnostic::DUPLICATE_NAME, parts.join("/")),
             };
-            if let Some(first) = seen.get(&said) {
-                let message = format!("`{said}` appears twice in `{name}`; first at {first}");
+            if let Some(first) = seen.get(&key) {
+                let message = format!("`{key}` appears twice in `{name}`; first at {first}");
                 self.error(code, item.at(), message);
             } else {
-                seen.insert(said, item.at());
+                seen.insert(key, item.at());
             }
         }
     }

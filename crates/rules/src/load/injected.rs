@@ -112,27 +112,29 @@ impl Reader {
                 }
             }
         }
-        let position = node.get("position");
-        let strict = position.and_then(|position| position.get("strict"));
+        let position_node = node.get("position");
+        let strict = position_node.and_then(|position| position.get("strict"));
         let strict = strict.and_then(|strict| self.boolean(strict, "strict")).unwrap_or_default();
         // The settings decide the list of a sidecar with the mode `auto`, so that it may have positions for both
         // lists.
-        let other = sidecar && matches!(node.get("mode").and_then(Node::as_text), None | Some("auto"));
-        let place = position.and_then(|position| self.place(position, list, other));
-        let positioned = place.is_some().then(|| position.map_or(node.at(), Node::at));
-        let place = place.unwrap_or(if native { ContainerPosition::First } else { ContainerPosition::Last });
-        Injected { item, list, place, positioned, strict: strict && positioned.is_some(), regular }
+        let may_join_other =
+            sidecar && matches!(node.get("mode").and_then(Node::as_text), None | Some("auto"));
+        let position = position_node.and_then(|node| self.position(node, list, may_join_other));
+        let position_at = position.is_some().then(|| position_node.map_or(node.at(), Node::at));
+        let position =
+            position.unwrap_or(if native { ContainerPosition::First } else { ContainerPosition::Last });
+        Injected { item, list, position, position_at, strict: strict && position_at.is_some(), regular }
     }
 
     /// Reads the position in `list`, which the container joins. A position in the other list is an error unless the
     /// container may join that list, and then a position in `list` is required beside it.
-    fn place(&mut self, position: &Node, list: &str, may_join_other: bool) -> Option<ContainerPosition> {
-        let (mut place, mut named, mut elsewhere) = (None, false, None);
-        let entries = self.fields(position, &format::POSITION);
+    fn position(&mut self, node: &Node, list: &str, may_join_other: bool) -> Option<ContainerPosition> {
+        let (mut position, mut named, mut elsewhere) = (None, false, None);
+        let entries = self.fields(node, &format::POSITION);
         for entry in entries.iter().filter(|entry| matches!(&*entry.key, "containers" | "initContainers")) {
             let read = self.anchor(&entry.value);
             if entry.key == list {
-                (place, named) = (read, true);
+                (position, named) = (read, true);
             } else {
                 elsewhere = Some(entry);
             }
@@ -142,15 +144,15 @@ impl Reader {
                 format!("this container joins `{list}`, so a position in `{}` has no effect", entry.key);
             let help = match may_join_other {
                 true => format!(
-                    "say `{list}: ...` too; a sidecar joins `initContainers`, and `containers` where its mode is `regular` or the InjectorSettings say `nativeSidecars: false`"
+                    "write `{list}: ...` too; a sidecar joins `initContainers`, and `containers` if its mode is `regular` or the InjectorSettings have `nativeSidecars: false`"
                 ),
                 false => format!(
-                    "say `{list}: ...`; a sidecar joins `initContainers`, and with `mode: regular` `containers`"
+                    "write `{list}: ...`; a sidecar joins `initContainers`, and with `mode: regular` `containers`"
                 ),
             };
             self.error_with_help(&diagnostic::OTHER_LIST, entry.at, message, help);
         }
-        place
+        position
     }
 
     fn anchor(&mut self, node: &Node) -> Option<ContainerPosition> {

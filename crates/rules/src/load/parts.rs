@@ -126,7 +126,7 @@ impl Reader {
         let names = self.texts(list, "replace");
         for (name, at) in names.iter().zip(list.as_list().unwrap_or_default()) {
             if !taken(name) || node.get(name).is_none() {
-                let message = format!("`{name}` does not stand beside `replace` in `{}`", whole.what);
+                let message = format!("`{name}` is not beside `replace` in `{}`", whole.what);
                 self.error(&diagnostic::NOTHING_TO_REPLACE, at.at(), message);
             }
         }
@@ -222,7 +222,7 @@ mod tests {
 
     /// Regression test: each key of a `nodeSelector` was searched for among all keys.
     #[test]
-    fn the_place_of_a_key_is_found_without_looking_at_all_keys() {
+    fn keys_are_paired_in_linear_time() {
         for count in [100, 10_000] {
             let all: Vec<usize> = (0..count).collect();
             let some: Vec<usize> = (0..count).filter(|number| number % 3 > 0).collect();

@@ -118,8 +118,8 @@ fn mismatch<T: DeserializeOwned>(json: &str) -> Option<Mismatch> {
     let error = serde_path_to_error::deserialize::<_, T>(&mut decoder).err()?;
     // Serde reports the expected type only in its message, which quotes the value before these words. Only the text
     // after them may be shown.
-    let said = error.inner().to_string();
-    let expected = said.rsplit_once(", expected ").map(|(_, expected)| expected);
+    let message = error.inner().to_string();
+    let expected = message.rsplit_once(", expected ").map(|(_, expected)| expected);
     let expected = expected.map(|words| words.split(" at line ").next().unwrap_or(words).to_owned());
     Some(Mismatch { path: error.path().clone(), expected })
 }

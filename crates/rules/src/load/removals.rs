@@ -17,8 +17,8 @@ impl Reader {
         let Some(node) = spec.get("remove") else { return Vec::new() };
         let mut removals = Vec::new();
         for (index, node) in self.list(node, "remove").iter().enumerate() {
-            let entries = self.fields(node, &format::REMOVAL);
-            let [Entry { key, value, .. }] = entries else {
+            let kinds = self.fields(node, &format::REMOVAL);
+            let [Entry { key, value, .. }] = kinds else {
                 let message = "an item of `remove` has exactly one member";
                 self.error(&diagnostic::WRONG_VALUE, node.at(), message);
                 continue;
@@ -26,12 +26,12 @@ impl Reader {
             let Some(field) = format::REMOVAL.field(key) else { continue };
             let Kind::Map(table) = field.kind else { continue };
             let before = self.findings.len();
-            let said = self.fields(value, table);
+            let entries = self.fields(value, table);
             let in_containers = table.field("containers").is_some();
             let schema = if in_containers { pod_spec.field("containers").item() } else { pod_spec };
             let schema = schema.field(field.name);
             let select = if in_containers { self.selected(value) } else { None };
-            let wanted = self.wanted(said);
+            let wanted = self.wanted(entries);
             if wanted.members().is_empty() && self.findings.len() == before {
                 self.error(&diagnostic::WRONG_VALUE, value.at(), "this names no entry to remove");
             }
@@ -50,9 +50,9 @@ impl Reader {
     }
 
     /// The members that an entry must have to be removed.
-    fn wanted(&mut self, said: &[Entry]) -> Overlay {
+    fn wanted(&mut self, entries: &[Entry]) -> Overlay {
         let mut members = Vec::new();
-        for Entry { key, value, .. } in said {
+        for Entry { key, value, .. } in entries {
             let name = |text: String| Overlay::map([("name".to_owned(), Overlay::Text(text))]);
             let text = |reader: &mut Self| reader.text(value, key).map(str::to_owned);
             members.extend(match key.as_str() {

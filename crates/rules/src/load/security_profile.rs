@@ -22,7 +22,7 @@ impl Reader {
 /// Fills the absent members of the container's `securityContext`.
 pub(super) fn fill_restricted(container: &mut Overlay) {
     let Some(context) = below(container, "securityContext") else { return };
-    let literal = |name: &str, wanted: &str| matches!(context.get(name), Some(Overlay::Literal(said)) if said == wanted);
+    let literal = |name: &str, wanted: &str| matches!(context.get(name), Some(Overlay::Literal(written)) if written == wanted);
     let added = context.get("capabilities").and_then(|capabilities| capabilities.get("add"));
     let mut added = added.map(Overlay::items).unwrap_or_default().iter().filter_map(Overlay::as_text);
     // The API server refuses a container that sets `allowPrivilegeEscalation: false` together with either of these.

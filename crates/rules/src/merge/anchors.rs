@@ -15,12 +15,12 @@ use crate::subject::{Layout, text};
 /// Warnings about containers of `rules` that others have come before or behind.
 pub(crate) fn violated(rules: &[&Rule], layout: &Layout, shape: &Shape, draft: &Draft<'_>) -> Vec<String> {
     let mut warnings = Vec::new();
-    if !rules.iter().flat_map(|rule| &rule.injected).any(|one| one.positioned.is_some()) {
+    if !rules.iter().flat_map(|rule| &rule.injected).any(|one| one.position_at.is_some()) {
         return warnings;
     }
     let anchored = Anchored::new(rules, layout, shape, draft);
     for rule in rules {
-        for one in rule.injected.iter().filter(|one| one.positioned.is_some()) {
+        for one in rule.injected.iter().filter(|one| one.position_at.is_some()) {
             if let Some((other, side)) = anchored.violation(one) {
                 warnings.push(format!(
                     "anchor_violated: `{}` stands {side} container `{}` in `{}`, against the position that rule {} \
@@ -48,7 +48,7 @@ pub(crate) fn straighten(rules: &[&Rule], layout: &Layout, shape: &Shape, draft:
             rule: Arc::clone(&rule.name),
             clause: format!("{}.position", one.item.clause.text).into(),
             source: Arc::clone(&rule.source),
-            line: one.positioned.unwrap_or(one.item.clause.at).line,
+            line: one.position_at.unwrap_or(one.item.clause.at).line,
         };
         // Both places are there, so nothing can go wrong.
         let _ = draft.shift(&layout.list(one.list), from, to, origin);
@@ -77,7 +77,7 @@ impl<'a> Anchored<'a> {
                 existing.iter().map(|one| text(Some(*one), "name").unwrap_or_default()).collect();
             let by_name: HashMap<&str, View<'_>> =
                 named.iter().map(String::as_str).zip(existing.iter().copied()).collect();
-            for one in injected().filter(|one| one.list == list && one.positioned.is_some()) {
+            for one in injected().filter(|one| one.list == list && one.position_at.is_some()) {
                 let found = by_name.get(one.item.key.as_str());
                 if found.is_some_and(|found| contains(*found, &one.item.overlay, list, container)) {
                     ours.insert((list, one.item.key.as_str()));
@@ -95,7 +95,7 @@ impl<'a> Anchored<'a> {
         let index = names.iter().position(|name| *name == one.item.key)?;
         let (mut before, mut after) = (names.iter().take(index), names.iter().skip(index + 1));
         let foreign = |name: &&String| !self.brought.contains(name.as_str());
-        let (other, side) = match &one.place {
+        let (other, side) = match &one.position {
             ContainerPosition::First => (before.find(foreign), "before"),
             ContainerPosition::Last => (after.find(foreign), "behind"),
             ContainerPosition::Before(anchor) => (before.find(|name| *name == anchor), "before"),
@@ -112,7 +112,7 @@ impl<'a> Anchored<'a> {
         let name = names.remove(from);
         let at = |anchor: &String| names.iter().position(|name| name == anchor);
         let foreign = |name: &String| !self.brought.contains(name.as_str());
-        let to = match &one.place {
+        let to = match &one.position {
             ContainerPosition::First => names.iter().position(foreign),
             ContainerPosition::Last => names.iter().rposition(foreign).map(|last| last + 1),
             ContainerPosition::Before(anchor) => at(anchor),
@@ -139,7 +139,7 @@ impl<'a> Anchored<'a> {
                 && seen.insert(next.1.item.key.as_str())
             {
                 chain.push(*next);
-                name = match &next.1.place {
+                name = match &next.1.position {
                     ContainerPosition::Before(anchor) | ContainerPosition::After(anchor) => Some(anchor),
                     ContainerPosition::First | ContainerPosition::Last => None,
                 };

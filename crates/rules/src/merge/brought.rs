@@ -30,7 +30,7 @@ impl<'r> Brought<'r> {
         let mut all = Vec::new();
         for (rank, rule) in rules.iter().enumerate() {
             let brought = rule.injected.iter();
-            all.extend(brought.map(|one| One { name: &one.item.key, place: &one.place, rank }));
+            all.extend(brought.map(|one| One { name: &one.item.key, place: &one.position, rank }));
         }
         // Those of one name stay in the order of their rules.
         all.sort_by_key(|one| one.name);

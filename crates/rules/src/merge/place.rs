@@ -114,7 +114,7 @@ pub(crate) fn containers<'n, 'r: 'n>(
     let mut names = existing;
     let mut insertions = Vec::new();
     let mut new = new.iter().peekable();
-    for Injected { item, place, .. } in containers {
+    for Injected { item, position: place, .. } in containers {
         if new.next_if_eq(&&item.key.as_str()).is_some() {
             let index_of = |anchor: &String| names.iter().position(|name| *name == **anchor);
             // An anchor that is not there is no reason to leave the container out: at the side it was to stand on.

@@ -87,10 +87,10 @@ pub(crate) struct Part {
 pub(crate) struct Injected {
     pub(crate) item: Item,
     pub(crate) list: &'static str,
-    pub(crate) place: ContainerPosition,
+    pub(crate) position: ContainerPosition,
     /// The location of `position` in the rule. Without it the position is the default, which the rule does not
     /// enforce.
-    pub(crate) positioned: Option<Position>,
+    pub(crate) position_at: Option<Position>,
     /// Whether the container is moved back when other webhooks have inserted containers.
     pub(crate) strict: bool,
     /// Whether this is a sidecar in `containers`, which keeps a Job from completing.

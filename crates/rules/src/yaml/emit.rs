@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn order_types_and_digits_stay() {
+    fn order_types_and_digits_are_kept() {
         let json = r#"{"kind":"Pod","apiVersion":"v1","a":["on","1",1.0,1.10,1e400,null,{"b":{},"c":[]},["x",["y"]]],"big":12345678901234567890}"#;
         let expected = "kind: Pod\napiVersion: v1\na:\n- \"on\"\n- \"1\"\n- 1.0\n- 1.10\n- 1e400\n- null\n- b: {}\n  c: []\n- - x\n  - - \"y\"\nbig: 12345678901234567890\n";
         assert_eq!(from_json(json).unwrap(), expected);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_too_long_for_its_line_is_read_back() {
+    fn a_key_of_more_than_1024_characters_survives_a_round_trip() {
         let long = "k".repeat(LONGEST_KEY + 1);
         for value in ["1", "\"a\\nb\"", "[1,{\"a\":2}]", "{\"a\":[1]}", "[]"] {
             let json = format!("{{\"a\":[{{\"{long}\":{value},\"b\":{{\"{long}\":{value}}}}}]}}");
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn ambiguous_texts_survive_a_round_trip() {
         let texts = [
             "",
             " a",
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn long_strings_stay_on_their_line() {
+    fn long_strings_are_not_folded() {
         let json = serde_json::json!({"a": "word ".repeat(60).trim()}).to_string();
         assert_eq!(from_json(&json).unwrap().lines().count(), 1);
     }

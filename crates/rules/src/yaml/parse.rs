@@ -141,7 +141,7 @@ struct Key {
 }
 
 impl Content {
-    fn place(&mut self, node: Node) {
+    fn add(&mut self, node: Node) {
         match self {
             Self::List(items) => items.push(node),
             Self::Map { entries, key, .. } => {
@@ -186,7 +186,7 @@ impl<'s> Builder<'s> {
         while let Some(OpenNode { at, content, .. }) = self.open.pop() {
             let node = Node { at, value: content.into_value() };
             match self.open.last_mut() {
-                Some(parent) => parent.content.place(node),
+                Some(parent) => parent.content.add(node),
                 None => self.root = Some(node),
             }
         }
@@ -259,7 +259,7 @@ impl<'s> Builder<'s> {
 
     fn alias(&mut self, anchor: usize, at: Position) -> Result<(), Diagnostic> {
         let Some((node, height, size)) = self.anchors.get(&anchor).cloned() else {
-            return Err(self.source.error(&diagnostic::ALIAS, at, "this alias stands inside its own anchor"));
+            return Err(self.source.error(&diagnostic::ALIAS, at, "this alias is inside its own anchor"));
         };
         self.count_copies(size, at)?;
         if self.open.len() + height > MAX_DEPTH {
@@ -323,7 +323,7 @@ impl<'s> Builder<'s> {
                 self.problems.extend(problem);
                 *key = Some(Key { text, at });
             }
-            content => content.place(node),
+            content => content.add(node),
         }
         Ok(())
     }

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_markers() {
+    fn a_source_is_split_at_document_markers() {
         assert_eq!(documents("a\n---\nb\n--- c\n"), [(0, "a\n"), (1, "---\nb\n"), (3, "--- c\n")]);
         assert_eq!(documents("# x\n%YAML 1.2\n---\na\n...\n# y\n"), [(0, "# x\n%YAML 1.2\n---\na\n...\n")]);
         assert_eq!(documents("a\n...\n%TAG ! x\n---\nb"), [(0, "a\n...\n"), (2, "%TAG ! x\n---\nb")]);
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_no_document() {
+    fn an_empty_source_has_no_documents() {
         assert!(documents("").is_empty() && documents("---\n# x\n---\n...\n---\n").is_empty());
         assert_eq!(documents("\u{feff}a"), [(0, "a")]);
         assert_eq!(documents("%TAG"), [(0, "%TAG")]);

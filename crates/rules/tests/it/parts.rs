@@ -1,4 +1,4 @@
-//! Fields of the pod's specification and of containers that are there.
+//! Fields of the pod's specification and of existing containers.
 
 use serde_json::json;
 
@@ -155,7 +155,8 @@ fn of_two_rules_that_override_a_field_the_later_wins() {
     }
 }
 
-/// As the API server's own admission leaves a pod without a class; with another class it would refuse what it wrote.
+/// The state in which the API server's own admission leaves a pod without a class. It refuses another class with the
+/// values that it wrote.
 #[test]
 fn what_follows_from_the_priority_class_is_forgotten_with_it() {
     let rules = rules(&rule("r", "pod: {spec: {priorityClassName: high}}"));
@@ -167,14 +168,14 @@ fn what_follows_from_the_priority_class_is_forgotten_with_it() {
         made,
         ["add /spec/priorityClassName", "remove /spec/priority", "remove /spec/preemptionPolicy"]
     );
-    // One with a class of its own, and one that comes back.
+    // A pod with its own class, and a pod that is evaluated again.
     for class in ["low", "high"] {
         let object = pod(&format!(r#"{{"containers":[],"priority":7,"priorityClassName":"{class}"}}"#));
         assert!(steps(&decide(&rules, &object)).is_empty(), "{class}");
     }
 }
 
-/// Lists are not taken apart where their text mentions none of the keys: these do, or cannot be trusted to.
+/// Lists are not parsed if their text mentions none of the keys. These lists mention one, or have escapes.
 #[test]
 fn an_item_is_found_however_it_is_spelled() {
     let brings = rules(&rule(

@@ -1,4 +1,4 @@
-//! Where containers go, over all rules, and back where others came between.
+//! The positions of containers over all rules, and their restoration after other webhooks.
 
 use cpu_time::ThreadTime;
 
@@ -64,7 +64,7 @@ fn anchors_between_rules_hold_in_whatever_order_rules_act() {
             let made = result(&rules, &init(&["x"]));
             assert_eq!(names(&made["spec"]["initContainers"]), fresh);
             assert!(decide(&rules, &init(&["x"])).warnings.is_empty());
-            // One comes later than the others.
+            // One rule is added later than the others.
             for missing in 0..4 {
                 let there: Vec<&str> = fresh
                     .iter()
@@ -105,7 +105,7 @@ fn circles_of_anchors_are_refused() {
     ] {
         assert_eq!(load(&circle).err().unwrap().len(), 1, "{circle}");
     }
-    // The other list is another order.
+    // The two lists have independent orders.
     let other = sidecar("b", "{before: a}")
         .replace("initContainers:", "containers:")
         .replace("image: i", "image: i, mode: regular");

@@ -1,4 +1,4 @@
-//! A result that the API server would refuse is the rule's error.
+//! A result that the API server would refuse is an error of the rule.
 
 use crate::kit::{decide, pod, rule, rules, word};
 
@@ -20,7 +20,7 @@ fn requests_stay_within_limits() {
         ("requests: {example.com/gpu: 1}, limits: {example.com/gpu: 2}", "", "error"),
         ("requests: {example.com/gpu: 1}, limits: {example.com/gpu: 1}", "", "applied"),
         ("limits: {hugepages-2Mi: 4Mi}", r#""requests":{"hugepages-2Mi":"2Mi"}"#, "error"),
-        // What is wrong with theirs, where no rule touches it, is not ours to say.
+        // Errors in containers that no rule touches are not reported.
         ("requests: {memory: 1Gi}", r#""requests":{"cpu":"2"},"limits":{"cpu":"1"}"#, "applied"),
     ] {
         assert_eq!(outcome(&block(rule), &with(theirs)), expected, "{rule} {theirs}");
@@ -35,7 +35,7 @@ fn privileges_do_not_contradict_each_other() {
     for (theirs, expected) in [
         (r#"{"privileged":true}"#, "error"),
         (r#"{"capabilities":{"add":["CAP_SYS_ADMIN"]}}"#, "error"),
-        // Accepted by the API server, so that it is nobody's error.
+        // The API server accepts this.
         (r#"{"capabilities":{"add":["SYS_ADMIN"]}}"#, "applied"),
         (r#"{"capabilities":{"add":["CHOWN"]}}"#, "applied"),
         (r#"{"allowPrivilegeEscalation":true}"#, "unchanged"),
