@@ -160,10 +160,10 @@ fn a_code_is_explained_offline() {
     let folder = Folder::with(&[]);
     let out = folder.run("explain vst0102").stdout();
     let expected = "\
-VST0102: a key stands twice in one map
+VST0102: a duplicate key in a map
 
-YAML forbids a key that appears twice in one map, and readers disagree which of the two counts.
-Take one away.
+YAML forbids a key that appears twice in one map, and parsers disagree which of the two wins.
+Remove one.
 
 For example:
 
