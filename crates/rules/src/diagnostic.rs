@@ -10,8 +10,6 @@ pub(crate) use code::*;
 pub use code::{CODES, Code};
 pub use export::{json, sarif};
 
-use crate::yaml::Text;
-
 /// A location in a source text. Lines and columns count from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
@@ -152,12 +150,6 @@ pub(crate) struct Source {
     pub(crate) text: String,
     /// The number of lines of the source before this text.
     pub(crate) lines_before: usize,
-}
-
-impl From<Text<'_>> for Source {
-    fn from(Text { name, text, lines_before }: Text<'_>) -> Self {
-        Self { name: name.into(), text: text.to_owned(), lines_before }
-    }
 }
 
 impl Source {

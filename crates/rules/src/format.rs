@@ -64,6 +64,23 @@ pub(crate) enum Kind {
     Fragment(&'static [&'static str], Option<&'static Table>),
 }
 
+/// A map or a list.
+#[derive(Clone, Copy)]
+pub(crate) enum Collection {
+    Map,
+    List,
+}
+
+impl Collection {
+    /// The words of messages.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Map => "a map",
+            Self::List => "a list",
+        }
+    }
+}
+
 impl Field {
     const fn new(name: &'static str, kind: Kind, about: &'static str) -> Self {
         Self { name, kind, about, required: false, default: None, example: None, refused: false }

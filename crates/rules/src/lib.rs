@@ -14,7 +14,7 @@
 //! does not know survive.
 //!
 //! Where to start reading: `evaluate.rs`, then `select` and `merge`. A new field of the rule format is declared in
-//! `format`, read in `load`, and kept in `rule`; `rule::PartLocation` is the one walk over the parts of a rule.
+//! `format`, read in `load`, and kept in `rule`; `Rule::parts` is the one walk over the parts of a rule.
 
 /// The API group of rule documents, and the domain of all label and annotation keys. No other file spells it out.
 macro_rules! group {
@@ -46,6 +46,7 @@ mod near;
 mod overlay;
 mod parameter;
 mod pod;
+mod pod_types;
 mod proof;
 mod quantity;
 mod rule;
@@ -54,6 +55,7 @@ mod select;
 mod settings;
 mod subject;
 pub mod syntax;
+mod well_known;
 pub mod yaml;
 
 pub use decision::{Change, Decision, Origin, Outcome, Reason, Verdict};
@@ -65,21 +67,4 @@ pub use rule::{Resource, Rule, Verb};
 pub use select::{MIRROR_ANNOTATION, OWN_POD_LABEL};
 pub use settings::{Exemption, Mode, Settings};
 pub use subject::{NamespaceFacts, Subject};
-
-/// The `apiVersion` of rule documents.
-pub const API_VERSION: &str = api_version!();
-
-/// The label or annotation by which pods and namespaces opt in or out of rules.
-pub const INJECT_KEY: &str = concat!(group!(), "/inject");
-
-/// The prefix of the key that opts in or out of one rule: the name of the rule follows.
-pub const RULE_KEY_PREFIX: &str = concat!("inject.", group!(), "/");
-
-/// The annotation that lists the parts that rules have added to a pod. No evaluation reads it.
-pub const STATUS_ANNOTATION: &str = concat!(group!(), "/injected");
-
-/// The label of ConfigMaps that hold rules; its value is `true`.
-pub const CONFIG_LABEL: &str = concat!(group!(), "/config");
-
-/// The name of the injector as a reporter of Events, as `kubectl describe` shows it.
-pub const CONTROLLER: &str = concat!(group!(), "/injector");
+pub use well_known::{API_VERSION, CONFIG_LABEL, CONTROLLER, INJECT_KEY, RULE_KEY_PREFIX, STATUS_ANNOTATION};

@@ -10,8 +10,8 @@ mod templates;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::RuleSet;
 use crate::diagnostic::{Code, Diagnostic, Position};
+use crate::evaluate::RuleSet;
 use crate::rule::Rule;
 use crate::yaml::{self, Node};
 

@@ -2,7 +2,6 @@
 
 mod anchors;
 mod blocks;
-pub(crate) mod check;
 mod expressions;
 mod feedback;
 mod fragment;
@@ -30,7 +29,6 @@ use crate::rule::Rule;
 use crate::settings::Settings;
 use crate::yaml::{self, Text};
 use injection::{injection, is_settings};
-pub(crate) use pod_types::type_error;
 use reader::Reader;
 
 /// A rule and its source, for findings about several rules.

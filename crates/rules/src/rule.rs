@@ -12,7 +12,7 @@ use crate::logic::Logic;
 pub(crate) use item::{
     Block, BlockList, Clause, ContainerPosition, Injected, Item, Part, Policy, Removal, Select, SelectBy,
 };
-pub(crate) use parts::{Base, PartLocation};
+pub(crate) use parts::{Base, PartDestination};
 pub use resource::{Resource, Verb};
 
 /// One `Injection` document.

@@ -6,7 +6,9 @@ use serde_json::{Map, Value, json};
 use vestibule_patch::{List, Schema};
 
 use crate::format::{self, Field, Kind, Table};
-use crate::{API_VERSION, pod, yaml};
+use crate::pod;
+use crate::well_known::API_VERSION;
+use crate::yaml;
 
 /// The JSON Schema (draft 2020-12) of rule documents, generated from the tables that the reader uses. `pod` is the
 /// schema of pods: with it, editors also complete the fields of containers and volumes. Fields that `pod` does not

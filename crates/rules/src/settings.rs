@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::Position;
+use crate::diagnostic::Position;
 use crate::rule::Labels;
 
 /// The settings of the only `InjectorSettings` document, or the defaults without one.

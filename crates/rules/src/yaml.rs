@@ -108,6 +108,12 @@ impl<'t> From<(&'t str, &'t str)> for Text<'t> {
     }
 }
 
+impl From<Text<'_>> for Source {
+    fn from(Text { name, text, lines_before }: Text<'_>) -> Self {
+        Self { name: name.into(), text: text.to_owned(), lines_before }
+    }
+}
+
 /// One document of a source, as a text of its own.
 pub struct SplitDocument<'t> {
     /// Its `kind`, if it can be read.

@@ -9,7 +9,7 @@ use kube_cel::cel::objects::Key;
 use vestibule_patch::{Operation, View};
 
 use super::values::{map, value};
-use crate::STATUS_ANNOTATION;
+use crate::well_known::STATUS_ANNOTATION;
 
 /// Made into a value when an expression asks.
 #[derive(Default)]

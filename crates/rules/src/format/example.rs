@@ -1,20 +1,20 @@
 //! One-line examples of the format, for messages about values of the wrong kind.
 
-use super::{Field, INJECTION, Kind, SETTINGS_DOCUMENT, Table};
+use super::{Collection, Field, INJECTION, Kind, SETTINGS_DOCUMENT, Table};
 
-/// An example on one line of YAML for the field that messages call `what`. `wanted` is `a map` or `a list`; for a
+/// An example on one line of YAML for the field that messages call `what`. For a
 /// list field that wants a map, the example is one item.
-pub(crate) fn example(what: &str, wanted: &str) -> Option<String> {
+pub(crate) fn example(what: &str, wanted: Collection) -> Option<String> {
     let name = what.trim_matches('`').rsplit('.').next()?;
-    shaped(name, wanted, |_| true)
+    example_of(name, wanted, |_| true)
 }
 
 /// Like [`example`], for a field of pods, which may share its name with a field of the format.
-pub(crate) fn example_in_pod(name: &str, wanted: &str) -> Option<String> {
-    shaped(name, wanted, |field| matches!(field.kind, Kind::Fragment(..)))
+pub(crate) fn example_in_pod(name: &str, wanted: Collection) -> Option<String> {
+    example_of(name, wanted, |field| matches!(field.kind, Kind::Fragment(..)))
 }
 
-fn shaped(name: &str, wanted: &str, counts: impl Fn(&Field) -> bool) -> Option<String> {
+fn example_of(name: &str, wanted: Collection, counts: impl Fn(&Field) -> bool) -> Option<String> {
     let mut named = Vec::new();
     let mut seen = Vec::new();
     for table in [&INJECTION, &SETTINGS_DOCUMENT] {
@@ -22,14 +22,13 @@ fn shaped(name: &str, wanted: &str, counts: impl Fn(&Field) -> bool) -> Option<S
     }
     let examples: Vec<String> =
         named.into_iter().filter(|field| counts(field)).filter_map(Field::shown).collect();
-    let of_shape = |begin: char| examples.iter().find(|example| example.starts_with(begin));
+    let starting_with = |begin: char| examples.iter().find(|example| example.starts_with(begin));
     match wanted {
-        "a list" => of_shape('[').cloned(),
-        "a map" => of_shape('{').cloned().or_else(|| {
-            let item = of_shape('[')?.strip_prefix('[')?.strip_suffix(']')?;
+        Collection::List => starting_with('[').cloned(),
+        Collection::Map => starting_with('{').cloned().or_else(|| {
+            let item = starting_with('[')?.strip_prefix('[')?.strip_suffix(']')?;
             item.starts_with('{').then(|| item.to_owned())
         }),
-        _ => None,
     }
 }
 
@@ -150,16 +149,16 @@ mod tests {
     #[test]
     fn the_example_of_a_field_has_the_wanted_kind() {
         for (what, wanted, expected) in [
-            ("sidecars", "a list", Some("[{name: proxy, image: 'proxy:1.2'}]")),
-            ("sidecars", "a map", Some("{name: proxy, image: 'proxy:1.2'}")),
-            ("`spec.match`", "a map", Some("{namespaces: {matchLabels: {team: blue}}}")),
-            ("targets", "a list", Some("[pods]")),
-            ("targets", "a map", None),
-            ("namespaces", "a list", Some("[shop]")),
-            ("capabilities", "a map", None),
+            ("sidecars", Collection::List, Some("[{name: proxy, image: 'proxy:1.2'}]")),
+            ("sidecars", Collection::Map, Some("{name: proxy, image: 'proxy:1.2'}")),
+            ("`spec.match`", Collection::Map, Some("{namespaces: {matchLabels: {team: blue}}}")),
+            ("targets", Collection::List, Some("[pods]")),
+            ("targets", Collection::Map, None),
+            ("namespaces", Collection::List, Some("[shop]")),
+            ("capabilities", Collection::Map, None),
         ] {
             assert_eq!(example(what, wanted).as_deref(), expected, "{what}");
         }
-        assert_eq!(example_in_pod("match", "a map"), None);
+        assert_eq!(example_in_pod("match", Collection::Map), None);
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::RuleSet;
 use crate::diagnostic::{self, Diagnostic};
+use crate::evaluate::RuleSet;
 use crate::key::COMPUTED;
-use crate::rule::{Base, Item, Label, PartLocation, Policy, Rule, Select, SelectBy};
+use crate::rule::{Base, Item, Label, PartDestination, Policy, Rule, Select, SelectBy};
 use crate::select::SYSTEM_NAMESPACES;
 
 pub(super) fn lint(rules: &RuleSet, findings: &mut Vec<Diagnostic>) {
@@ -82,19 +82,19 @@ fn overrides(rule: &Rule) -> Vec<(String, Override<'_>)> {
     // The key that an expression computes is known only when there is an object.
     let overridden =
         rule.parts().filter(|(_, item)| item.policy == Policy::Override && !item.key.contains(COMPUTED));
-    let described = overridden.map(|(location, item)| {
-        let select = match location.base {
+    let described = overridden.map(|(destination, item)| {
+        let select = match destination.base {
             Base::Containers(_, select) => Some(select),
             Base::Metadata | Base::Spec => None,
         };
-        (description(&location, &item.key), Override { rule, item, select })
+        (description(&destination, &item.key), Override { rule, item, select })
     });
     described.collect()
 }
 
-fn description(location: &PartLocation<'_>, key: &str) -> String {
-    let path = location.path().collect::<Vec<_>>().join(".");
-    match (location.base, location.list) {
+fn description(destination: &PartDestination<'_>, key: &str) -> String {
+    let path = destination.path().collect::<Vec<_>>().join(".");
+    match (destination.base, destination.list) {
         (Base::Containers(..), _) if path.is_empty() => format!("`{key}` of the same container"),
         (Base::Containers(..), _) => format!("`{key}` in {path} of the same container"),
         (_, Some("volumes")) => format!("volume `{key}`"),

@@ -18,33 +18,21 @@ const LISTS: &[(&str, Policy)] = &[
 ];
 
 impl Reader {
-    pub(super) fn blocks(
-        &mut self,
-        spec: &Node,
-        pod_spec: Schema<'_>,
-        required: bool,
-        on_conflict: Option<Policy>,
-    ) -> Vec<Block> {
+    pub(super) fn blocks(&mut self, spec: &Node, pod_spec: Schema<'_>) -> Vec<Block> {
         let Some(node) = spec.get("containers") else { return Vec::new() };
         let container = pod_spec.field("containers").item();
         let mut blocks = Vec::new();
         for (index, node) in self.list(node, "containers").iter().enumerate() {
             self.fields(node, &format::BLOCK);
-            let on_conflict = self.policy(node, required).or(on_conflict);
+            let on_conflict = self.policy(node).or(self.on_conflict);
             let clause = format!("containers[{index}]");
             let select = self.select(node);
             let mut lists = Vec::new();
             for (member, default) in LISTS {
                 let Some(list) = node.get(member) else { continue };
                 let policy = on_conflict.unwrap_or(*default);
-                let items = self.items(
-                    list,
-                    member,
-                    &format!("{clause}.{member}"),
-                    container.field(member),
-                    required,
-                    policy,
-                );
+                let items =
+                    self.items(list, member, &format!("{clause}.{member}"), container.field(member), policy);
                 lists.push(BlockList { member, items });
             }
             let policy = on_conflict.unwrap_or(Policy::Keep);

@@ -6,7 +6,7 @@ use crate::rule::{Resource, Rule};
 use crate::select::{MIRROR_ANNOTATION, OWN_POD_LABEL};
 use crate::settings::Settings;
 use crate::subject::HASH_LABEL;
-use crate::{INJECT_KEY, RULE_KEY_PREFIX, STATUS_ANNOTATION};
+use crate::well_known::{INJECT_KEY, RULE_KEY_PREFIX, STATUS_ANNOTATION};
 
 pub(super) fn findings(loaded: &[LoadedRule], settings: &Settings) -> Vec<Diagnostic> {
     let mut findings = Vec::new();

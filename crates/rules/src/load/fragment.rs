@@ -5,14 +5,14 @@ use std::collections::HashMap;
 
 use vestibule_patch::{List, Schema};
 
-use super::check;
 use super::expressions::is_expression;
 use super::reader::Reader;
-use crate::diagnostic;
-use crate::format::{self, Table};
+use crate::diagnostic::{self, Position};
+use crate::format::{self, Collection, Table};
 use crate::near::nearest;
 use crate::overlay::{Member, Overlay};
 use crate::pod;
+use crate::syntax;
 use crate::yaml::{Entry, Node, Value};
 
 /// Reserved words of the rule format. If `when: "false"` were kept as an unknown field of an item, the item would be
@@ -30,7 +30,7 @@ impl Reader {
         ours: Option<&Table>,
     ) -> Option<Overlay> {
         let entries = node.as_map().or_else(|| {
-            self.wrong_shape(node, what, "a map", shape(what, "a map", schema));
+            self.wrong_collection(node, what, Collection::Map, example(what, Collection::Map, schema));
             None
         })?;
         let entries = entries.iter().filter(|entry| ours.is_none_or(|ours| ours.field(&entry.key).is_none()));
@@ -103,17 +103,17 @@ impl Reader {
             return None;
         }
         if schema.list() != List::Unknown && !is_list {
-            self.wrong_shape(node, name, "a list", shape(name, "a list", schema));
+            self.wrong_collection(node, name, Collection::List, example(name, Collection::List, schema));
             return None;
         }
         if schema.list() == List::Unknown && !schema.fields().is_empty() && node.as_map().is_none() {
-            self.wrong_shape(node, name, "a map", shape(name, "a map", schema));
+            self.wrong_collection(node, name, Collection::Map, example(name, Collection::Map, schema));
             return None;
         }
         match node.value() {
             Value::Scalar(scalar) if pod::is_text(name) || pod::is_quantity(name) => {
                 if pod::is_quantity(name) {
-                    self.check_pod_value(check::quantity(scalar.text()), name, node.at());
+                    self.check_pod_value(syntax::quantity(scalar.text()), name, node.at());
                 }
                 Some(Overlay::Text(scalar.text().to_owned()))
             }
@@ -141,13 +141,13 @@ impl Reader {
         let mut pairs = self.texts_or_expressions(node, name);
         if pod::is_quantity(name) {
             pairs.retain(|(key, value, at)| {
-                value.as_text().is_none_or(|value| self.check_pod_value(check::quantity(value), key, *at))
+                value.as_text().is_none_or(|value| self.check_pod_value(syntax::quantity(value), key, *at))
             });
         }
         if matches!(name, "labels" | "matchLabels" | "nodeSelector") {
             for (key, value, at) in &pairs {
-                self.check_pod_value(check::key(key), key, *at);
-                self.check_pod_value(value.as_text().map_or(Ok(()), check::label), key, *at);
+                self.check_pod_value(syntax::label_key(key), key, *at);
+                self.check_pod_value(value.as_text().map_or(Ok(()), syntax::label_value), key, *at);
             }
         }
         let map = Overlay::map(pairs.into_iter().map(|(key, value, _)| (key, value)));
@@ -155,14 +155,14 @@ impl Reader {
     }
 
     /// Reports missing or invalid members of an item of the list `name`.
-    pub(super) fn item_values(&mut self, name: &str, item: &Overlay, at: crate::Position) {
+    pub(super) fn item_values(&mut self, name: &str, item: &Overlay, at: Position) {
         if item.get("name").is_some_and(Overlay::is_dynamic) {
             return;
         }
         match (name, item.text("name")) {
             ("env", None) => self.error(&diagnostic::MISSING_FIELD, at, "a variable has no `name`"),
-            ("env", Some(text)) => drop(self.check_pod_value(check::variable(text), "name", at)),
-            ("ports", Some(text)) => drop(self.check_pod_value(check::port(text), "name", at)),
+            ("env", Some(text)) => drop(self.check_pod_value(syntax::variable(text), "name", at)),
+            ("ports", Some(text)) => drop(self.check_pod_value(syntax::port(text), "name", at)),
             ("volumeMounts", None) => self.error(&diagnostic::MISSING_FIELD, at, "a mount has no `name`"),
             ("volumeMounts", Some(_)) if item.get("mountPath").is_none() => {
                 self.error(&diagnostic::MISSING_FIELD, at, "a mount has no `mountPath`");
@@ -176,7 +176,7 @@ impl Reader {
         &mut self,
         check: Result<(), &'static str>,
         what: &str,
-        at: crate::Position,
+        at: Position,
     ) -> bool {
         if let Err(wanted) = check {
             let message = format!("the API server refuses this value of `{what}`");
@@ -190,7 +190,7 @@ impl Reader {
         &mut self,
         check: Result<(), &'static str>,
         message: &str,
-        at: crate::Position,
+        at: Position,
     ) -> bool {
         if let Err(wanted) = check {
             self.error_with_help(&diagnostic::WRONG_VALUE, at, message, format!("wanted: {wanted}"));
@@ -201,7 +201,7 @@ impl Reader {
     /// Reports items of a keyed list that have one key.
     pub(super) fn unique(&mut self, items: &[Node], name: &str, list: List) {
         let List::Map(keys) = list else { return };
-        let mut seen: HashMap<String, crate::Position> = HashMap::new();
+        let mut seen: HashMap<String, Position> = HashMap::new();
         for item in items {
             // Computed keys are checked for each object.
             if keys.iter().any(|key| item.get(key.name).is_some_and(is_expression)) {
@@ -230,7 +230,7 @@ impl Reader {
 }
 
 /// An example on one line for the field `name` of pods: from the tables of the format, otherwise from the schema.
-fn shape(name: &str, wanted: &str, schema: Schema<'_>) -> Option<String> {
+fn example(name: &str, wanted: Collection, schema: Schema<'_>) -> Option<String> {
     const MOST: usize = 4;
     let map = |schema: Schema<'_>| {
         let fields = schema.fields();
@@ -240,15 +240,15 @@ fn shape(name: &str, wanted: &str, schema: Schema<'_>) -> Option<String> {
         (!fields.is_empty()).then(|| format!("{{{}{more}}}", names.join(", ")))
     };
     let of_schema = || match (wanted, schema.list()) {
-        ("a map", List::Unknown) => map(schema),
-        ("a list", List::Map(keys)) => {
+        (Collection::Map, List::Unknown) => map(schema),
+        (Collection::List, List::Map(keys)) => {
             let keys: Vec<String> = keys.iter().map(|key| format!("{}: ...", key.name)).collect();
             Some(format!("[{{{}}}]", keys.join(", ")))
         }
-        ("a list", _) => {
+        (Collection::List, _) => {
             Some(map(schema.item()).map_or_else(|| "[one, two]".to_owned(), |item| format!("[{item}]")))
         }
-        _ => None,
+        (Collection::Map, _) => None,
     };
     format::example_in_pod(name, wanted).or_else(of_schema)
 }

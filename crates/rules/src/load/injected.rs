@@ -15,19 +15,13 @@ use crate::rule::{ContainerPosition, Injected, Item, Policy};
 use crate::yaml::Node;
 
 impl Reader {
-    pub(super) fn injected(
-        &mut self,
-        spec: &Node,
-        pod_spec: Schema<'_>,
-        required: bool,
-        on_conflict: Option<Policy>,
-    ) -> Vec<Injected> {
+    pub(super) fn injected(&mut self, spec: &Node, pod_spec: Schema<'_>) -> Vec<Injected> {
         let hardened = spec.get("securityProfile").is_some();
         let mut injected = Vec::new();
         for field in ["sidecars", "initContainers"] {
             let Some(node) = spec.get(field) else { continue };
-            let default = on_conflict.unwrap_or(Policy::SkipRule);
-            let items = self.named_items(node, field, pod_spec.field("containers"), required, default);
+            let default = self.on_conflict.unwrap_or(Policy::SkipRule);
+            let items = self.named_items(node, field, pod_spec.field("containers"), default);
             for (node, item) in node.as_list().unwrap_or_default().iter().zip(items) {
                 let mut one = self.injected_container(node, item, field == "sidecars");
                 if hardened {

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use vestibule_patch::Schema;
 
-use super::check;
 use super::matching::{match_of, opt_in, rollout};
 use super::reader::Reader;
 use crate::diagnostic::{self, Position};
+use crate::format::{self, Collection};
 use crate::near::nearest;
 use crate::rule::{CompatAnnotation, OnError, Policy, Resource, Rule};
+use crate::syntax;
+use crate::well_known::{API_VERSION, RULE_KEY_PREFIX};
 use crate::yaml::Node;
-use crate::{API_VERSION, RULE_KEY_PREFIX, format};
 
 const KINDS_OF_THE_FORMAT: &[&str] = &["Defaulting", "Guard"];
 
@@ -47,7 +48,8 @@ pub(super) fn injection(reader: &mut Reader, root: &Node, pod: Schema<'_>) -> Op
 
 fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<'_>) -> Rule {
     let required = spec.get("required").and_then(|node| reader.boolean(node, "required")).unwrap_or_default();
-    let on_conflict = reader.policy(spec, required);
+    reader.required = required;
+    reader.on_conflict = reader.policy(spec);
     let matching = match_of(reader, spec);
     let (opt_in, opt_in_at) = opt_in(reader, spec, &matching);
     let pod_spec = pod.field("spec");
@@ -69,11 +71,11 @@ fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<
         opt_in_at,
         compat: compat_annotations(reader, spec),
         rollout: rollout(reader, spec),
-        metadata: reader.pod_metadata(spec, on_conflict),
-        spec: reader.pod_spec(spec, pod_spec, required, on_conflict),
-        volumes: reader.volumes(spec, pod_spec, required, on_conflict),
-        injected: reader.injected(spec, pod_spec, required, on_conflict),
-        blocks: reader.blocks(spec, pod_spec, required, on_conflict),
+        metadata: reader.pod_metadata(spec),
+        spec: reader.pod_spec(spec, pod_spec),
+        volumes: reader.volumes(spec, pod_spec),
+        injected: reader.injected(spec, pod_spec),
+        blocks: reader.blocks(spec, pod_spec),
         removals: reader.removals(spec, pod_spec),
         logic: Arc::default(),
     };
@@ -84,7 +86,12 @@ fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<
 
 fn is_injection(reader: &mut Reader, root: &Node) -> bool {
     if root.as_map().is_none() {
-        reader.wrong_shape(root, "the document", "a map", Some(format::INJECTION.example.to_owned()));
+        reader.wrong_collection(
+            root,
+            "the document",
+            Collection::Map,
+            Some(format::INJECTION.example.to_owned()),
+        );
         return false;
     }
     let kind = root.get("kind").and_then(Node::as_text);
@@ -126,7 +133,7 @@ pub(super) fn name(reader: &mut Reader, root: &Node) -> Option<(String, Position
     let name = reader.text(node, "metadata.name")?;
     let message =
         "keys of labels and annotations cannot end with this `metadata.name`, as the keys of a rule do";
-    reader.check_format(check::name(name), message, node.at()).then(|| (name.to_owned(), node.at()))
+    reader.check_format(syntax::name(name), message, node.at()).then(|| (name.to_owned(), node.at()))
 }
 
 fn targets(reader: &mut Reader, spec: &Node) -> Vec<Resource> {
@@ -159,7 +166,7 @@ fn compat_annotations(reader: &mut Reader, spec: &Node) -> Vec<CompatAnnotation>
     let mut compat = Vec::new();
     for entry in entries {
         reader.check_format(
-            check::key(&entry.key),
+            syntax::label_key(&entry.key),
             "no object can have an annotation with this key",
             entry.at,
         );
@@ -171,10 +178,10 @@ fn compat_annotations(reader: &mut Reader, spec: &Node) -> Vec<CompatAnnotation>
 
 impl Reader {
     /// `onConflict` of a spec, a block or an item.
-    pub(super) fn policy(&mut self, node: &Node, required: bool) -> Option<Policy> {
+    pub(super) fn policy(&mut self, node: &Node) -> Option<Policy> {
         let node = node.get("onConflict")?;
         let policy = self.word(node, "onConflict", &format::POLICIES)?;
-        if required && policy == Policy::SkipRule {
+        if self.required && policy == Policy::SkipRule {
             let message = "`required: true` and `onConflict: skipRule` contradict each other";
             self.error(&diagnostic::REQUIRED_SKIPS, node.at(), message);
         }

@@ -1,11 +1,11 @@
 //! Reads `match`, `optIn` and `rollout`: the objects that a rule applies to.
 
-use super::check;
 use super::reader::Reader;
 use crate::diagnostic::{self, Position};
 use crate::format;
 use crate::rule::{Label, Labels, Match, OptIn, Rollout};
 use crate::select::NO_OWNER;
+use crate::syntax;
 use crate::yaml::Node;
 
 pub(super) fn match_of(reader: &mut Reader, spec: &Node) -> Match {
@@ -115,9 +115,9 @@ pub(super) fn labels(reader: &mut Reader, parent: Option<&Node>, field: &str, at
     };
     let pairs = reader.text_map(node, field);
     for (key, value, at) in &pairs {
-        reader.check_format(check::key(key), "no object can have a label with this key", *at);
+        reader.check_format(syntax::label_key(key), "no object can have a label with this key", *at);
         reader.check_format(
-            check::label(value),
+            syntax::label_value(value),
             &format!("no object can have this value of the label `{key}`"),
             *at,
         );

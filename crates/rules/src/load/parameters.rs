@@ -1,12 +1,12 @@
 //! Reads `parameters`.
 
-use super::check;
 use super::expressions::MAX_NAMES;
 use super::reader::Reader;
 use crate::diagnostic;
 use crate::expression::Pattern;
 use crate::format;
 use crate::parameter::{AnnotationSource, Bounds, Parameter, Type, compile_anchored};
+use crate::syntax;
 use crate::yaml::Node;
 
 impl Reader {
@@ -46,7 +46,7 @@ impl Reader {
         let annotation = node.get("annotation").and_then(|node| self.text(node, "annotation"));
         if let (Some(annotation), Some(node)) = (annotation, node.get("annotation")) {
             self.check_format(
-                check::key(annotation),
+                syntax::label_key(annotation),
                 "no object can have an annotation with this key",
                 node.at(),
             );

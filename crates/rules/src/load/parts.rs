@@ -3,8 +3,8 @@
 use vestibule_patch::{List, Schema};
 
 use super::reader::Reader;
-use crate::diagnostic;
-use crate::format::{self, Table};
+use crate::diagnostic::{self, Position};
+use crate::format::{self, Collection, Table};
 use crate::key;
 use crate::merge::is_open;
 use crate::overlay::{Member, Overlay};
@@ -25,7 +25,7 @@ struct MergedMap<'w> {
 /// A value in such a map.
 struct MergedValue<'w> {
     node: &'w Node,
-    at: crate::Position,
+    at: Position,
     overlay: Overlay,
     schema: Schema<'w>,
     path: Vec<String>,
@@ -38,23 +38,17 @@ struct MergedValue<'w> {
 
 impl Reader {
     /// `pod.spec` and `imagePullSecrets`.
-    pub(super) fn pod_spec(
-        &mut self,
-        spec: &Node,
-        schema: Schema<'_>,
-        required: bool,
-        on_conflict: Option<Policy>,
-    ) -> Vec<Part> {
+    pub(super) fn pod_spec(&mut self, spec: &Node, schema: Schema<'_>) -> Vec<Part> {
         let mut parts = Vec::new();
         if let Some(node) = spec.get("pod").and_then(|pod| pod.get("spec")) {
-            let policy = self.policy(node, required).or(on_conflict).unwrap_or(Policy::Keep);
+            let policy = self.policy(node).or(self.on_conflict).unwrap_or(Policy::Keep);
             let whole = MergedMap { what: "pod.spec", clause: "pod.spec", schema, policy };
-            parts = self.parts(node, &whole, &format::POD_SPEC, |_| true);
+            parts = self.parts(node, &whole, &format::POD_SPEC, is_part_of_pod_spec);
         }
         if let Some(node) = spec.get("imagePullSecrets") {
-            let policy = on_conflict.unwrap_or(Policy::Keep);
+            let policy = self.on_conflict.unwrap_or(Policy::Keep);
             let (field, schema) = ("imagePullSecrets", schema.field("imagePullSecrets"));
-            let items = self.items(node, field, field, schema, required, policy);
+            let items = self.items(node, field, field, schema, policy);
             parts.extend(items.into_iter().map(|item| Part {
                 path: vec![field.to_owned()],
                 listed: true,
@@ -84,7 +78,7 @@ impl Reader {
         taken: impl Fn(&str) -> bool,
     ) -> Vec<Part> {
         let Some(entries) = node.as_map() else {
-            self.wrong_shape(node, whole.what, "a map", Some(table.example.to_owned()));
+            self.wrong_collection(node, whole.what, Collection::Map, Some(table.example.to_owned()));
             return Vec::new();
         };
         let replaced = self.replaced(node, whole, &taken);
@@ -97,7 +91,6 @@ impl Reader {
                     self.error_with_help(&diagnostic::MISPLACED_FIELD, entry.at, message, field.about);
                     continue;
                 }
-                Some(_) if whole.what == "pod.spec" => continue,
                 _ => {}
             }
             let Some(member) = self.member(entry, whole.what, whole.schema) else { continue };
@@ -193,6 +186,11 @@ impl Reader {
             }
         }
     }
+}
+
+/// Whether the member `name` of `pod.spec` is a field of pods, or belongs elsewhere in a rule.
+fn is_part_of_pod_spec(name: &str) -> bool {
+    format::POD_SPEC.field(name).is_none_or(|field| field.refused)
 }
 
 /// For each of `some` the matching one of `all`. Both have the order of the document, so each is visited once.

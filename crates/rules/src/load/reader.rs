@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use crate::diagnostic::{self, Code, Diagnostic, MAX_FINDINGS, Position, Source};
 use crate::expression::Total;
-use crate::format::{Field, Table, example};
+use crate::format::{Collection, Field, Table, example};
 use crate::logic::Logic;
 use crate::near::nearest;
+use crate::rule::Policy;
 use crate::yaml::{Entry, Node, Value};
 
 /// Collects the findings of one source.
@@ -16,6 +17,10 @@ pub(super) struct Reader {
     pub(super) findings: Vec<Diagnostic>,
     /// The parameters, variables and conditions read so far.
     pub(super) logic: Logic,
+    /// `required` of the rule.
+    pub(super) required: bool,
+    /// `onConflict` of the rule, the default for all of its parts.
+    pub(super) on_conflict: Option<Policy>,
     /// Whether `mode: auto` makes a native sidecar.
     pub(super) native_sidecars: bool,
     /// The budget for compiling the expressions and patterns of all documents.
@@ -24,7 +29,15 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) fn new(source: Arc<Source>, native_sidecars: bool, total: Total) -> Self {
-        Self { source, findings: Vec::new(), logic: Logic::default(), native_sidecars, total }
+        Self {
+            source,
+            findings: Vec::new(),
+            logic: Logic::default(),
+            required: false,
+            on_conflict: None,
+            native_sidecars,
+            total,
+        }
     }
 
     pub(super) fn error(&mut self, code: &'static Code, at: Position, message: impl Into<String>) {
@@ -48,7 +61,7 @@ impl Reader {
     /// The members of a map. Unknown and missing fields are reported.
     pub(super) fn fields<'n>(&mut self, node: &'n Node, table: &Table) -> &'n [Entry] {
         let Some(entries) = node.as_map() else {
-            self.wrong_shape(node, table.what, "a map", Some(table.example.to_owned()));
+            self.wrong_collection(node, table.what, Collection::Map, Some(table.example.to_owned()));
             return &[];
         };
         for entry in entries {
@@ -95,14 +108,14 @@ impl Reader {
 
     pub(super) fn map<'n>(&mut self, node: &'n Node, what: &str) -> &'n [Entry] {
         node.as_map().unwrap_or_else(|| {
-            self.wrong_shape(node, what, "a map", example(what, "a map"));
+            self.wrong_collection(node, what, Collection::Map, example(what, Collection::Map));
             &[]
         })
     }
 
     pub(super) fn list<'n>(&mut self, node: &'n Node, what: &str) -> &'n [Node] {
         node.as_list().unwrap_or_else(|| {
-            self.wrong_shape(node, what, "a list", example(what, "a list"));
+            self.wrong_collection(node, what, Collection::List, example(what, Collection::List));
             &[]
         })
     }
@@ -177,11 +190,21 @@ impl Reader {
     }
 
     pub(super) fn wrong_type(&mut self, node: &Node, what: &str, wanted: &str) {
-        self.wrong_shape(node, what, wanted, None);
+        self.wrong_kind(node, what, wanted, None);
     }
 
-    /// Reports a value of the wrong kind, with an example of the right one.
-    pub(super) fn wrong_shape(&mut self, node: &Node, what: &str, wanted: &str, example: Option<String>) {
+    /// Reports a value that is not a map or list, with an example of one.
+    pub(super) fn wrong_collection(
+        &mut self,
+        node: &Node,
+        what: &str,
+        wanted: Collection,
+        example: Option<String>,
+    ) {
+        self.wrong_kind(node, what, wanted.as_str(), example);
+    }
+
+    fn wrong_kind(&mut self, node: &Node, what: &str, wanted: &str, example: Option<String>) {
         if node.is_null() {
             return self.null(node, what);
         }

@@ -114,13 +114,13 @@ fn writes(rule: &Rule, removal: &Removal) -> bool {
     let leads = (removal.list, &*removal.key) == ("annotations", DEFAULT_CONTAINER)
         && rule.injected.iter().any(|one| one.list == "containers");
     leads
-        || rule.parts().any(|(location, item)| {
-            let may_meet = match (&removal.select, location.base) {
+        || rule.parts().any(|(destination, item)| {
+            let may_meet = match (&removal.select, destination.base) {
                 (None, Base::Metadata | Base::Spec) => true,
                 (Some(select), Base::Containers(_, other)) => overlaps(select, other),
                 _ => false,
             };
-            may_meet && location.path().eq([removal.list]) && same(item)
+            may_meet && destination.path().eq([removal.list]) && same(item)
         })
 }
 

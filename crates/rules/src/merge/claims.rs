@@ -8,7 +8,7 @@ use vestibule_patch::View;
 
 use super::Brought;
 use super::blocks::selectable;
-use crate::rule::{Base, Item, PartLocation, Policy, Rule};
+use crate::rule::{Base, Item, PartDestination, Policy, Rule};
 use crate::subject::Named;
 
 /// A rule's rank among those that apply, and the number of its block.
@@ -32,9 +32,9 @@ impl Claims {
         let [others, init] = ["containers", "initContainers"].map(|list| LazyCell::new(move || named(list)));
         for (rank, rule) in rules.iter().enumerate() {
             let mut selected: Option<(usize, Vec<&str>)> = None;
-            for (location, item) in rule.parts().filter(|(_, item)| item.policy == Policy::Override) {
-                let Base::Containers(number, select) = location.base else {
-                    claims.add(scope_in_pod(&location), item, (rank, 0));
+            for (destination, item) in rule.parts().filter(|(_, item)| item.policy == Policy::Override) {
+                let Base::Containers(number, select) = destination.base else {
+                    claims.add(scope_in_pod(&destination), item, (rank, 0));
                     continue;
                 };
                 // The containers of a block are found once for all its parts.
@@ -44,7 +44,7 @@ impl Claims {
                     selected = Some((number, found.map(|(_, container)| container).collect()));
                 }
                 for container in selected.iter().flat_map(|(_, containers)| containers) {
-                    claims.add(joined(container, location.path()), item, (rank, number));
+                    claims.add(joined(container, destination.path()), item, (rank, number));
                 }
             }
         }
@@ -65,8 +65,8 @@ impl Claims {
     }
 }
 
-fn scope_in_pod(location: &PartLocation<'_>) -> String {
-    location.list.map_or_else(|| joined("", location.path()), str::to_owned)
+fn scope_in_pod(destination: &PartDestination<'_>) -> String {
+    destination.list.map_or_else(|| joined("", destination.path()), str::to_owned)
 }
 
 /// What a path below `scope` is called.

@@ -9,7 +9,7 @@ use super::blocks::selected_of;
 use super::{Brought, Draft, contains, find};
 use crate::key;
 use crate::pod::{self, Shape};
-use crate::rule::{Base, Item, PartLocation, Policy, Rule, Select};
+use crate::rule::{Base, Item, PartDestination, Policy, Rule, Select};
 use crate::subject::{Layout, Named};
 
 /// How the parts of rules stand, by the name of the rule and the text of the clause.
@@ -59,9 +59,9 @@ impl Look<'_, '_> {
         // The containers that each block selects, found once for all parts of the block.
         let selected: Vec<Vec<Pointer>> =
             rule.blocks.iter().map(|block| self.selected(&block.select)).collect();
-        for (location, item) in rule.parts() {
+        for (destination, item) in rule.parts() {
             let (metadata, spec) = (&self.layout.metadata, &self.layout.spec);
-            let bases = match location.base {
+            let bases = match destination.base {
                 Base::Metadata => std::slice::from_ref(metadata),
                 Base::Spec => std::slice::from_ref(spec),
                 Base::Containers(number, _) => selected.get(number).map(Vec::as_slice).unwrap_or_default(),
@@ -72,7 +72,7 @@ impl Look<'_, '_> {
                 continue;
             }
             for base in bases {
-                let there = self.is_there(&location, base, item);
+                let there = self.is_there(&destination, base, item);
                 self.note(clause.clone(), item.policy, there);
             }
         }
@@ -88,9 +88,10 @@ impl Look<'_, '_> {
         pointers.collect()
     }
 
-    fn is_there(&mut self, location: &PartLocation<'_>, base: &Pointer, item: &Item) -> bool {
-        let (pointer, schema, name) = (location.pointer(base), location.schema(self.shape), location.name());
-        if location.is_item {
+    fn is_there(&mut self, destination: &PartDestination<'_>, base: &Pointer, item: &Item) -> bool {
+        let (pointer, schema, name) =
+            (destination.pointer(base), destination.schema(self.shape), destination.name());
+        if destination.is_item {
             return self.is_in(&pointer, name, schema, item);
         }
         // Every entry of `requests` is a quantity, whatever its key.

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::corpus::{PODS, Specimen};
-use crate::RULE_KEY_PREFIX;
 use crate::expression::{ITEM, Total, Wish};
 use crate::parameter::AnnotationSource;
 use crate::rule::{Resource, Rule};
 use crate::subject::NamespaceFacts;
+use crate::well_known::RULE_KEY_PREFIX;
 use crate::yaml::quote;
 
 /// A request that some rules mean.

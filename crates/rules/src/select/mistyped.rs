@@ -3,7 +3,7 @@
 use super::Inquiry;
 use crate::diagnostic::shown;
 use crate::near::nearest;
-use crate::{INJECT_KEY, RULE_KEY_PREFIX};
+use crate::well_known::{INJECT_KEY, RULE_KEY_PREFIX};
 
 /// How many are looked at closely and how many are told, so that a hostile object costs no more than a careless one.
 const MOST_LOOKED_AT: usize = 16;

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use super::{Answer, Inquiry, Out, Question};
-use crate::INJECT_KEY;
 use crate::decision::Reason;
 use crate::diagnostic::shown;
-use crate::load::check;
 use crate::rule::{OptIn, Rule};
+use crate::syntax;
+use crate::well_known::INJECT_KEY;
 
 /// By the numbers of the table; rows 1 to 3 are nobody's, or every rule's.
 pub(super) static ROWS: &[Question] = &[
@@ -185,7 +185,7 @@ impl<'i> Inquiry<'i> {
             return List::Everything(everything);
         }
         let names: Vec<&str> = value.split(',').map(str::trim).collect();
-        if names.iter().any(|name| check::name(name).is_err()) {
+        if names.iter().any(|name| syntax::name(name).is_err()) {
             return List::Invalid;
         }
         let unknown = (1..).zip(&names).filter(|(_, name)| !self.names().contains(**name));

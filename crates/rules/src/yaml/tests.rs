@@ -1,5 +1,5 @@
 use super::{MAX_DEPTH, Position, read};
-use crate::Diagnostic;
+use crate::diagnostic::Diagnostic;
 
 fn json(text: &str) -> Vec<String> {
     read("test.yaml", text).unwrap().iter().map(super::Document::to_json).collect()

@@ -90,7 +90,7 @@ fn every_error_has_its_code_location_and_help() {
         ("imagePullSecrets: [a]", "VST0111 7:22 for example `{name: registry}`"),
         ("pod: {spec: {hostNetwrk: true}}", "VST0110 7:16 did you mean `hostNetwork`?"),
         ("pod: {spec: {priority: high}}", "VST0111 7:26 "),
-        ("pod: {spec: {volumes: [{name: v}]}}", "VST0152 7:16 they stand in `spec.volumes`"),
+        ("pod: {spec: {volumes: [{name: v}]}}", "VST0152 7:16 they belong in `spec.volumes`"),
         (
             "pod: {spec: {dnsConfig: {nameservers: [1.1.1.1]}}}",
             "VST0150 7:28 name the field in `replace`, beside it, to replace the user's value",

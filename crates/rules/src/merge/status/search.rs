@@ -14,9 +14,9 @@ impl<'h> Holding<'h> {
     /// Searches the lists that `rules` add to, for all that they add.
     pub(super) fn search(&mut self, rules: &[&'h Rule]) {
         let mut wanted: HashMap<(bool, &'static str), Vec<&'h Item>> = HashMap::new();
-        for (location, item) in rules.iter().flat_map(|rule| rule.parts()) {
-            if let Some(list) = location.list {
-                let of_containers = matches!(location.base, Base::Containers(..));
+        for (destination, item) in rules.iter().flat_map(|rule| rule.parts()) {
+            if let Some(list) = destination.list {
+                let of_containers = matches!(destination.base, Base::Containers(..));
                 wanted.entry((of_containers, list)).or_default().push(item);
             }
         }
