@@ -102,7 +102,7 @@ impl RuleSet {
         sources: impl IntoIterator<Item = impl Into<Text<'s>>>,
         pod: Schema<'static>,
     ) -> Result<Self, Vec<Diagnostic>> {
-        let load::Documents { rules, settings, warnings, hash } =
+        let load::LoadedDocuments { rules, settings, warnings, hash } =
             load::documents(sources.into_iter().map(Into::into), pod)?;
         Ok(Self { rules, settings, warnings, shape: Shape::of(pod), own_namespace: None, hash })
     }

@@ -1,4 +1,4 @@
-//! The merge keys of list items. Two items that the API server merges into one have the same key.
+//! Keys of list items: two items that the API server merges into one have the same key.
 
 use std::borrow::Cow;
 
@@ -6,11 +6,11 @@ use vestibule_patch::{Key, View};
 
 use crate::overlay::Overlay;
 
-/// The beginning of the placeholder for a key that an expression has not computed yet. The position of the expression follows,
-/// so placeholders differ.
+/// The start of a placeholder for a key that an expression computes later. The location of the expression follows, so
+/// that two placeholders of one document are different.
 pub(crate) const COMPUTED: &str = "$cel at ";
 
-/// The key of an item of a rule.
+/// The key of an item that a rule adds.
 pub(crate) fn of_overlay(item: &Overlay, keys: &[Key]) -> String {
     let written = |name: &str| match item.get(name) {
         Some(Overlay::Text(text) | Overlay::Literal(text)) => Some(Cow::Borrowed(text.as_str())),
@@ -29,7 +29,7 @@ pub(crate) fn of_view<'d>(item: View<'d>, keys: &[Key]) -> Cow<'d, str> {
     joined(keys, written)
 }
 
-/// A mount path without slashes at its end.
+/// A mount path without trailing slashes.
 pub(crate) fn trimmed_path(path: &str) -> &str {
     path.trim_end_matches('/')
 }

@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use crate::diagnostic::Position;
 use crate::expression::{EvaluationError, Expression, Scope, Variable};
-use crate::load::{check, refusal};
 use crate::merge::Failure;
 use crate::overlay::{Member, Overlay};
 use crate::parameter::Parameter;
-use crate::rule::{Base, Clause, Item, PartLocation, Rule};
+use crate::pod_types::type_error;
+use crate::rule::{Base, Clause, Item, PartDestination, Rule};
+use crate::syntax;
 pub(crate) use keys::{checked as checked_keys, with_keys};
 
 /// The computed parts of a rule.
@@ -67,31 +68,31 @@ pub(crate) fn instantiate(rule: &Rule, scope: &Scope<'_>) -> Result<Option<Rule>
         return Ok(None);
     }
     let mut rule = rule.clone();
-    rule.retain_parts(|location, item| instantiate_item(&location, item, scope))?;
+    rule.retain_parts(|destination, item| instantiate_item(&destination, item, scope))?;
     Ok(Some(rule))
 }
 
 /// Gives the expressions of `item` their values; `false` if the item is left out.
 fn instantiate_item(
-    location: &PartLocation<'_>,
+    destination: &PartDestination<'_>,
     item: &mut Item,
     scope: &Scope<'_>,
 ) -> Result<bool, Failure> {
     let Some(overlay) = computed(item, scope)? else { return Ok(false) };
-    match (location.list, location.base) {
+    match (destination.list, destination.base) {
         (Some(list), _) => checked(item, list, &overlay)?,
         (None, Base::Metadata) => {}
         (None, base) => {
             let field = if matches!(base, Base::Spec) { "pod.spec" } else { "containers" };
-            let innermost = if location.is_item {
+            let innermost = if destination.is_item {
                 Overlay::List(vec![overlay.clone()])
             } else {
                 Overlay::map([(item.key.clone(), overlay.clone())])
             };
             let nested = |below, name: &str| Overlay::map([(name.to_owned(), below)]);
-            checked(item, field, &location.path().rev().fold(innermost, nested))?;
+            checked(item, field, &destination.path().rev().fold(innermost, nested))?;
             // The key of an item in a list without keys is the item itself.
-            if location.is_item && item.key == item.overlay.to_json() {
+            if destination.is_item && item.key == item.overlay.to_json() {
                 item.key = overlay.to_json();
             }
         }
@@ -139,9 +140,9 @@ fn checked(item: &Item, field: &str, overlay: &Overlay) -> Result<(), Failure> {
         return Ok(());
     }
     let ports = if field == "ports" { std::slice::from_ref(overlay) } else { ports(overlay) };
-    let named = ports.iter().filter_map(|port| port.text("name")).try_for_each(check::port);
+    let named = ports.iter().filter_map(|port| port.text("name")).try_for_each(syntax::port);
     let invalid_port = named.err().map(|wanted| format!("the name of a port wants {wanted}"));
-    match invalid_port.or_else(|| refusal(field, overlay)) {
+    match invalid_port.or_else(|| type_error(field, overlay)) {
         Some(sentence) => Err(Failure { clause: item.clause.clone(), sentence, conflict: None }),
         None => Ok(()),
     }

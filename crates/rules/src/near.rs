@@ -1,6 +1,6 @@
-//! The candidate for "did you mean".
+//! The candidate that a "did you mean" proposes.
 
-/// The candidate that `word` is probably a misspelling of.
+/// The candidate closest to `word`, if at most a third of the letters (1 to 3) differ.
 pub(crate) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let word = word.to_lowercase();
     let allowed = (word.chars().count() / 3).clamp(1, 3);

@@ -1,8 +1,8 @@
-//! Facts about the fields of pods: the schema's, and tables for facts that the schema does not have.
+//! Facts about pods: the schema of their parts, and lists of facts that no schema states.
 
 use vestibule_patch::Schema;
 
-/// The schemas of the parts of a pod that rules change, looked up once for all objects.
+/// The schemas of the parts of a pod that rules change, looked up once instead of for each object.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) pod: Schema<'static>,
@@ -15,7 +15,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// `pod` is the schema of the type `Pod`.
+    /// `pod` is the schema of pods.
     pub(crate) fn of(pod: Schema<'static>) -> Self {
         let spec = pod.field("spec");
         let (metadata, volumes, containers) =
@@ -24,7 +24,7 @@ impl Shape {
     }
 }
 
-/// Members whose value is a string even if YAML reads another type: `value: on`, `image: 1.10`, `cpu: 1`.
+/// Members whose value is text even if YAML would read a boolean or a number: `value: on`, `image: 1.10`, `cpu: 1`.
 const TEXTS: &[&str] = &[
     "args",
     "claimName",
@@ -49,7 +49,7 @@ const TEXTS: &[&str] = &[
     "workingDir",
 ];
 
-/// Members that are maps from string to string.
+/// Members that are maps from text to text.
 const TEXT_MAPS: &[&str] = &[
     "annotations",
     "labels",
@@ -61,16 +61,16 @@ const TEXT_MAPS: &[&str] = &[
     "volumeAttributes",
 ];
 
-/// Members, or the maps around them, whose values are quantities. One quantity has several spellings.
+/// Members, or the maps around them, that hold quantities; one quantity has several spellings.
 const QUANTITIES: &[&str] = &["divisor", "limits", "overhead", "requests", "sizeLimit"];
 
-/// Lists to which rules may add single items, although the API server merges each list as one value. Their items do not depend
-/// on order or on other items.
+/// Lists that the API server replaces as one value although their items are independent of order and of each other:
+/// in containers, capabilities, projected volumes, the files of a volume, and pods.
 const OPEN_LISTS: &[&str] =
     &["add", "drop", "envFrom", "items", "readinessGates", "sources", "supplementalGroups", "tolerations"];
 
-/// Members that the API server omits if they have their zero value. Fields that are pointers in Go, such as
-/// `allowPrivilegeEscalation`, are not omitted.
+/// Members that the API server omits if they have their zero value. Pointers such as `allowPrivilegeEscalation` are
+/// not among them.
 const OMITTED_ZEROS: &[&str] = &["hostPort", "readOnly", "stdin", "stdinOnce", "tty"];
 
 /// The sources of a volume: all of its members except `name`.
@@ -107,7 +107,8 @@ const VOLUME_SOURCES: &[&str] = &[
     "vsphereVolume",
 ];
 
-/// Unions: an object has at most one member of each. The `image` of a container is a string and not part of a union.
+/// Groups of members that exclude each other. `image` is a volume source; the `image` of a container is text and
+/// belongs to no group.
 const UNIONS: &[&[&str]] = &[
     VOLUME_SOURCES,
     &["value", "valueFrom"],
@@ -133,14 +134,14 @@ pub(crate) fn is_open_list(member: &str) -> bool {
     OPEN_LISTS.contains(&member)
 }
 
-/// Whether an absent `member` means the same as the value `json`.
+/// Whether leaving out `member` means the same as the value `json`.
 pub(crate) fn is_default(member: &str, json: &str) -> bool {
     json == "\"\""
         || (member, json) == ("protocol", "\"TCP\"")
         || (matches!(json, "false" | "0") && OMITTED_ZEROS.contains(&member))
 }
 
-/// Two of `members` that are in the same union.
+/// The first two of `members` that exclude each other.
 pub(crate) fn excluding<'m>(members: &[&'m str]) -> Option<(&'m str, &'m str)> {
     UNIONS.iter().find_map(|union| {
         let mut present = members.iter().copied().filter(|member| union.contains(member));
@@ -148,7 +149,7 @@ pub(crate) fn excluding<'m>(members: &[&'m str]) -> Option<(&'m str, &'m str)> {
     })
 }
 
-/// The union that `member` is in.
+/// The group of members that exclude each other and contains `member`.
 pub(crate) fn union_of(member: &str) -> Option<&'static [&'static str]> {
     UNIONS.iter().find(|union| union.contains(&member)).copied()
 }

@@ -11,10 +11,10 @@ use std::collections::{BTreeSet, HashSet};
 
 use vestibule_patch::Document;
 
-use crate::RuleSet;
 use crate::decision::{Change, Decision, Outcome};
 use crate::diagnostic::{self, Diagnostic};
 use crate::digest;
+use crate::evaluate::RuleSet;
 use crate::rule::{Resource, Rule, Verb};
 use crate::subject::Subject;
 pub use cache::Proofs;

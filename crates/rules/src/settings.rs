@@ -1,11 +1,11 @@
-//! Settings that apply to all rules: the document `InjectorSettings`.
+//! The settings that an administrator makes for all rules.
 
 use std::sync::Arc;
 
-use crate::Position;
+use crate::diagnostic::Position;
 use crate::rule::Labels;
 
-/// The one `InjectorSettings` among the documents, or the defaults.
+/// The settings of the only `InjectorSettings` document, or the defaults without one.
 ///
 /// ```
 /// use vestibule_rules::{Mode, RuleSet};
@@ -41,15 +41,15 @@ pub struct Settings {
 /// Whether rules act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// No rule is evaluated, and every object is admitted unchanged.
+    /// No rule is evaluated, and every object is allowed unchanged. No webhook is registered.
     Off,
-    /// Rules decide and their decisions are reported, but nothing is changed or denied.
+    /// Rules are evaluated and their decisions are reported, but no object is changed or denied.
     Observe,
-    /// Rules act.
+    /// Rules change and deny objects.
     On,
 }
 
-/// One exemption: rules skip every object that meets all of its conditions.
+/// Objects that no rule touches: every condition of the exemption holds for them.
 #[derive(Clone)]
 pub struct Exemption {
     pub(crate) namespaces: Vec<String>,
@@ -67,35 +67,35 @@ impl Settings {
         self.mode
     }
 
-    /// `ownNamespace: inject`: whether rules apply to other pods in the injector's own namespace. They do not by default.
+    /// `ownNamespace: inject`: whether rules apply to other pods in the injector's own namespace. The default is no.
     pub fn injects_own_namespace(&self) -> bool {
         self.own_namespace
     }
 
-    /// `nativeSidecars`: whether `mode: auto` makes native sidecars (KEP-753). It does by default.
+    /// `nativeSidecars`: whether `mode: auto` makes native sidecars (KEP-753). The default is yes.
     pub fn native_sidecars(&self) -> bool {
         self.native_sidecars
     }
 
-    /// `exemptions`: the objects that every rule skips. None by default.
+    /// `exemptions`: the objects that no rule touches. The default is none.
     pub fn exemptions(&self) -> &[Exemption] {
         &self.exemptions
     }
 
-    /// `requiredEverywhere: allow`: whether a required rule may apply to all namespaces, so that no pod starts while the
-    /// injector is down. It may not by default.
+    /// `requiredEverywhere: allow`: whether a required rule needs no restriction to namespaces. With such a rule no
+    /// pod starts in the cluster while the injector is down, so the default is no.
     pub fn allows_required_everywhere(&self) -> bool {
         self.required_everywhere
     }
 
-    /// `successEvents`: whether an Event is written for each successful injection. None is by default.
+    /// `successEvents`: whether successful injections are reported as Events. The default is no.
     pub fn success_events(&self) -> bool {
         self.success_events
     }
 }
 
 impl Settings {
-    /// Whether an exemption needs labels of the namespace.
+    /// Whether an exemption asks for labels of the namespace.
     pub(crate) fn need_namespace_facts(&self) -> bool {
         self.exemptions.iter().any(|exemption| exemption.namespace_labels().next().is_some())
     }
@@ -126,7 +126,7 @@ impl Mode {
 }
 
 impl Exemption {
-    /// The names of the namespaces; an empty list stands for all.
+    /// The names of the exempt namespaces. An empty list sets no condition.
     pub fn namespaces(&self) -> &[String] {
         &self.namespaces
     }
@@ -141,12 +141,12 @@ impl Exemption {
         self.object_labels.pairs()
     }
 
-    /// The names of the users; a final `*` matches any rest, and an empty list stands for all users.
+    /// The names of the exempt users; a final `*` matches any suffix. An empty list sets no condition.
     pub fn users(&self) -> &[String] {
         &self.users
     }
 
-    /// The reason that the administrator gives; may be empty.
+    /// The reason in the administrator's words; may be empty.
     pub fn reason(&self) -> &str {
         &self.reason
     }
@@ -156,7 +156,7 @@ impl Exemption {
         &self.source
     }
 
-    /// The position in its source.
+    /// Its location in the source.
     pub fn position(&self) -> Position {
         self.at
     }

@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 
 use vestibule_patch::{Document, DocumentError, Pointer, View};
 
-use crate::STATUS_ANNOTATION;
 use crate::rule::{Resource, Verb};
+use crate::well_known::STATUS_ANNOTATION;
 pub(crate) use ownership::{HASH_LABEL, Ownership};
 pub(crate) use received::Received;
 

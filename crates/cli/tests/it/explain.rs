@@ -160,10 +160,10 @@ fn a_code_is_explained_offline() {
     let folder = Folder::with(&[]);
     let out = folder.run("explain vst0102").stdout();
     let expected = "\
-VST0102: a key stands twice in one map
+VST0102: a duplicate key in a map
 
-YAML forbids a key that appears twice in one map, and readers disagree which of the two counts.
-Take one away.
+YAML forbids a key that appears twice in one map, and parsers disagree which of the two wins.
+Remove one.
 
 For example:
 
@@ -175,7 +175,7 @@ For example:
     order: 1
     order: 2
 
-  error[VST0102]: `order` stands twice; first at 6:3
+  error[VST0102]: `order` appears twice; first at 6:3
 ";
     assert!(out.starts_with(expected), "{out}");
     let unknown = folder.run("explain VST0001");

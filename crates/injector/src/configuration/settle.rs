@@ -113,13 +113,13 @@ impl Source {
 
     pub(crate) fn documents(&self) -> Vec<Document> {
         let Ok(text) = &self.text else { return Vec::new() };
-        let document = |part: yaml::Part<'_>| Document {
+        let document = |part: yaml::SplitDocument<'_>| Document {
             source: self.name.clone(),
             key: part.kind.zip(part.name).map(|(kind, name)| format!("{kind}/{name}")),
             lines_before: part.text.lines_before,
             text: part.text.text.to_owned(),
         };
-        yaml::parts(&self.name, text).into_iter().map(document).collect()
+        yaml::split(&self.name, text).into_iter().map(document).collect()
     }
 
     /// The documents of this source that are to be in force; what is wrong with the others goes to `errors`.

@@ -85,7 +85,7 @@ fn what(verdict: &Verdict) -> Option<What> {
     match &verdict.outcome {
         Outcome::Applied => Some(What::Injected),
         Outcome::Skipped { reason: Reason::Conflict, .. } => Some(What::Conflict),
-        Outcome::Skipped { reason, .. } if reason.is_mishap() => Some(What::Skipped),
+        Outcome::Skipped { reason, .. } if reason.is_unexpected() => Some(What::Skipped),
         _ => None,
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn of_namespaces(rules: &[&Rule], settings: &Settings) -> String {
     // is not required keeps nobody from starting, and warns of keys that nobody can read.
     if let [rule] = rules
         && rule.required()
-        && rule.must_be_asked_for_by_namespaces()
+        && rule.requires_namespace_opt_in()
     {
         terms.push(format!("{}!=false", own_key(rule)));
     }

@@ -84,7 +84,7 @@ reasons! {
 
 impl Reason {
     /// Whether the rule was wanted and could not act, which the user should know. The other reasons are intended results.
-    pub fn is_mishap(self) -> bool {
+    pub fn is_unexpected(self) -> bool {
         matches!(
             self,
             Self::NamespaceUnknown

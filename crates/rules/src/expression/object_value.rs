@@ -10,7 +10,7 @@ use kube_cel::cel::objects::Key;
 use vestibule_patch::{Operation, View};
 
 use super::values::{map, value};
-use crate::STATUS_ANNOTATION;
+use crate::well_known::STATUS_ANNOTATION;
 
 /// It is made when an expression names `object` for the first time.
 #[derive(Default)]

@@ -6,18 +6,18 @@
 
 use std::collections::HashMap;
 
-use super::Loaded;
+use super::LoadedRule;
 use crate::diagnostic::{self, Diagnostic};
 use crate::rule::{Resource, Rule};
 use crate::select::{MIRROR_ANNOTATION, OWN_POD_LABEL};
 use crate::settings::Settings;
 use crate::subject::HASH_LABEL;
-use crate::{INJECT_KEY, STATUS_ANNOTATION};
+use crate::well_known::{INJECT_KEY, STATUS_ANNOTATION};
 
-pub(super) fn findings(loaded: &[Loaded], settings: &Settings) -> Vec<Diagnostic> {
+pub(super) fn findings(loaded: &[LoadedRule], settings: &Settings) -> Vec<Diagnostic> {
     let readers = Readers::new(loaded, settings);
     let mut findings = Vec::new();
-    for Loaded { rule, source, writes } in loaded {
+    for LoadedRule { rule, source, writes } in loaded {
         for (map, key, at) in writes {
             if map == "annotations" && key == STATUS_ANNOTATION {
                 let message = format!("the injector itself writes `{STATUS_ANNOTATION}`");
@@ -52,13 +52,13 @@ enum ReadBy<'l> {
 }
 
 impl<'l> Readers<'l> {
-    fn new(loaded: &'l [Loaded], settings: &'l Settings) -> Self {
+    fn new(loaded: &'l [LoadedRule], settings: &'l Settings) -> Self {
         let mut readers = Self {
             by_key: HashMap::new(),
             #[cfg(test)]
             steps: std::cell::Cell::default(),
         };
-        for Loaded { rule, .. } in loaded.iter().filter(|loaded| writes_pods(&loaded.rule)) {
+        for LoadedRule { rule, .. } in loaded.iter().filter(|loaded| writes_pods(&loaded.rule)) {
             for (map, key) in keys_read(rule) {
                 readers.insert((map, key), ReadBy::Rule(&rule.name));
             }
@@ -130,9 +130,9 @@ mod tests {
             let source = Arc::clone(documents[0].source_text());
             let mut reader = reader::Reader::new(source, true, SharedBudget::of_a_load());
             let rule = injection(&mut reader, documents[0].root(), Schema::unknown()).unwrap();
-            Loaded { writes: writes(&rule), rule, source: reader.source }
+            LoadedRule { writes: writes(&rule), rule, source: reader.source }
         };
-        let loaded: Vec<Loaded> = (0..count).map(loaded).collect();
+        let loaded: Vec<LoadedRule> = (0..count).map(loaded).collect();
         let settings = Settings::default();
         let readers = Readers::new(&loaded, &settings);
         for (map, key, _) in loaded.iter().flat_map(|loaded| &loaded.writes) {

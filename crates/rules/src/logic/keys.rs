@@ -10,19 +10,20 @@ use vestibule_patch::{Key, List, Schema};
 use super::failure;
 use crate::expression::Scope;
 use crate::key::{self, COMPUTED};
-use crate::load::{check, refusal};
 use crate::merge::Failure;
 use crate::overlay::Overlay;
 use crate::pod::Shape;
+use crate::pod_types::type_error;
 use crate::rule::{Base, Clause, Item, Rule};
+use crate::syntax;
 
 /// `rule` with the values of its keys.
 pub(crate) fn with_keys(rule: &Rule, scope: &Scope<'_>, shape: &Shape) -> Result<Rule, Failure> {
     let mut rule = rule.clone();
-    rule.retain_parts(|location, item| {
-        if location.is_item
+    rule.retain_parts(|destination, item| {
+        if destination.is_item
             && item.key.contains(COMPUTED)
-            && let List::Map(keys) = location.schema(shape).list()
+            && let List::Map(keys) = destination.schema(shape).list()
         {
             set_key(item, keys, scope)?;
         }
@@ -37,15 +38,16 @@ pub(crate) fn checked(rule: &Rule, shape: &Shape) -> Result<(), Failure> {
         return Ok(());
     }
     let mut seen = HashSet::new();
-    for (location, item) in rule.parts().filter(|(location, _)| location.is_item) {
-        let schema = location.schema(shape);
+    for (destination, item) in rule.parts().filter(|(destination, _)| destination.is_item) {
+        let schema = destination.schema(shape);
         // All containers and init containers of a pod have different names.
-        let field = if location.list == Some("initContainers") { "containers" } else { location.name() };
-        let block = match location.base {
+        let field =
+            if destination.list == Some("initContainers") { "containers" } else { destination.name() };
+        let block = match destination.base {
             Base::Containers(number, _) => Some(number),
             Base::Metadata | Base::Spec => None,
         };
-        let outside = location.path().rev().skip(1).collect::<Vec<_>>();
+        let outside = destination.path().rev().skip(1).collect::<Vec<_>>();
         let sentence = match schema.list() {
             List::Map(_) if !seen.insert((block, outside, field, item.key.as_str())) => {
                 Some(twice(&item.key, field))
@@ -54,7 +56,7 @@ pub(crate) fn checked(rule: &Rule, shape: &Shape) -> Result<(), Failure> {
         };
         let sentence = sentence.or_else(|| valid(field, &item.overlay).err());
         let sentence = sentence.or_else(|| within(&item.overlay, schema.item()).err());
-        if let Some(sentence) = sentence.or_else(|| refusal(field, &item.overlay)) {
+        if let Some(sentence) = sentence.or_else(|| type_error(field, &item.overlay)) {
             return Err(Failure { clause: item.clause.clone(), sentence, conflict: None });
         }
     }
@@ -105,8 +107,8 @@ fn valid(field: &str, item: &Overlay) -> Result<(), String> {
     let name = item.text("name");
     let wants = |wanted: &str| format!("`name` of an item of `{field}` wants {wanted}");
     match (field, name, item.get("containerPort")) {
-        ("env", Some(name), _) => check::variable(name).map_err(wants),
-        ("volumes" | "containers" | "initContainers", Some(name), _) => check::name(name).map_err(wants),
+        ("env", Some(name), _) => syntax::variable(name).map_err(wants),
+        ("volumes" | "containers" | "initContainers", Some(name), _) => syntax::name(name).map_err(wants),
         ("ports", _, Some(Overlay::Literal(number))) => {
             let fits = number.parse().is_ok_and(|number: i64| (1..=65_535).contains(&number));
             fits.then_some(()).ok_or_else(|| "`containerPort` wants a number from 1 to 65535".to_owned())
@@ -116,5 +118,5 @@ fn valid(field: &str, item: &Overlay) -> Result<(), String> {
 }
 
 fn twice(key: &str, field: &str) -> String {
-    format!("`{key}` stands twice in `{field}`, where its expressions have values")
+    format!("`{key}` appears twice in `{field}`, where its expressions have values")
 }

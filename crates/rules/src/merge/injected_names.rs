@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::rule::{Place, Rule};
+use crate::rule::{ContainerPosition, Rule};
 
 pub(crate) struct InjectedNames<'r> {
     /// Sorted by name; entries of one name are in the order of their rules.
@@ -17,7 +17,7 @@ pub(crate) struct InjectedNames<'r> {
 
 struct InjectedName<'r> {
     name: &'r str,
-    place: &'r Place,
+    position: &'r ContainerPosition,
     rank: usize,
 }
 
@@ -32,15 +32,19 @@ impl<'r> InjectedNames<'r> {
         let mut all = Vec::new();
         for (rank, rule) in rules.iter().enumerate() {
             let injected = rule.injected.iter();
-            all.extend(injected.map(|one| InjectedName { name: &one.item.key, place: &one.place, rank }));
+            all.extend(injected.map(|one| InjectedName {
+                name: &one.item.key,
+                position: &one.position,
+                rank,
+            }));
         }
         all.sort_by_key(|one| one.name);
         let mut relative: HashMap<_, Vec<_>> = HashMap::new();
         for last in all.chunk_by(|one, next| one.name == next.name).filter_map(<[_]>::last) {
-            let (anchor, position) = match last.place {
-                Place::Before(anchor) => (anchor, RelativePosition::Before(last.name)),
-                Place::After(anchor) => (anchor, RelativePosition::After(last.name)),
-                Place::First | Place::Last => continue,
+            let (anchor, position) = match last.position {
+                ContainerPosition::Before(anchor) => (anchor, RelativePosition::Before(last.name)),
+                ContainerPosition::After(anchor) => (anchor, RelativePosition::After(last.name)),
+                ContainerPosition::First | ContainerPosition::Last => continue,
             };
             relative.entry(anchor.as_str()).or_default().push(position);
         }
@@ -63,7 +67,7 @@ impl<'r> InjectedNames<'r> {
 
     /// Whether a rule before the `rank`th injects `name` with the position `first`.
     pub(super) fn is_first(&self, name: &str, rank: usize) -> bool {
-        self.named(name).any(|one| *one.place == Place::First && one.rank < rank)
+        self.named(name).any(|one| *one.position == ContainerPosition::First && one.rank < rank)
     }
 
     fn named<'n>(&'n self, name: &'n str) -> impl Iterator<Item = &'n InjectedName<'r>> {

@@ -7,7 +7,7 @@ use vestibule_patch::View;
 
 use super::injected_names::{InjectedNames, RelativePosition};
 use super::list_index::Positions;
-use crate::rule::{Injected, Item, Place};
+use crate::rule::{ContainerPosition, Injected, Item};
 
 /// New items in the order in which they are inserted, each with its index at that moment.
 pub(crate) type Insertions<'r> = Vec<(usize, &'r Item)>;
@@ -117,28 +117,28 @@ pub(crate) fn containers<'n, 'r: 'n>(
     let mut names = existing;
     let mut insertions = Vec::new();
     let mut new = new.iter().peekable();
-    for Injected { item, place, .. } in containers {
+    for Injected { item, position: place, .. } in containers {
         if new.next_if_eq(&&item.key.as_str()).is_some() {
             let index_of = |anchor: &String| names.iter().position(|name| *name == **anchor);
             // If the anchor is absent, `before` means the beginning and `after` the end.
             let index = match place {
-                Place::First => {
+                ContainerPosition::First => {
                     let first = |name: &&Cow<'_, str>| {
                         injected_names.is_first(name, rank) || firsts.contains(&name.as_ref())
                     };
                     *leading += names.iter().skip(*leading).take_while(first).count();
                     *leading
                 }
-                Place::Last => names.len(),
-                Place::Before(anchor) => index_of(anchor).unwrap_or_default(),
-                Place::After(anchor) => index_of(anchor).map_or(names.len(), |index| index + 1),
+                ContainerPosition::Last => names.len(),
+                ContainerPosition::Before(anchor) => index_of(anchor).unwrap_or_default(),
+                ContainerPosition::After(anchor) => index_of(anchor).map_or(names.len(), |index| index + 1),
             };
             let index = nearest_allowed(&names, &item.key, index, injected_names);
             *leading = index.min(*leading);
             names.insert(index, Cow::Borrowed(&item.key));
             insertions.push((index, item));
         }
-        if *place == Place::First {
+        if *place == ContainerPosition::First {
             firsts.push(&item.key);
         }
     }

@@ -8,7 +8,7 @@ use vestibule_patch::View;
 
 use super::injected_names::InjectedNames;
 use super::selection::select_containers;
-use crate::rule::{Base, Item, PartLocation, Policy, Rule};
+use crate::rule::{Base, Item, PartDestination, Policy, Rule};
 use crate::subject::NamedContainer;
 
 /// A rule's rank, and the number of its block.
@@ -32,9 +32,9 @@ impl Overrides {
         let [others, init] = ["containers", "initContainers"].map(|list| LazyCell::new(move || named(list)));
         for (rank, rule) in rules.iter().enumerate() {
             let mut selected: Option<(usize, Vec<&str>)> = None;
-            for (location, item) in rule.parts().filter(|(_, item)| item.policy == Policy::Override) {
-                let Base::Containers(number, select) = location.base else {
-                    overrides.add(scope_in_pod(&location), item, (rank, 0));
+            for (destination, item) in rule.parts().filter(|(_, item)| item.policy == Policy::Override) {
+                let Base::Containers(number, select) = destination.base else {
+                    overrides.add(scope_in_pod(&destination), item, (rank, 0));
                     continue;
                 };
                 // The containers of a block are found once for all its parts.
@@ -45,7 +45,7 @@ impl Overrides {
                     selected = Some((number, found.map(|(_, container)| container).collect()));
                 }
                 for container in selected.iter().flat_map(|(_, containers)| containers) {
-                    overrides.add(joined(container, location.path()), item, (rank, number));
+                    overrides.add(joined(container, destination.path()), item, (rank, number));
                 }
             }
         }
@@ -71,8 +71,8 @@ impl Overrides {
     }
 }
 
-fn scope_in_pod(location: &PartLocation<'_>) -> String {
-    location.list.map_or_else(|| joined("", location.path()), str::to_owned)
+fn scope_in_pod(destination: &PartDestination<'_>) -> String {
+    destination.list.map_or_else(|| joined("", destination.path()), str::to_owned)
 }
 
 /// The name of a path below `scope`.

@@ -10,7 +10,7 @@ use super::draft::Draft;
 use crate::decision::Origin;
 use crate::diagnostic::shown;
 use crate::pod::Shape;
-use crate::rule::{Injected, Place, Rule};
+use crate::rule::{ContainerPosition, Injected, Rule};
 use crate::subject::{Layout, text};
 
 /// Warnings about containers of `rules` that are no longer at their positions.
@@ -21,12 +21,12 @@ pub(crate) fn position_warnings(
     draft: &Draft<'_>,
 ) -> Vec<String> {
     let mut warnings = Vec::new();
-    if !rules.iter().flat_map(|rule| &rule.injected).any(|one| one.positioned.is_some()) {
+    if !rules.iter().flat_map(|rule| &rule.injected).any(|one| one.position_at.is_some()) {
         return warnings;
     }
     let anchored = Anchored::new(rules, layout, shape, draft);
     for rule in rules {
-        for one in rule.injected.iter().filter(|one| one.positioned.is_some()) {
+        for one in rule.injected.iter().filter(|one| one.position_at.is_some()) {
             if let Some((other, side)) = anchored.violation(one) {
                 warnings.push(format!(
                     "anchor_violated: `{}` stands {side} container `{}` in `{}`, against the position that rule {} \
@@ -59,7 +59,7 @@ pub(crate) fn restore_strict_positions(
             rule: Arc::clone(&rule.name),
             clause: format!("{}.position", one.item.clause.text).into(),
             source: Arc::clone(&rule.source),
-            line: one.positioned.unwrap_or(one.item.clause.at).line,
+            line: one.position_at.unwrap_or(one.item.clause.at).line,
         };
         // Both indices exist, so the operation succeeds.
         let _ = draft.shift(&layout.list(one.list), from, to, origin);
@@ -89,7 +89,7 @@ impl<'a> Anchored<'a> {
                 existing.iter().map(|one| text(Some(*one), "name").unwrap_or_default()).collect();
             let by_name: HashMap<&str, View<'_>> =
                 named.iter().map(String::as_str).zip(existing.iter().copied()).collect();
-            for one in injected().filter(|one| one.list == list && one.positioned.is_some()) {
+            for one in injected().filter(|one| one.list == list && one.position_at.is_some()) {
                 let found = by_name.get(one.item.key.as_str());
                 if found.is_some_and(|found| contains(*found, &one.item.overlay, list, container)) {
                     ours.insert((list, one.item.key.as_str()));
@@ -107,11 +107,11 @@ impl<'a> Anchored<'a> {
         let index = names.iter().position(|name| *name == one.item.key)?;
         let (mut before, mut after) = (names.iter().take(index), names.iter().skip(index + 1));
         let foreign = |name: &&String| !self.injected_names.contains(name.as_str());
-        let (other, side) = match &one.place {
-            Place::First => (before.find(foreign), "before"),
-            Place::Last => (after.find(foreign), "behind"),
-            Place::Before(anchor) => (before.find(|name| *name == anchor), "before"),
-            Place::After(anchor) => (after.find(|name| *name == anchor), "behind"),
+        let (other, side) = match &one.position {
+            ContainerPosition::First => (before.find(foreign), "before"),
+            ContainerPosition::Last => (after.find(foreign), "behind"),
+            ContainerPosition::Before(anchor) => (before.find(|name| *name == anchor), "before"),
+            ContainerPosition::After(anchor) => (after.find(|name| *name == anchor), "behind"),
         };
         other.map(|other| (other.as_str(), side))
     }
@@ -124,11 +124,11 @@ impl<'a> Anchored<'a> {
         let name = names.remove(from);
         let at = |anchor: &String| names.iter().position(|name| name == anchor);
         let foreign = |name: &String| !self.injected_names.contains(name.as_str());
-        let to = match &one.place {
-            Place::First => names.iter().position(foreign),
-            Place::Last => names.iter().rposition(foreign).map(|last| last + 1),
-            Place::Before(anchor) => at(anchor),
-            Place::After(anchor) => at(anchor).map(|index| index + 1),
+        let to = match &one.position {
+            ContainerPosition::First => names.iter().position(foreign),
+            ContainerPosition::Last => names.iter().rposition(foreign).map(|last| last + 1),
+            ContainerPosition::Before(anchor) => at(anchor),
+            ContainerPosition::After(anchor) => at(anchor).map(|index| index + 1),
         };
         let to = to.unwrap_or(from);
         names.insert(to, name);
@@ -151,9 +151,9 @@ impl<'a> Anchored<'a> {
                 && seen.insert(next.1.item.key.as_str())
             {
                 chain.push(*next);
-                name = match &next.1.place {
-                    Place::Before(anchor) | Place::After(anchor) => Some(anchor),
-                    Place::First | Place::Last => None,
+                name = match &next.1.position {
+                    ContainerPosition::Before(anchor) | ContainerPosition::After(anchor) => Some(anchor),
+                    ContainerPosition::First | ContainerPosition::Last => None,
                 };
             }
             sorted.extend(chain.into_iter().rev());

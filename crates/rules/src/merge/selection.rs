@@ -9,7 +9,7 @@ use vestibule_patch::Pointer;
 use super::Merge;
 use super::injected_names::InjectedNames;
 use super::list_index::Positions;
-use crate::rule::{Select, Which};
+use crate::rule::{Select, SelectBy};
 use crate::subject::{NamedContainer, written};
 
 impl Merge<'_, '_, '_, '_> {
@@ -67,7 +67,7 @@ impl Merge<'_, '_, '_, '_> {
             let index = positions.find(name)?;
             Some((index, NamedContainer { name: Cow::Owned(name.to_owned()), view: found.item(index)? }))
         };
-        if let Which::Names(names) = &select.which {
+        if let SelectBy::Names(names) = &select.which {
             let wanted = names.iter().filter(|name| !injected_names.has(name));
             let mut selected: Vec<_> = wanted.filter_map(|name| user(name)).collect();
             selected.sort_by_key(|(index, _)| *index);
@@ -96,10 +96,10 @@ pub(super) fn select_users<'c, 'd: 'c>(
         let has_name = |wanted: &String| *wanted == **name;
         !select.exclude.iter().any(has_name)
             && match &select.which {
-                Which::All => true,
-                Which::Names(names) => names.iter().any(has_name),
-                Which::Index(index) => index == number,
-                Which::Images(images) => {
+                SelectBy::All => true,
+                SelectBy::Names(names) => names.iter().any(has_name),
+                SelectBy::Index(index) => index == number,
+                SelectBy::Images(images) => {
                     let image = written(Some(*view), "image").unwrap_or_default();
                     images.iter().any(|wanted| *wanted == image || *wanted == repository(&image))
                 }

@@ -11,7 +11,7 @@ use super::injected_names::InjectedNames;
 use super::selection::select_users;
 use crate::key;
 use crate::pod::{self, Shape};
-use crate::rule::{Base, Item, PartLocation, Policy, Rule, Select};
+use crate::rule::{Base, Item, PartDestination, Policy, Rule, Select};
 use crate::subject::{Layout, NamedContainer};
 
 /// By the name of the rule and the text of the clause.
@@ -61,9 +61,9 @@ impl Look<'_, '_> {
         // The containers that each block selects, found once for all parts of the block.
         let selected: Vec<Vec<Pointer>> =
             rule.blocks.iter().map(|block| self.selected(&block.select)).collect();
-        for (location, item) in rule.parts() {
+        for (destination, item) in rule.parts() {
             let (metadata, spec) = (&self.layout.metadata, &self.layout.spec);
-            let bases = match location.base {
+            let bases = match destination.base {
                 Base::Metadata => std::slice::from_ref(metadata),
                 Base::Spec => std::slice::from_ref(spec),
                 Base::Containers(number, _) => selected.get(number).map(Vec::as_slice).unwrap_or_default(),
@@ -74,7 +74,7 @@ impl Look<'_, '_> {
                 continue;
             }
             for base in bases {
-                let there = self.is_there(&location, base, item);
+                let there = self.is_there(&destination, base, item);
                 self.note(clause.clone(), item.policy, there);
             }
         }
@@ -90,9 +90,10 @@ impl Look<'_, '_> {
         pointers.collect()
     }
 
-    fn is_there(&mut self, location: &PartLocation<'_>, base: &Pointer, item: &Item) -> bool {
-        let (pointer, schema, name) = (location.pointer(base), location.schema(self.shape), location.name());
-        if location.is_item {
+    fn is_there(&mut self, destination: &PartDestination<'_>, base: &Pointer, item: &Item) -> bool {
+        let (pointer, schema, name) =
+            (destination.pointer(base), destination.schema(self.shape), destination.name());
+        if destination.is_item {
             return self.is_in(&pointer, name, schema, item);
         }
         // All entries of maps such as `requests` have the type that the name of the map determines.

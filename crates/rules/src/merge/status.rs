@@ -59,10 +59,10 @@ static ORIGIN: LazyLock<Origin> = LazyLock::new(|| {
 /// Builds indexes of the keyed lists that `rules` add to, so that each list is searched once for all rules.
 fn index_lists(rules: &[&Rule], layout: &Layout, shape: &Shape, draft: &mut Draft<'_>) {
     let mut lists = BTreeMap::new();
-    for (location, _) in rules.iter().flat_map(|rule| rule.parts()) {
-        let Some(list) = location.list else { continue };
-        let in_containers = matches!(location.base, Base::Containers(..));
-        lists.entry((in_containers, list)).or_insert_with(|| location.schema(shape).list());
+    for (destination, _) in rules.iter().flat_map(|rule| rule.parts()) {
+        let Some(list) = destination.list else { continue };
+        let in_containers = matches!(destination.base, Base::Containers(..));
+        lists.entry((in_containers, list)).or_insert_with(|| destination.schema(shape).list());
     }
     let injected_names = InjectedNames::of(rules);
     let mut containers = Vec::new();

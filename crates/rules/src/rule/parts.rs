@@ -17,7 +17,7 @@ pub(crate) enum Base<'r> {
 
 /// The list or map that a part is added to.
 #[derive(Clone, Copy)]
-pub(crate) struct PartLocation<'r> {
+pub(crate) struct PartDestination<'r> {
     pub(crate) base: Base<'r>,
     /// The list of the base, for volumes, injected containers and the lists of a block.
     pub(crate) list: Option<&'static str>,
@@ -27,7 +27,7 @@ pub(crate) struct PartLocation<'r> {
     pub(crate) is_item: bool,
 }
 
-impl<'r> PartLocation<'r> {
+impl<'r> PartDestination<'r> {
     /// The members that lead from the base to the list or map.
     pub(crate) fn path(&self) -> impl DoubleEndedIterator<Item = &'r str> + use<'r> {
         self.list.into_iter().chain(self.members.iter().map(String::as_str))
@@ -64,12 +64,12 @@ impl<'r> PartLocation<'r> {
 
 impl Rule {
     /// Every item that the rule adds, in the order of the format.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = (PartLocation<'_>, &Item)> {
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (PartDestination<'_>, &Item)> {
         let metadata = self.metadata.iter().map(|part| part.located(Base::Metadata));
         let spec = self.spec.iter().map(|part| part.located(Base::Spec));
-        let volumes = self.volumes.iter().map(|item| (PartLocation::in_list(Base::Spec, "volumes"), item));
+        let volumes = self.volumes.iter().map(|item| (PartDestination::in_list(Base::Spec, "volumes"), item));
         let injected =
-            self.injected.iter().map(|one| (PartLocation::in_list(Base::Spec, one.list), &one.item));
+            self.injected.iter().map(|one| (PartDestination::in_list(Base::Spec, one.list), &one.item));
         let blocks = self.blocks.iter().enumerate().flat_map(|(number, block)| block.parts(number));
         metadata.chain(spec).chain(volumes).chain(injected).chain(blocks)
     }
@@ -77,18 +77,18 @@ impl Rule {
     /// Calls `keep` with every item and drops the items for which it returns `false`, up to the first error.
     pub(crate) fn retain_parts<E>(
         &mut self,
-        mut keep: impl FnMut(PartLocation<'_>, &mut Item) -> Result<bool, E>,
+        mut keep: impl FnMut(PartDestination<'_>, &mut Item) -> Result<bool, E>,
     ) -> Result<(), E> {
         retain_located(&mut self.metadata, Base::Metadata, &mut keep)?;
         retain_located(&mut self.spec, Base::Spec, &mut keep)?;
-        retain(&mut self.volumes, |item| keep(PartLocation::in_list(Base::Spec, "volumes"), item))?;
+        retain(&mut self.volumes, |item| keep(PartDestination::in_list(Base::Spec, "volumes"), item))?;
         retain(&mut self.injected, |Injected { item, list, .. }| {
-            keep(PartLocation::in_list(Base::Spec, list), item)
+            keep(PartDestination::in_list(Base::Spec, list), item)
         })?;
         for (number, Block { select, lists, parts }) in self.blocks.iter_mut().enumerate() {
             let base = Base::Containers(number, select);
             for BlockList { member, items } in lists {
-                retain(items, |item| keep(PartLocation::in_list(base, member), item))?;
+                retain(items, |item| keep(PartDestination::in_list(base, member), item))?;
             }
             retain_located(parts, base, &mut keep)?;
         }
@@ -97,27 +97,27 @@ impl Rule {
 }
 
 impl Block {
-    fn parts(&self, number: usize) -> impl Iterator<Item = (PartLocation<'_>, &Item)> {
+    fn parts(&self, number: usize) -> impl Iterator<Item = (PartDestination<'_>, &Item)> {
         let base = Base::Containers(number, &self.select);
         let lists = self.lists.iter().flat_map(move |list| {
-            list.items.iter().map(move |item| (PartLocation::in_list(base, list.member), item))
+            list.items.iter().map(move |item| (PartDestination::in_list(base, list.member), item))
         });
         lists.chain(self.parts.iter().map(move |part| part.located(base)))
     }
 }
 
 impl Part {
-    fn located<'r>(&'r self, base: Base<'r>) -> (PartLocation<'r>, &'r Item) {
-        (PartLocation::at(base, &self.path, self.listed), &self.item)
+    fn located<'r>(&'r self, base: Base<'r>) -> (PartDestination<'r>, &'r Item) {
+        (PartDestination::at(base, &self.path, self.listed), &self.item)
     }
 }
 
 fn retain_located<E>(
     parts: &mut Vec<Part>,
     base: Base<'_>,
-    keep: &mut impl FnMut(PartLocation<'_>, &mut Item) -> Result<bool, E>,
+    keep: &mut impl FnMut(PartDestination<'_>, &mut Item) -> Result<bool, E>,
 ) -> Result<(), E> {
-    retain(parts, |Part { path, listed, item }| keep(PartLocation::at(base, path, *listed), item))
+    retain(parts, |Part { path, listed, item }| keep(PartDestination::at(base, path, *listed), item))
 }
 
 /// `Vec::retain_mut` for a closure that can fail.

@@ -3,7 +3,7 @@
 use super::MatchContext;
 use crate::diagnostic::shown;
 use crate::near::nearest;
-use crate::{INJECT_KEY, RULE_KEY_PREFIX};
+use crate::well_known::{INJECT_KEY, RULE_KEY_PREFIX};
 
 /// How many suspicious keys are compared with the names of rules: a hostile object may have thousands.
 const MAX_COMPARED: usize = 16;

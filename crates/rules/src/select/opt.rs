@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use std::fmt;
 
 use super::{Check, CheckResult, MatchContext, Skip};
-use crate::INJECT_KEY;
 use crate::decision::Reason;
 use crate::diagnostic::shown;
-use crate::load::check;
 use crate::rule::{OptIn, Rule};
+use crate::syntax;
+use crate::well_known::INJECT_KEY;
 
 /// Rows 4 to 8 of the table. Rows 1 to 3 are the exclusions, the exemptions and `match`.
 pub(super) static ROWS: &[Check] = &[
@@ -212,7 +212,7 @@ impl<'i> MatchContext<'i> {
             return InjectValue::AllRules(all);
         }
         let names: Vec<&str> = value.split(',').map(str::trim).collect();
-        if names.iter().any(|name| check::name(name).is_err()) {
+        if names.iter().any(|name| syntax::name(name).is_err()) {
             return InjectValue::Invalid;
         }
         let unknown = (1..).zip(&names).filter(|(_, name)| !self.rule_names().contains(**name));

@@ -4,12 +4,12 @@ use serde_json::Value;
 use vestibule_patch::{Document, Schema};
 use vestibule_rules::{Decision, Diagnostic, NamespaceFacts, Outcome, Resource, RuleSet, Subject, Verb};
 
-/// The schema of the type `Pod`.
+/// The schema of pods.
 pub(crate) fn schema() -> Schema<'static> {
     vestibule_admission::keys::schema("", "v1", "Pod")
 }
 
-/// The rules of `text`. Each document gets the common head.
+/// Loads the rules of `text`; each document gets the common head.
 pub(crate) fn rules(text: &str) -> RuleSet {
     load(text).unwrap_or_else(|findings| panic!("{findings:?}"))
 }
@@ -49,12 +49,12 @@ pub(crate) fn evaluate(rules: &RuleSet, subject: &Subject<'_>) -> Decision {
     rules.evaluate(subject).unwrap()
 }
 
-/// The changes of the rules, without the status.
+/// The changes of the decision, without the status annotation.
 pub(crate) fn changes(decision: &Decision) -> impl Iterator<Item = &vestibule_rules::Change> {
     decision.changes().iter().filter(|change| &*change.origin.clause != "status")
 }
 
-/// `op path` of every operation, except the status.
+/// `op path` of every operation, without the status annotation.
 pub(crate) fn steps(decision: &Decision) -> Vec<String> {
     let step = |change: &vestibule_rules::Change| {
         let value = change.operation.value().map(|value| format!(" {}", value.get()));
@@ -63,7 +63,7 @@ pub(crate) fn steps(decision: &Decision) -> Vec<String> {
     changes(decision).map(step).collect()
 }
 
-/// The object after the decision, without the status.
+/// The object after the decision, without the status annotation.
 pub(crate) fn made(decision: &Decision, object: &str) -> Value {
     let operations: Vec<_> = changes(decision).map(|change| change.operation.clone()).collect();
     let mut document = Document::parse(object).unwrap();
@@ -71,7 +71,7 @@ pub(crate) fn made(decision: &Decision, object: &str) -> Value {
     serde_json::from_str(&document.to_json()).unwrap()
 }
 
-/// The object after the decision's operations, by `vestibule_patch` and by an independent implementation; both must agree, and a
+/// Applies the operations of the decision by `vestibule-patch` and by an independent crate. Both must agree, and a
 /// second evaluation must change nothing.
 pub(crate) fn applied(rules: &RuleSet, subject: &Subject<'_>) -> String {
     let decision = evaluate(rules, subject);

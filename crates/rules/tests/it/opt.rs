@@ -206,7 +206,7 @@ fn the_page_names_every_reason() {
         assert!(page.contains(&format!("| `{gate}`")), "{gate}");
     }
     let starred: Vec<&str> =
-        Reason::ALL.iter().filter(|one| one.is_mishap()).map(|one| one.as_str()).collect();
+        Reason::ALL.iter().filter(|one| one.is_unexpected()).map(|one| one.as_str()).collect();
     for reason in starred {
         assert!(page.contains(&format!("`{reason}` (*")), "{reason}");
     }

@@ -1,4 +1,4 @@
-//! Fields of the pod's specification and of its containers.
+//! Fields of the pod's specification and of existing containers.
 
 use serde_json::json;
 
@@ -155,7 +155,8 @@ fn the_later_of_two_rules_that_override_a_field_wins() {
     }
 }
 
-/// The API server sets these fields for a pod without a class, and refuses them with another class.
+/// The state in which the API server's own admission leaves a pod without a class. It refuses another class with the
+/// values that it wrote.
 #[test]
 fn fields_derived_from_the_priority_class_are_removed_with_it() {
     let rules = rules(&rule("r", "pod: {spec: {priorityClassName: high}}"));
@@ -167,14 +168,14 @@ fn fields_derived_from_the_priority_class_are_removed_with_it() {
         made,
         ["add /spec/priorityClassName", "remove /spec/priority", "remove /spec/preemptionPolicy"]
     );
-    // A pod with a class of its own, and a second evaluation.
+    // A pod with its own class, and a pod that is evaluated again.
     for class in ["low", "high"] {
         let object = pod(&format!(r#"{{"containers":[],"priority":7,"priorityClassName":"{class}"}}"#));
         assert!(steps(&decide(&rules, &object)).is_empty(), "{class}");
     }
 }
 
-/// A list is parsed only if its text may contain a key: these texts contain the key, or have escapes.
+/// Lists are not parsed if their text mentions none of the keys. These lists mention one, or have escapes.
 #[test]
 fn an_item_is_found_in_any_spelling() {
     let brings = rules(&rule(

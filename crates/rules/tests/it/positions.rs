@@ -1,4 +1,4 @@
-//! Positions of containers over all rules, and strict positions that are restored.
+//! The positions of containers over all rules, and their restoration after other webhooks.
 
 use cpu_time::ThreadTime;
 
@@ -64,7 +64,7 @@ fn positions_relative_to_other_rules_hold_in_any_order() {
             let made = result(&rules, &init(&["x"]));
             assert_eq!(names(&made["spec"]["initContainers"]), fresh);
             assert!(decide(&rules, &init(&["x"])).warnings.is_empty());
-            // One rule acts after the others.
+            // One rule is added later than the others.
             for missing in 0..4 {
                 let there: Vec<&str> = fresh
                     .iter()
@@ -94,7 +94,7 @@ fn circular_positions_are_refused() {
     assert_eq!(findings.len(), 1);
     assert_eq!(
         findings[0].headline(),
-        "rules.yaml:7:44: error[VST0154]: no order of containers is `a` before `b` (rule `rule-a`, rules.yaml:7) and \
+        "rules.yaml:7:44: error[VST0154]: no order of containers satisfies: `a` before `b` (rule `rule-a`, rules.yaml:7) and \
          `b` before `c` (rule `rule-b`, rules.yaml:14) and `c` before `a` (rule `rule-c`, rules.yaml:21)"
     );
     for circle in [
@@ -105,7 +105,7 @@ fn circular_positions_are_refused() {
     ] {
         assert_eq!(load(&circle).err().unwrap().len(), 1, "{circle}");
     }
-    // Each list has an order of its own.
+    // The two lists have independent orders.
     let other = sidecar("b", "{before: a}")
         .replace("initContainers:", "containers:")
         .replace("image: i", "image: i, mode: regular");

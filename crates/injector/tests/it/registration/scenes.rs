@@ -79,7 +79,7 @@ impl Scene {
     /// asked.
     pub(super) fn is_declined_by_namespace(&self, rule: &Rule) -> bool {
         let label = format!("inject.vestibule.dev/{}", rule.name());
-        rule.must_be_asked_for_by_namespaces() && self.namespace_labels.get(label.as_str()) == Some(&"false")
+        rule.requires_namespace_opt_in() && self.namespace_labels.get(label.as_str()) == Some(&"false")
     }
 
     /// Whether a rule, by name, was declined on the object itself.

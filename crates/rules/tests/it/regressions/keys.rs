@@ -140,17 +140,17 @@ fn invalid_computed_keys_are_an_error_of_the_rule() {
         (
             "containers: [{select: {all: true}, env: [{name: {$cel: params.name}, value: x}, {name: X, value: y}]}]",
             r#""example.com/name":"X""#,
-            "stands twice in `env`",
+            "appears twice in `env`",
         ),
         (
             "sidecars: [{name: s, image: 'i:1', ports: [{containerPort: {$cel: params.port}}, {containerPort: 80}]}]",
             r#""example.com/app-port":"80""#,
-            "stands twice in `ports`",
+            "appears twice in `ports`",
         ),
         (
             "sidecars: [{name: {$cel: params.name}, image: 'i:1'}]\ninitContainers: [{name: x, image: 'i:1'}]",
             r#""example.com/name":"x""#,
-            "stands twice in `containers`",
+            "appears twice in `containers`",
         ),
         (
             "sidecars: [{name: s, image: 'i:1', ports: [{containerPort: {$cel: \"params.name == '' ? optional.of(80) : optional.none()\"}}]}]",

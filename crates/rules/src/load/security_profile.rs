@@ -1,4 +1,4 @@
-//! `securityProfile`: what a container needs so that its namespace may ask for the Pod Security Standard `restricted`.
+//! `securityProfile`: fills the `securityContext` that the Pod Security Standard `restricted` demands.
 
 use super::reader::Reader;
 use crate::diagnostic;
@@ -13,19 +13,19 @@ impl Reader {
         if self.word(node, "securityProfile", &format::SECURITY_PROFILES).is_some()
             && matching.os != Some("linux")
         {
-            let message = "the rule may act on pods for Windows, which cannot have such a `securityContext`";
+            let message = "the rule may act on pods for Windows, which cannot have this `securityContext`";
             self.error(&diagnostic::PROFILE, node.at(), message);
         }
     }
 }
 
-/// Fills the `securityContext` of `container` where it says nothing.
-pub(super) fn harden(container: &mut Overlay) {
+/// Fills the absent members of the container's `securityContext`.
+pub(super) fn fill_restricted(container: &mut Overlay) {
     let Some(context) = below(container, "securityContext") else { return };
-    let literal = |name: &str, wanted: &str| matches!(context.get(name), Some(Overlay::Literal(said)) if said == wanted);
+    let literal = |name: &str, wanted: &str| matches!(context.get(name), Some(Overlay::Literal(written)) if written == wanted);
     let added = context.get("capabilities").and_then(|capabilities| capabilities.get("add"));
     let mut added = added.map(Overlay::items).unwrap_or_default().iter().filter_map(Overlay::as_text);
-    // The API server refuses both together.
+    // The API server refuses a container that sets `allowPrivilegeEscalation: false` together with either of these.
     let escalates =
         literal("privileged", "true") || added.any(|one| one.trim_start_matches("CAP_") == "SYS_ADMIN");
     let root = literal("runAsUser", "0");
@@ -43,7 +43,7 @@ pub(super) fn harden(container: &mut Overlay) {
     }
 }
 
-/// The member `name` of `object`, made where it is missing; none where that is no map.
+/// The member `name` of `object`, which is added if it is absent; `None` if `object` is not a map.
 fn below<'o>(object: &'o mut Overlay, name: &str) -> Option<&'o mut Overlay> {
     fill(object, name, Overlay::Map(Vec::new()));
     let Overlay::Map(members) = object else { return None };

@@ -1,14 +1,14 @@
-//! One operation on a text.
+//! Edits a YAML text in place for one operation.
 
 use std::ops::Range;
 
 use vestibule_patch::{Pointer, View};
 
 use super::super::emit::Layout;
-use super::Rewritten;
+use super::RewriteReason;
 use super::tree::{self, Content, Entry, Node};
 
-/// A text that is to be changed once.
+/// A text and its tree. Each edit returns a new text.
 pub(super) struct Editor<'t> {
     text: &'t str,
     root: Node,
@@ -16,7 +16,7 @@ pub(super) struct Editor<'t> {
     newline: &'static str,
 }
 
-/// A value in the tree and what stands in front of it.
+/// A value in the tree and the key or dash before it.
 struct Found<'n> {
     node: &'n Node,
     holder: Holder<'n>,
@@ -30,7 +30,7 @@ enum Holder<'n> {
 }
 
 impl<'t> Editor<'t> {
-    pub(super) fn new(text: &'t str) -> Result<Self, Rewritten> {
+    pub(super) fn new(text: &'t str) -> Result<Self, RewriteReason> {
         let root = tree::read(text)?;
         let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let mut editor = Self { text, root, layout: Layout::default(), newline };
@@ -38,18 +38,20 @@ impl<'t> Editor<'t> {
         Ok(editor)
     }
 
-    pub(super) fn add(&self, path: &Pointer, value: View<'_>) -> Result<String, Rewritten> {
-        let (parent, token) = path.split_last().ok_or(Rewritten::shape(None))?;
+    pub(super) fn add(&self, path: &Pointer, value: View<'_>) -> Result<String, RewriteReason> {
+        let (parent, token) = path.split_last().ok_or(RewriteReason::unusual(None))?;
         let found = self.find(&parent)?;
         if found.node.is_empty_flow() {
-            return self.fill(&found, &token, value);
+            return self.fill_empty(&found, &token, value);
         }
         self.refuse_flow(found.node)?;
         match &found.node.content {
             Content::Map { entries, .. } => match entries.iter().find(|entry| entry.key == token) {
-                Some(entry) => self.put(&Found { node: &entry.value, holder: Holder::Key(entry) }, value),
+                Some(entry) => {
+                    self.replace_value(&Found { node: &entry.value, holder: Holder::Key(entry) }, value)
+                }
                 None => {
-                    let first = entries.first().ok_or(self.odd(found.node))?;
+                    let first = entries.first().ok_or(self.unusual(found.node))?;
                     let mut lines = Vec::new();
                     self.layout.entry(&token, value, self.column(first.span.start)?, &mut lines);
                     Ok(self.insert(found.node.span.end, &lines))
@@ -59,65 +61,65 @@ impl<'t> Editor<'t> {
                 let index = if token == "-" { items.len() } else { position(&token)? };
                 self.add_item(&found, items, index, value)
             }
-            Content::Scalar => Err(self.odd(found.node)),
+            Content::Scalar => Err(self.unusual(found.node)),
         }
     }
 
-    pub(super) fn replace(&self, path: &Pointer, value: View<'_>) -> Result<String, Rewritten> {
+    pub(super) fn replace(&self, path: &Pointer, value: View<'_>) -> Result<String, RewriteReason> {
         let found = self.find(path)?;
-        self.put(&found, value)
+        self.replace_value(&found, value)
     }
 
-    pub(super) fn remove(&self, path: &Pointer) -> Result<String, Rewritten> {
-        let (parent, token) = path.split_last().ok_or(Rewritten::shape(None))?;
+    pub(super) fn remove(&self, path: &Pointer) -> Result<String, RewriteReason> {
+        let (parent, token) = path.split_last().ok_or(RewriteReason::unusual(None))?;
         let found = self.find(&parent)?;
         self.refuse_flow(found.node)?;
         match &found.node.content {
             Content::Map { entries, .. } => {
                 let index = entries.iter().position(|entry| entry.key == token);
-                let index = index.ok_or(self.odd(found.node))?;
-                let entry = entries.get(index).ok_or(self.odd(found.node))?;
+                let index = index.ok_or(self.unusual(found.node))?;
+                let entry = entries.get(index).ok_or(self.unusual(found.node))?;
                 let next = entries.get(index + 1).map(|entry| entry.span.start);
                 if entries.len() == 1 {
-                    return self.put_words(&found, "{}");
+                    return self.replace_inline(&found, "{}");
                 }
-                self.cut(entry.span.start, entry.value.span.end.max(entry.span.end), next)
+                self.delete(entry.span.start, entry.value.span.end.max(entry.span.end), next)
             }
             Content::List { items, .. } => {
-                let item = items.get(position(&token)?).ok_or(self.odd(found.node))?;
+                let item = items.get(position(&token)?).ok_or(self.unusual(found.node))?;
                 if items.len() == 1 {
-                    return self.put_words(&found, "[]");
+                    return self.replace_inline(&found, "[]");
                 }
-                self.cut(self.dash(item)?, item.span.end, None)
+                self.delete(self.dash(item)?, item.span.end, None)
             }
-            Content::Scalar => Err(self.odd(found.node)),
+            Content::Scalar => Err(self.unusual(found.node)),
         }
     }
 
-    /// What stands at `path`, where nothing on the way is in flow style.
-    fn find<'n>(&'n self, path: &Pointer) -> Result<Found<'n>, Rewritten> {
+    /// The value at `path`, unless a value on the way is in flow style.
+    fn find<'n>(&'n self, path: &Pointer) -> Result<Found<'n>, RewriteReason> {
         let mut found = Found { node: &self.root, holder: Holder::Root };
         for token in path.tokens() {
             let node = found.node;
             self.refuse_flow(node)?;
             found = match &node.content {
                 Content::Map { entries, .. } => {
-                    let entry = entries.iter().find(|entry| entry.key == token).ok_or(self.odd(node))?;
+                    let entry = entries.iter().find(|entry| entry.key == token).ok_or(self.unusual(node))?;
                     Found { node: &entry.value, holder: Holder::Key(entry) }
                 }
                 Content::List { items, .. } => {
-                    let item = items.get(position(&token)?).ok_or(self.odd(node))?;
+                    let item = items.get(position(&token)?).ok_or(self.unusual(node))?;
                     Found { node: item, holder: Holder::Dash }
                 }
-                Content::Scalar => return Err(self.odd(node)),
+                Content::Scalar => return Err(self.unusual(node)),
             };
         }
         Ok(found)
     }
 
-    /// A first member or item for an empty map or list.
-    fn fill(&self, found: &Found<'_>, token: &str, value: View<'_>) -> Result<String, Rewritten> {
-        let Holder::Key(entry) = found.holder else { return Err(Rewritten::flow(self.line(found.node))) };
+    /// Adds the first member or item to an empty map or list.
+    fn fill_empty(&self, found: &Found<'_>, token: &str, value: View<'_>) -> Result<String, RewriteReason> {
+        let Holder::Key(entry) = found.holder else { return Err(RewriteReason::flow(self.line(found.node))) };
         let column = self.column(entry.span.start)?;
         let mut lines = Vec::new();
         match found.node.content {
@@ -137,28 +139,28 @@ impl<'t> Editor<'t> {
         items: &[Node],
         index: usize,
         value: View<'_>,
-    ) -> Result<String, Rewritten> {
-        let first = items.first().ok_or(self.odd(found.node))?;
+    ) -> Result<String, RewriteReason> {
+        let first = items.first().ok_or(self.unusual(found.node))?;
         let dash = self.dash(first)?;
         let mut lines = Vec::new();
         self.layout.item(value, self.column(dash)?, &mut lines);
         let before = index.checked_sub(1).and_then(|index| items.get(index));
         match (before, found.holder) {
             (Some(item), _) => Ok(self.insert(item.span.end.max(self.dash(item)? + 1), &lines)),
-            // Comments above the first item stay with it.
+            // The new first item goes above the comments of the previous one.
             (None, Holder::Key(entry)) if self.starts_line(dash) => Ok(self.insert(entry.span.end, &lines)),
-            (None, _) => Err(self.odd(found.node)),
+            (None, _) => Err(self.unusual(found.node)),
         }
     }
 
-    /// Puts `value` in the place of what was found.
-    fn put(&self, found: &Found<'_>, value: View<'_>) -> Result<String, Rewritten> {
+    /// Replaces the value that was found.
+    fn replace_value(&self, found: &Found<'_>, value: View<'_>) -> Result<String, RewriteReason> {
         match found.holder {
-            Holder::Root => Err(self.odd(found.node)),
+            Holder::Root => Err(self.unusual(found.node)),
             Holder::Key(entry) => {
                 let (head, lines) = self.layout.member(value, self.column(entry.span.start)?);
                 if lines.is_empty() {
-                    return self.put_words(found, head.trim_start());
+                    return self.replace_inline(found, head.trim_start());
                 }
                 let (text, at) = self.without_value(entry);
                 let mut text = text;
@@ -175,11 +177,11 @@ impl<'t> Editor<'t> {
         }
     }
 
-    /// Puts `words`, which take one line, in the place of what was found.
-    fn put_words(&self, found: &Found<'_>, words: &str) -> Result<String, Rewritten> {
+    /// Replaces the value that was found by `words` on one line.
+    fn replace_inline(&self, found: &Found<'_>, words: &str) -> Result<String, RewriteReason> {
         match found.holder {
-            Holder::Root => Err(self.odd(found.node)),
-            Holder::Key(entry) => Ok(self.replaced(self.behind(entry), &format!(" {words}"))),
+            Holder::Root => Err(self.unusual(found.node)),
+            Holder::Key(entry) => Ok(self.replaced(self.value_range(entry), &format!(" {words}"))),
             Holder::Dash => {
                 let dash = self.dash(found.node)?;
                 Ok(self.replaced(dash..found.node.span.end.max(dash + 1), &format!("- {words}")))
@@ -187,24 +189,24 @@ impl<'t> Editor<'t> {
         }
     }
 
-    /// The text less the value of `entry`, and where its colon ends.
+    /// The text without the value of `entry`, and the end of its colon.
     fn without_value(&self, entry: &Entry) -> (String, usize) {
-        let behind = self.behind(entry);
+        let behind = self.value_range(entry);
         (self.replaced(behind.clone(), ""), behind.start)
     }
 
-    /// From behind the colon to the end of the value.
-    fn behind(&self, entry: &Entry) -> Range<usize> {
+    /// The range from the end of the colon to the end of the value.
+    fn value_range(&self, entry: &Entry) -> Range<usize> {
         let rest = self.text.get(entry.span.end..).unwrap_or_default();
         let colon = entry.span.end + rest.find(':').map_or(0, |distance| distance + 1);
         colon..entry.value.span.end.max(colon)
     }
 
-    /// Takes away `start..end` with its line, or up to `next` where something else starts the line.
-    fn cut(&self, start: usize, end: usize, next: Option<usize>) -> Result<String, Rewritten> {
+    /// Deletes `start..end` with its line, or up to `next` if the line starts with something else.
+    fn delete(&self, start: usize, end: usize, next: Option<usize>) -> Result<String, RewriteReason> {
         if !self.starts_line(start) {
-            let next = next.ok_or(Rewritten::shape(None))?;
-            // Comments below it are about what comes next, which now begins the line.
+            let next = next.ok_or(RewriteReason::unusual(None))?;
+            // Comments below it belong to the next value, which now starts the line.
             let between = self.text.get(self.line_end(end).min(next)..next).unwrap_or_default();
             let comments = between.lines().filter(|line| line.trim_start().starts_with('#'));
             let comments: String = comments.map(|line| format!("{line}{}", self.newline)).collect();
@@ -216,7 +218,7 @@ impl<'t> Editor<'t> {
         let rest = self.text.get(end..).unwrap_or_default();
         let newline = if rest.starts_with("\r\n") { 2 } else { usize::from(rest.starts_with('\n')) };
         match (newline, start) {
-            // The last line has no end of its own: the one before gives it up.
+            // The last line has no line break, so the line before it loses its own.
             (0, 1..) => {
                 let before = self.text.get(..start).unwrap_or_default();
                 let before = before.strip_suffix('\n').unwrap_or(before);
@@ -244,18 +246,18 @@ impl<'t> Editor<'t> {
         format!("{before}{words}{after}")
     }
 
-    /// The dash of an item of a block list: it stands in front of it, on its line or above.
-    fn dash(&self, item: &Node) -> Result<usize, Rewritten> {
+    /// The dash of an item of a block list, on the line of the item or above it.
+    fn dash(&self, item: &Node) -> Result<usize, RewriteReason> {
         let before = self.text.get(..item.span.start).unwrap_or_default().trim_end();
-        // An item that is left out starts behind its dash.
-        before.ends_with('-').then(|| before.len() - 1).ok_or_else(|| self.odd(item))
+        // The span of an empty item starts after its dash.
+        before.ends_with('-').then(|| before.len() - 1).ok_or_else(|| self.unusual(item))
     }
 
-    /// How far in `at` stands. Tabs are as wide as somebody likes.
-    fn column(&self, at: usize) -> Result<usize, Rewritten> {
+    /// The column of `at`. It is unknown after a tab, whose width is not defined.
+    fn column(&self, at: usize) -> Result<usize, RewriteReason> {
         let before = self.text.get(self.line_start(at)..at).unwrap_or_default();
         if before.contains('\t') {
-            return Err(Rewritten::tab(self.line_of(at)));
+            return Err(RewriteReason::tab(self.line_of(at)));
         }
         Ok(before.chars().filter(|character| *character != '\u{feff}').count())
     }
@@ -280,15 +282,15 @@ impl<'t> Editor<'t> {
         self.line_of(node.span.start)
     }
 
-    fn refuse_flow(&self, node: &Node) -> Result<(), Rewritten> {
-        if node.is_flow() { Err(Rewritten::flow(self.line(node))) } else { Ok(()) }
+    fn refuse_flow(&self, node: &Node) -> Result<(), RewriteReason> {
+        if node.is_flow() { Err(RewriteReason::flow(self.line(node))) } else { Ok(()) }
     }
 
-    fn odd(&self, node: &Node) -> Rewritten {
-        Rewritten::shape(Some(self.line(node)))
+    fn unusual(&self, node: &Node) -> RewriteReason {
+        RewriteReason::unusual(Some(self.line(node)))
     }
 
-    /// As the first list below a key has it.
+    /// Whether the first list below a key is indented further than the key.
     fn lists_are_indented(&self, node: &Node) -> Option<bool> {
         match &node.content {
             Content::Map { entries, .. } => entries.iter().find_map(|entry| match &entry.value.content {
@@ -313,6 +315,6 @@ fn line_end(text: &str, at: usize) -> usize {
     }
 }
 
-fn position(token: &str) -> Result<usize, Rewritten> {
-    token.parse().map_err(|_| Rewritten::shape(None))
+fn position(token: &str) -> Result<usize, RewriteReason> {
+    token.parse().map_err(|_| RewriteReason::unusual(None))
 }

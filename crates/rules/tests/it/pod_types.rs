@@ -1,4 +1,4 @@
-//! Values of another type than Kubernetes gives their field are found at load, not by the API server.
+//! Values of the wrong type are found when rules are loaded, not by the API server.
 
 use vestibule_rules::{Diagnostic, Severity};
 
@@ -25,7 +25,7 @@ fn volume(source: &str) -> String {
 }
 
 #[test]
-fn wrong_types_are_found_where_they_stand() {
+fn a_wrong_type_is_reported_at_its_location() {
     for (spec, expected) in [
         (
             sidecar("ports: [{containerPort: 1}, {containerPort: \"80\"}]"),
@@ -69,7 +69,7 @@ fn wrong_types_are_found_where_they_stand() {
 }
 
 #[test]
-fn a_finding_helps_and_keeps_the_value_to_itself() {
+fn a_finding_has_help_and_does_not_show_the_value() {
     let spec = block("env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k, optional: hunter2}}}]");
     assert!(findings(&spec).iter().all(|headline| !headline.contains("hunter2")));
     for (spec, help) in [
@@ -83,7 +83,7 @@ fn a_finding_helps_and_keeps_the_value_to_itself() {
 }
 
 #[test]
-fn one_finding_for_an_item() {
+fn an_item_has_at_most_one_type_error() {
     let found = findings(&sidecar("ports: [{containerPort: \"80\"}, {containerPort: \"81\"}]"));
     assert_eq!(found.len(), 1, "{found:?}");
     let found = findings(&block("ports: [{containerPort: \"80\"}, {containerPort: \"81\"}]"));
@@ -91,7 +91,7 @@ fn one_finding_for_an_item() {
 }
 
 #[test]
-fn other_spellings_of_the_right_type_pass() {
+fn other_spellings_of_the_right_type_are_accepted() {
     for spec in [
         sidecar("env: [{name: A, value: 8080}, {name: B, value: true}]"),
         sidecar("args: [1.10, on, 5]"),
@@ -116,7 +116,7 @@ fn other_spellings_of_the_right_type_pass() {
 }
 
 #[test]
-fn words_of_the_spec_are_never_kept_elsewhere() {
+fn reserved_words_of_the_spec_are_refused_in_items() {
     for word in ["when", "securityProfile", "remove", "parameters", "variables"] {
         for spec in [
             sidecar(&format!("{word}: \"false\"")),
@@ -136,7 +136,7 @@ fn words_of_the_spec_are_never_kept_elsewhere() {
 }
 
 #[test]
-fn expressions_that_would_have_to_give_a_structure_are_refused() {
+fn expressions_for_structured_values_are_refused() {
     for (spec, code) in [
         (volume("csi: {driver: d, volumeAttributes: {$cel: owner.name}}"), "VST0135"),
         (volume("emptyDir: {$cel: owner.name}"), "VST0135"),

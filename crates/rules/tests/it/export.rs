@@ -1,4 +1,4 @@
-//! Findings for other programs, and the table of codes.
+//! Findings as JSON and SARIF, and the table of codes.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ fn findings() -> Vec<Diagnostic> {
 }
 
 #[test]
-fn json_has_one_object_for_each() {
+fn json_has_one_object_for_each_finding() {
     let found: Value = serde_json::from_str(&diagnostic::json(&findings())).unwrap();
     let shown: Vec<String> = found
         .as_array()
@@ -34,7 +34,7 @@ fn json_has_one_object_for_each() {
 }
 
 #[test]
-fn sarif_is_what_code_hosts_read() {
+fn sarif_has_the_members_that_code_hosts_read() {
     let log: Value = serde_json::from_str(&diagnostic::sarif(&findings())).unwrap();
     assert_eq!(log["version"], "2.1.0");
     let run = &log["runs"][0];
@@ -57,8 +57,8 @@ fn sarif_is_what_code_hosts_read() {
     assert_eq!(empty["runs"][0]["results"], serde_json::json!([]));
 }
 
-/// What the published schema of SARIF 2.1.0 asks of what we write: it allows no members but its own, and counts from one.
-/// `VESTIBULE_SARIF` names a file to write the log to, for a validator.
+/// The demands of the published SARIF 2.1.0 schema on our output: no unknown members, and numbers that count from
+/// one. `VESTIBULE_SARIF` names a file that gets the log, for a validator.
 #[test]
 fn sarif_has_the_members_of_its_schema() {
     let long = format!("{}: 1\n", "x".repeat(300));
@@ -112,7 +112,7 @@ fn assert_allowed(object: &Value, members: &[&str]) {
 }
 
 #[test]
-fn the_order_is_that_of_the_sources() {
+fn findings_are_in_the_order_of_the_sources() {
     let texts = [("z.yaml", "- 1\n---\nb: 1\nb: 2\n"), ("a.yaml", "- 1\n")];
     let found = RuleSet::load(texts, schema()).err().unwrap();
     let places: Vec<String> =
@@ -123,14 +123,14 @@ fn the_order_is_that_of_the_sources() {
     );
 }
 
-/// Codes of texts that are too long to be shown.
+/// Codes whose examples would be too long.
 const LONG: &[&str] = &["VST0107", "VST0109"];
 
-/// Codes that others find: not about a text alone.
+/// Codes that other crates report, because they need more than a text.
 const ELSEWHERE: &[&str] = &["VST0108", "VST0180", "VST0190", "VST0191"];
 
 #[test]
-fn every_code_is_provoked_by_its_example() {
+fn every_example_leads_to_its_code() {
     for code in CODES {
         let Some(text) = code.example() else {
             assert!(LONG.contains(&code.id) || ELSEWHERE.contains(&code.id), "{} has no example", code.id);

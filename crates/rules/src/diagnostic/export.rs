@@ -1,5 +1,5 @@
-//! Findings for other programs. Like headlines, they hold no line of the source: the author's values have no place in
-//! the log of a pipeline.
+//! Findings as JSON and SARIF. Like headlines, they contain no source line, because the log of a pipeline must not
+//! contain the author's values.
 
 use std::collections::BTreeMap;
 
@@ -32,8 +32,8 @@ pub fn json(findings: &[Diagnostic]) -> String {
     Value::Array(findings.iter().map(finding).collect()).to_string()
 }
 
-/// The findings as a log of SARIF 2.1.0, which code hosts show beside the lines of a change. It describes the codes that
-/// occur. Sources that are paths become relative references as they are.
+/// The findings as a SARIF 2.1.0 log, which code hosts show beside the lines of a change. The log describes the codes
+/// that occur. A source that is a relative path becomes a relative reference.
 pub fn sarif(findings: &[Diagnostic]) -> String {
     let codes: BTreeMap<&str, &Code> =
         findings.iter().map(|finding| (finding.code().id, finding.code())).collect();
@@ -90,7 +90,7 @@ fn result(finding: &Diagnostic, place: Option<usize>) -> Value {
     })
 }
 
-/// A path as a reference (RFC 3986): what is none of its characters is written in hexadecimal.
+/// A path as a URI reference (RFC 3986): other characters are percent-encoded.
 fn uri(name: &str) -> String {
     let path = name.strip_prefix("./").unwrap_or(name);
     let scheme = if path.starts_with('/') { "file://" } else { "" };

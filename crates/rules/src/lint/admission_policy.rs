@@ -1,31 +1,31 @@
-//! Whether a MutatingAdmissionPolicy could do it. Its server-side apply adds and sets what the schema lets grow item by
-//! item; it refuses lists that are one value, decides nothing per item, and knows no opt-in, rollout or reports.
+//! Finds rules that a MutatingAdmissionPolicy could replace. Server-side apply merges lists that have keys in the
+//! schema, refuses atomic lists, has no conflict policy per item, and knows no opt-in, rollout or reports.
 
 use vestibule_patch::{List, Schema};
 
-use super::Page;
+use super::LintedRule;
 use crate::diagnostic::{self, Diagnostic};
 use crate::yaml::{Node, Value};
 
-/// All that such a rule may have in its `spec`.
+/// The fields of `spec` that a policy can express.
 const FIELDS: &[&str] = &["containers", "match", "onConflict", "optIn", "order", "pod", "targets"];
 
-pub(super) fn lint(page: &Page<'_>, pod: Schema<'_>, findings: &mut Vec<Diagnostic>) {
-    // Without the schema nobody can say which lists are one value.
-    if pod.fields().is_empty() || !fits(page, pod) {
+pub(super) fn lint(linted: &LintedRule<'_>, pod: Schema<'_>, findings: &mut Vec<Diagnostic>) {
+    // Only the schema says which lists are atomic.
+    if pod.fields().is_empty() || !fits(linted, pod) {
         return;
     }
-    let message = format!("a MutatingAdmissionPolicy could do what rule `{}` does", page.rule.name());
-    let help = "from Kubernetes 1.36 on the API server does that itself, without a webhook; but it explains nothing and reports nothing";
-    findings.push(page.hint(&diagnostic::FITS_POLICY, page.rule.position(), message, help));
+    let message = format!("a MutatingAdmissionPolicy could do what rule `{}` does", linted.rule.name());
+    let help = "from Kubernetes 1.36 on the API server does that without a webhook, but it neither explains nor reports its decisions";
+    findings.push(linted.hint(&diagnostic::POLICY_SUFFICES, linted.rule.position(), message, help));
 }
 
-fn fits(page: &Page<'_>, pod: Schema<'_>) -> bool {
+fn fits(linted: &LintedRule<'_>, pod: Schema<'_>) -> bool {
     let word = |node: &Node, field: &str| node.get(field).and_then(Node::as_text).map(str::to_owned);
-    let fields = page.spec.as_map().unwrap_or_default();
-    let matching = page.spec.get("match").and_then(Node::as_map).unwrap_or_default();
+    let fields = linted.spec.as_map().unwrap_or_default();
+    let matching = linted.spec.get("match").and_then(Node::as_map).unwrap_or_default();
     let overrides = |node: &Node| {
-        word(node, "onConflict").or_else(|| word(page.spec, "onConflict")).as_deref() == Some("override")
+        word(node, "onConflict").or_else(|| word(linted.spec, "onConflict")).as_deref() == Some("override")
     };
     let container = pod.field("spec").field("containers").item();
     let simple_block = |block: &Node| {
@@ -39,21 +39,21 @@ fn fits(page: &Page<'_>, pod: Schema<'_>) -> bool {
                     || grows(&entry.value, container.field(&entry.key))
             })
     };
-    let pod_fine = page.spec.get("pod").is_none_or(|pod_node| {
-        overrides(page.spec)
+    let pod_fine = linted.spec.get("pod").is_none_or(|pod_node| {
+        overrides(linted.spec)
             && pod_node.get("replace").is_none()
             && pod_node.get("spec").is_none_or(|spec| grows(spec, pod.field("spec")))
     });
     fields.iter().all(|entry| FIELDS.contains(&entry.key.as_str()))
         && matching.iter().all(|entry| matches!(entry.key.as_str(), "namespaces" | "objects"))
-        && matches!(word(page.spec, "optIn").as_deref(), None | Some("always"))
-        && page.rule.targets().len() == 1
-        && !page.rule.required()
-        && page.list("containers").iter().all(simple_block)
+        && matches!(word(linted.spec, "optIn").as_deref(), None | Some("always"))
+        && linted.rule.targets().len() == 1
+        && !linted.rule.required()
+        && linted.list("containers").iter().all(simple_block)
         && pod_fine
 }
 
-/// Whether server-side apply takes the value: no list in it is one value, and nothing in it is an expression.
+/// Whether server-side apply accepts the value: it contains no atomic list and no expression.
 fn grows(node: &Node, schema: Schema<'_>) -> bool {
     match node.value() {
         Value::Scalar(_) => true,
@@ -62,7 +62,7 @@ fn grows(node: &Node, schema: Schema<'_>) -> bool {
                 && items.iter().all(|item| grows(item, schema.item()))
         }
         Value::Map(entries) => entries.iter().all(|entry| {
-            // References to ConfigMaps, Secrets and fields are one value, too.
+            // References to ConfigMaps, Secrets and fields are atomic, too.
             let atomic =
                 entry.key.starts_with('$') || entry.key == "onConflict" || entry.key.ends_with("Ref");
             !atomic && grows(&entry.value, schema.field(&entry.key))
