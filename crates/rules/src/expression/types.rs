@@ -14,6 +14,7 @@ use super::lint::Declared;
 use super::{Expression, values};
 use crate::overlay::Overlay;
 use infer::Checker;
+pub(super) use signatures::{Argument, ResultType};
 
 /// How deep lists in lists keep the type of their items. Variables can nest lists without end.
 const MAX_DEPTH: usize = 4;

@@ -10,7 +10,7 @@ use super::LoadedRule;
 use crate::diagnostic::{self, Diagnostic};
 use crate::rule::{Resource, Rule};
 use crate::select::{MIRROR_ANNOTATION, OWN_POD_LABEL};
-use crate::settings::Settings;
+use crate::settings::{Exemption, Settings};
 use crate::subject::HASH_LABEL;
 use crate::well_known::{INJECT_KEY, STATUS_ANNOTATION};
 
@@ -63,7 +63,7 @@ impl<'l> Readers<'l> {
                 readers.insert((map, key), ReadBy::Rule(&rule.name));
             }
         }
-        for (key, _) in settings.exemptions.iter().flat_map(|exemption| exemption.object_labels()) {
+        for (key, _) in settings.exemptions.iter().flat_map(Exemption::object_labels) {
             readers.insert(("labels", key), ReadBy::Exemption);
         }
         readers

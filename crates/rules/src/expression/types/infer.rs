@@ -5,7 +5,7 @@ use kube_cel::cel::common::ast::{
     operators as op,
 };
 
-use super::signatures::{self, Argument, ResultType};
+use super::signatures::{Argument, ResultType};
 use super::{Mismatch, Type};
 use crate::expression::functions::{self, Form, Function};
 use crate::expression::lint::Declared;
@@ -292,16 +292,15 @@ impl<'c> Checker<'c> {
         let Some((function, is_qualified)) = self.called(call) else { return Type::Any };
         // The value before the dot is the first argument of a method.
         let target = call.target.as_deref().filter(|_| !is_qualified && function.form != Form::Function);
-        let (wants, gives) = signatures::of(function.name);
         let mut first = None;
         for (index, argument) in target.into_iter().chain(&call.args).enumerate() {
             let given = self.of(argument);
-            if let Some(wants) = wants.get(index) {
+            if let Some(wants) = function.takes.get(index) {
                 self.want(*wants, &given, function.name);
             }
             first.get_or_insert(given);
         }
-        result(gives, first.unwrap_or(Type::Any))
+        result(function.gives, first.unwrap_or(Type::Any))
     }
 
     /// The function, and whether the name before the dot is its namespace.

@@ -4,7 +4,7 @@ use super::Type;
 
 /// The type of an argument.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Argument {
+pub(crate) enum Argument {
     Anything,
     Text,
     Int,
@@ -19,7 +19,7 @@ pub(super) enum Argument {
 
 /// The type of a result.
 #[derive(Clone, Copy)]
-pub(super) enum ResultType {
+pub(crate) enum ResultType {
     Anything,
     Bool,
     Int,
@@ -82,64 +82,5 @@ impl Argument {
             (Self::Duration, Type::Text) => "`duration()` makes a duration of text",
             _ => "",
         }
-    }
-}
-
-/// The types of the arguments and of the result of the function `name`. The value before the dot is the first argument;
-/// arguments beyond the list may have any type.
-pub(super) fn of(name: &str) -> (&'static [Argument], ResultType) {
-    use Argument::{Anything, Duration, Int, List, Opaque, Optional, Sized, Text};
-    match name {
-        "contains" | "startsWith" | "endsWith" | "matches" => (&[Text, Text], ResultType::Bool),
-        "lowerAscii" | "upperAscii" | "trim" | "labelValue" | "strings.quote" => (&[Text], ResultType::Text),
-        "replace" => (&[Text, Text, Text, Int], ResultType::Text),
-        "substring" => (&[Text, Int, Int], ResultType::Text),
-        "charAt" => (&[Text, Int], ResultType::Text),
-        "find" => (&[Text, Text], ResultType::Text),
-        "findAll" | "split" => (&[Text, Text, Int], ResultType::Texts),
-        "format" => (&[Text, List], ResultType::Text),
-        "join" => (&[List, Text], ResultType::Text),
-        "pod.displayName" | "string" => (&[], ResultType::Text),
-        "size" => (&[Sized], ResultType::Int),
-        "indexOf" | "lastIndexOf" | "int" | "sign" | "compareTo" => (&[], ResultType::Int),
-        "uint" => (&[], ResultType::Uint),
-        "double" => (&[], ResultType::Double),
-        "bool" | "isSorted" | "sets.contains" | "sets.equivalent" | "sets.intersects" | "math.isFinite"
-        | "math.isInf" | "math.isNaN" => (&[], ResultType::Bool),
-        "isQuantity" | "isURL" | "isIP" | "isCIDR" | "ip.isCanonical" | "isSemver" => {
-            (&[Text], ResultType::Bool)
-        }
-        "quantity" | "cidr" | "url" | "semver" => (&[Text], ResultType::Opaque),
-        "ip" => (&[], ResultType::Opaque),
-        "duration" => (&[Text], ResultType::Duration),
-        "add" | "sub" | "masked" => (&[Opaque], ResultType::Opaque),
-        "asInteger" | "major" | "minor" | "patch" | "prefixLength" | "family" => (&[Opaque], ResultType::Int),
-        "asApproximateFloat" => (&[Opaque], ResultType::Double),
-        "isInteger"
-        | "isGlobalUnicast"
-        | "isLinkLocalMulticast"
-        | "isLinkLocalUnicast"
-        | "isLoopback"
-        | "isUnspecified"
-        | "containsCIDR"
-        | "containsIP"
-        | "isGreaterThan"
-        | "isLessThan" => (&[Opaque], ResultType::Bool),
-        "getEscapedPath" | "getHost" | "getHostname" | "getPort" | "getScheme" => {
-            (&[Opaque], ResultType::Text)
-        }
-        "getQuery" => (&[Opaque], ResultType::Map),
-        "getHours" | "getMinutes" | "getSeconds" | "getMilliseconds" => (&[Duration], ResultType::Int),
-        "lists.range" => (&[Int], ResultType::Ints),
-        "distinct" | "sort" => (&[List], ResultType::Same),
-        "slice" => (&[List, Int, Int], ResultType::Same),
-        "reverse" => (&[], ResultType::Same),
-        "min" | "max" => (&[List], ResultType::Item),
-        "first" | "last" => (&[List], ResultType::OptionalItem),
-        "math.ceil" | "math.floor" | "math.round" | "math.trunc" | "math.sqrt" => (&[], ResultType::Double),
-        "optional.of" | "optional.ofNonZeroValue" => (&[Anything], ResultType::Optional),
-        "hasValue" => (&[Optional], ResultType::Bool),
-        "value" => (&[Optional], ResultType::Item),
-        _ => (&[], ResultType::Anything),
     }
 }
