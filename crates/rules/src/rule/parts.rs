@@ -45,7 +45,7 @@ impl<'r> PartDestination<'r> {
             Base::Spec => shape.spec,
             Base::Containers(..) => shape.container,
         };
-        self.path().fold(base, |schema, name| schema.field(name))
+        self.path().fold(base, Schema::field)
     }
 
     /// The pointer of the list or map, below the pointer of the base.

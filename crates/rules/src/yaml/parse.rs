@@ -39,7 +39,7 @@ pub(super) fn documents(source: &Arc<Source>) -> Documents {
         if is_json(body) {
             match json::read(mark, body, &mut builder) {
                 Ok(node) => {
-                    roots.extend(node.map(|node| ReadDocument { node, json: Some(body.trim().into()) }))
+                    roots.extend(node.map(|node| ReadDocument { node, json: Some(body.trim().into()) }));
                 }
                 Err(problem) => {
                     builder.problems.push(problem);
