@@ -84,9 +84,8 @@ fn format() -> anyhow::Result<()> {
 
 fn lints() -> anyhow::Result<()> {
     cargo::run(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
-    // The workspace as a whole never sees it without its command line, as `injector` takes it.
-    let bare = ["clippy", "--quiet", "-p", "vestibule", "--no-default-features", "--", "-D", "warnings"];
-    cargo::run(&bare)
+    // `tests/contract` turns the feature `otel` on for the workspace as a whole; authors have it off.
+    cargo::run(&["clippy", "--quiet", "-p", "vestibule-command", "--", "-D", "warnings"])
 }
 
 fn documentation() -> anyhow::Result<()> {

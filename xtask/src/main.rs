@@ -38,7 +38,7 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     match &arguments.task {
         None => Arguments::command().print_help().map_err(Into::into),
-        Some(Task::Test { require_apiserver }) => test::run(*require_apiserver),
+        Some(Task::Test { parts, require_apiserver }) => test::run(parts, *require_apiserver),
         Some(Task::Check { only }) => check::run(only),
         Some(Task::Walls) => walls::run(),
         Some(Task::Controlplane) => controlplane::find_or_build(),
@@ -64,8 +64,11 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run every test, those on a real API server included where one can be found or built
+    /// Run the tests, those on a real API server included if one can be found or built
     Test {
+        /// Only these packages, by folder: `patch`, `rules`, `cluster`, ...
+        #[arg(value_name = "PART")]
+        parts: Vec<String>,
         /// Fail when a test that needs the real API server was skipped, or none ran
         #[arg(long)]
         require_apiserver: bool,

@@ -8,6 +8,7 @@
 
 mod audit;
 mod body;
+mod json;
 mod patch;
 mod response;
 mod status;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use vestibule::command::{CertsArguments, CommandError};
+use vestibule_command::{CertsArguments, CommandError};
 
 use crate::Failure;
 

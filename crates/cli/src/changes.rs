@@ -1,4 +1,4 @@
-//! Operations in the words people use for parts of a pod.
+//! Operations as people name the parts of a pod.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use vestibule::patch::{Document, Kind, Operation, View};
 use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{Change, Origin};
 
-/// One change and who asked for it.
-pub(crate) struct Why {
+/// One change and the part of a rule that made it.
+pub(crate) struct ExplainedChange {
     /// `+ spec.containers[app].env[TARGET]`
-    pub(crate) what: String,
+    pub(crate) text: String,
     /// `rule env-target, containers[0].env[0]`
-    pub(crate) who: String,
+    pub(crate) origin: String,
     /// `env-target.yaml:14`
     pub(crate) place: String,
 }
 
 /// Explains `changes`, which apply to `json` one after the other; `prefix` is where it stands in the user's object.
-pub(crate) fn explain(changes: &[Change], json: &str, prefix: &str) -> anyhow::Result<Vec<Why>> {
+pub(crate) fn explain(changes: &[Change], json: &str, prefix: &str) -> anyhow::Result<Vec<ExplainedChange>> {
     let mut document = Document::parse(json)?;
     let mut reasons = Vec::with_capacity(changes.len());
     for Change { operation, origin } in changes {
@@ -31,9 +31,9 @@ pub(crate) fn explain(changes: &[Change], json: &str, prefix: &str) -> anyhow::R
             Operation::Remove { .. } => "-",
             Operation::Replace { .. } | Operation::Move { .. } | Operation::Test { .. } => "~",
         };
-        reasons.push(Why {
-            what: printable(&format!("{sign} {prefix}{place}")),
-            who: match is_status(origin) {
+        reasons.push(ExplainedChange {
+            text: printable(&format!("{sign} {prefix}{place}")),
+            origin: match is_status(origin) {
                 true => "the injector, so that people see it".to_owned(),
                 false => format!("rule {}, {}", origin.rule, origin.clause),
             },
@@ -48,25 +48,26 @@ pub(crate) fn explain(changes: &[Change], json: &str, prefix: &str) -> anyhow::R
     Ok(reasons)
 }
 
-/// The changes, which apply to what stands at `prefix`, that are made there. The status of a pod is for pods: in a template,
-/// it would roll the workload with every new rule.
+/// The operations of the changes, without the status annotation where `prefix` is a template: the annotation would start a
+/// rollout of the workload with every new rule.
 pub(crate) fn lasting(changes: &[Change], prefix: &str) -> Vec<Operation> {
     let lasting = changes.iter().filter(|change| prefix.is_empty() || !is_status(&change.origin));
     lasting.map(|change| escaped(change.operation.clone())).collect()
 }
 
-/// The operation with JSON escapes for characters that move a terminal's cursor or turn text around; the value is the same.
+/// The operation with JSON escapes for characters that move the cursor of a terminal or change the direction of text. The
+/// value stays the same.
 fn escaped(operation: Operation) -> Operation {
     let written = |value: Arc<RawValue>| {
         if printable(value.get()) == value.get() {
             return value;
         }
-        let moves = |character: char| printable(&character.to_string()) != character.to_string();
+        let is_control = |character: char| printable(&character.to_string()) != character.to_string();
         let mut json = String::with_capacity(value.get().len());
         for character in value.get().chars() {
             match character {
                 '\n' | '\r' | '\t' => json.push(character),
-                _ if moves(character) => json.push_str(&format!("\\u{:04x}", u32::from(character))),
+                _ if is_control(character) => json.push_str(&format!("\\u{:04x}", u32::from(character))),
                 _ => json.push(character),
             }
         }
@@ -79,18 +80,18 @@ fn escaped(operation: Operation) -> Operation {
     }
 }
 
-/// The injector itself stands for no document.
+/// The injector itself sets the status annotation, without a line of a document.
 fn is_status(origin: &Origin) -> bool {
     origin.line == 0
 }
 
-/// `/spec/template` as the beginning of a place: `spec.template.`
+/// `/spec/template` as the prefix of a place: `spec.template.`
 pub(crate) fn dotted(prefix: &str) -> String {
     let words = prefix.trim_start_matches('/').replace('/', ".");
     if words.is_empty() { words } else { format!("{words}.") }
 }
 
-/// `spec.containers[app].env[TARGET]`: items by their name where they have one.
+/// `spec.containers[app].env[TARGET]`: an item is shown by its name, if it has one.
 fn place(operation: &Operation, root: View<'_>) -> String {
     let mut place = String::new();
     let mut view = Some(root);
@@ -120,7 +121,7 @@ fn place(operation: &Operation, root: View<'_>) -> String {
     place
 }
 
-/// What a list or map that is added as a whole brings along: `[nginx-conf]`.
+/// The names in a list or map that is added as a whole: `[nginx-conf]`.
 fn parts(value: View<'_>) -> String {
     let names: Vec<String> = match value.kind() {
         Kind::Array => value.items().into_iter().filter_map(label).collect(),
@@ -144,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_of_a_pod_are_called_by_their_names() {
+    fn parts_of_a_pod_are_shown_by_their_names() {
         let pod = r#"{"metadata":{"labels":{}},"spec":{"containers":[{"name":"app","env":[{"name":"A"}]}]}}"#;
         for (operation, expected) in [
             (

@@ -1,9 +1,9 @@
-//! What rules make of an object, and of the pods it will make: the engine alone, without a server.
+//! Evaluates rules on objects and on the pods that they will make, without a server.
 
 use std::collections::BTreeMap;
 
-use vestibule::command::CommandError;
 use vestibule::patch::Operation;
+use vestibule_command::CommandError;
 use vestibule_rules::{
     Decision, Explanation, NamespaceFacts, Outcome, Reason, Resource, RuleSet, Subject, Verb,
 };
@@ -12,54 +12,54 @@ use crate::changes;
 use crate::objects::Object;
 use crate::render::Changed;
 use crate::rules::Labels;
-use crate::workload::{self, Workload};
+use crate::workload;
 
-/// Rules as a cluster has them: whichever hook is called, all of them decide, and what they made they leave alone.
+/// Evaluates all rules, as each hook of an injector does.
 pub(crate) struct Engine {
     rules: RuleSet,
 }
 
-/// What is known about namespaces.
+/// Labels and annotations of namespaces.
 #[derive(Default)]
 pub(crate) struct Facts {
-    /// Holds for every namespace.
+    /// For every namespace.
     everywhere: Option<NamespaceFacts>,
-    /// Of namespaces that are among the objects themselves.
+    /// By name, of namespaces among the objects.
     named: BTreeMap<String, NamespaceFacts>,
 }
 
-/// What an object is asked about with.
+/// The parts of a request that are not in the object.
 #[derive(Clone, Copy)]
 pub(crate) struct Request<'r> {
     pub(crate) verb: Verb,
-    /// Of objects that name none.
+    /// The namespace of objects without one.
     pub(crate) default_namespace: &'r str,
     pub(crate) facts: &'r Facts,
     /// `userInfo`, JSON.
     pub(crate) user: Option<&'r str>,
 }
 
-/// What became of one object.
+/// The result for one object.
 pub(crate) struct Evaluation<'o, T> {
     pub(crate) object: &'o Object,
     pub(crate) namespace: &'o str,
-    /// JSON.
+    /// The object after all operations, JSON.
     pub(crate) after: String,
-    /// On the object, also where they are about its pod.
+    /// Operations on the object. Those on its pod are moved to its template.
     pub(crate) operations: Vec<Operation>,
     pub(crate) steps: Vec<Step<T>>,
 }
 
-/// One question to the rules.
+/// One evaluation of the rules.
 pub(crate) struct Step<T> {
-    /// Where the pod stands in the object.
+    /// The pointer to the pod template in the object; empty for the object itself.
     pub(crate) prefix: &'static str,
-    /// What the rules saw, JSON.
+    /// The evaluated object or pod, JSON.
     pub(crate) json: String,
     pub(crate) answer: T,
 }
 
-/// An answer of rules.
+/// The result of an evaluation: a decision, or an explanation with the decision in it.
 pub(crate) trait Answer: Sized {
     fn ask(rules: &RuleSet, subject: &Subject<'_>) -> anyhow::Result<Self>;
     fn decision(&self) -> &Decision;
@@ -90,7 +90,7 @@ impl Engine {
         Self { rules }
     }
 
-    /// Asks about one object after the other.
+    /// Evaluates one object after the other.
     pub(crate) fn all<'o, T: Answer>(
         &self,
         objects: impl IntoIterator<Item = &'o Object>,
@@ -105,7 +105,7 @@ impl Engine {
         evaluated.collect()
     }
 
-    /// Asks about the object itself, where rules may be about its kind, and then about the pod it will make.
+    /// Evaluates the object itself, if rules may be about its kind, and then the pod that it will make.
     pub(crate) fn evaluate<'o, T: Answer>(
         &self,
         object: &'o Object,
@@ -123,12 +123,12 @@ impl Engine {
             self.ask(&mut evaluation, &subject, "")?;
         }
         if !evaluation.is_denied()
-            && let Some(workload) = Workload::of(object)
+            && let Some(workload) = object.workload()
             && let Some(pod) = workload.pod(&evaluation.after, &object.name)?
         {
             let json = workload::in_namespace(&pod, namespace)?;
             let subject = Subject::new(&json, Resource::Pods, Verb::Create, namespace);
-            let subject = subject.facts(facts).user(user).presumed_owner(workload.presumes_owner(object));
+            let subject = subject.facts(facts).user(user).presumed_owner(object.has_presumed_owner());
             self.ask(&mut evaluation, &subject, workload.template)?;
         }
         Ok(evaluation)
@@ -151,31 +151,31 @@ impl Engine {
 }
 
 impl<T: Answer> Evaluation<'_, T> {
-    /// Which of the rules `by_name`, whom the name of a pod's owner tells what to do, went by one that only stands for it.
+    /// The rules among `by_name`, which read the name of a pod's owner, that were decided by a placeholder for that name.
     pub(crate) fn presuming(&self, by_name: &[String]) -> Vec<&str> {
         let decided = |outcome: &Outcome| match outcome {
             Outcome::Skipped { reason, .. } => matches!(reason, Reason::NotRolledOut | Reason::WhenFalse),
             _ => true,
         };
-        let presumed = Workload::of(self.object).is_some_and(|workload| workload.presumes_owner(self.object));
+        let presumed = self.object.has_presumed_owner();
         let pods = self.steps.iter().filter(|step| presumed && !step.prefix.is_empty());
         let verdicts = pods.flat_map(|step| &step.answer.decision().verdicts);
         let names = verdicts.filter(|verdict| decided(&verdict.outcome)).map(|verdict| &*verdict.rule);
         names.filter(|name| by_name.iter().any(|one| one == name)).collect()
     }
 
-    /// Whether some rule is for the object, whatever there was left to do.
+    /// Whether some rule is for the object, even if it changed nothing.
     pub(crate) fn is_matched(&self) -> bool {
         let mut verdicts = self.steps.iter().flat_map(|step| &step.answer.decision().verdicts);
         verdicts.any(|verdict| matches!(verdict.outcome, Outcome::Applied | Outcome::Unchanged))
     }
 
-    /// Which of several objects a line on stderr is about.
-    pub(crate) fn whose(&self) -> String {
+    /// The object as the start of a line on stderr.
+    pub(crate) fn line_prefix(&self) -> String {
         format!("{} ({}): ", self.object.title(self.namespace), self.object.place())
     }
 
-    /// Each once.
+    /// Warnings without repetitions.
     pub(crate) fn warnings(&self) -> Vec<&str> {
         let mut warnings: Vec<&str> = Vec::new();
         for warning in self.steps.iter().flat_map(|step| &step.answer.decision().warnings) {
@@ -201,7 +201,7 @@ impl<T: Answer> Evaluation<'_, T> {
 }
 
 impl Facts {
-    /// From `labels`, which hold for every namespace; else from the namespaces among `objects`.
+    /// Facts from `labels` for every namespace, and from the namespaces among `objects`.
     pub(crate) fn new<'o>(labels: Option<&Labels>, objects: impl Iterator<Item = &'o Object>) -> Self {
         let everywhere = labels.map(|labels| NamespaceFacts {
             labels: labels.0.iter().cloned().collect(),
@@ -211,26 +211,26 @@ impl Facts {
         Self { everywhere, named }
     }
 
-    /// The same for every namespace.
+    /// The same facts for every namespace.
     pub(crate) fn everywhere(facts: NamespaceFacts) -> Self {
         Self { everywhere: Some(facts), named: BTreeMap::new() }
     }
 
-    /// The first namespace of objects that rules may be about of which nothing is known.
+    /// The first namespace without facts that has an object which rules may be about.
     pub(crate) fn unknown<'o>(
         &self,
         objects: impl Iterator<Item = &'o Object>,
         default_namespace: &'o str,
     ) -> Option<&'o str> {
-        let concerned = |object: &&Object| {
-            Workload::of(object).is_some() || Resource::of_kind(&object.api_version, &object.kind).is_some()
+        let may_match = |object: &&Object| {
+            object.workload().is_some() || Resource::of_kind(&object.api_version, &object.kind).is_some()
         };
         let mut namespaces =
-            objects.filter(concerned).map(|object| object.namespace.as_deref().unwrap_or(default_namespace));
+            objects.filter(may_match).map(|object| object.namespace.as_deref().unwrap_or(default_namespace));
         namespaces.find(|namespace| self.of(namespace).is_none())
     }
 
-    /// What is known about `namespace`.
+    /// The facts about `namespace`, if they are known.
     pub(crate) fn of(&self, namespace: &str) -> Option<&NamespaceFacts> {
         self.everywhere.as_ref().or_else(|| self.named.get(namespace))
     }

@@ -1,4 +1,4 @@
-//! `explain`: what a code means, and why rules did what they did.
+//! `explain`: the meaning of a code, and the reasons for what rules did.
 
 mod code;
 mod listing;
@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use vestibule::command::{CommandError, colour, kubeconfig_help, namespace};
-use vestibule_injector::{Cluster, ClusterError, LoadError, RulesInForce, Standing};
+use vestibule_command::{CommandError, colour, kubeconfig_help, namespace};
+use vestibule_injector::{ClusterError, ClusterReader, LoadError, RulesInForce, RulesStatus};
 use vestibule_rules::{Explanation, NamespaceFacts, RuleSet, Verb};
 
 use crate::evaluation::{Engine, Evaluation, Facts, Request};
@@ -78,7 +78,7 @@ enum Format {
     Yaml,
 }
 
-/// What is to be explained.
+/// The rules and objects to explain.
 struct Case {
     rules: RuleSet,
     objects: Vec<Object>,
@@ -128,7 +128,8 @@ impl Arguments {
     fn pod(&self, name: &str) -> Result<Case, Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.map_err(CommandError::running)?.block_on(async {
-            let cluster = Cluster::connect(self.kubeconfig.as_deref()).await.map_err(CommandError::input)?;
+            let cluster =
+                ClusterReader::connect(self.kubeconfig.as_deref()).await.map_err(CommandError::input)?;
             let namespace = self.namespace.clone().unwrap_or_else(|| cluster.default_namespace().to_owned());
             let pod = cluster.pod(&namespace, name).await.map_err(failure)?;
             let facts = match &self.namespace_labels {
@@ -144,18 +145,18 @@ impl Arguments {
         })
     }
 
-    async fn facts(&self, cluster: &Cluster, namespace: &str) -> Result<NamespaceFacts, CommandError> {
+    async fn facts(&self, cluster: &ClusterReader, namespace: &str) -> Result<NamespaceFacts, CommandError> {
         cluster.facts(namespace).await.map_err(failure)
     }
 
-    async fn stored(&self, cluster: &Cluster) -> Result<RuleSet, Failure> {
+    async fn stored(&self, cluster: &ClusterReader) -> Result<RuleSet, Failure> {
         let stored = cluster.rules(self.injector_namespace.as_deref()).await.map_err(failure)?;
         let in_force = stored.in_force().map_err(|error| match error {
             LoadError::Rules(findings) => Failure::Findings(findings),
             other => CommandError::input(other).into(),
         })?;
         in_force.wrong.iter().for_each(say);
-        if let Some(note) = standing(&in_force) {
+        if let Some(note) = status_note(&in_force) {
             say(format_args!("note: {note}"));
         }
         Ok(in_force.rules)
@@ -163,7 +164,7 @@ impl Arguments {
 }
 
 impl Case {
-    /// What the explanation cannot show by itself.
+    /// Prints notes about the rules and about unknown labels.
     fn notes(&self) {
         rules::remark(&self.rules);
         if self.rules.needs_namespace_facts()
@@ -176,19 +177,21 @@ impl Case {
     }
 }
 
-/// How what is explained stands to what is wrong.
-fn standing(in_force: &RulesInForce) -> Option<&'static str> {
-    match in_force.standing {
+/// A note if the explained rules are not those of the newest texts.
+fn status_note(in_force: &RulesInForce) -> Option<&'static str> {
+    match in_force.status {
         _ if in_force.wrong.is_empty() => None,
-        Standing::LastGood => Some(
-            "that is not in force: documents contradict each other, so that the rules that were good last are, all of \
-             them; they are explained here",
+        RulesStatus::LastGood => Some(
+            "these errors are not in force: documents contradict each other, so the last good version of every document is in \
+             force and explained here",
         ),
-        Standing::NotInForce => Some(
-            "nothing is in force: documents contradict each other, and no rules were good before; what follows is by the \
-             first document of each name, as if the others were not there",
+        RulesStatus::NotInForce => Some(
+            "nothing is in force: documents contradict each other, and no rules were good before; the explanation uses the \
+             first document of each name and ignores the others",
         ),
-        _ => Some("that is not in force: of such a document its last good version is, where there is one"),
+        _ => Some(
+            "these errors are not in force: the last good version of each such document is, if there is one",
+        ),
     }
 }
 

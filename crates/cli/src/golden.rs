@@ -1,4 +1,4 @@
-//! `test`: what rules do to objects, written down as cases.
+//! `test`: runs golden cases of rules and objects.
 
 mod case;
 mod check;
@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use vestibule::command::{CommandError, colour};
+use vestibule_command::{CommandError, colour};
+use vestibule_injector::files::yaml_files;
 use vestibule_rules::{Diagnostic, yaml};
 
 use crate::evaluation::Engine;
@@ -95,7 +96,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 fn suites(paths: &[PathBuf]) -> Result<Vec<Suite>, Failure> {
     let (mut suites, mut findings) = (Vec::new(), Vec::new());
     for path in paths {
-        for file in files::yaml(path).map_err(|error| files::unreadable(path.display(), &error))? {
+        for file in yaml_files(path).map_err(|error| files::unreadable(path.display(), &error))? {
             let text =
                 std::fs::read_to_string(&file).map_err(|error| files::unreadable(file.display(), &error))?;
             match read(&file, &text, !path.is_dir()) {

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use vestibule::command::{CommandError, namespace};
+use vestibule_command::{CommandError, namespace};
 use vestibule_injector::StartError;
 use vestibule_rules::diagnostic::printable;
 use vestibule_rules::yaml::pretty_json;
 use vestibule_rules::{Decision, RuleSet, Verb};
 
 use crate::evaluation::{Engine, Evaluation, Facts, Request};
-use crate::objects::{self, Object, Source};
+use crate::objects::{self, Object, ObjectSource};
 use crate::rules::{self, Labels, RulesPath};
 use crate::{Failure, print, render, say, workload};
 
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let sources = objects::read(files)?;
     let objects = || sources.iter().flat_map(|source| &source.objects);
     let facts = Facts::new(namespace_labels.as_ref(), objects());
-    known(&rules, &facts, objects(), namespace)?;
+    refuse_unknown_namespaces(&rules, &facts, objects(), namespace)?;
     let by_name: Vec<String> = rules
         .rules()
         .iter()
@@ -82,16 +82,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let evaluations: Vec<Evaluation<'_, Decision>> = engine.all(objects(), request)?;
     let several = evaluations.len() > 1;
     for evaluation in &evaluations {
-        let whose = if several { evaluation.whose() } else { String::new() };
-        evaluation.warnings().iter().for_each(|warning| say(format_args!("{whose}Warning: {warning}")));
+        let prefix = if several { evaluation.line_prefix() } else { String::new() };
+        evaluation.warnings().iter().for_each(|warning| say(format_args!("{prefix}Warning: {warning}")));
         if let Some(denial) = evaluation.denial() {
-            say(format_args!("{whose}denied: {denial}"));
+            say(format_args!("{prefix}denied: {denial}"));
         }
         let presuming = evaluation.presuming(&by_name);
         if !presuming.is_empty() {
             let (rules, kind) = (presuming.join(", "), printable(&evaluation.object.kind));
             say(format_args!(
-                "{whose}note: what {rules} did goes by the name of the {kind}: what will own its pods has none yet"
+                "{prefix}note: what {rules} did goes by the name of the {kind}: what will own its pods has none yet"
             ));
         }
     }
@@ -111,8 +111,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether all is known that rules ask about the namespaces of `objects`.
-fn known<'o>(
+/// Refuses rules that read labels of namespaces which are not known.
+fn refuse_unknown_namespaces<'o>(
     rules: &RuleSet,
     facts: &Facts,
     objects: impl Iterator<Item = &'o Object>,
@@ -121,8 +121,8 @@ fn known<'o>(
     if !rules.needs_namespace_facts() || facts.unknown(objects, default_namespace).is_none() {
         return Ok(());
     }
-    let asking = rules.rules().iter().filter(|rule| rule.needs_namespace_facts());
-    let rules = asking.map(|rule| rule.name().to_owned()).collect();
+    let needing = rules.rules().iter().filter(|rule| rule.needs_namespace_facts());
+    let rules = needing.map(|rule| rule.name().to_owned()).collect();
     Err(CommandError::input(StartError::NamespacesUnknown { rules }))
 }
 
@@ -130,8 +130,8 @@ fn changed<'e>(evaluations: &'e [Evaluation<'_, Decision>]) -> Vec<render::Chang
     evaluations.iter().map(Evaluation::changed).collect()
 }
 
-/// A single document as the document it is, also where it is a list: what stands beside its items stays.
-fn json(sources: &[Source], evaluations: &[Evaluation<'_, Decision>]) -> anyhow::Result<String> {
+/// A single document stays one, even if it is a list: its other members are kept.
+fn json(sources: &[ObjectSource], evaluations: &[Evaluation<'_, Decision>]) -> anyhow::Result<String> {
     let mut sources = sources.iter().filter(|source| !source.objects.is_empty());
     let only = sources.next().filter(|_| sources.next().is_none());
     let Some(document) = only.and_then(|source| source.document.as_deref()) else {
@@ -144,7 +144,7 @@ fn json(sources: &[Source], evaluations: &[Evaluation<'_, Decision>]) -> anyhow:
     Ok(pretty_json(&workload::applied(&operations, document)?) + "\n")
 }
 
-fn yaml(sources: &[Source], evaluations: &[Evaluation<'_, Decision>]) -> anyhow::Result<String> {
+fn yaml(sources: &[ObjectSource], evaluations: &[Evaluation<'_, Decision>]) -> anyhow::Result<String> {
     let mut evaluations = evaluations.iter();
     let mut text = String::new();
     for source in sources {

@@ -1,10 +1,10 @@
-//! `lint`: what is wrong with rules, and what could be better.
+//! `lint`: errors, warnings and hints about rules.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use vestibule::command::{CommandError, namespace};
+use vestibule_command::{CommandError, namespace};
 use vestibule_injector::{LoadError, registration};
 use vestibule_rules::diagnostic::code::{REQUIRED_BROADLY, REQUIRED_EVERYWHERE};
 use vestibule_rules::{Diagnostic, RuleSet, Severity, diagnostic};
@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 impl Arguments {
-    /// Whatever a cluster would refuse is among it.
+    /// All findings, with those for which a cluster refuses the rules.
     fn findings(&self, rules: RuleSet) -> Vec<Diagnostic> {
         let rules = match &self.namespace {
             Some(namespace) => rules.with_own_namespace(namespace),
@@ -77,7 +77,7 @@ impl Arguments {
         let mut findings = rules.warnings().to_vec();
         findings.extend(rules.lint());
         if refused.iter().any(|finding| *finding.code() == REQUIRED_EVERYWHERE) {
-            // What is refused needs no warning as well.
+            // The error replaces the warning about the same rule.
             findings.retain(|finding| *finding.code() != REQUIRED_BROADLY);
         }
         findings.extend(refused);

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use vestibule::command::{CommandError, LogLevelArguments};
+use vestibule_command::{CommandError, LogLevelArguments};
 
 use crate::Failure;
 

@@ -1,4 +1,13 @@
-//! `vestibule`: an injector that works by rules, and a workbench that shows on a laptop what it does.
+//! `vestibule`: the injector, and a workbench that shows on a laptop what it does.
+//!
+//! This crate parses flags, prints, and chooses exit codes: 0 for success, 1 for a negative result, 2 for bad input. Each
+//! command has a module of its name (`try` is `try_rules`, `test` is `golden`, `schema`, `completions` and `man` are in
+//! `shell`). The decisions are elsewhere: rules in `vestibule-rules`, the injector in `vestibule-injector`, `serve`, `manifests`
+//! and `certs` of any webhook in `vestibule`.
+//!
+//! - `objects` reads the user's objects, `rules` the flags for rules, `workload` derives the pod of a workload.
+//! - `evaluation` asks the rules about objects, for `inject`, `explain` and `test`; `try_rules` calls a real server.
+//! - `changes` and `render` turn the results into text.
 
 mod certs;
 mod changes;
@@ -17,7 +26,7 @@ mod render;
 mod rules;
 mod serve;
 mod shell;
-mod trial;
+mod try_rules;
 mod workload;
 
 use std::fmt;
@@ -25,10 +34,10 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use vestibule::command::{CertsArguments, CommandError, LogLevelArguments};
+use vestibule_command::{CertsArguments, CommandError, LogLevelArguments};
 use vestibule_rules::Diagnostic;
 
-/// Whose memory a crowd has had goes back to the system when it has left; glibc keeps it.
+/// jemalloc returns the memory of a burst of requests to the system; glibc keeps it.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
@@ -42,7 +51,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    Try(trial::Arguments),
+    Try(try_rules::Arguments),
     Inject(inject::Arguments),
     Explain(explain::Arguments),
     Lint(lint::Arguments),
@@ -56,16 +65,16 @@ enum Command {
     Man(shell::ManArguments),
 }
 
-/// Why a command ended badly.
+/// Why a command failed.
 enum Failure {
     Command(CommandError),
-    /// What is wrong with the user's files.
+    /// Findings in the user's files.
     Findings(Vec<Diagnostic>),
 }
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
-        Command::Try(arguments) => trial::run(&arguments),
+        Command::Try(arguments) => try_rules::run(&arguments),
         Command::Inject(arguments) => inject::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Lint(arguments) => lint::run(&arguments),
@@ -87,7 +96,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Writes data to stdout. A reader who has seen enough, as `head` has, is no error.
+/// Writes data to stdout. A reader that closes the pipe early, as `head` does, is no error.
 fn print(data: &str) -> Result<(), CommandError> {
     let mut stdout = std::io::stdout();
     match stdout.write_all(data.as_bytes()).and_then(|()| stdout.flush()) {
@@ -96,7 +105,7 @@ fn print(data: &str) -> Result<(), CommandError> {
     }
 }
 
-/// Writes a line to stderr. Where nobody reads it any more, nothing is lost.
+/// Writes a line to stderr. An error is ignored: there is no other place to report it.
 fn say(line: impl fmt::Display) {
     let _unread = writeln!(std::io::stderr(), "{line}");
 }
@@ -107,7 +116,7 @@ impl From<CommandError> for Failure {
     }
 }
 
-/// What went wrong on the way to the output, with its causes.
+/// An error while running, with its causes.
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
         Self::Command(CommandError::running(format_args!("{error:#}")))

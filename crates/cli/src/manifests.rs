@@ -1,11 +1,11 @@
-//! `manifests`: what a cluster must be told about the injector.
+//! `manifests`: the objects that install and register the injector.
 
 use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::json;
 use vestibule::App;
-use vestibule::command::{CommandError, ManifestsArguments};
+use vestibule_command::{CommandError, ManifestsArguments};
 use vestibule_injector::{CONFIG_LABEL, Configuration, Namespaces, config_map_data, registration};
 use vestibule_rules::{OWN_POD_LABEL, Rule, RuleSet};
 
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         registration::entries(&rules).map_err(Failure::Findings)?;
         return Ok(arguments.manifests.run(&elsewhere)?);
     };
-    // In a cluster, rules are read from ConfigMaps.
+    // On a cluster the injector reads rules from ConfigMaps.
     let rules = rules.with_own_namespace(&namespace);
     registration::entries(&rules).map_err(Failure::Findings)?;
     if is_left_alone(&rules, &namespace) {
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let app = app(Configuration::installed(rules, &namespace))?;
     Ok(arguments.manifests.run_with(&app, |installation| {
-        // Rules never apply to the injector itself.
+        // The label excludes the injector's own pods from its rules.
         installation.pod_labels.insert(OWN_POD_LABEL.to_owned(), "true".to_owned());
         let name = format!("{}-rules", installation.name);
         installation.objects.push(json!({
@@ -65,15 +65,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     })?)
 }
 
-/// Whether somebody may wonder why nothing is injected beside the injector: a rule names its namespace, or it is one where
-/// others are at home too.
+/// Whether a note about the injector's own namespace is useful: a rule names that namespace, or it is `default`, which holds
+/// other pods too.
 fn is_left_alone(rules: &RuleSet, own: &str) -> bool {
     let named = |rule: &Rule| rule.namespaces().iter().any(|name| name == own);
     !rules.settings().injects_own_namespace() && (own == "default" || rules.rules().iter().any(named))
 }
 
-/// Who knows the namespaces' labels matters to `serve`; the registration is the same whoever it is.
+/// The app to register. The labels of namespaces do not matter here, so they are empty.
 fn app(configuration: impl Into<Configuration>) -> Result<App, CommandError> {
-    let anybody = Namespaces::labelled::<String, String>([]);
-    vestibule_injector::app(configuration, anybody).map_err(CommandError::input)
+    let namespaces = Namespaces::labelled::<String, String>([]);
+    vestibule_injector::app(configuration, namespaces).map_err(CommandError::input)
 }

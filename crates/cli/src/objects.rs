@@ -1,4 +1,4 @@
-//! Objects of users: read from files, folders and stdin, lists taken apart.
+//! Objects in files, folders and stdin. Each item of a list is an object.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::json;
-use vestibule::command::CommandError;
 use vestibule::patch::{self, Pointer};
+use vestibule_command::CommandError;
+use vestibule_injector::files::{first_subfolder, printable_path, yaml_files};
 use vestibule_rules::diagnostic::{code, printable};
 use vestibule_rules::yaml::{self, Entry, Node};
 use vestibule_rules::{Diagnostic, NamespaceFacts, Position};
@@ -15,39 +16,39 @@ use vestibule_rules::{Diagnostic, NamespaceFacts, Position};
 use crate::workload::Workload;
 use crate::{Failure, files};
 
-/// An object as it was written, and where.
+/// An object and its place.
 #[derive(Clone)]
 pub(crate) struct Object {
-    /// JSON, members in the order they came in; of a JSON file, byte by byte as it was written.
+    /// JSON with members in their order; the bytes of the file, if that is JSON.
     pub(crate) json: String,
     pub(crate) api_version: String,
     pub(crate) kind: String,
     pub(crate) namespace: Option<String>,
-    /// The name; `web-*****` where the API server makes it.
+    /// The name; `web-*****` where the API server generates it.
     pub(crate) name: String,
     source: String,
     at: Position,
     /// The first line of its document.
     pub(crate) document_line: usize,
-    /// Where it stands in its document.
+    /// Its place in the document.
     pub(crate) pointer: Pointer,
 }
 
 /// A text and its objects.
-pub(crate) struct Source {
+pub(crate) struct ObjectSource {
     pub(crate) text: String,
     pub(crate) objects: Vec<Object>,
-    /// The document that the objects stand in, JSON; none where there are several.
+    /// The only document as JSON; [`None`] where there are several.
     pub(crate) document: Option<String>,
 }
 
 /// Reads all objects of all `files`; `-` is stdin, a folder its `*.yaml`, `*.yml` and `*.json`.
-pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Source>, Failure> {
+pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<ObjectSource>, Failure> {
     let mut sources = Vec::new();
     let mut findings = Vec::new();
     for file in files {
         for (name, text) in texts_of(file)? {
-            match Source::parse(&name, text) {
+            match ObjectSource::parse(&name, text) {
                 Ok(source) => sources.push(source),
                 Err(found) => findings.extend(found),
             }
@@ -57,9 +58,9 @@ pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Source>, Failure> {
         return Err(Failure::Findings(findings));
     }
     if sources.iter().all(|source| source.objects.is_empty()) {
-        let below = files.iter().find_map(|file| files::folder_in(file));
+        let below = files.iter().find_map(|file| first_subfolder(file));
         let below = below.map(|folder| {
-            let folder = files::named(&folder);
+            let folder = printable_path(&folder);
             format!("; of a folder, *.yaml, *.yml and *.json are read, and folders in it are not: name them, as in {folder}")
         });
         let words = format!("there is no object in the files given{}", below.unwrap_or_default());
@@ -73,7 +74,7 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Object>, Vec<Diagnosti
     objects_of(&yaml::read(name, text)?)
 }
 
-impl Source {
+impl ObjectSource {
     fn parse(name: &str, text: String) -> Result<Self, Vec<Diagnostic>> {
         let documents = yaml::read(name, &text)?;
         let objects = objects_of(&documents)?;
@@ -94,7 +95,7 @@ fn objects_of(documents: &[yaml::Document]) -> Result<Vec<Object>, Vec<Diagnosti
             let written = written.as_ref().and_then(|written| Some(written.at(&pointer)?.to_json()));
             match object(document.source(), node, listed, written.as_deref()) {
                 Ok(object) => {
-                    let template = Workload::of(&object).map_or("", |workload| workload.template);
+                    let template = object.workload().map_or("", |workload| workload.template);
                     findings.extend(unquoted(document, node, template));
                     let document_line = document.root().at().line;
                     objects.push(Object { document_line, pointer, ..object });
@@ -106,8 +107,8 @@ fn objects_of(documents: &[yaml::Document]) -> Result<Vec<Object>, Vec<Diagnosti
     if findings.is_empty() { Ok(objects) } else { Err(findings) }
 }
 
-/// Values of annotations and labels that are no texts, also in the `template` of pods. The API server refuses such an object;
-/// rules would read it as one that says nothing.
+/// Findings about values of annotations and labels that are not strings, also in the pod `template`. The API server refuses
+/// such an object, and rules would read the value as absent.
 fn unquoted(document: &yaml::Document, node: &Node, template: &str) -> Vec<Diagnostic> {
     let below = |path: &str| path.split('/').skip(1).try_fold(node, |node, key| node.get(key));
     let holders = [Some(node), below(template).filter(|_| !template.is_empty())];
@@ -136,7 +137,7 @@ fn unquoted(document: &yaml::Document, node: &Node, template: &str) -> Vec<Diagn
 }
 
 impl Object {
-    /// `Pod shop/web`, as headings say it.
+    /// `Pod shop/web`, for headings.
     pub(crate) fn title(&self, default_namespace: &str) -> String {
         let namespace = self.namespace.as_deref().unwrap_or(default_namespace);
         printable(&match self.is_namespace() {
@@ -150,12 +151,22 @@ impl Object {
         Self { json, ..self.clone() }
     }
 
-    /// The name, unless the API server makes it.
+    /// Its kind among those that hold a pod template.
+    pub(crate) fn workload(&self) -> Option<&'static Workload> {
+        Workload::of(&self.api_version, &self.kind)
+    }
+
+    /// Whether the owner of the pods that this object makes has a name that is not known yet.
+    pub(crate) fn has_presumed_owner(&self) -> bool {
+        self.workload().is_some_and(|workload| !workload.names_owner() || self.given_name().is_empty())
+    }
+
+    /// The name; empty if the API server generates it.
     pub(crate) fn given_name(&self) -> &str {
         if self.name.ends_with(['*', ')']) { "" } else { &self.name }
     }
 
-    /// Labels and annotations, where the object is a namespace and they can be read.
+    /// Labels and annotations, if the object is a namespace.
     pub(crate) fn facts(&self) -> Option<NamespaceFacts> {
         #[derive(Deserialize)]
         struct Namespace {
@@ -195,17 +206,17 @@ fn texts_of(file: &Path) -> Result<Vec<(String, String)>, CommandError> {
         let text = std::fs::read_to_string(file).map_err(|error| files::unreadable(&name, &error))?;
         Ok((name, text))
     };
-    let files = files::yaml(file).map_err(|error| files::unreadable(file.display(), &error))?;
+    let files = yaml_files(file).map_err(|error| files::unreadable(file.display(), &error))?;
     files.into_iter().map(read).collect()
 }
 
-/// The items of a list, else the object itself; each with the type that its list names, and where it stands.
+/// The items of a list, or the object itself; each with the type that its list names, and its place.
 fn items(root: &Node) -> Vec<(&Node, Option<Type<'_>>, Pointer)> {
     let text = |key| root.get(key).and_then(Node::as_text).unwrap_or_default();
     let (Some(of), Some(items)) = (text("kind").strip_suffix("List"), root.get("items")) else {
         return vec![(root, None, Pointer::root())];
     };
-    // Items of a `v1 List` say what they are; those of a `PodList`, as `kubectl get --raw` prints it, do not.
+    // Items of a `v1 List` have a type; items of a `PodList`, as `kubectl get --raw` prints it, do not.
     let named = (!of.is_empty()).then(|| Type { api_version: text("apiVersion"), kind: of });
     match items.as_list() {
         Some(list) => {
@@ -217,14 +228,14 @@ fn items(root: &Node) -> Vec<(&Node, Option<Type<'_>>, Pointer)> {
     }
 }
 
-/// What an object says it is.
+/// `apiVersion` and `kind`.
 #[derive(Clone, Copy)]
 struct Type<'d> {
     api_version: &'d str,
     kind: &'d str,
 }
 
-/// `written` is its text, where that is JSON. What is wrong comes back with its place.
+/// Reads one object. `written` is its text, if that is JSON.
 fn object(
     source: &str,
     node: &Node,
@@ -267,7 +278,7 @@ fn object(
 const NO_TYPE: &str = "`apiVersion` or `kind` is missing: this is no Kubernetes object; values and templates, such as \
                        Helm's, must be rendered first";
 
-/// The object `json` with the type that it does not say itself.
+/// The object `json` with the type of its list.
 fn typed(json: &str, of: Type<'_>) -> String {
     let members = json.trim_start().strip_prefix('{').unwrap_or_default().trim_start();
     let comma = if members.starts_with('}') { "" } else { "," };
@@ -284,14 +295,14 @@ mod tests {
     }
 
     #[test]
-    fn documents_and_lists_are_taken_apart() {
+    fn documents_and_lists_are_split_into_objects() {
         let text = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: shop}\n---\napiVersion: v1\nkind: List\nitems:\n\
                     - {apiVersion: v1, kind: Pod, metadata: {generateName: b-}}\n- {apiVersion: v1, kind: Service}\n";
         assert_eq!(titles(text), ["Pod shop/a", "Pod default/b-*****", "Service default/(no name)"]);
     }
 
     #[test]
-    fn items_of_a_typed_list_are_what_the_list_says() {
+    fn items_of_a_typed_list_have_the_type_of_the_list() {
         let list =
             "apiVersion: v1\nkind: PodList\nitems:\n- metadata: {name: a}\n- {apiVersion: v1, kind: Pod}\n";
         let objects = parse("f.yaml", list).unwrap();
@@ -301,14 +312,14 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_nothing_holds_nothing() {
+    fn an_empty_list_has_no_objects() {
         for items in ["items: []", "items:"] {
             assert_eq!(titles(&format!("apiVersion: v1\nkind: List\n{items}\n")), [""; 0]);
         }
     }
 
     #[test]
-    fn what_is_no_object_is_named_with_its_place() {
+    fn a_document_that_is_no_object_is_reported_with_its_place() {
         let found = parse("f.yaml", "a: 1\n---\napiVersion: v1\nkind: List\nitems:\n- b: 1\n").err().unwrap();
         let found: Vec<_> = found.iter().map(Diagnostic::headline).collect();
         assert!(found[0].starts_with("f.yaml:1:1: error[VST0108]"), "{found:?}");
@@ -316,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_words_are_read_as_kubectl_does() {
+    fn plain_scalars_are_read_as_kubectl_reads_them() {
         let pod = "apiVersion: v1\nkind: Pod\nspec: {hostNetwork: yes, shareProcessNamespace: off, subdomain: 'on'}\n";
         let json = &parse("f.yaml", pod).unwrap()[0].json;
         assert!(

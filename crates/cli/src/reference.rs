@@ -1,10 +1,10 @@
-//! The page about the commands of `vestibule`, against what the command line is.
+//! The reference page of the commands, compared with the command line.
 
 use clap::{Arg, Command, CommandFactory};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/vestibule.md");
 
-/// The first part of the page is written by hand; from here on it is the command line's.
+/// The part of the page above this line is written by hand; the rest is generated.
 const GENERATED: &str =
     "<!-- From here on: VESTIBULE_UPDATE_GOLDEN=1 cargo test -p vestibule-cli --bins reference -->\n";
 
@@ -70,6 +70,6 @@ fn the_page_is_what_the_command_line_is() {
         std::fs::write(PAGE, format!("{words}{sections}")).unwrap();
         return;
     }
-    let plain = vestibule::command::colour::When::Never.palette();
-    assert!(found == sections, "{}", vestibule::command::diff::unified(found, &sections, plain));
+    let plain = vestibule_command::colour::When::Never.palette();
+    assert!(found == sections, "{}", vestibule_command::diff::unified(found, &sections, plain));
 }

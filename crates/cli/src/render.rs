@@ -1,4 +1,4 @@
-//! Objects as text, members in the order they came in and numbers as they were written.
+//! Objects as text, with members in their order and numbers as they were written.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use vestibule_rules::yaml::pretty_json;
 
 use crate::objects::Object;
 
-/// An object that rules have been asked about.
+/// An object and its changes.
 #[derive(Clone, Copy)]
 pub(crate) struct Changed<'o> {
     pub(crate) object: &'o Object,
@@ -24,7 +24,7 @@ pub(crate) fn yaml_of(objects: &[Changed<'_>]) -> anyhow::Result<String> {
     Ok(documents.collect::<anyhow::Result<Vec<_>>>()?.join("---\n"))
 }
 
-/// The object; of several, a `v1` List, also where `objects` are what is left of them.
+/// The object, or a `v1` List if there are or were `several`.
 pub(crate) fn json_of(objects: &[Changed<'_>], several: bool) -> String {
     match objects {
         [] => String::new(),
@@ -37,7 +37,7 @@ pub(crate) fn json_of(objects: &[Changed<'_>], several: bool) -> String {
     }
 }
 
-/// The JSON Patch; of several, a line `{object, patch}` each. Values stay the bytes they are: `1.0` is not `1`.
+/// The JSON Patch, or a line `{object, patch}` for each of several objects. Values keep their bytes: `1.0` is not `1`.
 pub(crate) fn patch_of(objects: &[Changed<'_>], several: bool) -> anyhow::Result<String> {
     let mut text = String::new();
     for Changed { object, namespace, operations, .. } in objects {

@@ -1,15 +1,15 @@
-//! Rules and namespace labels, as flags name them.
+//! Flags for rules and namespace labels.
 
 use std::path::PathBuf;
 
 use clap::Args;
-use vestibule::command::CommandError;
+use vestibule_command::CommandError;
 use vestibule_injector::LoadError;
 use vestibule_rules::{Mode, RuleSet, syntax};
 
 use crate::{Failure, files, say};
 
-/// Where the rules are.
+/// The flag for the places of rules.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RulesPath {
     /// A file of rules, a folder of them (*.yaml, *.yml, *.json), or `-` for stdin; ConfigMap manifests are read for the
@@ -18,12 +18,12 @@ pub(crate) struct RulesPath {
     pub(crate) rules: Vec<PathBuf>,
 }
 
-/// Labels as they are written: `injection=enabled,team=shop`.
+/// Labels as a flag writes them: `injection=enabled,team=shop`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Labels(pub(crate) Vec<(String, String)>);
 
 impl Labels {
-    /// No labels are labels too: the namespace is known to have none.
+    /// An empty text means that namespaces have no labels.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let refused =
             |what: &str, term: &str, wanted| format!("{what} of `{term}`: no label has it; wanted: {wanted}");
@@ -44,7 +44,7 @@ impl Labels {
     }
 }
 
-/// Reads rules; what is wrong with them is the user's to mend.
+/// Reads rules.
 pub(crate) fn load(paths: &[PathBuf]) -> Result<RuleSet, Failure> {
     vestibule_injector::load_all(paths).map_err(unusable)
 }
@@ -59,7 +59,7 @@ pub(crate) fn refuse_stdin_twice(paths: &[&[PathBuf]]) -> Result<(), CommandErro
     }
 }
 
-/// Says what is worth a warning, and where an injector with these settings would not do what is shown.
+/// Prints the warnings of the rules, and a note if an injector with these settings would change nothing.
 pub(crate) fn remark(rules: &RuleSet) {
     rules.warnings().iter().for_each(say);
     let effect = match rules.settings().mode() {
@@ -70,7 +70,7 @@ pub(crate) fn remark(rules: &RuleSet) {
     say(format_args!("note: {effect}"));
 }
 
-/// Rules that cannot be used.
+/// The failure for rules that cannot be used.
 pub(crate) fn unusable(error: LoadError) -> Failure {
     match error {
         LoadError::Rules(findings) => Failure::Findings(findings),
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_are_read_as_kubectl_writes_them() {
+    fn labels_have_the_form_of_kubectl() {
         let pairs = |text| Labels::parse(text).map(|labels| labels.0);
         let owned = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         assert_eq!(pairs("a=b, example.com/c="), Ok(vec![owned("a", "b"), owned("example.com/c", "")]));

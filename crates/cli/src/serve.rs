@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use vestibule::command::{CommandError, ServeArguments, runtime};
 use vestibule::identity::{ClusterConfigError, own_namespace};
+use vestibule_command::{CommandError, ServeArguments, runtime};
 use vestibule_injector::{CONFIG_LABEL, Configuration, ConnectError, NAME, Namespaces, connect};
 
 use crate::rules::{Labels, unusable};
@@ -55,7 +55,7 @@ impl Arguments {
             )
             .into());
         }
-        // Before there is a log: what is wrong now is said to whoever typed this.
+        // The log starts later, so errors in the rules are printed on the terminal.
         let configuration = Configuration::from_paths(paths, self.serve.namespace()).map_err(unusable)?;
         self.serve.init_logs(NAME)?;
         let snapshot = configuration.current();
@@ -81,7 +81,7 @@ impl Arguments {
         self.serve.init_logs(NAME)?;
         let namespaces = match &self.namespace_labels {
             Some(labels) => Namespaces::labelled(labels.0.clone()),
-            // Rules may ask, one day.
+            // Rules in ConfigMaps may start to need labels of namespaces.
             None => Namespaces::watched(client.clone()),
         };
         Ok((Configuration::from_config_maps(client, &namespace), namespaces))
@@ -92,13 +92,13 @@ impl Arguments {
             return Ok(Namespaces::labelled(labels.0.clone()));
         }
         let kubeconfig = self.serve.kubeconfig();
-        // A kubeconfig may be there for the ring alone, with no right to read namespaces.
+        // A kubeconfig for the ring alone may have no right to read namespaces.
         if !needed && (kubeconfig.is_none() || self.serve.keeps_a_ring()) {
             return Ok(Namespaces::unknown());
         }
         let in_a_pod = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
         match Namespaces::connect(kubeconfig).await {
-            // Rules that need namespace facts are reported by name where there are none.
+            // The error about missing facts is reported later, with the names of the rules.
             Err(ConnectError::Config(ClusterConfigError::NoCluster { .. })) if !in_a_pod => {
                 Ok(Namespaces::unknown())
             }

@@ -1,13 +1,14 @@
-//! What belongs around a program: a schema for editors, completions and manual pages.
+//! `schema`, `completions` and `man`: files for editors and shells.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Command};
 use clap_complete::Shell;
-use vestibule::command::CommandError;
+use vestibule_command::CommandError;
+use vestibule_injector::files::printable_path;
 
-use crate::{Failure, files, print};
+use crate::{Failure, print};
 
 /// Prints the completions of a shell.
 #[derive(Args, Clone, Debug)]
@@ -58,7 +59,7 @@ pub(crate) fn completions(
 
 pub(crate) fn man(arguments: &ManArguments, command: Command) -> Result<ExitCode, Failure> {
     let failed = |error| {
-        let dir = files::named(&arguments.dir);
+        let dir = printable_path(&arguments.dir);
         CommandError::running(format_args!("cannot write the manual pages to {dir}: {error}"))
     };
     std::fs::create_dir_all(&arguments.dir).map_err(failed)?;

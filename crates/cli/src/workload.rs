@@ -1,18 +1,16 @@
-//! Which pods an object makes.
+//! The pods that an object makes.
 
 use std::sync::Arc;
 
 use vestibule::patch::{ApplyError, Document, Operation, Pointer, View};
 
-use crate::objects::Object;
-
 /// A kind that holds a pod template.
 pub(crate) struct Workload {
     api_version: &'static str,
     kind: &'static str,
-    /// Where the template is.
+    /// The pointer to the pod template.
     pub(crate) template: &'static str,
-    /// What its pods name as their owner: `apiVersion` and `kind`.
+    /// `apiVersion` and `kind` of the owner of its pods.
     owner: Option<(&'static str, &'static str)>,
 }
 
@@ -27,13 +25,13 @@ const WORKLOADS: [Workload; 8] = [
     Workload::new("v1", "PodTemplate", "/template", None),
 ];
 
-/// Stands for the hash of a template, which its pods carry and which ends the name of their ReplicaSet: by it, rules know
-/// the Deployment. What it will be, nobody knows yet, so it must not come into what is printed.
+/// A placeholder for the hash of a pod template. Pods have the hash in a label and in the name of their ReplicaSet, from which
+/// rules derive the Deployment. The real hash is not known, so the placeholder must not be printed.
 const HASH: &str = "0not-known-yet0";
 
 impl Workload {
-    pub(crate) fn of(object: &Object) -> Option<&'static Self> {
-        WORKLOADS.iter().find(|one| one.api_version == object.api_version && one.kind == object.kind)
+    pub(crate) fn of(api_version: &str, kind: &str) -> Option<&'static Self> {
+        WORKLOADS.iter().find(|workload| workload.api_version == api_version && workload.kind == kind)
     }
 
     const fn new(
@@ -45,12 +43,12 @@ impl Workload {
         Self { api_version, kind, template, owner }
     }
 
-    /// Whether nobody knows yet what the owner of the pods of `object` will be called.
-    pub(crate) fn presumes_owner(&self, object: &Object) -> bool {
-        self.kind == "CronJob" || self.owner.is_none() || object.given_name().is_empty()
+    /// Whether the owner of its pods is named after the object. Each Job of a CronJob gets a name of its own.
+    pub(crate) fn names_owner(&self) -> bool {
+        self.kind != "CronJob" && self.owner.is_some()
     }
 
-    /// The pod that the workload `json` will make, as its controller sends it; `None` without a template.
+    /// The pod that the controller of the workload `json` will create; [`None`] without a template.
     pub(crate) fn pod(&self, json: &str, name: &str) -> anyhow::Result<Option<String>> {
         let workload = Document::parse(json)?;
         let Some(template) = present(workload.at(&self.template.parse()?)) else { return Ok(None) };
@@ -64,7 +62,7 @@ impl Workload {
         set(&mut pod, "/metadata/generateName", &serde_json::json!(format!("{name}-")))?;
         if let Some((api_version, kind)) = self.owner {
             let mut owner_name = name.to_owned();
-            // Without labels of its own, which no API server takes, a template would have to get them with the hash.
+            // A template without labels, which an API server refuses, would need a new map for the hash.
             if self.kind == "Deployment" && present(pod.at(&"/metadata/labels".parse()?)).is_some() {
                 set(&mut pod, "/metadata/labels/pod-template-hash", &serde_json::json!(HASH))?;
                 owner_name = format!("{name}-{HASH}");
@@ -91,18 +89,18 @@ pub(crate) fn in_namespace(json: &str, namespace: &str) -> anyhow::Result<String
     Ok(document.to_json())
 }
 
-/// The operations on a pod as operations on what stands at `prefix` of `json`.
+/// Operations on a pod as operations on the template at `prefix` of `json`.
 pub(crate) fn graft(operations: &[Operation], prefix: &str, json: &str) -> anyhow::Result<Vec<Operation>> {
     let is_unknown =
         |operation: &Operation| operation.value().is_some_and(|value| value.get().contains(HASH));
     anyhow::ensure!(
         !operations.iter().any(is_unknown),
-        "a rule writes the hash of the template, or the name of the ReplicaSet, which nobody knows before there is a pod"
+        "a rule writes the hash of the template, or the name of the ReplicaSet, which is not known before there is a pod"
     );
     let mut grafted = Vec::with_capacity(operations.len());
     let metadata: Pointer = format!("{prefix}/metadata").parse()?;
     let writes = operations.iter().any(|operation| operation.path().as_str().starts_with("/metadata/"));
-    // The API server sees to it that every object has metadata; a template may have none.
+    // Every object has metadata, but a template may have none.
     if writes && present(Document::parse(json)?.at(&metadata)).is_none() {
         grafted.push(Operation::Add { path: metadata, value: raw(&serde_json::json!({}))? });
     }
@@ -110,7 +108,7 @@ pub(crate) fn graft(operations: &[Operation], prefix: &str, json: &str) -> anyho
     Ok(grafted)
 }
 
-/// The operations, on what stands at `prefix` of another document.
+/// The operations with `prefix` before their paths.
 pub(crate) fn under(operations: &[Operation], prefix: &str) -> anyhow::Result<Vec<Operation>> {
     let under = |path: &Pointer| format!("{prefix}{}", path.as_str()).parse::<Pointer>();
     let mut moved = Vec::with_capacity(operations.len());
@@ -134,7 +132,7 @@ pub(crate) fn applied(operations: &[Operation], json: &str) -> anyhow::Result<St
     Ok(document.to_json())
 }
 
-/// What is there and not `null`, which Go reads as nothing.
+/// The value, unless it is `null`, which Go reads as absent.
 fn present(view: Option<View<'_>>) -> Option<View<'_>> {
     view.filter(|view| !view.is_null())
 }

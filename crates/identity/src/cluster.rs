@@ -1,10 +1,10 @@
-//! The way to a cluster.
+//! Finds the cluster to speak to, and makes the client for it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::runtime::watcher;
 use kube::{Client, Config};
 
@@ -13,15 +13,18 @@ use crate::IdentityError;
 /// How the cluster to speak to is found, in words for the help of a command.
 pub const CLUSTER_ORDER: &str = "KUBECONFIG, else the cluster around this pod, else ~/.kube/config";
 
+const SERVICE_HOST: &str = "KUBERNETES_SERVICE_HOST";
+const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+
 /// The configuration of the cluster to speak to. The first of these that is there counts, as in controller-runtime:
 ///
 /// 1. `kubeconfig`, which a flag names;
 /// 2. the files of the variable `KUBECONFIG`;
-/// 3. the cluster around this pod;
+/// 3. the cluster around this pod: the variable `KUBERNETES_SERVICE_HOST` is set and the ServiceAccount's token is there;
 /// 4. `~/.kube/config`.
 ///
-/// One that is there and cannot be used is an error; the next one could be another cluster. A `context` is one of a
-/// kubeconfig, so with it the cluster around this pod is left out.
+/// A configuration that is there and cannot be used is an error, because the next one could be another cluster. A `context`
+/// is one of a kubeconfig, so with it the cluster around this pod is left out.
 ///
 /// # Errors
 /// The first configuration found cannot be used, or none is found.
@@ -32,7 +35,10 @@ pub async fn cluster_config(
     let places = Places {
         flag: kubeconfig,
         variable: std::env::var_os("KUBECONFIG"),
-        pod: || Config::incluster().map_err(|error| error.to_string()),
+        pod: || {
+            let host = std::env::var_os(SERVICE_HOST);
+            pod_config(host.is_some(), Path::new(SERVICE_ACCOUNT), Config::incluster)
+        },
         home: std::env::home_dir().map(|home| home.join(".kube").join("config")),
     };
     places.config(context).await
@@ -50,7 +56,18 @@ pub enum ClusterConfigError {
         /// Why the kubeconfig cannot be used.
         source: KubeconfigError,
     },
-    /// There is none.
+    /// This process runs in a pod, and a file or variable of the pod cannot be used.
+    #[error(
+        "the cluster around this pod cannot be used: {place}: {source}; mend the pod's ServiceAccount volume, or name a \
+         kubeconfig"
+    )]
+    Pod {
+        /// The file or the variable.
+        place: String,
+        /// Why it cannot be used.
+        source: InClusterError,
+    },
+    /// No place names a cluster.
     #[error(
         "no cluster is named: --kubeconfig is not given, KUBECONFIG is not set, there is no cluster around this process \
          ({pod}), and no ~/.kube/config; name one with --kubeconfig FILE"
@@ -61,6 +78,40 @@ pub enum ClusterConfigError {
     },
 }
 
+/// The configuration of the cluster around this pod.
+enum PodConfig {
+    Found(Config),
+    /// The process runs in no pod, with the reason.
+    NotInPod(String),
+}
+
+/// Without the variable or the token this process runs in no pod. With both, every other error is a broken pod: another
+/// configuration could lead to another cluster.
+fn pod_config(
+    has_host: bool,
+    service_account: &Path,
+    load: impl FnOnce() -> Result<Config, InClusterError>,
+) -> Result<PodConfig, ClusterConfigError> {
+    if !has_host {
+        return Ok(PodConfig::NotInPod(format!("{SERVICE_HOST} is not set")));
+    }
+    let file = |name: &str| service_account.join(name).display().to_string();
+    if !service_account.join("token").exists() {
+        return Ok(PodConfig::NotInPod(format!("no file {}", file("token"))));
+    }
+    load().map(PodConfig::Found).map_err(|source| {
+        let place = match &source {
+            InClusterError::ReadDefaultNamespace(_) => file("namespace"),
+            InClusterError::ReadCertificateBundle(_) | InClusterError::ParseCertificates(_) => file("ca.crt"),
+            InClusterError::ReadEnvironmentVariable(_) | InClusterError::ParseClusterPort(_) => {
+                "KUBERNETES_SERVICE_PORT".to_owned()
+            }
+            InClusterError::ParseClusterUrl(_) => SERVICE_HOST.to_owned(),
+        };
+        ClusterConfigError::Pod { place, source }
+    })
+}
+
 /// The places to search for a configuration; a test replaces them.
 struct Places<'a, P> {
     flag: Option<&'a Path>,
@@ -69,7 +120,7 @@ struct Places<'a, P> {
     home: Option<PathBuf>,
 }
 
-impl<P: FnOnce() -> Result<Config, String>> Places<'_, P> {
+impl<P: FnOnce() -> Result<PodConfig, ClusterConfigError>> Places<'_, P> {
     async fn config(self, context: Option<&str>) -> Result<Config, ClusterConfigError> {
         if let Some(path) = self.flag {
             return of_files(&[path.to_owned()], &path.display().to_string(), context).await;
@@ -81,9 +132,9 @@ impl<P: FnOnce() -> Result<Config, String>> Places<'_, P> {
             return of_files(&files, "of KUBECONFIG", context).await;
         }
         let pod = match context {
-            None => match (self.pod)() {
-                Ok(config) => return Ok(config),
-                Err(why) => why,
+            None => match (self.pod)()? {
+                PodConfig::Found(config) => return Ok(config),
+                PodConfig::NotInPod(why) => why,
             },
             Some(_) => "it has no contexts".to_owned(),
         };
@@ -94,7 +145,7 @@ impl<P: FnOnce() -> Result<Config, String>> Places<'_, P> {
     }
 }
 
-/// Of several files the first that says something counts, as kubectl has it.
+/// Merges several kubeconfigs as kubectl does: the first file that sets a value wins.
 async fn of_files(
     files: &[PathBuf],
     name: &str,
@@ -118,8 +169,8 @@ pub(crate) async fn connect(kubeconfig: Option<&Path>) -> Result<Client, Identit
 /// Longer than any watch is asked to last.
 const SILENCE: Duration = Duration::from_secs(300);
 
-/// A client that gives up connections on which nothing comes for five minutes. Where a node dies or a firewall forgets,
-/// nobody tells; and an answer that never begins has no other bound.
+/// A client that closes a connection on which nothing comes for five minutes. A dead node or a firewall that forgets a
+/// connection sends no reset, and an answer that never begins has no other bound.
 ///
 /// # Errors
 /// The configuration cannot be used.
@@ -138,8 +189,8 @@ pub fn client(mut config: Config) -> Result<Client, kube::Error> {
     Client::try_from(config)
 }
 
-/// Watches that end after less than a minute and go on where they were. A connection may have died without a word, or something
-/// between may hold back what comes: a watch on which nothing comes is asked for anew within a minute.
+/// Watches that end after 55 s and resume at the same version. A connection may be dead without a reset, or a proxy may
+/// hold events back, so a silent watch is asked for again within a minute.
 pub fn short_watch() -> watcher::Config {
     // The stream waits for the end five seconds longer.
     watcher::Config::default().timeout(55)
@@ -173,8 +224,8 @@ mod tests {
                 flag: says[0].then_some(&*flag),
                 variable: says[1].then(|| std::env::join_paths([Path::new(""), &variable]).unwrap()),
                 pod: || match says[2] {
-                    true => Ok(Config::new("http://pod:1".parse().unwrap())),
-                    false => Err("no token".to_owned()),
+                    true => Ok(PodConfig::Found(Config::new("http://pod:1".parse().unwrap()))),
+                    false => Ok(PodConfig::NotInPod("no token".to_owned())),
                 },
                 home: Some(if says[3] { home.clone() } else { folder.path().join("absent") }),
             };
@@ -202,11 +253,37 @@ mod tests {
         for (flag, variable, named) in
             [(Some(&*absent), None, "absent"), (None, Some(absent.clone().into_os_string()), "of KUBECONFIG")]
         {
-            let pod = || Ok(Config::new("http://pod:1".parse().unwrap()));
+            let pod = || Ok(PodConfig::Found(Config::new("http://pod:1".parse().unwrap())));
             let places = Places { flag, variable, pod, home: Some(home.clone()) };
             let error = places.config(None).await.err().unwrap().to_string();
             assert!(error.contains(named) && error.contains("cannot be used"), "{error}");
         }
+    }
+
+    /// Issue 20, point 29: `~/.kube/config` could lead to another cluster.
+    #[tokio::test]
+    async fn a_pod_with_a_broken_service_account_does_not_fall_back_to_the_home_kubeconfig() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let home = file(folder.path(), "home");
+        let broken = || {
+            let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
+            Err(InClusterError::ReadCertificateBundle(missing))
+        };
+        let find = async |has_host| {
+            let pod = || pod_config(has_host, folder.path(), broken);
+            let places = Places { flag: None, variable: None, pod, home: Some(home.clone()) };
+            let found = places.config(None).await.map_err(|error| error.to_string())?;
+            Ok::<_, String>(found.cluster_url.host().unwrap_or_default().to_owned())
+        };
+        assert_eq!(find(true).await, Ok("home".to_owned()), "without a token this is no pod");
+        std::fs::write(folder.path().join("token"), "t").unwrap();
+        assert_eq!(
+            find(false).await,
+            Ok("home".to_owned()),
+            "without KUBERNETES_SERVICE_HOST this is no pod"
+        );
+        let error = find(true).await.unwrap_err();
+        assert!(error.contains("cannot be used") && error.contains("ca.crt"), "{error}");
     }
 
     #[tokio::test]

@@ -4,83 +4,56 @@ use std::sync::Arc;
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use vestibule::{App, On, Operation, Raw, Rule, on_raw};
-use vestibule_rules::{Resource, RuleSet};
+use vestibule_rules::Resource;
 
-use crate::awaited::Awaited;
-use crate::configuration::{CONFIG_LABEL, LAST_GOOD};
+use crate::configuration::{CONFIG_LABEL, Configuration, LAST_GOOD};
 use crate::events::Events;
-use crate::handler::{Injection, Share};
-use crate::judge::Judge;
+use crate::handler::{HookKind, InjectHandler};
+use crate::namespaces::Namespaces;
+use crate::observer::DecisionObserver;
+use crate::outcome_metrics::OutcomeMetrics;
+use crate::pending_rules::PendingRules;
 use crate::registration::{self, BEST_EFFORT, REQUIRED};
-use crate::tally::Tally;
-use crate::{Configuration, Namespaces, Observer};
+use crate::rule_validator::RuleValidator;
+use crate::start_error::StartError;
 
 /// The injector's name as an app.
 pub const NAME: &str = "injector";
 
-/// Why rules cannot be served.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum StartError {
-    /// A review does not carry its namespace's labels, and nobody else knows them.
-    #[error(
-        "these rules ask for labels of namespaces, which a review does not carry: {}; say them with \
-         --namespace-labels k=v,... (for every namespace); `serve` can also ask the cluster of --kubeconfig FILE",
-        rules.join(", ")
-    )]
-    NamespacesUnknown {
-        /// The rules that ask.
-        rules: Vec<String>,
-    },
-}
-
-impl StartError {
-    /// That rules ask for labels of namespaces, if any does.
-    pub(crate) fn of_asking(rules: &RuleSet) -> Option<Self> {
-        let asking = rules.rules().iter().filter(|rule| rule.needs_namespace_facts());
-        let mut asking: Vec<String> = asking.map(|rule| rule.name().to_owned()).collect();
-        if asking.is_empty() {
-            asking.push("the exemptions of InjectorSettings".to_owned());
-        }
-        (rules.needs_namespace_facts()).then_some(Self::NamespacesUnknown { rules: asking })
-    }
-}
-
-/// A webhook that injects by the rules in force, in two hooks: `required`, which fails closed, and `best-effort`, which
-/// fails open. Each applies all rules, whichever it is called for; the API server is told of those that there are rules
-/// for.
+/// A webhook that injects by the rules in force, with two hooks: `required`, which fails closed, and `best-effort`, which
+/// fails open. Each hook applies all rules. The API server is told only of the hooks that have rules.
 ///
 /// # Errors
-/// Rules ask for facts about namespaces, and `namespaces` knows none.
+/// Rules need facts about namespaces, and `namespaces` knows none.
 pub fn app(configuration: impl Into<Configuration>, namespaces: Namespaces) -> Result<App, StartError> {
     observed_app(configuration, namespaces, Arc::new(()))
 }
 
-/// The same, with somebody who learns of every decision.
+/// [`app`], with an observer that is called with every decision.
 ///
 /// # Errors
 /// See [`app`].
 pub fn observed_app(
     configuration: impl Into<Configuration>,
     namespaces: Namespaces,
-    observer: Arc<dyn Observer>,
+    observer: Arc<dyn DecisionObserver>,
 ) -> Result<App, StartError> {
     let configuration = configuration.into();
     let snapshot = configuration.current();
-    let asking = StartError::of_asking(snapshot.rules());
+    let unknown = StartError::of_rules(snapshot.rules());
     configuration.set_knows_namespaces(namespaces.are_known());
     let entries = configuration.entries().clone();
     let mut app = App::new(NAME);
-    match asking {
+    match unknown {
         Some(error) if !namespaces.are_known() => return Err(error),
         None if configuration.config_maps().is_none() => {}
-        // Or they may ask, one day.
+        // Rules in ConfigMaps may start to need labels of namespaces while the injector runs.
         _ => app = app.reads_namespaces(),
     }
     let readiness = configuration.clone();
     app = app.ready_when("configuration", move || readiness.ready());
-    let tally = Tally::default();
-    for metric in configuration.metrics().into_iter().chain([tally.metric(&configuration)]) {
+    let metrics = OutcomeMetrics::default();
+    for metric in configuration.metrics().into_iter().chain([metrics.metric(&configuration)]) {
         app = app.metric(metric);
     }
     let shown = configuration.clone();
@@ -93,42 +66,42 @@ pub fn observed_app(
             app = app.watches(kind, watch);
         }
     }
-    let judge = configuration.judge();
-    let mut observers: Vec<Arc<dyn Observer>> = vec![Arc::new(tally), observer];
+    let validator = RuleValidator::of(&configuration);
+    let mut observers: Vec<Arc<dyn DecisionObserver>> = vec![Arc::new(metrics), observer];
     if let Some(client) = configuration.client().or_else(|| namespaces.client()) {
-        observers.push(Arc::new(Events::to(client)));
+        observers.push(Arc::new(Events::new(client)));
     }
     let observers: Arc<[_]> = observers.into();
-    // A create calls both hooks: together they wait for rules once.
-    let awaited = Arc::new(Awaited::default());
-    let required = Injection::new(
+    // The calls of one create reach both hooks, which share the wait for rules.
+    let pending = Arc::new(PendingRules::default());
+    let required = InjectHandler::new(
         configuration.clone(),
-        Share::Required,
+        HookKind::Required,
         namespaces.clone(),
-        Arc::clone(&awaited),
+        Arc::clone(&pending),
         Arc::clone(&observers),
     );
-    let best_effort = Injection::new(configuration, Share::BestEffort, namespaces, awaited, observers);
-    // In this order: the API server calls the hooks of one configuration in theirs.
+    let best_effort = InjectHandler::new(configuration, HookKind::BestEffort, namespaces, pending, observers);
+    // The API server calls the hooks of one configuration in this order.
     let app = app.mutate_raw(REQUIRED, on().fail_closed(), required);
     let app = app.mutate_raw(BEST_EFFORT, on().fail_open(), best_effort).entries(&entries);
-    Ok(match judge {
-        // Who follows ConfigMaps is on a cluster, and its owners of pods are told there.
-        Some(judge) => judging(app, judge).rights([Events::right()]),
+    Ok(match validator {
+        // Rules in ConfigMaps imply a cluster, where Events on the owners of pods are written.
+        Some(validator) => with_validator(app, validator).rights([Events::right()]),
         None => app,
     })
 }
 
-/// The hook that judges ConfigMaps with rules, and the right to follow them and to keep what was good.
-fn judging(app: App, judge: Judge) -> App {
-    let home = format!("kubernetes.io/metadata.name={}", judge.namespace);
+/// Adds the hook that validates ConfigMaps with rules, and the rights to follow them and to store the last good rules.
+fn with_validator(app: App, validator: RuleValidator) -> App {
+    let home = format!("kubernetes.io/metadata.name={}", validator.namespace);
     let on = on_raw([Rule::new("v1", "configmaps", [Operation::Create, Operation::Update])])
         .namespaces(&home)
         .system_namespaces()
         .objects(&format!("{CONFIG_LABEL}=true"))
-        // A thousand rules are proved for as long as a second, on a machine that has other work.
+        // The proof of a thousand rules takes up to a second on a machine with other work.
         .timeout_seconds(10)
-        // While nobody answers, a mistake is said in the log, and the last good rules stay in force.
+        // While no replica answers, errors in rules go to the log, and the last good rules stay in force.
         .fail_open();
     let right = |verbs: &[&str], name: Option<&str>| PolicyRule {
         api_groups: Some(vec![String::new()]),
@@ -140,13 +113,14 @@ fn judging(app: App, judge: Judge) -> App {
     let rights = [
         right(&["list", "watch"], None),
         right(&["get", "update"], Some(LAST_GOOD)),
-        // The name is not known yet when a creation is judged.
+        // RBAC cannot limit `create` to a name: the name is not known when a creation is authorized.
         right(&["create"], None),
     ];
-    app.rights_in(&judge.namespace.clone(), rights).validate_raw("config", on, judge)
+    app.rights_in(&validator.namespace.clone(), rights).validate_raw("config", on, validator)
 }
 
-/// A hook is served whatever the rules are: those to come may be for any of it. Its entries say what it is called for.
+/// Both hooks accept every resource that rules may be about, since rules change while they are served. The entries say for
+/// which objects the API server calls them.
 fn on() -> On<Raw> {
     on_raw(Resource::ALL.iter().copied().map(registration::resources))
 }

@@ -1,15 +1,16 @@
-//! The rules that are in force, whoever brings them.
+//! The rules that are in force, from files or from ConfigMaps.
 
-mod compiler;
-mod config_maps;
-mod finding;
+pub(crate) mod compiler;
+pub(crate) mod config_maps;
+pub(crate) mod finding;
 mod folder;
-mod keeper;
-mod last_good;
+pub(crate) mod last_good;
 mod metrics;
-mod patience;
-mod settle;
-mod snapshot;
+pub(crate) mod proof_deadline;
+pub(crate) mod reloader;
+pub(crate) mod resolve;
+pub(crate) mod rule_source;
+pub(crate) mod snapshot;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,34 +18,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use kube::{Api, Client};
 use tokio::sync::watch;
-use tokio::task::AbortHandle;
 use vestibule::{Entries, WatchState};
 pub use vestibule_rules::CONFIG_LABEL;
 use vestibule_rules::RuleSet;
 
-pub use finding::Finding;
-pub use snapshot::{Snapshot, State};
-
+use self::compiler::Compiler;
+use self::finding::Finding;
+use self::last_good::LastGood;
+use self::reloader::Reloader;
+use self::snapshot::{Snapshot, SnapshotState};
 use crate::events::Events;
-use crate::judge::Judge;
-use crate::sources::read;
-use crate::{LoadError, registration};
-pub(crate) use compiler::Compiler;
-pub(crate) use config_maps::{prefix, sources};
-pub(crate) use keeper::{Judgement, Keeper};
-pub(crate) use last_good::LastGood;
-pub(crate) use patience::Patience;
-pub(crate) use settle::{Compile, Document, Settled, Source, settle};
+use crate::registration;
+use crate::sources::{LoadError, read};
+use crate::task::AbortOnDrop;
 
-/// The ConfigMap of what was good last; without the label of those with rules.
+/// The ConfigMap that stores the last good documents. It does not have the label of ConfigMaps with rules.
 pub(crate) const LAST_GOOD: &str = "injector-last-good";
 
-/// The rules that are in force now: one [`Snapshot`] after another, each whole and never changed.
+/// The rules that are in force: a sequence of immutable [`Snapshot`]s.
 ///
-/// Where texts change, a document that is broken keeps its own last good version, and the others advance. Documents that
-/// contradict each other change nothing at all. What is gone is gone at once.
+/// When texts change, a broken document keeps its last good version, and the others advance. Documents that contradict each
+/// other change nothing. A deleted document is gone at once.
 ///
-/// Cheap to clone; clones see the same snapshots, and the last one ends what follows the texts.
+/// A clone is cheap and sees the same snapshots. The task that follows the texts ends with the last clone.
 ///
 /// ```
 /// use vestibule_injector::{Configuration, compile};
@@ -59,103 +55,101 @@ pub struct Configuration {
     snapshots: watch::Receiver<Arc<Snapshot>>,
     origin: Origin,
     knows_namespaces: Arc<AtomicBool>,
-    /// What the API server is told of the rules in force.
+    /// The webhook entries for the rules in force.
     entries: Entries,
-    _following: Option<Arc<Following>>,
+    _following: Option<Arc<AbortOnDrop>>,
 }
 
-/// Who brings the rules.
+/// Where the rules come from.
 #[derive(Clone)]
 enum Origin {
     Fixed,
     Path,
     ConfigMaps {
         namespace: String,
-        keeper: Option<Arc<Keeper<Compiler>>>,
-        cluster: Option<(Client, WatchState)>,
+        /// [`None`] where no cluster is followed.
+        followed: Option<Followed>,
     },
 }
 
-/// A task that ends with whoever needs it.
-struct Following(AbortHandle);
-
-impl Drop for Following {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
+/// ConfigMaps that are watched.
+#[derive(Clone)]
+struct Followed {
+    reloader: Arc<Reloader>,
+    client: Client,
+    watch: WatchState,
 }
 
 impl Configuration {
-    /// Rules that stay as they are.
+    /// Rules that never change.
     pub fn fixed(rules: RuleSet) -> Self {
-        Self::unfollowed(rules, Origin::Fixed)
+        Self::unchanging(rules, Origin::Fixed)
     }
 
-    /// Rules as they would be in ConfigMaps of `namespace`, and no cluster: for what is printed about an injector that
-    /// reads them there.
+    /// Rules as if they came from ConfigMaps of `namespace`, without a cluster: for manifests of an injector that reads them
+    /// there.
     pub fn installed(rules: RuleSet, namespace: &str) -> Self {
-        let origin = Origin::ConfigMaps { namespace: namespace.to_owned(), keeper: None, cluster: None };
-        Self::unfollowed(rules, origin)
+        let origin = Origin::ConfigMaps { namespace: namespace.to_owned(), followed: None };
+        Self::unchanging(rules, origin)
     }
 
-    /// The rules of a file or folder, followed by content. Objects in `own_namespace` are left alone unless the rules'
-    /// settings say otherwise. Needs a Tokio runtime.
+    /// The rules of a file or folder, which is read again when its content changes. Objects in `own_namespace` are left alone
+    /// unless the InjectorSettings say otherwise. Needs a Tokio runtime.
     ///
     /// # Errors
-    /// Files that cannot be read; everything that is wrong with any of the documents.
+    /// A file cannot be read, or documents are wrong: the error lists all findings.
     pub fn from_path(path: &Path, own_namespace: Option<&str>) -> Result<Self, LoadError> {
         Self::from_paths(&[path.to_owned()], own_namespace)
     }
 
-    /// The same of several files and folders, whose rules are in force together.
+    /// [`Configuration::from_path`] for several files and folders, whose rules are in force together.
     ///
     /// # Errors
-    /// As `from_path`.
+    /// See [`Configuration::from_path`].
     pub fn from_paths(paths: &[PathBuf], own_namespace: Option<&str>) -> Result<Self, LoadError> {
         let found = read(paths)?;
         let knows_namespaces = Arc::new(AtomicBool::new(true));
         let compiler = Compiler::new(own_namespace, &knows_namespaces);
-        let (keeper, mut snapshots) = Keeper::new(compiler, "the first rules");
-        keeper.advance(found);
+        let (reloader, mut snapshots) = Reloader::new(compiler, "the first rules");
+        reloader.reload(found);
         let first = Arc::clone(&snapshots.borrow_and_update());
-        if first.state() == State::Waiting {
+        if first.state() == SnapshotState::Waiting {
             return Err(LoadError::of(first.findings()));
         }
         if first.rules().rules().is_empty() {
             return Err(LoadError::Empty(paths.first().cloned().unwrap_or_default()));
         }
-        let following = folder::follow(paths.to_vec(), keeper);
+        let following = folder::follow(paths.to_vec(), reloader);
         Ok(Self::following(following, snapshots, Origin::Path, knows_namespaces))
     }
 
     /// The rules of the ConfigMaps in `namespace`, the injector's own, that are labelled [`CONFIG_LABEL`]`=true`, followed
-    /// by a watch. What was good last is kept in the ConfigMap `injector-last-good`, for a restart while something is
-    /// wrong. Needs a Tokio runtime.
+    /// by a watch. The last good documents are stored in the ConfigMap `injector-last-good`, for a restart while a document is
+    /// broken. Needs a Tokio runtime.
     pub fn from_config_maps(client: Client, namespace: &str) -> Self {
         let knows_namespaces = Arc::new(AtomicBool::new(true));
         let compiler = Compiler::new(Some(namespace), &knows_namespaces);
-        let (keeper, snapshots) = Keeper::new(compiler, "the ConfigMaps with rules are being read");
+        let (reloader, snapshots) = Reloader::new(compiler, "the ConfigMaps with rules are being read");
         let config_maps = Api::namespaced(client.clone(), namespace);
         let last_good = LastGood { config_maps, name: LAST_GOOD.to_owned() };
-        let events = Events::to(client.clone());
-        let (listened_to, state) = WatchState::listening(&client);
-        let watched = (Api::namespaced(listened_to, namespace), state.clone());
+        let events = Events::new(client.clone());
+        let (watch_client, watch) = WatchState::listening(&client);
+        let watched = (Api::namespaced(watch_client, namespace), watch.clone());
         let following =
-            config_maps::follow(watched, namespace.to_owned(), last_good, Arc::clone(&keeper), events);
+            config_maps::follow(watched, namespace.to_owned(), last_good, Arc::clone(&reloader), events);
         let origin = Origin::ConfigMaps {
             namespace: namespace.to_owned(),
-            keeper: Some(keeper),
-            cluster: Some((client, state)),
+            followed: Some(Followed { reloader, client, watch }),
         };
         Self::following(following, snapshots, origin, knows_namespaces)
     }
 
-    /// What is in force now. Whoever decides reads it once and decides by that alone.
+    /// The snapshot in force. A call reads it once and is decided by that snapshot alone.
     pub fn current(&self) -> Arc<Snapshot> {
         Arc::clone(&self.snapshots.borrow())
     }
 
-    /// The next snapshot that this clone has not seen; waits forever where there will be none.
+    /// Waits for the next snapshot that this clone has not seen; forever, if the rules never change.
     pub async fn changed(&mut self) -> Arc<Snapshot> {
         match self.snapshots.changed().await {
             Ok(()) => Arc::clone(&self.snapshots.borrow_and_update()),
@@ -163,27 +157,27 @@ impl Configuration {
         }
     }
 
-    /// Whether there is something to decide by.
+    /// Whether rules are in force.
     ///
     /// # Errors
-    /// Nothing good has been read yet; what is missing, or wrong.
+    /// No good rules have been read yet: what is missing, or wrong.
     pub fn ready(&self) -> Result<(), String> {
-        const MOST: usize = 5;
+        const MAX_FINDINGS: usize = 5;
         let snapshot = self.snapshots.borrow();
-        if snapshot.state() != State::Waiting {
+        if snapshot.state() != SnapshotState::Waiting {
             return Ok(());
         }
         let words = |finding: &Finding| match finding {
-            Finding::Whole(problem) => problem.clone(),
+            Finding::RuleSet(problem) => problem.clone(),
             other => other.headline(),
         };
-        let mut words: Vec<_> = snapshot.findings().iter().take(MOST).map(words).collect();
-        let more = snapshot.findings().len().saturating_sub(MOST);
+        let mut words: Vec<_> = snapshot.findings().iter().take(MAX_FINDINGS).map(words).collect();
+        let more = snapshot.findings().len().saturating_sub(MAX_FINDINGS);
         words.extend((more > 0).then(|| format!("and {more} more")));
         Err(words.join("; "))
     }
 
-    /// The namespace whose ConfigMaps the rules come from, if they do.
+    /// The namespace whose ConfigMaps hold the rules, if they come from ConfigMaps.
     pub fn config_maps(&self) -> Option<&str> {
         match &self.origin {
             Origin::ConfigMaps { namespace, .. } => Some(namespace),
@@ -191,46 +185,42 @@ impl Configuration {
         }
     }
 
-    /// The way to the cluster whose ConfigMaps these are.
+    /// The client of the cluster whose ConfigMaps are watched.
     pub(crate) fn client(&self) -> Option<Client> {
-        match &self.origin {
-            Origin::ConfigMaps { cluster, .. } => cluster.as_ref().map(|(client, _)| client.clone()),
-            Origin::Fixed | Origin::Path => None,
-        }
+        self.followed().map(|followed| followed.client.clone())
     }
 
-    /// How their watch fares, if there is one.
+    /// The state of the watch on the ConfigMaps.
     pub(crate) fn watch(&self) -> Option<WatchState> {
+        self.followed().map(|followed| followed.watch.clone())
+    }
+
+    /// The reloader of the rules in ConfigMaps.
+    pub(crate) fn reloader(&self) -> Option<Arc<Reloader>> {
+        self.followed().map(|followed| Arc::clone(&followed.reloader))
+    }
+
+    fn followed(&self) -> Option<&Followed> {
         match &self.origin {
-            Origin::ConfigMaps { cluster, .. } => cluster.as_ref().map(|(_, state)| state.clone()),
+            Origin::ConfigMaps { followed, .. } => followed.as_ref(),
             Origin::Fixed | Origin::Path => None,
         }
     }
 
-    /// What judges ConfigMaps with rules, where rules come from those.
-    pub(crate) fn judge(&self) -> Option<Judge> {
-        match &self.origin {
-            Origin::ConfigMaps { namespace, keeper, .. } => {
-                Some(Judge { namespace: namespace.clone(), keeper: keeper.clone() })
-            }
-            Origin::Fixed | Origin::Path => None,
-        }
-    }
-
-    /// From now on, whether rules may ask for labels of namespaces.
+    /// Sets whether rules may read labels of namespaces.
     pub(crate) fn set_knows_namespaces(&self, known: bool) {
         self.knows_namespaces.store(known, Ordering::Relaxed);
     }
 
-    /// What the API server is told of the rules in force; set after the snapshot that they are of.
+    /// The webhook entries for the rules in force. They are set after the snapshot that they belong to.
     pub(crate) fn entries(&self) -> &Entries {
         &self.entries
     }
 
-    fn unfollowed(rules: RuleSet, origin: Origin) -> Self {
+    fn unchanging(rules: RuleSet, origin: Origin) -> Self {
         let snapshot = Arc::new(Snapshot::new(rules));
-        let entries = registration::of_hooks();
-        registration::announce(&snapshot, &entries);
+        let entries = registration::hook_entries();
+        registration::publish(&snapshot, &entries);
         let (_, snapshots) = watch::channel(snapshot);
         Self { snapshots, origin, knows_namespaces: Arc::default(), entries, _following: None }
     }
@@ -241,11 +231,11 @@ impl Configuration {
         origin: Origin,
         knows_namespaces: Arc<AtomicBool>,
     ) -> Self {
-        let entries = registration::of_hooks();
-        registration::announce(&snapshots.borrow(), &entries);
+        let entries = registration::hook_entries();
+        registration::publish(&snapshots.borrow(), &entries);
         let registering = registration::follow(snapshots.clone(), entries.clone());
-        let tasks = tokio::spawn(async move { tokio::join!(sources, registering) });
-        let following = Some(Arc::new(Following(tasks.abort_handle())));
+        let tasks = AbortOnDrop::spawn(async move { tokio::join!(sources, registering) });
+        let following = Some(Arc::new(tasks));
         Self { snapshots, origin, knows_namespaces, entries, _following: following }
     }
 }

@@ -1,10 +1,10 @@
-//! Moments within a call.
+//! Instants within a call.
 
 use std::time::Instant;
 
-/// The moment at which `part` of the time is over that is left until `deadline`: the rest is for what follows.
-pub(crate) fn within(deadline: Instant, part: f32) -> Instant {
-    // The clock that timers go by.
+/// The instant at which `share` of the time that is left until `deadline` is over; the rest is for later steps.
+pub(crate) fn share_of_remaining(deadline: Instant, share: f32) -> Instant {
+    // Tests pause Tokio's clock.
     let now = tokio::time::Instant::now().into_std();
-    now + deadline.saturating_duration_since(now).mul_f32(part)
+    now + deadline.saturating_duration_since(now).mul_f32(share)
 }

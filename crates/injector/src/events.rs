@@ -1,5 +1,4 @@
-//! Events on the owners of pods, where people look who wonder why their pods are bare, and on ConfigMaps whose rules are
-//! broken.
+//! Events on the owners of pods about rules that were left out, and on ConfigMaps about broken rules.
 
 mod report;
 
@@ -8,31 +7,30 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use kube::Client;
-use tokio::task::AbortHandle;
 use vestibule::identity::events::{self, Report};
 use vestibule_rules::{CONTROLLER, Decision};
 
-use crate::configuration::Finding;
-use crate::{Asked, Observer};
+use crate::configuration::finding::Finding;
+use crate::observer::{DecisionContext, DecisionObserver};
+use crate::task::AbortOnDrop;
 
-/// The same about the same object is told at most this often.
-const AGAIN: Duration = Duration::from_secs(300);
+/// The shortest time between two equal Events about one object.
+const REPEAT_INTERVAL: Duration = Duration::from_secs(300);
 
-/// Writes Events beside the answers. Ends when dropped.
+/// Queues Events, which a background task writes. The task ends when this is dropped.
 pub(crate) struct Events {
     queue: events::Events,
-    writing: AbortHandle,
+    _writer: AbortOnDrop,
 }
 
 impl Events {
-    /// To the cluster of `client`. Needs a Tokio runtime.
-    pub(crate) fn to(client: Client) -> Self {
-        let (queue, waiting) = events::Events::queue(AGAIN);
-        let writing = tokio::spawn(waiting.write(client, CONTROLLER)).abort_handle();
-        Self { queue, writing }
+    /// Events on the cluster of `client`. Needs a Tokio runtime.
+    pub(crate) fn new(client: Client) -> Self {
+        let (queue, waiting) = events::Events::queue(REPEAT_INTERVAL);
+        Self { queue, _writer: AbortOnDrop::spawn(waiting.write(client, CONTROLLER)) }
     }
 
-    /// What it takes: an owner may be in any namespace.
+    /// The right to write Events. It is for all namespaces: an owner may be in any.
     pub(crate) fn right() -> PolicyRule {
         PolicyRule {
             api_groups: Some(vec!["events.k8s.io".to_owned()]),
@@ -42,11 +40,11 @@ impl Events {
         }
     }
 
-    /// Tells of the rules in `config_map` that are wrong: not what the author wrote, which may be anything.
+    /// Reports the errors in the rules of `config_map`, without the values that the author wrote.
     pub(crate) fn not_in_force(&self, config_map: ObjectReference, errors: &[&Finding]) {
-        const MOST: usize = 3;
-        let mut words: Vec<_> = errors.iter().take(MOST).map(|finding| finding.headline()).collect();
-        let more = errors.len().saturating_sub(MOST);
+        const MAX_ERRORS: usize = 3;
+        let mut words: Vec<_> = errors.iter().take(MAX_ERRORS).map(|finding| finding.headline()).collect();
+        let more = errors.len().saturating_sub(MAX_ERRORS);
         words.extend((more > 0).then(|| format!("and {more} more")));
         let note = format!("rules that are not in force: {}", words.join("; "));
         let (reason, action) = ("RulesNotInForce", "Reload".to_owned());
@@ -54,14 +52,8 @@ impl Events {
     }
 }
 
-impl Observer for Events {
-    fn decided(&self, decision: &Decision, asked: &Asked<'_>) {
-        report::of(decision, asked).into_iter().for_each(|report| self.queue.tell(report));
-    }
-}
-
-impl Drop for Events {
-    fn drop(&mut self) {
-        self.writing.abort();
+impl DecisionObserver for Events {
+    fn decided(&self, decision: &Decision, context: &DecisionContext<'_>) {
+        report::of(decision, context).into_iter().for_each(|report| self.queue.tell(report));
     }
 }

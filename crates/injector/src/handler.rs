@@ -1,4 +1,4 @@
-//! From a request to rules, and from their decision to a verdict.
+//! The handler of the hooks that inject: from a request to rules, and from their decision to a verdict.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -16,38 +16,40 @@ use vestibule_rules::{
     Decision, Mode, NamespaceFacts, Outcome, Resource, RuleSet, STATUS_ANNOTATION, Subject, Verb,
 };
 
-use crate::awaited::Awaited;
-use crate::deadline::within;
-use crate::namespaces::NotReady;
-use crate::result::Words;
+use crate::configuration::Configuration;
+use crate::configuration::snapshot::{Snapshot, SnapshotState};
+use crate::deadline::share_of_remaining;
+use crate::namespaces::{Namespaces, NotReady};
+use crate::observer::{DecisionContext, DecisionObserver};
+use crate::outcome_labels::OutcomeLabels;
+use crate::pending_rules::PendingRules;
 use crate::verdict::verdict;
-use crate::{Asked, Configuration, Namespaces, Observer, Snapshot, State};
 
-/// Rules as a handler of the framework.
-pub(crate) struct Injection {
+/// Applies the rules in force to the object of a request.
+pub(crate) struct InjectHandler {
     configuration: Configuration,
-    share: Share,
+    hook: HookKind,
     namespaces: Namespaces,
-    awaited: Arc<Awaited>,
-    observers: Arc<[Arc<dyn Observer>]>,
-    /// Whether it was told that nobody knows the namespaces.
-    told: Once,
+    pending: Arc<PendingRules>,
+    observers: Arc<[Arc<dyn DecisionObserver>]>,
+    /// Logs once that the labels of namespaces are not known.
+    warning: Once,
 }
 
-/// The rules that a hook has its entries for, and tells of. It decides by all rules: whichever hook is called first does
-/// everything, and the other finds it done.
+/// The rules for which a hook has entries and reports outcomes. It applies all rules: the hook that is called first makes
+/// all changes, and the other finds them made.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Share {
+pub(crate) enum HookKind {
     Required,
     BestEffort,
 }
 
-impl Share {
-    /// Leaves those verdicts that this hook tells of, so that nothing is told by two: the hook's own, and what it did to the
-    /// object by rules of the other, which will find nothing left to do.
-    fn tell(self, decision: &mut Decision, rules: &RuleSet) {
+impl HookKind {
+    /// Keeps the verdicts that this hook reports, so that each is reported once: those on its own rules, and changes and
+    /// denials by rules of the other hook, which finds nothing left to do.
+    fn retain_reported(self, decision: &mut Decision, rules: &RuleSet) {
         let acts = rules.settings().mode() == Mode::On;
-        // One for every rule, in their order.
+        // Verdicts are in the order of the rules.
         let mut own = rules.rules().iter().map(|rule| rule.required() == (self == Self::Required));
         decision.verdicts.retain(|verdict| {
             own.next().is_none_or(|own| {
@@ -57,16 +59,15 @@ impl Share {
     }
 }
 
-impl Handler for Injection {
+impl Handler for InjectHandler {
     fn handle<'a>(&'a self, request: &'a Request<'a>, deadline: Instant) -> HandlerFuture<'a> {
-        /// Of a call's time; the rest is for the decision by what is known then.
-        const FOR_WAITING: f32 = 0.8;
+        /// The share of the time of a call for all its waits. The rest is for the decision.
+        const WAIT_SHARE: f32 = 0.8;
         Box::pin(async move {
-            // Every wait of this call ends at this time.
-            let until = within(deadline, FOR_WAITING);
-            // What is decided by one snapshot is decided by it alone.
+            // Every wait of this call ends at this instant.
+            let until = share_of_remaining(deadline, WAIT_SHARE);
             let snapshot = self.configuration.current();
-            if snapshot.state() == State::Waiting {
+            if snapshot.state() == SnapshotState::Waiting {
                 return Verdict::not_ready("the first rules");
             }
             if mode(&snapshot) == Mode::Off {
@@ -75,14 +76,14 @@ impl Handler for Injection {
             let namespace = request.namespace.as_deref().unwrap_or_default();
             match self.namespaces.facts(namespace, until).await {
                 Ok(facts) => {
-                    let Some(hash) = made_by(request) else {
+                    let Some(hash) = injected_by(request) else {
                         return self.decide(snapshot.rules(), request, facts.as_deref());
                     };
-                    let snapshot = self.moment(snapshot, &hash, request, facts.as_deref(), until).await;
+                    let snapshot = self.snapshot_for(snapshot, &hash, request, facts.as_deref(), until).await;
                     if mode(&snapshot) == Mode::Off {
                         return Verdict::allowed();
                     }
-                    self.decide(snapshot.to_go_on(&hash), request, facts.as_deref())
+                    self.decide(snapshot.rules_to_continue(&hash), request, facts.as_deref())
                 }
                 Err(NotReady(missing)) => Verdict::not_ready(missing),
             }
@@ -90,21 +91,21 @@ impl Handler for Injection {
     }
 }
 
-impl Injection {
+impl InjectHandler {
     pub(crate) fn new(
         configuration: Configuration,
-        share: Share,
+        hook: HookKind,
         namespaces: Namespaces,
-        awaited: Arc<Awaited>,
-        observers: Arc<[Arc<dyn Observer>]>,
+        pending: Arc<PendingRules>,
+        observers: Arc<[Arc<dyn DecisionObserver>]>,
     ) -> Self {
-        Self { configuration, share, namespaces, awaited, observers, told: Once::new() }
+        Self { configuration, hook, namespaces, pending, observers, warning: Once::new() }
     }
 
-    /// The snapshot to decide by, for an object that rules of `hash` have changed. A create is several calls, and another
-    /// replica may have answered the one before by rules that are still on their way to this one: they are waited for, `until`
-    /// then at most, unless there is nothing to do by ours.
-    async fn moment(
+    /// The snapshot to decide by for an object that the rules of `hash` have changed. A create is several calls, and another
+    /// replica may have answered the call before by rules that this replica does not have yet. The call waits for those rules,
+    /// at most `until`, unless the rules in force would change nothing.
+    async fn snapshot_for(
         &self,
         snapshot: Arc<Snapshot>,
         hash: &str,
@@ -113,19 +114,19 @@ impl Injection {
         until: Instant,
     ) -> Arc<Snapshot> {
         let (Some(object), Some(resource)) = (request.object, resource(request)) else { return snapshot };
-        let is_due = |snapshot: &Snapshot| snapshot.of_hash(hash).is_some() || mode(snapshot) != Mode::On;
-        if is_due(&snapshot) {
+        let can_decide = |snapshot: &Snapshot| snapshot.of_hash(hash).is_some() || mode(snapshot) != Mode::On;
+        if can_decide(&snapshot) {
             return snapshot;
         }
         let decision = evaluate(snapshot.rules(), request, (object, resource), facts);
         if decision.is_ok_and(|decision| decision.patch().is_empty() && decision.denial().is_none()) {
             return snapshot;
         }
-        let Some(end) = self.awaited.until(hash, snapshot.rules().hash()) else { return snapshot };
+        let Some(end) = self.pending.wait_until(hash, &snapshot) else { return snapshot };
         let mut configuration = self.configuration.clone();
         let known = async {
             let mut next = configuration.current();
-            while !is_due(&next) {
+            while !can_decide(&next) {
                 next = configuration.changed().await;
             }
             next
@@ -135,21 +136,23 @@ impl Injection {
     }
 
     fn decide(&self, rules: &RuleSet, request: &Request<'_>, facts: Option<&NamespaceFacts>) -> Verdict {
-        // Without an object (DELETE), or for a resource that no rule is about, there is nothing to inject into.
+        // A DELETE has no object, and no rule is about other resources.
         let (Some(object), Some(resource)) = (request.object, resource(request)) else {
             return Verdict::allowed();
         };
         if !self.namespaces.are_known() {
-            self.told.call_once(|| {
-                tracing::warn!("labels and annotations of namespaces are not known: nobody opts out by them");
+            self.warning.call_once(|| {
+                tracing::warn!(
+                    "labels and annotations of namespaces are not known: no namespace can opt out"
+                );
             });
         }
         match evaluate(rules, request, (object, resource), facts) {
             Ok(mut decision) => {
-                self.share.tell(&mut decision, rules);
-                let asked = Asked::new(request, resource, rules.settings());
+                self.hook.retain_reported(&mut decision, rules);
+                let context = DecisionContext::new(request, resource, rules.settings());
                 log(request, &decision, rules.settings().mode());
-                self.observers.iter().for_each(|observer| observer.decided(&decision, &asked));
+                self.observers.iter().for_each(|observer| observer.decided(&decision, &context));
                 verdict(&decision, rules)
             }
             Err(error) => Fault::new(FaultKind::Undecodable, error).into(),
@@ -167,7 +170,7 @@ fn evaluate(
     (object, resource): (&RawValue, Resource),
     facts: Option<&NamespaceFacts>,
 ) -> Result<Decision, DocumentError> {
-    // What the check of the answer reads as well.
+    // The check of the answer uses the same parsed document.
     let read = || request.document().unwrap_or_else(|| Document::parse(object.get()));
     let document = debug_span!("decode").in_scope(read)?;
     let namespace = request.namespace.as_deref().unwrap_or_default();
@@ -187,9 +190,9 @@ fn evaluate(
     })
 }
 
-/// The hash of the rules that an object to be created says it was changed by, as by an earlier call for the same create.
-/// By which known rules to decide is all that is taken from it: whether there is something left to do, they find out.
-fn made_by(request: &Request<'_>) -> Option<String> {
+/// The hash in the status annotation of an object that is being created: the rules by which an earlier call of the same
+/// create changed it. The hash only selects among known rules, which then decide anew what is missing.
+fn injected_by(request: &Request<'_>) -> Option<String> {
     #[derive(Deserialize)]
     struct Marked {
         metadata: Metadata,
@@ -211,20 +214,20 @@ fn made_by(request: &Request<'_>) -> Option<String> {
     serde_json::from_str(status).ok().map(|status: Status| status.cfg)
 }
 
-/// Why a pod was left alone is the question asked most; the answer holds names only.
+/// Logs the outcome of each rule, with names and no values.
 fn log(request: &Request<'_>, decision: &Decision, mode: Mode) {
     if !tracing::enabled!(tracing::Level::DEBUG) {
         return;
     }
     let name = request.display_name();
     for verdict in &decision.verdicts {
-        let Words { result, reason } = Words::of(verdict, mode);
+        let OutcomeLabels { result, reason } = OutcomeLabels::of(verdict, mode);
         let (name, rule) = (name.as_deref(), &*verdict.rule);
         tracing::debug!(name, rule, result, reason, "a rule has decided");
     }
 }
 
-/// The user as the API server wrote it, for rules that ask who it is.
+/// The `userInfo` of the request as JSON, for rules that read it.
 fn user_info(request: &Request<'_>) -> String {
     let user = &request.user;
     let mut info = json!({"username": user.username, "uid": user.uid, "groups": user.groups});

@@ -1,8 +1,17 @@
-//! Injection rules on a cluster: the framework's first user.
+//! The injector: injection rules, served as a webhook on a cluster.
 //!
-//! [`load`] reads rules from files, and a [`Configuration`] holds those in force; [`app`] makes a webhook of it, an
-//! [`App`](vestibule::App) like any other. What a review does not carry, the labels of its namespace, comes from
-//! [`Namespaces`].
+//! The `vestibule` binary calls this crate: `serve` through [`app`], `try` through [`observed_app`], the other commands
+//! through [`load_all`] and [`ClusterReader`]. The rules themselves are in `vestibule-rules`, HTTPS and the registration in
+//! `vestibule`; the injector is an [`App`](vestibule::App) like that of any author.
+//!
+//! - [`Configuration`] holds the rules in force. It follows files or ConfigMaps and swaps one [`Snapshot`] for the next.
+//! - [`app`] builds the hooks: two that inject, and one that validates ConfigMaps with rules. Their handlers are in
+//!   `handler` and `rule_validator`.
+//! - [`registration`] computes from the rules which objects the API server calls the injector for.
+//! - [`Namespaces`] supplies the labels of a namespace, which a review does not carry.
+//! - `outcome_metrics` and `events` report decisions; both are [`DecisionObserver`]s.
+//!
+//! To read the way of a request, start in `handler`; for a change of rules, in `configuration/reloader`.
 //!
 //! ```
 //! use vestibule_injector::{Namespaces, app, compile};
@@ -21,24 +30,30 @@
 //! ```
 
 mod app;
-mod awaited;
-mod cluster;
+mod cluster_reader;
 mod configuration;
 mod deadline;
 mod events;
+pub mod files;
 mod handler;
-mod judge;
 mod namespaces;
 mod observer;
+mod outcome_labels;
+mod outcome_metrics;
+mod pending_rules;
 pub mod registration;
-mod result;
+mod rule_validator;
 mod sources;
-mod tally;
+mod start_error;
+mod task;
 mod verdict;
 
-pub use app::{NAME, StartError, app, observed_app};
-pub use cluster::{Cluster, ClusterError, RulesInForce, Standing, StoredRules};
-pub use configuration::{CONFIG_LABEL, Configuration, Finding, Snapshot, State};
+pub use app::{NAME, app, observed_app};
+pub use cluster_reader::{ClusterError, ClusterReader, RulesInForce, RulesStatus, StoredRules};
+pub use configuration::finding::Finding;
+pub use configuration::snapshot::{Snapshot, SnapshotState};
+pub use configuration::{CONFIG_LABEL, Configuration};
 pub use namespaces::{ConnectError, Namespaces, connect};
-pub use observer::{Asked, Observer, Owner};
+pub use observer::{DecisionContext, DecisionObserver, Owner};
 pub use sources::{LoadError, compile, config_map_data, load, load_all};
+pub use start_error::StartError;

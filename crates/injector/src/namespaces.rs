@@ -1,4 +1,4 @@
-//! What is known about namespaces.
+//! Labels and annotations of namespaces.
 
 mod watched;
 
@@ -13,23 +13,23 @@ use vestibule_rules::NamespaceFacts;
 
 use watched::Watched;
 
-/// Where labels and annotations of namespaces come from; a review does not carry them.
+/// The source of the labels and annotations of namespaces, which a review does not carry.
 #[derive(Clone, Default)]
-pub struct Namespaces(Source);
+pub struct Namespaces(NamespaceSource);
 
 #[derive(Clone, Default)]
-enum Source {
+enum NamespaceSource {
     #[default]
     Unknown,
     Fixed(Arc<NamespaceFacts>),
     Watched(Arc<Watched>),
 }
 
-/// Why there is no connection to a cluster.
+/// Why a client for a cluster cannot be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// There is no configuration of a cluster, or it cannot be used.
+    /// No configuration of a cluster was found, or it cannot be used.
     #[error(transparent)]
     Config(#[from] ClusterConfigError),
     /// The client cannot be made of the configuration.
@@ -37,7 +37,7 @@ pub enum ConnectError {
     Client(#[source] kube::Error),
 }
 
-/// A client of the cluster that [`cluster_config`] finds. Nobody is called yet.
+/// A client of the cluster that [`cluster_config`] finds. No request is sent yet.
 ///
 /// # Errors
 /// The kubeconfig cannot be used, or none is there.
@@ -46,28 +46,28 @@ pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> 
     vestibule::identity::client(config).map_err(ConnectError::Client)
 }
 
-/// Not now: the namespaces are still being read, or one cannot be.
+/// The namespaces are still being read, or a namespace cannot be read; with the words for the answer.
 pub(crate) struct NotReady(pub(crate) String);
 
 impl Namespaces {
-    /// Nothing is known: enough for rules that do not ask.
+    /// No labels are known. This is enough for rules that do not read labels of namespaces.
     pub fn unknown() -> Self {
-        Self(Source::Unknown)
+        Self(NamespaceSource::Unknown)
     }
 
-    /// Every namespace has these labels: for laptops and tests.
+    /// Every namespace has these labels. For laptops and tests.
     pub fn labelled<K: Into<String>, V: Into<String>>(labels: impl IntoIterator<Item = (K, V)>) -> Self {
         let labels = labels.into_iter().map(|(key, value)| (key.into(), value.into())).collect();
-        Self(Source::Fixed(Arc::new(NamespaceFacts { labels, ..NamespaceFacts::default() })))
+        Self(NamespaceSource::Fixed(Arc::new(NamespaceFacts { labels, ..NamespaceFacts::default() })))
     }
 
     /// The namespaces of a cluster, watched (their metadata only). Needs a Tokio runtime; the watch ends when the last
     /// clone is dropped.
     pub fn watched(client: Client) -> Self {
-        Self(Source::Watched(Arc::new(Watched::start(client))))
+        Self(NamespaceSource::Watched(Arc::new(Watched::start(client))))
     }
 
-    /// The namespaces of the cluster that [`cluster_config`] finds. A cluster that is not there yet is no error: the
+    /// The namespaces of the cluster that [`cluster_config`] finds. A cluster that does not answer yet is no error: the
     /// webhook is not ready until its namespaces have been read.
     ///
     /// # Errors
@@ -76,48 +76,48 @@ impl Namespaces {
         Ok(Self::watched(connect(kubeconfig).await?))
     }
 
-    /// The way to the cluster that they come from.
+    /// The client of the cluster that is watched.
     pub(crate) fn client(&self) -> Option<Client> {
         match &self.0 {
-            Source::Unknown | Source::Fixed(_) => None,
-            Source::Watched(watched) => Some(watched.client()),
+            NamespaceSource::Unknown | NamespaceSource::Fixed(_) => None,
+            NamespaceSource::Watched(watched) => Some(watched.client()),
         }
     }
 
-    /// How their watch fares, if there is one.
+    /// The state of the watch, if there is one.
     pub(crate) fn watch(&self) -> Option<WatchState> {
         match &self.0 {
-            Source::Unknown | Source::Fixed(_) => None,
-            Source::Watched(watched) => Some(watched.state()),
+            NamespaceSource::Unknown | NamespaceSource::Fixed(_) => None,
+            NamespaceSource::Watched(watched) => Some(watched.state()),
         }
     }
 
     pub(crate) fn are_known(&self) -> bool {
-        !matches!(self.0, Source::Unknown)
+        !matches!(self.0, NamespaceSource::Unknown)
     }
 
-    /// For [`App::ready_when`](vestibule::App::ready_when), where there is something to wait for.
+    /// The readiness for [`App::ready_when`](vestibule::App::ready_when), if namespaces are watched.
     pub(crate) fn ready(&self) -> Option<impl Fn() -> bool + Send + Sync + 'static> {
         match &self.0 {
-            Source::Unknown | Source::Fixed(_) => None,
-            Source::Watched(watched) => {
+            NamespaceSource::Unknown | NamespaceSource::Fixed(_) => None,
+            NamespaceSource::Watched(watched) => {
                 let watched = Arc::clone(watched);
                 Some(move || watched.is_ready())
             }
         }
     }
 
-    /// What is known about `namespace`; asks the cluster, `until` then at most, where the
-    /// watch has not seen it yet.
+    /// Labels and annotations of `namespace`. A namespace that the watch has not reported yet is read from the API server,
+    /// which may take `until` then.
     pub(crate) async fn facts(
         &self,
         namespace: &str,
         until: Instant,
     ) -> Result<Option<Arc<NamespaceFacts>>, NotReady> {
         match &self.0 {
-            Source::Unknown => Ok(None),
-            Source::Fixed(facts) => Ok(Some(Arc::clone(facts))),
-            Source::Watched(watched) => Ok(watched.facts(namespace, until).await?.map(Arc::new)),
+            NamespaceSource::Unknown => Ok(None),
+            NamespaceSource::Fixed(facts) => Ok(Some(Arc::clone(facts))),
+            NamespaceSource::Watched(watched) => Ok(watched.facts(namespace, until).await?.map(Arc::new)),
         }
     }
 }

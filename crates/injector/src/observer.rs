@@ -1,4 +1,4 @@
-//! Who learns of decisions.
+//! The interface to observe decisions.
 
 use std::borrow::Cow;
 
@@ -6,23 +6,23 @@ use vestibule::Request;
 use vestibule::patch::View;
 use vestibule_rules::{Decision, Resource, Settings};
 
-/// Learns of every decision, before it is sent: for explanations and for counting. It must not take long.
+/// Is called with every decision before the answer is sent: for explanations, metrics and Events. It must not block.
 ///
-/// A decision holds the operations, and they may hold secrets: pass on names and reasons only.
-pub trait Observer: Send + Sync + 'static {
-    /// The rules have decided about what was asked. Of the verdicts there are those that the hook tells of: on its own rules,
-    /// and on others where it acted by them. Each verdict is heard by one hook only, but again when that is called again.
-    fn decided(&self, decision: &Decision, asked: &Asked<'_>);
+/// A decision holds operations, which may hold secrets: pass on names and reasons only.
+pub trait DecisionObserver: Send + Sync + 'static {
+    /// Reports the decision of one call. Its verdicts are those that the hook reports: on its own rules, and on rules of the
+    /// other hook that it applied. Each verdict is reported by one hook, and again when the API server calls that hook again.
+    fn decided(&self, decision: &Decision, context: &DecisionContext<'_>);
 }
 
-/// Nobody.
-impl Observer for () {
-    fn decided(&self, _: &Decision, _: &Asked<'_>) {}
+/// No observer.
+impl DecisionObserver for () {
+    fn decided(&self, _: &Decision, _: &DecisionContext<'_>) {}
 }
 
-/// What the rules have decided about: names, and nothing else of the object.
+/// The request and the settings of a decision. It gives names and no other values of the object.
 #[derive(Clone, Copy)]
-pub struct Asked<'a> {
+pub struct DecisionContext<'a> {
     request: &'a Request<'a>,
     resource: Resource,
     settings: &'a Settings,
@@ -37,16 +37,16 @@ pub struct Owner {
     pub kind: String,
     /// Its name.
     pub name: String,
-    /// What tells it from others of its name.
+    /// Its uid.
     pub uid: String,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> DecisionContext<'a> {
     pub(crate) fn new(request: &'a Request<'a>, resource: Resource, settings: &'a Settings) -> Self {
         Self { request, resource, settings }
     }
 
-    /// What the object is.
+    /// The resource of the object.
     pub fn resource(&self) -> Resource {
         self.resource
     }
@@ -56,22 +56,22 @@ impl<'a> Asked<'a> {
         self.request.namespace.as_deref().unwrap_or_default()
     }
 
-    /// The object's name; `web-*****` where the API server is to make one up.
+    /// The object's name; `web-*****` where the API server generates it.
     pub fn name(&self) -> Option<Cow<'_, str>> {
         self.request.display_name()
     }
 
-    /// Whether nothing will be stored: then nothing may be left behind that tells of it.
+    /// Whether the request is a dry run, of which no Event may be written.
     pub fn dry_run(&self) -> bool {
         self.request.dry_run
     }
 
-    /// What held for all rules.
+    /// The InjectorSettings in force.
     pub fn settings(&self) -> &'a Settings {
         self.settings
     }
 
-    /// The controller that the object names as its owner, or else the object itself if the cluster has it already.
+    /// The controller that the object names as its owner, else the object itself if it is stored already.
     pub fn owner(&self) -> Option<Owner> {
         let metadata = View::of(self.request.object?).get("metadata")?;
         let owners = metadata.get("ownerReferences").map(View::items).unwrap_or_default();

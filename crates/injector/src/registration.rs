@@ -1,11 +1,11 @@
-//! What the API server is told of rules: whom to call us for.
+//! The webhook entries for rules: for which objects the API server calls the injector.
 //!
-//! Selectors and conditions are a superset of what rules take: nothing that a rule would change is kept from us. What a required
-//! rule would only refuse or warn about is, where the rule is not wanted anyway (ADR 0037), and so is what opted out by a label
-//! or annotation of its own: it passes while the injector is down.
+//! Selectors and conditions select a superset of the objects that rules change. They leave out objects that opted out by a
+//! label or annotation, so that these pass while the injector is down, and objects that a required rule would only refuse or
+//! warn about where its namespace does not want it (ADR 0037).
 
 mod condition;
-mod exempt;
+mod exemption;
 mod refusal;
 mod selector;
 
@@ -16,20 +16,21 @@ use tokio::sync::watch;
 use vestibule::{Entries, Entry, On, Operation, Raw, Rule as Resources, SideEffects, on_raw};
 use vestibule_rules::{Diagnostic, Mode, Resource, Rule, RuleSet, Verb};
 
-use crate::{Snapshot, State};
-use selector::Restriction;
+use self::selector::NamespaceRestriction;
+use crate::configuration::snapshot::{Snapshot, SnapshotState};
 
-/// The hook of rules that a pod must not slip past. It fails closed.
+/// The hook for required rules. It fails closed.
 pub(crate) const REQUIRED: &str = "required";
-/// The hook of all other rules. It fails open.
+/// The hook for all other rules. It fails open.
 pub(crate) const BEST_EFFORT: &str = "best-effort";
 
-/// More entries than these are not written where fewer do: the API server goes through all of them for every object, and
-/// takes no configuration of more than 1.5 MiB.
-const MOST_ENTRIES: usize = 32;
+/// The number of entries above which rules share entries by label. The API server evaluates all entries for every object,
+/// and refuses a configuration of more than 1.5 MiB.
+const MAX_EXACT_ENTRIES: usize = 32;
 
-/// The entries for `rules`, in the order they are to be called in: for required rules one for each distinct restriction to
-/// namespaces (beyond 32, for each label that restrictions ask for), all of them calling one hook; for the others one together. None where the settings say `mode: off`.
+/// The entries for `rules`, in the order of their calls: one for each distinct restriction of required rules to namespaces
+/// (beyond 32, one for each label in restrictions), all of the hook `required`, and one for all other rules. There are none in
+/// `mode: off`.
 ///
 /// ```
 /// use vestibule_injector::{compile, registration};
@@ -50,7 +51,7 @@ const MOST_ENTRIES: usize = 32;
 /// ```
 ///
 /// # Errors
-/// Required rules that would keep more from starting than anybody means while the injector is down, each with its remedy.
+/// Required rules that would stop too many pods from starting while the injector is down, each with its remedy.
 pub fn entries(rules: &RuleSet) -> Result<Vec<Entry>, Vec<Diagnostic>> {
     if rules.settings().mode() == Mode::Off {
         return Ok(Vec::new());
@@ -62,7 +63,7 @@ pub fn entries(rules: &RuleSet) -> Result<Vec<Entry>, Vec<Diagnostic>> {
     let (required, others): (Vec<&Rule>, Vec<&Rule>) = rules.rules().iter().partition(|rule| rule.required());
     let mut entries = Vec::new();
     for (position, group) in grouped(&required).iter().enumerate() {
-        // By number: what changes its restriction stays the entry it was, and metrics know few names.
+        // Names have numbers, so that an entry keeps its name when its restriction changes, and metrics have few names.
         let name = if position == 0 { REQUIRED.to_owned() } else { format!("{REQUIRED}-{}", position + 1) };
         entries.push(Entry::new(REQUIRED, &name, on(group, rules).fail_closed()));
     }
@@ -72,50 +73,53 @@ pub fn entries(rules: &RuleSet) -> Result<Vec<Entry>, Vec<Diagnostic>> {
     Ok(entries)
 }
 
-/// Required rules by their restriction to namespaces: one must not keep from starting what is in namespaces of another.
-/// Where that makes too many, those that ask for one and the same label are together: their entry is for the same
-/// namespaces, and says less about the objects in them.
+/// Groups required rules by their restriction to namespaces, so that one rule does not stop pods in the namespaces of another
+/// rule. If there are too many groups, rules that restrict by one and the same label share a group: its entry is for the same
+/// namespaces, with weaker conditions on objects.
 fn grouped<'r>(required: &[&'r Rule]) -> Vec<Vec<&'r Rule>> {
-    let by = |restriction: &dyn Fn(&Rule) -> Restriction| {
-        let mut groups = BTreeMap::<Restriction, Vec<&Rule>>::new();
+    let by = |restriction: &dyn Fn(&Rule) -> NamespaceRestriction| {
+        let mut groups = BTreeMap::<NamespaceRestriction, Vec<&Rule>>::new();
         for rule in required {
             groups.entry(restriction(rule)).or_default().push(rule);
         }
         groups
     };
-    let exact = by(&Restriction::of);
-    let groups =
-        if exact.len() > MOST_ENTRIES { by(&|rule| Restriction::of(rule).in_common()) } else { exact };
+    let exact = by(&NamespaceRestriction::of);
+    let groups = if exact.len() > MAX_EXACT_ENTRIES {
+        by(&|rule| NamespaceRestriction::of(rule).in_common())
+    } else {
+        exact
+    };
     groups.into_values().collect()
 }
 
-/// For the entries of both hooks; none yet.
-pub(crate) fn of_hooks() -> Entries {
+/// The entries of both hooks, still empty.
+pub(crate) fn hook_entries() -> Entries {
     Entries::of([REQUIRED, BEST_EFFORT])
 }
 
-/// Tells of the rules of a snapshot. Those that cannot be registered can be tried all the same: whoever registers them has
-/// asked before. While there are no rules yet, nothing is known of those to come.
-pub(crate) fn announce(snapshot: &Snapshot, to: &Entries) {
-    if snapshot.state() == State::Waiting {
+/// Sets the entries for the rules of a snapshot. They stay as they are while there are no rules yet. Rules that cannot be
+/// registered are skipped without an error: `manifests` and the reload refuse them before.
+pub(crate) fn publish(snapshot: &Snapshot, to: &Entries) {
+    if snapshot.state() == SnapshotState::Waiting {
         return;
     }
     if let Ok(entries) = entries(snapshot.rules())
         && let Err(error) = to.set(entries)
     {
-        tracing::error!(%error, "the API server is told of the former rules");
+        tracing::error!(%error, "the entries of the former rules stay registered");
     }
 }
 
-/// Tells of every snapshot, once it is in force: whoever is called then knows its rules.
+/// Sets the entries for every snapshot after it is in force, so that a hook knows the rules that it is called for.
 pub(crate) async fn follow(mut snapshots: watch::Receiver<Arc<Snapshot>>, to: Entries) {
     while snapshots.changed().await.is_ok() {
         let snapshot = Arc::clone(&snapshots.borrow_and_update());
-        announce(&snapshot, &to);
+        publish(&snapshot, &to);
     }
 }
 
-/// When any of `group`, all of them required or none, may have something to say.
+/// The objects that any rule of `group` may change, deny or warn about. All rules of it are required, or none is.
 fn on(group: &[&Rule], all: &RuleSet) -> On<Raw> {
     let resources: BTreeSet<Resource> = group.iter().flat_map(|rule| rule.targets()).copied().collect();
     let on = on_raw(resources.iter().copied().map(self::resources))
@@ -127,7 +131,7 @@ fn on(group: &[&Rule], all: &RuleSet) -> On<Raw> {
     conditions.iter().fold(on, |on, (name, expression)| on.match_condition(name, expression))
 }
 
-/// What rules act on: the resource under the verbs that change it.
+/// The resource under the operations for which rules act on it.
 pub(crate) fn resources(resource: Resource) -> Resources {
     let operations = resource.verbs().iter().map(|verb| match verb {
         Verb::Create => Operation::Create,

@@ -10,31 +10,29 @@ use vestibule::keys;
 use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{Diagnostic, RuleSet};
 
-use crate::Finding;
-use crate::configuration::Source;
+use crate::configuration::finding::Finding;
+use crate::configuration::rule_source::RuleSource;
+use crate::files::{first_subfolder, printable_path, yaml_files};
 
-/// What a rules folder is searched for.
-const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
-
-/// Why there are no rules.
+/// Why rules cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
     /// A file or folder cannot be read.
-    #[error("cannot read {}: {}", named(path), words(source))]
+    #[error("cannot read {}: {}", printable_path(path), words(source))]
     File {
         /// The file or folder.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// Without rules, nothing would be served and nothing said.
-    #[error("{} holds no rules: in a file, they are documents with `kind: Injection`; of a folder, `*.yaml`, `*.yml` and `*.json` are read{}", named(.0), below(.0))]
+    /// The file or folder holds no rules.
+    #[error("{} holds no rules: in a file, they are documents with `kind: Injection`; of a folder, `*.yaml`, `*.yml` and `*.json` are read{}", printable_path(.0), subfolder_hint(.0))]
     Empty(PathBuf),
-    /// The rules, each in order, cannot be served together.
+    /// Each rule is good by itself, but they cannot be served together.
     #[error("{0}")]
     Unusable(String),
-    /// The documents are wrong; all of it, warnings among it.
+    /// Documents are wrong: all findings, with warnings.
     #[error("{}", listed(.0))]
     Rules(Vec<Diagnostic>),
 }
@@ -50,17 +48,13 @@ fn words(error: &io::Error) -> String {
 }
 
 /// A hint that names the first subfolder, if the folder has one.
-fn below(path: &Path) -> String {
-    let entries = path.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
-    match entries.filter(|entry| entry.is_dir()).min() {
-        Some(folder) => format!("; the folders in it are not: name them, as in {}", named(&folder)),
+fn subfolder_hint(path: &Path) -> String {
+    match first_subfolder(path) {
+        Some(folder) => {
+            format!("; the folders in it are not: name them, as in {}", printable_path(&folder))
+        }
         None => String::new(),
     }
-}
-
-/// A path in a line for people, whatever somebody called a file.
-fn named(path: &Path) -> String {
-    printable(&path.display().to_string())
 }
 
 /// The path that stands for stdin.
@@ -70,15 +64,15 @@ const STDIN: &str = "-";
 /// stdin. A ConfigMap manifest is read for the rules in its `data`, each at its line of the manifest.
 ///
 /// # Errors
-/// Files that cannot be read; everything that is wrong with any of the documents.
+/// A file cannot be read, or documents are wrong: the error lists all findings.
 pub fn load(path: &Path) -> Result<RuleSet, LoadError> {
     load_all(&[path])
 }
 
-/// The same of several files and folders, whose rules one injector has.
+/// [`load`] for several files and folders, whose rules belong to one injector.
 ///
 /// # Errors
-/// Those of [`load`]; a name that two of them use is one.
+/// See [`load`]. Two rules of one name are an error.
 pub fn load_all<P: AsRef<Path>>(paths: &[P]) -> Result<RuleSet, LoadError> {
     let mut texts = Vec::new();
     for (file, text) in texts_of(paths)? {
@@ -91,11 +85,11 @@ pub fn load_all<P: AsRef<Path>>(paths: &[P]) -> Result<RuleSet, LoadError> {
     }
 }
 
-/// The same texts as `(key, text)`, for the `data` of one ConfigMap: by the names of the files, and by the keys of
-/// ConfigMap manifests among them.
+/// The texts as `(key, text)` for the `data` of one ConfigMap. The keys are the names of the files, and the keys in
+/// ConfigMap manifests.
 ///
 /// # Errors
-/// Files that cannot be read, and two texts with one key.
+/// A file cannot be read, or two texts have one key.
 pub fn config_map_data<P: AsRef<Path>>(paths: &[P]) -> Result<BTreeMap<String, String>, LoadError> {
     let mut data = BTreeMap::new();
     for (file, text) in texts_of(paths)? {
@@ -115,15 +109,16 @@ pub fn config_map_data<P: AsRef<Path>>(paths: &[P]) -> Result<BTreeMap<String, S
     Ok(data)
 }
 
-/// Each file once, with its text.
+/// Each file with its text, once even if several arguments name it.
 fn texts_of<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<(PathBuf, String)>, LoadError> {
     let (mut texts, mut seen) = (Vec::new(), BTreeSet::new());
     for path in paths.iter().map(AsRef::as_ref) {
-        let files = if path == STDIN { vec![path.to_owned()] } else { files(path)? };
+        let files =
+            if path == STDIN { vec![path.to_owned()] } else { yaml_files(path).map_err(failed(path))? };
         if files.is_empty() {
             return Err(LoadError::Empty(path.to_owned()));
         }
-        // A folder and a file of it are two arguments that shells make of patterns. A pipe has no other name.
+        // A pattern of a shell may name a folder and a file in it.
         let real = |file: &PathBuf| file.canonicalize().unwrap_or_else(|_| file.clone());
         let new: Vec<_> = files.into_iter().filter(|file| !seen.contains(&real(file))).collect();
         seen.extend(new.iter().map(real));
@@ -144,28 +139,30 @@ fn called(file: &Path) -> String {
     if file == Path::new(STDIN) { "stdin".to_owned() } else { file.display().to_string() }
 }
 
-/// Makes rules of `(name, text)`; the name is what diagnostics and explanations call the source.
+/// Compiles rules of `(name, text)`. Diagnostics and explanations show the name.
 ///
 /// # Errors
-/// Everything that is wrong with any of the documents, at once.
+/// All findings in all documents.
 pub fn compile<'s>(
     sources: impl IntoIterator<Item = (&'s str, &'s str)>,
 ) -> Result<RuleSet, Vec<Diagnostic>> {
     RuleSet::load(sources, keys::schema("", "v1", "Pod"))
 }
 
-/// The texts at `paths`, read or not.
-pub(crate) fn read<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<Source>, LoadError> {
+/// The texts at `paths`, each with its text or the reason why it cannot be read.
+pub(crate) fn read<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<RuleSource>, LoadError> {
     let mut sources = Vec::new();
-    for path in paths {
-        for file in files(path.as_ref())? {
+    for path in paths.iter().map(AsRef::as_ref) {
+        for file in yaml_files(path).map_err(failed(path))? {
             let name = file.display().to_string();
             match std::fs::read_to_string(&file) {
                 Ok(text) => {
                     let texts = manifest::in_place(&name, &text);
-                    sources.extend(texts.into_iter().map(|(name, text)| Source::new(name, text)));
+                    sources.extend(texts.into_iter().map(|(name, text)| RuleSource::new(name, text)));
                 }
-                Err(error) => sources.push(Source { name, text: Err(format!("it cannot be read: {error}")) }),
+                Err(error) => {
+                    sources.push(RuleSource { name, text: Err(format!("it cannot be read: {error}")) })
+                }
             }
         }
     }
@@ -173,7 +170,7 @@ pub(crate) fn read<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<Source>, LoadError
 }
 
 impl LoadError {
-    /// Of findings about files.
+    /// The error for findings about files.
     pub(crate) fn of(findings: &[Finding]) -> Self {
         let diagnostics = findings.iter().filter_map(Finding::diagnostic).cloned().collect::<Vec<_>>();
         match findings.iter().find(|finding| finding.diagnostic().is_none()) {
@@ -181,22 +178,6 @@ impl LoadError {
             _ => Self::Rules(diagnostics),
         }
     }
-}
-
-fn files(path: &Path) -> Result<Vec<PathBuf>, LoadError> {
-    if !path.metadata().map_err(failed(path))?.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let mut files = Vec::new();
-    for entry in path.read_dir().map_err(failed(path))? {
-        let file = entry.map_err(failed(path))?.path();
-        let extension = file.extension().and_then(|extension| extension.to_str());
-        if extension.is_some_and(|extension| EXTENSIONS.contains(&extension)) && file.is_file() {
-            files.push(file);
-        }
-    }
-    files.sort();
-    Ok(files)
 }
 
 fn failed(path: &Path) -> impl FnOnce(io::Error) -> LoadError {

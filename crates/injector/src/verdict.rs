@@ -1,16 +1,16 @@
-//! What the API server is told of a decision, and through it the user and the audit log.
+//! From a decision to the answer for the API server, with warnings and audit annotations.
 
 use vestibule::{Denial, Verdict};
 use vestibule_rules::{Decision, Mode, Outcome, Reason, RuleSet};
 
-/// How long one audit annotation gets: the API server sets no limit, and writes each into its log.
-const LONGEST_NOTE: usize = 2048;
+/// The limit of one audit annotation in bytes. The API server has no limit of its own and writes each into its log.
+const MAX_ANNOTATION: usize = 2048;
 
-/// The answer that `decision`, made by `rules`, leads to.
+/// The answer for `decision`, which was made by `rules`.
 pub(crate) fn verdict(decision: &Decision, rules: &RuleSet) -> Verdict {
     let is_observed = rules.settings().mode() == Mode::Observe;
     let mut verdict = match decision.denial() {
-        // What would have been done is for those who run the cluster, and nothing of it for its users.
+        // In the mode `observe` only audit annotations say what the rules would have done.
         _ if is_observed => Verdict::allowed(),
         Some(message) => Denial::new(message).into(),
         None => Verdict::mutated(decision.patch().clone()),
@@ -21,33 +21,33 @@ pub(crate) fn verdict(decision: &Decision, rules: &RuleSet) -> Verdict {
         decision.warnings.iter().for_each(|warning| verdict.warnings.push(warning));
     }
     let applied = decision.verdicts.iter().filter(|one| matches!(one.outcome, Outcome::Applied));
-    note(&mut verdict, "rules", applied.map(|one| one.rule.to_string()));
+    annotate(&mut verdict, "rules", applied.map(|one| one.rule.to_string()));
     let skipped = decision.verdicts.iter().filter_map(|one| match &one.outcome {
-        // No pod ever is a deployment: nobody wonders about such a rule.
+        // A rule for another resource is no news.
         Outcome::Skipped { reason: Reason::OtherResource, .. } => None,
         Outcome::Skipped { reason, .. } => Some(format!("{}={reason}", one.rule)),
         _ => None,
     });
-    note(&mut verdict, "skipped", skipped);
+    annotate(&mut verdict, "skipped", skipped);
     verdict.audit.insert("config", rules.hash());
     verdict
 }
 
-fn note(verdict: &mut Verdict, key: &str, values: impl Iterator<Item = String>) {
-    let mut note = String::new();
+fn annotate(verdict: &mut Verdict, key: &str, values: impl Iterator<Item = String>) {
+    let mut text = String::new();
     let mut more = 0_usize;
     for value in values {
-        if note.len() + value.len() >= LONGEST_NOTE {
+        if text.len() + value.len() >= MAX_ANNOTATION {
             more += 1;
             continue;
         }
-        note.push_str(if note.is_empty() { "" } else { "," });
-        note.push_str(&value);
+        text.push_str(if text.is_empty() { "" } else { "," });
+        text.push_str(&value);
     }
     if more > 0 {
-        note.push_str(&format!(",and {more} more"));
+        text.push_str(&format!(",and {more} more"));
     }
-    if !note.is_empty() {
-        verdict.audit.insert(key, note);
+    if !text.is_empty() {
+        verdict.audit.insert(key, text);
     }
 }

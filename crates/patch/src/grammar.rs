@@ -71,8 +71,8 @@ enum Stop {
     TooDeep,
 }
 
-/// So many levels have their bits in one number.
-const LEVELS: usize = u128::BITS as usize;
+/// The levels whose bits fit one `u128`.
+const LEVELS_PER_WORD: usize = u128::BITS as usize;
 
 // What stands between most values is a single byte: looked for first, before any blanks.
 impl Checker<'_> {
@@ -140,7 +140,7 @@ impl Checker<'_> {
         self.at += 1;
         self.depth -= 1;
         self.objects >>= 1;
-        if self.depth.is_multiple_of(LEVELS) {
+        if self.depth.is_multiple_of(LEVELS_PER_WORD) {
             self.objects = self.outer.pop().unwrap_or_default();
         }
         self.index.close(self.at);
@@ -165,7 +165,7 @@ impl Checker<'_> {
     }
 
     fn open(&mut self, object: u128) {
-        if self.depth > 0 && self.depth.is_multiple_of(LEVELS) {
+        if self.depth > 0 && self.depth.is_multiple_of(LEVELS_PER_WORD) {
             self.outer.push(std::mem::take(&mut self.objects));
         }
         self.depth += 1;

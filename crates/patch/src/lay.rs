@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use crate::view::LEVELS;
+use crate::view::MAX_RECURSION;
 use crate::{Document, DocumentError, Kind, Operation, Pointer, Schema, View};
 
 mod align;
@@ -80,7 +80,7 @@ struct Draft {
 
 impl Default for Draft {
     fn default() -> Self {
-        Self { operations: Vec::new(), levels: LEVELS }
+        Self { operations: Vec::new(), levels: MAX_RECURSION }
     }
 }
 

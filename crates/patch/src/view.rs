@@ -18,7 +18,7 @@ pub(crate) use sameness::Numbers;
 
 /// So many levels are compared and written by recursion, or read where nobody knows where containers end. What a typed value
 /// decodes is never deeper (serde_json's limit is 128).
-pub(crate) const LEVELS: usize = 128;
+pub(crate) const MAX_RECURSION: usize = 128;
 
 /// A value somewhere in a document, to look at. What was not asked for is not read.
 ///
@@ -181,6 +181,10 @@ impl<'d> View<'d> {
 
     /// The same one by one, for who looks at each once.
     pub fn iter(self) -> impl Iterator<Item = Self> {
+        self.each()
+    }
+
+    fn each(self) -> Items<'d> {
         match self.0 {
             Place::Text(text) if text.kind() == Kind::Array => Items::Text(text.values()),
             Place::Node(Node::Array(items), spans) => Items::Nodes(items.iter(), spans),

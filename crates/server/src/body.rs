@@ -1,4 +1,4 @@
-//! Reading a body within its limits.
+//! Reads a request body within its limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,86 +8,87 @@ use http_body_util::BodyExt;
 use hyper::body::Body;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::body_memory::{BodyMemory, LARGE, Reservation, memory_for};
 use crate::load::Limits;
 use crate::refusal::{Refusal, Refused};
-use crate::room::{LARGE, Share, weight};
 
-/// While others wait for room, whoever has some brings at least [`LEAST`] bytes in each of these: who only holds it
-/// against others is given up.
+/// While other bodies wait for memory, a body must bring [`MIN_PROGRESS`] bytes in each of these periods, or it is refused: it holds
+/// memory that others need.
 const PERIOD: Duration = Duration::from_secs(1);
-const LEAST: usize = 64 << 10;
+const MIN_PROGRESS: usize = 64 << 10;
 
-/// No allocator keeps so much for the next time: glibc's, which learns from what is freed, takes 32 MiB at most from its heaps.
-const OWN_SPACE: usize = 33 << 20;
+/// An allocation of this size goes back to the operating system when it is freed. glibc raises its threshold for that to at most
+/// 32 MiB.
+const OWN_MAPPING: usize = 33 << 20;
 
-/// The limit of a body that does not declare its length, of which all has to be reserved. API servers declare lengths.
-const UNDECLARED: usize = 8 << 20;
+/// The length for which a body without a declared length reserves memory at first. Each time the body outgrows its reservation, it
+/// reserves twice as much, up to the limit.
+const FIRST_RESERVATION: usize = LARGE;
 
-/// Bodies of all requests share one budget of memory.
-pub(crate) struct Bodies {
+/// Reads bodies of one limit; all readers of a server share its [`BodyMemory`].
+pub(crate) struct BodyReader {
     limit: usize,
     time: Duration,
     limits: Arc<Limits>,
 }
 
-/// A whole body; its share of the budget is given back when it is dropped.
-pub(crate) struct Received<'a> {
+/// A whole body; its memory is given back when it is dropped.
+pub(crate) struct ReceivedBody<'a> {
     pub(crate) bytes: Vec<u8>,
-    _share: Share<'a>,
+    _memory: Reservation<'a>,
 }
 
-impl Bodies {
+impl BodyReader {
     pub(crate) fn new(limit: usize, time: Duration, limits: Arc<Limits>) -> Self {
         Self { limit, time, limits }
     }
 
-    /// The same budget, for bodies with another limit.
+    /// A reader with the same memory and another limit.
     pub(crate) fn with_limit(&self, limit: usize) -> Self {
         Self { limit, time: self.time, limits: Arc::clone(&self.limits) }
     }
 
-    /// Reads `body` when there is room for all of it, for which it waits until `patience` is over. Nothing is read before:
-    /// what waits, waits at the client.
+    /// Waits until `patience` for memory for the whole body, then reads it. Until then its bytes stay at the client. A body without
+    /// a declared length reserves memory step by step while it arrives.
     pub(crate) async fn receive(
         &self,
         body: impl Body<Data = Bytes> + Unpin,
         patience: Instant,
-    ) -> Result<Received<'_>, Refused> {
+    ) -> Result<ReceivedBody<'_>, Refused> {
         let declared = body.size_hint().exact().map(|length| usize::try_from(length).unwrap_or(usize::MAX));
-        let length = declared.unwrap_or(self.limit.min(UNDECLARED));
-        if length > self.limit {
+        let limit = declared.unwrap_or(self.limit);
+        if limit > self.limit {
             return Err(too_large(self.limit));
         }
-        let share = timeout_at(patience, self.limits.room.reserve(weight(length))).await.ok().flatten();
-        let mut share = share.ok_or_else(|| {
-            Refusal::BytesInFlight.because(
-                "too many requests: no memory was free for the body before half of the timeout; try again",
-            )
-        })?;
-        let bytes = timeout(self.time, self.read(body, length)).await;
+        let length = declared.unwrap_or(limit.min(FIRST_RESERVATION));
+        let memory = timeout_at(patience, self.limits.body_memory.reserve(memory_for(length))).await;
+        let memory = memory.ok().flatten().ok_or_else(no_memory)?;
+        let mut reserved = Reserved { memory, length, limit, patience };
+        let bytes = timeout(self.time, self.read(body, &mut reserved)).await;
         let bytes = bytes.map_err(|_| {
             Refusal::SlowBody
                 .because(format!("timeout: the request body took longer than {} ms", self.time.as_millis()))
         })??;
-        share.shrink(weight(bytes.len()));
-        Ok(Received { bytes, _share: share })
+        reserved.memory.shrink(memory_for(bytes.len()));
+        Ok(ReceivedBody { bytes, _memory: reserved.memory })
     }
 
-    async fn read(
-        &self,
+    async fn read<'a>(
+        &'a self,
         mut body: impl Body<Data = Bytes> + Unpin,
-        length: usize,
+        reserved: &mut Reserved<'a>,
     ) -> Result<Vec<u8>, Refused> {
-        let mut bytes = with_room_for(length);
-        let (mut looked, mut there) = (Instant::now(), 0);
+        let memory = &self.limits.body_memory;
+        let mut bytes = with_capacity(reserved.limit);
+        let (mut checked, mut before) = (Instant::now(), 0);
         loop {
-            // What has come is looked at first: slow is who keeps waiting for more.
-            let Ok(frame) = timeout_at(looked + PERIOD, body.frame()).await else {
-                if bytes.len() - there < LEAST && self.limits.room.is_wanted() {
+            // A frame that is there is taken before the time is looked at: a thread that was busy does not make the client slow.
+            let Ok(frame) = timeout_at(checked + PERIOD, body.frame()).await else {
+                if bytes.len() - before < MIN_PROGRESS && memory.has_waiters() {
                     return Err(Refusal::SlowBody
                         .because("timeout: the request body came too slowly while other requests waited"));
                 }
-                (looked, there) = (Instant::now(), bytes.len());
+                (checked, before) = (Instant::now(), bytes.len());
                 continue;
             };
             let Some(frame) = frame else { return Ok(bytes) };
@@ -95,24 +96,58 @@ impl Bodies {
                 Refusal::Unreadable.because("unexpected EOF: the connection ended within the request body")
             })?;
             let Ok(data) = frame.into_data() else { continue };
-            if bytes.len() + data.len() > length {
-                return Err(too_large(length));
+            let length = bytes.len() + data.len();
+            if length > reserved.limit {
+                return Err(too_large(reserved.limit));
+            }
+            if length > reserved.length {
+                reserved.enlarge(length, memory).await?;
+                // The body waited for memory, so the client could not make progress.
+                (checked, before) = (Instant::now(), bytes.len());
             }
             bytes.extend_from_slice(&data);
         }
     }
 }
 
+/// The memory that one body has reserved while it is read.
+struct Reserved<'a> {
+    memory: Reservation<'a>,
+    /// The length of a body for which the memory suffices.
+    length: usize,
+    /// The declared length; without one, the limit of all bodies.
+    limit: usize,
+    /// The body waits for memory until then.
+    patience: Instant,
+}
+
+impl<'a> Reserved<'a> {
+    /// Reserves memory for a body of `length`, and for twice the reserved length if the limit allows it.
+    async fn enlarge(&mut self, length: usize, memory: &'a BodyMemory) -> Result<(), Refused> {
+        self.length = self.length.saturating_mul(2).max(length).min(self.limit);
+        let enlarged = memory.enlarge(&mut self.memory, memory_for(self.length));
+        match timeout_at(self.patience, enlarged).await {
+            Ok(true) => Ok(()),
+            Ok(false) | Err(_) => Err(no_memory()),
+        }
+    }
+}
+
+fn no_memory() -> Refused {
+    Refusal::BytesInFlight
+        .because("too many requests: no memory was free for the body before half of the timeout; try again")
+}
+
 fn too_large(limit: usize) -> Refused {
     Refusal::TooLarge.because(format!("request body too large: the limit is {limit} bytes"))
 }
 
-/// Memory is taken as bytes arrive. What is set aside for a large body is mapped for it alone, so that it goes back to the
-/// system with it, and what one thread has freed is not kept beside what another takes.
-fn with_room_for(length: usize) -> Vec<u8> {
+/// An empty vector for a body of up to `length` bytes. Pages are taken from the system as bytes arrive. A large body gets a mapping of
+/// its own, so that its memory goes back to the system with it instead of staying in the heap of one thread.
+fn with_capacity(length: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let own = if length < LARGE { length } else { length.max(OWN_SPACE) };
-    // Where address space is scarce too, the second will do; where that fails, so will what comes.
+    let own = if length < LARGE { length } else { length.max(OWN_MAPPING) };
+    // With little address space the exact length is tried; if that fails too, the vector grows as bytes arrive.
     if bytes.try_reserve_exact(own).is_err() {
         let _ = bytes.try_reserve_exact(length);
     }
@@ -123,21 +158,20 @@ fn with_room_for(length: usize) -> Vec<u8> {
 mod tests {
     use std::convert::Infallible;
     use std::future::pending;
+    use std::iter;
     use std::pin::Pin;
     use std::task::{Context, Poll};
     use std::thread::sleep;
 
-    use http_body_util::Full;
     use hyper::body::Frame;
 
     use super::*;
-    use crate::room::Room;
     use crate::settings::Settings;
 
-    /// What is there, to a thread that has other work while others wait for room.
-    struct LookedAtLate<'a>(Option<Bytes>, &'a Room);
+    /// A body that is ready, and that its thread polls late while other bodies wait for memory.
+    struct SlowlyPolled<'a>(Option<Bytes>, &'a BodyMemory);
 
-    impl Body for LookedAtLate<'_> {
+    impl Body for SlowlyPolled<'_> {
         type Data = Bytes;
         type Error = Infallible;
 
@@ -146,36 +180,84 @@ mod tests {
             _context: &mut Context<'_>,
         ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
             sleep(PERIOD);
-            assert!(self.1.is_wanted());
+            assert!(self.1.has_waiters());
             Poll::Ready(self.0.take().map(|bytes| Ok(Frame::data(bytes))))
         }
     }
 
-    /// What grows is moved to a larger place again and again, and is there twice meanwhile.
+    /// A vector that grows is copied to a larger one, and both are in memory meanwhile.
     #[tokio::test]
-    async fn a_body_that_does_not_say_its_length_has_its_place_at_once() {
+    async fn a_body_without_a_declared_length_is_never_moved() {
         let limits = Arc::new(Limits::of(&Settings::default()));
-        let bodies = Bodies::new(8 << 20, Duration::MAX, limits);
-        let body = Full::new(Bytes::from_static(b"{}")).map_frame(|frame| frame);
-        assert_eq!(body.size_hint().exact(), None);
-        let Ok(received) = bodies.receive(body, Instant::now() + PERIOD).await else { panic!("refused") };
-        assert!(received.bytes == b"{}" && received.bytes.capacity() >= 8 << 20);
+        let reader = BodyReader::new(8 << 20, Duration::MAX, limits);
+        let Ok(received) = reader.receive(undeclared(2), Instant::now() + PERIOD).await else {
+            panic!("refused")
+        };
+        assert!(received.bytes.len() == 2 && received.bytes.capacity() >= 8 << 20);
     }
 
     #[tokio::test]
-    async fn what_is_there_is_taken_however_late_it_is_looked_at() {
+    async fn a_body_without_a_declared_length_reserves_memory_while_it_arrives() {
         let limits = Arc::new(Limits::of(&Settings::default()));
-        let bodies = Bodies::new(1, Duration::MAX, Arc::clone(&limits));
-        let body = LookedAtLate(Some(Bytes::from_static(b"{")), &limits.room);
+        let reader = BodyReader::new(28 << 20, Duration::MAX, Arc::clone(&limits));
+        let soon = || Instant::now() + PERIOD;
+        for mebibytes in [12, 28] {
+            let Ok(received) = reader.receive(undeclared(mebibytes << 20), soon()).await else {
+                panic!("{mebibytes} MiB refused")
+            };
+            assert_eq!(received.bytes.len(), mebibytes << 20);
+            // A large body takes room three times; one that is larger than all the room takes all that is not kept for small ones.
+            assert_eq!(limits.body_memory.usage().0, (3 * mebibytes as u64).min(56) << 20);
+            drop(received);
+            assert_eq!(limits.body_memory.usage().0, 0);
+        }
+        let Err(refused) = reader.receive(undeclared((28 << 20) + 1), soon()).await else { panic!("taken") };
+        assert_eq!(refused.refusal, Refusal::TooLarge);
+        assert_eq!(refused.text, "request body too large: the limit is 29360128 bytes");
+        let Some(_most) = limits.body_memory.reserve(50 << 20).await else { panic!("no memory") };
+        let Err(refused) = reader.receive(undeclared(4 << 20), soon()).await else { panic!("taken") };
+        assert_eq!(refused.refusal, Refusal::BytesInFlight);
+        assert_eq!(limits.body_memory.usage().0, 50 << 20);
+    }
+
+    /// A body of this length in chunks of 64 KiB.
+    fn undeclared(length: usize) -> impl Body<Data = Bytes> + Unpin {
+        let chunk = Bytes::from_static(&[b' '; 64 << 10]);
+        let whole = iter::repeat_n(chunk.clone(), length / chunk.len());
+        let chunks = whole.chain([chunk.slice(..length % chunk.len())]);
+        Chunks(chunks)
+    }
+
+    struct Chunks<I>(I);
+
+    impl<I: Iterator<Item = Bytes> + Unpin> Body for Chunks<I> {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _context: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            Poll::Ready(self.0.next().map(|bytes| Ok(Frame::data(bytes))))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_frame_that_is_ready_is_taken_however_late_it_is_polled() {
+        let limits = Arc::new(Limits::of(&Settings::default()));
+        let reader = BodyReader::new(1, Duration::MAX, Arc::clone(&limits));
+        let body = SlowlyPolled(Some(Bytes::from_static(b"{")), &limits.body_memory);
+        let Some(memory) = limits.body_memory.reserve(1).await else { panic!("no memory") };
+        let mut reserved = Reserved { memory, length: 1, limit: 1, patience: Instant::now() };
         let others = async {
-            let _all = limits.room.reserve(usize::MAX).await;
-            let _more = limits.room.reserve(usize::MAX).await;
+            let _all = limits.body_memory.reserve(usize::MAX).await;
+            let _more = limits.body_memory.reserve(usize::MAX).await;
             pending::<()>().await;
         };
         tokio::select! {
             biased;
             () = others => {}
-            read = bodies.read(body, 1) => assert!(read.is_ok_and(|bytes| bytes == b"{")),
+            read = reader.read(body, &mut reserved) => assert!(read.is_ok_and(|bytes| bytes == b"{")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The certificate to present now.
+//! The certificate that the server presents.
 
 use std::sync::Arc;
 
@@ -7,42 +7,42 @@ use rustls::crypto::aws_lc_rs::sign::any_supported_type;
 use rustls::sign::CertifiedKey;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
-/// Asked at every handshake, so it must not block; [`CertificateCell`] is one atomic load.
+/// The source of the serving certificate. It is called at every handshake, so it must not block; [`CertificateCell`] does one atomic
+/// load.
 pub trait PresentCertificate: Send + Sync + 'static {
     /// The certificate to present. Without one, handshakes fail and the server is not ready.
     fn present(&self) -> Option<Arc<ServingCertificate>>;
 
-    /// What readiness still waits for, in a few words. Asked at every request, so it must be cheap.
+    /// What is missing for readiness, in a few words. It is called at every request, so it must be cheap.
     fn missing(&self) -> Option<String> {
         self.present().is_none().then(|| "a serving certificate".to_owned())
     }
 }
 
-/// A certificate chain with its key, parsed once and ready to sign. No `Debug`: it holds a key.
+/// A certificate chain with its key, parsed once. There is no `Debug`, since it holds a key.
 pub struct ServingCertificate(Arc<CertifiedKey>);
 
-/// Why a chain and a key cannot be served. The key is not repeated.
+/// Why a chain and a key cannot be served. The texts do not contain the key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CertificateError {
-    /// The key is of a kind that cannot sign handshakes.
+    /// The key cannot sign TLS handshakes.
     #[error("the serving key cannot be used: {0}")]
     Key(String),
-    /// The chain is empty or broken, or the key is not its first certificate's.
+    /// The chain is empty or broken, or its first certificate is for another key.
     #[error("the serving certificate cannot be used: {0}")]
     Chain(String),
 }
 
-/// Holds the certificate to present and can be given another at any time: new handshakes get the new one, connections
-/// that are open go on.
+/// A certificate that can be replaced at any time: new handshakes present the new one, and open connections continue.
 #[derive(Default)]
 pub struct CertificateCell(ArcSwapOption<ServingCertificate>);
 
 impl ServingCertificate {
-    /// The leaf first, then its intermediates, and the leaf's key.
+    /// `chain` begins with the leaf, followed by its intermediates; `key` is the leaf's key.
     ///
     /// # Errors
-    /// A chain or key that cannot be used, or that do not belong together.
+    /// The chain or the key cannot be used, or the key is not the leaf's.
     pub fn new(
         chain: Vec<CertificateDer<'static>>,
         key: &PrivateKeyDer<'_>,
@@ -59,7 +59,7 @@ impl ServingCertificate {
 }
 
 impl CertificateCell {
-    /// A cell that presents `certificate`; `default()` makes one that presents none yet.
+    /// A cell that presents `certificate`; `default()` makes one without a certificate.
     pub fn new(certificate: ServingCertificate) -> Self {
         Self(ArcSwapOption::from_pointee(certificate))
     }

@@ -1,8 +1,8 @@
-//! Who calls: off, observed, or required.
+//! Authentication of clients: off, observed, or required.
 //!
-//! The handshake never fails because of a client's certificate, unless it is longer than anybody's: probes of a kubelet have none, and who observes wants to
-//! see calls before he refuses any. So a certificate is taken as it comes, and judged request by request, together with a
-//! bearer token.
+//! The handshake never fails because of a client's certificate, unless its chain is longer than 16 KiB: kubelet's probes have no
+//! certificate, and an operator who observes wants to see calls before any is refused. So each request is judged by the
+//! certificate of its connection and by its bearer token.
 
 mod authorities;
 mod capture;
@@ -17,19 +17,20 @@ pub use authorities::{ClientAuthorities, ClientAuthoritiesError};
 pub(crate) use capture::{Capture, Possession};
 pub(crate) use peer::Peer;
 
-/// What is done about who calls.
+/// Whether clients are authenticated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClientAuthentication {
-    /// Nobody is asked. An `Authorization` that comes along is not looked at.
+    /// Clients are not asked for certificates, and `Authorization` headers are ignored.
     #[default]
     Off,
-    /// Everybody is asked and nobody is refused; the [`Observer`](crate::Observer) is told.
+    /// Clients are authenticated and none is refused; the [`Observer`](crate::Observer) is told the result.
     Observe,
-    /// Who does not show who he is gets [`Refusal::Unauthenticated`](crate::Refusal::Unauthenticated). Probes stay open.
+    /// A client without a valid certificate or token gets [`Refusal::Unauthenticated`](crate::Refusal::Unauthenticated). Probes stay
+    /// open.
     Require,
 }
 
-/// Who may call: client certificates of some authorities, bearer tokens that somebody verifies, or either.
+/// The clients that may call: holders of certificates of given CAs, of bearer tokens that a verifier accepts, or of either.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -46,48 +47,48 @@ pub struct Clients {
     pub(crate) tokens: Option<Arc<dyn VerifyToken>>,
 }
 
-/// Verifies bearer tokens (RFC 6750). Asked at every request that brings one, before its body is read.
+/// Verifies bearer tokens (RFC 6750). It is called at every request with a token, before the body is read.
 pub trait VerifyToken: Send + Sync + 'static {
-    /// Whether `token` is from somebody who may call. The token is for nobody else: it must reach no log and no error.
+    /// Whether the holder of `token` may call. The token is a secret: it must reach no log and no error.
     fn verify<'a>(&'a self, token: &'a str) -> Pin<Box<dyn Future<Output = Result<(), Doubt>> + Send + 'a>>;
 }
 
-/// What became of the question who calls. It says how, never who: names are not for metrics.
+/// The result of authenticating a client. It has no names, since it becomes a label of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ClientIdentity {
-    /// Nothing was shown that somebody here could judge.
+    /// The client has neither a certificate nor a token that this server verifies.
     None,
-    /// A certificate that is good.
+    /// The certificate is valid.
     Certificate,
-    /// A bearer token that is good.
+    /// The bearer token is valid.
     Token,
-    /// A certificate or a token that is not good.
+    /// The certificate or the token is not valid.
     Invalid(Doubt),
 }
 
-/// Why a certificate or a token is not good.
+/// Why a certificate or a token is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Doubt {
-    /// It is no certificate, or no JSON Web Token that is signed with a public key.
+    /// It cannot be parsed, or the JSON Web Token is not signed with a public key.
     Unreadable,
     /// The certificate's key did not sign the handshake, or the token's signature is wrong.
     Signature,
-    /// The certificate leads to no authority that is known here.
+    /// The certificate is not signed by one of the given CAs.
     UnknownAuthority,
-    /// The certificate is not for clients.
+    /// The certificate is not for clients (extended key usage).
     Purpose,
-    /// Its time is over.
+    /// It has expired.
     Expired,
-    /// Its time has not come yet.
+    /// It is not yet valid.
     NotYetValid,
-    /// It is good, and its name is not among those that may call.
+    /// It is valid, and its name is not in the list of names that may call.
     Name,
     /// The token is signed with a key that the issuer does not publish.
     UnknownKey,
     /// The token is from another issuer.
     Issuer,
-    /// The token is for somebody else.
+    /// The token is for another audience.
     Audience,
 }
 
@@ -119,18 +120,18 @@ impl fmt::Display for ClientAuthentication {
 }
 
 impl Clients {
-    /// Nobody yet: who requires something of clients says next what.
+    /// No CAs and no verifier yet.
     pub fn new(authentication: ClientAuthentication) -> Self {
         Self { authentication, authorities: None, tokens: None }
     }
 
-    /// Whoever has a certificate of `authorities`.
+    /// Accepts certificates of `authorities`.
     #[must_use]
     pub fn with_certificates(self, authorities: Arc<ClientAuthorities>) -> Self {
         Self { authorities: Some(authorities), ..self }
     }
 
-    /// Whoever has a token that `verifier` finds good.
+    /// Accepts tokens that `verifier` accepts.
     #[must_use]
     pub fn with_tokens(self, verifier: Arc<dyn VerifyToken>) -> Self {
         Self { tokens: Some(verifier), ..self }
@@ -153,7 +154,7 @@ impl ClientIdentity {
         }
     }
 
-    /// Why what was shown is not good.
+    /// Why the certificate or token is not valid.
     pub fn doubt(self) -> Option<Doubt> {
         match self {
             Self::Invalid(doubt) => Some(doubt),
@@ -161,24 +162,24 @@ impl ClientIdentity {
         }
     }
 
-    /// Whether he may call where somebody is required.
+    /// Whether the client may call if authentication is required.
     pub(crate) fn is_known(self) -> bool {
         matches!(self, Self::Certificate | Self::Token)
     }
 
-    /// What is answered to whom it keeps out.
-    pub(crate) fn words(self) -> &'static str {
+    /// The text of the 401 answer.
+    pub(crate) fn explanation(self) -> &'static str {
         match self.doubt() {
             None => {
-                "who calls shows neither a client certificate nor a bearer token that could be judged here"
+                "unauthorized: the client has neither a certificate nor a bearer token that this webhook verifies"
             }
-            Some(doubt) => doubt.words(),
+            Some(doubt) => doubt.explanation(),
         }
     }
 }
 
 impl Doubt {
-    /// Every one.
+    /// All of them.
     pub const ALL: [Self; 10] = [
         Self::Unreadable,
         Self::Signature,
@@ -208,7 +209,7 @@ impl Doubt {
         }
     }
 
-    fn words(self) -> &'static str {
+    fn explanation(self) -> &'static str {
         match self {
             Self::Unreadable => "cannot parse the client's certificate (x509) or token",
             Self::Signature => "invalid signature of the client's certificate (x509) or token",
@@ -216,7 +217,7 @@ impl Doubt {
             Self::Purpose => "x509: the client's certificate has no extended key usage `clientAuth`",
             Self::Expired => "the client's certificate (x509) or token has expired",
             Self::NotYetValid => "the client's certificate (x509) or token is not yet valid",
-            Self::Name => "the client is known, but is not among those that may call",
+            Self::Name => "the client is known, but its name is not in the list of clients that may call",
             Self::UnknownKey => "the client's token is signed with a key that its issuer does not publish",
             Self::Issuer => "the client's token is from another issuer",
             Self::Audience => "the client's token is for another audience",

@@ -1,14 +1,14 @@
 //! Why a connection ended.
 
-/// Why a connection ended. Each that was accepted ends for one of these.
+/// Why a connection ended. Each accepted connection ends for exactly one of these reasons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CloseReason {
-    /// The client left, between requests or in one.
+    /// The client closed it, between requests or within one.
     Client,
-    /// It was as old as connections may become; the last answer said so.
+    /// It reached the maximum age; the last answer said `Connection: close`.
     Age,
-    /// It rested for too long.
+    /// It was idle for too long, or was evicted at the connection limit before its first request.
     Idle,
     /// The TLS handshake took too long.
     SlowHandshake,
@@ -18,13 +18,13 @@ pub enum CloseReason {
     SlowHead,
     /// The body of a request took too long; the last answer was 408.
     SlowBody,
-    /// A request was answered without reading its body, or the client is to ask another replica.
+    /// A request was answered without reading its body, or so that the client asks another replica.
     Refused,
-    /// What came is no HTTP/1.1, or has a head over the limits; the last answer was 400, 414 or 431.
+    /// The client sent no HTTP/1.1, or a head over the limits; the last answer was 400, 414 or 431.
     Malformed,
-    /// The server ends.
+    /// The server ended.
     Drain,
-    /// It broke.
+    /// Another error of the connection.
     Error,
 }
 

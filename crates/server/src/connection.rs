@@ -1,7 +1,6 @@
 //! One HTTP/1.1 connection from its first byte to its last.
 
-mod age;
-mod stage;
+mod state;
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -22,30 +21,30 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use self::age::about;
-use self::stage::{Patience, Stage, Staged};
+use self::state::{State, Timeouts, TrackedIo};
 use crate::close_reason::CloseReason;
 use crate::deadline::after;
+use crate::idle_eviction::UnusedConnection;
+use crate::random::jittered;
 use crate::settings::Settings;
 use crate::shutdown::{Phase, Phases};
-use crate::unasked::Arrival;
 
-/// How long a client that was answered before its body had been read is given to read the answer.
+/// How long a client may take to read an answer that was sent before its request body had been read.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// The least that hyper takes for a buffer.
-const LEAST_BUFFER: usize = 8 << 10;
+/// The smallest buffer that hyper takes.
+const MIN_BUFFER: usize = 8 << 10;
 
-/// Makes responses of requests.
+/// Answers requests.
 pub(crate) trait Respond: Send + Sync + 'static {
     fn respond(&self, request: Request<Incoming>) -> impl Future<Output = Response<Full<Bytes>>> + Send;
 }
 
-/// Serves requests until the client or a timeout ends the connection, or the server stops; says which it was. An `arrival`
-/// that has to leave before it asks counts as one that rests too long.
+/// Serves requests until the client, a timeout or the end of the server closes the connection, and returns which it was. A
+/// connection that is evicted before its first request counts as idle.
 pub(crate) async fn serve<I, R>(
     io: I,
-    arrival: Option<Arrival>,
+    unused: Option<UnusedConnection>,
     responder: Arc<R>,
     settings: &Settings,
     lingering: &Semaphore,
@@ -55,15 +54,15 @@ where
     I: AsyncRead + AsyncWrite + Unpin,
     R: Respond,
 {
-    let patience = Patience { head: settings.head_timeout, idle: settings.idle_timeout };
-    let stage = Arc::new(Stage::new(patience, arrival));
-    let old_at = settings.connection_age.map(|age| after(Instant::now(), about(age)));
-    let service = Exchange { responder, stage: Arc::clone(&stage), phases: phases.clone(), old_at };
-    let io = TokioIo::new(Staged::new(io, Arc::clone(&stage)));
+    let timeouts = Timeouts { head: settings.head_timeout, idle: settings.idle_timeout };
+    let state = Arc::new(State::new(timeouts, unused));
+    let max_age_at = settings.connection_age.map(|age| after(Instant::now(), jittered(age)));
+    let service = Exchange { responder, state: Arc::clone(&state), phases: phases.clone(), max_age_at };
+    let io = TokioIo::new(TrackedIo::new(io, Arc::clone(&state)));
     let mut http = http1::Builder::new();
-    http.max_buf_size(settings.max_head.max(LEAST_BUFFER));
+    http.max_buf_size(settings.max_head.max(MIN_BUFFER));
     if settings.max_headers != Settings::default().max_headers {
-        // hyper has room for its own 100 without asking for any.
+        // For its default of 100, hyper needs no allocation.
         http.max_headers(settings.max_headers);
     }
     let (reason, io) = {
@@ -74,16 +73,16 @@ where
             tokio::select! {
                 ended = poll_fn(|context| connection.poll_without_shutdown(context)) => break match ended {
                     _ if closing => CloseReason::Drain,
-                    Ok(()) => stage.announced().unwrap_or(CloseReason::Client),
-                    Err(error) => broken(&error),
+                    Ok(()) => state.announced().unwrap_or(CloseReason::Client),
+                    Err(error) => reason_of(&error),
                 },
                 () = &mut stopping, if !closing => {
                     closing = true;
                     Pin::new(&mut connection).graceful_shutdown();
                 }
-                () = stage.has_to_leave() => break CloseReason::Idle,
-                () = sleep_until(stage.deadline()) => {
-                    if let Some(reason) = stage.overdue() {
+                () = state.evicted() => break CloseReason::Idle,
+                () = sleep_until(state.deadline()) => {
+                    if let Some(reason) = state.overdue() {
                         break reason;
                     }
                 }
@@ -91,13 +90,13 @@ where
         };
         (reason, connection.into_parts().io.into_inner())
     };
-    let unread = stage.is_body_left() || reason == CloseReason::Malformed;
-    end(io, unread, lingering).await;
+    let unread = state.is_body_left() || reason == CloseReason::Malformed;
+    close(io, unread, lingering).await;
     reason
 }
 
-/// Whoever leaves without a word of TLS (RFC 8446 6.1), as clients do, has left.
-fn has_left(error: &hyper::Error) -> bool {
+/// Whether the client closed the connection, which most do without TLS's `close_notify` (RFC 8446 section 6.1).
+fn is_closed_by_client(error: &hyper::Error) -> bool {
     use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
 
     let source = error.source().and_then(|source| source.downcast_ref::<std::io::Error>());
@@ -106,41 +105,42 @@ fn has_left(error: &hyper::Error) -> bool {
     })
 }
 
-fn broken(error: &hyper::Error) -> CloseReason {
+fn reason_of(error: &hyper::Error) -> CloseReason {
     if error.is_parse() {
         CloseReason::Malformed
-    } else if error.is_incomplete_message() || has_left(error) {
+    } else if error.is_incomplete_message() || is_closed_by_client(error) {
         CloseReason::Client
     } else {
         CloseReason::Error
     }
 }
 
-/// So many who were refused are read to their end at a time: all of them would cost more than what was refused.
-pub(crate) const MOST_LINGERING: usize = 8;
+/// The most connections whose unread request bodies are discarded at a time: discarding all at once would cost more than the
+/// requests that were refused.
+pub(crate) const MAX_LINGERING: usize = 8;
 
-/// Closing a socket with unread bytes resets it, and the client may then lose the answer it has not read yet.
-async fn end(mut io: impl AsyncRead + AsyncWrite + Unpin, linger: bool, lingering: &Semaphore) {
-    let farewell = async {
+/// Closes the connection. A socket that is closed with unread bytes is reset, and the client may then lose the answer.
+async fn close(mut io: impl AsyncRead + AsyncWrite + Unpin, linger: bool, lingering: &Semaphore) {
+    let closed = async {
         if io.shutdown().await.is_ok() && linger {
-            // Who waits here reads the answer meanwhile, unless it is one that sends everything first.
-            let _turn = lingering.acquire().await;
-            // Not a part of every connection, as an array would be.
+            // The client reads the answer during this wait, unless it sends the whole body first.
+            let _permit = lingering.acquire().await;
+            // An array would be a part of every connection's future.
             let mut rest = vec![0; 8192];
             while let Ok(1..) = io.read(&mut rest).await {}
         }
     };
-    // Whether the client waits for the end is its own affair.
-    let _ = timeout(LINGER, farewell).await;
+    // A client that does not close its side in time is cut off.
+    let _ = timeout(LINGER, closed).await;
 }
 
-/// What happens around every response, whoever makes it.
+/// Keeps the state of the connection around each answer, and says `Connection: close` in the last one.
 struct Exchange<R> {
     responder: Arc<R>,
-    stage: Arc<Stage>,
+    state: Arc<State>,
     phases: Phases,
-    /// From then on, the next answer is the last one: whoever closes between answers may miss a call on its way.
-    old_at: Option<Instant>,
+    /// From then on, the next answer is the last one. Closing between answers would lose a call that is already on its way.
+    max_age_at: Option<Instant>,
 }
 
 impl<R: Respond> Service<Request<Incoming>> for Exchange<R> {
@@ -150,14 +150,14 @@ impl<R: Respond> Service<Request<Incoming>> for Exchange<R> {
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let responder = Arc::clone(&self.responder);
-        let stage = Arc::clone(&self.stage);
-        let (phases, old_at) = (self.phases.clone(), self.old_at);
+        let state = Arc::clone(&self.state);
+        let (phases, max_age_at) = (self.phases.clone(), self.max_age_at);
         Box::pin(async move {
-            stage.request_begins();
+            state.request_begins();
             let has_body = !request.body().is_end_stream();
             let mut response = responder.respond(request).await;
             let left = response.extensions().get::<BodyLeft>().filter(|_| has_body).map(|left| left.0);
-            let is_old = old_at.is_some_and(|at| at <= Instant::now());
+            let is_old = max_age_at.is_some_and(|at| at <= Instant::now());
             let last = if phases.is_draining() {
                 Some(CloseReason::Drain)
             } else {
@@ -167,12 +167,12 @@ impl<R: Respond> Service<Request<Incoming>> for Exchange<R> {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
             let is_last = || response.headers().contains_key(CONNECTION).then_some(CloseReason::Refused);
-            stage.request_ends(left.is_some(), last.or_else(is_last));
+            state.request_ends(left.is_some(), last.or_else(is_last));
             Ok(response)
         })
     }
 }
 
-/// Set as an extension on a response that was made without reading the request's body to its end, for that reason.
+/// An extension of responses that were made before the request body was read to its end: the reason to close the connection.
 #[derive(Clone, Copy)]
 pub(crate) struct BodyLeft(pub(crate) CloseReason);

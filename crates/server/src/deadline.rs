@@ -1,4 +1,4 @@
-//! How long a handler may take.
+//! The timeout of a call, and the deadline of its answer.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 /// The time that the caller waits for an answer: the smaller of its `timeout` parameter and the hook's own.
 ///
-/// kube-apiserver rounds its parameter up to whole seconds, so a caller in a hurry may still give up earlier.
+/// kube-apiserver rounds its parameter up to whole seconds, so a call with less time left may still be given up earlier.
 ///
 /// ```
 /// use std::time::Duration;
@@ -19,26 +19,26 @@ pub fn timeout(query: Option<&str>, hook: Duration) -> Duration {
     query.and_then(timeout_parameter).map_or(hook, |asked| asked.min(hook))
 }
 
-/// The time to answer in, of a [`timeout`]: less what the answer needs for its way back, which is a tenth, a quarter of a
-/// second at least and half of one at most.
+/// The part of a [`timeout`] in which the answer must be made. The rest is for its way back: a tenth of the timeout, at least 250 ms
+/// and at most 500 ms, but never more than a quarter.
 pub fn budget(timeout: Duration) -> Duration {
     let way_back = (timeout / 10).clamp(Duration::from_millis(250), Duration::from_millis(500));
     timeout - way_back.min(timeout / 4)
 }
 
-/// The moment `duration` after `start`; one beyond the calendar is a year away, which is never.
+/// The moment `duration` after `start`, at most a year: `Instant` cannot hold every sum.
 pub(crate) fn after(start: Instant, duration: Duration) -> Instant {
     const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
     start + duration.min(YEAR)
 }
 
-/// A parameter that cannot be read, or is zero, sets no limit: refusing the call would help nobody.
+/// A parameter that cannot be parsed, or is zero, sets no limit; the call is not refused because of it.
 fn timeout_parameter(query: &str) -> Option<Duration> {
     let value = query.split('&').find_map(|pair| pair.strip_prefix("timeout="))?;
     go_duration(value).filter(|timeout| !timeout.is_zero())
 }
 
-/// What Go's `time.Duration` prints: `10s`, `1m30s`, `1.5s`, `500ms`.
+/// Parses a duration as Go's `time.Duration` prints it: `10s`, `1m30s`, `1.5s`, `500ms`.
 fn go_duration(text: &str) -> Option<Duration> {
     let mut rest = text;
     let mut total = Duration::ZERO;
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_read_as_go_writes_them() {
+    fn durations_are_parsed_as_go_prints_them() {
         let milliseconds = Duration::from_millis;
         for (text, expected) in [
             ("10s", Some(milliseconds(10_000))),
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smaller_limit_counts_less_a_margin() {
+    fn the_smaller_timeout_counts_less_a_margin() {
         let (second, hook) = (Duration::from_secs(1), Duration::from_secs(5));
         for (query, expected) in [
             (None, 4500),

@@ -1,11 +1,15 @@
-//! The HTTPS front door of an admission webhook: accept, TLS, limits, deadlines, drain, probes.
+//! The HTTPS server of an admission webhook: accept, TLS, limits, deadlines, drain, probes.
 //!
-//! A [`Server`] brings requests on a path to a [`Hook`](vestibule_admission::Hook) and its answers back, as
-//! kube-apiserver needs it: HTTP/1.1 on connections that stay open longer than the API server keeps them, an answer
-//! before its deadline, `Retry-After` when there is too much to do, and an end that loses no call ([`Shutdown`]). What
-//! certificate is presented is asked at every handshake ([`PresentCertificate`]); how it comes to be is not known here.
-//! Who calls can be observed, or required ([`Clients`]).
-//! Nothing is logged: an [`Observer`] is told.
+//! A [`Server`] passes requests on a path to a [`Hook`](vestibule_admission::Hook) and sends its answers, as kube-apiserver needs it:
+//! HTTP/1.1 on connections that stay open longer than the API server keeps them, an answer before its deadline, `Retry-After`
+//! under overload, and an end that loses no call ([`Shutdown`]). It asks a [`PresentCertificate`] for the certificate at every
+//! handshake, and can authenticate its clients ([`Clients`]). It logs nothing; an [`Observer`] is told of each event.
+//!
+//! The crate `vestibule` builds the server for authors of webhooks, and logs and counts its events.
+//!
+//! Start reading at `pipeline.rs`: `Pipeline::answer` names the stages of a request. In front of it are `listener.rs` (the accept
+//! loop and the handshake) and `connection.rs` (HTTP/1.1 and its timeouts); behind it `admission_queue.rs` (how many handlers
+//! run). `load.rs` has all limits, `server.rs` and `bound.rs` put everything together.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -28,38 +32,42 @@
 //!     .route("/validate/all", Hook::validating("all", Allow), Duration::from_secs(5))
 //!     .bind()
 //!     .await?;
-//! let shutdown = server.shutdown(); // for whoever handles signals
+//! let shutdown = server.shutdown(); // for the task that handles signals
 //! server.serve().await;
 //! # Ok(()) }
 //! ```
 
-mod apart;
+mod admission_queue;
+mod bind_error;
 mod body;
+mod body_memory;
+mod bound;
 mod certificate;
-mod chance;
 mod client;
 mod close_reason;
 mod connection;
+mod cpu_permits;
 mod deadline;
-mod error;
-mod front;
-mod gate;
-mod hooks;
+mod idle_eviction;
+mod listener;
 mod load;
-mod newcomers;
 mod observer;
+mod offload;
+mod pending_handshakes;
+mod permits;
+mod pipeline;
 mod probes;
+mod random;
 mod readiness;
 mod refusal;
-mod room;
 mod server;
 mod settings;
 mod shutdown;
 mod tls;
 mod trace;
-mod turns;
-mod unasked;
 
+pub use bind_error::BindError;
+pub use bound::Bound;
 pub use certificate::{CertificateCell, CertificateError, PresentCertificate, ServingCertificate};
 pub use client::{
     ClientAuthentication, ClientAuthorities, ClientAuthoritiesError, ClientIdentity, Clients, Doubt,
@@ -67,11 +75,10 @@ pub use client::{
 };
 pub use close_reason::CloseReason;
 pub use deadline::{budget, timeout};
-pub use error::BindError;
 pub use load::{Held, Load};
 pub use observer::{Converted, Decided, Observer};
 pub use refusal::Refusal;
-pub use server::{Bound, Server};
+pub use server::Server;
 pub use settings::{Settings, TlsVersion};
 pub use shutdown::Shutdown;
 pub use trace::Stage;

@@ -1,4 +1,4 @@
-//! What the server tells of itself. It logs nothing.
+//! The events that the server reports. It logs nothing itself.
 
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -6,52 +6,54 @@ use std::time::Duration;
 
 use vestibule_admission::{ConversionRequest, Decision, HookKind, Request};
 
-use crate::{ClientIdentity, CloseReason, Refusal, Stage};
+use crate::client::ClientIdentity;
+use crate::close_reason::CloseReason;
+use crate::refusal::Refusal;
+use crate::trace::Stage;
 
-/// Told what happened, on the task where it happened: return soon. Everything has a default that does nothing. A panic is
-/// caught, and costs nothing but what was to be told.
+/// Is told of events, on the task where they happen, so it must return soon. Each method does nothing by default. A panic in one is
+/// caught; only that event is lost.
 pub trait Observer: Send + Sync + 'static {
-    /// A hook reached a decision, by verdict or by fault.
+    /// A review was answered, with a verdict or a fault.
     fn decided(&self, _decided: &Decided<'_>) {}
 
-    /// Objects were converted, or could not be.
+    /// A conversion was answered, with converted objects or a failure.
     fn converted(&self, _converted: &Converted<'_>) {}
 
-    /// A request was answered without asking a handler.
+    /// A request was refused; no handler was called.
     fn refused(&self, _refusal: Refusal) {}
 
-    /// A request came, and it was judged who calls; before anything else is told of it. Never where nobody is asked.
+    /// The client of a request was authenticated. This is the first event of a request; there is none if authentication is off.
     fn identified(&self, _client: ClientIdentity) {}
 
-    /// The caller went away before the named hook had decided; its handler, if it had begun, was dropped.
+    /// The caller closed its connection before the named hook had decided. Its handler was dropped, if it had begun.
     fn abandoned(&self, _hook: &str) {}
 
-    /// A connection to the HTTPS port ended; told once for each that was accepted.
+    /// A connection to the HTTPS port ended; once for each accepted connection.
     fn closed(&self, _reason: CloseReason) {}
 
-    /// A handshake came to nothing. All the client says about a certificate that it does not trust is
-    /// `bad certificate`.
+    /// A TLS handshake failed. A client that does not trust the certificate says no more than `bad certificate`.
     fn handshake_failed(&self, _peer: SocketAddr, _reason: &str) {}
 }
 
-/// One decision, for one line of log: who, what and how long, and no value of the object.
+/// One answered review, for one log line: names, decision and times, and no value of the object.
 #[non_exhaustive]
 pub struct Decided<'a> {
     /// The hook's name.
     pub hook: &'a str,
-    /// Which phase called it.
+    /// Whether it mutates or validates.
     pub hook_kind: HookKind,
-    /// The request: uid, kind, namespace, name, operation. Its object is not for logs.
+    /// The request, of which the uid, kind, namespace, name and operation are for logs, and the object is not.
     pub request: &'a Request<'a>,
-    /// What was decided.
+    /// The decision.
     pub decision: Decision,
-    /// The type of the error behind a fault; its text is for the caller alone.
+    /// The type of the error behind a fault. Its text goes to the caller only.
     pub error: Option<&'a str>,
-    /// Who called, where somebody wants to know.
+    /// The authenticated client; [`None`] if authentication is off.
     pub client: Option<ClientIdentity>,
     /// From the end of the request's head to the answer.
     pub elapsed: Duration,
-    /// Where that time went, in order.
+    /// The stages of that time, in order.
     pub stages: &'a [Stage],
 }
 
@@ -67,35 +69,35 @@ impl<'a> Decided<'a> {
     }
 }
 
-/// One conversion, for one line of log: how many objects, to what version and how long, and nothing of the objects.
+/// One answered conversion, for one log line: number of objects, version and times, and nothing of the objects.
 #[non_exhaustive]
 pub struct Converted<'a> {
     /// The conversion's name.
     pub hook: &'a str,
-    /// The request: uid and desired version. Its objects are not for logs.
+    /// The request, of which the uid and the desired version are for logs, and the objects are not.
     pub request: &'a ConversionRequest<'a>,
-    /// What became of it.
+    /// The decision.
     pub decision: Decision,
-    /// Who called, where somebody wants to know.
+    /// The authenticated client; [`None`] if authentication is off.
     pub client: Option<ClientIdentity>,
     /// From the end of the request's head to the answer.
     pub elapsed: Duration,
-    /// Where that time went, in order.
+    /// The stages of that time, in order.
     pub stages: &'a [Stage],
 }
 
-/// Catches the panics of an observer: what it is told of goes on. One that panicked while a connection unwinds would end the
+/// Catches the panics of an observer, so that the reported call continues. A panic while a connection unwinds would abort the
 /// process.
-pub(crate) struct Caught<O>(pub(crate) O);
+pub(crate) struct PanicGuard<O>(pub(crate) O);
 
-impl<O: Observer> Caught<O> {
+impl<O: Observer> PanicGuard<O> {
     fn tell(&self, tell: impl FnOnce(&O)) {
-        // The hook for panics has told of it; what the observer leaves behind is its author's to decide.
+        // The panic hook has reported it. The observer's state after the panic is its author's concern.
         let _ = catch_unwind(AssertUnwindSafe(|| tell(&self.0)));
     }
 }
 
-impl<O: Observer> Observer for Caught<O> {
+impl<O: Observer> Observer for PanicGuard<O> {
     fn decided(&self, decided: &Decided<'_>) {
         self.tell(|observer| observer.decided(decided));
     }
@@ -125,7 +127,7 @@ impl<O: Observer> Observer for Caught<O> {
     }
 }
 
-/// Tells nobody.
-pub(crate) struct Silent;
+/// Ignores all events.
+pub(crate) struct NoObserver;
 
-impl Observer for Silent {}
+impl Observer for NoObserver {}

@@ -1,4 +1,4 @@
-//! The plain port: `/livez`, `/readyz`, `/startupz`, `/metrics`.
+//! The answers to `/livez`, `/readyz`, `/startupz` and `/metrics`.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(crate) struct Metrics {
     pub(crate) write: Arc<dyn Fn() -> String + Send + Sync>,
 }
 
-/// Everything that is served without TLS.
+/// The state behind the probes.
 #[derive(Clone)]
 pub(crate) struct Probes {
     pub(crate) readiness: Arc<Readiness>,
@@ -49,7 +49,7 @@ impl Respond for Probes {
             }
             _ => text(
                 StatusCode::NOT_FOUND,
-                "here are /livez, /readyz, /startupz and, where it is set up, /metrics",
+                "not found: this port serves /livez, /readyz, /startupz and, if it is set up, /metrics",
             ),
         }
     }
@@ -57,21 +57,27 @@ impl Respond for Probes {
 
 impl Probes {
     fn ready(&self, verbose: bool) -> Response<Full<Bytes>> {
-        let findings = self.readiness.look();
+        let findings = self.readiness.check();
         self.answer(findings.missing.is_empty(), "not ready", findings, verbose)
     }
 
-    /// What happened since the first time that everything held is for `/readyz` to say.
+    /// Stays `ok` once all conditions held at the same time; later changes show in `/readyz`.
     fn started(&self, verbose: bool) -> Response<Full<Bytes>> {
-        let findings = self.readiness.look();
+        let findings = self.readiness.check();
         self.answer(self.readiness.has_been_ready(), "not started", findings, verbose)
     }
 
-    fn answer(&self, is_fine: bool, or: &str, findings: Findings, verbose: bool) -> Response<Full<Bytes>> {
+    fn answer(
+        &self,
+        is_fine: bool,
+        otherwise: &str,
+        findings: Findings,
+        verbose: bool,
+    ) -> Response<Full<Bytes>> {
         let (status, answer) = if is_fine {
             (StatusCode::OK, "ok".to_owned())
         } else {
-            (StatusCode::SERVICE_UNAVAILABLE, format!("{or}: {}", findings.missing.join(", ")))
+            (StatusCode::SERVICE_UNAVAILABLE, format!("{otherwise}: {}", findings.missing.join(", ")))
         };
         let mut lines = vec![answer];
         if verbose {
@@ -82,7 +88,7 @@ impl Probes {
     }
 }
 
-/// As kube-apiserver's own `/readyz?verbose`.
+/// `?verbose` as kube-apiserver reads it.
 fn is_verbose(query: &str) -> bool {
     query.split('&').any(|part| part == "verbose" || part.starts_with("verbose="))
 }

@@ -1,37 +1,37 @@
-//! What must hold, since when it does or does not, and why not.
+//! The conditions of readiness: whether each holds, since when, and why not.
 
-mod calendar;
+mod timestamp;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use self::calendar::utc;
+use self::timestamp::rfc3339;
 use crate::certificate::PresentCertificate;
 use crate::shutdown::Phases;
 
-/// Everything that readiness depends on.
+/// All conditions of one server.
 pub(crate) struct Readiness {
-    /// What must hold before hooks are asked.
+    /// Without these, no hook is called.
     hooks: Vec<Condition>,
-    /// What holds `/readyz` back beside that, and no hook.
+    /// Further conditions of `/readyz` only.
     probes: Vec<Condition>,
-    /// What answers at all.
+    /// Always holds; its line says since when the server exists.
     process: Condition,
     has_been_ready: AtomicBool,
 }
 
-/// One thing that must hold.
+/// One condition.
 pub(crate) struct Condition {
     name: String,
     why_not: WhyNot,
-    /// Whether what `why_not` says stands for itself, or wants the name before it.
+    /// Whether the reason stands for itself, or is shown after the name.
     is_sentence: bool,
     seen: Mutex<Option<Seen>>,
 }
 
-/// Nothing where it holds; else why not, in a few words or in none.
+/// [`None`] if the condition holds, else the reason in a few words or an empty text.
 pub(crate) type WhyNot = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
 #[derive(Clone, Copy)]
@@ -40,9 +40,9 @@ struct Seen {
     since: SystemTime,
 }
 
-/// What one look has found.
+/// The result of one check of all conditions.
 pub(crate) struct Findings {
-    /// What is missing, in short.
+    /// The conditions that do not hold, each in a few words.
     pub(crate) missing: Vec<String>,
     /// A line for each condition.
     pub(crate) lines: Vec<String>,
@@ -59,19 +59,19 @@ impl Readiness {
         probes
             .push(Condition::sentence("drain", move || phases.is_draining().then(|| "draining".to_owned())));
         let process = Condition::sentence("process", || None);
-        process.look();
+        process.check();
         Self { hooks, probes, process, has_been_ready: AtomicBool::new(false) }
     }
 
-    /// What hooks wait for; nothing when they can be asked. A drain does not count: it answers normally.
+    /// The conditions without which no hook is called and that do not hold. A drain is none: a draining server answers normally.
     pub(crate) fn missing(&self) -> Vec<String> {
         self.hooks.iter().filter_map(Condition::missing).collect()
     }
 
-    /// Looks at everything, and remembers what has changed.
-    pub(crate) fn look(&self) -> Findings {
+    /// Checks all conditions, and remembers when each of them changed.
+    pub(crate) fn check(&self) -> Findings {
         let (missing, lines): (Vec<_>, Vec<_>) =
-            self.hooks.iter().chain(&self.probes).map(Condition::look).unzip();
+            self.hooks.iter().chain(&self.probes).map(Condition::check).unzip();
         let missing: Vec<_> = missing.into_iter().flatten().collect();
         if missing.is_empty() {
             self.has_been_ready.store(true, Ordering::Relaxed);
@@ -79,24 +79,24 @@ impl Readiness {
         Findings { missing, lines }
     }
 
-    /// Since when there is a server.
+    /// The line that says since when the server exists.
     pub(crate) fn process(&self) -> String {
-        self.process.look().1
+        self.process.check().1
     }
 
-    /// Whether everything held once; nothing takes that back.
+    /// Whether all conditions held at the same time once.
     pub(crate) fn has_been_ready(&self) -> bool {
         self.has_been_ready.load(Ordering::Relaxed)
     }
 }
 
 impl Condition {
-    /// Known by its name, which is followed by what `why_not` says in brackets.
+    /// Shown as its name, with the reason behind it in brackets.
     pub(crate) fn new(name: String, why_not: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
         Self { name, why_not: Arc::new(why_not), is_sentence: false, seen: Mutex::default() }
     }
 
-    /// Known by what `why_not` says.
+    /// Shown as its reason alone.
     pub(crate) fn sentence(
         name: impl Into<String>,
         why_not: impl Fn() -> Option<String> + Send + Sync + 'static,
@@ -108,7 +108,7 @@ impl Condition {
         self.why_not().map(|why| self.in_short(&why))
     }
 
-    /// A panic in the closure ends neither the server that looks every second nor the call that asks.
+    /// A panic in the closure ends neither the periodic check nor the call.
     fn why_not(&self) -> Option<String> {
         catch_unwind(AssertUnwindSafe(|| (self.why_not)())).unwrap_or_else(|_| Some("panicked".to_owned()))
     }
@@ -121,8 +121,8 @@ impl Condition {
         }
     }
 
-    /// In short, where it does not hold; and its line.
-    fn look(&self) -> (Option<String>, String) {
+    /// The short text if it does not hold, and its line.
+    fn check(&self) -> (Option<String>, String) {
         let why = self.why_not();
         let now = Seen { holds: why.is_none(), since: SystemTime::now() };
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -130,13 +130,13 @@ impl Condition {
             Some(seen) if seen.holds == now.holds => seen,
             changed => changed.insert(now),
         };
-        let (name, since) = (&self.name, utc(since));
+        let (name, since) = (&self.name, rfc3339(since));
         let line = match why.as_deref() {
             None => format!("[+]{name} ok since {since}"),
             Some("") => format!("[-]{name} since {since}"),
             Some(why) => {
-                let after_the_name = why.strip_prefix(name.as_str()).and_then(|rest| rest.strip_prefix(' '));
-                let why = after_the_name.unwrap_or(why);
+                let without_name = why.strip_prefix(name.as_str()).and_then(|rest| rest.strip_prefix(' '));
+                let why = without_name.unwrap_or(why);
                 format!("[-]{name} since {since}: {why}")
             }
         };
@@ -150,7 +150,7 @@ mod tests {
     use crate::CertificateCell;
     use crate::shutdown::Shutdown;
 
-    /// A line without its time.
+    /// A line without its timestamp.
     fn timeless(line: &str) -> String {
         let (before, after) = line.split_once(" since ").unwrap();
         let (time, after) = after.split_at("2026-11-21T23:45:00Z".len());
@@ -168,7 +168,7 @@ mod tests {
         let certificate = Arc::new(CertificateCell::default());
         let readiness = Readiness::new(hooks, Vec::new(), certificate, shutdown.phases());
         let lines = |readiness: &Readiness| -> Vec<_> {
-            readiness.look().lines.iter().map(|line| timeless(line)).collect()
+            readiness.check().lines.iter().map(|line| timeless(line)).collect()
         };
         let certificate = "[-]certificate: a serving certificate";
         assert_eq!(lines(&readiness), ["[-]the price list: 3 of 5", certificate, "[+]drain ok"]);
@@ -181,22 +181,22 @@ mod tests {
         assert!(!readiness.has_been_ready());
     }
 
-    /// A poisoned Mutex in a closure ended the process.
+    /// A poisoned mutex in a closure ended the process once.
     #[test]
     fn a_condition_that_panics_does_not_hold() {
         let condition = Condition::new("the price list".to_owned(), || panic!("poisoned"));
         assert_eq!(condition.missing().as_deref(), Some("the price list (panicked)"));
-        assert_eq!(timeless(&condition.look().1), "[-]the price list: panicked");
+        assert_eq!(timeless(&condition.check().1), "[-]the price list: panicked");
     }
 
     #[test]
-    fn since_is_when_it_changed_and_not_when_it_was_looked_at() {
+    fn since_is_the_time_of_the_change_and_not_of_the_check() {
         let condition = Condition::new("cache".to_owned(), || None);
-        let first = condition.look();
+        let first = condition.check();
         let long_ago = SystemTime::UNIX_EPOCH;
         *condition.seen.lock().unwrap() = Some(Seen { holds: true, since: long_ago });
-        assert_eq!(condition.look().1, "[+]cache ok since 1970-01-01T00:00:00Z");
+        assert_eq!(condition.check().1, "[+]cache ok since 1970-01-01T00:00:00Z");
         *condition.seen.lock().unwrap() = Some(Seen { holds: false, since: long_ago });
-        assert!(condition.look().1 >= first.1);
+        assert!(condition.check().1 >= first.1);
     }
 }

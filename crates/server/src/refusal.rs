@@ -1,4 +1,4 @@
-//! Requests that reach no handler.
+//! Requests that are answered without calling a handler.
 
 use std::borrow::Cow;
 
@@ -7,45 +7,45 @@ use http::header::{ALLOW, CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICAT
 use http::{HeaderValue, Response, StatusCode};
 use http_body_util::Full;
 
-use crate::CloseReason;
+use crate::close_reason::CloseReason;
 use crate::connection::BodyLeft;
 
-/// Why a request was answered without asking a handler. Each is one short line of text on the wire.
+/// Why a request was answered without calling a handler. The body of the answer is one line of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// 401: who calls is not known, and has to be ([`ClientAuthentication::Require`](crate::ClientAuthentication::Require)).
+    /// 401: the client is not authenticated, and must be ([`ClientAuthentication::Require`](crate::ClientAuthentication::Require)).
     Unauthenticated,
-    /// 404: nothing is served at the path; it is compared exactly. 503 with `Retry-After` where another version of the
-    /// program may serve it ([`Settings::ask_elsewhere`](crate::Settings::ask_elsewhere)).
+    /// 404: no hook has exactly this path. 503 with `Retry-After` if a replica of another version may serve it
+    /// ([`Settings::ask_elsewhere`](crate::Settings::ask_elsewhere)).
     UnknownPath,
-    /// 405: hooks take POST only.
+    /// 405: the method is not POST.
     Method,
     /// 415: a content type other than JSON, or a content encoding.
     MediaType,
-    /// 413: a body over the limit. A declared length is refused before anything is read.
+    /// 413: the body is over the limit. A declared length is checked before a byte is read.
     TooLarge,
     /// 408: the body did not arrive in time.
     SlowBody,
-    /// 400: the body is no review, or broke off.
+    /// 400: the body is no review, or ended early.
     Unreadable,
-    /// 429 with `Retry-After`: as many requests wait for their handler as may.
+    /// 429 with `Retry-After`: the admission queue is full.
     QueueFull,
-    /// 429 with `Retry-After`: the request waited for its handler until its deadline.
+    /// 429 with `Retry-After`: the request waited for its handler until the deadline.
     DeadlinePassed,
-    /// 429 with `Retry-After`: bodies hold as much memory as they may.
+    /// 429 with `Retry-After`: no memory was free for the body.
     BytesInFlight,
-    /// 503 with `Retry-After`: something is still missing.
+    /// 503 with `Retry-After`: a condition of readiness does not hold.
     NotReady,
 }
 
-/// A refusal with the words for the client.
+/// A refusal with its text.
 pub(crate) struct Refused {
     pub(crate) refusal: Refusal,
     pub(crate) text: Cow<'static, str>,
-    /// Whether some of the request's body is still to come.
+    /// Whether a part of the request body is unread.
     pub(crate) body_left: bool,
-    /// Whether another replica may answer: then the API server is told to ask again.
+    /// Whether another replica may answer; the API server is then told to retry.
     pub(crate) elsewhere: bool,
 }
 
@@ -123,7 +123,7 @@ impl Refused {
         }
         let headers = response.headers_mut();
         match self.refusal {
-            // RFC 9110 15.5.2 asks for it.
+            // Required by RFC 9110 section 15.5.2.
             Refusal::Unauthenticated => {
                 drop(headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
             }
@@ -133,12 +133,12 @@ impl Refused {
             }
             Refusal::NotReady => {
                 headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
-                // On a connection that is kept, the API server would ask this replica again until its deadline; the next
-                // one may lead to another.
+                // On a kept connection the API server would retry at this replica until its deadline. A new connection may lead
+                // to another replica.
                 headers.insert(CONNECTION, HeaderValue::from_static("close"));
             }
             Refusal::UnknownPath if self.elsewhere => {
-                // The API server asks again at once, over a new connection, which may lead to another replica.
+                // The API server retries at once, over a new connection, which may lead to another replica.
                 headers.insert(RETRY_AFTER, HeaderValue::from_static("0"));
                 headers.insert(CONNECTION, HeaderValue::from_static("close"));
             }
@@ -148,7 +148,7 @@ impl Refused {
     }
 }
 
-/// A short line of text.
+/// An answer of one line of text.
 pub(crate) fn text(status: StatusCode, text: impl Into<Cow<'static, str>>) -> Response<Full<Bytes>> {
     let body = match text.into() {
         Cow::Borrowed(text) => Bytes::from_static(text.as_bytes()),

@@ -1,67 +1,41 @@
-//! Putting it together, and the accept loop.
+//! The builder of a server: routes, conditions of readiness, clients, observer.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
-use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
-use tokio::time::{sleep, timeout};
 use vestibule_admission::{ConversionHook, Hook};
 
-use crate::body::Bodies;
+use crate::bind_error::BindError;
+use crate::body::BodyReader;
+use crate::bound::{Bound, listen};
 use crate::certificate::PresentCertificate;
 use crate::client::Clients;
-use crate::connection::MOST_LINGERING;
-use crate::error::BindError;
-use crate::front::{Front, Plain, accept};
-use crate::hooks::{Hooks, Route, To};
-use crate::load::{Limits, Load, Places};
-use crate::newcomers::Newcomers;
-use crate::observer::{Caught, Observer, Silent};
+use crate::load::{Limits, Load};
+use crate::observer::{NoObserver, Observer, PanicGuard};
+use crate::pipeline::{Pipeline, Route, Target};
 use crate::probes::{Lines, Metrics, Probes};
 use crate::readiness::{Condition, Readiness};
 use crate::settings::Settings;
-use crate::shutdown::{Phase, Phases, Shutdown};
+use crate::shutdown::Shutdown;
 use crate::tls::Handshakes;
 
-/// Connections to the probes at a time, after which the next one takes the place of another: kubelet and a scraper need a
-/// few, and strangers shall not have them all.
-const MAX_PROBE_CONNECTIONS: usize = 64;
-/// What kube-apiserver gives every conversion (docs/apiserver.md, Conversion).
+/// The time that kube-apiserver waits for every conversion (docs/apiserver.md, Conversion).
 const CONVERSION_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often it is looked whether everything is there that answers need.
-const READY_PERIOD: Duration = Duration::from_millis(100);
-/// How often a server that serves looks what is missing, whether anybody asks or not.
-const LOOK_PERIOD: Duration = Duration::from_secs(1);
 
-/// A server in the making.
+/// A server that is being configured.
 pub struct Server {
     settings: Settings,
     certificate: Arc<dyn PresentCertificate>,
     routes: BTreeMap<String, Route>,
-    twice: Option<String>,
-    conditions: Vec<Condition>,
-    probed: Vec<Condition>,
+    duplicate_path: Option<String>,
+    hook_conditions: Vec<Condition>,
+    probe_conditions: Vec<Condition>,
     report: Lines,
     metrics: Option<Metrics>,
     clients: Clients,
     observer: Arc<dyn Observer>,
     load: Load,
-}
-
-/// A server whose addresses are taken: callers that connect now wait for [`serve`](Self::serve).
-pub struct Bound {
-    settings: Arc<Settings>,
-    listener: TcpListener,
-    address: SocketAddr,
-    probes: Option<(TcpListener, SocketAddr, Arc<Probes>)>,
-    handshakes: Handshakes,
-    hooks: Arc<Hooks>,
-    shutdown: Shutdown,
 }
 
 impl Server {
@@ -72,50 +46,49 @@ impl Server {
             settings,
             certificate,
             routes: BTreeMap::new(),
-            twice: None,
-            conditions: Vec::new(),
-            probed: Vec::new(),
+            duplicate_path: None,
+            hook_conditions: Vec::new(),
+            probe_conditions: Vec::new(),
             report: Arc::new(Vec::new),
             metrics: None,
             clients: Clients::default(),
-            observer: Arc::new(Silent),
+            observer: Arc::new(NoObserver),
         }
     }
 
-    /// Serves `hook` at exactly `path`, and gives its handler `timeout` (the registration's `timeoutSeconds`) or what the
-    /// caller asks for, whichever is less, less the time for the way back ([`budget`](crate::budget)).
+    /// Serves `hook` at exactly `path`. Its handler gets `timeout` (the registration's `timeoutSeconds`) or the time that the caller
+    /// asks for, the smaller of both, less the time that the answer needs for its way back ([`budget`](crate::budget)).
     #[must_use]
     pub fn route(self, path: impl Into<String>, hook: Hook, timeout: Duration) -> Self {
         let hook = match self.settings.max_depth {
             Some(levels) => hook.max_depth(levels),
             None => hook,
         };
-        self.serve_at(path.into(), Route { to: To::Hook(hook), timeout })
+        self.add(path.into(), Route { target: Target::Review(hook), timeout })
     }
 
-    /// Serves the conversion of a custom resource at exactly `path`, within the same limits; the API server waits 30 s
-    /// for it, whoever asks.
+    /// Serves the conversion of a custom resource at exactly `path`, within the same limits. The API server waits 30 s for every
+    /// conversion.
     #[must_use]
     pub fn route_conversion(self, path: impl Into<String>, hook: ConversionHook) -> Self {
-        self.serve_at(path.into(), Route { to: To::Conversion(hook), timeout: CONVERSION_TIMEOUT })
+        self.add(path.into(), Route { target: Target::Conversion(hook), timeout: CONVERSION_TIMEOUT })
     }
 
-    /// What must hold before hooks are asked, beside a certificate: `why_not` says nothing when it does, else why not, in a few
-    /// words or in none. May be called several times. Asked at every request, so it must be cheap; a panic in it counts as
-    /// `panicked`.
+    /// Adds a condition, beside the serving certificate, without which no hook is called. `why_not` returns [`None`] while it holds,
+    /// else the reason in a few words or an empty text. It is called at every request, so it must be cheap; a panic in it counts
+    /// as the reason `panicked`.
     #[must_use]
     pub fn ready_when(
         mut self,
         name: impl Into<String>,
         why_not: impl Fn() -> Option<String> + Send + Sync + 'static,
     ) -> Self {
-        self.conditions.push(Condition::new(name.into(), why_not));
+        self.hook_conditions.push(Condition::new(name.into(), why_not));
         self
     }
 
-    /// What must hold beside that before `/readyz` says so; hooks are asked all the same, and `why_not` says what is missing
-    /// without the name. For what some of them need and others do without: those that need it answer
-    /// [`Verdict::not_ready`] themselves.
+    /// Adds a condition of `/readyz` only: hooks are called without it. `why_not` returns a reason that stands for itself, without
+    /// `name`. It is for a need of some hooks; these answer [`Verdict::not_ready`] themselves.
     ///
     /// [`Verdict::not_ready`]: vestibule_admission::Verdict::not_ready
     #[must_use]
@@ -124,18 +97,18 @@ impl Server {
         name: impl Into<String>,
         why_not: impl Fn() -> Option<String> + Send + Sync + 'static,
     ) -> Self {
-        self.probed.push(Condition::sentence(name, why_not));
+        self.probe_conditions.push(Condition::sentence(name, why_not));
         self
     }
 
-    /// What `/readyz?verbose` says below its answer and its conditions, a line each; for people.
+    /// Adds lines for people below the conditions in `/readyz?verbose`.
     #[must_use]
     pub fn report(mut self, lines: impl Fn() -> Vec<String> + Send + Sync + 'static) -> Self {
         self.report = Arc::new(lines);
         self
     }
 
-    /// Serves what `write` writes at `/metrics`, as `content_type`.
+    /// Serves the text that `write` returns at `/metrics`, as `content_type`.
     #[must_use]
     pub fn metrics(
         mut self,
@@ -146,53 +119,43 @@ impl Server {
         self
     }
 
-    /// Judges who calls hooks and conversions. Probes stay open, on either port.
+    /// Authenticates the clients of hooks and conversions. Probes stay open on both ports.
     #[must_use]
     pub fn clients(mut self, clients: Clients) -> Self {
         self.clients = clients;
         self
     }
 
-    /// Tells `observer` what happens. A panic of the observer is caught: the call that it was told of goes on.
+    /// Reports events to `observer`. A panic of the observer is caught, and the call that it was told of continues.
     #[must_use]
     pub fn observer(mut self, observer: impl Observer) -> Self {
-        self.observer = Arc::new(Caught(observer));
+        self.observer = Arc::new(PanicGuard(observer));
         self
     }
 
-    /// What it will hold beside its limits: for metrics that are set up before it [observes](Self::observer).
+    /// The use of the server's limits, for metrics that are set up before the [observer](Self::observer).
     pub fn load(&self) -> Load {
         self.load.clone()
     }
 
-    /// Takes the addresses.
+    /// Binds the addresses.
     ///
     /// # Errors
-    /// An address that cannot be taken, a path that is used twice or is none.
+    /// An address that cannot be bound, two hooks at one path, or a path that does not begin with `/`.
     pub async fn bind(self) -> Result<Bound, BindError> {
-        let Self {
-            settings,
-            certificate,
-            routes,
-            twice,
-            conditions,
-            probed,
-            report,
-            metrics,
-            clients,
-            observer,
-            load,
-        } = self;
-        if let Some(path) = twice {
+        let Self { settings, certificate, observer, clients, metrics, report, .. } = self;
+        if let Some(path) = self.duplicate_path {
             return Err(BindError::Path { path });
         }
-        if let Some(path) = routes.keys().find(|path| !path.starts_with('/')) {
+        if let Some(path) = self.routes.keys().find(|path| !path.starts_with('/')) {
             return Err(BindError::Relative { path: path.clone() });
         }
         let shutdown = Shutdown::new();
-        let asks = clients.ask_for_certificates();
-        let handshakes = Handshakes::new(settings.tls_min, Arc::clone(&certificate), asks)?;
-        let readiness = Arc::new(Readiness::new(conditions, probed, certificate, shutdown.phases()));
+        let handshakes =
+            Handshakes::new(settings.tls_min, Arc::clone(&certificate), clients.ask_for_certificates())?;
+        let (hook_conditions, probe_conditions) = (self.hook_conditions, self.probe_conditions);
+        let readiness =
+            Arc::new(Readiness::new(hook_conditions, probe_conditions, certificate, shutdown.phases()));
         let (listener, address) = listen(settings.listen).await?;
         let answers = Probes { readiness: Arc::clone(&readiness), report, metrics };
         let over_https = settings.probes_over_https.then(|| Probes { metrics: None, ..answers.clone() });
@@ -203,12 +166,12 @@ impl Server {
             }
             None => None,
         };
-        let limits = Arc::clone(load.limits());
-        let bodies = Bodies::new(settings.max_body, settings.body_timeout, Arc::clone(&limits));
-        let hooks = Arc::new(Hooks {
-            routes,
+        let limits = Arc::clone(self.load.limits());
+        let bodies = BodyReader::new(settings.max_body, settings.body_timeout, Arc::clone(&limits));
+        let pipeline = Arc::new(Pipeline {
+            routes: self.routes,
             conversion_bodies: bodies.with_limit(settings.max_conversion_body),
-            bodies,
+            review_bodies: bodies,
             limits,
             readiness,
             probes: over_https,
@@ -216,148 +179,13 @@ impl Server {
             observer,
             ask_elsewhere: settings.ask_elsewhere,
         });
-        Ok(Bound { settings: Arc::new(settings), listener, address, probes, handshakes, hooks, shutdown })
+        Ok(Bound { settings: Arc::new(settings), listener, address, probes, handshakes, pipeline, shutdown })
     }
-}
 
-impl Server {
-    fn serve_at(mut self, path: String, route: Route) -> Self {
+    fn add(mut self, path: String, route: Route) -> Self {
         if self.routes.insert(path.clone(), route).is_some() {
-            self.twice = Some(path);
+            self.duplicate_path = Some(path);
         }
         self
     }
-}
-
-impl Bound {
-    /// Where HTTPS is served.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// Where the probes are served, if they are.
-    pub fn probes_address(&self) -> Option<SocketAddr> {
-        self.probes.as_ref().map(|(_, address, _)| *address)
-    }
-
-    /// What it holds now, beside its limits.
-    pub fn load(&self) -> Load {
-        Load::new(Arc::clone(&self.hooks.limits))
-    }
-
-    /// The handle that ends the server.
-    pub fn shutdown(&self) -> Shutdown {
-        self.shutdown.clone()
-    }
-
-    /// Resolves when nothing is missing: when `/readyz` would first say so.
-    pub fn ready(&self) -> impl Future<Output = ()> + Send + use<> {
-        let readiness = Arc::clone(&self.hooks.readiness);
-        async move {
-            while !readiness.look().missing.is_empty() {
-                sleep(READY_PERIOD).await;
-            }
-        }
-    }
-
-    /// Serves until told to end, and returns how many connections were cut off in the end. Dropped before that, it ends at
-    /// once: both ports are closed, and so is every connection.
-    pub async fn serve(self) -> usize {
-        let Self { settings, listener, probes, handshakes, hooks, shutdown, .. } = self;
-        let _end = EndOnDrop(shutdown.clone());
-        let phases = shutdown.phases();
-        let readiness = Arc::clone(&hooks.readiness);
-        if let Some((listener, _, responder)) = probes {
-            let attendant = Arc::new(Plain {
-                responder,
-                newcomers: Newcomers::new(MAX_PROBE_CONNECTIONS),
-                settings: Arc::clone(&settings),
-                lingering: Semaphore::new(MOST_LINGERING),
-            });
-            // Those who make room for others are not gone at once.
-            let connections = Places::new(2 * MAX_PROBE_CONNECTIONS);
-            let phases = phases.clone();
-            tokio::spawn(async move {
-                tokio::select! {
-                    () = phases.reached(Phase::Over) => {}
-                    () = accept(&listener, &attendant, &connections, &phases) => {}
-                }
-            });
-        }
-        let limits = Arc::clone(&hooks.limits);
-        let connections = &limits.connections;
-        let front = Arc::new(Front {
-            handshakes,
-            hooks,
-            settings: Arc::clone(&settings),
-            lingering: Semaphore::new(MOST_LINGERING),
-        });
-        let until_the_last_leaves = async {
-            tokio::select! {
-                // Whoever has dialled by now is let in: closing the listener would reset them.
-                biased;
-                () = accept(&listener, &front, connections, &phases) => {}
-                () = closing_time(&phases, settings.drain_delay) => {}
-            }
-            drop(listener);
-            // All permits are free when no connection is left.
-            connections.free.acquire_many(connections.limit).await.map(drop)
-        };
-        // The probes answer until the end, so that nobody takes a draining server for a dead one.
-        tokio::select! {
-            _ = until_the_last_leaves => 0,
-            never = keep_looking(&readiness) => match never {},
-            () = time_is_up(&phases, settings.drain_timeout) => {
-                usize::try_from(connections.held().0).unwrap_or(usize::MAX)
-            }
-        }
-    }
-}
-
-/// Ends the tasks of a server, of the probes and of connections, when its future has ended or is dropped.
-struct EndOnDrop(Shutdown);
-
-impl Drop for EndOnDrop {
-    fn drop(&mut self) {
-        self.0.end();
-    }
-}
-
-/// So that people are told since when, whether they ask or not.
-async fn keep_looking(readiness: &Readiness) -> Infallible {
-    loop {
-        readiness.look();
-        sleep(LOOK_PERIOD).await;
-    }
-}
-
-async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), BindError> {
-    let failed = |source| BindError::Listen { address, source };
-    let listener = match TcpListener::bind(address).await {
-        // Every address there is, on a node without IPv6.
-        Err(error) if address.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED) && !is_taken(&error) => {
-            TcpListener::bind((Ipv4Addr::UNSPECIFIED, address.port())).await
-        }
-        bound => bound,
-    };
-    let listener = listener.map_err(failed)?;
-    let local = listener.local_addr().map_err(failed)?;
-    Ok((listener, local))
-}
-
-/// By somebody else, or for somebody else.
-fn is_taken(error: &std::io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::AddrInUse | ErrorKind::PermissionDenied)
-}
-
-async fn closing_time(phases: &Phases, delay: Duration) {
-    phases.reached(Phase::Draining).await;
-    // Either ends the wait.
-    let _ = timeout(delay, phases.reached(Phase::Stopping)).await;
-}
-
-async fn time_is_up(phases: &Phases, drain_timeout: Duration) {
-    phases.reached(Phase::Draining).await;
-    // Either ends the wait.
-    let _ = timeout(drain_timeout, phases.reached(Phase::Aborting)).await;
 }

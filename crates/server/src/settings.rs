@@ -1,93 +1,89 @@
-//! Every limit of the server, in one place.
+//! The limits, times and addresses of the server.
 
 use std::net::{Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-/// What kube-apiserver takes from a client: `MaxRequestBodyBytes`.
+/// The largest request that kube-apiserver takes from a client: `MaxRequestBodyBytes`.
 const LARGEST_REQUEST: usize = 3 << 20;
-/// What etcd takes of it: `--max-request-bytes`. It is the most that an object which is updated was before.
+/// The largest object that etcd stores: `--max-request-bytes`. The old object of an update is no larger.
 const LARGEST_STORED: usize = 3 << 19;
-/// What encoding/json makes of `<`, `>` and `&`: `\u003c` and so on.
+/// The bytes that Go's encoding/json writes for `<`, `>` and `&`: `\u003c` and so on.
 const ESCAPED: usize = 6;
-/// The rest of a review: the user and its groups, names, options, and what the API server itself adds to an object.
+/// The rest of a review: the user and its groups, names, options, and the fields that the API server adds to an object.
 const ENVELOPE: usize = 1 << 20;
 /// The largest review of an API server with default limits (docs/reference/limits.md, The largest review).
 const LARGEST_REVIEW: usize = ESCAPED * (LARGEST_REQUEST + LARGEST_STORED) + ENVELOPE;
 
-/// Limits, times and addresses. The defaults are right for a webhook behind a Service; the reasons are beside them.
+/// Limits, times and addresses. The defaults are for a webhook behind a Service.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Settings {
-    /// Where HTTPS is served; port 0 takes a free one. `[::]:10250`: the port that managed control planes are allowed
-    /// to reach.
+    /// The address of the HTTPS port; port 0 takes a free one. `[::]:10250`: the port that the firewalls of managed control planes
+    /// let through.
     pub listen: SocketAddr,
-    /// Where `/livez`, `/readyz`, `/startupz` and `/metrics` are served without TLS. Nowhere, unless set.
+    /// The address at which `/livez`, `/readyz`, `/startupz` and `/metrics` are served without TLS. None by default.
     pub probes: Option<SocketAddr>,
-    /// Whether `/livez`, `/readyz` and `/startupz` are served on the HTTPS port too, for whoever can ask nowhere else. Not unless set.
+    /// Whether `/livez`, `/readyz` and `/startupz` are served on the HTTPS port too. Off by default.
     pub probes_over_https: bool,
-    /// The oldest TLS accepted. 1.2, as kube-apiserver offers it.
+    /// The oldest TLS version accepted. 1.2, the oldest that kube-apiserver offers.
     pub tls_min: TlsVersion,
-    /// Connections held at a time; further ones wait to be accepted. 4096, about 30 KB each when idle. One API server
-    /// was seen to open 700.
+    /// The most open connections; further ones wait in the backlog. 4096, about 30 KB each when idle. One API server was seen to open
+    /// 700.
     pub max_connections: usize,
-    /// Connections whose handshake is not done. 1024; when one more comes, the one goes that has been silent longest,
-    /// or the oldest where few are silent.
+    /// The most connections whose handshake is not done. 1024; one more evicts the one that has been silent longest, or the oldest
+    /// one if few are silent.
     pub max_handshakes: usize,
-    /// From accept to the end of the handshake, and twice the time to its first byte. 10 s, the API server's own limit; it
-    /// begins at once.
+    /// The time from accept to the end of the handshake; its first byte must arrive in half of it. 10 s, the API server's own limit.
     pub handshake_timeout: Duration,
-    /// From the first byte of a request to the end of its head. 5 s; the API server sends heads whole.
+    /// The time from the first byte of a request to the end of its head. 5 s; the API server sends heads whole.
     pub head_timeout: Duration,
-    /// From the moment there is room for a body to its end. 10 s; while others wait for room, whoever has it sends at
-    /// least 64 KiB in each second.
+    /// The time from the moment at which a body has its memory to its end. 10 s; while other bodies wait for memory, it must bring at
+    /// least 64 KiB per second.
     pub body_timeout: Duration,
-    /// How long a connection may rest between requests. 120 s: kube-apiserver closes its own after 90 s, and a server
-    /// that closes first fails the call that is just being sent.
+    /// How long a connection may be idle between requests. 120 s: kube-apiserver closes its idle connections after 90 s, and a server
+    /// that closes first makes a call fail that is being sent.
     pub idle_timeout: Duration,
-    /// How old a connection may become, 20 % more or less by chance: the answer after that says `Connection: close`, so
-    /// that new replicas get their share of the calls. Zero closes after each answer, [`None`] after none. 5 min.
+    /// The maximum age of a connection, with 20 % jitter: the next answer says `Connection: close`, so that new replicas get their
+    /// share of the calls. Zero closes after each answer, [`None`] never. 5 min.
     pub connection_age: Option<Duration>,
-    /// The largest head, in bytes, and the most that is read ahead of the handler; 8 KiB at least. 64 KiB: the API server's
-    /// heads are below 1 KiB, to which tracing headers of its callers and a bearer token may add some.
+    /// The largest head, in bytes, and the most that is read ahead of the handler; at least 8 KiB. 64 KiB: the API server's heads are
+    /// below 1 KiB, plus tracing headers of its callers and a bearer token.
     pub max_head: usize,
     /// The most header fields of a request. 100.
     pub max_headers: usize,
-    /// The largest body of a review, in bytes. 28 MiB: an API server with default limits sends no larger one. It takes 3 MiB
-    /// from its clients, stores objects of 1.5 MiB, and writes a byte as six where it is `<`, `>` or `&`; 1 MiB is for the rest of
-    /// the review.
+    /// The largest body of a review, in bytes. 28 MiB: an API server with default limits sends no larger one. It takes 3 MiB from its
+    /// clients, stores objects of 1.5 MiB, and writes `<`, `>` and `&` as six bytes each; 1 MiB is for the rest of the review.
     pub max_body: usize,
-    /// The largest body of a conversion, in bytes. 64 MiB: a list that is read in another version comes whole.
+    /// The largest body of a conversion, in bytes. 64 MiB: all objects of a list are converted in one review.
     pub max_conversion_body: usize,
-    /// The most levels of JSON that an object under review may have; one that nests deeper is a fault. Unless set, 127 where it is
-    /// decoded into a type, which is as deep as serde_json reads, and any number where nobody decodes it.
+    /// The most levels of JSON of an object under review; a deeper object is a fault. By default, 127 if the object is decoded into a
+    /// type, which is serde_json's limit, and no limit otherwise.
     pub max_depth: Option<usize>,
-    /// The most that bodies may hold in memory together, in bytes. 64 MiB, an eighth of it for bodies below 64 KiB. A
-    /// body is read when there is room for all of it; it waits for that until half of its time is over, and is then
-    /// turned away with 429, and so is whoever finds 64 waiting. One from 1 MiB on takes room thrice, for what handlers make
-    /// of it; of such bodies handlers get 8 MiB at a time, or one that is larger. One that is larger than all the room passes alone.
+    /// The memory that all bodies may take together, in bytes. 64 MiB, an eighth of it for bodies below 64 KiB. A body is read when
+    /// memory is free for all of it. It waits for that until half of its timeout, and is then refused with 429; it is refused at
+    /// once if 64 bodies wait. A body of 1 MiB or more takes three times its length, for the copies that handlers make; 8 MiB of such
+    /// bodies are processed at a time, or one larger body. A body that needs more than all the memory passes alone.
     pub max_bodies: usize,
-    /// Handlers that have begun and not ended. 512.
+    /// The most handlers that have begun and not ended. 512.
     pub max_running: usize,
-    /// Handlers that compute at a time; the others await something, or their turn. One less than the runtime has threads
-    /// and at least one, unless set: who reads and refuses needs one too. Of those whose body has 1 MiB or more, one computes
+    /// The most handlers that compute at a time; the others await something, or a CPU permit. By default one less than the runtime's
+    /// threads and at least one: reading and refusing requests needs a thread too. One handler of a body of 1 MiB or more computes
     /// beside them, on a thread that the runtime replaces meanwhile.
     pub max_computing: Option<usize>,
-    /// Requests that wait until their handler begins; further ones are turned away with 429 at once. 512, and fewer where
-    /// handlers are too slow for the [latency budget](Self::latency_budget).
+    /// The most requests that wait for their handler to begin; further ones are refused with 429 at once. 512, and fewer if handlers
+    /// are too slow for the [latency budget](Self::latency_budget).
     pub max_waiting: usize,
-    /// How long a request may wait for its handler in the queue: no more are let wait than handlers get done in this time,
-    /// as measured, but always 8. 500 ms: whoever is turned away comes again after a whole second, so that a shorter wait is
-    /// the better one for the caller.
+    /// How long a request may wait in the queue: no more requests may wait than handlers complete in this time, as measured, but
+    /// always 8. 500 ms: the API server repeats a refused call after one second, so any shorter wait is better for it.
     pub latency_budget: Duration,
-    /// Whether a path that is unknown here is answered with 503 and `Retry-After: 0` instead of 404, so that the API server
-    /// asks another replica. For webhooks that register themselves: a replica that is cut off from the API server and still
-    /// serves may be asked for a hook of the next version. Off, unless set.
+    /// Whether an unknown path is answered with 503 and `Retry-After: 0` instead of 404, so that the API server retries at another
+    /// replica. For webhooks that register themselves: a replica that cannot reach the API server and still serves may be called for
+    /// a hook of the next version. Off by default.
     pub ask_elsewhere: bool,
-    /// How long a draining server still accepts connections: until every API server knows that the endpoint is gone.
-    /// 10 s.
+    /// How long a draining server accepts connections: until every API server knows that the endpoint is removed. 10 s.
     pub drain_delay: Duration,
-    /// From the start of a drain to the end, whatever is still open. 95 s: longer than the API server keeps an idle
-    /// connection, so that it is the one who closes.
+    /// The time from the start of a drain to the end of the server, even if connections are open. 95 s: the API server closes its idle
+    /// connections after 90 s.
     pub drain_timeout: Duration,
 }
 

@@ -1,22 +1,22 @@
-//! How a server ends without losing a call.
+//! The end of a server, without losing a call.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
-/// Tells a server to end, from anywhere and more than once: only steps forward count.
+/// Ends a server. It may be called from any thread and more than once; a phase never goes back.
 ///
 /// kube-apiserver retries no connection error, and its idle connections outlive the removal of an endpoint. So
-/// [`drain`](Self::drain) goes on accepting and answering, says `Connection: close` with every answer, and lets the
-/// clients leave by themselves.
+/// [`drain`](Self::drain) still accepts and answers, says `Connection: close` in every answer, and lets clients close their
+/// connections.
 #[derive(Clone)]
 pub struct Shutdown {
     phase: watch::Sender<Phase>,
-    /// Called once, when the phase is [`Phase::Serving`] no more.
-    when_begun: Arc<Mutex<Vec<Tell>>>,
+    /// Called once, when the phase is no longer [`Phase::Serving`].
+    when_begun: Arc<Mutex<Vec<Callback>>>,
 }
 
-type Tell = Box<dyn FnOnce() + Send>;
+type Callback = Box<dyn FnOnce() + Send>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
@@ -24,11 +24,11 @@ pub(crate) enum Phase {
     Draining,
     Stopping,
     Aborting,
-    /// What was still open has been counted, and is now cut off.
+    /// The connections that are still open were counted, and are cut off.
     Over,
 }
 
-/// A view of the phase for one task.
+/// One task's view of the phase.
 #[derive(Clone)]
 pub(crate) struct Phases(watch::Receiver<Phase>);
 
@@ -37,34 +37,33 @@ impl Shutdown {
         Self { phase: watch::Sender::new(Phase::Serving), when_begun: Arc::default() }
     }
 
-    /// For SIGTERM: not ready from now on; connections are still accepted for
-    /// [`drain_delay`](crate::Settings::drain_delay), and the end comes when none is left, at the latest after
-    /// [`drain_timeout`](crate::Settings::drain_timeout).
+    /// For SIGTERM. `/readyz` fails from now on; connections are accepted for [`drain_delay`](crate::Settings::drain_delay), and the
+    /// server ends when no connection is left, at the latest after [`drain_timeout`](crate::Settings::drain_timeout).
     pub fn drain(&self) {
         self.advance(Phase::Draining);
     }
 
-    /// For SIGINT: no more connections, idle ones are closed at once, running requests are answered.
+    /// For SIGINT. No connection is accepted, idle ones are closed at once, and running requests are answered.
     pub fn stop(&self) {
         self.advance(Phase::Stopping);
     }
 
-    /// For a second signal: everything ends at once.
+    /// For a second signal. All connections are closed at once.
     pub fn abort(&self) {
         self.advance(Phase::Aborting);
     }
 
-    /// Whether one of the others was called.
+    /// Whether the end has begun, by any of the other calls.
     pub fn has_begun(&self) -> bool {
         *self.phase.borrow() > Phase::Serving
     }
 
-    /// Calls `tell` when the end begins, before the call that begins it returns; at once where it has begun. It must neither
-    /// block nor panic: a signal is heeded on the same thread.
-    pub fn when_begun(&self, tell: impl FnOnce() + Send + 'static) {
-        self.when_begun.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(tell));
+    /// Calls `callback` when the end begins, before the call that begins it returns; at once if it has begun. The callback must
+    /// neither block nor panic: it runs on the thread that handles signals.
+    pub fn when_begun(&self, callback: impl FnOnce() + Send + 'static) {
+        self.when_begun.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(callback));
         if self.has_begun() {
-            self.tell();
+            self.call_back();
         }
     }
 
@@ -72,7 +71,7 @@ impl Shutdown {
         Phases(self.phase.subscribe())
     }
 
-    /// For the server itself, after its last count.
+    /// Called by the server itself after its last count.
     pub(crate) fn end(&self) {
         self.advance(Phase::Over);
     }
@@ -83,12 +82,12 @@ impl Shutdown {
             *phase = (*phase).max(to);
             forward
         });
-        self.tell();
+        self.call_back();
     }
 
-    fn tell(&self) {
-        let told = std::mem::take(&mut *self.when_begun.lock().unwrap_or_else(PoisonError::into_inner));
-        told.into_iter().for_each(|tell| tell());
+    fn call_back(&self) {
+        let callbacks = std::mem::take(&mut *self.when_begun.lock().unwrap_or_else(PoisonError::into_inner));
+        callbacks.into_iter().for_each(|callback| callback());
     }
 }
 
@@ -98,7 +97,7 @@ impl Phases {
     }
 
     pub(crate) async fn reached(&self, phase: Phase) {
-        // An error means that nobody can advance any more; then it will never be reached.
+        // After an error, no `Shutdown` is left that could advance the phase, so it will never be reached.
         if self.0.clone().wait_for(|now| *now >= phase).await.is_err() {
             std::future::pending::<()>().await;
         }
@@ -112,24 +111,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_end_is_told_once_before_the_call_that_begins_it_returns() {
+    fn callbacks_run_once_before_the_call_that_begins_the_end_returns() {
         for begin in [Shutdown::drain, Shutdown::stop, Shutdown::abort, Shutdown::end] {
             let shutdown = Shutdown::new();
-            let told = Arc::new(AtomicUsize::new(0));
-            let tell = || {
-                let told = Arc::clone(&told);
+            let calls = Arc::new(AtomicUsize::new(0));
+            let callback = || {
+                let calls = Arc::clone(&calls);
                 move || {
-                    told.fetch_add(1, Ordering::Relaxed);
+                    calls.fetch_add(1, Ordering::Relaxed);
                 }
             };
-            shutdown.when_begun(tell());
-            assert_eq!(told.load(Ordering::Relaxed), 0);
+            shutdown.when_begun(callback());
+            assert_eq!(calls.load(Ordering::Relaxed), 0);
             begin(&shutdown.clone());
-            assert_eq!(told.load(Ordering::Relaxed), 1);
+            assert_eq!(calls.load(Ordering::Relaxed), 1);
             shutdown.abort();
-            assert_eq!(told.load(Ordering::Relaxed), 1);
-            shutdown.when_begun(tell());
-            assert_eq!(told.load(Ordering::Relaxed), 2, "it has begun");
+            assert_eq!(calls.load(Ordering::Relaxed), 1);
+            shutdown.when_begun(callback());
+            assert_eq!(calls.load(Ordering::Relaxed), 2, "it has begun");
         }
     }
 }

@@ -14,9 +14,9 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use crate::bind_error::BindError;
 use crate::certificate::PresentCertificate;
 use crate::client::{Capture, Peer, Possession};
-use crate::error::BindError;
 use crate::settings::TlsVersion;
 
 type Versions = &'static [&'static SupportedProtocolVersion];
@@ -24,73 +24,73 @@ type Versions = &'static [&'static SupportedProtocolVersion];
 static FROM_1_2: Versions = &[&TLS12, &TLS13];
 static FROM_1_3: Versions = &[&TLS13];
 
-/// Makes handshakes.
+/// Performs TLS handshakes.
 pub(crate) struct Handshakes {
-    ground: Ground,
-    /// Where clients are asked for no certificate, all handshakes are alike.
-    alike: Option<TlsAcceptor>,
+    template: Template,
+    /// The configuration of all handshakes, if clients are not asked for certificates.
+    shared: Option<TlsAcceptor>,
 }
 
-/// What all handshakes share.
-struct Ground {
+/// The parts that the configurations of all handshakes have in common.
+struct Template {
     provider: Arc<CryptoProvider>,
     versions: Versions,
     resolver: Arc<Resolver>,
 }
 
 impl Handshakes {
-    /// Clients are asked for a certificate if `ask_for_certificates`; none has to have one.
+    /// With `ask_for_certificates`, clients are asked for a certificate, which they may omit.
     pub(crate) fn new(
         oldest: TlsVersion,
         certificate: Arc<dyn PresentCertificate>,
         ask_for_certificates: bool,
     ) -> Result<Self, BindError> {
         let provider = aws_lc_rs::default_provider();
-        // The first use of the random generator takes 25 ms: better now than in the first handshake.
+        // The first use of the random generator takes 25 ms, which would delay the first handshake.
         provider.secure_random.fill(&mut [0]).map_err(|_| BindError::Random)?;
         let versions = match oldest {
             TlsVersion::V1_2 => FROM_1_2,
             TlsVersion::V1_3 => FROM_1_3,
         };
         let resolver = Arc::new(Resolver(certificate));
-        let ground = Ground { provider: Arc::new(provider), versions, resolver };
-        // Made in any case: what cannot be set up is told at the start.
-        let acceptor = ground.acceptor(WebPkiClientVerifier::no_client_auth());
+        let template = Template { provider: Arc::new(provider), versions, resolver };
+        // Also built if it is not used, so that an invalid configuration is an error at the start.
+        let acceptor = template.acceptor(WebPkiClientVerifier::no_client_auth());
         let acceptor = acceptor.map_err(|error| BindError::Tls(error.to_string()))?;
-        Ok(Self { ground, alike: (!ask_for_certificates).then_some(acceptor) })
+        Ok(Self { template, shared: (!ask_for_certificates).then_some(acceptor) })
     }
 
-    /// One handshake, and what the client shows in it. The stream is boxed: more than a kilobyte, it would be a part of every
-    /// future that it goes through.
+    /// Performs one handshake, and returns the client's certificate with the stream. The stream is boxed: with its size of more than
+    /// 1 KiB it would be a part of every future that holds it.
     pub(crate) async fn accept(&self, stream: TcpStream) -> io::Result<(Box<TlsStream<TcpStream>>, Peer)> {
-        if let Some(acceptor) = &self.alike {
+        if let Some(acceptor) = &self.shared {
             return Ok((Box::new(acceptor.accept(stream).await?), Peer::default()));
         }
         let possession = Arc::new(Possession::default());
-        let algorithms = self.ground.provider.signature_verification_algorithms;
+        let algorithms = self.template.provider.signature_verification_algorithms;
         let capture = Arc::new(Capture::new(algorithms, Arc::clone(&possession)));
-        let acceptor = self.ground.acceptor(capture).map_err(io::Error::other)?;
+        let acceptor = self.template.acceptor(capture).map_err(io::Error::other)?;
         let stream = acceptor.accept(stream).await?;
         let chain = stream.get_ref().1.peer_certificates().unwrap_or_default().to_vec();
         Ok((Box::new(stream), Peer::new(chain, possession)))
     }
 }
 
-impl Ground {
+impl Template {
     fn acceptor(&self, verifier: Arc<dyn ClientCertVerifier>) -> Result<TlsAcceptor, rustls::Error> {
         let mut config = ServerConfig::builder_with_provider(Arc::clone(&self.provider))
             .with_protocol_versions(self.versions)?
             .with_client_cert_verifier(verifier)
             .with_cert_resolver(Arc::clone(&self.resolver) as Arc<dyn ResolvesServerCert>);
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        // kube-apiserver keeps no sessions: tickets would be wasted work.
+        // kube-apiserver resumes no sessions, so it needs no tickets.
         config.send_tls13_tickets = 0;
         config.session_storage = Arc::new(NoServerSessionStorage {});
         Ok(TlsAcceptor::from(Arc::new(config)))
     }
 }
 
-/// Presents the same certificate whatever name the client asks for: one that calls an IP address sends no name.
+/// Presents the same certificate for every server name: a client that calls an IP address sends none.
 struct Resolver(Arc<dyn PresentCertificate>);
 
 impl ResolvesServerCert for Resolver {

@@ -1,19 +1,19 @@
-//! Which trace a request belongs to, and where its time went.
+//! The trace that a request belongs to, and the time that each stage of the pipeline took.
 
 use std::time::{Duration, Instant};
 
 use http::HeaderMap;
 use vestibule_admission::Trace;
 
-use crate::chance::chance;
+use crate::random::random;
 
 const TRACEPARENT: &str = "traceparent";
 
-/// One part of the way from a request to its answer.
+/// One stage of the way from a request to its answer.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Stage {
-    /// `receive` the body, `decode` the review, `wait` for a handler to be free, `decide`, `check` the patch, `encode` the
+    /// `receive` the body, `decode` the review, `wait` for the handler to begin, `decide`, `check` the patch, or `encode` the
     /// answer.
     pub what: &'static str,
     /// When it began.
@@ -22,7 +22,7 @@ pub struct Stage {
     pub took: Duration,
 }
 
-/// Stages as they go by, each from the end of the one before.
+/// The stages that have ended; each begins at the end of the one before.
 pub(crate) struct Stages {
     all: Vec<Stage>,
     last: Instant,
@@ -44,13 +44,13 @@ impl Stages {
     }
 }
 
-/// The caller's trace, or one that begins here.
-pub(crate) fn trace(headers: &HeaderMap) -> Trace {
-    let mut said = headers.get_all(TRACEPARENT).iter();
-    let header = said.next().filter(|_| said.next().is_none()).and_then(|value| value.to_str().ok());
-    let span = chance();
+/// The trace of the `traceparent` header, or a new one.
+pub(crate) fn trace_of(headers: &HeaderMap) -> Trace {
+    let mut values = headers.get_all(TRACEPARENT).iter();
+    let header = values.next().filter(|_| values.next().is_none()).and_then(|value| value.to_str().ok());
+    let span = random();
     let continued = header.and_then(|header| Trace::continued(header, span));
-    continued.unwrap_or_else(|| Trace::begun(u128::from(chance()) << 64 | u128::from(chance()), span))
+    continued.unwrap_or_else(|| Trace::begun(u128::from(random()) << 64 | u128::from(random()), span))
 }
 
 #[cfg(test)]
@@ -64,11 +64,11 @@ mod tests {
         for header in headers {
             map.append(TRACEPARENT, header.parse().unwrap());
         }
-        trace(&map)
+        trace_of(&map)
     }
 
     #[test]
-    fn a_trace_goes_on_or_begins() {
+    fn a_trace_is_continued_or_begun() {
         assert_eq!(of(&[HEADER]).id(), "4bf92f3577b34da6a3ce929d0e0e4736");
         for none in [&[] as &[&str], &["nonsense"], &[HEADER, HEADER]] {
             assert_eq!(of(none).parent, None);

@@ -1,12 +1,16 @@
 //! The webhook as a whole: its hooks, and from them the registration and the server.
 
-mod check;
+pub(crate) mod background;
+pub(crate) mod check;
+pub(crate) mod defaults;
+mod entries;
 mod hooks;
 mod lookups;
-#[cfg(feature = "cli")]
+mod managed;
+mod metrics;
 mod paths;
-#[cfg(feature = "test")]
-mod rehearsed;
+pub(crate) mod readiness;
+mod test_overrides;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,16 +19,20 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use vestibule_admission::HookKind;
 use vestibule_identity::{NamespacedName, RegistrationKind, RegistrationName, Settings};
 
-use crate::condition::{Condition, Line};
-use crate::defaults::Defaults;
-use crate::lookup::{Declared, Objects};
-use crate::state::States;
-use crate::watch_state::NamedWatch;
-use crate::work::MakeWork;
-use crate::{Conversion, Entries, Entry, Holds, Metric, Registration, Target};
-
-pub use check::AppError;
-pub(crate) use hooks::Registered;
+use crate::app::background::MakeWork;
+use crate::app::defaults::Defaults;
+use crate::app::readiness::{Condition, Holds, Line};
+use crate::conversion::Conversion;
+use crate::handler::state::States;
+use crate::lookup::Declared;
+use crate::lookup::objects::Objects;
+use crate::lookup::watch_state::NamedWatch;
+use crate::registration::Registration;
+use crate::registration::entries::{Entries, Entry};
+use crate::registration::target::Target;
+use crate::telemetry::app_metrics::Metric;
+use check::AppError;
+pub use hooks::Registered;
 
 /// A webhook: named hooks, each with the resources it is for and its handler.
 ///
@@ -242,7 +250,7 @@ impl App {
     }
 
     /// `name` in every kind of configuration that the hooks need, and the definitions whose objects are converted.
-    pub(crate) fn registration_names(&self, name: &str) -> Vec<RegistrationName> {
+    pub fn registration_names(&self, name: &str) -> Vec<RegistrationName> {
         let kinds = [
             (HookKind::Mutating, RegistrationKind::Mutating),
             (HookKind::Validating, RegistrationKind::Validating),
@@ -264,7 +272,8 @@ impl App {
         self.hooks.iter().map(|registered| &*registered.entry.name).chain(conversions)
     }
 
-    pub(crate) fn hooks(&self) -> &[Registered] {
+    /// The hooks, in the order in which they were added.
+    pub fn hooks(&self) -> &[Registered] {
         &self.hooks
     }
 

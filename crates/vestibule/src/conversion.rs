@@ -1,7 +1,7 @@
 //! Custom resources in several versions: one hub, and what leads from every other version to it and back.
 
-mod carry;
-mod definition;
+pub(crate) mod definition;
+mod preserve_unknown;
 #[cfg(test)]
 mod tests;
 mod versions;
@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use vestibule_admission::{ConversionHook, Converter};
 
-pub(crate) use definition::{Definition, conversion};
+use definition::Definition;
 use versions::{Spoke, Versions};
 
 /// How the objects of one custom resource are brought from version to version.

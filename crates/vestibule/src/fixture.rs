@@ -9,9 +9,10 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use vestibule_admission::{Answer, Hook, Operation, Review};
 
-use crate::environment::Environment;
-use crate::typed::Typed;
-use crate::{On, Rule};
+use crate::handler::environment::Environment;
+use crate::pipeline::typed::Typed;
+use crate::registration::on::On;
+use crate::registration::rule::Rule;
 
 /// A pod with fields that no type knows, and a number that no `f64` holds.
 pub(crate) fn pod() -> Value {

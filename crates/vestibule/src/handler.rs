@@ -1,6 +1,19 @@
-//! The two shapes of a handler. Plain async functions have them.
+//! The two shapes of a handler, which plain async functions have, and all that such a function takes and gives back.
 
-use crate::{Change, Context, Mutation, Reject, Then};
+pub(crate) mod chain;
+pub(crate) mod change;
+pub(crate) mod context;
+pub(crate) mod environment;
+pub(crate) mod mutation;
+pub(crate) mod raw_object;
+pub(crate) mod reject;
+pub(crate) mod state;
+pub(crate) mod typed_patch;
+
+use crate::handler::change::Change;
+use crate::handler::context::Context;
+use crate::handler::mutation::Mutation;
+use crate::handler::reject::Reject;
 
 /// Changes objects: a typed value in, a typed value out. Implemented by `async fn(T, Context) -> Result<T, Reject>`, also
 /// where it gives an `Option<T>` or a [`Mutation<T>`] back.
@@ -60,23 +73,7 @@ pub trait Mutate<T>: Send + Sync + 'static {
     where
         Self: Sized,
     {
-        Then::new(self, next)
-    }
-}
-
-impl<T, F, Verdict, Returned> Mutate<T> for F
-where
-    F: Fn(T, Context) -> Verdict + Send + Sync + 'static,
-    Verdict: Future<Output = Result<Returned, Reject>> + Send,
-    Returned: Into<Mutation<T>>,
-{
-    fn mutate(
-        &self,
-        object: T,
-        context: Context,
-    ) -> impl Future<Output = Result<Mutation<T>, Reject>> + Send {
-        let verdict = self(object, context);
-        async { verdict.await.map(Into::into) }
+        Then { first: self, next }
     }
 }
 
@@ -135,7 +132,29 @@ pub trait Validate<T>: Send + Sync + 'static {
     where
         Self: Sized,
     {
-        Then::new(self, next)
+        Then { first: self, next }
+    }
+}
+
+/// Two handlers, the second on what the first gives back. Made by [`Mutate::then`] and [`Validate::then`].
+pub struct Then<First, Next> {
+    pub(crate) first: First,
+    pub(crate) next: Next,
+}
+
+impl<T, F, Verdict, Returned> Mutate<T> for F
+where
+    F: Fn(T, Context) -> Verdict + Send + Sync + 'static,
+    Verdict: Future<Output = Result<Returned, Reject>> + Send,
+    Returned: Into<Mutation<T>>,
+{
+    fn mutate(
+        &self,
+        object: T,
+        context: Context,
+    ) -> impl Future<Output = Result<Mutation<T>, Reject>> + Send {
+        let verdict = self(object, context);
+        async { verdict.await.map(Into::into) }
     }
 }
 

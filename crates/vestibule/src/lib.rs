@@ -8,9 +8,10 @@
 //! k8s-openapi = { version = "0.29", features = ["v1_36"] }
 //! tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
 //! vestibule = { path = "../vestibule/crates/vestibule" }
+//! vestibule-command = { path = "../vestibule/crates/command" }
 //! ```
 //!
-//! ```no_run
+//! ```
 //! use k8s_openapi::api::core::v1::Pod;
 //! use vestibule::Operation::Create;
 //! use vestibule::{App, Context, Reject, deny, on};
@@ -23,9 +24,18 @@
 //!     Ok(pod)
 //! }
 //!
+//! fn app() -> App {
+//!     App::new("labeller").mutate("label", on::<Pod>([Create]).fail_open(), label)
+//! }
+//! ```
+//!
+//! The binary hands the app to `vestibule-command`, which serves it, prints its manifests and more. A program with a command
+//! line of its own calls [`App::bind`].
+//!
+//! ```text
 //! #[tokio::main]
 //! async fn main() -> std::process::ExitCode {
-//!     App::new("labeller").mutate("label", on::<Pod>([Create]).fail_open(), label).run().await
+//!     vestibule_command::run(app()).await
 //! }
 //! ```
 //!
@@ -35,83 +45,53 @@
 
 mod amount;
 mod app;
-mod chain;
-mod change;
-mod client_identity;
-#[cfg(feature = "cli")]
-pub mod command;
-mod condition;
-mod context;
 mod conversion;
-mod defaults;
-mod entries;
-mod environment;
-mod finalizers;
+mod decode;
 #[cfg(test)]
 mod fixture;
 mod handler;
-#[cfg(test)]
-mod laws;
-#[cfg(feature = "cli")]
-mod logs;
 mod lookup;
-mod lossless;
-mod manifests;
-mod mutation;
-mod name;
-mod on;
-#[cfg(feature = "cli")]
-mod plain;
-mod presented;
-mod raw_object;
-mod reach;
+mod pipeline;
 mod registration;
-mod registration_mode;
-mod reject;
-mod rule;
-mod selector;
 mod serve;
-mod state;
-mod target;
 mod telemetry;
-#[cfg(feature = "test")]
-pub mod test;
-mod traced;
-#[cfg(feature = "otel")]
-mod traces;
-mod typed;
-mod watch_state;
-mod work;
+pub mod tooling;
 
 pub use amount::{Amount, AmountError};
-pub use app::{App, AppError};
-pub use chain::Then;
-pub use change::Change;
-pub use client_identity::{ClientError, ClientSettings, TokenSettings};
-pub use condition::Holds;
-pub use context::{Context, User};
+pub use app::App;
+pub use app::check::AppError;
+pub use app::readiness::Holds;
 pub use conversion::{Conversion, Hub, Version};
-pub use entries::{Entries, EntriesError, Entry};
-pub use handler::{Mutate, Validate};
-pub use lookup::{LookedUp, Lookup, LookupError, Objects, Watch};
-pub use manifests::{Files, Installation};
-pub use mutation::Mutation;
-pub use on::{FailurePolicy, MatchPolicy, On, Raw, Reinvocation, Scope, SideEffects, on, on_raw, on_rules};
-pub use raw_object::RawObject;
+pub use handler::change::Change;
+pub use handler::context::{Context, User};
+pub use handler::mutation::Mutation;
+pub use handler::raw_object::RawObject;
+pub use handler::reject::{Reject, deny, retry_later};
+pub use handler::state::MissingState;
+pub use handler::{Mutate, Then, Validate};
+pub use lookup::error::LookupError;
+pub use lookup::objects::Objects;
+pub use lookup::watch::Watch;
+pub use lookup::watch_state::WatchState;
+pub use lookup::{LookedUp, Lookup};
 pub use registration::Registration;
-pub use registration_mode::{RegistrationMode, RegistrationModeError};
-pub use reject::{Reject, deny, retry_later};
-pub use rule::Rule;
-pub use serve::{Bound, Options, ServeError};
-pub use state::MissingState;
-pub use target::{Target, TargetError};
-pub use telemetry::{
-    CertificateCounters, Metric, MetricFamily, MetricKind, MetricLabel, MetricUnit, MetricValues, Sample,
-};
+pub use registration::entries::{Entries, EntriesError, Entry};
+pub use registration::mode::{RegistrationMode, RegistrationModeError};
+pub use registration::on::choices::{FailurePolicy, MatchPolicy, Reinvocation, Scope, SideEffects};
+pub use registration::on::{On, Raw, on, on_raw, on_rules};
+pub use registration::rule::Rule;
+pub use registration::target::{Target, TargetError};
+pub use serve::client_identity::{ClientError, ClientSettings, TokenSettings};
+pub use serve::options::Options;
+pub use serve::{Bound, ServeError};
+pub use telemetry::app_metrics::{Metric, Sample};
+pub use telemetry::certificates::CertificateCounters;
+pub use telemetry::family::{MetricFamily, MetricKind, MetricLabel, MetricUnit, MetricValues};
 pub use vestibule_admission::keys;
 pub use vestibule_admission::{
     AuditAnnotations, Cause, Converter, Decision, Denial, Fault, FaultKind, Handler, HandlerFuture, HookKind,
-    Notes, OnFault, Operation, Outcome, Request, Unconvertible, Verdict, Version as ReviewVersion, Warnings,
+    Notes, OnFault, Operation, Outcome, Request, Trace, Unconvertible, Verdict, Version as ReviewVersion,
+    Warnings,
 };
 pub use vestibule_identity as identity;
 pub use vestibule_patch as patch;
@@ -119,4 +99,3 @@ pub use vestibule_server::{
     ClientAuthentication, ClientIdentity, Converted, Decided, Doubt, Observer, Refusal, Settings, Shutdown,
     TlsVersion,
 };
-pub use watch_state::WatchState;

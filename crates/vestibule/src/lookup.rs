@@ -1,32 +1,28 @@
 //! Other objects of the cluster, for handlers that need them.
 
 mod background;
-mod error;
-mod feed;
+pub(crate) mod error;
 mod kind;
 mod live;
-mod objects;
+pub(crate) mod objects;
+mod reflector;
 mod registered;
-mod seen;
 mod store;
-mod watch;
+pub(crate) mod watch;
+pub(crate) mod watch_state;
+mod watched_object;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 
-pub use error::LookupError;
-pub(crate) use error::not_yet;
-#[cfg(feature = "cli")]
-pub(crate) use feed::words as why_not_watched;
+use error::LookupError;
 use live::{Answer, Joins};
-pub use objects::Objects;
-use registered::Kept;
-use registered::waiting_for;
+pub use reflector::words as why_not_watched;
 pub(crate) use registered::{Declared, Lookups, Read, Source, StoreState};
+use registered::{Kept, waiting_for};
 use store::Store;
-pub use watch::Watch;
 
 /// Types whose objects can be looked up: those of k8s-openapi, CRDs by `kube::CustomResource`, own structs with
 /// `kube::Resource`, and [`PartialObjectMeta`](kube::api::PartialObjectMeta) of any of them. Nobody implements it by hand.

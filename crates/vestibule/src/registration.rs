@@ -1,5 +1,13 @@
 //! What the API server must know to call the hooks.
 
+pub(crate) mod entries;
+pub(crate) mod mode;
+pub(crate) mod name;
+pub(crate) mod on;
+pub(crate) mod rule;
+pub(crate) mod selector;
+pub(crate) mod target;
+
 use std::collections::BTreeMap;
 
 use k8s_openapi::Resource;
@@ -12,11 +20,13 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use serde_json::{Value, json};
-use vestibule_admission::HookKind;
+use vestibule_admission::{HookKind, Version as ReviewVersion};
 
-use crate::conversion::{Definition, conversion};
-use crate::selector;
-use crate::{FailurePolicy, MatchPolicy, On, Reinvocation, ReviewVersion, Rule, SideEffects, Target};
+use crate::conversion::definition::{Definition, conversion};
+use crate::registration::on::On;
+use crate::registration::on::choices::{FailurePolicy, MatchPolicy, Reinvocation, SideEffects};
+use crate::registration::rule::Rule;
+use crate::registration::target::Target;
 
 /// Namespaces that must come up before any webhook can.
 const SYSTEM_NAMESPACES: [&str; 3] = ["kube-node-lease", "kube-public", "kube-system"];
@@ -40,16 +50,23 @@ pub struct Registration {
 
 /// One hook, as far as the API server cares.
 #[derive(Clone)]
-pub(crate) struct Entry {
-    pub(crate) name: String,
-    pub(crate) kind: HookKind,
-    pub(crate) path: String,
+pub struct Entry {
+    /// The hook's name in the app.
+    pub name: String,
+    /// Mutating or validating.
+    pub kind: HookKind,
+    /// The path of the URL that the API server calls.
+    pub path: String,
     pub(crate) qualified_name: Option<String>,
-    pub(crate) rules: Vec<Rule>,
+    /// The operations and resources that it is called for.
+    pub rules: Vec<Rule>,
     pub(crate) namespaces: LabelSelector,
-    pub(crate) objects: LabelSelector,
-    pub(crate) failure_policy: FailurePolicy,
-    pub(crate) timeout_seconds: u8,
+    /// `objectSelector`.
+    pub objects: LabelSelector,
+    /// `failurePolicy`.
+    pub failure_policy: FailurePolicy,
+    /// `timeoutSeconds`.
+    pub timeout_seconds: u8,
     pub(crate) match_conditions: Vec<MatchCondition>,
     pub(crate) match_policy: MatchPolicy,
     pub(crate) reinvocation: Reinvocation,
@@ -179,7 +196,7 @@ impl Entry {
     }
 
     /// The API server asks for three segments, and its metrics know hooks by this name alone.
-    pub(crate) fn qualified_name(&self, app: &str) -> String {
+    pub fn qualified_name(&self, app: &str) -> String {
         self.qualified_name.clone().unwrap_or_else(|| format!("{}.{app}.vestibule.dev", self.name))
     }
 
@@ -189,7 +206,7 @@ impl Entry {
     }
 
     /// The webhook must never stand in the way of what it needs to come up itself.
-    pub(crate) fn namespace_selector(&self, own_namespace: Option<&str>) -> LabelSelector {
+    pub fn namespace_selector(&self, own_namespace: Option<&str>) -> LabelSelector {
         if self.system_namespaces {
             return self.namespaces.clone();
         }

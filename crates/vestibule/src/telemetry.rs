@@ -1,15 +1,16 @@
 //! What the server tells: one line of log for each decision, and the only metrics registry.
 
-mod certificates;
-mod family;
-mod own;
+pub(crate) mod app_metrics;
+pub(crate) mod certificates;
+pub(crate) mod family;
+mod log_rate_limit;
 mod process;
 mod server;
-mod sparing;
 mod stores;
 #[cfg(test)]
 mod tests;
-mod vocabulary;
+pub(crate) mod vocabulary;
+pub(crate) mod watches;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -25,24 +26,19 @@ use vestibule_admission::{Decision, FaultKind, Operation};
 use vestibule_identity::Identity;
 use vestibule_server::{ClientIdentity, CloseReason, Converted, Decided, Doubt, Load, Observer, Refusal};
 
-pub use certificates::CertificateCounters;
-use certificates::CertificateGauges;
-pub use family::{MetricFamily, MetricKind, MetricLabel, MetricUnit, MetricValues};
-use own::OwnMetrics;
-pub use own::{Metric, Sample};
+use crate::lookup::Lookups;
+use crate::pipeline::span::{CallTraces, shorten, trace_id};
+use app_metrics::{AppMetrics, Metric};
+use certificates::{CertificateCounters, CertificateGauges};
+use log_rate_limit::LogRateLimit;
 use process::ProcessGauges;
 pub(crate) use server::Ready;
 use server::ServerGauges;
-use sparing::Sparing;
 use stores::StoreGauges;
-pub(crate) use vocabulary::WATCH_BROKEN;
 use vocabulary::{
     ABANDONED, CLIENTS, CLOSED, CLOSED_BY, DURATION, HANDSHAKES_FAILED, PANICS, REFUSALS, REFUSED, REQUESTS,
-    UNDECIDED, UNDECIDED_BY, VOCABULARY,
+    UNDECIDED, UNDECIDED_BY,
 };
-
-use crate::lookup::Lookups;
-use crate::traced::{short, trace_id};
 
 /// OpenMetrics, as prometheus-client writes it.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -69,9 +65,10 @@ pub(crate) struct Telemetry {
     clients: Family<Client, Counter>,
     handshakes_failed: Counter,
     closed: Family<Closed, Counter>,
-    failures: Arc<Sparing>,
-    refusals: Arc<BTreeMap<&'static str, Sparing>>,
+    failures: Arc<LogRateLimit>,
+    refusals: Arc<BTreeMap<&'static str, LogRateLimit>>,
     also: Option<Arc<dyn Observer>>,
+    traces: Option<Arc<dyn CallTraces>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -138,7 +135,7 @@ impl Telemetry {
         registry.register_collector(Box::new(CertificateGauges(identity)));
         registry.register_collector(Box::new(StoreGauges(lookups)));
         registry.register_collector(Box::new(ProcessGauges::new()));
-        registry.register_collector(Box::new(OwnMetrics(own)));
+        registry.register_collector(Box::new(AppMetrics(own)));
         let registry = Arc::new(registry);
         Self {
             registry,
@@ -151,9 +148,16 @@ impl Telemetry {
             handshakes_failed,
             closed,
             failures: Arc::default(),
-            refusals: Arc::new(REFUSALS.map(|reason| (reason, Sparing::default())).into()),
+            refusals: Arc::new(REFUSALS.map(|reason| (reason, LogRateLimit::default())).into()),
             also,
+            traces: None,
         }
+    }
+
+    /// The log names traces that `traces` exports.
+    pub(crate) fn traced_by(mut self, traces: Option<Arc<dyn CallTraces>>) -> Self {
+        self.traces = traces;
+        self
     }
 
     /// Has what hooks of these names may come to begin at zero: Prometheus sees a first time only as a rise from there.
@@ -183,7 +187,7 @@ impl Telemetry {
 
 impl Observer for Telemetry {
     fn decided(&self, decided: &Decided<'_>) {
-        log(decided);
+        self.log(decided);
         let operation = Operation::as_str(decided.request.operation);
         self.count(decided.hook, operation, decided.decision, decided.elapsed);
         self.tell(|also| also.decided(decided));
@@ -192,8 +196,8 @@ impl Observer for Telemetry {
     fn converted(&self, converted: &Converted<'_>) {
         tracing::info!(
             target: ADMISSION,
-            uid = short(&converted.request.uid),
-            version = short(&converted.request.desired_api_version),
+            uid = shorten(&converted.request.uid),
+            version = shorten(&converted.request.desired_api_version),
             objects = converted.request.objects.len(),
             operation = CONVERT,
             hook = converted.hook,
@@ -201,7 +205,7 @@ impl Observer for Telemetry {
             reason = Some(reason(converted.decision)).filter(|reason| !reason.is_empty()),
             client = converted.client.map(known_by),
             ms = milliseconds(converted.elapsed),
-            trace_id = trace_id(converted.request.trace),
+            trace_id = trace_id(converted.request.trace, self.traces.as_deref()),
             "converted"
         );
         self.count(converted.hook, CONVERT, converted.decision, converted.elapsed);
@@ -211,7 +215,7 @@ impl Observer for Telemetry {
     fn refused(&self, refusal: Refusal) {
         let reason = refusal.as_str();
         // Some need no more than the port either, and what is too much comes a thousand times a second.
-        if let Some(left_out) = self.refusals.get(reason).and_then(|sparing| sparing.admits(Instant::now())) {
+        if let Some(left_out) = self.refusals.get(reason).and_then(|limit| limit.admits(Instant::now())) {
             tracing::info!(target: SERVER, reason, left_out = told(left_out), "refused");
         }
         self.refused.get_or_create(&Refused { reason }).inc();
@@ -261,37 +265,37 @@ impl Telemetry {
         self.requests.get_or_create(&labels).inc();
     }
 
+    /// One line, and never a value of the object.
+    fn log(&self, decided: &Decided<'_>) {
+        let request = decided.request;
+        let operations = match decided.decision {
+            Decision::Mutated(operations) => operations,
+            _ => 0,
+        };
+        tracing::info!(
+            target: ADMISSION,
+            uid = shorten(&request.uid),
+            kind = shorten(&request.kind.to_string()),
+            namespace = request.namespace.as_deref().map(shorten),
+            name = request.display_name().as_deref(),
+            operation = request.operation.as_str(),
+            hook = decided.hook,
+            verdict = decided.decision.as_str(),
+            reason = Some(reason(decided.decision)).filter(|reason| !reason.is_empty()),
+            error = decided.error,
+            operations,
+            client = decided.client.map(known_by),
+            ms = milliseconds(decided.elapsed),
+            trace_id = trace_id(request.trace, self.traces.as_deref()),
+            "decided"
+        );
+    }
+
     fn tell(&self, what: impl FnOnce(&dyn Observer)) {
         if let Some(also) = &self.also {
             what(&**also);
         }
     }
-}
-
-/// One line, and never a value of the object.
-fn log(decided: &Decided<'_>) {
-    let request = decided.request;
-    let operations = match decided.decision {
-        Decision::Mutated(operations) => operations,
-        _ => 0,
-    };
-    tracing::info!(
-        target: ADMISSION,
-        uid = short(&request.uid),
-        kind = short(&request.kind.to_string()),
-        namespace = request.namespace.as_deref().map(short),
-        name = request.display_name().as_deref(),
-        operation = request.operation.as_str(),
-        hook = decided.hook,
-        verdict = decided.decision.as_str(),
-        reason = Some(reason(decided.decision)).filter(|reason| !reason.is_empty()),
-        error = decided.error,
-        operations,
-        client = decided.client.map(known_by),
-        ms = milliseconds(decided.elapsed),
-        trace_id = trace_id(request.trace),
-        "decided"
-    );
 }
 
 /// How many lines this one stands for besides itself; nothing where there are none.

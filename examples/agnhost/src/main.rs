@@ -30,7 +30,7 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    vestibule::command::init_logs();
+    vestibule_command::init_logs();
     let mut settings = Settings::default();
     settings.mounted = MountedFiles {
         certificate: arguments.tls_cert_file.to_string_lossy().into_owned(),

@@ -2,5 +2,5 @@
 
 #[tokio::main]
 async fn main() -> std::process::ExitCode {
-    conversion::app().run().await
+    vestibule_command::run(conversion::app()).await
 }

@@ -2,5 +2,5 @@
 
 #[tokio::main]
 async fn main() -> std::process::ExitCode {
-    dependencies::app().run().await
+    vestibule_command::run(dependencies::app()).await
 }

@@ -2,5 +2,5 @@
 
 #[tokio::main]
 async fn main() -> std::process::ExitCode {
-    env_injector::app().run().await
+    vestibule_command::run(env_injector::app()).await
 }

@@ -2,5 +2,5 @@
 
 #[tokio::main]
 async fn main() -> std::process::ExitCode {
-    etcd_operator::app().run().await
+    vestibule_command::run(etcd_operator::app()).await
 }

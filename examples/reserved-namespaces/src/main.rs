@@ -8,5 +8,10 @@ async fn main() -> std::process::ExitCode {
     let namespaces = list("RESERVED", "kube-*");
     let users = list("EXEMPT_USERS", "system:apiserver,system:kube-controller-manager,system:kube-scheduler");
     let groups = list("EXEMPT_GROUPS", "system:masters,system:nodes,system:serviceaccounts:kube-system");
-    reserved_namespaces::app(reserved_namespaces::Reservation { namespaces, users, groups }).run().await
+    vestibule_command::run(reserved_namespaces::app(reserved_namespaces::Reservation {
+        namespaces,
+        users,
+        groups,
+    }))
+    .await
 }

@@ -2,5 +2,5 @@
 
 #[tokio::main]
 async fn main() -> std::process::ExitCode {
-    storage_class::app().run().await
+    vestibule_command::run(storage_class::app()).await
 }

@@ -2,5 +2,5 @@
 
 #[tokio::main]
 async fn main() -> std::process::ExitCode {
-    tidy_pods::app().run().await
+    vestibule_command::run(tidy_pods::app()).await
 }

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use serde_json::{Value, json};
-use vestibule::test::{Cluster, call};
+use vestibule_test::{Cluster, call};
 
 fn pod(image: &str) -> Value {
     json!({

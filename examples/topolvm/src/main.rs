@@ -2,5 +2,5 @@
 
 #[tokio::main]
 async fn main() -> std::process::ExitCode {
-    topolvm::app().run().await
+    vestibule_command::run(topolvm::app()).await
 }

@@ -31,8 +31,10 @@ async fn main() -> ExitCode {
     let app = raw::hooks(waiting::hooks(patches::hooks(decisions::hooks(app))));
     let app = if std::env::var_os(LOOKS_UP).is_some() { lookups::hooks(app) } else { app };
     match std::env::var_os(READY_WHEN).map(PathBuf::from) {
-        Some(file) => app.ready_when("the file is there", move || file.exists()).run().await,
-        None => app.run().await,
+        Some(file) => {
+            vestibule_command::run(app.ready_when("the file is there", move || file.exists())).await
+        }
+        None => vestibule_command::run(app).await,
     }
 }
 

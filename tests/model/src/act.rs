@@ -1,6 +1,6 @@
 //! What a replica does: the carrier, as small as it can be.
 
-use vestibule_pki::ring::{Action, CaId, Change, Facts, Policy, RingFacts, Rule, Seen, step};
+use vestibule_pki::ring::{Action, CaId, Change, Facts, Observations, Policy, RingFacts, Rule, Seen, step};
 
 use crate::{Guard, Published, Replica, Scenario, World};
 
@@ -21,6 +21,9 @@ impl Scenario {
                 guard.misleads(&mut seen, world.now);
             }
             let mut actions = step(&ring, &seen, clock, &self.policy);
+            if self.off.contains(&Guard::LastLook) {
+                skip_last_look(&mut actions, seen, |seen| step(&ring, seen, clock, &self.policy));
+            }
             let spoil = |action: &mut Action| {
                 let truth = (truth.0, &replica.seen);
                 self.off.iter().for_each(|guard| guard.spoils(action, truth, &self.policy));
@@ -38,9 +41,6 @@ impl Scenario {
         let policy = &self.policy;
         match action {
             Action::ReadRing => world.read(at, policy)?,
-            Action::ReadConfiguration(object) if self.off.contains(&Guard::LastLook) => {
-                world.pretend_to_see(at, object, self)?;
-            }
             Action::ReadConfiguration(object) => world.see(at, object, self)?,
             Action::WriteRing(change) => world.write_ring(at, &change, self)?,
             Action::PublishBundle(object) => world.publish(at, object, self)?,
@@ -52,6 +52,21 @@ impl Scenario {
             Action::Report(_) => return None,
         }
         Some(())
+    }
+}
+
+/// A replica without the last look of rule S2 signs its first leaf where another replica reads a configuration again.
+fn skip_last_look(
+    actions: &mut [Action],
+    mut seen: Observations,
+    step: impl FnOnce(&Observations) -> Vec<Action>,
+) {
+    seen.configurations.iter_mut().for_each(|configuration| configuration.ring_read_since = false);
+    let is_leaf = |action: &Action| matches!(action, Action::SignLeaf(_));
+    let leaf = step(&seen).into_iter().find(is_leaf).filter(|_| seen.leaf.is_none());
+    let look = actions.iter_mut().find(|action| matches!(action, Action::ReadConfiguration(_)));
+    if let (Some(leaf), Some(look)) = (leaf, look) {
+        *look = leaf;
     }
 }
 
@@ -80,18 +95,6 @@ impl World {
         };
         replica.seen.configuration_seen(object, what, clock, &scenario.policy);
         *replica.versions.get_mut(object)? = found.version;
-        Some(())
-    }
-
-    /// A last look at what was seen this second already is left out.
-    fn pretend_to_see(&mut self, at: usize, object: usize, scenario: &Scenario) -> Option<()> {
-        let replica = self.replicas.get_mut(at)?;
-        let now = replica.seen.corrected(replica.clock(self.now), &scenario.policy);
-        let seen = replica.seen.configurations.get_mut(object)?;
-        if seen.read < now {
-            return self.see(at, object, scenario);
-        }
-        seen.ring_read_since = false;
         Some(())
     }
 

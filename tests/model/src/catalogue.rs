@@ -23,6 +23,7 @@ catalogue! {
     cold, rotation, partition, rollback, rollback_reverted, rollback_heals, backup, lost, lost_among_two, stale, strangers, skew, denied,
     shunned, shunned_twice, revocation, revocation_shunned, resurrection, slow, deaf, rollback_known, lost_known,
     deleted, deleted_alone, restless, ahead, skew_at_the_end, newer, stripped, planted, planted_and_kept,
+    planted_and_rolled_back, stale_first_look,
 }
 
 /// The larger clusters, for a machine that has the time.
@@ -309,4 +310,25 @@ pub fn planted() -> Scenario {
 pub fn planted_and_kept() -> Scenario {
     let about = "the same with `--unknown-ca keep`";
     Scenario { about, ..planted() }.keeping()
+}
+
+/// A planted CA and an old Secret together, with a second configuration that nobody touched.
+pub fn planted_and_rolled_back() -> Scenario {
+    let about = "a stranger writes a CA of its own into one configuration of two, an old Secret comes back, and the only replica dies";
+    let faults = Faults { plant: 1, rollback: 1, crash: 1, ..Faults::NONE };
+    Scenario { faults, old_backup: true, seconds: 4, about, ..planted() }
+}
+
+/// A new replica has not heard of a repair yet when an old Secret comes back.
+pub fn stale_first_look() -> Scenario {
+    let about = "an old configuration comes back and is repaired late, then an old Secret, and a replica begins meanwhile";
+    let faults = Faults { deafen: 1, rollback: 1, revert: 1, crash: 1, ..Faults::NONE };
+    Scenario { faults, servers: 1, old_backup: true, ..Scenario::new(about, SETTLED, 3) }
+}
+
+/// A kept CA is taken out of the configuration before its ring is published there: the known limit of `--unknown-ca keep`.
+#[must_use]
+pub fn kept_and_reverted() -> Scenario {
+    let faults = Faults { revert: 1, ..rollback().faults };
+    Scenario { faults, ..rollback() }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::status;
+use super::{json, status};
 use crate::{Answer, ReviewVersion};
 
 /// The group and kind every answer must be of.
@@ -44,7 +44,7 @@ fn parse(body: &[u8]) -> Result<Value, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let failed = |error: String| format!("couldn't get version/kind; json parse error: {error}");
     let review: Value = if text.trim_start().starts_with('{') {
-        serde_json::from_str(text).map_err(|error| failed(error.to_string()))?
+        json::parse(text.as_bytes()).map_err(failed)?
     } else {
         serde_saphyr::from_str(text).map_err(|_| failed("it is neither JSON nor YAML".to_owned()))?
     };

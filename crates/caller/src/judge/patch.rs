@@ -5,6 +5,7 @@ mod library;
 use serde_json::Value;
 
 use super::body::type_name;
+use super::json;
 use super::response::Response;
 use crate::Hook;
 use crate::outcome::Failed;
@@ -28,8 +29,7 @@ pub(super) fn apply(
     let calling = |why: &str| Box::new(Failed::calling(hook, why));
     let internal = |why: &str| Box::new(Failed::internal(why));
     let undecodable = |why: &str| calling(&format!("received undecodable patch in webhook response: {why}"));
-    let patch: Value =
-        serde_json::from_slice(&response.patch).map_err(|error| undecodable(&error.to_string()))?;
+    let patch = json::parse(&response.patch).map_err(|why| undecodable(&why))?;
     let steps = match &patch {
         Value::Null => return Ok(None),
         Value::Array(steps) if steps.is_empty() => return Ok(None),

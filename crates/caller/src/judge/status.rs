@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::json;
 use crate::Answer;
 
 /// How much of a text body is quoted, in bytes.
@@ -13,7 +14,7 @@ pub(super) fn message(answer: &Answer) -> String {
 }
 
 fn status_object(body: &[u8]) -> Option<String> {
-    let status: Value = serde_json::from_slice(body).ok()?;
+    let status = json::parse(body).ok()?;
     let is = |field: &str, value: &str| status.get(field).and_then(Value::as_str) == Some(value);
     let of_status = is("kind", "Status") && is("status", "Failure");
     let versioned = status.get("apiVersion").is_none() || is("apiVersion", "v1");

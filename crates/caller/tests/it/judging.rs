@@ -1,5 +1,9 @@
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
-use vestibule_caller::{Admission, Allowed, Answer, Denied, Failed, FailurePolicy, Hook, Outcome, judge};
+use vestibule_caller::{
+    Admission, Allowed, Answer, Denied, Failed, FailurePolicy, Hook, Outcome, Review, judge,
+};
 
 use super::{UID, allowed, answered, mutating, review, review_v1beta1, validating};
 
@@ -293,4 +297,28 @@ fn expect_failed(case: &str, hook: &Hook, answer: &Answer) -> Failed {
         Outcome::Allowed(_) => panic!("{case}: allowed"),
         Outcome::Denied(denied) => panic!("{case}: {}", denied.message),
     }
+}
+
+/// serde_json's own limit is 128 levels; kube-apiserver's is 10,000.
+#[test]
+fn answers_objects_and_patches_of_600_levels_are_judged() {
+    let nested = || (0..600).fold(json!(1), |value, _| json!([value]));
+    let with_unknown = Answer::json(200, allowed(json!({"later": nested()})));
+    assert!(expect_allowed("answer", &mutating(), &with_unknown).patch.is_none());
+
+    let mut object = super::pod();
+    object["spec"]["deep"] = nested();
+    let review = Review::create(object.clone()).uid(UID).build().unwrap();
+    let patch = json!([{"op": "add", "path": "/spec/more", "value": nested()}]).to_string();
+    let patched = json!({"patch": BASE64_STANDARD.encode(patch), "patchType": "JSONPatch"});
+    let Outcome::Allowed(judged) = judge(&review, &mutating(), &Answer::json(200, allowed(patched))) else {
+        panic!("not allowed")
+    };
+    object["spec"]["more"] = nested();
+    object["metadata"]["namespace"] = json!("default");
+    assert!(judged.object == Some(object) && judged.leniency.is_none());
+
+    let failed =
+        Answer::json(500, json!({"kind": "Status", "status": "Failure", "message": "deep", "x": nested()}));
+    assert!(expect_failed("status", &mutating(), &failed).message.ends_with(": deep"));
 }

@@ -1,11 +1,11 @@
-//! What a code means, from the table of codes.
+//! The meaning of a code, from the table of codes.
 
-use vestibule::command::CommandError;
+use vestibule_command::CommandError;
 use vestibule_rules::{CODES, Code, RuleSet};
 
 use super::listing::wrapped;
 
-/// The explanation of the code `id`, an example with what is said about it among it.
+/// The explanation of the code `id`, with an example and its finding.
 pub(super) fn explained(id: &str) -> Result<String, CommandError> {
     let code = CODES.iter().find(|code| code.id.eq_ignore_ascii_case(id)).ok_or_else(|| unknown(id))?;
     let mut text =
@@ -13,15 +13,15 @@ pub(super) fn explained(id: &str) -> Result<String, CommandError> {
     if let Some(example) = code.example().filter(|example| example.lines().all(|line| line.len() <= WIDTH)) {
         text.push_str("\nFor example:\n\n");
         text.extend(example.lines().map(|line| format!("  {line}\n")));
-        text.push_str(&said(code, &example));
+        text.push_str(&finding_in(code, &example));
     }
     Ok(text)
 }
 
 const WIDTH: usize = 98;
 
-/// What the reader says about the example.
-fn said(code: &Code, example: &str) -> String {
+/// The finding in the example.
+fn finding_in(code: &Code, example: &str) -> String {
     let found = match vestibule_injector::compile([("example.yaml", example)]) {
         Ok(rules) => RuleSet::warnings(&rules).to_vec(),
         Err(findings) => findings,

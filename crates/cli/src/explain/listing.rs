@@ -2,17 +2,17 @@
 
 use std::fmt::Write as _;
 
-use vestibule::command::colour::{Palette, Style};
+use vestibule_command::colour::{Palette, Style};
 use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{ClauseExplanation, Effect, Gate, Passage, RuleExplanation};
 use vestibule_rules::{Explanation, Outcome, Reason};
 
-use crate::changes::{self, Why};
+use crate::changes::{self, ExplainedChange};
 use crate::evaluation::{Evaluation, Step};
 
 const WIDTH: usize = 100;
 const NO_BREAK: &str = "\u{a0}";
-/// Where sentences start: behind the answer, the name and the line.
+/// The width of the name column; sentences start after the answer, the name and the line.
 const NAME: usize = 30;
 
 pub(super) struct Listing {
@@ -110,7 +110,7 @@ impl Listing {
         &self,
         text: &mut String,
         clauses: &[ClauseExplanation],
-        changes: &[Why],
+        changes: &[ExplainedChange],
     ) -> anyhow::Result<()> {
         let idle = |clause: &ClauseExplanation| clause.effect == Effect::NotReached;
         for run in clauses.chunk_by(|one, other| idle(one) && idle(other)) {
@@ -125,7 +125,7 @@ impl Listing {
         Ok(())
     }
 
-    /// What nobody came to shares a line.
+    /// Checks and parts that were not reached share a line.
     fn idle<'n>(
         &self,
         text: &mut String,
@@ -140,7 +140,12 @@ impl Listing {
         Ok(())
     }
 
-    fn clause(&self, text: &mut String, clause: &ClauseExplanation, changes: &[Why]) -> anyhow::Result<()> {
+    fn clause(
+        &self,
+        text: &mut String,
+        clause: &ClauseExplanation,
+        changes: &[ExplainedChange],
+    ) -> anyhow::Result<()> {
         let (answer, style) = match clause.effect {
             Effect::Added => ("added", Style::Added),
             Effect::Removed => ("gone", Style::Removed),
@@ -151,8 +156,8 @@ impl Listing {
             _ => ("-", Style::Faint),
         };
         let made = clause.changes.iter().filter_map(|index| changes.get(*index));
-        // The sign stays with what it is about.
-        let made: Vec<String> = made.map(|why| why.what.replacen(' ', NO_BREAK, 1)).collect();
+        // The sign and its place stay on one line.
+        let made: Vec<String> = made.map(|change| change.text.replacen(' ', NO_BREAK, 1)).collect();
         match made.as_slice() {
             [] => self.line(text, answer, style, &clause.text, Some(clause.line), &clause.sentence),
             made => made.iter().enumerate().try_for_each(|(index, what)| match index {

@@ -1,4 +1,4 @@
-//! An explanation for scripts.
+//! An explanation as JSON, for scripts.
 
 use serde_json::{Value, json};
 use vestibule_rules::{Effect, Explanation, Mode, Outcome, Passage, RuleExplanation};
@@ -6,12 +6,12 @@ use vestibule_rules::{Effect, Explanation, Mode, Outcome, Passage, RuleExplanati
 use crate::changes;
 use crate::evaluation::{Evaluation, Step};
 
-/// A list with an entry for each object, by rules under `mode`. It holds names, and no values of the object.
+/// A list with an entry for each object. It holds names and no values of the object.
 pub(super) fn json(mode: Mode, evaluations: &[Evaluation<'_, Explanation>]) -> anyhow::Result<Value> {
     let objects = evaluations.iter().map(|evaluation| {
         let rules =
             evaluation.steps.iter().flat_map(|step| step.answer.rules.iter().map(move |rule| (step, rule)));
-        let rules = rules.map(|(step, rule)| told(step, rule)).collect::<anyhow::Result<Vec<_>>>()?;
+        let rules = rules.map(|(step, rule)| rule_json(step, rule)).collect::<anyhow::Result<Vec<_>>>()?;
         let object = evaluation.object;
         Ok(json!({
             "object": {
@@ -27,7 +27,7 @@ pub(super) fn json(mode: Mode, evaluations: &[Evaluation<'_, Explanation>]) -> a
     Ok(Value::Array(objects.collect::<anyhow::Result<Vec<_>>>()?))
 }
 
-fn told(step: &Step<Explanation>, rule: &RuleExplanation) -> anyhow::Result<Value> {
+fn rule_json(step: &Step<Explanation>, rule: &RuleExplanation) -> anyhow::Result<Value> {
     let (outcome, reason, sentence) = match &rule.outcome {
         Outcome::Applied => ("applied", None, None),
         Outcome::Skipped { reason, sentence } => ("skipped", Some(reason.as_str()), Some(&**sentence)),
@@ -57,7 +57,7 @@ fn told(step: &Step<Explanation>, rule: &RuleExplanation) -> anyhow::Result<Valu
             Effect::Failed => "failed",
             _ => "not_reached",
         };
-        let made = clause.changes.iter().filter_map(|index| Some(changes.get(*index)?.what.as_str()));
+        let made = clause.changes.iter().filter_map(|index| Some(changes.get(*index)?.text.as_str()));
         json!({
             "clause": clause.text, "line": clause.line, "effect": effect,
             "sentence": clause.sentence, "changes": made.collect::<Vec<_>>(),

@@ -12,9 +12,9 @@ use crate::objects::{self, Object};
 
 /// One document of cases.
 pub(super) struct Suite {
-    /// Where it stands.
+    /// The file of the cases.
     pub(super) file: PathBuf,
-    /// Its rules.
+    /// The file or folder of its rules.
     pub(super) rules: PathBuf,
     pub(super) cases: Vec<Case>,
 }
@@ -32,7 +32,7 @@ pub(super) struct Case {
 }
 
 pub(super) struct Expect {
-    /// The word for each rule.
+    /// The expected word for each rule.
     pub(super) rules: Vec<(String, String)>,
     pub(super) contains: Option<Value>,
     pub(super) result: Option<Expected>,
@@ -57,7 +57,7 @@ const VERBS: [(&str, Verb); 4] = [
     ("CONNECT", Verb::Connect),
 ];
 
-/// Reads the cases of `document`, which stands in `file`; all that is wrong with it otherwise.
+/// Reads the cases of `document`, a part of `file`. The error lists all findings.
 pub(super) fn read(document: &Document, file: &Path) -> Result<Suite, Vec<Diagnostic>> {
     if let Some(node) = document.root().get("apiVersion") {
         let message = "this is an object or a rule, and no file of cases: those have `rules` and `cases`";
@@ -225,14 +225,14 @@ impl Reader<'_> {
         entries.into_iter().filter_map(|(key, node)| Some((key.clone(), self.scalar(node, key)?))).collect()
     }
 
-    /// Notes what is wrong; there is no value then.
+    /// Adds a finding. There is no value then.
     fn error<T>(&mut self, code: &'static Code, at: Position, message: String) -> Option<T> {
         self.findings.push(self.document.diagnostic(code, at, message));
         None
     }
 }
 
-/// `path` as it is written in a file of `folder`; `..` leads out of a folder instead of being shown.
+/// `path`, relative to `folder`, without `..` where that can be resolved.
 fn beside(folder: &Path, path: &str) -> PathBuf {
     let mut joined = folder.to_owned();
     for part in Path::new(path).components() {

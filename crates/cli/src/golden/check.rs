@@ -1,34 +1,35 @@
-//! One case against what the rules do.
+//! Checks one case.
 
 use std::fmt;
 use std::path::Path;
 
 use serde_json::Value;
-use vestibule::command::{CommandError, colour, diff};
 use vestibule::patch::{Document, Operation};
+use vestibule_command::{CommandError, colour, diff};
+use vestibule_injector::files::printable_path;
 use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{Decision, Outcome, Reason, STATUS_ANNOTATION};
 
 use super::case::{Case, Expected, Suite};
 use super::subset;
 use crate::evaluation::{Engine, Evaluation, Facts, Request};
-use crate::{changes, files, render, workload};
+use crate::{changes, render, workload};
 
-/// What became of a case.
+/// The result of a case.
 pub(super) struct Checked {
     /// `tests/nginx.yaml`
     pub(super) file: String,
     pub(super) line: usize,
     pub(super) name: String,
-    /// Empty where all is as expected.
+    /// Empty if the result is as expected.
     pub(super) failures: Vec<String>,
-    /// What the rules did and why, where it is not.
+    /// The changes and outcomes of the rules, if the case failed.
     pub(super) told: Vec<String>,
     /// The file that was written.
     pub(super) updated: Option<String>,
 }
 
-/// Whether `case` comes out as expected; with `update` the file of its result is written instead.
+/// Checks `case`; with `update` the file of its result is written instead.
 pub(super) fn check(
     engine: &Engine,
     suite: &Suite,
@@ -36,7 +37,7 @@ pub(super) fn check(
     update: bool,
 ) -> Result<Checked, CommandError> {
     let running = |error: anyhow::Error| {
-        let file = files::named(&suite.file);
+        let file = printable_path(&suite.file);
         CommandError::running(format_args!("{file}:{}: {error:#}", case.line))
     };
     let facts = Facts::everywhere(case.facts.clone());
@@ -71,7 +72,7 @@ struct Check<'c> {
 }
 
 impl Check<'_> {
-    /// On one line, whatever names the case and the object have.
+    /// Adds a failure on one line, with control characters escaped.
     fn fail(&mut self, words: impl fmt::Display) {
         self.failures.push(printable(&words.to_string()));
     }
@@ -138,11 +139,11 @@ impl Check<'_> {
             (Some(wanted), _) if wanted == found => {}
             (_, Expected::File(file)) if update => {
                 std::fs::write(file, render::yaml(whole)?)
-                    .map_err(|error| anyhow::anyhow!("cannot write {}: {error}", files::named(file)))?;
+                    .map_err(|error| anyhow::anyhow!("cannot write {}: {error}", printable_path(file)))?;
                 self.updated = Some(file.display().to_string());
             }
             (None, Expected::File(file)) => {
-                let file = files::named(file);
+                let file = printable_path(file);
                 self.fail(format_args!("result: there is no {file}; `vestibule test --update` writes it"));
             }
             (wanted, _) => {
@@ -169,7 +170,7 @@ impl Check<'_> {
     }
 }
 
-/// How `rule` came out: where an object and its pod were asked about, the answer that says more.
+/// The outcome of `rule`; of the outcomes for an object and its pod, the more specific one.
 fn outcome<'e>(evaluation: &'e Evaluation<'_, Decision>, rule: &str) -> Option<&'e Outcome> {
     let verdicts = evaluation.steps.iter().flat_map(|step| &step.answer.verdicts);
     let rank = |outcome: &Outcome| match outcome {
@@ -193,12 +194,12 @@ fn words(outcome: &Outcome) -> (&'static str, Option<&str>) {
     }
 }
 
-/// What the rules did, line by line.
+/// The changes and outcomes of the rules, line by line.
 fn told(evaluation: &Evaluation<'_, Decision>) -> anyhow::Result<Vec<String>> {
     let mut lines = Vec::new();
     for step in &evaluation.steps {
-        for why in changes::explain(step.answer.changes(), &step.json, &changes::dotted(step.prefix))? {
-            lines.push(format!("{}  {}  {}", why.what, why.who, why.place));
+        for change in changes::explain(step.answer.changes(), &step.json, &changes::dotted(step.prefix))? {
+            lines.push(format!("{}  {}  {}", change.text, change.origin, change.place));
         }
         for verdict in &step.answer.verdicts {
             let (word, sentence) = words(&verdict.outcome);
@@ -219,16 +220,16 @@ fn read(file: &Path) -> anyhow::Result<Option<Value>> {
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => anyhow::bail!("cannot read {}: {error}", files::named(file)),
+        Err(error) => anyhow::bail!("cannot read {}: {error}", printable_path(file)),
     };
     let documents = vestibule_rules::yaml::read(&file.display().to_string(), &text);
     match documents.as_deref() {
         Ok([document]) => Ok(Some(serde_json::from_str(&document.to_kubectl_json())?)),
-        _ => anyhow::bail!("{} is not one document", files::named(file)),
+        _ => anyhow::bail!("{} is not one document", printable_path(file)),
     }
 }
 
-/// The status annotation holds the hash of all rules: it would make every result a matter of every rule.
+/// Removes the status annotation. It holds the hash of all rules, so every change of a rule would change every result.
 fn without_status(json: &str) -> anyhow::Result<String> {
     let document = Document::parse(json)?;
     let annotations = document.at(&"/metadata/annotations".parse()?);

@@ -1,9 +1,9 @@
-//! What `test` prints.
+//! The output of `test`.
 
 use std::fmt::Write as _;
 
 use serde_json::json;
-use vestibule::command::colour::{Palette, Style};
+use vestibule_command::colour::{Palette, Style};
 use vestibule_rules::diagnostic::printable;
 
 use super::check::Checked;

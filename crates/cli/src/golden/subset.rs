@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-/// Where `part` is not part of `whole`, and how: maps are compared by key, lists as items that are there in this order.
+/// The first difference that makes `part` no part of `whole`. Maps are compared by key; the items of a list must be present in
+/// this order.
 pub(super) fn missing(part: &Value, whole: &Value) -> Option<String> {
     below(part, whole, "")
 }

@@ -1,14 +1,14 @@
-//! The documents of a text, each changed in its place.
+//! Applies operations to the documents of a text in place.
 
 use anyhow::Context;
 use vestibule::patch::Operation;
 use vestibule_rules::{Decision, yaml};
 
 use crate::evaluation::Evaluation;
-use crate::objects::Source;
+use crate::objects::ObjectSource;
 use crate::{say, workload};
 
-/// A document, its `---` and what stands before the next one.
+/// A document with its `---`, and the text up to the next one.
 #[derive(Debug, PartialEq, Eq)]
 struct Part<'t> {
     /// The first line, from 1.
@@ -17,7 +17,10 @@ struct Part<'t> {
 }
 
 /// The text of `source` after the operations on its objects.
-pub(super) fn patched(source: &Source, evaluations: &[&Evaluation<'_, Decision>]) -> anyhow::Result<String> {
+pub(super) fn patched(
+    source: &ObjectSource,
+    evaluations: &[&Evaluation<'_, Decision>],
+) -> anyhow::Result<String> {
     let parts = parts(&source.text);
     let mut text = String::with_capacity(source.text.len());
     for (index, part) in parts.iter().enumerate() {
@@ -46,7 +49,7 @@ pub(super) fn patched(source: &Source, evaluations: &[&Evaluation<'_, Decision>]
     Ok(text)
 }
 
-/// Appends the text of another file, as a document of its own.
+/// Appends the text of another file as separate documents.
 pub(super) fn append(text: &mut String, other: &str) {
     if !text.is_empty() {
         if !text.ends_with('\n') {
@@ -59,7 +62,7 @@ pub(super) fn append(text: &mut String, other: &str) {
     text.push_str(other);
 }
 
-/// `---` and `...` at the start of a line mark documents wherever they stand, in quotes and blocks too.
+/// Splits at `---` and `...` at the start of a line, which mark documents even inside quotes and blocks.
 fn parts(text: &str) -> Vec<Part<'_>> {
     let is_mark = |line: &str, mark: &str| {
         line.strip_prefix(mark)
@@ -92,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_make_the_whole() {
+    fn the_parts_joined_are_the_text() {
         let text = "# a\na: 1\n---\n# none\n--- # b\nb: |\n  ---\n...\n# c\nc: 1";
         let found = parts(text);
         assert_eq!(found.iter().map(|part| part.text).collect::<String>(), text);
@@ -102,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_kept_apart() {
+    fn files_are_separate_documents() {
         for (one, other, expected) in [
             ("", "a", "a"),
             ("a", "b", "a\n---\nb"),

@@ -49,7 +49,7 @@ async fn a_pod_is_explained_by_the_rules_of_its_cluster() {
     for said in [
         "unknown field `matches`".to_owned(),
         format!("{key} binary.yaml: error: it is no text"),
-        "note: that is not in force: of such a document its last good version is".to_owned(),
+        "note: these errors are not in force: the last good version of each such document is".to_owned(),
     ] {
         assert!(told.err.contains(&said), "{said}: {}", told.err);
     }

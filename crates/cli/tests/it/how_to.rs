@@ -118,8 +118,8 @@ fn compare(name: &str, page: &str, now: &str) {
         std::fs::write(Path::new(ROOT).join(name), now).unwrap();
         return;
     }
-    let plain = vestibule::command::colour::When::Never.palette();
-    assert!(page == now, "{name}:\n{}", vestibule::command::diff::unified(page, now, plain));
+    let plain = vestibule_command::colour::When::Never.palette();
+    assert!(page == now, "{name}:\n{}", vestibule_command::diff::unified(page, now, plain));
 }
 
 #[test]

@@ -292,7 +292,7 @@ fn what_only_a_pod_knows_of_a_deployment_is_not_written() {
     for command in ["inject -f web.yaml", "try web.yaml"] {
         let done = folder.run(&format!("{command} --rules rules.yaml"));
         assert!(done.code() != 0 && done.out.is_empty(), "{}", done.out);
-        assert!(done.err.contains("which nobody knows before there is a pod"), "{}", done.err);
+        assert!(done.err.contains("which is not known before there is a pod"), "{}", done.err);
     }
 }
 
@@ -309,7 +309,7 @@ fn the_mode_that_an_injector_would_go_by_is_noted() {
         (
             "off",
             "note: `mode: off` in InjectorSettings: an injector leaves everything alone",
-            "no change: nobody is called",
+            "no change: no hook is called",
         ),
     ] {
         let folder = Folder::with(&[("rules.yaml", &settings(mode)), ("pod.yaml", POD)]);

@@ -12,7 +12,7 @@ use std::process::Stdio;
 
 use vestibule_testenv::{Options, start_or_skip, tools_or_skip};
 
-use self::ledger::{Held, LEFT_OUT, ROWS};
+use self::ledger::{CHANGE_RULES, Held, LEFT_OUT, ROWS};
 use crate::fixture::{TARGET, with_kubectl};
 use crate::how_to::{self, ROOT};
 
@@ -195,7 +195,7 @@ async fn commands_of_pages_are_taken_by_a_real_api_server() {
     for (command, printed) in [
         ("kubectl -n webhooks get deployment injector -o jsonpath='{.metadata.name}'", "injector"),
         ("kubectl -n webhooks get configmap more -o jsonpath='{.metadata.labels}'", "vestibule.dev/config"),
-        ("kubectl -n webhooks get configmap nginx -o jsonpath='{.data}'", "nginx:1.27"),
+        ("kubectl -n webhooks get configmap cache -o jsonpath='{.data}'", "redis:8.2"),
         ("kubectl -n certificates get service injector -o jsonpath='{.spec.ports[0].port}'", "443"),
         ("kubectl get namespace shop-front -o jsonpath='{.metadata.labels}'", "\"tidy\":\"true\""),
         ("kubectl -n demo get deployment widgets -o jsonpath='{.spec.replicas}'", "2"),
@@ -203,6 +203,21 @@ async fn commands_of_pages_are_taken_by_a_real_api_server() {
         let found = run(command);
         assert!(found.contains(printed), "{command}: {found}");
     }
+}
+
+/// `change-rules.md` added a second rule `nginx`, which is an error (VST0116) after the installation of the README.
+#[test]
+fn the_rules_of_the_pages_can_be_in_one_cluster() {
+    let folder = how_to::folder(&["examples"]);
+    let mut command = "lint examples/rules".to_owned();
+    for (name, page) in [("readme.yaml", "README.md"), ("change-rules.yaml", CHANGE_RULES)] {
+        let blocks = Block::all(&read(page));
+        let rules = blocks.iter().find(|block| block.file() == Some("rules.yaml")).unwrap();
+        fs::write(folder.path().join(name), &rules.text).unwrap();
+        command = format!("{command} {name}");
+    }
+    let found = folder.run(&command).out;
+    assert!(!found.contains("error["), "{found}");
 }
 
 fn program(path: &Path, script: &str) {

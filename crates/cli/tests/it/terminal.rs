@@ -1,7 +1,7 @@
 //! What a terminal and a script are shown of names that nobody expects.
 
 use serde_json::{Value, json};
-use vestibule::command::{colour, diff};
+use vestibule_command::{colour, diff};
 use vestibule_rules::diagnostic::printable;
 
 use crate::fixture::{Folder, TARGET};

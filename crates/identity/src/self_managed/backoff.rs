@@ -86,8 +86,13 @@ impl Quarrel {
         self.last = Some(now);
     }
 
+    /// Whether the last repairs followed each other so fast that the next one waits.
+    pub(super) fn is_slowed(&self) -> bool {
+        self.repairs >= Self::PATIENCE
+    }
+
     fn pause(&self) -> Duration {
-        if self.repairs < Self::PATIENCE { Duration::ZERO } else { Self::PAUSE }
+        if self.is_slowed() { Self::PAUSE } else { Duration::ZERO }
     }
 }
 

@@ -7,42 +7,19 @@ use vestibule::keys;
 use vestibule_rules::yaml::Text;
 use vestibule_rules::{Diagnostic, Proofs, RuleSet};
 
-use super::patience::Patience;
-use super::settle::Compile;
-use super::{Finding, Snapshot};
-use crate::{StartError, registration};
+use super::finding::Finding;
+use super::proof_deadline::ProofDeadline;
+use super::snapshot::Snapshot;
+use crate::registration;
+use crate::start_error::StartError;
 
-/// What rules must fit besides each other.
+/// Compiles and proves rules, and refuses those that this injector could not serve.
 pub(crate) struct Compiler {
     own_namespace: Option<String>,
-    /// Whether rules may ask for labels of namespaces.
+    /// Whether rules may read labels of namespaces.
     knows_namespaces: Arc<AtomicBool>,
-    /// Most documents are the same from one reading to the next.
+    /// Finished proofs. Most documents do not change from one reload to the next.
     proofs: Proofs,
-}
-
-impl Compile for Compiler {
-    fn check(
-        &self,
-        settings: Option<Text<'_>>,
-        text: Text<'_>,
-        patience: &Patience,
-    ) -> Result<(), Vec<Finding>> {
-        let texts: Vec<_> = settings.into_iter().chain([text]).collect();
-        self.proved(&texts, patience).map(drop)
-    }
-
-    fn compile(&self, texts: &[Text<'_>], patience: &Patience) -> Result<Snapshot, Vec<Finding>> {
-        let snapshot = Snapshot::new(self.proved(texts, patience)?);
-        let refused = |problem: String| vec![Finding::Whole(problem)];
-        if !self.knows_namespaces.load(Ordering::Relaxed)
-            && let Some(error) = StartError::of_asking(snapshot.rules())
-        {
-            return Err(refused(error.to_string()));
-        }
-        registration::entries(snapshot.rules()).map_err(findings)?;
-        Ok(snapshot)
-    }
 }
 
 impl Compiler {
@@ -54,13 +31,40 @@ impl Compiler {
         }
     }
 
-    fn proved(&self, texts: &[Text<'_>], patience: &Patience) -> Result<RuleSet, Vec<Finding>> {
+    /// Checks one document by itself, under `settings` where those are in another document.
+    pub(super) fn check(
+        &self,
+        settings: Option<Text<'_>>,
+        text: Text<'_>,
+        deadline: &ProofDeadline,
+    ) -> Result<(), Vec<Finding>> {
+        let texts: Vec<_> = settings.into_iter().chain([text]).collect();
+        self.proved(&texts, deadline).map(drop)
+    }
+
+    /// Compiles all documents together.
+    pub(crate) fn compile(
+        &self,
+        texts: &[Text<'_>],
+        deadline: &ProofDeadline,
+    ) -> Result<Snapshot, Vec<Finding>> {
+        let snapshot = Snapshot::new(self.proved(texts, deadline)?);
+        if !self.knows_namespaces.load(Ordering::Relaxed)
+            && let Some(error) = StartError::of_rules(snapshot.rules())
+        {
+            return Err(vec![Finding::RuleSet(error.to_string())]);
+        }
+        registration::entries(snapshot.rules()).map_err(findings)?;
+        Ok(snapshot)
+    }
+
+    fn proved(&self, texts: &[Text<'_>], deadline: &ProofDeadline) -> Result<RuleSet, Vec<Finding>> {
         let rules = RuleSet::load(texts.iter().copied(), keys::schema("", "v1", "Pod")).map_err(findings)?;
         let rules = match &self.own_namespace {
             Some(namespace) => rules.with_own_namespace(namespace),
             None => rules,
         };
-        rules.prove_further(&self.proofs, || patience.lasts()).map_err(findings)?;
+        rules.prove_further(&self.proofs, || deadline.has_time()).map_err(findings)?;
         Ok(rules)
     }
 }

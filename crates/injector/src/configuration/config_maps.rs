@@ -1,4 +1,4 @@
-//! Rules in ConfigMaps: those with our label, in our own namespace.
+//! Rules in ConfigMaps of the injector's own namespace, by their label.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -14,31 +14,30 @@ use tokio::time::{Instant, sleep_until};
 use vestibule::WatchState;
 use vestibule_rules::CONFIG_LABEL;
 
-use super::Finding;
-use super::compiler::Compiler;
-use super::keeper::Keeper;
+use super::finding::Finding;
 use super::last_good::{LastGood, StoreError};
-use super::settle::{Document, Source};
+use super::reloader::Reloader;
+use super::rule_source::{RuleDocument, RuleSource};
 use crate::events::Events;
 
-/// How long changes are collected: whoever applies a folder applies one ConfigMap after another.
+/// The time for which changes are collected: `kubectl apply` of a folder applies one ConfigMap after another.
 const DEBOUNCE: Duration = Duration::from_millis(200);
-/// Between attempts at what the API server refuses.
+/// The time between attempts after the API server refused a request.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// The texts of a ConfigMap, each under the name that people see.
-pub(crate) fn sources(namespace: &str, name: &str, config_map: &ConfigMap) -> Vec<Source> {
+/// The texts of a ConfigMap, each under the name that findings show.
+pub(crate) fn sources(namespace: &str, name: &str, config_map: &ConfigMap) -> Vec<RuleSource> {
     let called = |key: &str| format!("{}{key}", prefix(namespace, name));
     let texts = config_map.data.iter().flatten();
-    let texts = texts.map(|(key, text)| Source::new(called(key), text));
-    let binary = config_map.binary_data.iter().flatten().map(|(key, _)| Source {
+    let texts = texts.map(|(key, text)| RuleSource::new(called(key), text));
+    let binary = config_map.binary_data.iter().flatten().map(|(key, _)| RuleSource {
         name: called(key),
         text: Err("it is no text: UTF-8 goes into `data`".to_owned()),
     });
     texts.chain(binary).collect()
 }
 
-/// What the names of a ConfigMap's texts begin with.
+/// The first part of the names of a ConfigMap's texts.
 pub(crate) fn prefix(namespace: &str, name: &str) -> String {
     format!("ConfigMap {namespace}/{name}, key ")
 }
@@ -48,19 +47,19 @@ pub(crate) async fn follow(
     (config_maps, state): (Api<ConfigMap>, WatchState),
     namespace: String,
     last_good: LastGood,
-    keeper: Arc<Keeper<Compiler>>,
+    reloader: Arc<Reloader>,
     events: Events,
 ) {
-    restore(&last_good, &keeper).await;
+    restore(&last_good, &reloader).await;
     let labelled = vestibule::identity::short_watch().labels(&format!("{CONFIG_LABEL}=true"));
     let mut changes = pin!(watcher(config_maps, labelled).default_backoff());
     let mut seen = Seen { namespace, ..Seen::default() };
-    // When to take what was seen, and when to store what was good.
+    // The time of the next reload, the documents to store, and the time to store them at.
     let (mut due, mut unstored, mut store_at) = (None, None, Instant::now());
     loop {
         tokio::select! {
             event = changes.next() => match event {
-                Some(Ok(event)) => if seen.heard(event) {
+                Some(Ok(event)) => if seen.apply(event) {
                     due.get_or_insert_with(|| Instant::now() + DEBOUNCE);
                 },
                 Some(Err(error)) => {
@@ -72,10 +71,10 @@ pub(crate) async fn follow(
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
                 due = None;
                 if let Some(sources) = seen.sources() {
-                    if let Some(good) = advanced(&keeper, sources).await {
+                    if let Some(good) = reload(&reloader, sources).await {
                         (unstored, store_at) = (Some(good), Instant::now());
                     }
-                    seen.tell(keeper.current().findings(), &events);
+                    seen.report(reloader.current().findings(), &events);
                 }
             }
             () = sleep_until(store_at), if unstored.is_some() => {
@@ -86,11 +85,11 @@ pub(crate) async fn follow(
     }
 }
 
-/// What was good before a restart comes first: without it, broken rules would leave nothing.
-async fn restore(last_good: &LastGood, keeper: &Keeper<Compiler>) {
+/// Reads the documents that were good before a restart. Without them, broken rules would leave no rules in force.
+async fn restore(last_good: &LastGood, reloader: &Reloader) {
     loop {
         match last_good.read().await {
-            Ok(Some(documents)) => return keeper.restore(documents),
+            Ok(Some(documents)) => return reloader.restore(documents),
             Ok(None) => return,
             Err(error) => {
                 let name = &last_good.name;
@@ -101,36 +100,36 @@ async fn restore(last_good: &LastGood, keeper: &Keeper<Compiler>) {
     }
 }
 
-/// Compiling and proving take their time, and calls are answered meanwhile.
-async fn advanced(keeper: &Arc<Keeper<Compiler>>, sources: Vec<Source>) -> Option<Vec<Document>> {
-    let keeper = Arc::clone(keeper);
-    let advanced = tokio::task::spawn_blocking(move || keeper.advance(sources)).await;
-    advanced.unwrap_or_else(|_| {
+/// Compiles and proves on a blocking thread, so that calls are answered meanwhile.
+async fn reload(reloader: &Arc<Reloader>, sources: Vec<RuleSource>) -> Option<Vec<RuleDocument>> {
+    let reloader = Arc::clone(reloader);
+    let reloaded = tokio::task::spawn_blocking(move || reloader.reload(sources)).await;
+    reloaded.unwrap_or_else(|_| {
         tracing::error!("reading the rules panicked; those before stay in force until the texts change");
         None
     })
 }
 
-/// What has to be tried again.
-async fn store(last_good: &LastGood, documents: Option<Vec<Document>>) -> Option<Vec<Document>> {
+/// Returns the documents if the attempt has to be repeated.
+async fn store(last_good: &LastGood, documents: Option<Vec<RuleDocument>>) -> Option<Vec<RuleDocument>> {
     let documents = documents?;
     let error = last_good.write(&documents).await.err()?;
     tracing::warn!(%error, "the good rules are not stored in the ConfigMap {}", last_good.name);
     (!matches!(error, StoreError::TooLarge { .. })).then_some(documents)
 }
 
-/// The ConfigMaps as far as they were seen.
+/// The ConfigMaps that the watch has reported.
 #[derive(Default)]
 struct Seen {
     namespace: String,
     is_listed: bool,
-    sources: BTreeMap<String, Vec<Source>>,
+    sources: BTreeMap<String, Vec<RuleSource>>,
     uids: BTreeMap<String, String>,
 }
 
 impl Seen {
-    /// Whether there is something to take now.
-    fn heard(&mut self, event: Event<ConfigMap>) -> bool {
+    /// Returns whether the ConfigMaps can be reloaded: not while they are being listed.
+    fn apply(&mut self, event: Event<ConfigMap>) -> bool {
         match event {
             Event::Init => {
                 self.is_listed = false;
@@ -153,8 +152,8 @@ impl Seen {
         self.is_listed
     }
 
-    /// Tells of every ConfigMap with errors, on itself.
-    fn tell(&self, findings: &[Finding], events: &Events) {
+    /// Writes an Event on every ConfigMap with errors.
+    fn report(&self, findings: &[Finding], events: &Events) {
         for name in self.sources.keys() {
             let prefix = prefix(&self.namespace, name);
             let is_here = |finding: &&Finding| {
@@ -176,8 +175,8 @@ impl Seen {
         }
     }
 
-    /// All of them; nothing while they are being listed again: those not listed yet are not gone.
-    fn sources(&self) -> Option<Vec<Source>> {
+    /// All texts; [`None`] while the ConfigMaps are being listed again, when one that is not listed yet is not gone.
+    fn sources(&self) -> Option<Vec<RuleSource>> {
         self.is_listed.then(|| self.sources.values().flatten().cloned().collect())
     }
 }
@@ -194,17 +193,17 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_is_not_whole_takes_nothing_away() {
+    fn an_incomplete_list_removes_no_config_map() {
         let mut seen = Seen { namespace: "home".to_owned(), ..Seen::default() };
         let number = |seen: &Seen| seen.sources().map(|sources| sources.len());
-        assert!(!seen.heard(Event::Init) && !seen.heard(Event::InitApply(config_map("a"))));
+        assert!(!seen.apply(Event::Init) && !seen.apply(Event::InitApply(config_map("a"))));
         assert_eq!(number(&seen), None);
-        assert!(seen.heard(Event::InitDone) && seen.heard(Event::Apply(config_map("b"))));
+        assert!(seen.apply(Event::InitDone) && seen.apply(Event::Apply(config_map("b"))));
         assert_eq!(number(&seen), Some(2));
-        // The watch ends before that was taken.
-        assert!(!seen.heard(Event::Init) && !seen.heard(Event::InitApply(config_map("b"))));
+        // The watch ends, and the ConfigMaps are listed again.
+        assert!(!seen.apply(Event::Init) && !seen.apply(Event::InitApply(config_map("b"))));
         assert_eq!(number(&seen), None);
-        assert!(seen.heard(Event::InitDone));
+        assert!(seen.apply(Event::InitDone));
         assert_eq!(number(&seen), Some(1));
     }
 }

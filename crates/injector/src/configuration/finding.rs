@@ -1,49 +1,49 @@
-//! What is wrong with a configuration.
+//! Errors, warnings and hints about a configuration.
 
 use std::fmt;
 
 use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{Diagnostic, Severity};
 
-/// Something about the texts of a configuration that its author should know.
+/// An error, a warning or a hint for the author of rules.
 ///
-/// `Display` prints what an author reads, with the line of the source; [`Finding::headline`] is the form for logs.
+/// `Display` prints the form for authors, with the line of the source; [`Finding::headline`] is the form for logs.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Finding {
     /// About a document.
     Document(Diagnostic),
-    /// A source that cannot be read.
+    /// About a source that cannot be read.
     Source {
         /// The source.
         name: String,
-        /// Why not.
+        /// The reason.
         problem: String,
     },
     /// About all rules together, as they would be registered or served.
-    Whole(String),
+    RuleSet(String),
 }
 
 impl Finding {
-    /// Whether the text cannot be used as it is.
+    /// Whether it is an error.
     pub fn is_error(&self) -> bool {
         !matches!(self, Self::Document(diagnostic) if diagnostic.severity() != Severity::Error)
     }
 
-    /// The diagnostic, where it is about a document.
+    /// The diagnostic, if it is about a document.
     pub fn diagnostic(&self) -> Option<&Diagnostic> {
         match self {
             Self::Document(diagnostic) => Some(diagnostic),
-            Self::Source { .. } | Self::Whole(_) => None,
+            Self::Source { .. } | Self::RuleSet(_) => None,
         }
     }
 
-    /// The diagnostic's code, or a word for what has none: for logs and scripts.
+    /// The diagnostic's code, else `unreadable` or `refused`: for logs and scripts.
     pub fn code(&self) -> &str {
         match self {
             Self::Document(diagnostic) => diagnostic.code().id,
             Self::Source { .. } => "unreadable",
-            Self::Whole(_) => "refused",
+            Self::RuleSet(_) => "refused",
         }
     }
 
@@ -52,7 +52,7 @@ impl Finding {
         match self {
             Self::Document(diagnostic) => diagnostic.headline(),
             Self::Source { name, problem } => format!("{}: error: {problem}", printable(name)),
-            Self::Whole(problem) => format!("error: {problem}"),
+            Self::RuleSet(problem) => format!("error: {problem}"),
         }
     }
 
@@ -61,7 +61,7 @@ impl Finding {
         match self {
             Self::Document(diagnostic) => Some(diagnostic.source()),
             Self::Source { name, .. } => Some(name),
-            Self::Whole(_) => None,
+            Self::RuleSet(_) => None,
         }
     }
 }
@@ -70,7 +70,7 @@ impl fmt::Display for Finding {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Document(diagnostic) => diagnostic.fmt(formatter),
-            Self::Source { .. } | Self::Whole(_) => formatter.write_str(&self.headline()),
+            Self::Source { .. } | Self::RuleSet(_) => formatter.write_str(&self.headline()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Rules in files, followed by what is in them.
+//! Rules in files, read again when their content changes.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,40 +6,40 @@ use std::time::Duration;
 
 use tokio::time::MissedTickBehavior;
 
-use super::compiler::Compiler;
-use super::keeper::Keeper;
-use super::settle::Source;
-use crate::{LoadError, sources};
+use super::reloader::Reloader;
+use super::rule_source::RuleSource;
+use crate::sources::{self, LoadError};
 
-/// Between two looks. What two looks find is taken: whoever writes is not just at it.
+/// The time between two reads. A change comes into force when two reads find the same, so a file that is being written is
+/// left for the next read.
 const POLL: Duration = Duration::from_millis(500);
 
-/// Looks again and again until it is dropped.
-pub(crate) async fn follow(paths: Vec<PathBuf>, keeper: Arc<Keeper<Compiler>>) {
+/// Reads the files until it is dropped.
+pub(crate) async fn follow(paths: Vec<PathBuf>, reloader: Arc<Reloader>) {
     let mut ticks = tokio::time::interval(POLL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut last: Option<Vec<Source>> = None;
-    let mut told = false;
+    let mut last: Option<Vec<RuleSource>> = None;
+    let mut is_logged = false;
     loop {
         ticks.tick().await;
-        let (paths, keeper, former) = (paths.clone(), Arc::clone(&keeper), last.take());
-        // A folder on a network may take its time, and so may rules.
-        let looked = tokio::task::spawn_blocking(move || {
+        let (paths, reloader, former) = (paths.clone(), Arc::clone(&reloader), last.take());
+        // Reading a folder on a network blocks, and proving rules takes long.
+        let read = tokio::task::spawn_blocking(move || {
             let found = sources::read(&paths)?;
             if former.as_ref() == Some(&found) {
-                keeper.advance(found.clone());
+                reloader.reload(found.clone());
             }
             Ok::<_, LoadError>(found)
         });
-        match looked.await {
-            Ok(Ok(found)) => (last, told) = (Some(found), false),
+        match read.await {
+            Ok(Ok(found)) => (last, is_logged) = (Some(found), false),
             Ok(Err(error)) => {
-                if !told {
+                if !is_logged {
                     tracing::warn!(%error, "the rules cannot be read; the last good ones stay in force");
                 }
-                told = true;
+                is_logged = true;
             }
-            Err(_) => tracing::debug!("a look at the rules was cut short"),
+            Err(_) => tracing::debug!("reading the rules was cut short"),
         }
     }
 }

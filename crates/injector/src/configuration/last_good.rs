@@ -1,4 +1,4 @@
-//! What was good, kept over restarts in a ConfigMap of our own.
+//! The last good documents, stored over restarts in a ConfigMap of the injector.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,19 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, PostParams};
 use serde::{Deserialize, Serialize};
 
-use super::settle::Document;
+use super::rule_source::RuleDocument;
 
 /// The key of the documents, as JSON.
 const KEY: &str = "documents.json";
-/// The form of what is stored.
+/// The version of the stored format.
 const VERSION: u8 = 1;
-/// What a ConfigMap may hold, its keys among it (`MaxSecretSize` of the API server's validation).
-const LARGEST: usize = 1024 * 1024;
-/// How often it is tried again after another replica was faster.
+/// The size that a ConfigMap may have, with its keys (`MaxSecretSize` in the API server's validation).
+const MAX_BYTES: usize = 1024 * 1024;
+/// The number of attempts when other replicas write at the same time.
 const ATTEMPTS: usize = 5;
 
-/// The ConfigMap. A replica writes when its own documents change and never because another's are others: whoever sees the
-/// newest texts last writes last, and nobody answers.
+/// The ConfigMap. A replica writes it only when its own documents change, so replicas with different documents do not
+/// overwrite each other in turn.
 pub(crate) struct LastGood {
     pub(crate) config_maps: Api<ConfigMap>,
     pub(crate) name: String,
@@ -28,15 +28,15 @@ pub(crate) struct LastGood {
 #[derive(Serialize, Deserialize)]
 struct Stored {
     version: u8,
-    documents: Vec<Document>,
+    documents: Vec<RuleDocument>,
 }
 
 /// Why documents are not stored.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StoreError {
-    /// They are cut nowhere: half of the rules would be other rules.
+    /// Documents are never cut: half of the rules would be other rules.
     #[error(
-        "they take {bytes} bytes, and a ConfigMap holds {LARGEST}: a restart would find those stored before"
+        "they take {bytes} bytes, and a ConfigMap holds {MAX_BYTES}: a restart would find those stored before"
     )]
     TooLarge { bytes: usize },
     #[error(transparent)]
@@ -46,8 +46,8 @@ pub(crate) enum StoreError {
 }
 
 impl LastGood {
-    /// What is stored; nothing where nothing is, or nobody can read it any more.
-    pub(crate) async fn read(&self) -> Result<Option<Vec<Document>>, kube::Error> {
+    /// The stored documents; [`None`] where none are stored, or the format is not understood.
+    pub(crate) async fn read(&self) -> Result<Option<Vec<RuleDocument>>, kube::Error> {
         let Some(found) = self.config_maps.get_opt(&self.name).await? else { return Ok(None) };
         let stored: Option<Stored> =
             found.data.as_ref().and_then(|data| serde_json::from_str(data.get(KEY)?).ok());
@@ -62,12 +62,11 @@ impl LastGood {
     }
 
     /// Stores `documents` unless they are stored already.
-    pub(crate) async fn write(&self, documents: &[Document]) -> Result<(), StoreError> {
+    pub(crate) async fn write(&self, documents: &[RuleDocument]) -> Result<(), StoreError> {
         let stored = Stored { version: VERSION, documents: documents.to_vec() };
-        // A document is made of texts and a number: that can always be written.
         let text = serde_json::to_string(&stored).unwrap_or_default();
         let bytes = text.len() + KEY.len();
-        if bytes > LARGEST {
+        if bytes > MAX_BYTES {
             return Err(StoreError::TooLarge { bytes });
         }
         for _ in 0..ATTEMPTS {
@@ -79,7 +78,7 @@ impl LastGood {
         Err(StoreError::Contended)
     }
 
-    /// With the version that was read as the condition.
+    /// Writes on the condition that the ConfigMap has the resource version that was read.
     async fn write_once(&self, text: &str) -> Result<(), kube::Error> {
         let found = self.config_maps.get_opt(&self.name).await?;
         let known = found.as_ref().and_then(|found| found.data.as_ref()?.get(KEY));
@@ -105,14 +104,17 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_does_not_fit_is_not_cut() {
+    async fn documents_that_do_not_fit_are_refused_and_not_cut() {
         let nowhere = Config::new("http://127.0.0.1:1".parse().unwrap());
         let config_maps = Api::namespaced(Client::try_from(nowhere).unwrap(), "injector");
         let last_good = LastGood { config_maps, name: "injector-last-good".to_owned() };
-        let large = Document::of("x".repeat(LARGEST));
+        let large = RuleDocument::of("x".repeat(MAX_BYTES));
         let error = last_good.write(&[large]).await.unwrap_err();
-        assert!(matches!(error, StoreError::TooLarge { bytes } if bytes > LARGEST), "{error}");
-        // It is asked whether one that fits may be written.
-        assert!(matches!(last_good.write(&[Document::of("x".to_owned())]).await, Err(StoreError::Api(_))));
+        assert!(matches!(error, StoreError::TooLarge { bytes } if bytes > MAX_BYTES), "{error}");
+        // A document that fits is sent to the API server, which does not answer here.
+        assert!(matches!(
+            last_good.write(&[RuleDocument::of("x".to_owned())]).await,
+            Err(StoreError::Api(_))
+        ));
     }
 }

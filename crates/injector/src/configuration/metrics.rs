@@ -1,10 +1,11 @@
-//! What is counted of a configuration.
+//! The metrics of a configuration.
 
 use std::time::SystemTime;
 
 use vestibule::{Metric, MetricFamily, MetricLabel, Sample};
 
-use super::{Configuration, State};
+use super::Configuration;
+use super::snapshot::SnapshotState;
 
 const IN_FORCE: MetricFamily =
     MetricFamily::info("config", "The rules in force, by the hash of their contents")
@@ -20,7 +21,7 @@ const SINCE: MetricFamily = MetricFamily::gauge(
 .seconds();
 
 impl Configuration {
-    /// Its hash, and how the last reload went.
+    /// The hash of the rules in force, and the outcome of the last reload.
     pub(crate) fn metrics(&self) -> [Metric; 3] {
         let [in_force, is_current, since] = [self.clone(), self.clone(), self.clone()];
         [
@@ -28,7 +29,7 @@ impl Configuration {
                 vec![Sample::new(1.0).label("hash", in_force.current().rules().hash())]
             }),
             Metric::new(IS_CURRENT, move || {
-                let is_current = is_current.current().state() == State::Current;
+                let is_current = is_current.current().state() == SnapshotState::Current;
                 vec![Sample::new(f64::from(u8::from(is_current)))]
             }),
             Metric::new(SINCE, move || {

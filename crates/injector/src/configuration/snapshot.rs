@@ -1,4 +1,4 @@
-//! What is in force at one moment.
+//! The rules in force at one moment.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,47 +6,55 @@ use std::time::{Duration, Instant, SystemTime};
 
 use vestibule_rules::{Mode, RuleSet};
 
-use super::Finding;
+use super::finding::Finding;
 
-/// All rules as they are in force together: every call is decided by one of these, from its first byte to its last.
+/// All rules that are in force together. Every call is decided by one snapshot, from its first byte to its last.
 #[derive(Clone)]
 pub struct Snapshot {
     rules: Arc<RuleSet>,
-    state: State,
+    state: SnapshotState,
     findings: Arc<[Finding]>,
     since: Option<SystemTime>,
     former: Arc<[Former]>,
+    sequence: u64,
 }
 
-/// Rules that were in force, and until when.
+/// Rules that were in force before.
 #[derive(Clone)]
 struct Former {
     rules: Arc<RuleSet>,
-    until: Instant,
+    replaced_at: Instant,
 }
 
-/// How long an API server waits for one webhook at most: a create that began by former rules is over then.
-const CREATE: Duration = Duration::from_secs(30);
-/// How many former rules are known.
-const MOST_FORMER: usize = 8;
+/// The longest time that an API server waits for one webhook. A create that started under former rules is over by then.
+const MAX_CREATE_TIME: Duration = Duration::from_secs(30);
+/// The number of former rule sets that are kept.
+const MAX_FORMER: usize = 8;
 
-/// How the rules in force stand to the newest texts.
+/// Whether the rules in force are those of the newest texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum State {
-    /// Nothing good has been read yet: there are no rules, and nobody should be answered by them.
+pub enum SnapshotState {
+    /// No good rules have been read yet, and no call should be decided.
     Waiting,
     /// The rules are those of the newest texts.
     Current,
-    /// Something in the newest texts is wrong, and what was good before is in force in its place.
+    /// A document in the newest texts is wrong, and its last good version is in force.
     LastGood,
 }
 
 impl Snapshot {
-    /// A snapshot of `rules` with which all is well.
+    /// A snapshot of rules without errors.
     pub fn new(rules: RuleSet) -> Self {
         let findings = rules.warnings().iter().cloned().map(Finding::from).collect();
-        Self { rules: Arc::new(rules), state: State::Current, findings, since: None, former: Arc::default() }
+        Self {
+            rules: Arc::new(rules),
+            state: SnapshotState::Current,
+            findings,
+            since: None,
+            former: Arc::default(),
+            sequence: 0,
+        }
     }
 
     /// All rules.
@@ -54,33 +62,38 @@ impl Snapshot {
         &self.rules
     }
 
-    /// How the rules stand to the newest texts.
-    pub fn state(&self) -> State {
+    /// Whether the rules are those of the newest texts.
+    pub fn state(&self) -> SnapshotState {
         self.state
     }
 
-    /// What was found in the newest texts, warnings among it.
+    /// The findings in the newest texts, with warnings.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
-    /// When the newest texts were last all good; nothing for rules that never change.
+    /// The time at which the newest texts were last all good; [`None`] for rules that never change.
     pub fn since(&self) -> Option<SystemTime> {
         self.since
     }
 
+    /// The number of snapshots that were in force before this one in this process.
+    pub(crate) fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
     pub(super) fn waiting(findings: Vec<Finding>) -> Self {
-        Self { state: State::Waiting, findings: findings.into(), ..Self::new(RuleSet::default()) }
+        Self { state: SnapshotState::Waiting, findings: findings.into(), ..Self::new(RuleSet::default()) }
     }
 
-    /// The same rules, which are in force although `findings` say what is wrong with the newest texts.
+    /// The same rules, in force in the place of texts with the errors `findings`.
     pub(super) fn instead_of(self, findings: Vec<Finding>, since: Option<SystemTime>) -> Self {
-        Self { state: State::LastGood, findings: findings.into(), since, ..self }
+        Self { state: SnapshotState::LastGood, findings: findings.into(), since, ..self }
     }
 
-    /// The rules to decide by about an object that those of this hash have changed: whoever switches all changes off, means these
-    /// too.
-    pub(crate) fn to_go_on(&self, hash: &str) -> &RuleSet {
+    /// The rules to decide by about an object that was already changed by the rules of `hash`. In the modes `observe` and
+    /// `off` they are those in force: such a mode switches former rules off too.
+    pub(crate) fn rules_to_continue(&self, hash: &str) -> &RuleSet {
         match self.rules.settings().mode() {
             Mode::On => self.of_hash(hash).unwrap_or(&self.rules),
             Mode::Observe | Mode::Off => &self.rules,
@@ -89,19 +102,19 @@ impl Snapshot {
 
     /// The rules of this hash, if they are in force or were a moment ago.
     pub(crate) fn of_hash(&self, hash: &str) -> Option<&RuleSet> {
-        let known = self.former.iter().filter(|former| former.until.elapsed() < CREATE);
+        let known = self.former.iter().filter(|former| former.replaced_at.elapsed() < MAX_CREATE_TIME);
         let mut known = std::iter::once(&self.rules).chain(known.map(|former| &former.rules));
         known.find(|rules| rules.hash() == hash).map(|rules| &**rules)
     }
 
-    /// The same, which comes after `last`.
-    pub(super) fn after(self, last: &Self) -> Self {
+    /// The same snapshot as the successor of `last`.
+    pub(crate) fn after(self, last: &Self) -> Self {
         let now = Instant::now();
-        let last_rules =
-            (last.state != State::Waiting).then(|| Former { rules: Arc::clone(&last.rules), until: now });
+        let last_rules = (last.state != SnapshotState::Waiting)
+            .then(|| Former { rules: Arc::clone(&last.rules), replaced_at: now });
         let former = last_rules.into_iter().chain(last.former.iter().cloned());
-        let former = former.filter(|former| former.rules.hash() != self.rules.hash()).take(MOST_FORMER);
-        Self { former: former.collect(), ..self }
+        let former = former.filter(|former| former.rules.hash() != self.rules.hash()).take(MAX_FORMER);
+        Self { former: former.collect(), sequence: last.sequence + 1, ..self }
     }
 
     pub(super) fn at(self, now: SystemTime) -> Self {
@@ -113,14 +126,14 @@ impl Snapshot {
 impl fmt::Display for Snapshot {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.state {
-            State::Waiting => formatter.write_str("no rules yet")?,
-            State::Current | State::LastGood => {
+            SnapshotState::Waiting => formatter.write_str("no rules yet")?,
+            SnapshotState::Current | SnapshotState::LastGood => {
                 write!(formatter, "hash {}, rules: {}", self.rules().hash(), self.rules().rules().len())?;
             }
         }
         let errors: Vec<_> = self.findings.iter().filter(|it| it.is_error()).map(Finding::code).collect();
         match (self.state, errors.len()) {
-            (State::Current, _) | (_, 0) => Ok(()),
+            (SnapshotState::Current, _) | (_, 0) => Ok(()),
             _ => write!(formatter, "; wrong in the newest texts: {}", errors.join(", ")),
         }
     }

@@ -1,37 +1,36 @@
-//! What an owner is told.
+//! The Events about a decision.
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use vestibule::identity::events::Report;
 use vestibule_rules::{Decision, Mode, Outcome, Reason, Verdict};
 
-use crate::Asked;
-use crate::observer::Owner;
+use crate::observer::{DecisionContext, Owner};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum What {
+enum Occasion {
     Injected,
     Skipped,
     Conflict,
 }
 
-/// What is to be told of `decision`: of a dry run nothing, and nothing of what is only observed.
-pub(super) fn of(decision: &Decision, asked: &Asked<'_>) -> Vec<Report> {
-    let settings = asked.settings();
-    if asked.dry_run() || settings.mode() != Mode::On || decision.denial().is_some() {
+/// The Events about `decision`. There are none about a dry run, and none in the modes `observe` and `off`.
+pub(super) fn of(decision: &Decision, context: &DecisionContext<'_>) -> Vec<Report> {
+    let settings = context.settings();
+    if context.dry_run() || settings.mode() != Mode::On || decision.denial().is_some() {
         return Vec::new();
     }
-    let told = |verdict: &&Verdict| {
-        what(verdict).is_some_and(|what| what != What::Injected || settings.success_events())
+    let is_reported = |verdict: &&Verdict| {
+        occasion(verdict).is_some_and(|occasion| occasion != Occasion::Injected || settings.success_events())
     };
-    let verdicts: Vec<&Verdict> = decision.verdicts.iter().filter(told).collect();
-    if verdicts.is_empty() || asked.namespace().is_empty() {
+    let verdicts: Vec<&Verdict> = decision.verdicts.iter().filter(is_reported).collect();
+    if verdicts.is_empty() || context.namespace().is_empty() {
         return Vec::new();
     }
-    // Read from the object only now: most decisions are nobody's news.
-    let Some(owner) = asked.owner().filter(Owner::is_plausible) else { return Vec::new() };
-    let object = match asked.name() {
-        Some(name) => format!("{} {name}", asked.resource().kind()),
-        None => format!("a {}", asked.resource().kind()),
+    // The owner is read from the object only now, since most decisions make no Event.
+    let Some(owner) = context.owner().filter(Owner::is_plausible) else { return Vec::new() };
+    let object = match context.name() {
+        Some(name) => format!("{} {name}", context.resource().kind()),
+        None => format!("a {}", context.resource().kind()),
     };
     let Owner { api_version, kind, name, uid } = owner;
     let about = ObjectReference {
@@ -39,16 +38,16 @@ pub(super) fn of(decision: &Decision, asked: &Asked<'_>) -> Vec<Report> {
         kind: Some(kind),
         name: Some(name),
         uid: Some(uid),
-        namespace: Some(asked.namespace().to_owned()),
+        namespace: Some(context.namespace().to_owned()),
         ..ObjectReference::default()
     };
     let report = |verdict: &Verdict| {
-        let what = what(verdict)?;
+        let occasion = occasion(verdict)?;
         Some(Report {
             about: about.clone(),
-            is_warning: what != What::Injected,
-            reason: what.reason(),
-            // Of two rules each gets an Event of its own.
+            is_warning: occasion != Occasion::Injected,
+            reason: occasion.reason(),
+            // The action tells the Events of two rules apart.
             action: format!("Inject {}", verdict.rule),
             note: note(verdict, &object),
         })
@@ -56,7 +55,7 @@ pub(super) fn of(decision: &Decision, asked: &Asked<'_>) -> Vec<Report> {
     verdicts.into_iter().filter_map(report).collect()
 }
 
-impl What {
+impl Occasion {
     fn reason(self) -> &'static str {
         match self {
             Self::Injected => "Injected",
@@ -67,7 +66,7 @@ impl What {
 }
 
 impl Owner {
-    /// Whoever makes a pod may name any owner. What no API server would call an object is not passed on to one.
+    /// Whether an API server could have an object of this name: a user who creates a pod may write any owner into it.
     fn is_plausible(&self) -> bool {
         let plain = |text: &str, more: &[char]| {
             (1..=253).contains(&text.len())
@@ -80,18 +79,19 @@ impl Owner {
     }
 }
 
-/// What is worth an Event: what somebody wanted and did not get. A denial is told by whoever was denied.
-fn what(verdict: &Verdict) -> Option<What> {
+/// The occasion for an Event: a rule was applied, or its owner wanted it and did not get it. A denial makes no Event, since
+/// the user sees its message.
+fn occasion(verdict: &Verdict) -> Option<Occasion> {
     match &verdict.outcome {
-        Outcome::Applied => Some(What::Injected),
-        Outcome::Skipped { reason: Reason::Conflict, .. } => Some(What::Conflict),
-        Outcome::Skipped { reason, .. } if reason.is_unexpected() => Some(What::Skipped),
+        Outcome::Applied => Some(Occasion::Injected),
+        Outcome::Skipped { reason: Reason::Conflict, .. } => Some(Occasion::Conflict),
+        Outcome::Skipped { reason, .. } if reason.is_unexpected() => Some(Occasion::Skipped),
         _ => None,
     }
 }
 
-/// Names and lines. Only what stands in the way is told in its own words, which are names as well; what expressions and
-/// opt-in keys hold may be anything.
+/// The note holds names and lines. Only a conflict is described by the sentence of its outcome, which consists of names; the
+/// sentences of other outcomes may hold values of expressions and opt-in keys.
 fn note(verdict: &Verdict, object: &str) -> String {
     let Verdict { rule, source, line, outcome, .. } = verdict;
     match outcome {

@@ -23,13 +23,13 @@ fn rules() -> RuleSet {
     crate::compile([("rules.yaml", RULES)]).unwrap_or_else(|findings| panic!("{findings:?}"))
 }
 
-fn injection(namespaces: Namespaces) -> Injection {
+fn handler(namespaces: Namespaces) -> InjectHandler {
     let configuration = Configuration::fixed(rules());
     configuration.set_knows_namespaces(true);
-    Injection::new(configuration, Share::BestEffort, namespaces, Arc::default(), Arc::new([]))
+    InjectHandler::new(configuration, HookKind::BestEffort, namespaces, Arc::default(), Arc::new([]))
 }
 
-/// To create a pod that says it was changed by rules of this hash.
+/// A request to create a pod with the status annotation of rules of this hash.
 fn request(hash: &str) -> String {
     json!({
         "uid": "u", "kind": {"group": "", "version": "v1", "kind": "Pod"},
@@ -41,16 +41,16 @@ fn request(hash: &str) -> String {
     .to_string()
 }
 
-/// Whether it was injected into, and how long that took.
-async fn asked(injection: &Injection, request: &str, budget: Duration) -> (bool, Duration) {
+/// Returns whether the pod was changed, and the duration of the call.
+async fn call(handler: &InjectHandler, request: &str, budget: Duration) -> (bool, Duration) {
     let (request, began): (Request<'_>, _) = (serde_json::from_str(request).unwrap(), Instant::now());
     let deadline = began + budget;
-    let verdict = timeout_at(deadline, injection.handle(&request, deadline.into_std())).await;
+    let verdict = timeout_at(deadline, handler.handle(&request, deadline.into_std())).await;
     let verdict = verdict.unwrap_or_else(|_| panic!("no verdict within {budget:?}"));
     (matches!(verdict.outcome, vestibule::Outcome::Mutated(_)), began.elapsed())
 }
 
-/// A cluster whose namespaces are read at once, but for `fresh`: after `delay`.
+/// A cluster that answers at once, but takes `delay` to read the namespace `fresh`.
 async fn slow(delay: Duration) -> Namespaces {
     let answer = tower::service_fn(move |request: http::Request<Body>| async move {
         let body = if request.uri().path().ends_with("/fresh") {
@@ -71,22 +71,22 @@ async fn slow(delay: Duration) -> Namespaces {
     namespaces
 }
 
-/// Each of the two took its part of the whole: 0.7 s and 0.5 s of one.
+/// The two waits each took a share of the whole budget: 0.7 s and 0.5 s of 1 s.
 #[tokio::test(start_paused = true)]
-async fn whoever_waits_twice_still_decides_before_the_deadline() {
-    let injection = injection(slow(Duration::from_millis(700)).await);
-    let (is_changed, took) = asked(&injection, &request("0123456789ab"), Duration::from_secs(1)).await;
+async fn a_call_that_waits_twice_is_decided_before_the_deadline() {
+    let handler = handler(slow(Duration::from_millis(700)).await);
+    let (is_changed, took) = call(&handler, &request("0123456789ab"), Duration::from_secs(1)).await;
     assert!(is_changed && took < Duration::from_secs(1), "{took:?}");
 }
 
-/// Every pod of a Deployment whose template was copied from a pod of last week was held up for as long.
+/// Every pod of a Deployment whose template holds the status annotation of an old pod waited 2 s.
 #[tokio::test(start_paused = true)]
 async fn rules_that_did_not_come_are_waited_for_once() {
-    let injection = injection(Namespaces::labelled([("team", "blue")]));
-    let ask = async |hash: &str| asked(&injection, &request(hash), Duration::from_secs(30)).await;
+    let handler = handler(Namespaces::labelled([("team", "blue")]));
+    let ask = async |hash: &str| call(&handler, &request(hash), Duration::from_secs(30)).await;
     assert_eq!(ask("0123456789ab").await, (true, Duration::from_secs(2)));
     assert_eq!(ask("0123456789ab").await, (true, Duration::ZERO));
     assert_eq!(ask("no hash of rules").await, (true, Duration::ZERO));
-    // Others may still be on their way.
+    // Another hash has a wait of its own.
     assert_eq!(ask("ba9876543210").await, (true, Duration::from_secs(2)));
 }

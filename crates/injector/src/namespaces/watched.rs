@@ -13,11 +13,11 @@ use kube::runtime::reflector::{ObjectRef, Store, store};
 use kube::runtime::watcher::Event;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, Resource};
-use tokio::task::AbortHandle;
 use vestibule::WatchState;
 use vestibule_rules::NamespaceFacts;
 
 use super::NotReady;
+use crate::task::AbortOnDrop;
 
 type Metadata = PartialObjectMeta<Namespace>;
 
@@ -26,34 +26,34 @@ pub(super) struct Watched {
     seen: Store<Metadata>,
     ready: Arc<AtomicBool>,
     state: WatchState,
-    watch: AbortHandle,
+    _watch: AbortOnDrop,
 }
 
 impl Watched {
     pub(super) fn start(client: Client) -> Self {
-        let (listened_to, state) = WatchState::listening(&client);
-        let [namespaces, watched] = [client, listened_to].map(Api::<Metadata>::all);
+        let (watch_client, state) = WatchState::listening(&client);
+        let [namespaces, watched] = [client, watch_client].map(Api::<Metadata>::all);
         let (seen, writer) = store();
         let ready = Arc::new(AtomicBool::new(false));
         let synced = Arc::clone(&ready);
-        let told = state.clone();
+        let watch_state = state.clone();
         let events = watcher(watched, vestibule::identity::short_watch())
-            // Who wrote which field is most of the metadata, and nobody asks for it.
+            // `managedFields` is most of the metadata, and no rule reads it.
             .modify(|namespace| namespace.metadata.managed_fields = None)
             .default_backoff()
             .reflect(writer);
-        let watch = tokio::spawn(events.for_each(move |event| {
+        let watch = AbortOnDrop::spawn(events.for_each(move |event| {
             match event {
                 Ok(Event::InitDone) => synced.store(true, Ordering::Release),
                 Ok(_) => {}
                 Err(error) => {
-                    told.failed(&error.to_string());
+                    watch_state.failed(&error.to_string());
                     tracing::warn!(%error, "the namespaces cannot be watched; trying again");
                 }
             }
             self::ready(())
         }));
-        Self { namespaces, seen, ready, state, watch: watch.abort_handle() }
+        Self { namespaces, seen, ready, state, _watch: watch }
     }
 
     pub(super) fn client(&self) -> Client {
@@ -68,7 +68,7 @@ impl Watched {
         self.ready.load(Ordering::Acquire)
     }
 
-    /// `None` where the cluster has no such namespace.
+    /// [`None`] where the cluster has no such namespace.
     pub(super) async fn facts(
         &self,
         namespace: &str,
@@ -83,9 +83,9 @@ impl Watched {
         if let Some(seen) = self.seen.get(&ObjectRef::new(namespace)) {
             return Ok(Some(facts(seen.meta())));
         }
-        // The pod of a namespace made a moment ago may be faster than the watch.
-        let asked = tokio::time::timeout_at(until.into(), self.namespaces.get_opt(namespace)).await;
-        let error: Box<dyn Error + Send + Sync> = match asked {
+        // A pod may be created before the watch has reported its new namespace.
+        let read = tokio::time::timeout_at(until.into(), self.namespaces.get_opt(namespace)).await;
+        let error: Box<dyn Error + Send + Sync> = match read {
             Ok(Ok(found)) => return Ok(found.map(|found| facts(found.meta()))),
             Ok(Err(refused)) => refused.into(),
             Err(late) => late.into(),
@@ -95,17 +95,11 @@ impl Watched {
     }
 }
 
-/// Whether a namespace can be called so: by a DNS label (RFC 1123). There is none of another name, and in the path of a request
-/// it would lead elsewhere.
+/// Whether it is a DNS label (RFC 1123). No namespace has another name, and another name in the path of a request would
+/// address another object.
 fn is_name(namespace: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=63).contains(&namespace.len()) && namespace.bytes().all(inner)
-}
-
-impl Drop for Watched {
-    fn drop(&mut self) {
-        self.watch.abort();
-    }
 }
 
 fn facts(metadata: &ObjectMeta) -> NamespaceFacts {

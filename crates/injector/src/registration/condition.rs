@@ -1,7 +1,8 @@
-//! Conditions in CEL, which the API server evaluates before it calls: what opted out is left alone even while nobody answers.
+//! Match conditions in CEL, which the API server evaluates before it calls: an object that opted out passes even while the
+//! injector is down.
 //!
-//! None of them can fail on any object: a condition that fails counts as the failure policy says. They leave out what is
-//! certainly out; whatever is unclear is asked about.
+//! No condition can fail on any object, since the failure policy would apply to it then. Conditions leave out objects that no
+//! rule can be for; in all unclear cases the injector is called.
 
 use std::collections::BTreeSet;
 
@@ -9,19 +10,19 @@ use vestibule_rules::{
     INJECT_KEY, MIRROR_ANNOTATION, RULE_KEY_PREFIX, Resource, Rule, RuleSet, STATUS_ANNOTATION,
 };
 
-use super::exempt::{self, Exempt};
+use super::exemption::{self, SelectableExemption};
 
-/// The longest expression. The API server compiles each; it takes 100,000 characters and no more (cel-go's
-/// `ExpressionSizeCodePointLimit`, which it leaves as it is), and all entries together are one object.
-const LONGEST: usize = 8 * 1024;
+/// The limit of an expression in bytes. The API server compiles at most 100,000 characters (cel-go's
+/// `ExpressionSizeCodePointLimit`, which it does not change), and all entries together are one object.
+const MAX_LENGTH: usize = 8 * 1024;
 
-/// Among more labels or annotations than this nobody searches: who has them is asked about. The API server ends a condition
-/// that costs more than 1,000,000 (`PerCallLimit`), and one that is ended counts as failed, so that `Fail` would refuse the
-/// object. A turn of a search costs about ten, and a tenth for each character that it looks at; 500 keys of any length, each
-/// compared with as many names as an expression holds, stay below half of that.
-const MOST_KEYS: usize = 500;
+/// The number of labels or annotations up to which a condition searches keys; for an object with more the injector is called.
+/// The API server ends a condition that costs more than 1,000,000 (`PerCallLimit`) and treats it as failed, so that `Fail`
+/// would refuse the object. A step of a search costs about 10, and 0.1 for each character compared; 500 keys of any length,
+/// each compared with as many names as an expression holds, cost less than half of the limit.
+const MAX_KEYS: usize = 500;
 
-/// Name and expression of each, for a `group` of all rules on these resources.
+/// Name and expression of the conditions for `group`, a part of the rules `all`, on these resources.
 pub(super) fn all(
     group: &[&Rule],
     resources: &BTreeSet<Resource>,
@@ -41,27 +42,27 @@ pub(super) fn all(
     }
     conditions.extend(not_exempt(all).map(|expression| ("not-exempt", expression)));
     let choices = [not_opted_out(group, all), not_opted_out_of_all(group)];
-    // What cannot be said shortly is asked about.
-    let short = choices.into_iter().find(|expression| expression.len() <= LONGEST);
+    // Without a short enough expression, the injector is called.
+    let short = choices.into_iter().find(|expression| expression.len() <= MAX_LENGTH);
     conditions.extend(short.map(|expression| ("not-opted-out", expression)));
     conditions
 }
 
-/// For pods that all rules leave alone because of where they run. Whoever speaks about a rule is asked about all the same:
-/// what nobody can read there is refused or warned about first.
+/// Conditions for pods that all rules leave alone because of their operating system or network. A pod with a key of a rule is
+/// sent to the injector all the same, which refuses or warns about a value that it cannot read.
 fn environment(group: &[&Rule]) -> Vec<(&'static str, String)> {
     let others: BTreeSet<&str> = group.iter().flat_map(|rule| rule.compat_annotations()).collect();
-    let mut spoken = vec![any_key(&format!(
+    let mut has_key = vec![any_key(&format!(
         "key == {} || key.startsWith({})",
         quoted(INJECT_KEY),
         quoted(RULE_KEY_PREFIX)
     ))];
-    spoken.extend(others.iter().map(|other| format!("{}.hasValue()", annotation(&quoted(other)))));
-    let spoken = spoken.join(" || ");
+    has_key.extend(others.iter().map(|other| format!("{}.hasValue()", annotation(&quoted(other)))));
+    let has_key = has_key.join(" || ");
     let mut conditions = Vec::new();
     if group.iter().all(|rule| rule.skips_host_network()) {
         let own = "!object.?spec.?hostNetwork.orValue(false)";
-        conditions.push(("not-in-the-network-of-its-node", format!("{own} || {spoken}")));
+        conditions.push(("not-in-the-network-of-its-node", format!("{own} || {has_key}")));
     }
     let systems: Option<BTreeSet<&str>> = group.iter().map(|rule| rule.os()).collect();
     if let Some(systems) = systems
@@ -72,24 +73,27 @@ fn environment(group: &[&Rule]) -> Vec<(&'static str, String)> {
         let said = format!("object.?spec.?os.?name.or({new}).or({old}).orValue({})", quoted(any));
         let systems: Vec<_> = systems.iter().map(|system| quoted(system)).collect();
         let fits = format!("{said} in [{}]", systems.join(", "));
-        conditions.push(("not-for-another-system", format!("{fits} || {spoken}")));
+        conditions.push(("not-for-another-system", format!("{fits} || {has_key}")));
     }
-    conditions.retain(|(_, expression)| expression.len() <= LONGEST);
+    conditions.retain(|(_, expression)| expression.len() <= MAX_LENGTH);
     conditions
 }
 
-/// Nobody whom an administrator exempts; as many exemptions as fit.
+/// Leaves out objects that InjectorSettings exempt, with as many exemptions as fit.
 fn not_exempt(all: &RuleSet) -> Option<String> {
-    let said = exempt::all(all.settings()).filter_map(|exempt| match exempt {
-        Exempt::Condition(holds) => Some(format!("!({holds})")),
+    let said = exemption::all(all.settings()).filter_map(|exempt| match exempt {
+        SelectableExemption::Condition(holds) => Some(format!("!({holds})")),
         _ => None,
     });
-    said.reduce(|all, next| if all.len() + next.len() < LONGEST { format!("{all} && {next}") } else { all })
-        .filter(|expression| expression.len() <= LONGEST)
+    said.reduce(
+        |all, next| if all.len() + next.len() < MAX_LENGTH { format!("{all} && {next}") } else { all },
+    )
+    .filter(|expression| expression.len() <= MAX_LENGTH)
 }
 
-/// The same for rules that are too many to be named: whatever does not decline, under any key of ours or one that they listen
-/// to, may be about one of them. Who declines each by its own name is asked about.
+/// [`not_opted_out`] for more rules than an expression can name: any key of the injector, or of another injector that a rule
+/// reads, whose value is not `false` may ask for a rule. For an object that opts out of each rule by name, the injector is
+/// called.
 fn not_opted_out_of_all(group: &[&Rule]) -> String {
     let all_ask = group.iter().all(|rule| rule.requires_pod_opt_in());
     let others: BTreeSet<&str> = group.iter().flat_map(|rule| rule.compat_annotations()).collect();
@@ -101,7 +105,7 @@ fn not_opted_out_of_all(group: &[&Rule]) -> String {
     }
     let told = all_ask && !group.iter().any(|rule| rule.required());
     terms.push(any_key(&match told {
-        // Whatever may be misspelt.
+        // Any key that may be a misspelling.
         true => {
             let known = [INJECT_KEY, STATUS_ANNOTATION].map(quoted).join(", ");
             format!("key.contains({}) && !(key in [{known}])", quoted(domain()))
@@ -111,9 +115,9 @@ fn not_opted_out_of_all(group: &[&Rule]) -> String {
     terms.join(" || ")
 }
 
-/// Whether some rule is not declined: by its own key, else by a key of another injector that it listens to, else by the key
-/// of all rules; of each key, by the label, else by the annotation. Who declines says `false`. Whoever says nothing declines
-/// what has to be asked for.
+/// Whether the object did not opt out of some rule. The rule's own key decides, else a key of another injector that the rule
+/// reads, else the key for all rules; of each key the label, else the annotation. `false` opts out, and so does the absence of
+/// all keys for a rule that is opt-in.
 fn not_opted_out(group: &[&Rule], all: &RuleSet) -> String {
     let mut terms = Vec::new();
     for asked_for in [false, true] {
@@ -146,23 +150,23 @@ fn not_declined(key: &str, others: &[&str], asked_for: bool) -> String {
     keys.extend(others.iter().map(|other| annotation(&quoted(other))));
     keys.extend([label(&quoted(INJECT_KEY)), annotation(&quoted(INJECT_KEY))]);
     let said = keys.into_iter().reduce(|said, next| format!("{said}.or({next})")).unwrap_or_default();
-    let silence = if asked_for { "false" } else { "" };
-    format!("{said}.orValue('{silence}') != 'false'")
+    let default = if asked_for { "false" } else { "" };
+    format!("{said}.orValue('{default}') != 'false'")
 }
 
-/// Somebody who asks under a key that is almost ours is told so, and who is not asked about cannot be. Not where a call that
-/// fails refuses the object: it may be somebody else's key.
+/// Whether an object has a key that is almost one of the injector's, so that the injector can warn about it. Not for required
+/// rules: a failed call would refuse an object because of a key that may belong to another program.
 fn misspelt(all: &RuleSet) -> String {
     let known = all.rules().iter().map(own_key).chain([quoted(INJECT_KEY), quoted(STATUS_ANNOTATION)]);
     let known = known.collect::<Vec<_>>().join(", ");
     any_key(&format!("key.contains({}) && !(key in [{known}])", quoted(domain())))
 }
 
-/// Whether `holds` of a `key` among `keys`, those of the labels or those of the annotations; or they are too many.
+/// Whether the expression `holds` is true for a `key` of the labels or the annotations (`keys`), or there are too many keys.
 fn any_key(holds: &str) -> String {
     format!(
         "[object.metadata.?labels.orValue({{}}), object.metadata.?annotations.orValue({{}})].exists(keys, \
-         size(keys) > {MOST_KEYS} || keys.exists(key, {holds}))"
+         size(keys) > {MAX_KEYS} || keys.exists(key, {holds}))"
     )
 }
 
@@ -182,7 +186,7 @@ fn annotation(key: &str) -> String {
     format!("object.metadata.?annotations[?{key}]")
 }
 
-/// Keys and names have no quotes in them.
+/// A CEL string. Keys and names contain no quotes.
 fn quoted(text: &str) -> String {
     format!("'{text}'")
 }

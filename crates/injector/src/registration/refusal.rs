@@ -1,9 +1,9 @@
-//! Required rules that fail closed where nobody can mean it.
+//! Required rules that fail closed for too many namespaces.
 
 use vestibule_rules::diagnostic::code::{REQUIRED_EVERYWHERE, REQUIRED_IN_OWN_NAMESPACE};
 use vestibule_rules::{Diagnostic, Rule, RuleSet};
 
-/// Why the required ones among `rules` cannot be registered.
+/// The reasons why required rules among `rules` cannot be registered.
 pub(super) fn findings(rules: &RuleSet) -> Vec<Diagnostic> {
     let settings = rules.settings();
     let own = rules.own_namespace().filter(|_| settings.injects_own_namespace());
@@ -35,7 +35,7 @@ fn is_restricted(rule: &Rule) -> bool {
     !rule.namespaces().is_empty() || rule.namespace_labels().next().is_some()
 }
 
-/// Nobody knows which labels a namespace will have: names alone keep a rule out.
+/// Whether the rule may apply in `namespace`. The labels that a namespace will have are not known, so only names exclude it.
 fn may_reach(rule: &Rule, namespace: &str) -> bool {
     let is_it = |name: &String| name == namespace;
     (rule.namespaces().is_empty() || rule.namespaces().iter().any(is_it))

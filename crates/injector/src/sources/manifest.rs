@@ -1,4 +1,4 @@
-//! ConfigMap manifests, as repositories hold them: rules in `data`.
+//! Manifests of ConfigMaps with rules in `data`, as repositories hold them.
 
 use std::ops::Range;
 
@@ -6,9 +6,9 @@ use vestibule_rules::yaml::{self, Node};
 use vestibule_rules::{API_VERSION, CONFIG_LABEL};
 
 /// The documents of `text` as `(name, text)`, where each rule in a ConfigMap has the line and column that it has in the
-/// manifest. A value that does not stand there line by line (in quotes, or in JSON) is a text of its own.
+/// manifest. A value in quotes or in JSON is a text of its own, since its lines are not those of the manifest.
 pub(super) fn in_place(name: &str, text: &str) -> Vec<(String, String)> {
-    let Taken { lines, entries } = taken_apart(name, text);
+    let Split { lines, entries } = split(name, text);
     let Some(mut lines) = lines else { return vec![(name.to_owned(), text.to_owned())] };
     let mut texts = Vec::new();
     for Entry { key, text, place } in entries {
@@ -16,7 +16,7 @@ pub(super) fn in_place(name: &str, text: &str) -> Vec<(String, String)> {
             texts.push((format!("{name}, key {key}"), text));
             continue;
         };
-        // The line of the key begins a document; rows keep their indent, which a document may have, but for its marks.
+        // The line of the key becomes `---`. Rows keep their indent, except document marks, which must start the line.
         set(&mut lines, first.saturating_sub(1), "---");
         let marks = text.lines().map(|plain| plain.starts_with("---") || plain.starts_with("..."));
         for (index, (row, is_mark)) in rows.into_iter().zip(marks).enumerate() {
@@ -28,18 +28,18 @@ pub(super) fn in_place(name: &str, text: &str) -> Vec<(String, String)> {
     main.into_iter().chain(texts).collect()
 }
 
-/// The documents of `text` as `(key, text)` of a ConfigMap; `name` is the key of what is in none yet.
+/// The documents of `text` as `(key, text)` of a ConfigMap; `name` is the key of documents outside ConfigMaps.
 pub(super) fn data(name: &str, text: &str) -> Vec<(String, String)> {
-    let Taken { lines, entries } = taken_apart(name, text);
+    let Split { lines, entries } = split(name, text);
     let Some(lines) = lines else { return vec![(name.to_owned(), text.to_owned())] };
     let outside = lines.iter().any(|line| !line.trim().is_empty() && line.trim_end() != "---");
     let outside = outside.then(|| (name.to_owned(), joined(&lines)));
     outside.into_iter().chain(entries.into_iter().map(|entry| (entry.key, entry.text))).collect()
 }
 
-/// A text of which the ConfigMaps were taken out.
-struct Taken<'t> {
-    /// Its lines, those of the ConfigMaps empty; none where there is no ConfigMap with rules.
+/// A text, split into its ConfigMaps and the rest.
+struct Split<'t> {
+    /// The lines of the text, with those of the ConfigMaps empty; [`None`] without a ConfigMap with rules.
     lines: Option<Vec<&'t str>>,
     entries: Vec<Entry<'t>>,
 }
@@ -58,10 +58,10 @@ struct Place<'t> {
     rows: Vec<&'t str>,
 }
 
-fn taken_apart<'t>(name: &str, text: &'t str) -> Taken<'t> {
-    let mut taken = Taken { lines: None, entries: Vec::new() };
+fn split<'t>(name: &str, text: &'t str) -> Split<'t> {
+    let mut split = Split { lines: None, entries: Vec::new() };
     if !text.contains("ConfigMap") {
-        return taken;
+        return split;
     }
     let all: Vec<&str> = text.lines().collect();
     let mut lines = all.clone();
@@ -75,23 +75,23 @@ fn taken_apart<'t>(name: &str, text: &'t str) -> Taken<'t> {
         blank(&mut lines, before..before + part.text.text.lines().count());
         for entry in found.iter().filter_map(|node| node.get("data")?.as_map()).flatten() {
             let text = entry.value.as_text().unwrap_or_default().to_owned();
-            // Below the line of the key, which counts from 1.
+            // Lines count from 1, so this index is the line below the key.
             let first = before + entry.at.line;
             let place = rows(all.get(first..).unwrap_or_default(), &text).map(|rows| Place { first, rows });
-            taken.entries.push(Entry { key: entry.key.clone(), text, place });
+            split.entries.push(Entry { key: entry.key.clone(), text, place });
         }
-        taken.lines = Some(Vec::new());
+        split.lines = Some(Vec::new());
     }
-    if taken.lines.is_some() {
-        taken.lines = Some(lines);
+    if split.lines.is_some() {
+        split.lines = Some(lines);
     }
-    taken
+    split
 }
 
-/// The ConfigMaps with rules that a document is, or is a list of; none where it holds anything else.
+/// The ConfigMaps with rules in a document: the document itself, or the items of a list of such ConfigMaps.
 fn config_maps(root: &Node) -> Vec<&Node> {
-    let word = |key: &str| root.get(key).and_then(Node::as_text);
-    let nodes: Vec<&Node> = match (word("apiVersion"), word("kind")) {
+    let text = |key: &str| root.get(key).and_then(Node::as_text);
+    let nodes: Vec<&Node> = match (text("apiVersion"), text("kind")) {
         (Some("v1"), Some("ConfigMap")) => vec![root],
         (Some("v1"), Some("List" | "ConfigMapList")) => {
             root.get("items").and_then(Node::as_list).unwrap_or_default().iter().collect()
@@ -101,7 +101,7 @@ fn config_maps(root: &Node) -> Vec<&Node> {
     if nodes.iter().all(|node| holds_rules(node)) { nodes } else { Vec::new() }
 }
 
-/// By the label that an injector goes by, or by what is in it: labels may be added by whatever applies the manifest.
+/// Whether it has the injector's label or a rule in it. The tool that applies the manifest may add the label.
 fn holds_rules(node: &Node) -> bool {
     let kind = node.get("kind").and_then(Node::as_text);
     let label =
@@ -112,7 +112,7 @@ fn holds_rules(node: &Node) -> bool {
     matches!(kind, None | Some("ConfigMap")) && (label == Some("true") || has_rule)
 }
 
-/// The first of `lines`, where they are those of `text`, all as far in.
+/// The first of `lines`, if they are the lines of `text` with one indent.
 fn rows<'t>(lines: &[&'t str], text: &str) -> Option<Vec<&'t str>> {
     let plain: Vec<&str> = text.lines().collect();
     let found = lines.get(..plain.len())?;
@@ -127,7 +127,7 @@ fn rows<'t>(lines: &[&'t str], text: &str) -> Option<Vec<&'t str>> {
 
 fn blank(lines: &mut [&str], range: Range<usize>) {
     let mut range = lines.iter_mut().skip(range.start).take(range.len());
-    // The mark that ends the document before.
+    // The mark also ends the document before.
     if let Some(first) = range.next() {
         *first = if first.starts_with("---") { "---" } else { "" };
     }

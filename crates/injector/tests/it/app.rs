@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 use vestibule::Target;
-use vestibule_injector::{Namespaces, StartError, app, compile};
+use vestibule_injector::{Namespaces, StartError, app};
 use vestibule_rules::RuleSet;
+
+use crate::fixture;
 
 fn rules(specs: &[(&str, &str)]) -> RuleSet {
     let document = |(name, spec): &(&str, &str)| {
@@ -12,7 +14,7 @@ fn rules(specs: &[(&str, &str)]) -> RuleSet {
         )
     };
     let text = specs.iter().map(document).collect::<Vec<_>>().join("---\n");
-    compile([("rules.yaml", &*text)]).unwrap_or_else(|findings| panic!("{findings:?}"))
+    fixture::rules(&text)
 }
 
 fn hooks(rules: RuleSet) -> Vec<Value> {
@@ -59,7 +61,7 @@ fn without_rules_of_a_kind_there_is_no_hook_for_it() {
 }
 
 #[test]
-fn the_injectors_own_pods_and_namespace_are_out() {
+fn entries_exclude_the_injectors_own_pods_and_namespace() {
     let hooks = hooks(rules(&[("a", "{optIn: pod, volumes: [{name: a, emptyDir: {}}]}")]));
     let own = json!({"key": "vestibule.dev/injector", "operator": "NotIn", "values": ["true"]});
     assert_eq!(hooks[0]["objectSelector"]["matchExpressions"][0], own);
@@ -68,7 +70,7 @@ fn the_injectors_own_pods_and_namespace_are_out() {
 }
 
 #[test]
-fn rules_that_ask_for_unknown_namespaces_cannot_start() {
+fn rules_that_need_unknown_namespaces_cannot_start() {
     let asking = "{match: {namespaces: {matchLabels: {a: b}}}, volumes: [{name: a, emptyDir: {}}]}";
     let error = app(rules(&[("asks", asking)]), Namespaces::unknown()).err().unwrap();
     assert_eq!(error, StartError::NamespacesUnknown { rules: vec!["asks".to_owned()] });

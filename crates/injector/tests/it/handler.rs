@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use vestibule_caller::{Outcome, Review};
-use vestibule_injector::{Asked, Namespaces, Observer, app, compile, observed_app};
-use vestibule_rules::{Decision, RuleSet};
+use vestibule_injector::{DecisionContext, DecisionObserver, Namespaces, observed_app};
+use vestibule_rules::Decision;
 
-use crate::road::{Road, pod};
+use crate::fixture::{self, TestInjector, pod, rules};
 
 const RULES: &str = "\
 apiVersion: vestibule.dev/v1alpha1
@@ -41,21 +41,17 @@ spec:
   containers: [{select: {all: true}, env: [{name: FLEET, value: \"1\"}]}]
 ";
 
-fn rules() -> RuleSet {
-    compile([("rules.yaml", RULES)]).unwrap_or_else(|findings| panic!("{findings:?}"))
+async fn injector() -> TestInjector {
+    fixture::injector(rules(RULES), Namespaces::unknown()).await
 }
 
-async fn road() -> Road {
-    Road::to(app(rules(), Namespaces::unknown()).unwrap_or_else(|error| panic!("{error}"))).await
-}
-
-/// Whichever hook an entry calls first, so that rules may change hands: the other finds everything done.
+/// A rule may move from one hook to the other between two calls of a create: the second hook finds all changes made.
 #[tokio::test]
-async fn the_hook_that_is_called_first_does_everything() {
-    let road = road().await;
+async fn the_hook_that_is_called_first_makes_all_changes() {
+    let injector = injector().await;
     let review = Review::create(pod("shop")).build().unwrap();
     for (first, second) in [("required", "best-effort"), ("best-effort", "required")] {
-        let Outcome::Allowed(allowed) = road.judged(first, &review).await else { panic!("allowed") };
+        let Outcome::Allowed(allowed) = injector.admit(first, &review).await else { panic!("allowed") };
         let made = allowed.object.unwrap();
         assert_eq!(made["spec"]["containers"][0]["env"], json!([{"name": "TARGET", "value": "hall"}]));
         assert_eq!(made["spec"]["volumes"], json!([{"name": "data", "emptyDir": {}}]));
@@ -68,51 +64,50 @@ async fn the_hook_that_is_called_first_does_everything() {
         assert_eq!(told[0], "data,target", "{first}");
 
         let again = review.clone().with_object(made).unwrap();
-        let Outcome::Allowed(allowed) = road.judged(second, &again).await else { panic!("allowed") };
+        let Outcome::Allowed(allowed) = injector.admit(second, &again).await else { panic!("allowed") };
         assert!(allowed.patch.is_none(), "{second}");
-        // What was left alone is told by one of them.
+        // Exactly one hook reports the skipped rule.
         let skipped = [told[1].clone(), audit(second, &allowed.audit_annotations.kept)[1].clone()].concat();
         assert_eq!(skipped, "asked=not_opted_in", "{first}");
     }
 }
 
 #[tokio::test]
-async fn a_hook_without_rules_is_answered_all_the_same() {
-    let none = compile([]).unwrap_or_else(|findings| panic!("{findings:?}"));
-    let road = Road::to(app(none, Namespaces::unknown()).unwrap_or_else(|error| panic!("{error}"))).await;
+async fn a_hook_without_rules_answers() {
+    let injector = fixture::injector(rules(""), Namespaces::unknown()).await;
     let review = Review::create(pod("shop")).build().unwrap();
     for hook in ["required", "best-effort"] {
-        let Outcome::Allowed(allowed) = road.judged(hook, &review).await else { panic!("allowed") };
+        let Outcome::Allowed(allowed) = injector.admit(hook, &review).await else { panic!("allowed") };
         assert!(allowed.patch.is_none());
     }
 }
 
 #[tokio::test]
-async fn the_audit_log_hears_which_rules_acted_and_which_did_not() {
-    let road = road().await;
+async fn audit_annotations_name_the_rules_that_were_applied_and_skipped() {
+    let injector = injector().await;
     let review = Review::create(pod("shop")).build().unwrap();
-    let Outcome::Allowed(allowed) = road.judged("best-effort", &review).await else { panic!("allowed") };
+    let Outcome::Allowed(allowed) = injector.admit("best-effort", &review).await else { panic!("allowed") };
     let kept: Vec<_> = allowed.audit_annotations.kept.into_iter().collect();
-    let hash = rules().hash().to_owned();
+    let hash = rules(RULES).hash().to_owned();
     let expected = [("config", hash.as_str()), ("rules", "data,target"), ("skipped", "asked=not_opted_in")];
     let expected = expected.map(|(key, value)| (format!("best-effort/{key}"), value.to_owned()));
     assert_eq!(kept, expected);
     assert!(allowed.audit_annotations.dropped.is_empty());
-    // Under a key that is noted already kube-apiserver takes the same value only.
+    // kube-apiserver refuses a second value for a key that has one already.
     let again = review.with_object(allowed.object.unwrap()).unwrap();
-    let Outcome::Allowed(allowed) = road.judged("best-effort", &again).await else { panic!("allowed") };
+    let Outcome::Allowed(allowed) = injector.admit("best-effort", &again).await else { panic!("allowed") };
     let again: Vec<_> = allowed.audit_annotations.kept.into_iter().collect();
     assert_eq!(again, [kept[0].clone(), kept[2].clone()]);
 }
 
 #[tokio::test]
-async fn a_required_rule_that_cannot_act_denies() {
-    let road = road().await;
+async fn a_required_rule_that_cannot_be_applied_denies() {
+    let injector = injector().await;
     let mut taken = pod("shop");
     taken["spec"]["volumes"] = json!([{"name": "data", "hostPath": {"path": "/data"}}]);
     let review = Review::create(taken).build().unwrap();
     for hook in ["required", "best-effort"] {
-        let Outcome::Denied(denied) = road.judged(hook, &review).await else { panic!("{hook}: denied") };
+        let Outcome::Denied(denied) = injector.admit(hook, &review).await else { panic!("{hook}: denied") };
         assert_eq!((denied.code, &*denied.reason), (403, "Forbidden"));
         assert!(denied.message.contains("rule data cannot be applied"), "{}", denied.message);
     }
@@ -120,23 +115,23 @@ async fn a_required_rule_that_cannot_act_denies() {
 
 #[tokio::test]
 async fn a_value_that_cannot_be_read_is_a_warning() {
-    let road = road().await;
+    let injector = injector().await;
     let mut asked = pod("shop");
     asked["metadata"]["annotations"] = json!({"inject.vestibule.dev/asked": "maybe"});
     let review = Review::create(asked).build().unwrap();
-    let Outcome::Allowed(allowed) = road.judged("best-effort", &review).await else { panic!("allowed") };
+    let Outcome::Allowed(allowed) = injector.admit("best-effort", &review).await else { panic!("allowed") };
     let said = "inject.vestibule.dev/asked of the object has a value that rule `asked` does not read: it reads `true`, `false`";
     assert!(allowed.warnings.shown[0].ends_with(said), "{:?}", allowed.warnings.shown);
 }
 
 #[tokio::test]
 async fn deployments_are_changed_also_when_they_are_updated() {
-    let road = road().await;
+    let injector = injector().await;
     let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
         "metadata": {"name": "web", "labels": {"app": "web"}},
         "spec": {"template": {"spec": {"containers": [{"name": "app"}]}}}});
     let review = Review::update(deployment.clone(), deployment.clone()).build().unwrap();
-    let Outcome::Allowed(allowed) = road.judged("best-effort", &review).await else { panic!("allowed") };
+    let Outcome::Allowed(allowed) = injector.admit("best-effort", &review).await else { panic!("allowed") };
     assert_eq!(allowed.patch.unwrap()[0]["path"], "/spec/template/spec/containers/0/env");
     for untouched in [
         Review::delete(deployment),
@@ -146,7 +141,8 @@ async fn deployments_are_changed_also_when_they_are_updated() {
         Review::update(pod("shop"), pod("shop")),
         Review::create(pod("kube-system")),
     ] {
-        let Outcome::Allowed(allowed) = road.judged("best-effort", &untouched.build().unwrap()).await else {
+        let Outcome::Allowed(allowed) = injector.admit("best-effort", &untouched.build().unwrap()).await
+        else {
             panic!("allowed")
         };
         assert!(allowed.patch.is_none());
@@ -154,27 +150,27 @@ async fn deployments_are_changed_also_when_they_are_updated() {
 }
 
 #[derive(Default)]
-struct Heard(Mutex<Vec<String>>);
+struct Recorder(Mutex<Vec<String>>);
 
-impl Observer for Heard {
-    fn decided(&self, decision: &Decision, _: &Asked<'_>) {
+impl DecisionObserver for Recorder {
+    fn decided(&self, decision: &Decision, _: &DecisionContext<'_>) {
         let origins = decision.changes().iter().map(|change| change.origin.to_string());
         self.0.lock().unwrap().extend(origins);
     }
 }
 
 #[tokio::test]
-async fn the_observer_hears_where_each_change_comes_from() {
-    let heard = Arc::new(Heard::default());
-    let observer = Arc::clone(&heard);
+async fn the_observer_gets_the_origin_of_each_change() {
+    let recorder = Arc::new(Recorder::default());
+    let observer = Arc::clone(&recorder);
     let app =
-        observed_app(rules(), Namespaces::unknown(), observer).unwrap_or_else(|error| panic!("{error}"));
-    let road = Road::to(app).await;
-    road.judged("best-effort", &Review::create(pod("shop")).build().unwrap()).await;
-    let heard = heard.0.lock().unwrap();
+        observed_app(rules(RULES), Namespaces::unknown(), observer).unwrap_or_else(|error| panic!("{error}"));
+    let injector = TestInjector::start(app).await;
+    injector.admit("best-effort", &Review::create(pod("shop")).build().unwrap()).await;
+    let origins = recorder.0.lock().unwrap();
     let clauses = ["rule data, volumes", "rule target, containers[0].env", "status"];
-    assert_eq!(heard.len(), clauses.len());
-    for (heard, clause) in heard.iter().zip(clauses) {
-        assert!(heard.contains(clause), "{heard}");
+    assert_eq!(origins.len(), clauses.len());
+    for (origin, clause) in origins.iter().zip(clauses) {
+        assert!(origin.contains(clause), "{origin}");
     }
 }

@@ -2,14 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod app;
-mod cluster;
-mod config_maps;
+mod config_map_watch;
+mod fake_cluster;
+mod fixture;
 mod handler;
 mod namespaces;
-mod one_create;
 mod registration;
 mod reload;
-mod road;
-mod seen;
+mod reload_during_create;
+mod reporting;
 mod sources;
 mod watching;

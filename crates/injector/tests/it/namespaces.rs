@@ -1,13 +1,13 @@
-//! What is known about namespaces, and when.
+//! Labels of namespaces: from a flag, from a watch, and from the API server.
 
 use std::path::Path;
 use std::time::Duration;
 
 use vestibule_caller::{Outcome, Review};
-use vestibule_injector::{ConnectError, Namespaces, app, compile};
+use vestibule_injector::{ConnectError, Namespaces};
 
-use crate::cluster::FakeCluster;
-use crate::road::{Road, pod};
+use crate::fake_cluster::FakeCluster;
+use crate::fixture::{self, TestInjector, pod, rules};
 
 const RULES: &str = "\
 apiVersion: vestibule.dev/v1alpha1
@@ -18,93 +18,91 @@ spec:
   pod: {labels: {team: blue}}
 ";
 
-async fn road(namespaces: Namespaces) -> Road {
-    let rules = compile([("rules.yaml", RULES)]).unwrap_or_else(|findings| panic!("{findings:?}"));
-    Road::to(app(rules, namespaces).unwrap_or_else(|error| panic!("{error}"))).await
+async fn injector(namespaces: Namespaces) -> TestInjector {
+    fixture::injector(rules(RULES), namespaces).await
 }
 
-async fn changed(road: &Road, namespace: &str) -> bool {
+async fn changed(injector: &TestInjector, namespace: &str) -> bool {
     let review = Review::create(pod(namespace)).build().unwrap();
-    let Outcome::Allowed(allowed) = road.judged("best-effort", &review).await else { panic!("allowed") };
+    let Outcome::Allowed(allowed) = injector.admit("best-effort", &review).await else { panic!("allowed") };
     allowed.patch.is_some()
 }
 
 /// A cluster whose namespaces have been read.
-async fn watched() -> (FakeCluster, Road) {
+async fn watched() -> (FakeCluster, TestInjector) {
     let cluster = FakeCluster::start().await;
     cluster.open();
     let namespaces = Namespaces::connect(Some(&cluster.kubeconfig())).await;
-    let road = road(namespaces.unwrap_or_else(|error| panic!("{error}"))).await;
-    becomes(&road, "listed", true).await;
-    (cluster, road)
+    let injector = injector(namespaces.unwrap_or_else(|error| panic!("{error}"))).await;
+    becomes(&injector, "listed", true).await;
+    (cluster, injector)
 }
 
 #[tokio::test]
-async fn labels_by_hand_are_those_of_every_namespace() {
-    assert!(changed(&road(Namespaces::labelled([("team", "blue")])).await, "any").await);
-    assert!(!changed(&road(Namespaces::labelled([("team", "red")])).await, "any").await);
+async fn labels_of_a_flag_hold_for_every_namespace() {
+    assert!(changed(&injector(Namespaces::labelled([("team", "blue")])).await, "any").await);
+    assert!(!changed(&injector(Namespaces::labelled([("team", "red")])).await, "any").await);
 }
 
 #[tokio::test]
-async fn a_cluster_is_watched_and_asked_for_what_the_watch_has_not_seen() {
+async fn a_namespace_that_the_watch_has_not_reported_is_read_from_the_api_server() {
     let cluster = FakeCluster::start().await;
     let namespaces = Namespaces::connect(Some(&cluster.kubeconfig())).await;
-    let road = road(namespaces.unwrap_or_else(|error| panic!("{error}"))).await;
-    let before = road.readiness().await;
+    let injector = injector(namespaces.unwrap_or_else(|error| panic!("{error}"))).await;
+    let before = injector.readiness().await;
     assert!(before.starts_with("HTTP/1.1 503") && before.contains("namespaces"), "{before}");
     cluster.open();
-    // Told to come again until the namespaces have been read, as the API server is.
-    assert!(changed(&road, "listed").await);
-    assert!(road.readiness().await.starts_with("HTTP/1.1 200"));
-    assert!(changed(&road, "fresh").await);
-    assert!(!changed(&road, "gone").await);
+    // The caller repeats the call after 503, as the API server does.
+    assert!(changed(&injector, "listed").await);
+    assert!(injector.readiness().await.starts_with("HTTP/1.1 200"));
+    assert!(changed(&injector, "fresh").await);
+    assert!(!changed(&injector, "gone").await);
 }
 
-/// Names that would lead elsewhere, were they a part of a path: whoever reaches the port may send any.
+/// Such a name in the path of a request would address another object. A caller that reaches the port may send any name.
 #[tokio::test]
-async fn of_what_is_no_name_of_a_namespace_nobody_is_asked() {
-    let (_cluster, road) = watched().await;
-    assert!(changed(&road, "fresh").await);
+async fn an_invalid_name_of_a_namespace_is_not_sent_to_the_api_server() {
+    let (_cluster, injector) = watched().await;
+    assert!(changed(&injector, "fresh").await);
     for odd in ["fresh?x=y", "fresh#x", "x/../fresh", "..", "", &"x".repeat(1 << 20)] {
-        assert!(!changed(&road, odd).await, "{odd:.20}");
+        assert!(!changed(&injector, odd).await, "{odd:.20}");
     }
 }
 
-/// Asks again until the watch has told it.
-async fn becomes(road: &Road, namespace: &str, expected: bool) {
-    let told = async { while changed(road, namespace).await != expected {} };
-    let told = tokio::time::timeout(Duration::from_secs(60), told).await;
-    assert!(told.is_ok(), "{namespace} never became {expected}");
+/// Calls until the watch has reported the change.
+async fn becomes(injector: &TestInjector, namespace: &str, expected: bool) {
+    let changed_by_watch = async { while changed(injector, namespace).await != expected {} };
+    let in_time = tokio::time::timeout(Duration::from_secs(60), changed_by_watch).await;
+    assert!(in_time.is_ok(), "{namespace} never became {expected}");
 }
 
 #[tokio::test]
-async fn what_the_watch_tells_counts_from_then_on() {
-    let (cluster, road) = watched().await;
-    cluster.tell("MODIFIED", "listed", "red");
-    becomes(&road, "listed", false).await;
-    cluster.tell("MODIFIED", "listed", "blue");
-    becomes(&road, "listed", true).await;
-    cluster.tell("DELETED", "listed", "blue");
-    becomes(&road, "listed", false).await;
-    cluster.tell("ADDED", "added", "blue");
-    becomes(&road, "added", true).await;
-    cluster.forget();
-    becomes(&road, "late", true).await;
-    // It went while nobody watched.
-    assert!(!changed(&road, "added").await);
+async fn changes_that_the_watch_reports_are_used() {
+    let (cluster, injector) = watched().await;
+    cluster.send("MODIFIED", "listed", "red");
+    becomes(&injector, "listed", false).await;
+    cluster.send("MODIFIED", "listed", "blue");
+    becomes(&injector, "listed", true).await;
+    cluster.send("DELETED", "listed", "blue");
+    becomes(&injector, "listed", false).await;
+    cluster.send("ADDED", "added", "blue");
+    becomes(&injector, "added", true).await;
+    cluster.expire();
+    becomes(&injector, "late", true).await;
+    // It was deleted between two watches.
+    assert!(!changed(&injector, "added").await);
 }
 
-/// Nor does a bookmark ever come here.
 #[tokio::test]
-async fn a_watch_that_is_cut_within_an_object_is_taken_up_again() {
-    let (cluster, road) = watched().await;
+async fn a_watch_that_ends_within_an_object_continues() {
+    let (cluster, injector) = watched().await;
     for _ in 0..2 {
         cluster.cut("listed");
-        cluster.tell("ADDED", "added", "blue");
-        becomes(&road, "added", true).await;
-        assert!(changed(&road, "listed").await, "half of a change is none");
-        cluster.tell("DELETED", "added", "blue");
-        becomes(&road, "added", false).await;
+        cluster.send("ADDED", "added", "blue");
+        becomes(&injector, "added", true).await;
+        assert!(changed(&injector, "listed").await, "half of a change is none");
+        cluster.send("DELETED", "added", "blue");
+        becomes(&injector, "added", false).await;
     }
 }
 

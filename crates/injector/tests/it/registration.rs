@@ -1,7 +1,7 @@
-//! Whom the API server asks us about: never too few, and nobody who declined.
+//! The objects that the API server calls the injector for: all that a rule may change, and none that opted out.
 
 mod api_server;
-mod scenes;
+mod cases;
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ use vestibule_injector::{Namespaces, app, compile, registration};
 use vestibule_rules::{Outcome, Reason, Rule, RuleSet, Subject};
 
 use api_server::{ApiServer, Request};
-use scenes::{COMMON, OTHERS, Scene, cases, scene, settings, spec};
+use cases::{AdmissionCase, COMMON, OTHERS, admission_case, proptest_config, settings, spec};
 
-/// With what else the settings say.
+/// The rules of these specs, and InjectorSettings with `settings`.
 fn rules(specs: &[String], settings: &str) -> RuleSet {
     let document = |(index, spec): (usize, &String)| {
         format!(
@@ -40,8 +40,8 @@ fn api_server(rules: RuleSet) -> ApiServer {
     ApiServer::new(&webhooks)
 }
 
-/// What comes before the opt table, or of it: what selectors and conditions may say as well.
-fn may_stay_unasked(reason: Reason) -> bool {
+/// The reasons to skip a rule that selectors and conditions may express as well.
+fn may_be_excluded_by_the_entry(reason: Reason) -> bool {
     matches!(
         reason,
         Reason::ExcludedSystemNamespace
@@ -62,70 +62,70 @@ fn may_stay_unasked(reason: Reason) -> bool {
 }
 
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(proptest_config())]
 
     #[test]
-    fn whatever_a_rule_has_to_say_something_about_is_asked_about(
+    fn the_injector_is_called_for_every_object_that_a_rule_may_change_or_report(
         specs in (spec(0), spec(1), spec(2)).prop_map(|(one, two, three)| vec![one, two, three]),
         count in 1..4_usize,
         settings in settings(),
-        scenes in prop::collection::vec(scene(), 8),
+        cases in prop::collection::vec(admission_case(), 8),
     ) {
         let all = rules(&specs[..count], &settings);
-        // Whether they may be registered is another question.
+        // Rules that cannot be registered are tested elsewhere.
         if registration::entries(&all).is_err() {
             return Ok(());
         }
         let api_server = api_server(all.clone());
-        for scene in scenes {
-            assert_asked(&api_server, &all, &scene, true);
+        for case in cases {
+            assert_called(&api_server, &all, &case, true);
         }
     }
 }
 
-/// Whether whoever has something to say is called for it, and nobody where all decline; keys of rules count as declining only
-/// where conditions name them.
+/// The hook is called if a rule of it may change or report the object, and not called if the object opted out of all rules of
+/// it. `named`: whether conditions name the rules, so that an opt-out by name counts.
 #[track_caller]
-fn assert_asked(api_server: &ApiServer, all: &RuleSet, scene: &Scene, named: bool) {
-    let (object, facts) = (scene.object(), scene.facts());
+fn assert_called(api_server: &ApiServer, all: &RuleSet, case: &AdmissionCase, named: bool) {
+    let (object, facts) = (case.object(), case.facts());
     let text = object.to_string();
-    let user = json!({"username": scene.user}).to_string();
-    let subject = Subject::new(&text, scene.resource, scene.verb, scene.namespace).facts(&facts);
+    let user = json!({"username": case.user}).to_string();
+    let subject = Subject::new(&text, case.resource, case.verb, case.namespace).facts(&facts);
     let subject = subject.user(Some(&user));
     for (is_required, path) in [(true, "/mutate/required"), (false, "/mutate/best-effort")] {
         let own = |rule: &&Rule| rule.required() == is_required;
-        let asked = api_server.calls(path, &scene.request(&object));
+        let is_called = api_server.calls(path, &case.request(&object));
         let verdicts = all.evaluate(&subject).unwrap().verdicts;
         for (rule, verdict) in all.rules().iter().zip(verdicts).filter(|(rule, _)| own(rule)) {
             let is_out = match verdict.outcome {
-                Outcome::Skipped { reason, .. } => may_stay_unasked(reason),
+                Outcome::Skipped { reason, .. } => may_be_excluded_by_the_entry(reason),
                 _ => false,
             };
-            // What is said there to a required rule that is not wanted there is nobody's business.
+            // A required rule that the namespace declines only reports, and need not be called.
             let changes = matches!(verdict.outcome, Outcome::Applied);
-            let is_out = is_out || (is_required && !changes && scene.is_declined_by_namespace(rule));
-            assert!(asked || is_out, "{path} is not asked about {} in {scene:?}", verdict.rule);
+            let is_out = is_out || (is_required && !changes && case.is_declined_by_namespace(rule));
+            assert!(is_called || is_out, "{path} is not called for {} in {case:?}", verdict.rule);
         }
-        // Of a rule that is none: worth a warning.
+        // The injector warns about the key of a rule that does not exist.
         let known: Vec<_> =
             all.rules().iter().map(|rule| format!("inject.vestibule.dev/{}", rule.name())).collect();
         let misspelt =
             |key: &str| key.starts_with("inject.") && !(named && known.iter().any(|known| known == key));
-        let misspelt = scene.labels.keys().chain(scene.annotations.keys()).any(|key| misspelt(key));
+        let misspelt = case.labels.keys().chain(case.annotations.keys()).any(|key| misspelt(key));
         let declined = all
             .rules()
             .iter()
             .filter(own)
-            .all(|rule| scene.declines(rule.name(), rule.compat_annotations().next().is_some()));
-        assert!(!asked || !declined || misspelt, "{path} is asked about {scene:?}");
+            .all(|rule| case.declines(rule.name(), rule.compat_annotations().next().is_some()));
+        assert!(!is_called || !declined || misspelt, "{path} is called for {case:?}");
     }
 }
 
-/// Too many to name them all: the API server takes no expression of 100,000 characters.
+/// The API server refuses an expression of 100,000 characters, so conditions cannot name a thousand rules.
 #[test]
 fn a_thousand_rules_have_short_conditions_that_leave_nothing_out() {
     let spec = |index: usize, required: bool, opt_in: &str| {
-        // The engine is not what is measured here: few of them act.
+        // Few rules match, to keep the test short.
         let app = if index < 3 { "web" } else { "filler" };
         let compat = if index.is_multiple_of(2) {
             format!(", compatAnnotations: {{{OTHERS}: ['yes']}}")
@@ -145,20 +145,25 @@ fn a_thousand_rules_have_short_conditions_that_leave_nothing_out() {
         let conditions = json!(api_server.webhooks[0]["matchConditions"]).to_string();
         assert!(api_server.webhooks.len() == 1 && conditions.len() < 3_000, "{conditions}");
         for _ in 0..50 {
-            assert_asked(&api_server, &all, &scene().new_tree(&mut runner).unwrap().current(), false);
+            assert_called(
+                &api_server,
+                &all,
+                &admission_case().new_tree(&mut runner).unwrap().current(),
+                false,
+            );
         }
     }
 }
 
-/// Whoever is exempt starts while nobody answers, as far as selectors and conditions can say who that is.
+/// Exempt objects pass while the injector is down, as far as selectors and conditions can express the exemption.
 #[test]
-fn who_is_exempt_is_not_asked_about() {
+fn the_injector_is_not_called_for_exempt_objects() {
     let spec = "{required: true, match: {objects: {labels: {app: web}}}, volumes: [{name: a, emptyDir: {}}]}"
         .to_owned();
     let exempt = |exemption: &str| {
         let api_server =
             api_server(rules(std::slice::from_ref(&spec), &format!("exemptions: [{{{exemption}}}]")));
-        !asked(&api_server, &json!({"app": "web", "tier": "back"}), &json!({}))
+        !is_called(&api_server, &json!({"app": "web", "tier": "back"}), &json!({}))
     };
     for exemption in [
         "namespaces: [blue]",
@@ -178,16 +183,16 @@ fn who_is_exempt_is_not_asked_about() {
         "namespaces: [green], users: [somebody]",
         "namespaces: [blue], users: [some]",
         "namespaces: [blue], objectLabels: {app: ''}",
-        // Conditions do not know namespaces.
+        // Conditions cannot read labels of namespaces.
         "namespaceLabels: {kubernetes.io/metadata.name: blue}, users: [somebody]",
     ] {
         assert!(!exempt(exemption), "{exemption}");
     }
 }
 
-/// The system and the network of a pod keep required rules away while nobody answers, and namespaces that decline do.
+/// The injector is not called for pods of another system or network, nor in namespaces that opted out.
 #[test]
-fn who_runs_elsewhere_is_left_alone_unless_it_speaks_about_rules() {
+fn pods_of_another_system_or_network_pass_unless_they_have_a_key_of_a_rule() {
     let agent = one(
         "{required: true, match: {namespaces: {names: [blue]}, hostNetwork: skip}, volumes: [{name: a, emptyDir: {}}]}",
     );
@@ -211,7 +216,10 @@ fn who_runs_elsewhere_is_left_alone_unless_it_speaks_about_rules() {
     ] {
         assert!(!asked(elsewhere.clone(), json!({})), "{elsewhere}");
         assert!(!asked(elsewhere.clone(), json!({"vestibule.dev/injected": "{}"})), "{elsewhere}");
-        assert!(asked(elsewhere.clone(), json!({"inject.vestibule.dev/r0": "maybe"})), "it is to be told");
+        assert!(
+            asked(elsewhere.clone(), json!({"inject.vestibule.dev/r0": "maybe"})),
+            "its value is invalid"
+        );
     }
     assert!(asked(json!({"os": {"name": "linux"}, "hostNetwork": false}), json!({})));
 
@@ -230,11 +238,11 @@ fn who_runs_elsewhere_is_left_alone_unless_it_speaks_about_rules() {
         };
         assert!(by_namespace.calls(path, &request));
         request.namespace_labels.insert("inject.vestibule.dev/r0", "false");
-        assert_eq!(by_namespace.calls(path, &request), !required, "warnings are for all others");
+        assert_eq!(by_namespace.calls(path, &request), !required, "a rule that is not required warns");
     }
 }
 
-/// Each with a namespace of its own: as many entries would be too many, and none is for more than its rules are.
+/// Above 32 restrictions, rules share an entry, which is for the namespaces of its rules and no others.
 #[test]
 fn many_restrictions_by_one_label_share_an_entry() {
     let by = |restriction: &dyn Fn(usize) -> String, count: usize| {
@@ -266,7 +274,7 @@ fn many_restrictions_by_one_label_share_an_entry() {
         _ => format!("matchLabels: {{team: t{index}, tier: t{index}}}"),
     };
     let several = by(&labels, 36);
-    assert_eq!(several.webhooks.len(), 4, "two labels together are not to be taken apart");
+    assert_eq!(several.webhooks.len(), 4, "a restriction by two labels is not split");
     assert!(selected(&several, "team", "t16") && !selected(&several, "team", "t17"));
 }
 
@@ -274,7 +282,7 @@ fn one(spec: &str) -> ApiServer {
     api_server(rules(&[spec.to_owned()], "mode: on"))
 }
 
-fn asked(api_server: &ApiServer, labels: &Value, annotations: &Value) -> bool {
+fn is_called(api_server: &ApiServer, labels: &Value, annotations: &Value) -> bool {
     let object = json!({"metadata": {"labels": labels, "annotations": annotations}});
     let namespace_labels = BTreeMap::from([("kubernetes.io/metadata.name", "blue")]);
     let request = Request {
@@ -288,22 +296,28 @@ fn asked(api_server: &ApiServer, labels: &Value, annotations: &Value) -> bool {
 }
 
 #[test]
-fn who_declines_by_label_or_annotation_is_left_alone() {
+fn an_object_that_opts_out_by_label_or_annotation_is_left_alone() {
     let agent =
         one("{required: true, match: {namespaces: {names: [blue]}}, volumes: [{name: a, emptyDir: {}}]}");
     let own = "inject.vestibule.dev/r0";
-    assert!(asked(&agent, &json!({}), &json!({})));
+    assert!(is_called(&agent, &json!({}), &json!({})));
     for key in [COMMON, own] {
-        assert!(!asked(&agent, &json!({key: "false"}), &json!({})), "label {key}");
-        assert!(!asked(&agent, &json!({}), &json!({key: "false"})), "annotation {key}");
-        assert!(asked(&agent, &json!({}), &json!({key: "no"})), "it is to be told that nobody reads this");
+        assert!(!is_called(&agent, &json!({key: "false"}), &json!({})), "label {key}");
+        assert!(!is_called(&agent, &json!({}), &json!({key: "false"})), "annotation {key}");
+        assert!(
+            is_called(&agent, &json!({}), &json!({key: "no"})),
+            "the injector warns about an invalid value"
+        );
     }
-    assert!(asked(&agent, &json!({COMMON: "false"}), &json!({own: "true"})), "the rule's own key is nearer");
-    assert!(!asked(&agent, &json!({own: "false"}), &json!({own: "true"})), "the label counts");
+    assert!(
+        is_called(&agent, &json!({COMMON: "false"}), &json!({own: "true"})),
+        "the rule's own key is nearer"
+    );
+    assert!(!is_called(&agent, &json!({own: "false"}), &json!({own: "true"})), "the label counts");
 }
 
 #[test]
-fn who_asks_for_nothing_is_left_alone_by_rules_that_want_to_be_asked_for() {
+fn an_object_that_does_not_opt_in_is_left_alone_by_opt_in_rules() {
     let pod = |required: bool| {
         one(&format!(
             "{{required: {required}, optIn: pod, match: {{namespaces: {{names: [blue]}}}}, volumes: [{{name: a, emptyDir: {{}}}}]}}"
@@ -311,11 +325,11 @@ fn who_asks_for_nothing_is_left_alone_by_rules_that_want_to_be_asked_for() {
     };
     for required in [true, false] {
         let nginx = pod(required);
-        assert!(!asked(&nginx, &json!({"app": "web"}), &json!({})));
-        assert!(asked(&nginx, &json!({}), &json!({COMMON: "true"})));
-        assert!(asked(&nginx, &json!({}), &json!({COMMON: "r0,r1"})));
-        // A key that is almost ours is worth a warning, and no refusal while nobody answers.
-        assert_eq!(asked(&nginx, &json!({}), &json!({"inject.vestibule.dev/r00": "true"})), !required);
+        assert!(!is_called(&nginx, &json!({"app": "web"}), &json!({})));
+        assert!(is_called(&nginx, &json!({}), &json!({COMMON: "true"})));
+        assert!(is_called(&nginx, &json!({}), &json!({COMMON: "r0,r1"})));
+        // A misspelt key makes a warning. For a required rule it must not stop the pod while the injector is down.
+        assert_eq!(is_called(&nginx, &json!({}), &json!({"inject.vestibule.dev/r00": "true"})), !required);
     }
 }
 
@@ -339,7 +353,7 @@ fn rules_that_would_stop_a_cluster_are_refused_with_the_remedy() {
     );
     assert!(everywhere.contains("--> rules.yaml:8:10") && everywhere.contains("requiredEverywhere: allow"));
     assert_eq!(findings(None, "requiredEverywhere: allow", "{objects: {labels: {app: web}}}"), "");
-    assert_eq!(findings(None, "mode: off", "{objects: {labels: {app: web}}}"), "", "nobody is called");
+    assert_eq!(findings(None, "mode: off", "{objects: {labels: {app: web}}}"), "", "no hook is called");
 
     let team = "{namespaces: {matchLabels: {team: blue}}}";
     let home = findings(Some("home"), "ownNamespace: inject", team);

@@ -1,12 +1,12 @@
-//! Rules in files that change, and what is shown of it.
+//! Rules in files that change, and what probes and metrics show of the reload.
 
 use std::path::Path;
 
 use serde_json::json;
 use vestibule_caller::{Outcome, Review};
-use vestibule_injector::{Configuration, LoadError, Namespaces, Snapshot, State, app, compile};
+use vestibule_injector::{Configuration, LoadError, Namespaces, Snapshot, SnapshotState, app, compile};
 
-use crate::road::{Road, pod};
+use crate::fixture::{self, pod, rules};
 
 fn rule(name: &str, value: &str) -> String {
     format!(
@@ -23,38 +23,38 @@ fn names(snapshot: &Snapshot) -> Vec<&str> {
     snapshot.rules().rules().iter().map(vestibule_rules::Rule::name).collect()
 }
 
-// The clock stands still: two looks at the folder take no time.
+// With a paused clock two reads of the folder take no time.
 #[tokio::test(start_paused = true)]
-async fn a_folder_is_followed_by_what_is_in_it() {
+async fn a_folder_is_read_again_when_its_content_changes() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "a.yaml", &rule("a", "one"));
     write(folder.path(), "b.yaml", &rule("b", "one"));
     let mut configuration = Configuration::from_path(folder.path(), None).unwrap();
     let first = configuration.current();
-    assert_eq!((names(&first), first.state()), (vec!["a", "b"], State::Current));
+    assert_eq!((names(&first), first.state()), (vec!["a", "b"], SnapshotState::Current));
 
     write(folder.path(), "a.yaml", &rule("a", "two"));
     let second = configuration.changed().await;
     assert_ne!(second.rules().hash(), first.rules().hash());
     assert!(second.since() >= first.since());
 
-    // The same content again, in a file that is a new one: no reload. The next one is told next.
+    // A new file with the same content makes no reload.
     std::fs::remove_file(folder.path().join("b.yaml")).unwrap();
     write(folder.path(), "b.yaml", &rule("b", "one"));
     write(folder.path(), "c.yaml", "kind: [\n");
     let third = configuration.changed().await;
-    assert_eq!((names(&third), third.state()), (vec!["a", "b"], State::LastGood));
+    assert_eq!((names(&third), third.state()), (vec!["a", "b"], SnapshotState::LastGood));
     assert_eq!(third.rules().hash(), second.rules().hash());
     assert!(third.to_string().ends_with("; wrong in the newest texts: VST0101"), "{third}");
 
     std::fs::remove_file(folder.path().join("c.yaml")).unwrap();
     std::fs::remove_file(folder.path().join("b.yaml")).unwrap();
     let fourth = configuration.changed().await;
-    assert_eq!((names(&fourth), fourth.state()), (vec!["a"], State::Current));
+    assert_eq!((names(&fourth), fourth.state()), (vec!["a"], SnapshotState::Current));
 }
 
 #[tokio::test]
-async fn a_first_start_with_broken_files_is_none() {
+async fn a_first_start_with_broken_files_fails() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "a.yaml", &rule("a", "one"));
     write(folder.path(), "b.yaml", &rule("b", "one").replace("spec", "spek"));
@@ -67,22 +67,21 @@ async fn a_first_start_with_broken_files_is_none() {
     assert!(matches!(absent, LoadError::File { .. }));
 }
 
-/// Nobody passes bare because the rules have not been read yet: under `Fail` nobody passes at all.
+/// A pod must not pass without its sidecar because the rules have not been read yet.
 #[tokio::test]
-async fn before_the_first_rules_nobody_is_answered() {
+async fn before_the_first_rules_no_call_is_answered() {
     let nowhere = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
     let client = kube::Client::try_from(nowhere).unwrap();
     let configuration = Configuration::from_config_maps(client, "injector");
-    let app = app(configuration.clone(), Namespaces::unknown()).unwrap_or_else(|error| panic!("{error}"));
-    let road = Road::to(app).await;
-    assert_eq!(configuration.current().state(), State::Waiting);
+    let injector = fixture::injector(configuration.clone(), Namespaces::unknown()).await;
+    assert_eq!(configuration.current().state(), SnapshotState::Waiting);
     let review = Review::create(pod("shop")).build().unwrap();
     for hook in ["required", "best-effort"] {
-        assert!(!road.answers(hook, &review).await, "{hook}");
+        assert!(!injector.answers(hook, &review).await, "{hook}");
     }
 }
 
-/// Of rules with these settings: the patch for a pod, and the audit note of the mode.
+/// With these settings: whether a pod is changed, and the audit annotation of the mode.
 async fn decided(settings: &str) -> (bool, Option<String>) {
     let settings = format!(
         "apiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {{name: s}}\nspec: {settings}\n"
@@ -90,9 +89,9 @@ async fn decided(settings: &str) -> (bool, Option<String>) {
     let texts = [("rule.yaml", rule("a", "one")), ("settings.yaml", settings)];
     let rules =
         compile(texts.iter().map(|(name, text)| (*name, &**text))).unwrap_or_else(|it| panic!("{it:?}"));
-    let road = Road::to(app(rules, Namespaces::unknown()).unwrap_or_else(|error| panic!("{error}"))).await;
+    let injector = fixture::injector(rules, Namespaces::unknown()).await;
     let review = Review::create(pod("shop")).build().unwrap();
-    let Outcome::Allowed(allowed) = road.judged("best-effort", &review).await else { panic!("allowed") };
+    let Outcome::Allowed(allowed) = injector.admit("best-effort", &review).await else { panic!("allowed") };
     let mode = allowed.audit_annotations.kept.into_iter().find(|(key, _)| key.ends_with("/mode"));
     (allowed.patch.is_some(), mode.map(|(_, mode)| mode))
 }
@@ -105,14 +104,14 @@ async fn the_mode_decides_whether_anything_is_changed() {
 }
 
 #[tokio::test]
-async fn the_configuration_shows_itself() {
-    let rules = compile([("rule.yaml", &*rule("a", "one"))]).unwrap_or_else(|it| panic!("{it:?}"));
+async fn probes_and_metrics_show_the_configuration() {
+    let rules = rules(&rule("a", "one"));
     let hash = rules.hash().to_owned();
-    let road = Road::to(app(rules, Namespaces::unknown()).unwrap_or_else(|error| panic!("{error}"))).await;
-    let verbose = road.page("/readyz?verbose").await;
+    let injector = fixture::injector(rules, Namespaces::unknown()).await;
+    let verbose = injector.page("/readyz?verbose").await;
     assert!(verbose.contains("\r\n\r\nok\n[+]configuration ok since 2"), "{verbose}");
     assert!(verbose.ends_with(&format!("\nconfiguration: hash {hash}, rules: 1")), "{verbose}");
-    let metrics = road.page("/metrics").await;
+    let metrics = injector.page("/metrics").await;
     for line in [
         &*format!("vestibule_config_info{{hash=\"{hash}\"}} 1\n"),
         "vestibule_config_last_reload_success 1\n",
@@ -122,25 +121,25 @@ async fn the_configuration_shows_itself() {
 }
 
 #[tokio::test]
-async fn what_an_injector_in_a_cluster_is_given_is_printed() {
-    let rules = compile([("rule.yaml", &*rule("a", "one"))]).unwrap_or_else(|it| panic!("{it:?}"));
+async fn the_manifests_hold_the_validating_hook_and_the_rights_on_config_maps() {
+    let rules = rules(&rule("a", "one"));
     let configuration = Configuration::installed(rules, "webhooks");
     let app = app(configuration, Namespaces::unknown()).unwrap_or_else(|error| panic!("{error}"));
     let target = vestibule::Target::service("webhooks/injector").unwrap();
     let registration = app.registration(&target, "").unwrap();
-    let judge = json!(registration.validating.unwrap().webhooks.unwrap());
+    let hooks = json!(registration.validating.unwrap().webhooks.unwrap());
     assert_eq!(
-        (&judge[0]["name"], &judge[0]["failurePolicy"]),
+        (&hooks[0]["name"], &hooks[0]["failurePolicy"]),
         (&json!("config.injector.vestibule.dev"), &json!("Ignore"))
     );
     assert_eq!(
-        judge[0]["namespaceSelector"],
+        hooks[0]["namespaceSelector"],
         json!({"matchLabels": {"kubernetes.io/metadata.name": "webhooks"}})
     );
-    assert_eq!(judge[0]["objectSelector"], json!({"matchLabels": {"vestibule.dev/config": "true"}}));
-    assert_eq!(judge[0]["rules"][0]["operations"], json!(["CREATE", "UPDATE"]));
+    assert_eq!(hooks[0]["objectSelector"], json!({"matchLabels": {"vestibule.dev/config": "true"}}));
+    assert_eq!(hooks[0]["rules"][0]["operations"], json!(["CREATE", "UPDATE"]));
 
-    let manifests = app.manifests(&app.installation(target)).unwrap();
+    let manifests = vestibule_manifests::Installation::of(&app, target).manifests(&app).unwrap();
     let role = manifests
         .iter()
         .find(|it| it["kind"] == "Role" && it["metadata"]["namespace"] == "webhooks")

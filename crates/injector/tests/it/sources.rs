@@ -19,12 +19,12 @@ fn rule(name: &str) -> String {
     )
 }
 
-fn failed(path: &Path) -> LoadError {
+fn load_error(path: &Path) -> LoadError {
     load(path).err().expect("no rules")
 }
 
 #[test]
-fn a_folder_is_read_in_the_order_of_names_and_nothing_else_in_it() {
+fn the_yaml_and_json_files_of_a_folder_are_read_in_the_order_of_names() {
     let json = r#"{"apiVersion":"vestibule.dev/v1alpha1","kind":"Injection","metadata":{"name":"d"},"spec":{"optIn":"pod","volumes":[{"name":"v"}]}}"#;
     let two = format!("{}---\n{}", rule("b"), rule("a"));
     let folder =
@@ -64,13 +64,13 @@ fn a_file_may_have_any_name() {
 }
 
 #[test]
-fn everything_wrong_with_all_files_is_said_at_once() {
+fn the_error_lists_the_findings_of_all_files() {
     let folder = folder(&[
         ("1.yaml", &rule("a").replace("spec", "spek")),
         ("2.yaml", "kind: ["),
         ("3.yaml", &rule("a")),
     ]);
-    let error = failed(folder.path());
+    let error = load_error(folder.path());
     let LoadError::Rules(findings) = &error else { panic!("{error}") };
     let places: Vec<_> =
         findings.iter().map(|finding| finding.source().rsplit('/').next().unwrap()).collect();
@@ -79,11 +79,11 @@ fn everything_wrong_with_all_files_is_said_at_once() {
 }
 
 #[test]
-fn what_holds_no_rules_is_an_error() {
+fn files_and_folders_without_rules_are_an_error() {
     let empty = folder(&[("a.txt", "")]);
-    assert!(matches!(failed(empty.path()), LoadError::Empty(path) if path == empty.path()));
+    assert!(matches!(load_error(empty.path()), LoadError::Empty(path) if path == empty.path()));
     let blank = folder(&[("a.yaml", "# later\n")]);
-    assert!(matches!(failed(&blank.path().join("a.yaml")), LoadError::Empty(_)));
-    let error = failed(&empty.path().join("absent.yaml"));
+    assert!(matches!(load_error(&blank.path().join("a.yaml")), LoadError::Empty(_)));
+    let error = load_error(&empty.path().join("absent.yaml"));
     assert!(matches!(error, LoadError::File { .. }) && error.to_string().contains("absent.yaml"), "{error}");
 }

@@ -1,22 +1,22 @@
-//! What nobody sees of a decision. A program of its own: whether an event is recorded is remembered for the whole process by
-//! whoever meets it first, so that a subscriber beside other tests may be told of none.
+//! Values that no log, metric or Event may hold. A program of its own: `tracing` caches for the whole process whether an event
+//! is recorded, so beside other tests a subscriber might receive none.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, dead_code)]
 
-#[path = "../it/cluster.rs"]
-mod cluster;
-#[path = "../it/road.rs"]
-mod road;
-#[path = "../it/seen/stage.rs"]
-mod stage;
+#[path = "../it/fake_cluster.rs"]
+mod fake_cluster;
+#[path = "../it/fixture.rs"]
+mod fixture;
+#[path = "../it/reporting/fixture.rs"]
+mod reporting;
 
 use serde_json::json;
 use tempfile::NamedTempFile;
 use tracing_subscriber::filter::LevelFilter;
 use vestibule_caller::Outcome;
 
-use stage::{RULES, call, conflicting, stage};
+use reporting::{RULES, call, conflicting, injector_on_cluster};
 
-/// Takes a value that no line of any file may be made of.
+/// A rule that writes a value from an annotation into a label.
 const VALUED: &str = "---
 apiVersion: vestibule.dev/v1alpha1
 kind: Injection
@@ -27,20 +27,20 @@ spec:
   pod: {labels: {noted: {$cel: params.note}}}
 ";
 
-/// Values of the object and of the rules are seen nowhere but in the patch: not in the log at any level, nor in metrics,
-/// Events, audit annotations and warnings.
+/// Values of the object and of the rules are in the patch only: not in the log at any level, nor in metrics, Events, audit
+/// annotations and warnings.
 #[tokio::test]
-async fn secrets_are_seen_by_nobody() {
+async fn values_of_objects_and_rules_are_in_the_patch_only() {
     let log = NamedTempFile::new().unwrap();
     let subscriber = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE);
     subscriber.with_writer(log.reopen().unwrap()).init();
-    let (road, cluster) = stage(&format!("{RULES}{VALUED}")).await;
+    let (injector, cluster) = injector_on_cluster(&format!("{RULES}{VALUED}")).await;
     let mut pod = conflicting("web-5d4f");
     pod["metadata"]["annotations"] = json!({"note": "s3cret\nmetadata: {{s3cret}} $(s3cret)", "inject.vestibule.dev/aksed": "s3cret",
                "inject.vestibule.dev/asked": "s3cret", "vestibule.dev/inject": "s3cret"});
     let env = json!([{"name": "TOKEN", "value": "s3cret-of-the-pod"}, {"name": "OTHER", "value": "s3cret"}]);
     pod["spec"]["containers"][0]["env"] = env;
-    let Outcome::Allowed(allowed) = call(&road, pod, false).await else { panic!("allowed") };
+    let Outcome::Allowed(allowed) = call(&injector, pod, false).await else { panic!("allowed") };
     assert!(allowed.patch.is_none(), "two rules meet something else, and two a value that is none");
     let seen = [
         allowed.warnings.shown.join("\n"),
@@ -49,7 +49,7 @@ async fn secrets_are_seen_by_nobody() {
         cluster.posted().await.1.to_string(),
         cluster.posted().await.1.to_string(),
         cluster.posted().await.1.to_string(),
-        road.page("/metrics").await,
+        injector.page("/metrics").await,
         std::fs::read_to_string(log.path()).unwrap(),
     ];
     let parts = [

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use crate::view::LEVELS;
+use crate::view::MAX_RECURSION;
 use crate::{Kind, List, View};
 
 /// The most cells the table for equal items may have: 4 MiB, some milliseconds.
@@ -250,9 +250,9 @@ fn heaviest(
 /// How much two items have in common, from 0 to [`EQUAL`]; 0 unless it is half, or the key where the list has keys.
 fn likeness(one: View<'_>, other: View<'_>, how: List) -> u64 {
     if let (Some(key), Some(others)) = (identity(one, how), identity(other, how)) {
-        return if key == others { 1 + agreement(one, other, LEVELS) } else { 0 };
+        return if key == others { 1 + agreement(one, other, MAX_RECURSION) } else { 0 };
     }
-    let agreement = agreement(one, other, LEVELS);
+    let agreement = agreement(one, other, MAX_RECURSION);
     if agreement * 2 >= EQUAL { agreement } else { 0 }
 }
 

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use super::{Kind, LEVELS, View};
+use super::{Kind, MAX_RECURSION, View};
 
 impl View<'_> {
     /// The text all spellings of this value share, to find it among many: two values are [`same_as`](Self::same_as) each
     /// other where their texts are equal. It is no JSON.
     pub fn canonical(self) -> String {
         let mut text = String::new();
-        write(self, LEVELS, &mut text);
+        write(self, MAX_RECURSION, &mut text);
         text
     }
 }

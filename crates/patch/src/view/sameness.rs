@@ -1,8 +1,10 @@
 //! When two values are the same.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::vec;
 
-use super::{Kind, LEVELS, Place, View};
+use super::{Items, Kind, MAX_RECURSION, Place, View};
 
 /// When two numbers are the same.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -13,46 +15,83 @@ pub(crate) enum Numbers {
     ByValue,
 }
 
-impl View<'_> {
-    /// Does not recurse: a document may have 10,000 levels.
+/// Two containers whose parts are compared one after the other.
+enum Pair<'one, 'other> {
+    Arrays(Items<'one>, Items<'other>),
+    Objects(vec::IntoIter<(Cow<'one, str>, View<'one>)>, HashMap<Cow<'other, str>, View<'other>>),
+}
+
+/// The outcome of comparing two values without looking into them.
+enum Shallow<'one, 'other> {
+    Equal,
+    Different,
+    /// They are equal if their parts are.
+    Parts(Pair<'one, 'other>),
+}
+
+impl<'one> View<'one> {
+    /// Does not recurse: a document may have 10,000 levels. The stack holds one pair of iterators for each level.
     pub(crate) fn equals(self, other: View<'_>, numbers: Numbers) -> bool {
-        let mut pending = vec![(self, other, 0)];
-        while let Some((one, other, level)) = pending.pop() {
-            // Further in, each level would read all that is below it once more.
-            if level < LEVELS
-                && let (Place::Text(one), Place::Text(other)) = (one.0, other.0)
-                && one.written == other.written
-            {
-                continue;
+        let mut open = Vec::new();
+        let mut next = Some((self, other));
+        loop {
+            if let Some((one, other)) = next {
+                match one.compare(other, open.len(), numbers) {
+                    Shallow::Equal => {}
+                    Shallow::Different => return false,
+                    Shallow::Parts(pair) => open.push(pair),
+                }
             }
-            let opens = level < LEVELS || one.is_indexed() && other.is_indexed();
-            let same = match (one.kind(), other.kind()) {
-                (Kind::Array, Kind::Array) if opens => {
-                    let (mine, others) = (one.items(), other.items());
-                    let same = mine.len() == others.len();
-                    pending
-                        .extend(mine.into_iter().zip(others).map(|(mine, other)| (mine, other, level + 1)));
-                    same
-                }
-                (Kind::Object, Kind::Object) if opens => {
-                    let (mine, others): (_, HashMap<_, _>) =
-                        (one.entries(), other.entries().into_iter().collect());
-                    let has = |(name, value): (_, _)| {
-                        others.get(&name).map(|other| pending.push((value, *other, level + 1))).is_some()
-                    };
-                    mine.len() == others.len() && mine.into_iter().all(has)
-                }
-                (Kind::String, Kind::String) => one.as_str() == other.as_str(),
-                (Kind::Number, Kind::Number) if numbers == Numbers::ByValue => {
-                    by_value(&one.to_json()) == by_value(&other.to_json())
-                }
-                (kind, others) => kind == others && one.to_json() == other.to_json(),
+            let Some(pair) = open.last_mut() else { return true };
+            next = match pair {
+                Pair::Arrays(one, other) => match (one.next(), other.next()) {
+                    (Some(one), Some(other)) => Some((one, other)),
+                    (None, None) => None,
+                    _ => return false,
+                },
+                Pair::Objects(one, other) => match one.next() {
+                    Some((name, value)) => match other.get(&name) {
+                        Some(other) => Some((value, *other)),
+                        None => return false,
+                    },
+                    None => None,
+                },
             };
-            if !same {
-                return false;
+            if next.is_none() {
+                open.pop();
             }
         }
-        true
+    }
+
+    /// Compares two values that stand in `level` containers each.
+    fn compare<'other>(self, other: View<'other>, level: usize, numbers: Numbers) -> Shallow<'one, 'other> {
+        // Further in, each level would read all that is below it once more.
+        if level < MAX_RECURSION
+            && let (Place::Text(one), Place::Text(other)) = (self.0, other.0)
+            && one.written == other.written
+        {
+            return Shallow::Equal;
+        }
+        let opens = level < MAX_RECURSION || self.is_indexed() && other.is_indexed();
+        let is_equal = match (self.kind(), other.kind()) {
+            (Kind::Array, Kind::Array) if opens => {
+                return Shallow::Parts(Pair::Arrays(self.each(), other.each()));
+            }
+            (Kind::Object, Kind::Object) if opens => {
+                let (one, other): (_, HashMap<_, _>) =
+                    (self.entries(), other.entries().into_iter().collect());
+                if one.len() == other.len() {
+                    return Shallow::Parts(Pair::Objects(one.into_iter(), other));
+                }
+                false
+            }
+            (Kind::String, Kind::String) => self.as_str() == other.as_str(),
+            (Kind::Number, Kind::Number) if numbers == Numbers::ByValue => {
+                by_value(&self.to_json()) == by_value(&other.to_json())
+            }
+            (one, others) => one == others && self.to_json() == other.to_json(),
+        };
+        if is_equal { Shallow::Equal } else { Shallow::Different }
     }
 
     /// Whether each container of it is stepped over without being read.

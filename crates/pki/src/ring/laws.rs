@@ -153,8 +153,14 @@ fn assert_sound(ring: &Ring, now: Moment) {
     read.check(now, &Policy::default()).unwrap();
 }
 
+/// `usual` cases, or as many as `VESTIBULE_CASES` says: mutation tests run the laws for each mutant.
+fn cases(usual: u32) -> ProptestConfig {
+    let wanted = std::env::var("VESTIBULE_CASES").ok().and_then(|cases| cases.parse().ok());
+    ProptestConfig { cases: wanted.unwrap_or(usual), failure_persistence: None, ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(60))]
 
     #[test]
     fn cryptography_does_what_the_protocol_says(

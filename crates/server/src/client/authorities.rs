@@ -1,4 +1,4 @@
-//! Whose client certificates are good.
+//! Verification of client certificates.
 
 use std::sync::Arc;
 
@@ -15,32 +15,34 @@ use x509_cert::ext::pkix::{BasicConstraints, SubjectAltName};
 
 use super::Doubt;
 
-/// The authorities of client certificates, and the names that may call. The authorities can be replaced at any time:
-/// connections that are open are judged by the new ones too.
+/// The CAs of client certificates, and the names that may call. The CAs can be replaced at any time; requests on open connections
+/// are then judged by the new ones.
 pub struct ClientAuthorities {
     verifier: ArcSwap<Verifier>,
     names: Vec<String>,
 }
 
-/// Why certificates cannot be those of authorities.
+/// Why certificates cannot be used as CAs of clients.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientAuthoritiesError {
-    /// There is none.
-    #[error("there is no certificate")]
+    /// No certificate was given.
+    #[error("no certificate was given")]
     Empty,
-    /// One of them cannot be read.
+    /// A certificate cannot be parsed.
     #[error("certificate {number} cannot be read: {why}")]
     Unreadable {
-        /// From one on.
+        /// Its position, from 1.
         number: usize,
-        /// In a few words.
+        /// The reason, in a few words.
         why: String,
     },
-    /// One of them may sign no others: most often it is the client's own.
-    #[error("certificate {number} is not that of a CA: give the one that signed the client's certificate")]
+    /// A certificate is not a CA's; most often it is the client's own.
+    #[error(
+        "certificate {number} is not a CA certificate: give the one that signed the client's certificate"
+    )]
     NoAuthority {
-        /// From one on.
+        /// Its position, from 1.
         number: usize,
     },
 }
@@ -48,13 +50,13 @@ pub enum ClientAuthoritiesError {
 pub(super) struct Verifier(Arc<dyn ClientCertVerifier>);
 
 impl ClientAuthorities {
-    /// Takes certificates that one of `authorities` signed, by way of intermediates if need be.
+    /// Accepts certificates that one of `authorities` signed, directly or through intermediates.
     ///
-    /// With `names`, one of these must be the certificate's common name or among its DNS names and URIs; they are compared
-    /// as they are written. Without, every client of these authorities may call.
+    /// With `names`, one of these must be the certificate's common name or one of its DNS names and URIs, compared byte by byte.
+    /// Without names, every client of these CAs may call.
     ///
     /// # Errors
-    /// There is no authority, or what is given is none.
+    /// No certificate was given, or one of them is not a CA's.
     pub fn new(
         authorities: &[CertificateDer<'_>],
         names: Vec<String>,
@@ -62,10 +64,10 @@ impl ClientAuthorities {
         Ok(Self { verifier: ArcSwap::from_pointee(Verifier::new(authorities)?), names })
     }
 
-    /// Takes certificates of `authorities` from now on, and of no others.
+    /// Accepts certificates of `authorities` from now on, and of no other CA.
     ///
     /// # Errors
-    /// As in [`ClientAuthorities::new`]; then those from before stay.
+    /// As in [`ClientAuthorities::new`]; the previous CAs are then kept.
     pub fn replace(&self, authorities: &[CertificateDer<'_>]) -> Result<(), ClientAuthoritiesError> {
         self.verifier.store(Arc::new(Verifier::new(authorities)?));
         Ok(())
@@ -75,7 +77,7 @@ impl ClientAuthorities {
         self.verifier.load_full()
     }
 
-    /// Whether `chain`, the leaf first, is good now.
+    /// Whether `chain`, which begins with the leaf, is valid at `now`.
     pub(super) fn judge(
         &self,
         verifier: &Verifier,
@@ -95,7 +97,7 @@ impl Verifier {
         for (certificate, number) in authorities.iter().zip(1..) {
             let unreadable = |why: String| ClientAuthoritiesError::Unreadable { number, why };
             let read = Certificate::from_der(certificate).map_err(|error| unreadable(error.to_string()))?;
-            if !may_sign_others(&read) {
+            if !is_ca(&read) {
                 return Err(ClientAuthoritiesError::NoAuthority { number });
             }
             roots.add(certificate.clone().into_owned()).map_err(|error| unreadable(error.to_string()))?;
@@ -106,8 +108,8 @@ impl Verifier {
     }
 }
 
-/// Certificates of version 1 do not say.
-fn may_sign_others(certificate: &Certificate) -> bool {
+/// A certificate of version 1 has no extension that says so, and counts as a CA.
+fn is_ca(certificate: &Certificate) -> bool {
     let certificate = certificate.tbs_certificate();
     let constraints = certificate.get_extension::<BasicConstraints>();
     certificate.extensions().is_none()
@@ -123,12 +125,12 @@ fn doubt(error: &Error) -> Doubt {
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => Doubt::NotYetValid,
         CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => Doubt::Purpose,
         CertificateError::BadEncoding => Doubt::Unreadable,
-        // A chain that no known key has signed, whatever it says of itself.
+        // Any other defect: no given CA has signed the chain.
         _ => Doubt::UnknownAuthority,
     }
 }
 
-/// By which a certificate that is good may be known.
+/// The names in a verified certificate.
 fn names(leaf: &CertificateDer<'_>) -> Vec<String> {
     let Ok(certificate) = Certificate::from_der(leaf) else { return Vec::new() };
     let certificate = certificate.tbs_certificate();

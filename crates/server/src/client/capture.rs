@@ -1,4 +1,4 @@
-//! Takes a client's certificate as it comes.
+//! Takes a client's certificate in the handshake without verifying it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
-/// The most that a client's certificates may take together, in bytes: they are held as long as the connection.
-const LONGEST_CHAIN: usize = 16 << 10;
+/// The most bytes of a client's certificates, which are kept as long as the connection.
+const MAX_CHAIN: usize = 16 << 10;
 
-/// Whether the client of one connection holds the key of the certificate that it shows.
+/// Whether the client of one connection has proved that it holds the key of its certificate.
 #[derive(Default)]
 pub(crate) struct Possession(AtomicBool);
 
@@ -23,8 +23,8 @@ impl Possession {
     }
 }
 
-/// Asks for a certificate, lets every one pass, and notes whether the key is there. Whom it is from is judged later, where
-/// an answer can say what is wrong.
+/// Asks for a certificate, accepts each one, and notes whether the client holds its key. The certificate is verified at each request,
+/// whose answer can say what is wrong.
 pub(crate) struct Capture {
     algorithms: WebPkiSupportedAlgorithms,
     possession: Arc<Possession>,
@@ -46,7 +46,7 @@ impl ClientCertVerifier for Capture {
         false
     }
 
-    /// None: a client that chooses by them would show nothing after the authorities were renewed.
+    /// No hints: a client that chooses its certificate by them would send none after the CAs were replaced.
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         &[]
     }
@@ -58,7 +58,7 @@ impl ClientCertVerifier for Capture {
         _now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
         let length = leaf.len() + intermediates.iter().map(|certificate| certificate.len()).sum::<usize>();
-        if length > LONGEST_CHAIN {
+        if length > MAX_CHAIN {
             return Err(CertificateError::BadEncoding.into());
         }
         Ok(ClientCertVerified::assertion())

@@ -1,4 +1,4 @@
-//! Who is at the other end of a connection.
+//! The client of one connection.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,13 +10,13 @@ use rustls_pki_types::{CertificateDer, UnixTime};
 use super::authorities::Verifier;
 use super::{ClientAuthentication, ClientAuthorities, ClientIdentity, Clients, Doubt, Possession};
 
-/// For how long a judgement about a certificate holds, where the authorities stay the same.
-const JUDGED_FOR: Duration = Duration::from_secs(60);
+/// The time for which a judgement about a certificate is reused while the CAs stay the same.
+const JUDGEMENT_LIFETIME: Duration = Duration::from_secs(60);
 
-/// Far more than any issuer writes.
-const LONGEST_TOKEN: usize = 16 << 10;
+/// Issuers write tokens of 1 to 2 KiB.
+const MAX_TOKEN: usize = 16 << 10;
 
-/// What a client showed in its handshake, and what was thought of it last.
+/// The certificate of the handshake, and the last judgement about it.
 #[derive(Default)]
 pub(crate) struct Peer {
     chain: Vec<CertificateDer<'static>>,
@@ -35,7 +35,7 @@ impl Peer {
         Self { chain, possession, judged: Mutex::default() }
     }
 
-    /// Who makes a request with these headers; nothing where nobody asks.
+    /// Authenticates a request with these headers; [`None`] if authentication is off.
     pub(crate) async fn identify(&self, clients: &Clients, headers: &HeaderMap) -> Option<ClientIdentity> {
         if clients.authentication == ClientAuthentication::Off {
             return None;
@@ -44,24 +44,24 @@ impl Peer {
         if certificate == Some(Ok(())) {
             return Some(ClientIdentity::Certificate);
         }
-        let shown = match (&clients.tokens, bearer_token(headers)) {
+        let invalid = match (&clients.tokens, bearer_token(headers)) {
             (Some(tokens), Some(token)) => match verify(&**tokens, token).await {
                 Ok(()) => return Some(ClientIdentity::Token),
                 Err(doubt) => Some(doubt),
             },
             _ => certificate.and_then(Result::err),
         };
-        Some(shown.map_or(ClientIdentity::None, ClientIdentity::Invalid))
+        Some(invalid.map_or(ClientIdentity::None, ClientIdentity::Invalid))
     }
 
-    /// What is thought of the client's certificate, if it shows one.
+    /// The judgement about the client's certificate, if it has one.
     fn certificate(&self, authorities: &ClientAuthorities) -> Option<Result<(), Doubt>> {
         if self.chain.is_empty() {
             return None;
         }
         let by = authorities.verifier();
         let mut judged = self.judged.lock().unwrap_or_else(PoisonError::into_inner);
-        let holds = |last: &&Judgement| Arc::ptr_eq(&last.by, &by) && last.at.elapsed() < JUDGED_FOR;
+        let holds = |last: &&Judgement| Arc::ptr_eq(&last.by, &by) && last.at.elapsed() < JUDGEMENT_LIFETIME;
         if let Some(last) = judged.as_ref().filter(holds) {
             return Some(last.verdict);
         }
@@ -77,13 +77,13 @@ impl Peer {
 }
 
 async fn verify(tokens: &dyn super::VerifyToken, token: &str) -> Result<(), Doubt> {
-    if token.len() > LONGEST_TOKEN {
+    if token.len() > MAX_TOKEN {
         return Err(Doubt::Unreadable);
     }
     tokens.verify(token).await
 }
 
-/// Of `Authorization: Bearer TOKEN` (RFC 6750 2.1); another scheme is nothing that concerns us.
+/// The token of `Authorization: Bearer TOKEN` (RFC 6750 section 2.1). Other schemes are ignored.
 fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
@@ -97,15 +97,15 @@ mod tests {
 
     #[test]
     fn a_token_is_what_follows_its_scheme() {
-        let told = |value: &'static [u8]| {
+        let token = |value: &'static [u8]| {
             let headers = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_bytes(value).unwrap())]);
             bearer_token(&headers).map(str::to_owned)
         };
-        assert_eq!(told(b"Bearer abc").as_deref(), Some("abc"));
-        assert_eq!(told(b"bearer  abc").as_deref(), Some("abc"));
-        assert_eq!(told(b"Basic abc"), None);
-        assert_eq!(told(b"Bearer"), None);
-        assert_eq!(told(b"Bearer \xff"), None);
+        assert_eq!(token(b"Bearer abc").as_deref(), Some("abc"));
+        assert_eq!(token(b"bearer  abc").as_deref(), Some("abc"));
+        assert_eq!(token(b"Basic abc"), None);
+        assert_eq!(token(b"Bearer"), None);
+        assert_eq!(token(b"Bearer \xff"), None);
         assert_eq!(bearer_token(&HeaderMap::new()), None);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use vestibule_admission::HookKind;
 
 use super::{App, Converted};
-use crate::name::{is_dns_label, path_problem};
+use crate::registration::name::{is_dns_label, path_problem};
 
 /// What is wrong with an [`App`], all of it at once.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,6 +16,13 @@ pub struct AppError {
     pub name: String,
     /// One sentence each, with what to do.
     pub problems: Vec<String>,
+}
+
+impl AppError {
+    /// Problems of the webhook `name`.
+    pub fn new(name: &str, problems: Vec<String>) -> Self {
+        Self { name: name.to_owned(), problems }
+    }
 }
 
 impl App {

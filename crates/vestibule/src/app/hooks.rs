@@ -8,19 +8,20 @@ use serde::de::DeserializeOwned;
 use vestibule_admission::{Handler, Hook, HookKind};
 
 use super::App;
-use crate::environment::Environment;
-use crate::finalizers::SkipsFinalizerUpdates;
-use crate::name::is_dns_label;
-use crate::on::Raw;
+use crate::handler::environment::Environment;
+use crate::handler::{Mutate, Validate};
+use crate::pipeline;
+use crate::pipeline::typed::{Mutating, Typed, Validating};
 use crate::registration::Entry;
-use crate::traced::Traced;
-use crate::typed::{Mutating, Typed, Validating};
-use crate::{Mutate, On, Rule, Validate};
+use crate::registration::name::is_dns_label;
+use crate::registration::on::{On, Raw};
+use crate::registration::rule::Rule;
 
 /// A hook in the making: it is whole when the app is, with everything the app gives its handlers.
 #[derive(Clone)]
-pub(crate) struct Registered {
-    pub(crate) entry: Entry,
+pub struct Registered {
+    /// What the API server is told of it.
+    pub entry: Entry,
     pub(super) make: Arc<dyn Fn(&Environment) -> Hook + Send + Sync>,
 }
 
@@ -148,16 +149,9 @@ impl App {
         let entry = Entry::new(name, kind, on);
         let name = entry.name.clone();
         let make = move |environment: &Environment| {
-            let mut handler = handler(environment);
-            if skip_finalizer_updates {
-                handler = Arc::new(SkipsFinalizerUpdates(handler));
-            }
-            let handler = Traced::new(&name, handler);
-            let hook = match kind {
-                HookKind::Mutating => Hook::mutating(&*name, handler),
-                HookKind::Validating => Hook::validating(&*name, handler),
-            };
-            hook.on_fault(on_fault)
+            let handler = handler(environment);
+            pipeline::hook(&name, kind, skip_finalizer_updates, handler, environment.traces())
+                .on_fault(on_fault)
         };
         self.hooks.push(Registered { entry, make: Arc::new(make) });
         self
@@ -166,7 +160,7 @@ impl App {
 
 impl Registered {
     /// The hook, whose handler is given `environment` at every call.
-    pub(crate) fn hook(&self, environment: &Environment) -> Hook {
+    pub fn hook(&self, environment: &Environment) -> Hook {
         (self.make)(environment)
     }
 }

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use kube::Client;
 
 use super::{App, AppError};
-use crate::WatchState;
-use crate::environment::Environment;
-use crate::lookup::{Declared, LookedUp, Lookups, Objects, Read, Source, Watch};
+use crate::handler::environment::Environment;
+use crate::lookup::objects::Objects;
+use crate::lookup::watch::Watch;
+use crate::lookup::watch_state::WatchState;
+use crate::lookup::{Declared, LookedUp, Lookups, Read, Source};
 
 impl App {
     /// Keeps all objects of type `T` up to date in memory, in all namespaces, for [`Context::lookup`](crate::Context::lookup).
@@ -99,7 +101,7 @@ impl App {
     }
 
     /// Whether it cannot be served without a cluster to ask.
-    pub(crate) fn needs_client(&self) -> bool {
+    pub fn needs_client(&self) -> bool {
         !self.works.is_empty() || !self.lookups.is_empty() && self.objects.is_none()
     }
 
@@ -121,7 +123,7 @@ impl App {
     ///
     /// # Errors
     /// It looks something up, and there is no cluster to ask, nor objects in the place of one.
-    pub(crate) fn environment(&self, client: Option<Client>) -> Result<Environment, AppError> {
+    pub fn environment(&self, client: Option<Client>) -> Result<Environment, AppError> {
         let source = self.objects.clone().map(Source::Objects).or(client.map(Source::Cluster));
         let lookups = match source {
             _ if self.lookups.is_empty() => Ok(Lookups::default()),

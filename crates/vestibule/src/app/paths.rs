@@ -1,14 +1,14 @@
 //! Where hooks are called, when whoever installs an app says otherwise.
 
 use super::App;
-use crate::name::is_path;
+use crate::registration::name::is_path;
 
 impl App {
     /// The hook is called at `path`, whatever the code says.
     ///
     /// # Errors
     /// There is no such hook, or the API server would not take the path.
-    pub(crate) fn at_path(mut self, hook: &str, path: &str) -> Result<Self, String> {
+    pub fn at_path(mut self, hook: &str, path: &str) -> Result<Self, String> {
         if !is_path(path) {
             return Err(format!(
                 "`--path {hook}={path}`: write `/` and lower-case letters, digits and `-`, as in `{hook}=/mutate`"

@@ -1,14 +1,17 @@
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
+use vestibule_admission::Operation::{Create, Update};
+use vestibule_admission::{Decision, Version as ReviewVersion};
 
 use super::*;
-use crate::Operation::{Create, Update};
 use crate::fixture::{call, patch_of, review};
-use crate::{
-    Change, Context, Decision, MatchPolicy, Reinvocation, Reject, ReviewVersion, Rule, Scope, SideEffects,
-    deny, on, on_rules,
-};
+use crate::handler::change::Change;
+use crate::handler::context::Context;
+use crate::handler::reject::{Reject, deny};
+use crate::registration::on::choices::{MatchPolicy, Reinvocation, Scope, SideEffects};
+use crate::registration::on::{on, on_rules};
+use crate::registration::rule::Rule;
 
 async fn same(pod: Pod, _: Context) -> Result<Pod, Reject> {
     Ok(pod)

@@ -6,7 +6,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 use kube::core::crd::v1::merge_crds;
 
 use super::Version;
-use crate::Target;
+use crate::registration::target::Target;
 
 /// Its name, and what there is to print of it.
 #[derive(Clone)]

@@ -7,9 +7,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use vestibule_admission::{ConversionReview, Unconvertible};
+use vestibule_patch::View;
 
 use super::*;
-use crate::{App, Target, Unconvertible};
+use crate::app::App;
+use crate::registration::target::Target;
 
 /// `host:port` in one string.
 mod v1 {
@@ -175,6 +178,33 @@ fn what_is_unknown_to_one_version_does_not_speak_for_another() {
     assert_eq!(converted["spec"].get("new"), None);
 }
 
+/// kube-apiserver takes 10,000 levels, and repeats them in `managedFields`.
+#[tokio::test]
+async fn an_object_of_600_levels_is_converted_with_all_that_its_types_do_not_know() {
+    for levels in [126, 600, 9_990] {
+        let deep = format!("{}1{}", r#"{"f:a":"#.repeat(levels), "}".repeat(levels));
+        let mut object = link("v1", &json!({"hostPort": "a:1", "deep": "DEEP"}));
+        object["metadata"]["managedFields"] = json!([{"manager": "m", "fieldsV1": "DEEP"}]);
+        let review = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
+            "request": {"uid": "u", "desiredAPIVersion": "example.com/v3", "objects": [object]},
+        });
+        let body = review.to_string().replace(r#""DEEP""#, &deep);
+        let review = ConversionReview::parse(body.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+        let converted =
+            links().hook("links").convert(&review.request).await.unwrap_or_else(|why| panic!("{why:?}"));
+        let converted = View::of(&converted[0]);
+        let at = |path: &str| {
+            let found = converted.pointer(&path.parse().unwrap());
+            found.map(|found| found.to_json().into_owned())
+        };
+        assert_eq!(at("/apiVersion").as_deref(), Some(r#""example.com/v3""#));
+        assert_eq!(at("/spec/host").as_deref(), Some(r#""a""#));
+        assert!(at("/spec/deep").as_ref() == Some(&deep), "{levels}");
+        assert!(at("/metadata/managedFields/0/fieldsV1").as_ref() == Some(&deep), "{levels}");
+    }
+}
+
 #[test]
 fn the_definition_holds_every_version_and_where_they_are_converted() {
     let app = App::new("links").convert("links", links());
@@ -249,7 +279,7 @@ fn items_that_cannot_be_followed_take_no_longer_for_being_many() {
     let (received, known) = (list(&|n| json!({"a": n, "x": true})), list(&|n| json!({"a": n})));
     let converted = list(&|n| json!({"a": n + 1_000_000}));
     let start = Instant::now();
-    let carried = carry::carry(&received, &known, &converted);
+    let carried = preserve_unknown::preserve_unknown(&received, &known, &converted);
     assert!(carried == Some(converted));
     // Minutes are what a search from item to item takes here.
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());

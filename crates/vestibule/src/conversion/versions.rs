@@ -10,7 +10,8 @@ use serde_json::value::RawValue;
 use vestibule_admission::{Converter, Unconvertible};
 use vestibule_patch::{Document, View};
 
-use super::carry::carry;
+use super::preserve_unknown::preserve_unknown;
+use crate::decode::decode;
 
 /// The versions by their `apiVersion`.
 pub(super) struct Versions<H>(BTreeMap<String, Box<dyn Convert<H>>>);
@@ -70,7 +71,7 @@ impl<H: 'static> Converter for Versions<H> {
         let (from, to) = (self.get(&api_version)?, self.get(desired)?);
         let (hub, known) = from.read(received)?;
         let converted = to.write(hub)?;
-        let whole = carry(received, &known, &converted)
+        let whole = preserve_unknown(received, &known, &converted)
             // What the new version makes something of is for the converter to set.
             .filter(|whole| to.known(whole).is_some_and(|known| is_same(&known, &converted)));
         RawValue::from_string(whole.unwrap_or(converted)).map_err(|_| unwritable())
@@ -92,7 +93,7 @@ where
     F: Display,
 {
     fn read(&self, text: &str) -> Result<(H, String), Unconvertible> {
-        let object: S = serde_json::from_str(text).map_err(|error| undecodable(&error))?;
+        let object: S = decode(text).map_err(|error| undecodable(&error))?;
         let known = serde_json::to_string(&object).map_err(|_| unwritable())?;
         // The alternate form, because some errors tell their causes only then.
         let hub = (self.to_hub)(object).map_err(|why| Unconvertible::new(format_args!("{why:#}")))?;
@@ -105,7 +106,7 @@ where
     }
 
     fn known(&self, text: &str) -> Option<String> {
-        serde_json::to_string(&serde_json::from_str::<S>(text).ok()?).ok()
+        serde_json::to_string(&decode::<S>(text).ok()?).ok()
     }
 }
 

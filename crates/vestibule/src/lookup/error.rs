@@ -90,7 +90,7 @@ pub(crate) fn not_yet(error: &(dyn Error + 'static)) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Reject;
+    use crate::handler::reject::Reject;
 
     #[derive(Debug, thiserror::Error)]
     #[error("the claim is not to be had")]

@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex};
 use kube::Client;
 
 use super::background::Background;
-use super::feed;
 use super::kind::Kind;
 use super::live::{Answer, Joins, Live};
+use super::objects::Objects;
 use super::store::Store;
 use super::watch::{Slim, Watch};
-use super::{LookedUp, Objects};
-use crate::watch_state::{NamedWatch, WatchState};
+use super::{LookedUp, reflector};
+use crate::lookup::watch_state::{NamedWatch, WatchState};
 
 /// A right that lookups need: `verbs` on `resource` of `group`, in one namespace or in all.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,7 +87,7 @@ impl Declared {
             let store = Arc::new(Store::new(watch.indices.clone()));
             let (origin, feed) = match source {
                 Source::Cluster(client) => {
-                    let feed = feed::start(client, kind.clone(), watch.clone(), Arc::clone(&store));
+                    let feed = reflector::start(client, kind.clone(), watch.clone(), Arc::clone(&store));
                     (Origin::live(client, &kind, &watch.slim), Some(feed))
                 }
                 Source::Objects(objects) => {

@@ -8,7 +8,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Metric, Registry, Unit};
 
-use super::Sample;
+use super::app_metrics::Sample;
 
 /// What all names begin with that are no matter of every process.
 const PREFIX: &str = "vestibule_";

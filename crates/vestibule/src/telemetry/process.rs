@@ -1,13 +1,12 @@
 //! The process as the system sees it, under the names that every Prometheus library gives it.
 
-use std::fmt;
-use std::fs;
 use std::time::{Duration, SystemTime};
+use std::{fmt, fs};
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 
-use super::Sample;
+use super::app_metrics::Sample;
 use super::vocabulary::{BUILD, DESCRIPTORS, MEMORY, MOST_DESCRIPTORS, PROCESSOR, STARTED};
 
 /// Linux tells processor time in hundredths of a second, whatever its own clock is.

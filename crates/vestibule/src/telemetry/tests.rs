@@ -11,6 +11,9 @@ use vestibule_identity::{
 };
 use vestibule_server::{CertificateCell, Server, Settings};
 
+use super::app_metrics::Sample;
+use super::family::{MetricFamily, MetricLabel, MetricUnit, MetricValues};
+use super::vocabulary::VOCABULARY;
 use super::*;
 use crate::lookup::Lookups;
 
@@ -231,7 +234,7 @@ fn names_that_would_break_the_page_are_refused_before_they_are_served() {
         (MetricFamily::gauge("own", "Own").labels(&[BOUND]), "`le`"),
         (MetricFamily::gauge("clock_skew", "Own").seconds(), "taken"),
     ] {
-        let app = crate::App::new("demo").metric(Metric::new(family, Vec::new));
+        let app = crate::app::App::new("demo").metric(Metric::new(family, Vec::new));
         let problems = app.check().unwrap_err().problems;
         assert!(problems.iter().any(|found| found.contains(problem)), "{problems:?}");
     }

@@ -184,7 +184,7 @@ pub(super) const PROCESSOR: MetricFamily =
     MetricFamily::counter("process_cpu", "Processor time used").seconds().of_any_process();
 
 /// All of them, in the order in which people read about them.
-pub(super) const VOCABULARY: [MetricFamily; 31] = [
+pub(crate) const VOCABULARY: [MetricFamily; 31] = [
     READY,
     REQUESTS,
     DURATION,

@@ -2,8 +2,8 @@
 
 use dependencies::app;
 use serde_json::{Value, json};
-use vestibule::test::call;
 use vestibule::{App, Objects};
+use vestibule_test::call;
 
 fn with(objects: &[(&str, &str)]) -> App {
     let named = |objects: Objects, (kind, name): &(&str, &str)| {

@@ -2,8 +2,8 @@
 
 use etcd_operator::EtcdCluster;
 use serde_json::{Value, json};
-use vestibule::test::call;
 use vestibule::{App, Objects};
+use vestibule_test::call;
 
 fn class(name: &str, day: u32, is_default: bool) -> Value {
     json!({

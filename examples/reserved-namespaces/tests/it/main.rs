@@ -6,7 +6,7 @@ mod review;
 use reserved_namespaces::{Reservation, app};
 use serde_json::json;
 use vestibule::App;
-use vestibule::test::call;
+use vestibule_test::call;
 
 fn reserved() -> App {
     let list = |item: &str| vec![item.to_owned()];

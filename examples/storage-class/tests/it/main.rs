@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use storage_class::{LABEL, app};
 use vestibule::Objects;
-use vestibule::test::{Outcome, call};
+use vestibule_test::{Outcome, call};
 
 fn namespace(name: &str, labels: &Value) -> Value {
     json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name, "labels": labels } })

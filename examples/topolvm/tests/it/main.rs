@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 use topolvm::{CAPACITY, app};
 use vestibule::Objects;
-use vestibule::test::{Outcome, call};
+use vestibule_test::{Outcome, call};
 
 const GIBIBYTE: u64 = 1 << 30;
 

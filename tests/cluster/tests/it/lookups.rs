@@ -15,6 +15,7 @@ use vestibule::{App, Context, LookupError, Reject, Target, Watch, on};
 
 use crate::cluster::Cluster;
 use crate::samples::config_map;
+use vestibule_manifests::Installation;
 
 /// Far longer than anything here takes, on a crowded machine too.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -118,9 +119,9 @@ async fn handlers_find_what_there_is_as_soon_as_they_may() {
     let (first, ()) = tokio::join!(namespace.create(&object), async {
         refused.notified().await;
         let mut installation =
-            app.installation(Target::service(&format!("{}/webhook", cluster.home.name())).unwrap());
+            Installation::of(&app, Target::service(&format!("{}/webhook", cluster.home.name())).unwrap());
         (installation.name, installation.identity) = (name.clone(), Source::Mounted(PathBuf::new()));
-        let mut rights = app.manifests(&installation).unwrap();
+        let mut rights = installation.manifests(&app).unwrap();
         rights.retain(|object| object["apiVersion"] == "rbac.authorization.k8s.io/v1");
         drop(cluster.environment.install(rights).await.unwrap());
     });

@@ -19,6 +19,7 @@ use tokio::task::JoinHandle;
 use vestibule::Operation::Create;
 use vestibule::identity::{NamespacedName, Settings};
 use vestibule::{App, Change, Context, Options, Reject, Target, on};
+use vestibule_manifests::Installation;
 use vestibule_server::Shutdown;
 use vestibule_testenv::Service;
 
@@ -89,9 +90,9 @@ impl Stage {
 
     /// All manifests at once, as a GitOps tool applies them: by server-side apply, with force.
     async fn apply(&self, app: &App) {
-        let mut installation = app.installation(self.target.clone());
+        let mut installation = Installation::of(app, self.target.clone());
         installation.account = Some(format!("{}/webhook", self.cluster.home.name()).parse().unwrap());
-        for manifest in app.manifests(&installation).unwrap() {
+        for manifest in installation.manifests(app).unwrap() {
             let text = |pointer: &str| manifest.pointer(pointer).and_then(Value::as_str);
             let namespace = text("/metadata/namespace").map(|name| format!("/namespaces/{name}"));
             let kind = text("/kind").unwrap().to_lowercase();

@@ -8,11 +8,12 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use vestibule::Operation::{Create, Update};
 use vestibule::{
-    App, Change, Context, Conversion, Installation, MatchPolicy, RegistrationMode, Reinvocation, Reject,
-    Rule, Scope, SideEffects, Target, Watch, on, on_rules,
+    App, Change, Context, Conversion, MatchPolicy, RegistrationMode, Reinvocation, Reject, Rule, Scope,
+    SideEffects, Target, Watch, on, on_rules,
 };
 
 use crate::cluster::Cluster;
+use vestibule_manifests::Installation;
 
 async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> {
     Ok(pod)
@@ -67,7 +68,7 @@ fn rich() -> App {
 }
 
 fn installation(home: &str) -> Installation {
-    let mut installation = rich().installation(Target::service(&format!("{home}/rich:8443")).unwrap());
+    let mut installation = Installation::of(&rich(), Target::service(&format!("{home}/rich:8443")).unwrap());
     installation.image = Some("registry.example.com/rich:1.0".to_owned());
     installation.api_server_cidrs = vec!["10.0.0.0/28".to_owned(), "fd00::/64".to_owned()];
     installation.env = vec![("MODE".to_owned(), "strict".to_owned())];
@@ -81,13 +82,13 @@ async fn a_strict_api_server_takes_every_printed_object() {
     let mut everything = Vec::new();
     for mode in [RegistrationMode::Managed, RegistrationMode::Static] {
         plain.registration_mode = Some(mode);
-        everything.extend(rich().manifests(&plain).unwrap());
+        everything.extend(plain.manifests(&rich()).unwrap());
     }
     let mut mounted = plain.clone();
     mounted.identity = "mounted:/certs".parse().unwrap();
     mounted.host_network = true;
     mounted.priority_class = None;
-    everything.extend(rich().manifests(&mounted).unwrap());
+    everything.extend(mounted.manifests(&rich()).unwrap());
 
     let mut kinds: Vec<_> = everything.iter().map(|object| object["kind"].as_str().unwrap()).collect();
     kinds.sort_unstable();
@@ -118,7 +119,7 @@ async fn the_pods_pass_the_restricted_standard() {
 
     for (host_network, taken) in [(false, true), (true, false)] {
         installation.host_network = host_network;
-        let objects = rich().manifests(&installation).unwrap();
+        let objects = installation.manifests(&rich()).unwrap();
         let deployment = objects.iter().find(|object| object["kind"] == "Deployment").unwrap();
         let mut pod = deployment["spec"]["template"].clone();
         pod["apiVersion"] = json!("v1");

@@ -11,10 +11,11 @@ use kube::api::ListParams;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use vestibule::Target;
-use vestibule_injector::{Configuration, Namespaces, Snapshot, State, app, compile};
+use vestibule_injector::{Configuration, Namespaces, Snapshot, SnapshotState, app, compile};
 
 use crate::cluster::{Cluster, Namespace};
 use crate::samples::pod;
+use vestibule_manifests::Installation;
 
 /// Far longer than anything here takes, on a crowded machine too.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -42,9 +43,9 @@ pub(crate) async fn as_printed(cluster: &Cluster) -> Client {
     let (home, environment) = (cluster.home.name(), &cluster.environment);
     let installed = Configuration::installed(compile([]).ok().unwrap(), home);
     let app = app(installed, Namespaces::unknown()).unwrap();
-    let mut installation = app.installation(Target::service(&format!("{home}/injector")).unwrap());
+    let mut installation = Installation::of(&app, Target::service(&format!("{home}/injector")).unwrap());
     installation.name = format!("{home}-injector");
-    let mut objects = app.manifests(&installation).unwrap();
+    let mut objects = installation.manifests(&app).unwrap();
     objects.retain(|object| object["kind"].as_str().is_some_and(|kind| kind.contains("Role")));
     environment.apply(objects.clone()).await.unwrap();
     let account = installation.service_account().unwrap();
@@ -89,21 +90,21 @@ async fn rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_sta
         let rules = compile(texts.iter().map(|text| ("rules.yaml", *text)));
         rules.ok().unwrap().hash().to_owned()
     };
-    let in_force = |image: &str, state: State| {
+    let in_force = |image: &str, state: SnapshotState| {
         let hash = hash(&[&nginx(image)]);
         move |snapshot: &Snapshot| snapshot.rules().hash() == hash && snapshot.state() == state
     };
 
     home.create(&config_map("nginx", &nginx("nginx:1.27"))).await.object();
     let configuration = start();
-    becomes(&configuration, in_force("nginx:1.27", State::Current)).await;
+    becomes(&configuration, in_force("nginx:1.27", SnapshotState::Current)).await;
     let app = app(configuration.clone(), Namespaces::watched(client.clone())).unwrap();
     let webhook = cluster.serve(app).await;
     assert_eq!(sidecar(&namespace).await.as_deref(), Some("nginx:1.27"));
 
     // A change is in force a moment later, in pods too.
     home.replace(&config_map("nginx", &nginx("nginx:1.28"))).await.object();
-    becomes(&configuration, in_force("nginx:1.28", State::Current)).await;
+    becomes(&configuration, in_force("nginx:1.28", SnapshotState::Current)).await;
     assert_eq!(sidecar(&namespace).await.as_deref(), Some("nginx:1.28"));
 
     refusals(&home).await;
@@ -123,7 +124,7 @@ async fn rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_sta
         assert_eq!(sidecar(&namespace).await, None);
     }
     home.delete(&config_map("settings", "")).await.object();
-    becomes(&configuration, in_force("nginx:1.28", State::Current)).await;
+    becomes(&configuration, in_force("nginx:1.28", SnapshotState::Current)).await;
 
     // A second replica finds stored what it would store.
     let stored = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "injector-last-good"}});
@@ -142,33 +143,33 @@ async fn rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_sta
     };
     let before = stored_holds("nginx:1.28").await;
     let second = start();
-    becomes(&second, in_force("nginx:1.28", State::Current)).await;
+    becomes(&second, in_force("nginx:1.28", SnapshotState::Current)).await;
 
     // While nobody judges, a broken ConfigMap gets in: the last good rules stay, over restarts too.
     drop(webhook);
     let broken = nginx("nginx:1.29").replace("volumeMounts", "volumeMount");
     home.replace(&config_map("nginx", &broken)).await.object();
     for replica in [&configuration, &second] {
-        let snapshot = becomes(replica, in_force("nginx:1.28", State::LastGood)).await;
+        let snapshot = becomes(replica, in_force("nginx:1.28", SnapshotState::LastGood)).await;
         assert_eq!(snapshot.findings()[0].code(), "VST0110");
     }
     told_on_the_config_map(&cluster).await;
     assert_eq!(stored_holds("nginx:1.28").await, before);
     drop((configuration, second));
     let restarted = start();
-    becomes(&restarted, in_force("nginx:1.28", State::LastGood)).await;
+    becomes(&restarted, in_force("nginx:1.28", SnapshotState::LastGood)).await;
     assert_eq!(restarted.ready(), Ok(()));
 
     // What is deleted is gone, whatever is stored.
     home.delete(&config_map("nginx", "")).await.object();
     let gone = becomes(&restarted, |snapshot| snapshot.rules().rules().is_empty()).await;
-    assert_eq!(gone.state(), State::Current);
+    assert_eq!(gone.state(), SnapshotState::Current);
     // Whoever still stores it has done so before that is taken away.
     let emptied = async { while home.read(&stored).await.text.contains("nginx") {} };
     tokio::time::timeout(PATIENCE, emptied).await.expect("the rules are still stored");
     drop(restarted);
     let restarted = start();
-    let gone = becomes(&restarted, |snapshot| snapshot.state() == State::Current).await;
+    let gone = becomes(&restarted, |snapshot| snapshot.state() == SnapshotState::Current).await;
     assert_eq!((gone.rules().rules().len(), restarted.ready()), (0, Ok(())));
     drop(restarted);
 
@@ -177,7 +178,7 @@ async fn rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_sta
     home.delete(&stored).await;
     let first = start();
     let waiting = becomes(&first, |snapshot| snapshot.findings()[0].code() == "VST0110").await;
-    assert_eq!(waiting.state(), State::Waiting);
+    assert_eq!(waiting.state(), SnapshotState::Waiting);
     let why = first.ready().unwrap_err();
     assert!(why.contains("key rules.yaml:") && why.contains("VST0110"), "{why}");
 }

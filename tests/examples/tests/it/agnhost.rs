@@ -10,9 +10,9 @@ use kube::api::{DynamicObject, Patch};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 use vestibule::identity::{Identity, Local};
-use vestibule::test::Cluster;
-use vestibule::test::testenv::{Installed, Service};
 use vestibule::{Options, Registration, Shutdown, Target};
+use vestibule_test::Cluster;
+use vestibule_test::testenv::{Installed, Service};
 
 use crate::cluster::{api, object, refusal};
 

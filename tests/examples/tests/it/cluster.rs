@@ -4,7 +4,7 @@ use k8s_openapi::NamespaceResourceScope;
 use kube::{Api, Error, Resource};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use vestibule::test::Cluster;
+use vestibule_test::Cluster;
 
 /// Objects of one kind in a namespace, for an administrator.
 pub(crate) fn api<T>(cluster: &Cluster, namespace: &str) -> Api<T>

@@ -6,8 +6,8 @@ use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Resource, ResourceExt};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
-use vestibule::test::Cluster;
 use vestibule::{App, Conversion, Unconvertible};
+use vestibule_test::Cluster;
 
 use crate::cluster::{api, object, refusal};
 

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Secret, Servi
 use kube::Error;
 use kube::api::{Api, DeleteParams, Patch, PostParams};
 use serde_json::json;
-use vestibule::test::Cluster;
+use vestibule_test::Cluster;
 
 use crate::cluster::{api, object, refusal};
 

@@ -3,7 +3,7 @@
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::Api;
 use serde_json::{Value, json};
-use vestibule::test::Cluster;
+use vestibule_test::Cluster;
 
 use crate::cluster::{api, object};
 

@@ -10,7 +10,7 @@ use kube::api::{Api, DeleteParams, Patch, PostParams};
 use kube::runtime::wait::await_condition;
 use serde_json::json;
 use vestibule::Amount;
-use vestibule::test::Cluster;
+use vestibule_test::Cluster;
 
 use crate::cluster::{object, refusal};
 

@@ -1,6 +1,6 @@
 //! Each example, as a user of a cluster meets it.
 //!
-//! All tests share one API server. Each has a [`Cluster`](vestibule::test::Cluster) of its own, on which the example's own
+//! All tests share one API server. Each has a [`Cluster`](vestibule_test::Cluster) of its own, on which the example's own
 //! manifests are installed, and called for objects of its namespaces only.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -6,7 +6,7 @@ use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::api::{Api, DeleteParams, EvictParams, Patch, PatchParams};
 use reserved_namespaces::Reservation;
 use serde_json::json;
-use vestibule::test::Cluster;
+use vestibule_test::Cluster;
 
 use crate::cluster::{api, object, refusal};
 

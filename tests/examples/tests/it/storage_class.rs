@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use serde_json::{Value, json};
-use vestibule::test::Cluster;
+use vestibule_test::Cluster;
 
 use crate::cluster::{api, object};
 

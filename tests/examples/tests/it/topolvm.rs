@@ -5,7 +5,7 @@ use k8s_openapi::api::storage::v1::StorageClass;
 use kube::Api;
 use serde_json::json;
 use topolvm::CAPACITY;
-use vestibule::test::Cluster;
+use vestibule_test::Cluster;
 
 use crate::cluster::{api, object};
 

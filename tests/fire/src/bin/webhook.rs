@@ -26,7 +26,7 @@ async fn main() -> ExitCode {
     fire::rig::answer_stdin(|| held().map_or_else(|error| error.to_string(), |held| held.to_string()));
     let pods = || on::<Pod>([Create, Update]).fail_closed().timeout_seconds(10);
     let app = App::new("fire").mutate("label", pods(), label).mutate("wait", pods(), wait);
-    app.mutate("work", pods(), work).mutate("toil", pods(), toil).run().await
+    vestibule_command::run(app.mutate("work", pods(), work).mutate("toil", pods(), toil)).await
 }
 
 /// What was allocated and not freed, in Rust and in C, in bytes; what the caches of threads keep of it for later has been freed.

@@ -5,7 +5,7 @@ use vestibule_pki::ring::Rule;
 use super::{
     ahead, deleted, deleted_alone, denied, lost, lost_among_two, newer, partition, planted, planted_and_kept,
     restless, resurrection, revocation, revocation_shunned, rollback, rollback_known, rollback_reverted,
-    rotation, shunned, shunned_twice, skew, skew_at_the_end, stale, stripped,
+    rotation, shunned, shunned_twice, skew, skew_at_the_end, stale, stale_first_look, stripped,
 };
 use crate::{Guard, Mutation, Scenario};
 
@@ -71,6 +71,7 @@ bites! {
     Guard Patience in stale;
     Guard Deadline in revocation_shunned;
     Guard Recheck beside W3 in lost_among_two;
+    Guard LastLook in stale_first_look;
     Guard CarryOver beside W3 in lost_among_two;
     Guard CompareAndSwap in rotation;
     Guard Absence in deleted;

@@ -51,6 +51,7 @@ bite! {
     without_patience_for_a_new_leaf: Patience;
     without_a_deadline_for_what_was_stolen: Deadline;
     without_a_fresh_look: Recheck;
+    without_a_last_look: LastLook;
     without_carrying_over: CarryOver;
     without_giving_up_the_absent: Absence;
     without_a_pause_before_that: AbsencePause;
@@ -74,4 +75,11 @@ fn of_two_nets_either_holds() {
             assert!(walk.broken.is_empty(), "{one} alone is noticed in {}", bite.name);
         }
     }
+}
+
+/// `rollback` with `--unknown-ca keep` has no fault `revert`: an old manifest that takes a kept CA out of the configuration
+/// leaves no trace of it, and no replica could know that it was there.
+#[test]
+fn an_old_manifest_takes_a_kept_ca_out() {
+    assert!(search(catalogue::kept_and_reverted(), 1).is_ok());
 }

@@ -8,13 +8,10 @@
 use serde_json::{Map, Value};
 
 use super::super::body::type_name;
+use super::super::json::MAX_DEPTH;
 
 /// The most that `copy` operations may add to a document, in bytes of JSON: kube-apiserver sets it.
 const COPY_LIMIT: usize = 3 << 20;
-
-/// How deep a patched object may nest. kube-apiserver takes 10,000 levels; a patch of a few kilobytes makes any number of
-/// them, and whatever copies, compares or drops an object here needs stack for each.
-const MAX_DEPTH: usize = 1_000;
 
 /// Applies the steps of a patch; where one does not apply, says so in the library's own words.
 pub(super) fn apply(steps: &[Value], document: &Value) -> Result<Value, String> {

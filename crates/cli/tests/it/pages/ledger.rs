@@ -53,7 +53,7 @@ const fn row(page: &'static str, begins: &'static str, held: Held) -> Row {
 
 const TUTORIAL: &str = "docs/tutorial/first-webhook.md";
 const CERTIFICATES: &str = "docs/how-to/certificates.md";
-const CHANGE_RULES: &str = "docs/how-to/change-rules.md";
+pub(super) const CHANGE_RULES: &str = "docs/how-to/change-rules.md";
 const REGISTRATION: &str = "docs/how-to/registration.md";
 const SWITCH_OFF: &str = "docs/how-to/switch-off.md";
 const CALLING: &str = "docs/how-to/who-is-calling.md";
@@ -62,7 +62,7 @@ const OPERATOR: &str = "examples/operator-identity/README.md";
 
 pub(super) const ROWS: &[Row] = &[
     here("README.md", "cargo run -- try deployment.yaml", &[IMAGE]),
-    here(CHANGE_RULES, "kubectl -n webhooks create configmap nginx", &[]),
+    here(CHANGE_RULES, "kubectl -n webhooks create configmap cache", &[]),
     here(TUTORIAL, "cargo run --quiet -- manifests", &[]),
     here(CERTIFICATES, "kubectl create namespace webhooks", &[("webhooks", "certificates"), IMAGE]),
     here(CERTIFICATES, "vestibule certs new", &[]),
@@ -99,7 +99,7 @@ pub(super) const ROWS: &[Row] = &[
     row("docs/reference/metrics.md", "kubectl port-forward", NO_NODE),
     row(
         CHANGE_RULES,
-        "kubectl -n webhooks get configmap nginx",
+        "kubectl -n webhooks get configmap cache",
         Held::By("rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_stay"),
     ),
     row(CHANGE_RULES, "kubectl -n webhooks port-forward", NO_NODE),

@@ -78,6 +78,9 @@ impl State {
                 }
                 return Some(format!("{name} to appear"));
             }
+            if watched.quarrel.is_slowed() {
+                return Some(self.overwritten(watched));
+            }
             if !self.is_in_sync(position, facts) {
                 return Some(format!("{} to hold the bundle", watched.name));
             }
@@ -90,6 +93,17 @@ impl State {
         let quiet = changes.chain([since]).map(|since| since.unwrap_or(now)).max().unwrap_or(now);
         let rest = self.settings.policy.hold_cold.saturating_sub(now.since(quiet));
         Some(format!("API servers to learn of the CA ({} s)", rest.as_secs()))
+    }
+
+    /// The text for a first leaf that waits because another program removes the bundle faster than the CA can be held.
+    fn overwritten(&self, watched: &Watched) -> String {
+        let manager = watched.sight.as_ref().and_then(|sight| sight.other_manager.as_deref());
+        format!(
+            "{} to keep the bundle for {} s: {} overwrites it again and again; stop it from writing caBundle",
+            watched.name,
+            self.settings.policy.hold_cold.as_secs(),
+            manager.unwrap_or("another program")
+        )
     }
 
     /// Without those that only lose what an earlier version wrote.

@@ -1,4 +1,4 @@
-//! What the API server makes of a configuration: a reading of its own, that knows nothing of rules.
+//! How the API server evaluates a webhook configuration, implemented without any knowledge of rules.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ pub(crate) struct ApiServer {
     conditions: Vec<Vec<kube_cel::cel::common::ast::IdedExpr>>,
 }
 
-/// Something that is created or updated.
+/// A create or an update.
 pub(crate) struct Request<'a> {
     pub(crate) resource: &'a str,
-    /// As the API server calls it: `CREATE`.
+    /// `CREATE` or `UPDATE`.
     pub(crate) operation: &'a str,
     pub(crate) namespace_labels: BTreeMap<&'a str, &'a str>,
     pub(crate) object: &'a Value,
@@ -56,7 +56,7 @@ fn is_for(webhook: &Value, request: &Request<'_>) -> bool {
         && selects(&webhook["objectSelector"], |key| labels[key].as_str())
 }
 
-/// As apimachinery reads a LabelSelector.
+/// Evaluates a LabelSelector as apimachinery does.
 fn selects<'l>(selector: &Value, label: impl Fn(&str) -> Option<&'l str>) -> bool {
     let labels = selector["matchLabels"].as_object().into_iter().flatten();
     let mut labels = labels.map(|(key, value)| label(key) == value.as_str());
@@ -74,7 +74,7 @@ fn selects<'l>(selector: &Value, label: impl Fn(&str) -> Option<&'l str>) -> boo
         })
 }
 
-/// A condition that fails would count as the failure policy says: none may.
+/// Evaluates a condition. None may fail, since the failure policy would apply.
 fn holds(condition: &kube_cel::cel::common::ast::IdedExpr, request: &Request<'_>) -> bool {
     let mut context = Context::default().with_all();
     context.add_variable_from_value("object", to_value(request.object).unwrap());

@@ -40,7 +40,7 @@ const ROWS: &[Row] = &[
         panels: &[
             Panel {
                 title: "Ready replicas",
-                says: "None: the API server finds nobody who answers.",
+                says: "None: the API server finds no endpoint.",
                 shape: Shape::Number(1.0),
                 unit: "short",
                 queries: &[("", "sum(vestibule_ready{job=~\"$job\"})")],
@@ -189,7 +189,7 @@ const ROWS: &[Row] = &[
             },
             Panel {
                 title: "Rotations and repairs",
-                says: "In an hour. Repairs say that somebody else writes a caBundle.",
+                says: "In an hour. Repairs show that another client writes a caBundle.",
                 shape: Shape::Lines,
                 unit: "short",
                 queries: &[
@@ -235,7 +235,7 @@ const ROWS: &[Row] = &[
             },
             Panel {
                 title: "Left alone",
-                says: "Somebody wanted the rule and did not get it.",
+                says: "A requested rule was not applied.",
                 shape: Shape::Stack,
                 unit: "ops",
                 queries: &[(

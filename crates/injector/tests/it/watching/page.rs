@@ -74,8 +74,9 @@ fn events_on_their_page_are_written() {
         .map(str::to_owned)
         .collect();
     let mut written = String::new();
-    let mut folders: Vec<_> =
-        ["identity", "injector", "vestibule"].map(|room| path(&format!("crates/{room}/src"))).into();
+    let mut folders: Vec<_> = ["command", "identity", "injector", "vestibule"]
+        .map(|room| path(&format!("crates/{room}/src")))
+        .into();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
             if entry.is_dir() {

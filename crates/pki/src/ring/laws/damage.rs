@@ -79,7 +79,7 @@ impl Damage {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 800, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(800))]
 
     #[test]
     fn damaged_data_is_named_or_does_no_harm(

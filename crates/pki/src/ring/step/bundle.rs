@@ -10,6 +10,17 @@ impl Around<'_> {
         differs.map(|(position, configuration)| self.write((position, configuration), facts)).collect()
     }
 
+    /// The bundle for configurations that show neither a later generation nor a CA that the ring does not know.
+    pub(super) fn publish_uncontested(&self, facts: &Facts) -> Vec<Action> {
+        let configurations = self.seen.configurations.iter().enumerate();
+        let differs = configurations.filter(|(_, configuration)| {
+            self.differs(configuration, facts)
+                && !self.shows_later(configuration, facts)
+                && !self.contests(configuration, Some(facts))
+        });
+        differs.map(|(position, configuration)| self.write((position, configuration), facts)).collect()
+    }
+
     /// What a configuration lacks of a newer version's bundle. What it holds besides may be that version's will.
     pub(super) fn publish_missing(&self, facts: &Facts) -> Vec<Action> {
         let configurations = self.seen.configurations.iter().enumerate();

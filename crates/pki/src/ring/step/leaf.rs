@@ -26,12 +26,6 @@ impl Around<'_> {
         wanted.then_some(Action::SignLeaf(fresh))
     }
 
-    /// A new leaf of the CA that signed the one that is presented: always as good as that one.
-    pub(super) fn renewal(&self, facts: &Facts) -> Option<Action> {
-        let issuer = self.seen.leaf.as_ref()?.issuer;
-        self.leaf(facts).filter(|action| matches!(action, Action::SignLeaf(leaf) if leaf.issuer == issuer))
-    }
-
     /// The leaf that could be signed now. [`None`] if it would be over already.
     fn fresh_leaf(&self, facts: &Facts) -> Option<LeafFacts> {
         let active = facts.active()?;

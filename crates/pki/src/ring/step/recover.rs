@@ -37,11 +37,11 @@ impl Around<'_> {
         if !mine && !theirs {
             return None;
         }
+        if !mine && self.must_await_others(Some(facts)) {
+            return Some(self.while_contested(facts));
+        }
         if let Some(look) = self.look_before_trusting() {
             return Some(vec![look]);
-        }
-        if !mine && self.must_await_others(Some(facts)) {
-            return Some(self.renewal(facts).into_iter().chain([self.await_others()]).collect());
         }
         if self.is_resurrected(facts) {
             return Some(vec![Action::WriteRing(Change::Revoke)]);
@@ -49,6 +49,20 @@ impl Around<'_> {
         let (trust, imported, report) = self.adopted(Some(facts));
         let graft = Change::Graft { trust, imported, generation: self.above_all(Some(facts)) };
         Some([Action::WriteRing(graft)].into_iter().chain(report).collect())
+    }
+
+    /// The actions while other replicas have time to name their CAs. One contested configuration delays no other: the
+    /// others get the bundle of the ring, and the first leaf is signed when rules S1 and S2 allow it.
+    fn while_contested(&self, facts: &Facts) -> Vec<Action> {
+        let wait = self.await_others();
+        if !wait.is_report() {
+            return vec![wait];
+        }
+        let mut actions = self.publish_uncontested(facts);
+        actions.extend(self.leaf(facts));
+        actions.push(wait);
+        actions.sort_by_key(Action::is_report);
+        actions
     }
 
     /// Rule G2.

@@ -54,6 +54,42 @@ fn a_bundle_that_is_not_kept_is_not_raced() {
     assert!(bundle(&bench).is_some_and(|bundle| !bundle.is_empty()));
 }
 
+/// ADR 0076: there is no earlier CA to present, so the replica waits, and says for which object and because of which program.
+#[test]
+fn on_a_first_start_a_bundle_that_a_tool_wipes_is_reported_with_the_name_of_the_tool() {
+    let mut bench = Bench::new();
+    bench.state = state(&["mutating/hooks"]);
+    let service = json!({ "namespace": "demo", "name": "hooks" });
+    bench.configuration = Some(json!({
+        "metadata": {
+            "name": "hooks", "resourceVersion": "0", "creationTimestamp": "2026-01-01T00:00:00Z",
+            "managedFields": [{ "manager": "gitops", "time": "2026-01-01T00:00:00Z" }],
+        },
+        "webhooks": [{ "name": "a", "clientConfig": { "service": service } }],
+    }));
+    for _ in 0..120 {
+        bench.run_without_waiting();
+        bench.pass(Duration::from_secs(1));
+        bench.spoil_configuration();
+    }
+    let waiting_for = bench.status().waiting_for.unwrap();
+    assert_eq!(
+        waiting_for,
+        "mutating/hooks to keep the bundle for 30 s: gitops overwrites it again and again; stop it from writing caBundle"
+    );
+    let repairs = bench.state.tales.iter().filter(|tale| tale.reason == Some("BundleRepaired"));
+    assert!(
+        repairs.clone().count() > 10
+            && repairs.clone().all(|tale| tale.text.contains("last written by gitops"))
+    );
+    // As soon as the tool stops, the CA is held and the replica is ready.
+    bench.pass(Duration::from_secs(5));
+    bench.run();
+    bench.pass(Duration::from_secs(31));
+    assert!(bench.run().is_some());
+    assert_eq!(bench.status().waiting_for, None);
+}
+
 #[test]
 fn a_clock_that_was_set_back_makes_a_replica_unready_until_it_has_a_valid_certificate() {
     let mut bench = Bench::registered();

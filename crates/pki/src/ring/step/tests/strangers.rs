@@ -42,6 +42,33 @@ fn a_ca_that_a_stranger_writes_into_one_configuration_reaches_no_other_and_goes(
 }
 
 #[test]
+fn a_foreign_edit_of_one_configuration_delays_no_other() {
+    let mut cluster = planted(a_generation_ahead);
+    cluster.pass(0);
+    let nothing = Seen { bundle: &BTreeSet::new(), mark: None, changed: Some(cluster.now), untidy: false };
+    cluster.seen.configuration_seen(1, nothing, cluster.now, &cluster.policy);
+    cluster.pass(0);
+    assert_eq!(trusted(&cluster, 0), BTreeSet::from([STRANGER]), "the contested one waits");
+    assert_eq!(trusted(&cluster, 1), cluster.facts().trusted(), "{:?}", cluster.log);
+    assert!(cluster.steps().contains(&Action::Report(Blocked::Contested)));
+}
+
+/// The edit added a CA and left ours, so API servers accept the leaf of a new replica.
+#[test]
+fn a_replica_begins_while_a_configuration_is_contested() {
+    let mut cluster = planted(a_generation_ahead);
+    let (mark, begun) = (a_generation_ahead(cluster.facts()), cluster.now.minus(cluster.policy.hold_cold));
+    let bundle = cluster.facts().trusted().into_iter().chain([STRANGER]).collect();
+    let seen = Seen { bundle: &bundle, mark: Some(mark), changed: Some(begun), untidy: false };
+    let policy = cluster.policy.clone();
+    cluster.seen.configuration_seen(0, seen, cluster.now, &policy);
+    cluster.seen.leaf = None;
+    cluster.pass(0);
+    assert!(cluster.seen.has_leaf(cluster.now), "{:?}", cluster.log);
+    assert!(cluster.steps().contains(&Action::Report(Blocked::Contested)));
+}
+
+#[test]
 fn a_ca_that_is_kept_for_a_migration_stays_where_it_was_found() {
     for mark in [a_generation_ahead, another_lineage] {
         let mut cluster = planted(mark);

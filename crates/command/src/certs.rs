@@ -1,0 +1,86 @@
+//! `certs`: certificates made, checked, shown and renewed.
+
+mod check;
+mod cluster;
+mod new;
+mod page;
+mod request;
+mod show;
+mod time;
+
+use std::fmt;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use vestibule_identity::NamespacedName;
+
+use super::{CommandError, print};
+use vestibule::tooling::is_dns_subdomain;
+
+/// Makes and checks certificates, and looks after the CA ring of a webhook on a cluster.
+#[derive(Args, Clone, Debug)]
+pub struct CertsArguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+enum Command {
+    New(new::Arguments),
+    Check(check::Arguments),
+    Show(show::Arguments),
+    Rotate(request::RotateArguments),
+    Revoke(request::RevokeArguments),
+}
+
+impl CertsArguments {
+    /// Does what the command line says. Data goes to stdout, talk to stderr. The exit code is 0 when all is well, 1 when
+    /// something was found.
+    ///
+    /// # Errors
+    /// Bad input (exit code 2), a cluster or server that cannot be reached (3).
+    pub async fn run(&self) -> Result<ExitCode, CommandError> {
+        match &self.command {
+            Command::New(arguments) => arguments.run(),
+            Command::Check(arguments) => arguments.run(),
+            Command::Show(arguments) => arguments.run().await,
+            Command::Rotate(arguments) => arguments.run().await,
+            Command::Revoke(arguments) => arguments.run().await,
+        }
+    }
+}
+
+/// `NS/NAME`, or a `NAME` in the namespace given. What no object can be called is refused before anybody is asked for it.
+fn object_name(text: &str, namespace: Option<&str>) -> Result<NamespacedName, CommandError> {
+    let name = NamespacedName::parse_in(text, namespace).map_err(CommandError::input)?;
+    for part in [&name.namespace, &name.name] {
+        if !is_dns_subdomain(part) {
+            return Err(CommandError::input(format_args!(
+                "`{part}` cannot be an object's name: lower-case letters, digits, `-` and `.` make one"
+            )));
+        }
+    }
+    Ok(name)
+}
+
+/// Nobody answers: exit code 3.
+fn unreachable(why: impl fmt::Display) -> CommandError {
+    CommandError::unreachable(why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::object_name;
+
+    #[test]
+    fn a_name_is_one_that_an_object_can_have() {
+        let named = |text| object_name(text, Some("demo")).map(|name| name.to_string());
+        assert_eq!(named("hooks").ok().as_deref(), Some("demo/hooks"));
+        assert_eq!(named("web/my-hooks.v1").ok().as_deref(), Some("web/my-hooks.v1"));
+        for text in ["In valid", "Hooks", "a_b", "-a", "a-", "a..b", "", "/a", "a/", "a/b/c", "hooks:443"] {
+            assert!(named(text).is_err(), "{text}");
+        }
+        assert!(object_name("hooks", None).is_err());
+        assert!(object_name(&"a".repeat(254), Some("demo")).is_err());
+    }
+}

@@ -1,0 +1,112 @@
+//! `certs check`: would kube-apiserver accept this server?
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+use vestibule_identity::{CertificateFacts, Probe, ProbeError, Probed};
+
+use super::page::Page;
+use super::time::{date, left, system_time};
+use super::{print, unreachable};
+use crate::CommandError;
+use crate::colour::{Palette, Style, When};
+
+/// Connects as kube-apiserver would, and says in words what it would say: which certificate comes, whether the CA
+/// vouches for it and for this name, and what to do if not.
+///
+/// Nothing is sent but the handshake. Exit code: 0 accepted, 1 would be refused, 2 bad input, 3 not reachable.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  vestibule certs check 127.0.0.1:10250 --ca certs/ca.crt --dns hooks.demo.svc
+
+  kubectl -n demo port-forward svc/hooks 8443:443 &
+  kubectl get mutatingwebhookconfiguration hooks -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d |
+    vestibule certs check 127.0.0.1:8443 --ca /dev/stdin --dns hooks.demo.svc")]
+pub(super) struct Arguments {
+    /// Where the server is.
+    #[arg(value_name = "HOST:PORT")]
+    address: String,
+    /// The CA bundle in PEM, as in `caBundle` (there in base64).
+    #[arg(long, value_name = "FILE")]
+    ca: PathBuf,
+    /// The name that the API server asks for: NAME.NAMESPACE.svc for a Service, else the URL's host.
+    #[arg(long, value_name = "NAME")]
+    dns: String,
+    /// How long to wait for a connection, and again for the handshake.
+    #[arg(long, default_value = "10s", value_parser = crate::duration::duration)]
+    timeout: Duration,
+    /// When to colour. `auto` minds NO_COLOR and CLICOLOR_FORCE.
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
+    color: When,
+}
+
+impl Arguments {
+    pub(super) fn run(&self) -> Result<ExitCode, CommandError> {
+        if self.timeout.is_zero() {
+            return Err(CommandError::input("--timeout 0s leaves no time to connect: write `10s`"));
+        }
+        let bundle = std::fs::read(&self.ca).map_err(|error| {
+            CommandError::input(format_args!("cannot read {}: {error}", self.ca.display()))
+        })?;
+        let mut probe = Probe::new(&self.address, &self.dns, &String::from_utf8_lossy(&bundle));
+        probe.timeout = self.timeout;
+        let now = SystemTime::now();
+        let probed = probe.run(now).map_err(not_probed)?;
+        print(&report(&probe, &probed, now, self.color.palette()))?;
+        Ok(if probed.refusals.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    }
+}
+
+/// Of a server that cannot be asked.
+pub(super) fn not_probed(error: ProbeError) -> CommandError {
+    match error {
+        ProbeError::Unreachable { .. } => unreachable(error),
+        other => CommandError::input(other),
+    }
+}
+
+fn report(probe: &Probe, probed: &Probed, now: SystemTime, palette: Palette) -> String {
+    let mut page = Page::new(palette);
+    let tls = probed.tls.unwrap_or("no TLS");
+    page.line(format_args!("{} as {}, {tls}", probe.address, probe.name));
+    for (position, certificate) in probed.chain.iter().enumerate() {
+        let what = if position == 0 { "certificate" } else { "intermediate" };
+        describe(&mut page, what, certificate, now);
+    }
+    for authority in &probed.bundle {
+        describe(&mut page, "trusted CA", authority, now);
+    }
+    if probed.asks_for_certificate {
+        page.line(format_args!("the server asks for a client certificate; kube-apiserver usually has none"));
+    }
+    if probed.refusals.is_empty() {
+        page.marked(&[(Style::Added, &"accepted:")], format_args!(" kube-apiserver would accept it"));
+    }
+    for (position, refusal) in probed.refusals.iter().enumerate() {
+        page.marked(&[(Style::Removed, &"refused:")], format_args!(" {}", refusal.message));
+        if let Some(go) = &refusal.go {
+            // It stops at the first.
+            let says = if position == 0 { "kube-apiserver says" } else { "it would say then" };
+            page.line(format_args!("  {says}: {go}"));
+        }
+        page.line(format_args!("  what to do: {}", refusal.advice));
+    }
+    page.into_text()
+}
+
+fn describe(page: &mut Page, what: &str, certificate: &CertificateFacts, now: SystemTime) {
+    let (begin, end) = (system_time(certificate.not_before), system_time(certificate.not_after));
+    page.line(format_args!("{what}: {} ({})", certificate.subject, certificate.key_algorithm));
+    if !certificate.names.is_empty() {
+        page.line(format_args!("  names   {}", certificate.names.join(", ")));
+    }
+    if !certificate.permitted_domains.is_empty() {
+        page.line(format_args!("  signs   only for {}", certificate.permitted_domains.join(", ")));
+    }
+    if certificate.issuer != certificate.subject {
+        page.line(format_args!("  issuer  {}", certificate.issuer));
+    }
+    page.line(format_args!("  valid   {} to {} ({})", date(begin), date(end), left(end, now)));
+}

@@ -1,0 +1,74 @@
+//! Which cluster, and which ring on it.
+
+use clap::Args;
+use kube::Client;
+use vestibule_identity::{InspectError, NamespacedName, Settings};
+
+use super::object_name;
+use crate::CommandError;
+use crate::reach::{ReachArguments, Reached};
+
+/// Which cluster, and which ring on it.
+#[derive(Args, Clone, Debug)]
+pub(super) struct RingArguments {
+    #[command(flatten)]
+    names: Names,
+    #[command(flatten)]
+    reach: ReachArguments,
+}
+
+#[derive(Args, Clone, Debug)]
+#[group(required = true, multiple = true)]
+struct Names {
+    /// The Service in front of the webhook.
+    #[arg(long, env = "VESTIBULE_SERVICE", value_name = "[NS/]NAME")]
+    service: Option<String>,
+    /// The Secret that holds the ring. Unless given, NAME-ring beside the --service.
+    #[arg(long, env = "VESTIBULE_SECRET", value_name = "[NS/]NAME")]
+    secret: Option<String>,
+}
+
+/// A ring on a cluster.
+pub(super) struct Place {
+    reached: Reached,
+    pub(super) secret: NamespacedName,
+    pub(super) service: Option<NamespacedName>,
+}
+
+impl RingArguments {
+    /// Nothing is asked of the cluster yet.
+    pub(super) async fn place(&self) -> Result<Place, CommandError> {
+        let reached = self.reach.reach().await?;
+        let namespace = &*reached.namespace;
+        let service = self.names.service.as_deref().map(|text| {
+            // As `serve` has it, a Service may come with its port.
+            object_name(text.split_once(':').map_or(text, |(name, _)| name), Some(namespace))
+        });
+        let service = service.transpose()?;
+        let secret = match (&self.names.secret, &service) {
+            (Some(secret), _) => Some(object_name(secret, Some(namespace))?),
+            (None, service) => service.clone().and_then(|service| Settings::for_service(service).secret),
+        };
+        let secret = secret
+            .ok_or_else(|| CommandError::input("say which ring: --service NS/NAME or --secret NS/NAME"))?;
+        Ok(Place { reached, secret, service })
+    }
+}
+
+impl Place {
+    pub(super) fn client(&self) -> Client {
+        self.reached.client.clone()
+    }
+
+    /// What is missing is the user's to mend; where nobody answers, nothing can be said.
+    pub(super) fn failed(&self, error: InspectError) -> CommandError {
+        match error {
+            InspectError::Unreachable { .. } => self.reached.unreachable(error),
+            InspectError::NoRing(_) => CommandError::input(format_args!(
+                "{error}; is it another one (--secret, --namespace), or has no replica run yet?"
+            )),
+            InspectError::Forbidden { .. } => CommandError::input(error),
+            other => CommandError::running(other),
+        }
+    }
+}

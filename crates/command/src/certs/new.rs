@@ -1,0 +1,234 @@
+//! `certs new`: a certificate for a server that keeps none itself.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
+
+use clap::{Args, ValueEnum};
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::json;
+use vestibule_identity::{NamespacedName, Pair, PairError, RegistrationKind, RegistrationName};
+
+use super::time::date;
+use super::{object_name, print};
+use crate::{CommandError, say};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Makes a certificate for a server, its key, and a CA that vouches for it: ca.crt, server.crt, server.key.
+///
+/// The CA signs this one certificate; its key is erased at once, so nobody can sign another that your cluster trusts.
+/// Both are valid from an hour ago, for --days. Nothing renews them: `serve --identity self` does that by itself.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  vestibule certs new --service hooks --namespace demo --out certs
+  vestibule certs new --dns localhost --dns 127.0.0.1 --out certs
+  vestibule certs new --service demo/hooks -o secret | kubectl apply -f -
+  vestibule certs new --service demo/hooks --out certs -o patch --registration mutating/hooks |
+    kubectl patch mutatingwebhookconfiguration hooks --type=json --patch-file=/dev/stdin")]
+pub(super) struct Arguments {
+    /// The Service in front of the server: NAME with --namespace, or NS/NAME.
+    #[arg(long, value_name = "[NS/]NAME", required_unless_present = "dns")]
+    service: Option<String>,
+    /// The Service's namespace.
+    #[arg(long, short, env = "POD_NAMESPACE")]
+    namespace: Option<String>,
+    /// A DNS name or IP address that the certificate is for; may be given several times, also beside --service.
+    #[arg(long, value_name = "NAME")]
+    dns: Vec<String>,
+    /// The cluster's DNS domain.
+    #[arg(long, default_value = "cluster.local", value_name = "DOMAIN")]
+    cluster_domain: String,
+    /// The folder to write ca.crt, server.crt and server.key into.
+    #[arg(long, value_name = "DIR", required_unless_present = "output")]
+    out: Option<PathBuf>,
+    /// Replace files that are there already.
+    #[arg(long, requires = "out")]
+    force: bool,
+    /// How many days both certificates are valid.
+    #[arg(long, default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..=36500))]
+    days: u32,
+    /// What to print besides: a Secret of type kubernetes.io/tls, or a JSON patch that sets `caBundle`.
+    #[arg(long, short, value_enum)]
+    output: Option<Output>,
+    /// The Secret's name, with `-o secret`. Otherwise the Service's with `-tls`, or `webhook-tls`.
+    #[arg(long, value_name = "[NS/]NAME")]
+    secret: Option<String>,
+    /// What the patch is for, with `-o patch`: mutating/NAME, validating/NAME, crd/NAME or apiservice/NAME.
+    #[arg(long, value_name = "KIND/NAME")]
+    registration: Option<RegistrationName>,
+    /// How many hooks the registration has, with `-o patch`: each gets the bundle.
+    #[arg(long, default_value_t = 1, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    hooks: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Output {
+    /// A Secret of type kubernetes.io/tls, as YAML
+    Secret,
+    /// A JSON patch for a webhook registration
+    Patch,
+}
+
+/// What goes to stdout.
+enum Printed<'a> {
+    Secret(Box<ObjectMeta>),
+    Patch(&'a RegistrationName),
+}
+
+impl Arguments {
+    pub(super) fn run(&self) -> Result<ExitCode, CommandError> {
+        let service = self.service.as_deref().map(|name| self.namespaced(name)).transpose()?;
+        let names = self.names(service.as_ref());
+        // Before anything is made.
+        let printed = self.printed(service.as_ref())?;
+        let pair = Pair::new(&names, SystemTime::now(), DAY * self.days).map_err(CommandError::input)?;
+        if let Some(folder) = &self.out {
+            pair.write(folder, self.force).map_err(refused)?;
+            tell_of_files(folder, &names, &pair);
+        }
+        match printed {
+            Some(Printed::Secret(metadata)) => print_secret(&pair, *metadata, &names)?,
+            Some(Printed::Patch(registration)) => print_patch(&pair, registration, self.hooks)?,
+            None => self.tell_what_next(&names),
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn printed(&self, service: Option<&NamespacedName>) -> Result<Option<Printed<'_>>, CommandError> {
+        let strays = [
+            ("--secret", self.secret.is_some(), Output::Secret, "-o secret"),
+            ("--registration", self.registration.is_some(), Output::Patch, "-o patch"),
+        ];
+        if let Some((flag, .., output)) =
+            strays.into_iter().find(|(_, given, output, _)| *given && self.output != Some(*output))
+        {
+            return Err(CommandError::input(format_args!("{flag} is for `{output}`")));
+        }
+        match (self.output, &self.registration) {
+            (None, _) => Ok(None),
+            (Some(Output::Secret), _) => Ok(Some(Printed::Secret(Box::new(self.secret_metadata(service)?)))),
+            (Some(Output::Patch), _) if self.out.is_none() => Err(CommandError::input(
+                "a patch alone would lose the key: say where certificate and key go, --out DIR",
+            )),
+            (Some(Output::Patch), None) => {
+                Err(CommandError::input("say what the patch is for: --registration mutating/NAME"))
+            }
+            (Some(Output::Patch), Some(registration)) => Ok(Some(Printed::Patch(registration))),
+        }
+    }
+
+    fn namespaced(&self, name: &str) -> Result<NamespacedName, CommandError> {
+        // As `serve` has it, a Service may come with its port.
+        let name = name.split_once(':').map_or(name, |(name, _)| name);
+        match (name.contains('/'), &self.namespace) {
+            (false, None) => Err(CommandError::input(format_args!(
+                "where is the Service {name}? Write NAMESPACE/{name}, or give --namespace"
+            ))),
+            (_, namespace) => object_name(name, namespace.as_deref()),
+        }
+    }
+
+    fn names(&self, service: Option<&NamespacedName>) -> Vec<String> {
+        let service = service.into_iter().flat_map(|NamespacedName { namespace, name }| {
+            let short = format!("{name}.{namespace}.svc");
+            let long = format!("{short}.{}", self.cluster_domain);
+            [short, long]
+        });
+        service.chain(self.dns.iter().cloned()).collect()
+    }
+
+    fn secret_metadata(&self, service: Option<&NamespacedName>) -> Result<ObjectMeta, CommandError> {
+        let namespace = service.map(|service| service.namespace.as_str());
+        let (name, namespace) = match (&self.secret, service) {
+            (Some(secret), _) => (secret.clone(), self.namespace.as_deref().or(namespace)),
+            (None, Some(service)) => (format!("{}-tls", service.name), namespace),
+            (None, None) => ("webhook-tls".to_owned(), self.namespace.as_deref()),
+        };
+        // Without one, whoever applies it says the namespace.
+        let is_placed = namespace.is_some() || name.contains('/');
+        let secret = object_name(&name, namespace.or(Some("default")))?;
+        let namespace = is_placed.then_some(secret.namespace);
+        Ok(ObjectMeta { name: Some(secret.name), namespace, ..ObjectMeta::default() })
+    }
+
+    fn tell_what_next(&self, names: &[String]) {
+        let Some(folder) = &self.out else { return };
+        let (folder, name) = (quoted(folder), names.first().map_or("NAME", String::as_str));
+        say(format_args!(
+            "next: vestibule serve --rules PATH --identity mounted:{folder} --mounted-certificate server.crt --mounted-key \
+             server.key\nand:  vestibule certs check HOST:PORT --ca {folder}/ca.crt --dns {name}\nThe CA goes into every \
+             `caBundle`, as `base64 -w0 {folder}/ca.crt` prints it; `-o patch` does it in one step."
+        ));
+    }
+}
+
+/// A path as a shell reads it back.
+fn quoted(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    let plain = |character: char| character.is_ascii_alphanumeric() || "_-./:=,@%+".contains(character);
+    if path.chars().all(plain) {
+        return path.into_owned();
+    }
+    format!("'{}'", path.replace('\'', r"'\''"))
+}
+
+fn print_secret(pair: &Pair, metadata: ObjectMeta, names: &[String]) -> Result<(), CommandError> {
+    let field = |name: &str, text: &str| (name.to_owned(), ByteString(text.as_bytes().to_vec()));
+    let secret = Secret {
+        metadata,
+        type_: Some("kubernetes.io/tls".to_owned()),
+        data: Some(BTreeMap::from([
+            field("tls.crt", pair.chain()),
+            field("tls.key", pair.key()),
+            field("ca.crt", pair.ca_bundle()),
+        ])),
+        ..Secret::default()
+    };
+    let yaml = serde_saphyr::to_string(&secret).map_err(CommandError::running)?;
+    say(format_args!("a certificate for {}, valid until {}", names.join(", "), date(pair.not_after())));
+    print(&yaml)
+}
+
+fn tell_of_files(folder: &Path, names: &[String], pair: &Pair) {
+    let folder = folder.display();
+    say(format_args!("wrote {folder}/ca.crt      the CA, for caBundle; its key was erased"));
+    say(format_args!(
+        "wrote {folder}/server.crt  for {}, valid until {}",
+        names.join(", "),
+        date(pair.not_after())
+    ));
+    say(format_args!("wrote {folder}/server.key  readable by you only"));
+}
+
+fn print_patch(pair: &Pair, registration: &RegistrationName, hooks: u16) -> Result<(), CommandError> {
+    let bundle = ByteString(pair.ca_bundle().as_bytes().to_vec());
+    let paths: Vec<String> = match registration.kind {
+        RegistrationKind::CustomResource => vec!["/spec/conversion/webhook/clientConfig/caBundle".to_owned()],
+        RegistrationKind::ApiService => vec!["/spec/caBundle".to_owned()],
+        _ => (0..hooks).map(|hook| format!("/webhooks/{hook}/clientConfig/caBundle")).collect(),
+    };
+    let operations: Vec<_> =
+        paths.into_iter().map(|path| json!({ "op": "add", "path": path, "value": bundle })).collect();
+    let resource = match registration.kind {
+        RegistrationKind::Mutating => "mutatingwebhookconfiguration",
+        RegistrationKind::Validating => "validatingwebhookconfiguration",
+        RegistrationKind::CustomResource => "customresourcedefinition",
+        _ => "apiservice",
+    };
+    let name = &registration.name;
+    say(format_args!("apply it: kubectl patch {resource} {name} --type=json --patch-file=FILE"));
+    print(&format!("{}\n", json!(operations)))
+}
+
+fn refused(error: PairError) -> CommandError {
+    match error {
+        PairError::Exists { .. } => {
+            CommandError::input(format_args!("{error}; --force replaces all three files"))
+        }
+        other => CommandError::input(other),
+    }
+}

@@ -1,0 +1,187 @@
+//! `certs rotate` and `certs revoke`: asking the replicas of a ring.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+use vestibule_identity::{NamespacedName, Requested, Wish};
+
+use super::cluster::RingArguments;
+use super::time::span;
+use crate::{CommandError, say};
+
+/// Asks for a rotation: the next CA signs from now on, and one after it is made. No call fails meanwhile.
+///
+/// Any replica does it, once every API server knows the next CA: at once if it was published long ago (`hold`, a day
+/// unless set otherwise), else as soon as that has passed.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  vestibule certs rotate --service demo/hooks
+  vestibule certs rotate --secret demo/hooks-ring --yes --wait")]
+pub(super) struct RotateArguments {
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Asks for a revocation, for keys that were lost or stolen: new CAs at once; the present ones are trusted no more as
+/// soon as they are replaced.
+///
+/// It takes about `hold_cold` and two minutes more. API servers that learn late refuse the webhook's new certificate
+/// until they know the new CA; with `failurePolicy: Fail` their requests fail for that long.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  vestibule certs revoke --service demo/hooks
+  vestibule certs revoke --secret demo/hooks-ring --yes --wait")]
+pub(super) struct RevokeArguments {
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Args, Clone, Debug)]
+struct Common {
+    #[command(flatten)]
+    ring: RingArguments,
+    /// Do not ask.
+    #[arg(long, short)]
+    yes: bool,
+    /// Wait until it is done, or until --timeout has passed (exit code 1). The request stands whoever waits for it.
+    #[arg(long)]
+    wait: bool,
+    /// How long to --wait.
+    #[arg(long, default_value = "10m", value_parser = crate::duration::duration, requires = "wait")]
+    timeout: Duration,
+}
+
+impl RotateArguments {
+    pub(super) async fn run(&self) -> Result<ExitCode, CommandError> {
+        self.common.run(Wish::Rotate).await
+    }
+}
+
+impl RevokeArguments {
+    pub(super) async fn run(&self) -> Result<ExitCode, CommandError> {
+        self.common.run(Wish::Revoke).await
+    }
+}
+
+impl Common {
+    async fn run(&self, wish: Wish) -> Result<ExitCode, CommandError> {
+        let place = self.ring.place().await?;
+        if !self.yes && !agreed(wish, &place.secret)? {
+            say(format_args!("nothing was changed"));
+            return Ok(ExitCode::from(1));
+        }
+        let written = wish.write(place.client(), &place.secret, SystemTime::now()).await;
+        let requested = written.map_err(|error| place.failed(error))?;
+        say(format_args!("{}", told(&requested)));
+        if !self.wait {
+            say(format_args!("see it done: vestibule certs show --secret {}", place.secret));
+            return Ok(ExitCode::SUCCESS);
+        }
+        say(format_args!("waiting for it, {} at most", span(self.timeout)));
+        match tokio::time::timeout(self.timeout, requested.done(place.client())).await {
+            Ok(done) => {
+                done.map_err(|error| place.failed(error))?;
+                say(format_args!("{}", done_words(wish)));
+                Ok(ExitCode::SUCCESS)
+            }
+            Err(_) => Err(CommandError::running(format_args!(
+                "not done after {}: is a replica running? Its log says what it waits for. The request stands; see it done: \
+                 vestibule certs show --secret {}",
+                span(self.timeout),
+                place.secret
+            ))),
+        }
+    }
+}
+
+/// Asked on the terminal; without one, `--yes` must say it.
+fn agreed(wish: Wish, secret: &NamespacedName) -> Result<bool, CommandError> {
+    let stdin = io::stdin();
+    if !stdin.is_terminal() {
+        return Err(CommandError::input("there is no terminal to ask on: --yes says that it is meant"));
+    }
+    ask(wish, secret, stdin.lock(), io::stderr()).map_err(CommandError::running)
+}
+
+/// Only `y` or `yes` is a yes; the end of the input is none.
+fn ask(
+    wish: Wish,
+    secret: &NamespacedName,
+    mut answers: impl BufRead,
+    mut screen: impl Write,
+) -> io::Result<bool> {
+    let what = match wish {
+        Wish::Revoke => format!(
+            "New CAs for the ring in Secret {secret}, and no more trust in the present ones: about three minutes, in which \
+             API servers that learn late may refuse the webhook."
+        ),
+        _ => format!(
+            "The next CA of the ring in Secret {secret} signs from now on, or as soon as every API server knows it. No \
+             call fails."
+        ),
+    };
+    write!(screen, "{what}\nGo on? [y/N] ")?;
+    screen.flush()?;
+    let mut answer = String::new();
+    if answers.read_line(&mut answer)? == 0 {
+        writeln!(screen)?;
+    }
+    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+}
+
+fn told(requested: &Requested) -> String {
+    let secret = &requested.secret;
+    match requested.wish {
+        Wish::Revoke => format!(
+            "asked the replicas of the ring in Secret {secret} for new CAs; the present ones go as soon as they are replaced"
+        ),
+        _ if requested.next_is_held => {
+            format!(
+                "asked the replicas of the ring in Secret {secret} for a rotation: the next CA is known everywhere, so within seconds"
+            )
+        }
+        _ => format!(
+            "asked the replicas of the ring in Secret {secret} for a rotation: the next CA is too young to be known \
+             everywhere, so it begins to sign when it was published for `hold` (a day unless set otherwise)"
+        ),
+    }
+}
+
+fn done_words(wish: Wish) -> &'static str {
+    match wish {
+        Wish::Revoke => "done: none of the former CAs is trusted any more",
+        _ => {
+            "done: another CA signs now; the former one stays trusted until the last certificate that it signed has ended"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_yes_is_a_yes() {
+        let secret: NamespacedName = "demo/hooks-ring".parse().unwrap();
+        for (typed, agreed) in [
+            ("y\n", true),
+            ("Y\r\n", true),
+            (" yes \n", true),
+            ("yes", true),
+            ("\n", false),
+            ("", false),
+            ("no\ny\n", false),
+            ("yess\n", false),
+        ] {
+            for wish in [Wish::Rotate, Wish::Revoke] {
+                let mut screen = Vec::new();
+                assert_eq!(ask(wish, &secret, typed.as_bytes(), &mut screen).unwrap(), agreed, "{typed:?}");
+                let screen = String::from_utf8(screen).unwrap();
+                assert!(screen.contains("Secret demo/hooks-ring"), "{screen}");
+                assert!(screen.trim_end().ends_with("Go on? [y/N]"), "{screen}");
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! `certs show`: the ring, and the bundles that it is in.
+
+mod json;
+mod table;
+
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use clap::{Args, ValueEnum};
+use vestibule_identity::{InspectReport, Inspection, NamespacedName, Probe, Probed, RegistrationName};
+
+use super::check::not_probed;
+use super::cluster::RingArguments;
+use super::print;
+use crate::CommandError;
+use crate::colour::When;
+
+/// Shows the CA ring of a webhook, and the bundle of each configuration beside it: which CAs, until when, what differs.
+///
+/// Exit code: 0 all in sync, 1 something differs, 2 bad input or a missing right, 3 cluster or server not reachable. Keys
+/// are never shown. Needs the right to get the Secret and the configurations; to list them where they are not named.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  vestibule certs show --service demo/hooks
+  vestibule certs show --secret demo/hooks-ring --registration mutating/hooks -o json
+  vestibule certs show --service demo/hooks --address 127.0.0.1:8443   # after kubectl port-forward")]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    ring: RingArguments,
+    /// A configuration to look at; may be given several times. Without any, those that the ring's replicas have written.
+    #[arg(long, env = "VESTIBULE_REGISTRATION", value_delimiter = ',')]
+    #[arg(value_name = "[mutating/|validating/|crd/|apiservice/]NAME")]
+    registration: Vec<RegistrationName>,
+    /// A server to ask for its certificate, which is checked against the ring's bundle. With --service.
+    #[arg(long, value_name = "HOST:PORT", requires = "service")]
+    address: Option<String>,
+    /// A table for people, or JSON.
+    #[arg(long, short, value_enum, default_value = "text")]
+    output: Output,
+    /// When to colour. `auto` minds NO_COLOR and CLICOLOR_FORCE.
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
+    color: When,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Output {
+    Text,
+    Json,
+}
+
+impl Arguments {
+    pub(super) async fn run(&self) -> Result<ExitCode, CommandError> {
+        let place = self.ring.place().await?;
+        let now = SystemTime::now();
+        let mut inspection = Inspection::new(place.secret.clone());
+        inspection.service = place.service.clone();
+        inspection.registrations = self.registration.clone();
+        let report = inspection.run(place.client(), now).await.map_err(|error| place.failed(error))?;
+        let asked = match (&self.address, &place.service) {
+            (Some(address), Some(service)) => Some(ask(address, service, &report, now).await),
+            _ => None,
+        };
+        let leaf = asked.as_ref().and_then(|asked| asked.as_ref().ok());
+        // A bundle that nobody holds is in sync with nothing.
+        let is_in_sync = report.is_in_sync() && !report.registrations.is_empty();
+        match self.output {
+            Output::Text => print(&table::write(&report, leaf, now, self.color.palette()))?,
+            Output::Json => print(&json::write(&report, leaf, is_in_sync))?,
+        }
+        // What is known was shown.
+        let leaf = asked.transpose()?;
+        if report.registrations.is_empty() && !report.notes.is_empty() {
+            return Err(CommandError::input(
+                "no configuration could be looked at: grant what the notes say, or name one with --registration",
+            ));
+        }
+        let accepted = leaf.is_none_or(|leaf| leaf.refusals.is_empty());
+        Ok(if is_in_sync && accepted { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    }
+}
+
+async fn ask(
+    address: &str,
+    service: &NamespacedName,
+    report: &InspectReport,
+    now: SystemTime,
+) -> Result<Probed, CommandError> {
+    let name = format!("{}.{}.svc", service.name, service.namespace);
+    let probe = Probe::new(address, &name, &report.bundle);
+    let probed = tokio::task::spawn_blocking(move || probe.run(now)).await.map_err(CommandError::running)?;
+    probed.map_err(not_probed)
+}

@@ -1,0 +1,168 @@
+//! The report for people.
+
+use std::time::SystemTime;
+
+use vestibule_identity::{
+    AuthorityReport, InspectReport, Probed, RegistrationReport, RingReport, RingState, Role,
+};
+
+use crate::certs::page::Page;
+use crate::certs::time::{date, left, span, system_time};
+use crate::colour::{Palette, Style};
+
+pub(super) fn write(
+    report: &InspectReport,
+    leaf: Option<&Probed>,
+    now: SystemTime,
+    palette: Palette,
+) -> String {
+    let mut table = Table { page: Page::new(palette), now };
+    table.ring(report);
+    for registration in &report.registrations {
+        table.registration(registration);
+    }
+    if report.registrations.is_empty() && report.notes.is_empty() && report.ring.report().is_some() {
+        table.page.line(format_args!(
+            "no configuration bears the mark of this ring: name those it is for with --registration"
+        ));
+    }
+    if let Some(leaf) = leaf {
+        table.leaf(leaf);
+    }
+    for note in &report.notes {
+        table.page.line(format_args!("note: {note}"));
+    }
+    table.page.into_text()
+}
+
+struct Table {
+    page: Page,
+    now: SystemTime,
+}
+
+impl Table {
+    fn ring(&mut self, report: &InspectReport) {
+        let heading = format!("ring {}", report.secret);
+        let bad = match &report.ring {
+            RingState::Known(_) | RingState::Newer(Some(_)) => None,
+            RingState::Absent => Some((
+                "there is none (no Secret, or an empty one)".to_owned(),
+                "no replica has made it yet, or it is another one: --secret and --namespace name it",
+            )),
+            RingState::Unreadable(reason) => Some((
+                format!("cannot be used: {reason}"),
+                "a replica makes it anew and says so in its log; if the Secret is not a ring's, name another with --secret",
+            )),
+            RingState::Newer(None) => Some((
+                "written by a newer version that this one does not understand".to_owned(),
+                "look at it with that version",
+            )),
+            other => Some((format!("{other:?}"), "look at it with a newer version")),
+        };
+        if let Some((bad, advice)) = bad {
+            self.page.marked(&[(Style::Heading, &heading), (Style::Removed, &bad)], format_args!(""));
+            self.page.line(format_args!("  what to do: {advice}"));
+            return;
+        }
+        let Some(ring) = report.ring.report() else { return };
+        self.page.marked(
+            &[(Style::Heading, &heading)],
+            format_args!("  generation {}, lineage {}", ring.generation, ring.lineage),
+        );
+        self.authorities(ring);
+        self.page.line(format_args!("  next rotation {} ({})", date(ring.due), left(ring.due, self.now)));
+        if ring.rotation_asked {
+            self.page.line(format_args!("  a rotation was asked for, and has not come yet"));
+        }
+        if ring.revocation_asked {
+            self.page.line(format_args!("  a revocation was asked for, and has not come yet"));
+        }
+    }
+
+    fn authorities(&mut self, ring: &RingReport) {
+        let mut rows = vec![["CA", "ROLE", "NOT AFTER", "TIME LEFT", "REMARK"].map(str::to_owned)];
+        let mut authorities: Vec<_> = ring.authorities.iter().collect();
+        authorities.sort_by_key(|ca| ca.role);
+        rows.extend(authorities.into_iter().map(|ca| {
+            let left = match ca.not_after.duration_since(self.now) {
+                Ok(left) => span(left),
+                Err(_) => "expired".to_owned(),
+            };
+            [ca.id.clone(), ca.role.as_str().to_owned(), date(ca.not_after), left, remark(ca)]
+        }));
+        let mut widths = [0; 5];
+        for row in &rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(cell.len());
+            }
+        }
+        for row in rows {
+            let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+            let line = cells.collect::<Vec<_>>().join("  ");
+            self.page.line(format_args!("  {}", line.trim_end()));
+        }
+    }
+
+    fn registration(&mut self, registration: &RegistrationReport) {
+        let (style, verdict) = if registration.differences.is_empty() {
+            (Style::Added, "in sync")
+        } else {
+            (Style::Removed, "differs")
+        };
+        let generation = registration
+            .generation
+            .map_or_else(String::new, |generation| format!(", generation {generation}"));
+        let writer = registration
+            .written_by
+            .as_ref()
+            .map_or_else(String::new, |writer| format!(", last written by {writer}"));
+        self.page.marked(
+            &[(Style::Heading, &registration.registration), (style, &verdict)],
+            format_args!("{generation}{writer}"),
+        );
+        for entry in &registration.entries {
+            let bundle =
+                if entry.authorities.is_empty() { "no CA".to_owned() } else { entry.authorities.join(" ") };
+            self.page.line(format_args!("  {} -> {}  {bundle}", entry.name, entry.target));
+        }
+        for difference in &registration.differences {
+            self.page.line(format_args!("  ! {difference}"));
+        }
+    }
+
+    fn leaf(&mut self, probed: &Probed) {
+        let heading = format!("leaf at {}", probed.peer);
+        let (style, verdict) = if probed.refusals.is_empty() {
+            (Style::Added, "accepted")
+        } else {
+            (Style::Removed, "would be refused")
+        };
+        self.page.marked(&[(Style::Heading, &heading), (style, &verdict)], format_args!(""));
+        if let Some(leaf) = probed.chain.first() {
+            let end = system_time(leaf.not_after);
+            self.page.line(format_args!("  {}", leaf.names.join(", ")));
+            self.page.line(format_args!(
+                "  signed by {}, until {} ({})",
+                leaf.issuer,
+                date(end),
+                left(end, self.now)
+            ));
+        }
+        for refusal in &probed.refusals {
+            self.page.line(format_args!("  ! {}", refusal.message));
+            self.page.line(format_args!("    what to do: {}", refusal.advice));
+        }
+    }
+}
+
+fn remark(ca: &AuthorityReport) -> String {
+    let crossed = ca.crossed_by.as_ref().map(|issuer| format!("cross-signed by {issuer}"));
+    let held = ca.held_since.map(|since| format!("held since {}", date(since)));
+    let trusted = ca.trusted_until.map(|until| format!("trusted until {}", date(until)));
+    let waits =
+        (held.is_none() && matches!(ca.role, Role::Active | Role::Next)).then(|| "not held yet".to_owned());
+    [held, waits, trusted, crossed].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests;

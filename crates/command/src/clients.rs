@@ -1,0 +1,321 @@
+//! Who may call, as flags.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::Value;
+
+use super::CommandError;
+use vestibule::{App, ClientAuthentication, ClientSettings, Target, TokenSettings};
+use vestibule_manifests::{Files, Installation};
+
+/// By what the API server is known.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Who may call")]
+pub(super) struct ClientArguments {
+    /// What is done about who calls: nothing, `observe` it in logs and metrics, or `require` that it is one who may; probes
+    /// stay open [default: off]
+    #[arg(long, env = "VESTIBULE_CLIENT_AUTH", value_name = "off|observe|require")]
+    client_auth: Option<ClientAuthentication>,
+    /// The CAs of client certificates, in PEM; read again when it changes.
+    #[arg(long, env = "VESTIBULE_CLIENT_CA", value_name = "FILE")]
+    client_ca: Option<PathBuf>,
+    /// Who may call: the common name, a DNS name or a URI of a certificate, the subject of a token; may be given several
+    /// times. Needed, unless --any-client is given.
+    #[arg(long, env = "VESTIBULE_CLIENT_NAME", value_delimiter = ',', value_name = "NAME")]
+    client_name: Vec<String>,
+    /// Every client whose certificate a CA of --client-ca signed may call. With the cluster's own CA that is every node and
+    /// every user with a certificate.
+    #[arg(long, env = "VESTIBULE_ANY_CLIENT")]
+    any_client: bool,
+    /// Whose bearer tokens are taken: the API server's --service-account-issuer.
+    #[arg(long, env = "VESTIBULE_TOKEN_ISSUER", value_name = "URL")]
+    token_issuer: Option<String>,
+    /// For whom tokens must be; may be given several times. Unless given, https://NAME.NS.svc:PORT of the Service, with the
+    /// path of a hook or without.
+    #[arg(long, env = "VESTIBULE_TOKEN_AUDIENCE", value_delimiter = ',', value_name = "AUDIENCE")]
+    token_audience: Vec<String>,
+    /// The issuer's public keys, a JSON Web Key Set; read again when it changes. Unless given, those that the API server
+    /// publishes.
+    #[arg(long, env = "VESTIBULE_TOKEN_KEYS", value_name = "FILE")]
+    token_keys: Option<PathBuf>,
+}
+
+impl ClientArguments {
+    /// For `app` behind `service`.
+    pub(super) fn settings(
+        &self,
+        app: &App,
+        service: Option<&Target>,
+    ) -> Result<ClientSettings, CommandError> {
+        let mut settings = ClientSettings::new(self.client_auth.unwrap_or_default());
+        if settings.authentication == ClientAuthentication::Off {
+            return match self.given().into_iter().find(|(_, given)| *given) {
+                Some((flag, _)) => Err(CommandError::input(format_args!(
+                    "{flag} says who may call, and with `--client-auth off` nobody is asked: take observe or require"
+                ))),
+                None => Ok(settings),
+            };
+        }
+        if self.any_client && !self.client_name.is_empty() {
+            return Err(CommandError::input(
+                "--any-client and --client-name contradict each other: give one of them",
+            ));
+        }
+        settings.authorities.clone_from(&self.client_ca);
+        settings.names.clone_from(&self.client_name);
+        settings.any_client = self.any_client;
+        settings.tokens = self.tokens(app, service)?;
+        if settings.authorities.is_none() && settings.tokens.is_none() {
+            return Err(CommandError::input(format_args!(
+                "`--client-auth {}` must know clients by something: give --client-ca FILE or --token-issuer URL",
+                settings.authentication
+            )));
+        }
+        if settings.authorities.is_some() && settings.names.is_empty() && !self.any_client {
+            return Err(CommandError::input(
+                "--client-ca alone would let every client of that CA call: name the API server's certificate with \
+                 --client-name NAME, or give --any-client if the CA signs for nobody else",
+            ));
+        }
+        if settings.tokens.is_some() && settings.names.is_empty() {
+            return Err(CommandError::input(
+                "whoever owns a namespace can make tokens for any audience: --client-name says whose may call, as in \
+                 system:serviceaccount:NAMESPACE:NAME",
+            ));
+        }
+        Ok(settings)
+    }
+
+    /// Has pods know their callers in the same way; they find the files in a ConfigMap.
+    pub(super) fn apply(&self, app: &App, installation: &mut Installation) -> Result<(), CommandError> {
+        let settings = self.settings(app, Some(&installation.target))?;
+        if settings.authentication == ClientAuthentication::Off {
+            return Ok(());
+        }
+        installation.reads_token_keys = settings.needs_client();
+        let mut arguments = vec![format!("--client-auth={}", settings.authentication)];
+        arguments.extend(self.any_client.then(|| "--any-client".to_owned()));
+        for (flag, values) in [("client-name", &self.client_name), ("token-audience", &self.token_audience)] {
+            arguments.extend(values.iter().map(|value| format!("--{flag}={value}")));
+        }
+        arguments.extend(self.token_issuer.iter().map(|issuer| format!("--token-issuer={issuer}")));
+        for (flag, file, path) in
+            [("client-ca", "ca.crt", &self.client_ca), ("token-keys", "keys.json", &self.token_keys)]
+        {
+            let Some(path) = path else { continue };
+            let content = read(path)?;
+            refuse_secrets(path, &content)?;
+            let folder = format!("/etc/vestibule/{flag}");
+            arguments.push(format!("--{flag}={folder}/{file}"));
+            let mut files = Files::new(flag, folder);
+            files.contents.insert(file.to_owned(), content);
+            installation.files.push(files);
+        }
+        installation.arguments.extend(arguments);
+        Ok(())
+    }
+
+    /// Where none are printed, nobody is called.
+    pub(super) fn refuse_without_an_image(&self) -> Result<(), CommandError> {
+        let clients = ("--client-auth", self.client_auth.is_some());
+        match self.given().into_iter().chain([clients]).find(|(_, given)| *given) {
+            Some((flag, _)) => Err(CommandError::input(format_args!(
+                "{flag} is about pods, and there are none without --image: name the image that they run"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    fn tokens(&self, app: &App, service: Option<&Target>) -> Result<Option<TokenSettings>, CommandError> {
+        let Some(issuer) = &self.token_issuer else {
+            let lost = [
+                ("--token-audience", !self.token_audience.is_empty()),
+                ("--token-keys", self.token_keys.is_some()),
+            ];
+            return match lost.into_iter().find(|(_, given)| *given) {
+                Some((flag, _)) => Err(CommandError::input(format_args!(
+                    "{flag} is about tokens: give --token-issuer URL too"
+                ))),
+                None => Ok(None),
+            };
+        };
+        let audiences = match (&self.token_audience[..], service) {
+            ([], Some(service)) => audiences(app, service),
+            (given, _) => given.to_vec(),
+        };
+        if audiences.is_empty() {
+            return Err(CommandError::input(
+                "nothing says for whom tokens must be: give --service NS/NAME or --token-audience AUDIENCE",
+            ));
+        }
+        let mut tokens = TokenSettings::new(issuer, audiences);
+        tokens.keys.clone_from(&self.token_keys);
+        Ok(Some(tokens))
+    }
+
+    fn given(&self) -> [(&'static str, bool); 6] {
+        [
+            ("--client-ca", self.client_ca.is_some()),
+            ("--client-name", !self.client_name.is_empty()),
+            ("--any-client", self.any_client),
+            ("--token-issuer", self.token_issuer.is_some()),
+            ("--token-audience", !self.token_audience.is_empty()),
+            ("--token-keys", self.token_keys.is_some()),
+        ]
+    }
+}
+
+/// As the API server makes tokens for it (KEP-6060): with the path of the hook, or without.
+fn audiences(app: &App, target: &Target) -> Vec<String> {
+    let (base, whole) = match target {
+        Target::Service { namespace, name, port } => {
+            let base = format!("https://{name}.{namespace}.svc:{port}");
+            (base.clone(), Some(base))
+        }
+        Target::Url(url) => (url.clone(), None),
+    };
+    let of_hooks = app.hooks().iter().map(|hook| format!("{base}{}", hook.entry.path));
+    whole.into_iter().chain(of_hooks).collect()
+}
+
+fn read(path: &Path) -> Result<String, CommandError> {
+    fs::read_to_string(path).map_err(|error| CommandError::input(format_args!("{}: {error}", path.display())))
+}
+
+/// What is printed is read by many: certificates and public keys may be, private keys and shared secrets not.
+fn refuse_secrets(path: &Path, content: &str) -> Result<(), CommandError> {
+    let refused = |what: &str, instead: &str| {
+        let path = path.display();
+        Err(CommandError::input(format_args!(
+            "{path} holds {what}, and manifests are no place for it: {instead}"
+        )))
+    };
+    if content.contains("PRIVATE KEY-----") {
+        return refused("a private key", "give a file with the CERTIFICATE sections alone");
+    }
+    match serde_json::from_str(content) {
+        Ok(keys) if has_private_member(&keys) => {
+            refused("private keys or shared secrets (`d`, `k`)", "give the public keys alone")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Of a JSON Web Key (RFC 7518 6.2.2, 6.3.2, 6.4), of a set, or of anything around them.
+fn has_private_member(keys: &Value) -> bool {
+    match keys {
+        Value::Object(members) => {
+            let is_secret = |name: &str| ["d", "k"].contains(&name);
+            members.iter().any(|(name, value)| is_secret(name) || has_private_member(value))
+        }
+        Value::Array(values) => values.iter().any(has_private_member),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use k8s_openapi::api::core::v1::Pod;
+
+    use super::*;
+    use vestibule::Operation::Create;
+    use vestibule::{Context, Reject, on};
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        clients: ClientArguments,
+    }
+
+    async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> {
+        Ok(pod)
+    }
+
+    fn settings(flags: &str) -> Result<ClientSettings, String> {
+        let flags = std::iter::once("serve").chain(flags.split_whitespace());
+        let app = App::new("demo").mutate("label", on::<Pod>([Create]).fail_open(), label);
+        let service = Target::service("shop/hook").unwrap();
+        let given = Command::try_parse_from(flags).map_err(|error| error.to_string())?;
+        given.clients.settings(&app, Some(&service)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn nobody_is_asked_unless_somebody_says_so() {
+        assert_eq!(settings("").unwrap().authentication, ClientAuthentication::Off);
+        assert!(!settings("").unwrap().needs_client());
+        assert!(settings("--client-ca ca.crt").unwrap_err().starts_with("--client-ca says who may call"));
+        assert!(settings("--client-auth maybe").unwrap_err().contains("write off, observe or require"));
+    }
+
+    #[test]
+    fn whoever_is_asked_is_known_by_something() {
+        assert!(
+            settings("--client-auth require")
+                .unwrap_err()
+                .contains("give --client-ca FILE or --token-issuer URL")
+        );
+        let known = settings("--client-auth require --client-ca ca.crt --client-name a").unwrap();
+        assert_eq!(known.authorities, Some("ca.crt".into()));
+        assert!(known.tokens.is_none() && !known.needs_client());
+        let lost = settings("--client-auth observe --client-ca ca.crt --any-client --token-keys keys.json")
+            .unwrap_err();
+        assert_eq!(lost, "--token-keys is about tokens: give --token-issuer URL too");
+    }
+
+    #[test]
+    fn a_client_ca_without_a_name_admits_nobody_unless_any_client_is_given() {
+        for auth in ["observe", "require"] {
+            let flags = format!("--client-auth {auth} --client-ca ca.crt");
+            let refused = settings(&flags).unwrap_err();
+            assert!(refused.contains("--client-name NAME") && refused.contains("--any-client"), "{refused}");
+            assert_eq!(settings(&format!("{flags} --any-client")).unwrap().names, [""; 0]);
+            let both = settings(&format!("{flags} --any-client --client-name a")).unwrap_err();
+            assert!(both.contains("contradict each other"), "{both}");
+        }
+        assert!(settings("--any-client").unwrap_err().starts_with("--any-client says who may call"));
+    }
+
+    #[test]
+    fn tokens_are_for_the_service_and_of_somebody() {
+        let nobody = settings("--client-auth require --token-issuer https://issuer").unwrap_err();
+        assert!(nobody.contains("--client-name says whose may call"), "{nobody}");
+        let known = "--client-auth require --token-issuer https://issuer --client-name a,b";
+        let settings = |more: &str| settings(&format!("{known} {more}")).unwrap();
+        let tokens = settings("").tokens.unwrap();
+        assert_eq!(
+            tokens.audiences[..2],
+            ["https://hook.shop.svc:443", "https://hook.shop.svc:443/mutate/label"]
+        );
+        assert!(settings("").needs_client() && !settings("--token-keys keys.json").needs_client());
+        assert_eq!(settings("--token-audience hook").tokens.unwrap().audiences, ["hook"]);
+        assert_eq!(settings("").names, ["a", "b"]);
+    }
+
+    #[test]
+    fn what_is_secret_is_never_printed() {
+        let refused = |content: &str| {
+            let refused = refuse_secrets(Path::new("ca.pem"), content).unwrap_err().to_string();
+            assert!(!refused.contains("c2VjcmV0"), "{refused}");
+            refused
+        };
+        let certificate = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n";
+        for kind in ["PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "ENCRYPTED PRIVATE KEY"] {
+            let combined = format!("{certificate}-----BEGIN {kind}-----\nc2VjcmV0\n-----END {kind}-----\n");
+            assert!(refused(&combined).starts_with("ca.pem holds a private key"), "{kind}");
+        }
+        for key in [
+            r#"{"kty":"EC","crv":"P-256","x":"AA","y":"AA","d":"c2VjcmV0"}"#,
+            r#"{"kty":"oct","k":"c2VjcmV0"}"#,
+        ] {
+            assert!(refused(key).contains("give the public keys alone"), "{key}");
+            assert!(refused(&format!(r#"{{"keys":[{key}]}}"#)).contains("give the public keys alone"));
+        }
+        let public = r#"{"keys":[{"kty":"RSA","n":"AA","e":"AQAB"},{"kty":"EC","x":"AA","y":"AA"}]}"#;
+        for content in [certificate, public] {
+            assert!(refuse_secrets(Path::new("ca.pem"), content).is_ok(), "{content}");
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Objects on a cluster, as flags name them.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use kube::{Client, Config};
+use vestibule_identity::{
+    ClusterConfigError, NamespacedName, RegistrationName, Settings, Source, cluster_config, own_namespace,
+};
+
+use super::{CommandError, kubeconfig_help, namespace};
+use vestibule::{App, RegistrationMode, Target};
+
+/// Which cluster, and which of its objects.
+#[derive(Args, Clone, Debug)]
+pub(super) struct ClusterArguments {
+    /// The own namespace, for names without one. Unless given, the Service's, else the ServiceAccount's, else the
+    /// kubeconfig context's.
+    #[arg(long, short, env = "POD_NAMESPACE", value_name = "NS", value_parser = namespace_or_nothing)]
+    namespace: Option<String>,
+    #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE", help = kubeconfig_help())]
+    kubeconfig: Option<PathBuf>,
+    /// With `--identity self`: the Secret that holds the CA ring [default: NAME-ring beside the Service]
+    #[arg(long, env = "VESTIBULE_SECRET", value_name = "[NS/]NAME")]
+    secret: Option<String>,
+    /// With `--identity self`: a configuration to keep the caBundle of; may be given several times. Without a kind, every
+    /// kind of webhook configuration that the hooks need. Those of the printed manifests unless named.
+    #[arg(long, env = "VESTIBULE_REGISTRATION", value_delimiter = ',')]
+    #[arg(value_name = "[mutating/|validating/|crd/|apiservice/]NAME")]
+    registration: Vec<String>,
+    /// Who writes the entries of webhook configurations: `managed`, the webhook itself once it answers, or `static`,
+    /// whoever applies the manifests. Unless given, managed with `--identity self` and a Service.
+    #[arg(long, env = "VESTIBULE_REGISTRATION_MODE", value_name = "managed|static")]
+    registration_mode: Option<RegistrationMode>,
+    /// Where a hook is called; may be given several times. Unless given, what the code says, else /mutate/HOOK or
+    /// /validate/HOOK.
+    #[arg(long, env = "VESTIBULE_PATH", value_delimiter = ',', value_name = "HOOK=/PATH")]
+    path: Vec<String>,
+    /// The ConfigMap in the own namespace that changes levels of log while this runs, or `off`. Unless given, APP-logging
+    /// where the cluster is spoken to anyway.
+    #[arg(long, env = "VESTIBULE_LOG_CONFIG_MAP", value_name = "NAME|off")]
+    log_config_map: Option<String>,
+}
+
+impl ClusterArguments {
+    /// As it was given, if it was.
+    pub(super) fn log_config_map(&self) -> Option<&str> {
+        self.log_config_map.as_deref()
+    }
+
+    pub(super) fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
+    pub(super) fn kubeconfig(&self) -> Option<&Path> {
+        self.kubeconfig.as_deref()
+    }
+
+    /// The app, with its hooks where they are to be called.
+    pub(super) fn at_paths(&self, app: App) -> Result<App, CommandError> {
+        self.path.iter().try_fold(app, |app, text| {
+            let (hook, path) = text.split_once('=').ok_or_else(|| {
+                CommandError::input(format_args!("`--path {text}`: write HOOK=/PATH, as in `inject=/mutate`"))
+            })?;
+            app.at_path(hook, path).map_err(CommandError::input)
+        })
+    }
+
+    /// The same, for the pods.
+    pub(super) fn path_arguments(&self) -> impl Iterator<Item = String> {
+        self.path.iter().map(|path| format!("--path={path}"))
+    }
+
+    /// For what the app asks the cluster while it decides. A cluster that is not there yet is no error.
+    pub(super) async fn client(&self) -> Result<Client, CommandError> {
+        client(self.kubeconfig()).await
+    }
+
+    pub(super) async fn config(&self) -> Result<Config, ClusterConfigError> {
+        cluster_config(self.kubeconfig(), None).await
+    }
+
+    /// `NS/NAME` or `NAME`, with `:PORT` or without.
+    pub(super) fn service(&self, text: &str) -> Result<Target, CommandError> {
+        let own = if text.contains('/') { None } else { Some(self.own_namespace(None)?) };
+        Target::service_in(text, own.as_deref()).map_err(CommandError::input)
+    }
+
+    /// What `--identity self` must know; `service` is the one in front of the app, if there is one.
+    pub(super) fn settings(&self, app: &App, service: Option<&Target>) -> Result<Settings, CommandError> {
+        let (target, service) = (service, service.and_then(namespaced_name));
+        let secret = self.secret.as_deref().or(app.defaults().secret.as_deref());
+        let named = secret.map(|secret| self.named(secret, service.as_ref())).transpose()?;
+        let mut settings = match service {
+            Some(service) => Settings::for_service(service),
+            None => Settings::default(),
+        };
+        if let Some(url @ Target::Url(_)) = target {
+            settings.names = url.dns_names();
+        }
+        settings.secret = match named.or(settings.secret) {
+            None => Some(self.named(&format!("{}-ring", app.name()), None)?),
+            secret => secret,
+        };
+        settings.registrations = self.registrations(app)?;
+        let usual = RegistrationMode::usual(&Source::SelfManaged, target);
+        match (self.registration_mode.unwrap_or(usual), target) {
+            (RegistrationMode::Static, _) => Ok(settings),
+            (RegistrationMode::Managed, Some(target)) => {
+                app.managed(settings, target).map_err(CommandError::input)
+            }
+            (RegistrationMode::Managed, None) => Err(CommandError::input(
+                "with `--registration-mode managed` the webhook must know where it is called: give --service NS/NAME, or --url https://HOST:PORT",
+            )),
+        }
+    }
+
+    /// As it was given, if it was.
+    pub(super) fn registration_mode(&self) -> Option<RegistrationMode> {
+        self.registration_mode
+    }
+
+    /// `NS/NAME`, or a `NAME` in the own namespace.
+    pub(super) fn named(
+        &self,
+        text: &str,
+        service: Option<&NamespacedName>,
+    ) -> Result<NamespacedName, CommandError> {
+        let own = if text.contains('/') { None } else { Some(self.own_namespace(service)?) };
+        NamespacedName::parse_in(text, own.as_deref()).map_err(CommandError::input)
+    }
+
+    /// Flags that other sources would not heed are refused: whoever gives them expects something of it.
+    pub(super) fn refuse_without_a_ring(&self, source: &Source) -> Result<(), CommandError> {
+        let secret = self.secret.is_some().then_some("--secret");
+        let managed = self.registration_mode == Some(RegistrationMode::Managed);
+        let secret = secret.or(managed.then_some("--registration-mode managed"));
+        match secret.or((!self.registration.is_empty()).then_some("--registration")) {
+            Some(flag) => Err(only_with_a_ring(flag, source)),
+            None => Ok(()),
+        }
+    }
+
+    /// A Service leads to pods of its own namespace only, so that is the own one where nobody says otherwise.
+    pub(super) fn own_namespace(&self, service: Option<&NamespacedName>) -> Result<String, CommandError> {
+        match (&self.namespace, service) {
+            (None, Some(service)) => Ok(service.namespace.clone()),
+            (flag, _) => own_namespace::find(flag.as_deref(), self.kubeconfig()).map_err(CommandError::input),
+        }
+    }
+
+    fn registrations(&self, app: &App) -> Result<Vec<RegistrationName>, CommandError> {
+        if self.registration.is_empty() {
+            return Ok(app.registration_names(app.name()));
+        }
+        let mut registrations = Vec::new();
+        for text in &self.registration {
+            if text.contains('/') || text.is_empty() {
+                registrations.push(text.parse().map_err(CommandError::input)?);
+            } else {
+                registrations.extend(app.registration_names(text));
+            }
+        }
+        Ok(registrations)
+    }
+}
+
+/// A variable without a value says nothing.
+fn namespace_or_nothing(text: &str) -> Result<String, String> {
+    if text.is_empty() { Ok(String::new()) } else { namespace(text) }
+}
+
+/// Of the cluster that [`cluster_config`] finds.
+pub(super) async fn client(kubeconfig: Option<&Path>) -> Result<Client, CommandError> {
+    let unusable = |error: &dyn fmt::Display| {
+        CommandError::input(format_args!(
+            "the webhook looks things up in a cluster, and its configuration cannot be used: {error}"
+        ))
+    };
+    let config = cluster_config(kubeconfig, None).await.map_err(|error| unusable(&error))?;
+    vestibule_identity::client(config).map_err(|error| unusable(&error))
+}
+
+pub(super) fn only_with_a_ring(flag: &str, source: &Source) -> CommandError {
+    only_with("self", flag, source)
+}
+
+pub(super) fn only_with(which: &str, flag: &str, source: &Source) -> CommandError {
+    CommandError::input(format_args!("{flag} is for `--identity {which}`, and the identity is `{source}`"))
+}
+
+pub(super) fn namespaced_name(target: &Target) -> Option<NamespacedName> {
+    match target {
+        Target::Service { namespace, name, .. } => {
+            Some(NamespacedName { namespace: namespace.clone(), name: name.clone() })
+        }
+        Target::Url(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+//! The command line of a webhook's binary: what [`run`] understands, in parts that other binaries can share.
+
+mod certs;
+mod clients;
+mod cluster;
+pub mod colour;
+pub mod diff;
+mod duration;
+mod knobs;
+mod limits;
+mod log_arguments;
+mod log_level;
+mod logs;
+mod manifests;
+mod or_off;
+mod outside;
+mod reach;
+#[cfg(test)]
+mod reference;
+mod review;
+mod runtime;
+mod serve;
+mod terminal_escape;
+#[cfg(feature = "otel")]
+mod trace_arguments;
+#[cfg(not(feature = "otel"))]
+mod trace_arguments_without_exporter;
+#[cfg(feature = "otel")]
+mod traces;
+mod values;
+
+use std::fmt;
+use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+pub use certs::CertsArguments;
+pub use log_arguments::init_logs;
+pub use log_level::LogLevelArguments;
+pub use manifests::{ManifestsArguments, Part};
+pub use review::ReviewArguments;
+pub use runtime::runtime;
+pub use serve::ServeArguments;
+use values::image;
+pub use values::{kubeconfig_help, namespace};
+
+use terminal_escape::plain_lines;
+use vestibule::App;
+
+/// Why a command ended badly. Its exit codes are the project's: 1 for what went wrong while running, 2 for bad
+/// input, 3 for who does not answer.
+#[derive(Debug)]
+pub struct CommandError {
+    message: String,
+    code: u8,
+}
+
+/// Heads flags that not every build acts on.
+const TRACES: &str = "Traces";
+
+#[derive(Parser)]
+#[command(about = "A Kubernetes admission webhook.")]
+// The binary's own version is not known here.
+#[command(version = concat!("(vestibule ", env!("CARGO_PKG_VERSION"), ")"))]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serves the hooks over HTTPS until a signal ends it.
+    ///
+    /// Example: serve --listen 127.0.0.1:8443 --identity local:.vestibule --dns localhost
+    Serve(Box<ServeArguments>),
+    /// Prints what a cluster must be told: pods and what is around them, rights, configurations.
+    ///
+    /// Example: manifests --namespace shop --image registry.example.com/my-webhook:1.0 | kubectl apply -f -
+    ///
+    /// Example: manifests --namespace shop --image registry.example.com/my-webhook:1.0 --check deploy
+    Manifests(Box<ManifestsArguments>),
+    /// Answers one AdmissionReview from stdin with the hook it is for, and shows the answer.
+    ///
+    /// The exit code is the verdict: 0 when the request goes on, changed or not; 1 when it is denied; 2 for a fault, which
+    /// leaves it to the failurePolicy, and for what is no review. Whether selectors and match conditions would have let it
+    /// come here is the API server's to judge, and is not asked.
+    ///
+    /// Example: review < review.json
+    Review(ReviewArguments),
+    Certs(CertsArguments),
+    Loglevel(LogLevelArguments),
+}
+
+/// Reads the command line and does what it says: `serve`, `manifests`, `review`, `certs` or `loglevel`. `--help` lists the
+/// options.
+///
+/// An error is printed on stderr. The exit code is 2 for bad input, 1 for an error while running and for differences that
+/// `--check` found.
+///
+/// ```no_run
+/// # use k8s_openapi::api::core::v1::Pod;
+/// # use vestibule::Operation::Create;
+/// # use vestibule::{App, Context, Reject, on};
+/// # async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> { Ok(pod) }
+/// #[tokio::main]
+/// async fn main() -> std::process::ExitCode {
+///     let app = App::new("labeller").mutate("label", on::<Pod>([Create]).fail_open(), label);
+///     vestibule_command::run(app).await
+/// }
+/// ```
+pub async fn run(app: App) -> ExitCode {
+    let name = app.name().to_owned();
+    let matches = Arguments::command().name(name.clone()).bin_name(name).get_matches();
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let done = match arguments.command {
+        Command::Serve(arguments) => {
+            async {
+                arguments.init_logs(app.name())?;
+                arguments.serve(app).await.map(|()| ExitCode::SUCCESS)
+            }
+            .await
+        }
+        Command::Manifests(arguments) => arguments.run(&app),
+        Command::Review(arguments) => arguments.run(&app).await,
+        Command::Certs(arguments) => arguments.run().await,
+        Command::Loglevel(arguments) => arguments.run(app.name()).await,
+    };
+    done.unwrap_or_else(|error| error.report())
+}
+
+impl CommandError {
+    /// Bad input: exit code 2.
+    pub fn input(why: impl fmt::Display) -> Self {
+        Self { message: why.to_string(), code: 2 }
+    }
+
+    /// Something went wrong while running: exit code 1.
+    pub fn running(why: impl fmt::Display) -> Self {
+        Self { message: why.to_string(), code: 1 }
+    }
+
+    /// A cluster or server that does not answer: exit code 3.
+    pub fn unreachable(why: impl fmt::Display) -> Self {
+        Self { message: why.to_string(), code: 3 }
+    }
+
+    /// Says it on stderr.
+    pub fn report(&self) -> ExitCode {
+        say(format_args!("error: {}", plain_lines(&self.message)));
+        ExitCode::from(self.code)
+    }
+}
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+/// Talk goes to stderr, beside the data on stdout. That nobody listens is no reason to fail.
+fn say(words: fmt::Arguments<'_>) {
+    let _unheard = writeln!(std::io::stderr(), "{words}");
+}
+
+/// Data goes to stdout. A reader who has seen enough, as `head` has, is no error.
+fn print(data: &str) -> Result<(), CommandError> {
+    match std::io::stdout().write_all(data.as_bytes()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(CommandError::running(error)),
+        _ => Ok(()),
+    }
+}
+
+/// An object as kubectl writes it: members sorted, strings on their line.
+pub(crate) fn yaml(object: &serde_json::Value) -> Result<String, CommandError> {
+    let mut options = serde_saphyr::SerializerOptions::default();
+    options.folded_wrap_chars = usize::MAX;
+    serde_saphyr::to_string_with_options(object, options).map_err(CommandError::running)
+}

@@ -1,0 +1,215 @@
+//! The limits of the server, as flags.
+
+#[cfg(test)]
+mod page;
+
+use std::time::Duration;
+
+use clap::Args;
+use vestibule_server::Settings;
+
+use super::duration::duration;
+use super::or_off::{OrOff, or_off};
+use vestibule::ServeError;
+use vestibule::tooling::SHORTEST_IDLE;
+
+/// Nothing here has to be given: what is missing is as [`Settings`] has it.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Limits")]
+pub(super) struct LimitArguments {
+    /// Connections held at a time; further ones wait to be accepted [default: 4096]
+    #[arg(long, env = "VESTIBULE_MAX_CONNECTIONS", value_name = "NUMBER", value_parser = number)]
+    max_connections: Option<usize>,
+    /// Connections whose TLS handshake is not done; the one goes first that has been silent longest [default: 1024]
+    #[arg(long, env = "VESTIBULE_MAX_HANDSHAKES", value_name = "NUMBER", value_parser = number)]
+    max_handshakes: Option<usize>,
+    /// How long a TLS handshake may take; its first byte comes within half of that [default: 10s]
+    #[arg(long, env = "VESTIBULE_HANDSHAKE_TIMEOUT", value_name = "TIME", value_parser = some_time)]
+    handshake_timeout: Option<Duration>,
+    /// How long the head of a request may take from its first byte on [default: 5s]
+    #[arg(long, env = "VESTIBULE_HEAD_TIMEOUT", value_name = "TIME", value_parser = some_time)]
+    head_timeout: Option<Duration>,
+    /// How long a body may take once there is room for it [default: 10s]
+    #[arg(long, env = "VESTIBULE_BODY_TIMEOUT", value_name = "TIME", value_parser = some_time)]
+    body_timeout: Option<Duration>,
+    /// How long a connection may rest between requests; at least 91s [default: 120s]
+    #[arg(long, env = "VESTIBULE_IDLE_TIMEOUT", value_name = "TIME", value_parser = idle)]
+    idle_timeout: Option<Duration>,
+    /// How old a connection may become, 20 % more or less, before an answer ends it, or `off` [default: 5m]
+    #[arg(long, env = "VESTIBULE_CONNECTION_AGE", value_name = "TIME|off", value_parser = time_or_off)]
+    connection_age: Option<OrOff<Duration>>,
+    /// The largest head of a request; at least 8Ki [default: 64Ki]
+    #[arg(long, env = "VESTIBULE_MAX_HEAD", value_name = "BYTES", value_parser = head)]
+    max_head: Option<usize>,
+    /// Header fields of a request [default: 100]
+    #[arg(long, env = "VESTIBULE_MAX_HEADERS", value_name = "NUMBER", value_parser = number)]
+    max_headers: Option<usize>,
+    /// The largest body of a review [default: 28Mi]
+    #[arg(long, env = "VESTIBULE_MAX_BODY", value_name = "BYTES", value_parser = bytes)]
+    max_body: Option<usize>,
+    /// The largest body of a conversion, which may be of a whole list [default: 64Mi]
+    #[arg(long, env = "VESTIBULE_MAX_CONVERSION_BODY", value_name = "BYTES", value_parser = bytes)]
+    max_conversion_body: Option<usize>,
+    /// Levels of JSON of an object under review; at most 127. Unless given, 127 where it is decoded into a type, and any number
+    /// where nobody decodes it.
+    #[arg(long, env = "VESTIBULE_MAX_DEPTH", value_name = "NUMBER", value_parser = depth)]
+    max_depth: Option<usize>,
+    /// The memory that all bodies have together; a body waits until there is room for it [default: 64Mi]
+    #[arg(long, env = "VESTIBULE_MAX_BODIES", value_name = "BYTES", value_parser = bytes)]
+    max_bodies: Option<usize>,
+    /// Handlers that have begun and not ended [default: 512]
+    #[arg(long, env = "VESTIBULE_MAX_RUNNING", value_name = "NUMBER", value_parser = number)]
+    max_running: Option<usize>,
+    /// Handlers that compute at a time, beside one of a large body. Unless given, one less than there are threads, and at
+    /// least one.
+    #[arg(long, env = "VESTIBULE_MAX_COMPUTING", value_name = "NUMBER", value_parser = number)]
+    max_computing: Option<usize>,
+    /// Requests that wait for their handler; fewer where handlers are slow [default: 512]
+    #[arg(long, env = "VESTIBULE_MAX_WAITING", value_name = "NUMBER", value_parser = number)]
+    max_waiting: Option<usize>,
+    /// How long a request may have to wait for its handler: no more wait than get done in this time [default: 500ms]
+    #[arg(long, env = "VESTIBULE_LATENCY_BUDGET", value_name = "TIME", value_parser = duration)]
+    latency_budget: Option<Duration>,
+}
+
+impl LimitArguments {
+    pub(super) fn apply(&self, settings: &mut Settings) {
+        let times = [
+            (&mut settings.handshake_timeout, self.handshake_timeout),
+            (&mut settings.head_timeout, self.head_timeout),
+            (&mut settings.body_timeout, self.body_timeout),
+            (&mut settings.idle_timeout, self.idle_timeout),
+            (&mut settings.latency_budget, self.latency_budget),
+        ];
+        for (time, given) in times {
+            *time = given.unwrap_or(*time);
+        }
+        let numbers = [
+            (&mut settings.max_connections, self.max_connections),
+            (&mut settings.max_handshakes, self.max_handshakes),
+            (&mut settings.max_head, self.max_head),
+            (&mut settings.max_headers, self.max_headers),
+            (&mut settings.max_body, self.max_body),
+            (&mut settings.max_conversion_body, self.max_conversion_body),
+            (&mut settings.max_bodies, self.max_bodies),
+            (&mut settings.max_running, self.max_running),
+            (&mut settings.max_waiting, self.max_waiting),
+        ];
+        for (number, given) in numbers {
+            *number = given.unwrap_or(*number);
+        }
+        settings.connection_age = self.connection_age.map_or(settings.connection_age, |given| given.0);
+        settings.max_depth = self.max_depth.or(settings.max_depth);
+        settings.max_computing = self.max_computing.or(settings.max_computing);
+    }
+}
+
+fn number(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|number| *number > 0).ok_or_else(|| "write a number from 1".to_owned())
+}
+
+/// `8388608`, `8192Ki`, `8Mi`.
+fn bytes(text: &str) -> Result<usize, String> {
+    let units = [("Ki", 1 << 10), ("Mi", 1 << 20), ("Gi", 1 << 30)];
+    let unit = units.iter().find_map(|(unit, bytes)| Some((text.strip_suffix(unit)?, *bytes)));
+    let (digits, unit) = unit.unwrap_or((text, 1));
+    let bytes = digits.parse::<usize>().ok().and_then(|count| count.checked_mul(unit));
+    bytes
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(|| "write a number of bytes such as `8Mi` or `512Ki`".to_owned())
+}
+
+fn head(text: &str) -> Result<usize, String> {
+    const LEAST: usize = 8 << 10;
+    bytes(text).and_then(|bytes| {
+        if bytes < LEAST {
+            Err("an API server that traces sends heads of up to 8Ki".to_owned())
+        } else {
+            Ok(bytes)
+        }
+    })
+}
+
+/// No more than serde_json reads.
+fn depth(text: &str) -> Result<usize, String> {
+    const DEEPEST: usize = 127;
+    number(text).and_then(|levels| {
+        if levels > DEEPEST {
+            Err(format!(
+                "an object of more than {DEEPEST} levels is never decoded: write a number from 1 to {DEEPEST}"
+            ))
+        } else {
+            Ok(levels)
+        }
+    })
+}
+
+fn time_or_off(text: &str) -> Result<OrOff<Duration>, String> {
+    or_off(text, |text| duration(text).map_err(|error| format!("{error}, or `off`")))
+}
+
+/// In no time nobody is served.
+fn some_time(text: &str) -> Result<Duration, String> {
+    let time = duration(text)?;
+    if time.is_zero() {
+        return Err("in no time at all nobody can be served: write a duration such as `10s`".to_owned());
+    }
+    Ok(time)
+}
+
+fn idle(text: &str) -> Result<Duration, String> {
+    let time = duration(text)?;
+    if time < SHORTEST_IDLE { Err(ServeError::Idle.to_string()) } else { Ok(time) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_written_as_quantities_are() {
+        assert_eq!((bytes("8Mi"), bytes("512Ki"), bytes("7")), (Ok(8 << 20), Ok(512 << 10), Ok(7)));
+        for text in ["", "Mi", "8M", "0", "-1", "99999999999Gi"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+        assert!(head("4Ki").is_err() && head("8Ki").is_ok());
+    }
+
+    #[test]
+    fn depth_may_only_be_lowered() {
+        assert_eq!((depth("1"), depth("127")), (Ok(1), Ok(127)));
+        assert!(depth("0").is_err());
+        assert!(depth("128").unwrap_err().contains("from 1 to 127"));
+    }
+
+    #[test]
+    fn nobody_is_given_no_time_at_all() {
+        use clap::Parser;
+
+        #[derive(Parser)]
+        struct Command {
+            #[command(flatten)]
+            _limits: LimitArguments,
+        }
+
+        for flag in ["--handshake-timeout", "--head-timeout", "--body-timeout"] {
+            let with = |time| Command::try_parse_from(["serve", flag, time]).map(drop);
+            assert!(with("0s").unwrap_err().to_string().contains("nobody can be served"), "{flag}");
+            assert!(with("1s").is_ok(), "{flag}");
+        }
+    }
+
+    #[test]
+    fn connections_may_become_as_old_as_they_like() {
+        assert_eq!(time_or_off("off"), Ok(OrOff(None)));
+        assert_eq!(time_or_off("0s"), Ok(OrOff(Some(Duration::ZERO))));
+        assert!(time_or_off("never").is_err());
+    }
+
+    #[test]
+    fn who_would_close_before_the_api_server_does_is_told_why_not() {
+        let error = idle("90s").unwrap_err();
+        assert!(error.contains("fails the call") && error.contains("91 s"), "{error}");
+        assert_eq!(idle("91s"), Ok(SHORTEST_IDLE));
+    }
+}

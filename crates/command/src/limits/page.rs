@@ -1,0 +1,194 @@
+//! The page about limits, against the flags and the settings.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use clap::{CommandFactory, Parser};
+use vestibule_admission::FaultKind;
+use vestibule_server::{CloseReason, Load, Refusal, Settings};
+
+use super::LimitArguments;
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/limits.md");
+const BEGIN: &str =
+    "<!-- From here on: VESTIBULE_UPDATE_GOLDEN=1 cargo test -p vestibule-command --lib limits -->\n";
+const END: &str = "<!-- To here. -->\n";
+
+/// What is seen of a limit.
+enum Seen {
+    /// `vestibule_server_held{what}` beside `vestibule_server_limit{what}`.
+    Held(&'static str),
+    Closed(CloseReason),
+    Refused(Refusal),
+    Undecided(FaultKind),
+    Threads,
+}
+
+use Seen::{Closed, Held, Refused, Threads, Undecided};
+
+/// By flag: what is seen of it, and what becomes of whoever is beyond it.
+const BEYOND: [(&str, &[Seen], &str); 17] = [
+    (
+        "max-connections",
+        &[Held("connections"), Closed(CloseReason::Idle)],
+        "takes the place of the one that was opened first and has asked nothing yet, which is closed as idle; where each has asked something, it waits in the backlog of the system, unaccepted",
+    ),
+    (
+        "max-handshakes",
+        &[Held("handshakes"), Closed(CloseReason::SlowHandshake)],
+        "comes in, and the connection goes that has been silent longest, or else the oldest",
+    ),
+    ("handshake-timeout", &[Closed(CloseReason::SlowHandshake)], "is closed"),
+    ("head-timeout", &[Closed(CloseReason::SlowHead)], "is closed"),
+    (
+        "body-timeout",
+        &[Refused(Refusal::SlowBody), Closed(CloseReason::SlowBody)],
+        "gets 408 and is closed; so does, while others wait for room, whoever brings less than 64 KiB in a second",
+    ),
+    ("idle-timeout", &[Closed(CloseReason::Idle)], "is closed"),
+    (
+        "connection-age",
+        &[Closed(CloseReason::Age)],
+        "gets one more answer, which says `Connection: close`, and connects anew",
+    ),
+    ("max-head", &[Closed(CloseReason::Malformed)], "gets 431 and is closed"),
+    ("max-headers", &[Closed(CloseReason::Malformed)], "gets 431 and is closed"),
+    (
+        "max-body",
+        &[Refused(Refusal::TooLarge), Closed(CloseReason::Refused)],
+        "gets 413 and is closed; by a declared length before a byte of the body is read",
+    ),
+    ("max-conversion-body", &[Refused(Refusal::TooLarge), Closed(CloseReason::Refused)], "the same"),
+    (
+        "max-depth",
+        &[Undecided(FaultKind::Undecodable)],
+        "gets a fault, and the `failurePolicy` decides; with `on_fault(Deny)` the hook denies",
+    ),
+    (
+        "max-bodies",
+        &[Held("body_bytes"), Refused(Refusal::BytesInFlight)],
+        "waits unread until half of its time is over, then gets 429 with `Retry-After: 1` and is closed; at once where 64 wait",
+    ),
+    ("max-running", &[Held("running")], "waits in the queue"),
+    ("max-computing", &[Held("computing")], "waits for a turn"),
+    (
+        "max-waiting",
+        &[Held("waiting"), Refused(Refusal::QueueFull)],
+        "gets 429 with `Retry-After: 1` at once; the connection stays",
+    ),
+    (
+        "latency-budget",
+        &[Held("waiting"), Refused(Refusal::QueueFull), Refused(Refusal::DeadlinePassed)],
+        "the same; whoever waited and reaches the deadline of the call, too",
+    ),
+];
+
+/// What no flag of the framework is: limit, flag, default, what is seen of it, and what becomes of whoever is beyond it.
+const OTHERS: [(&str, &str, &str, &[Seen], &str); 1] = [(
+    "Threads of the runtime; large bodies have others while they are worked on",
+    "`--worker-threads`, `VESTIBULE_WORKER_THREADS`, of the injector",
+    "one for each CPU that mask and quota leave",
+    &[Threads],
+    "waits for one of them",
+)];
+
+#[derive(Parser)]
+struct Command {
+    #[command(flatten)]
+    limits: LimitArguments,
+}
+
+impl Seen {
+    fn metric(&self) -> String {
+        match self {
+            Held(what) => {
+                assert!(Load::WHAT.contains(what), "{what}");
+                format!("`vestibule_server_held{{what=\"{what}\"}}`")
+            }
+            Closed(reason) => {
+                format!("`vestibule_connections_closed_total{{reason=\"{}\"}}`", reason.as_str())
+            }
+            Refused(reason) => {
+                format!("`vestibule_admission_refused_total{{reason=\"{}\"}}`", reason.as_str())
+            }
+            Undecided(kind) => {
+                format!("`vestibule_admission_undecided_total{{reason=\"{}\"}}`", kind.as_str())
+            }
+            Threads => "`vestibule_worker_threads`".to_owned(),
+        }
+    }
+}
+
+fn tables() -> String {
+    let command = Command::command();
+    let mut table =
+        "| Limit | Flag, variable | Default | Whoever is beyond it | Seen as |\n|---|---|---|---|---|\n"
+            .to_owned();
+    for (flag, seen, beyond) in BEYOND {
+        let argument = command.get_arguments().find(|argument| argument.get_long() == Some(flag));
+        let argument = argument.unwrap_or_else(|| panic!("no flag --{flag}"));
+        let help = argument.get_help().unwrap().to_string();
+        let default = help.split_once(" [default: ").or_else(|| help.split_once(". Unless given, "));
+        let (about, default) = default.unwrap_or_else(|| panic!("--{flag} has no default"));
+        let variable = argument.get_env().unwrap().to_string_lossy();
+        let default = default.trim_end_matches([']', '.']);
+        let flag = format!("`--{flag}`, `{variable}`");
+        writeln!(table, "| {about} | {flag} | {default} | {beyond} | {} |", metrics(seen)).unwrap();
+    }
+    for (about, flag, default, seen, beyond) in OTHERS {
+        writeln!(table, "| {about} | {flag} | {default} | {beyond} | {} |", metrics(seen)).unwrap();
+    }
+    table
+}
+
+fn metrics(seen: &[Seen]) -> String {
+    assert!(!seen.is_empty(), "a limit that nobody sees");
+    seen.iter().map(Seen::metric).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn the_page_is_what_the_flags_are() {
+    let page = std::fs::read_to_string(PAGE).unwrap();
+    let (before, rest) = page.split_once(BEGIN).expect("the mark above the table");
+    let (found, after) = rest.split_once(END).expect("the mark below the table");
+    let tables = tables();
+    if std::env::var_os("VESTIBULE_UPDATE_GOLDEN").is_some() {
+        std::fs::write(PAGE, format!("{before}{BEGIN}{tables}{END}{after}")).unwrap();
+        return;
+    }
+    let palette = crate::colour::When::Never.palette();
+    assert!(found == tables, "{}", crate::diff::unified(found, &tables, palette));
+}
+
+#[test]
+fn each_limit_is_on_the_page() {
+    let command = Command::command();
+    let flags: BTreeSet<_> = command.get_arguments().filter_map(|argument| argument.get_long()).collect();
+    let told: BTreeSet<_> = BEYOND.iter().map(|(flag, ..)| *flag).collect();
+    assert_eq!(flags, told);
+}
+
+#[test]
+fn the_defaults_in_the_help_are_the_defaults() {
+    let command = Command::command();
+    let told = command.get_arguments().filter_map(|argument| {
+        let help = argument.get_help()?.to_string();
+        let (_, default) = help.rsplit_once("[default: ")?;
+        Some([format!("--{}", argument.get_long()?), default.trim_end_matches(']').to_owned()])
+    });
+    let told: Vec<_> = told.flatten().collect();
+    // All but two have one.
+    assert_eq!(told.len(), 2 * (BEYOND.len() - 2), "{told:?}");
+    let given = Command::parse_from(std::iter::once("serve".to_owned()).chain(told));
+    let (mut settings, defaults) = (Settings::default(), Settings::default());
+    // What is not taken from a flag would stay like this.
+    (settings.max_connections, settings.max_bodies, settings.max_waiting) = (1, 1, 1);
+    (settings.max_handshakes, settings.max_body, settings.max_running) = (1, 1, 1);
+    (settings.max_head, settings.max_headers, settings.max_conversion_body) = (1, 1, 1);
+    let none = std::time::Duration::ZERO;
+    (settings.handshake_timeout, settings.head_timeout, settings.body_timeout) = (none, none, none);
+    (settings.idle_timeout, settings.latency_budget) = (none, none);
+    settings.connection_age = None;
+    given.limits.apply(&mut settings);
+    assert_eq!(format!("{settings:?}"), format!("{defaults:?}"));
+}

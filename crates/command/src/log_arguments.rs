@@ -1,0 +1,116 @@
+//! The log, as flags say.
+
+use std::convert::Infallible;
+use std::future::pending;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::Args;
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::Api;
+use vestibule_identity::events::{Events, Report};
+
+use super::CommandError;
+use super::cluster::{ClusterArguments, namespaced_name};
+use crate::logs::{Base, Beside, Format, Levels, Logs, config_map, follow};
+use vestibule::{App, Target};
+
+/// The same bad log level is told of in an Event at most this often.
+const AGAIN: Duration = Duration::from_secs(300);
+
+/// How lines look, and how much of them there is.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Log")]
+pub(super) struct LogArguments {
+    /// How lines look: for people (human), as JSON, or whichever fits where they go [default: auto]
+    #[arg(long, env = "VESTIBULE_LOG_FORMAT", value_name = "auto|human|json")]
+    log_format: Option<Format>,
+    /// How much is logged: LEVEL, COMPONENT=LEVEL, TARGET=LEVEL. Unless given, what RUST_LOG says [default: info]
+    #[arg(long, env = "VESTIBULE_LOG_LEVEL", value_name = "LEVEL,...")]
+    log_level: Option<Levels>,
+}
+
+/// Writes log lines to stderr: for people on a terminal, as JSON elsewhere. `RUST_LOG` says how much; `info` unless set.
+///
+/// From now on a panic is logged by its place alone: its message may quote the object that a handler stumbled over.
+/// Where the program has set up logs of its own, those stay.
+///
+/// [`ServeArguments::init_logs`](super::ServeArguments::init_logs) heeds flags as well.
+pub fn init_logs() {
+    LogArguments::default().init(Beside::new());
+}
+
+impl LogArguments {
+    pub(super) fn init(&self, beside: Beside) {
+        let variable = std::env::var("RUST_LOG").ok();
+        let (base, trouble) = Base::new(self.log_level.as_ref(), variable.as_deref());
+        Logs::init(self.log_format.unwrap_or_default(), base, beside);
+        std::panic::set_hook(Box::new(|panic| {
+            let place = panic.location().map(ToString::to_string);
+            tracing::error!(place, "panic");
+        }));
+        if let Some(why) = trouble {
+            tracing::warn!(why, "RUST_LOG counts for nothing: it is no filter");
+        }
+    }
+}
+
+impl ClusterArguments {
+    /// Nothing depends on it: where it cannot be done, levels stay what they are.
+    pub(super) async fn follow_log_levels(
+        &self,
+        app: &App,
+        target: Option<&Target>,
+        keeps_a_ring: bool,
+    ) -> Infallible {
+        let usual = (keeps_a_ring || app.reads_the_cluster()).then(|| config_map(app.name()));
+        let name = self.log_config_map().map(str::to_owned).or(usual).filter(|name| name != "off");
+        let (Some(name), Some(logs)) = (name, Logs::of_this_process()) else { return pending().await };
+        let reached = async {
+            let namespace = self.own_namespace(target.and_then(namespaced_name).as_ref())?;
+            Ok::<_, CommandError>((self.client().await?, namespace))
+        };
+        match reached.await {
+            Ok((client, namespace)) => {
+                let (events, waiting) = Events::queue(AGAIN);
+                let about = config_map_reference(&namespace, &name);
+                let tell = |text: &str| {
+                    let (reason, action) = ("LogLevelNotUnderstood", "Reload".to_owned());
+                    let (about, note) = (about.clone(), text.to_owned());
+                    events.tell(Report { about, is_warning: true, reason, action, note });
+                };
+                let config_maps = Api::namespaced(client.clone(), &namespace);
+                let followed = follow(&logs, config_maps, &name, app.name(), tell);
+                let ((), never) = tokio::join!(waiting.write(client, "vestibule"), followed);
+                never
+            }
+            Err(why) => {
+                tracing::warn!(%why, "the ConfigMap {name} is not followed: levels of log stay as they are");
+                pending().await
+            }
+        }
+    }
+}
+
+fn config_map_reference(namespace: &str, name: &str) -> ObjectReference {
+    ObjectReference {
+        api_version: Some("v1".to_owned()),
+        kind: Some("ConfigMap".to_owned()),
+        namespace: Some(namespace.to_owned()),
+        name: Some(name.to_owned()),
+        ..ObjectReference::default()
+    }
+}
+
+impl FromStr for Format {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "human" => Ok(Self::Human),
+            "json" => Ok(Self::Json),
+            _ => Err("write auto, human or json"),
+        }
+    }
+}

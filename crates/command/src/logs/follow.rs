@@ -1,0 +1,146 @@
+//! Follows the ConfigMap of levels.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::future::ready;
+use std::pin::pin;
+use std::time::Duration;
+
+use futures_util::{Stream, StreamExt};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Api;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event};
+use tokio::time::sleep;
+use vestibule_identity::short_watch;
+
+use super::Logs;
+use super::wanted::{Bad, Wanted};
+use vestibule::tooling::why_not_watched;
+
+/// The end of a raise is looked for on the clock of the wall, which may be set, or stand still while a machine sleeps.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(5);
+
+/// Does what the ConfigMap `name` says as it changes. Where there is none, the level is what the process was started with.
+/// `tell` hears of values that count for nothing.
+pub(crate) async fn follow(
+    logs: &Logs,
+    config_maps: Api<ConfigMap>,
+    name: &str,
+    app: &str,
+    tell: impl Fn(&str),
+) -> Infallible {
+    let seen = watch(config_maps, name);
+    let seen = seen.map(|seen| seen.map(|map| map.and_then(|map| map.data).unwrap_or_default()));
+    heed(logs, pin!(seen), name, app, tell).await
+}
+
+/// As kube's `watch_object`, but by a watch that is taken up again within a minute where it says nothing more.
+fn watch(
+    config_maps: Api<ConfigMap>,
+    name: &str,
+) -> impl Stream<Item = Result<Option<ConfigMap>, watcher::Error>> {
+    let only = short_watch().fields(&format!("metadata.name={name}"));
+    let mut listed = None;
+    watcher::watcher(config_maps, only).default_backoff().filter_map(move |event| {
+        let seen = match event {
+            Ok(Event::Init) => None,
+            Ok(Event::InitApply(map)) => {
+                listed = Some(map);
+                None
+            }
+            Ok(Event::InitDone) => Some(Ok(listed.take())),
+            Ok(Event::Apply(map)) => Some(Ok(Some(map))),
+            Ok(Event::Delete(_)) => Some(Ok(None)),
+            Err(error) => Some(Err(error)),
+        };
+        ready(seen)
+    })
+}
+
+async fn heed<S>(logs: &Logs, mut seen: S, name: &str, app: &str, tell: impl Fn(&str)) -> Infallible
+where
+    S: Stream<Item = Result<BTreeMap<String, String>, watcher::Error>> + Unpin,
+{
+    let mut wanted = Wanted::default();
+    let mut data = BTreeMap::new();
+    let mut next = None;
+    let mut complained = false;
+    loop {
+        let look = async {
+            match next {
+                Some(_) => sleep(BETWEEN_LOOKS).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            seen = seen.next() => match seen {
+                Some(Ok(now)) if now == data => complained = false,
+                Some(Ok(now)) => {
+                    complained = false;
+                    data = now;
+                    let (read, bad) = Wanted::read(&wanted, app, &data, Timestamp::now());
+                    wanted = read;
+                    for Bad { key, why } in bad {
+                        let text = format!("the ConfigMap {name} says nothing useful about the log level in \
+                                            `{key}`, and what held before holds on: {why}");
+                        tracing::warn!("{text}");
+                        tell(&text);
+                    }
+                }
+                Some(Err(error)) if !complained => {
+                    complained = true;
+                    let why = why_not_watched(error);
+                    tracing::warn!(why, "the ConfigMap {name} cannot be watched: the log level stays as it is");
+                }
+                Some(Err(_)) => {}
+                None => return std::future::pending().await,
+            },
+            () = look => {}
+        }
+        next = logs.heed(&wanted, Timestamp::now());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures_util::stream;
+    use http::{Request, Response};
+    use http_body_util::{BodyStream, StreamBody};
+    use kube::Client;
+    use kube::client::Body;
+    use serde_json::json;
+    use tokio::time::timeout;
+
+    use super::*;
+
+    /// The connection is open, and nothing comes: no event, no bookmark, no end.
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_of_levels_that_says_nothing_is_taken_up_again_within_a_minute() {
+        let watched = AtomicUsize::new(0);
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+            let list = json!({"apiVersion": "v1", "kind": "ConfigMapList", "items": [],
+                              "metadata": {"resourceVersion": "1"}});
+            let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"loglevel": "debug"},
+                             "metadata": {"name": "logging", "resourceVersion": "2"}});
+            let said = match is_watch.then(|| watched.fetch_add(1, Ordering::SeqCst)) {
+                None => list.to_string(),
+                Some(0) => String::new(),
+                Some(_) => json!({"type": "ADDED", "object": map}).to_string() + "\n",
+            };
+            let said = BodyStream::new(Body::from(said.into_bytes()));
+            let body =
+                if is_watch { said.chain(stream::pending()).left_stream() } else { said.right_stream() };
+            async { Ok::<_, io::Error>(Response::new(StreamBody::new(body))) }
+        });
+        let mut seen = pin!(watch(Api::namespaced(Client::new(service, "home"), "home"), "logging"));
+        assert!(seen.next().await.unwrap().unwrap().is_none(), "there is none at first");
+        let map = timeout(Duration::from_secs(61), seen.next()).await.unwrap().unwrap().unwrap().unwrap();
+        assert_eq!(map.data.unwrap()["loglevel"], "debug");
+    }
+}

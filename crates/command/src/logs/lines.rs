@@ -1,0 +1,159 @@
+//! Lines that stay lines, whatever is in them: nobody's name moves a cursor or makes a second line.
+
+use std::fmt::{self, Write as _};
+use std::io::{self, Write};
+
+use tracing::Subscriber;
+use tracing::field::Field;
+use tracing_subscriber::Layer;
+use tracing_subscriber::fmt::format::{Writer, debug_fn};
+use tracing_subscriber::fmt::{self as formats, MakeWriter};
+use tracing_subscriber::registry::LookupSpan;
+
+use crate::terminal_escape::moves;
+
+/// For people.
+pub(super) fn human<S, W>(colour: bool, writer: W) -> impl Layer<S> + Send + Sync
+where
+    S: Subscriber + for<'span> LookupSpan<'span>,
+    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
+{
+    let fields = debug_fn(|writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug| {
+        if field.name() != "message" {
+            let (dim, plain) = if writer.has_ansi_escapes() { ("\x1b[2m", "\x1b[0m") } else { ("", "") };
+            write!(writer, "{dim}{}={plain}", field.name())?;
+        }
+        write!(Plain(writer), "{value:?}")
+    });
+    let fields = tracing_subscriber::field::MakeExt::delimited(fields, " ");
+    formats::layer().fmt_fields(fields).with_target(false).with_ansi(colour).with_writer(writer)
+}
+
+/// For machines.
+pub(super) fn json<S, W>(writer: W) -> impl Layer<S> + Send + Sync
+where
+    S: Subscriber + for<'span> LookupSpan<'span>,
+    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
+{
+    formats::layer().json().flatten_event(true).with_writer(Json(writer))
+}
+
+/// Text with its control characters written out.
+struct Plain<W>(W);
+
+impl<W: fmt::Write> fmt::Write for Plain<W> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        text.chars().try_for_each(|character| match character {
+            _ if moves(character) => write!(self.0, "{}", character.escape_default()),
+            _ => self.0.write_char(character),
+        })
+    }
+}
+
+/// JSON whose strings hold no controls: its own escapes stop at the first 32 characters.
+struct Json<W>(W);
+
+impl<'w, W: MakeWriter<'w>> MakeWriter<'w> for Json<W> {
+    type Writer = Json<W::Writer>;
+
+    fn make_writer(&'w self) -> Self::Writer {
+        Json(self.0.make_writer())
+    }
+}
+
+impl<W: Write> Write for Json<W> {
+    /// A whole line at a time, as the formatter hands it over.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        // All of the characters in question are of two bytes at least, or DEL.
+        if line.iter().all(|byte| byte.is_ascii() && *byte != 0x7f) {
+            self.0.write_all(line)?;
+        } else {
+            self.0.write_all(escaped(&String::from_utf8_lossy(line)).as_bytes())?;
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+fn escaped(line: &str) -> String {
+    let mut escaped = String::with_capacity(line.len() + 8);
+    for character in line.chars() {
+        if character != '\n' && moves(character) {
+            // All of them are of the first plane, which one escape reaches.
+            let _infallible = write!(escaped, "\\u{:04x}", u32::from(character));
+        } else {
+            escaped.push(character);
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use tracing_subscriber::layer::SubscriberExt;
+    use tracing_subscriber::util::SubscriberInitExt;
+
+    use super::*;
+
+    const NASTY: &str = "a\u{1b}[31mb\u{9b}2Jc\nd\u{7f}e\u{202e}f\rg";
+
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl<'w> MakeWriter<'w> for Kept {
+        type Writer = Self;
+
+        fn make_writer(&'w self) -> Self {
+            self.clone()
+        }
+    }
+
+    fn said(layer: impl Layer<tracing_subscriber::Registry> + Send + Sync, kept: &Kept) -> String {
+        let _guard = tracing_subscriber::registry().with(layer).set_default();
+        let span = tracing::info_span!("handle", hook = NASTY);
+        let _entered = span.enter();
+        tracing::info!(name = NASTY, shown = %NASTY, debugged = ?NASTY, none = None::<&str>, "{NASTY}");
+        String::from_utf8(kept.0.lock().unwrap().clone()).unwrap()
+    }
+
+    fn assert_one_line(said: &str) {
+        assert_eq!(said.matches('\n').count(), 1, "{said:?}");
+        let line = said.strip_suffix('\n').unwrap();
+        assert!(!line.chars().any(moves), "{line:?}");
+    }
+
+    #[test]
+    fn for_people_controls_are_written_out() {
+        let kept = Kept::default();
+        let said = said(human(false, kept.clone()), &kept);
+        assert_one_line(&said);
+        assert_eq!(said.matches("31mb").count(), 5, "{said}");
+    }
+
+    #[test]
+    fn as_json_every_field_is_what_it_was() {
+        let kept = Kept::default();
+        let said = said(json(kept.clone()), &kept);
+        assert_one_line(&said);
+        let line: serde_json::Value = serde_json::from_str(&said).unwrap();
+        for text in [&line["name"], &line["shown"], &line["message"], &line["span"]["hook"]] {
+            assert_eq!(text, NASTY);
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! `manifests`: what a cluster must be told.
+
+mod drift;
+mod workload;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+use vestibule_identity::{Settings, Source};
+
+use self::drift::Folder;
+use self::workload::WorkloadArguments;
+use super::clients::ClientArguments;
+use super::cluster::{ClusterArguments, namespaced_name, only_with_a_ring};
+use super::{CommandError, colour, print, say, yaml};
+use vestibule::{App, RegistrationMode, Target};
+use vestibule_manifests::Installation;
+
+/// What to print, and where the API server will find the webhook.
+#[derive(Args, Clone, Debug)]
+pub struct ManifestsArguments {
+    /// The part to print; everything unless given.
+    #[arg(long, value_enum, value_name = "PART")]
+    only: Option<Part>,
+    /// Compares with the objects in the *.yaml, *.yml and *.json files of a folder instead of printing: differences are
+    /// shown, and the exit code is 1 where there are any.
+    #[arg(long, value_name = "DIR")]
+    check: Option<PathBuf>,
+    /// How to print.
+    #[arg(long, short, value_enum, default_value = "yaml", value_name = "FORMAT")]
+    output: Format,
+    /// When to colour differences. `auto` minds NO_COLOR and CLICOLOR_FORCE.
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
+    color: colour::When,
+    /// The Service in front of the webhook, with :PORT where that is not 443 [default: named as the webhook, in --namespace]
+    #[arg(long, env = "VESTIBULE_SERVICE", value_name = "[NS/]NAME[:PORT]", conflicts_with = "url")]
+    service: Option<String>,
+    /// Where the API server reaches a webhook outside the cluster: https://HOST:PORT.
+    #[arg(long, value_parser = Target::url, value_name = "URL")]
+    url: Option<Target>,
+    /// Where the CA comes from: local:DIR uses the one in DIR, or makes one there; with `self` or mounted:DIR the
+    /// caBundle is left to whoever keeps it.
+    #[arg(
+        long,
+        env = "VESTIBULE_IDENTITY",
+        value_name = "self|mounted:DIR|local:DIR",
+        default_value = "self"
+    )]
+    identity: Source,
+    /// A ServiceAccount of somebody else's making that the webhook runs as [default: one is printed]
+    #[arg(long, env = "VESTIBULE_SERVICE_ACCOUNT", value_name = "[NS/]NAME")]
+    service_account: Option<String>,
+    #[command(flatten)]
+    cluster: ClusterArguments,
+    #[command(flatten)]
+    workload: WorkloadArguments,
+    #[command(flatten)]
+    clients: ClientArguments,
+}
+
+/// A part of the manifests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[non_exhaustive]
+pub enum Part {
+    /// The webhook configurations, and definitions of custom resources that are converted.
+    Registration,
+    /// The roles that the webhook needs, and their bindings.
+    Rbac,
+    /// ServiceAccount, Service, NetworkPolicy, PodDisruptionBudget, ConfigMaps and Deployment.
+    Workload,
+}
+
+/// How to print objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// YAML documents.
+    Yaml,
+    /// A `v1` List.
+    Json,
+}
+
+impl ManifestsArguments {
+    /// Prints the manifests of `app` on stdout, or how a folder differs from them. The exit code is 1 where it does.
+    ///
+    /// # Errors
+    /// The app or the identity is not in order, the folder cannot be read, or nobody reads stdout.
+    pub fn run(&self, app: &App) -> Result<ExitCode, CommandError> {
+        self.run_with(app, |_| {})
+    }
+
+    /// [`run`](Self::run), after a change to what the flags say: for what a binary of its own must tell its pods.
+    ///
+    /// # Errors
+    /// As `run`.
+    pub fn run_with(
+        &self,
+        app: &App,
+        change: impl FnOnce(&mut Installation),
+    ) -> Result<ExitCode, CommandError> {
+        let app = &self.cluster.at_paths(app.clone())?;
+        let mut installation = self.installation(app)?;
+        change(&mut installation);
+        let objects = self.objects(app, &installation)?;
+        let Some(folder) = &self.check else {
+            let text = match self.output {
+                Format::Yaml => documents(&objects)?,
+                Format::Json => {
+                    format!("{:#}\n", json!({"apiVersion": "v1", "kind": "List", "items": objects}))
+                }
+            };
+            return print(&text).map(|()| ExitCode::SUCCESS);
+        };
+        let wanted = |object: &Value| match Part::of(object) {
+            Some(part) => self.only.is_none_or(|only| only == part),
+            // A Namespace with the app's label, a ServiceMonitor: nobody here would have printed it.
+            None => false,
+        };
+        let folder = Folder::read(folder)?;
+        let drift = folder.compare(&objects, &installation.name, wanted);
+        print(&drift.text(self.color.palette())?)?;
+        drift.summary().iter().for_each(|line| say(format_args!("{line}")));
+        Ok(if drift.is_none() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    }
+
+    /// The namespace of the pods: that of the Service in front of them. [`None`] where the webhook runs elsewhere.
+    ///
+    /// # Errors
+    /// Nobody says where the webhook is.
+    pub fn namespace(&self, app: &App) -> Result<Option<String>, CommandError> {
+        let elsewhere = matches!(self.identity, Source::Local(_) | Source::Off);
+        let service = namespaced_name(&self.target(app)?).filter(|_| !elsewhere);
+        Ok(service.map(|service| service.namespace))
+    }
+
+    fn objects(&self, app: &App, installation: &Installation) -> Result<Vec<Value>, CommandError> {
+        if self.identity != Source::SelfManaged {
+            self.cluster.refuse_without_a_ring(&self.identity)?;
+        }
+        // Before a CA is made for it.
+        app.check().map_err(CommandError::input)?;
+        let roles = installation.roles(app).map_err(CommandError::input)?;
+        if roles.is_empty()
+            && let Some(flag) = self.flag_about_rights()
+        {
+            return Err(only_with_a_ring(flag, &self.identity));
+        }
+        if self.only == Some(Part::Rbac) {
+            return Ok(roles);
+        }
+        if installation.image.is_none() {
+            self.workload.refuse_without_an_image(self.only == Some(Part::Workload))?;
+            self.clients.refuse_without_an_image()?;
+            if self.only.is_none() && !matches!(self.identity, Source::Local(_)) && self.url.is_none() {
+                say(format_args!("note: without --image there are rights and configurations, and no pods"));
+            }
+        }
+        let mut trusting = installation.clone();
+        if self.only != Some(Part::Workload) {
+            trusting.ca_bundle = self.ca_bundle(&installation.target)?;
+        }
+        if trusting.registration_mode() == RegistrationMode::Static {
+            tell_of_definitions_elsewhere(app, &trusting)?;
+        }
+        let mut objects = trusting.manifests(app).map_err(CommandError::input)?;
+        objects.retain(|object| self.only.is_none() || Part::of(object) == self.only);
+        Ok(objects)
+    }
+
+    fn installation(&self, app: &App) -> Result<Installation, CommandError> {
+        let mut installation = Installation::of(app, self.target(app)?);
+        installation.identity = self.identity.clone();
+        let service = namespaced_name(&installation.target);
+        if self.identity == Source::SelfManaged {
+            // Only what is not as anybody would expect is said to the replicas.
+            let settings = self.cluster.settings(app, Some(&installation.target))?;
+            let usual = service.clone().and_then(|service| Settings::for_service(service).secret);
+            installation.secret = settings.secret.filter(|secret| Some(secret) != usual.as_ref());
+            let usual = app.registration_names(app.name());
+            installation.registrations = Some(settings.registrations).filter(|names| *names != usual);
+        }
+        installation.registration_mode = self.cluster.registration_mode();
+        installation.log_config_map = self.cluster.log_config_map().map(str::to_owned);
+        installation.account = match &self.service_account {
+            Some(account) => Some(self.cluster.named(account, service.as_ref())?),
+            None if service.is_none() => self.cluster.named(app.name(), None).ok(),
+            None => None,
+        };
+        if service.is_none() || matches!(self.identity, Source::Local(_)) {
+            // The app's own image is for pods, and there are none.
+            installation.image = None;
+        }
+        installation.arguments.extend(self.cluster.path_arguments());
+        self.workload.apply(&mut installation);
+        self.clients.apply(app, &mut installation)?;
+        Ok(installation)
+    }
+
+    fn target(&self, app: &App) -> Result<Target, CommandError> {
+        let usual = || {
+            let in_its_own = self.cluster.namespace().map(|_| app.name());
+            app.defaults().service.as_deref().or(in_its_own)
+        };
+        match (&self.url, self.service.as_deref().or_else(usual)) {
+            (Some(url), _) => Ok(url.clone()),
+            (None, Some(service)) => self.cluster.service(service),
+            (None, None) => Err(CommandError::input(
+                "say where the webhook is: --namespace NS, --service NS/NAME, or --url https://HOST:PORT",
+            )),
+        }
+    }
+
+    fn flag_about_rights(&self) -> Option<&'static str> {
+        let account = self.service_account.is_some() && self.workload.image.is_none();
+        let account = account.then_some("--service-account");
+        account.or((self.only == Some(Part::Rbac)).then_some("--only rbac"))
+    }
+
+    /// Empty where it is not ours to print: what is applied again must not touch what its keeper wrote.
+    fn ca_bundle(&self, target: &Target) -> Result<String, CommandError> {
+        match &self.identity {
+            Source::SelfManaged => return Ok(String::new()),
+            Source::Mounted(_) => {
+                say(format_args!("note: caBundle is left out; whoever keeps the files must fill it in"));
+                return Ok(String::new());
+            }
+            Source::Off => {
+                return Err(CommandError::input(
+                    "with `--identity off` nothing is served, and nothing can be registered",
+                ));
+            }
+            // A folder that was misspelt would be registered without a word, and nobody would trust the server.
+            Source::Local(folder) if !folder.join("ca.crt").exists() => {
+                let folder = folder.display();
+                say(format_args!("note: a new CA is made in {folder}; `serve` must use the same folder"));
+            }
+            _ => {}
+        }
+        let identity = self.identity.open_local(&target.dns_names(), SystemTime::now());
+        let identity = identity.map_err(CommandError::input)?;
+        Ok(identity.ca_bundle().unwrap_or_default().to_string())
+    }
+}
+
+impl Part {
+    /// [`None`] for what is never printed.
+    fn of(object: &Value) -> Option<Self> {
+        match object["kind"].as_str()? {
+            "Role" | "RoleBinding" | "ClusterRole" | "ClusterRoleBinding" => Some(Self::Rbac),
+            "MutatingWebhookConfiguration"
+            | "ValidatingWebhookConfiguration"
+            | "CustomResourceDefinition" => Some(Self::Registration),
+            "ServiceAccount"
+            | "Service"
+            | "NetworkPolicy"
+            | "PodDisruptionBudget"
+            | "ConfigMap"
+            | "Deployment" => Some(Self::Workload),
+            _ => None,
+        }
+    }
+}
+
+/// A webhook that registers itself writes them; here somebody else must.
+fn tell_of_definitions_elsewhere(app: &App, installation: &Installation) -> Result<(), CommandError> {
+    let registration = app.registration(&installation.target, "").map_err(CommandError::input)?;
+    for (name, conversion) in registration.conversions {
+        let conversion = serde_json::to_string(&conversion).map_err(CommandError::running)?;
+        say(format_args!(
+            "note: whoever keeps the definition {name} writes its spec.conversion: {conversion}"
+        ));
+    }
+    Ok(())
+}
+
+fn documents(objects: &[Value]) -> Result<String, CommandError> {
+    let mut text = String::new();
+    for object in objects {
+        text.push_str("---\n");
+        text.push_str(&yaml(object)?);
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+//! `review`: one review, answered as a server would answer it, and shown to people.
+
+mod report;
+
+use std::fmt;
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use tokio::time::Instant;
+use vestibule_admission::{Decision, Outcome, Request, Review};
+
+use self::report::Report;
+use super::{CommandError, cluster, colour, kubeconfig_help, print};
+use vestibule::App;
+use vestibule::tooling::{Environment, HookEntry, RegisteredHook};
+
+/// Which review, and which hook it is for.
+#[derive(Args, Clone, Debug)]
+pub struct ReviewArguments {
+    /// A file with an AdmissionReview; stdin unless given, or `-`.
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// The hook to ask, by its name. Needed where the review is for several.
+    #[arg(long, value_name = "NAME")]
+    hook: Option<String>,
+    #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE", help = kubeconfig_help())]
+    kubeconfig: Option<PathBuf>,
+    /// What to print.
+    #[arg(long, short, value_enum, default_value = "text", value_name = "FORMAT")]
+    output: Format,
+    /// When to colour. `auto` minds NO_COLOR and CLICOLOR_FORCE.
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
+    color: colour::When,
+}
+
+/// What to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// The decision, what changes in the object, warnings and notes for the audit log.
+    Text,
+    /// The same for programs: decision, HTTP status, patch, and the answer as it would be sent.
+    Json,
+}
+
+impl ReviewArguments {
+    /// Answers one review with a hook of `app` and prints the answer: deadline, panics and the check of the patch are as
+    /// in a server. The exit code is the verdict: 0 when the request goes on, changed or not; 1 when it is denied; 2 when
+    /// nobody knows, because of a fault, or because the review is no review.
+    ///
+    /// # Errors
+    /// The app is not in order, the review cannot be read, or it is not clear which hook it is for.
+    pub async fn run(&self, app: &App) -> Result<ExitCode, CommandError> {
+        let (text, code) = self.answer(app, &self.read()?).await?;
+        print(&text).map(|()| ExitCode::from(code))
+    }
+
+    /// What to print, and the exit code.
+    async fn answer(&self, app: &App, body: &[u8]) -> Result<(String, u8), CommandError> {
+        app.check().map_err(CommandError::input)?;
+        let review = Review::parse(body).map_err(CommandError::input)?;
+        let registered = self.choose(app, &review.request)?;
+        let entry = &registered.entry;
+        let environment = self.environment(app).await?;
+        let hook = registered.hook(&environment);
+
+        let timeout = Duration::from_secs(entry.timeout_seconds.into());
+        let budget = vestibule_server::budget(timeout);
+        let began = Instant::now();
+        let deadline = began + budget;
+        let decision = hook.decide(&review.request, deadline.into_std());
+        let verdict = tokio::time::timeout_at(deadline, decision).await;
+        let verdict = verdict.unwrap_or_else(|_| hook.out_of_time(budget, timeout));
+        let verdict = hook.check(&review, verdict);
+        let operations = match &verdict.outcome {
+            Outcome::Mutated(patch) => patch.to_vec(),
+            _ => Vec::new(),
+        };
+        let answer = hook.encode(&review, &verdict);
+        let took = began.elapsed();
+        let report = Report {
+            entry,
+            request: &review.request,
+            // What the check of the answer refused is no patch.
+            operations: if let Decision::Mutated(_) = answer.decision { operations } else { Vec::new() },
+            verdict: &verdict,
+            answer: &answer,
+            took,
+        };
+        let text = match self.output {
+            Format::Text => report.text(self.color.palette())?,
+            Format::Json => report.json()?,
+        };
+        let code = match answer.decision {
+            Decision::Allowed | Decision::Mutated(_) => 0,
+            Decision::Denied(_) => 1,
+            _ => 2,
+        };
+        Ok((text, code))
+    }
+
+    /// A server asks nobody before its stores are filled, and this one has but one question.
+    async fn environment(&self, app: &App) -> Result<Environment, CommandError> {
+        const PATIENCE: Duration = Duration::from_secs(10);
+        let client = match app.looks_up() {
+            true => Some(cluster::client(self.kubeconfig.as_deref()).await?),
+            false => None,
+        };
+        let environment = app.environment(client).map_err(CommandError::input)?;
+        let filled = async {
+            while !environment.missing_lookups().is_empty() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        // What is still missing then, the answer says.
+        let _late = tokio::time::timeout(PATIENCE, filled).await;
+        Ok(environment)
+    }
+
+    fn read(&self) -> Result<Vec<u8>, CommandError> {
+        let unreadable = |what: &dyn fmt::Display, why: &dyn fmt::Display| {
+            CommandError::input(format_args!("cannot read {what}: {why}"))
+        };
+        match &self.file {
+            Some(file) if file.as_os_str() != "-" => {
+                std::fs::read(file).map_err(|error| unreadable(&file.display(), &error))
+            }
+            _ => {
+                let mut body = Vec::new();
+                let read = std::io::stdin().read_to_end(&mut body);
+                read.map_err(|error| unreadable(&"stdin", &error)).map(|_| body)
+            }
+        }
+    }
+
+    fn choose<'a>(&self, app: &'a App, request: &Request<'_>) -> Result<&'a RegisteredHook, CommandError> {
+        let hooks = app.hooks();
+        let names = |hooks: &[&RegisteredHook]| {
+            hooks.iter().map(|hook| hook.entry.name.clone()).collect::<Vec<_>>().join(", ")
+        };
+        if let Some(name) = &self.hook {
+            let named = hooks.iter().find(|registered| registered.entry.name == *name);
+            return named.ok_or_else(|| {
+                let all = names(&hooks.iter().collect::<Vec<_>>());
+                CommandError::input(format_args!("there is no hook `{name}`; there are {all}"))
+            });
+        }
+        let asked = |entry: &HookEntry| entry.rules.iter().any(|rule| rule.is_for(request));
+        let asked: Vec<_> = hooks.iter().filter(|registered| asked(&registered.entry)).collect();
+        match asked.as_slice() {
+            [hook] => Ok(hook),
+            [] => Err(CommandError::input(format_args!(
+                "no hook is called for {} of {}: --hook NAME asks one all the same",
+                request.operation,
+                report::resource(request)
+            ))),
+            several => Err(CommandError::input(format_args!(
+                "several hooks are called for {} of {}: say which by --hook, one of {}",
+                request.operation,
+                report::resource(request),
+                names(several)
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,334 @@
+//! `serve`: the hooks over HTTPS.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, value_parser};
+use vestibule_identity::{Settings, Source};
+
+use super::CommandError;
+use super::clients::ClientArguments;
+use super::cluster::{ClusterArguments, namespaced_name};
+use super::duration::duration;
+use super::knobs::{KnobArguments, MountedArguments};
+use super::limits::LimitArguments;
+use super::or_off::{OrOff, or_off};
+#[cfg(feature = "otel")]
+use super::trace_arguments::TraceArguments;
+#[cfg(not(feature = "otel"))]
+use super::trace_arguments_without_exporter::TraceArguments;
+use crate::log_arguments::LogArguments;
+#[cfg(not(feature = "otel"))]
+use crate::logs::Beside;
+use crate::logs::Logs;
+use vestibule::tooling::{https_port, plain_port, registers};
+use vestibule::{App, Bound, CertificateCounters, Options, ServeError, Target, TlsVersion};
+
+/// Where to listen, and what to present.
+#[derive(Args, Clone, Debug)]
+pub struct ServeArguments {
+    /// The HTTPS port, on every address [default: 10250]
+    #[arg(long, env = "VESTIBULE_PORT", conflicts_with = "listen", value_parser = value_parser!(u16).range(1..))]
+    port: Option<u16>,
+    /// The address of the HTTPS port, where that is not every one.
+    #[arg(long, env = "VESTIBULE_LISTEN", value_name = "ADDR:PORT")]
+    listen: Option<SocketAddr>,
+    /// The address of the plain port for probes and metrics, or `off` [default: port 9090 of the address that --listen
+    /// names, else [::]:9090]
+    #[arg(long, env = "VESTIBULE_METRICS_LISTEN", value_name = "ADDR:PORT|off", value_parser = address_or_off)]
+    metrics_listen: Option<OrOff<SocketAddr>>,
+    /// Where the certificate comes from: `self` keeps a CA ring on the cluster, mounted:DIR follows files that others
+    /// keep, local:DIR keeps a CA in DIR and makes one there if need be.
+    #[arg(
+        long,
+        env = "VESTIBULE_IDENTITY",
+        value_name = "self|mounted:DIR|local:DIR",
+        default_value = "self"
+    )]
+    identity: Source,
+    /// A name that the certificate is for; may be given several times.
+    #[arg(long, env = "VESTIBULE_DNS", value_delimiter = ',', value_name = "NAME")]
+    dns: Vec<String>,
+    /// The Service in front of the webhook, with :PORT where that is not 443; its names are added to the certificate.
+    #[arg(long, env = "VESTIBULE_SERVICE", value_name = "[NS/]NAME[:PORT]")]
+    service: Option<String>,
+    /// Where the API server calls a process outside the cluster, instead of by a Service; the certificate is for HOST.
+    #[arg(long, env = "VESTIBULE_URL", value_name = "https://HOST:PORT", value_parser = Target::url, conflicts_with = "service")]
+    url: Option<Target>,
+    /// Outside the cluster: register the --service all the same, as soon as a call that the API server makes there arrives in
+    /// this process.
+    #[arg(long, env = "VESTIBULE_REGISTER_OUTSIDE_CLUSTER")]
+    register_outside_cluster: bool,
+    /// The DNS domain of the cluster, for the Service's long name [default: cluster.local]
+    #[arg(long, env = "VESTIBULE_CLUSTER_DOMAIN", value_name = "DOMAIN")]
+    cluster_domain: Option<String>,
+    /// The oldest TLS to accept: 1.2 or 1.3.
+    #[arg(long, env = "VESTIBULE_TLS_MIN", default_value = "1.2", value_name = "VERSION", value_parser = tls_version)]
+    tls_min: TlsVersion,
+    /// After SIGTERM, how long to go on taking connections while endpoints learn of it.
+    #[arg(long, env = "VESTIBULE_DRAIN_DELAY", value_name = "DURATION", default_value = "10s", value_parser = duration)]
+    drain_delay: Duration,
+    /// After SIGTERM, how long to wait at most for connections to end.
+    #[arg(long, env = "VESTIBULE_DRAIN_TIMEOUT", value_name = "DURATION", default_value = "95s", value_parser = duration)]
+    drain_timeout: Duration,
+    #[command(flatten)]
+    cluster: ClusterArguments,
+    #[command(flatten)]
+    knobs: KnobArguments,
+    #[command(flatten)]
+    mounted: MountedArguments,
+    #[command(flatten)]
+    clients: ClientArguments,
+    #[command(flatten)]
+    limits: LimitArguments,
+    #[command(flatten)]
+    logs: LogArguments,
+    #[command(flatten)]
+    traces: TraceArguments,
+}
+
+impl ServeArguments {
+    /// Serves `app` until SIGTERM has drained it or SIGINT ends it.
+    ///
+    /// # Errors
+    /// The app or the identity is not in order, or an address cannot be bound.
+    pub async fn serve(&self, app: App) -> Result<(), CommandError> {
+        let target = self.target(&app)?;
+        let followed = app.clone();
+        let following = self.cluster.follow_log_levels(&followed, target.as_ref(), self.keeps_a_ring());
+        let bound = self.bind(app, |_| {}, |_| {}).await?;
+        let served = tokio::select! {
+            served = bound.serve_until_signalled() => served.map_err(CommandError::running),
+            never = following => match never {},
+        };
+        #[cfg(feature = "otel")]
+        crate::traces::finish().await;
+        Logs::finish();
+        served
+    }
+
+    /// Writes log lines of `app` to stderr from now on, as flags, variables and, while it serves, a ConfigMap say; otherwise
+    /// as [`init_logs`](super::init_logs) does. With the feature `otel`, spans of calls go where flags say; that needs a
+    /// Tokio runtime.
+    ///
+    /// # Errors
+    /// Spans cannot be sent there, or the build has no feature `otel`.
+    #[cfg_attr(not(feature = "otel"), expect(unused_variables, reason = "the name is for spans"))]
+    pub fn init_logs(&self, app: &str) -> Result<(), CommandError> {
+        #[cfg(feature = "otel")]
+        let beside = self.traces.layers(app)?;
+        #[cfg(not(feature = "otel"))]
+        self.traces.refuse()?;
+        #[cfg(not(feature = "otel"))]
+        let beside = Beside::new();
+        self.logs.init(beside);
+        Ok(())
+    }
+
+    /// Takes the addresses, after a change to what the flags say: a test is in more of a hurry than flags allow.
+    pub async fn bind(
+        &self,
+        app: App,
+        change_settings: impl FnOnce(&mut Settings),
+        change_options: impl FnOnce(&mut Options),
+    ) -> Result<Bound, CommandError> {
+        let mut app = self.cluster.at_paths(app)?;
+        if let Some(logs) = Logs::of_this_process() {
+            app = app.reports("log level", move || logs.in_force());
+        }
+        // Before a CA is made for it.
+        app.check().map_err(CommandError::input)?;
+        let certificates = CertificateCounters::default();
+        let mut settings = self.settings(&app)?;
+        let must_reach = match self.target(&app)? {
+            Some(target) if !settings.desired.is_empty() => {
+                self.cluster.must_reach(&target, self.register_outside_cluster).await?
+            }
+            _ => None,
+        };
+        settings.observer = Some(Arc::new(certificates.clone()));
+        change_settings(&mut settings);
+        let registers = registers(&settings);
+        let identity = self.identity.open(&settings, self.cluster.kubeconfig()).await;
+        let mut options = Options::new(self.listen(&app), identity.map_err(CommandError::input)?);
+        options.certificates = certificates;
+        options.clients = self.clients.settings(&app, self.target(&app)?.as_ref())?;
+        options.must_reach = must_reach;
+        if app.needs_client() || options.clients.needs_client() || options.must_reach.is_some() {
+            options.client = Some(self.cluster.client().await?);
+        }
+        options.settings.probes = self.metrics_listen(&app);
+        options.settings.ask_elsewhere = registers;
+        options.settings.tls_min = self.tls_min;
+        options.settings.drain_delay = self.drain_delay;
+        options.settings.drain_timeout = self.drain_timeout;
+        self.limits.apply(&mut options.settings);
+        #[cfg(feature = "otel")]
+        if let Some(traces) = crate::traces::Traces::of_this_process() {
+            options.observer = Some(Arc::new(traces.clone()));
+            options.traces = Some(Arc::new(traces));
+        }
+        change_options(&mut options);
+        app.bind(options).await.map_err(|error| match error {
+            ServeError::Clients(error) => CommandError::input(error),
+            ServeError::Bind(_) => CommandError::running(format_args!(
+                "{error}; --listen and --metrics-listen take other addresses"
+            )),
+            other => CommandError::running(other),
+        })
+    }
+
+    /// The own namespace, as far as flags or the environment say: the Service leads to pods of its own only.
+    pub fn namespace(&self) -> Option<&str> {
+        let service = self.service.as_deref().and_then(|service| service.split_once('/'));
+        self.cluster.namespace().or(service.map(|(namespace, _)| namespace))
+    }
+
+    /// The kubeconfig of the cluster to speak to, where that is not the one around this process.
+    pub fn kubeconfig(&self) -> Option<&Path> {
+        self.cluster.kubeconfig()
+    }
+
+    /// Whether the certificate is of a CA ring, for which the cluster is spoken to.
+    pub fn keeps_a_ring(&self) -> bool {
+        self.identity == Source::SelfManaged
+    }
+
+    pub(super) fn listen(&self, app: &App) -> SocketAddr {
+        let usual = || app.defaults().port.unwrap_or_else(|| https_port(app.defaults().host_network));
+        self.listen.unwrap_or_else(|| everywhere(self.port.unwrap_or_else(usual)))
+    }
+
+    pub(super) fn metrics_listen(&self, app: &App) -> Option<SocketAddr> {
+        // Probes of a laptop's loopback address are nobody else's business.
+        let named = self.listen.map(|listen| listen.ip()).filter(|ip| !ip.is_unspecified());
+        let everywhere = everywhere(plain_port(app.defaults().host_network));
+        let usual = || Some(named.map_or(everywhere, |ip| SocketAddr::new(ip, everywhere.port())));
+        let said = self.metrics_listen.map(|given| given.0).or(app.defaults().metrics_listen);
+        said.unwrap_or_else(usual)
+    }
+
+    /// The Service in front of the webhook. On a laptop, the one that the app says of itself has no part in it.
+    fn service<'a>(&'a self, app: &'a App) -> Option<&'a str> {
+        let usual = app.defaults().service.as_deref().filter(|_| !matches!(self.identity, Source::Local(_)));
+        self.service.as_deref().or(usual)
+    }
+
+    fn target(&self, app: &App) -> Result<Option<Target>, CommandError> {
+        if let Some(url) = &self.url {
+            return Ok(Some(url.clone()));
+        }
+        self.service(app).map(|text| self.cluster.service(text)).transpose()
+    }
+
+    pub(super) fn settings(&self, app: &App) -> Result<Settings, CommandError> {
+        self.mounted.refuse_without_files(&self.identity)?;
+        let service = self.target(app)?;
+        if service.as_ref().and_then(namespaced_name).is_none() && self.cluster_domain.is_some() {
+            return Err(CommandError::input(
+                "--cluster-domain is for the names of a --service, and there is none",
+            ));
+        }
+        let mut settings = match &self.identity {
+            Source::SelfManaged if service.is_none() && self.dns.is_empty() => {
+                return Err(CommandError::input(
+                    "nobody says whom the certificate is for: give --service NS/NAME, or --url https://HOST:PORT where \
+                     the API server calls a URL; on a laptop, --identity local:DIR",
+                ));
+            }
+            Source::SelfManaged => self.cluster.settings(app, service.as_ref())?,
+            Source::Off => {
+                return Err(CommandError::input(
+                    "with `--identity off` there is no certificate, and nothing that could be served: it is for \
+                     operators whose webhooks are switched off; take self, mounted:DIR or local:DIR",
+                ));
+            }
+            _ => {
+                self.cluster.refuse_without_a_ring(&self.identity)?;
+                self.knobs.refuse_without_a_ring(&self.identity)?;
+                let mut settings = Settings::default();
+                settings.service = service.as_ref().and_then(namespaced_name);
+                settings.names = self.url.iter().flat_map(Target::dns_names).collect();
+                settings
+            }
+        };
+        settings.names.extend(self.dns.iter().cloned());
+        if let Some(domain) = &self.cluster_domain {
+            settings.cluster_domain.clone_from(domain);
+        }
+        settings.mounted = self.mounted.files();
+        if settings.all_names().is_empty() {
+            settings.names = names_of_a_laptop(self.listen(app));
+        }
+        match &self.identity {
+            Source::SelfManaged => self.knobs.apply(settings),
+            _ => Ok(settings),
+        }
+    }
+}
+
+/// IPv4 too, where the system is not told otherwise; pods of some clusters have IPv6 alone.
+fn everywhere(port: u16) -> SocketAddr {
+    SocketAddr::from((Ipv6Addr::UNSPECIFIED, port))
+}
+
+fn names_of_a_laptop(listen: SocketAddr) -> Vec<String> {
+    let ip = listen.ip();
+    let ip = if ip.is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { ip };
+    vec!["localhost".to_owned(), ip.to_string()]
+}
+
+fn address_or_off(text: &str) -> Result<OrOff<SocketAddr>, String> {
+    or_off(text, |text| text.parse().map_err(|_| "write ADDRESS:PORT or `off`".to_owned()))
+}
+
+fn tls_version(text: &str) -> Result<TlsVersion, String> {
+    match text {
+        "1.2" => Ok(TlsVersion::V1_2),
+        "1.3" => Ok(TlsVersion::V1_3),
+        _ => Err("write 1.2 or 1.3".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tls_is_1_2_or_1_3() {
+        assert_eq!(tls_version("1.3"), Ok(TlsVersion::V1_3));
+        assert!(tls_version("1.1").is_err());
+    }
+
+    /// Issue 20, point 31: probes were open on every address beside `--listen 127.0.0.1:8443`.
+    #[test]
+    fn probes_listen_where_the_hooks_do() {
+        #[derive(clap::Parser)]
+        struct Command {
+            #[command(flatten)]
+            serve: ServeArguments,
+        }
+        let app = App::new("demo");
+        for (flags, expected) in [
+            ("", "[::]:9090"),
+            ("--port 8443", "[::]:9090"),
+            ("--listen 0.0.0.0:8443", "[::]:9090"),
+            ("--listen 127.0.0.1:8443", "127.0.0.1:9090"),
+            ("--listen [::1]:8443", "[::1]:9090"),
+            ("--listen 127.0.0.1:8443 --metrics-listen 0.0.0.0:1", "0.0.0.0:1"),
+        ] {
+            let words = std::iter::once("serve").chain(flags.split_whitespace());
+            let given = <Command as clap::Parser>::parse_from(words).serve;
+            assert_eq!(given.metrics_listen(&app).unwrap().to_string(), expected, "{flags}");
+        }
+    }
+
+    #[test]
+    fn the_plain_port_can_be_turned_off() {
+        assert!(address_or_off("off").unwrap().0.is_none());
+        assert_eq!(address_or_off("127.0.0.1:0").unwrap().0.unwrap().port(), 0);
+        assert!(address_or_off("9090").is_err());
+    }
+}

@@ -1,0 +1,233 @@
+//! Spans of calls, for a collector of OpenTelemetry.
+//!
+//! The span of a call has the API server's as its parent, and its own id from the start: what a handler does in it, and
+//! the stages that the server tells of afterwards, are its children.
+
+mod collector;
+mod spans;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use opentelemetry::trace::{
+    SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState, TracerProvider,
+};
+use opentelemetry::{Context, InstrumentationScope, KeyValue};
+use opentelemetry_otlp::{ExporterBuildError, SpanExporter, WithExportConfig, WithHttpConfig};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::trace::{
+    BatchSpanProcessor, Sampler, SdkTracerProvider, Span, SpanData, SpanProcessor,
+};
+use tracing::Subscriber;
+use tracing_opentelemetry::OpenTelemetrySpanExt;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::registry::LookupSpan;
+use vestibule::tooling::CallTraces;
+use vestibule_admission::Trace;
+use vestibule_server::{Converted, Decided, Observer};
+
+use crate::logs::{self, Beside};
+use collector::Collector;
+
+/// How long the end of a process waits for its last spans to be taken.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// The spans of this process. Clones are the same ones.
+#[derive(Clone)]
+pub(crate) struct Traces {
+    spans: Spans,
+    provider: SdkTracerProvider,
+    scope: InstrumentationScope,
+    ratio: f64,
+}
+
+/// Where spans go.
+#[derive(Clone, Debug)]
+pub(crate) struct Destination {
+    /// The collector; spans are posted to `/v1/traces` of it. Unless given, `OTEL_EXPORTER_OTLP_ENDPOINT` and its kin say.
+    pub(crate) endpoint: Option<String>,
+    /// Of the calls that come without a trace, how many begin one: from 0 to 1.
+    pub(crate) ratio: f64,
+}
+
+/// What waits to be taken by the collector; a full queue drops the rest. Nobody waits for it.
+#[derive(Clone, Debug)]
+struct Spans(Arc<BatchSpanProcessor>);
+
+impl Traces {
+    /// Needs a Tokio runtime, on which the collector is spoken to.
+    ///
+    /// # Errors
+    /// The collector's address, or what the `OTEL_` variables say, cannot be used.
+    pub(crate) fn to(destination: &Destination, app: &str) -> Result<Self, ExporterBuildError> {
+        let mut exporter = SpanExporter::builder().with_http().with_http_client(Collector::new());
+        if let Some(endpoint) = &destination.endpoint {
+            exporter = exporter.with_endpoint(format!("{}/v1/traces", endpoint.trim_end_matches('/')));
+        }
+        let resource = resource(app);
+        let mut spans = BatchSpanProcessor::builder(exporter.build()?).build();
+        spans.set_resource(&resource);
+        let spans = Spans(Arc::new(spans));
+        // What a handler does is kept if its call is; nothing else begins a trace.
+        let sampler = Sampler::ParentBased(Box::new(Sampler::AlwaysOff));
+        let provider = SdkTracerProvider::builder()
+            .with_span_processor(spans.clone())
+            .with_sampler(sampler)
+            .with_resource(resource)
+            .build();
+        let version = env!("CARGO_PKG_VERSION");
+        let scope = InstrumentationScope::builder("vestibule").with_version(version).build();
+        Ok(Self { spans, provider, scope, ratio: destination.ratio })
+    }
+
+    /// Those that this process has set up.
+    pub(crate) fn of_this_process() -> Option<Self> {
+        logs::find()
+    }
+
+    /// Has spans of `tracing` go along, those of an author among them.
+    pub(crate) fn beside(self) -> Beside {
+        vec![self.layer(), logs::known(self)]
+    }
+
+    fn layer<S>(&self) -> Box<dyn Layer<S> + Send + Sync>
+    where
+        S: Subscriber + for<'span> LookupSpan<'span> + Send + Sync,
+    {
+        tracing_opentelemetry::layer()
+            .with_tracer(self.provider.tracer_with_scope(self.scope.clone()))
+            .with_location(false)
+            .with_threads(false)
+            .with_tracked_inactivity(false)
+            .with_target(false)
+            // Lines stay in the log: what they hold is for whoever may read that.
+            .with_filter(logs::sealed(filter_fn(is_span)))
+            .boxed()
+    }
+
+    fn context(&self, trace: &Trace, span: u64, is_remote: bool) -> SpanContext {
+        let flags = if self.keeps(trace) { TraceFlags::SAMPLED } else { TraceFlags::NOT_SAMPLED };
+        let (trace, span) = (TraceId::from(trace.trace), SpanId::from(span));
+        SpanContext::new(trace, span, flags, is_remote, TraceState::NONE)
+    }
+
+    /// Has the collector take what is left, for as long as that may take. Blocks.
+    pub(crate) fn finish(&self) -> OTelSdkResult {
+        self.spans.0.shutdown_with_timeout(LAST_WORDS)
+    }
+}
+
+impl CallTraces for Traces {
+    fn adopt(&self, span: &tracing::Span, trace: &Trace) {
+        let context = Context::new().with_remote_span_context(self.context(trace, trace.span, true));
+        // A span that no layer records has no parent either.
+        let _not_recorded = span.set_parent(context);
+    }
+
+    fn keeps(&self, trace: &Trace) -> bool {
+        match trace.parent {
+            Some(_) => trace.sampled,
+            // The trace id is random, and every process that sees it decides alike.
+            None => {
+                ((trace.trace as u64) >> 1) as f64 <= self.ratio * (u64::MAX >> 1) as f64 && self.ratio > 0.0
+            }
+        }
+    }
+}
+
+impl Observer for Traces {
+    fn decided(&self, decided: &Decided<'_>) {
+        if let Some(trace) = decided.request.trace.filter(|trace| self.keeps(trace)) {
+            spans::of_decision(decided, &trace, self).into_iter().for_each(|span| self.spans.on_end(span));
+        }
+    }
+
+    fn converted(&self, converted: &Converted<'_>) {
+        if let Some(trace) = converted.request.trace.filter(|trace| self.keeps(trace)) {
+            spans::of_conversion(converted, &trace, self)
+                .into_iter()
+                .for_each(|span| self.spans.on_end(span));
+        }
+    }
+}
+
+impl SpanProcessor for Spans {
+    fn on_start(&self, _: &mut Span, _: &Context) {}
+
+    fn on_end(&self, span: SpanData) {
+        self.0.on_end(span);
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        self.0.force_flush()
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        self.0.shutdown_with_timeout(timeout)
+    }
+}
+
+fn is_span(metadata: &tracing::Metadata<'_>) -> bool {
+    metadata.is_span()
+}
+
+/// Who speaks; `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` say otherwise.
+fn resource(app: &str) -> Resource {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let mut ours = vec![KeyValue::new("service.version", env!("CARGO_PKG_VERSION"))];
+    for (key, name) in [("k8s.namespace.name", "POD_NAMESPACE"), ("k8s.pod.name", "HOSTNAME")] {
+        ours.extend(variable(name).map(|value| KeyValue::new(key, value)));
+    }
+    let said = Resource::builder().build();
+    let named = variable("OTEL_SERVICE_NAME").is_some()
+        || variable("OTEL_RESOURCE_ATTRIBUTES").is_some_and(|said| said.contains("service.name="));
+    if !named {
+        ours.push(KeyValue::new("service.name", app.to_owned()));
+    }
+    ours.retain(|ours| ours.key.as_str() == "service.name" || said.get(&ours.key).is_none());
+    Resource::builder().with_attributes(ours).build()
+}
+
+/// Has the collector take the last spans of this process, without holding up what runs beside.
+pub(crate) async fn finish() {
+    if let Some(traces) = Traces::of_this_process() {
+        let finished = tokio::task::spawn_blocking(move || traces.finish()).await;
+        if let Ok(Err(error)) = finished {
+            tracing::warn!(target: "vestibule::server", %error, "the last spans were not taken");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn traces(ratio: f64) -> Traces {
+        let endpoint = Some("http://127.0.0.1:9".to_owned());
+        Traces::to(&Destination { endpoint, ratio }, "demo").unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_caller_decides_and_else_the_ratio() {
+        let header = |flags: &str| format!("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-{flags}");
+        let (all, none) = (traces(1.0), traces(0.0));
+        for (flags, kept) in [("01", true), ("00", false)] {
+            let trace = Trace::continued(&header(flags), 7).unwrap();
+            assert_eq!((all.keeps(&trace), none.keeps(&trace)), (kept, kept), "{flags}");
+        }
+        let half = traces(0.5);
+        let begun =
+            |number: u128| Trace::begun(number.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835), 7);
+        let kept = |traces: &Traces| (0..1000).filter(|number| traces.keeps(&begun(*number))).count();
+        assert_eq!((kept(&all), kept(&none)), (1000, 0));
+        assert!((400..600).contains(&kept(&half)), "{}", kept(&half));
+    }
+
+    #[tokio::test]
+    async fn an_address_that_is_none_is_refused() {
+        let destination = Destination { endpoint: Some("http://a b".to_owned()), ratio: 1.0 };
+        assert!(Traces::to(&destination, "demo").is_err());
+    }
+}

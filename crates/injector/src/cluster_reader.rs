@@ -1,0 +1,221 @@
+//! Reads pods, namespaces and rules from a cluster, for `explain`.
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use kube::Client;
+use kube::api::{Api, GetParams, ListParams, Request};
+use vestibule::identity::cluster_config;
+use vestibule_rules::{NamespaceFacts, RuleSet};
+
+use crate::configuration::compiler::Compiler;
+use crate::configuration::config_maps::sources;
+use crate::configuration::finding::Finding;
+use crate::configuration::last_good::LastGood;
+use crate::configuration::proof_deadline::ProofDeadline;
+use crate::configuration::resolve::{Resolution, resolve};
+use crate::configuration::rule_source::{RuleDocument, RuleSource};
+use crate::configuration::{CONFIG_LABEL, LAST_GOOD};
+use crate::namespaces::ConnectError;
+use crate::sources::LoadError;
+
+/// The longest time that a cluster may take to answer.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Reads pods, namespaces and rules from a cluster. It watches nothing and writes nothing.
+pub struct ClusterReader {
+    client: Client,
+    namespace: String,
+}
+
+/// Rules in ConfigMaps, before they are compiled.
+pub struct StoredRules {
+    /// The namespace of the ConfigMaps and of the injector.
+    namespace: String,
+    sources: Vec<RuleSource>,
+    /// The last good documents, or the reason why they cannot be read.
+    last_good: Result<Vec<RuleDocument>, ClusterError>,
+}
+
+/// The rules that an injector which reads the same ConfigMaps has in force.
+pub struct RulesInForce {
+    /// The newest good version of each document.
+    pub rules: RuleSet,
+    /// The errors in the newest texts.
+    pub wrong: Vec<Finding>,
+    /// Whether these rules are in force.
+    pub status: RulesStatus,
+}
+
+/// Whether rules that were read are in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RulesStatus {
+    /// They are in force: the newest version of each document if it is good, else its last good version.
+    InForce,
+    /// The newest texts contradict each other, so the last good version of every document is in force.
+    LastGood,
+    /// The newest texts contradict each other, and no documents were good before, so no rules are in force. These are the
+    /// newest documents, the first of each name.
+    NotInForce,
+}
+
+/// Why a cluster cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClusterError {
+    /// No API server answers.
+    #[error("the cluster does not answer: {0}")]
+    Unreachable(String),
+    /// The API server refuses the request.
+    #[error("{what}: {message}")]
+    Refused {
+        /// The object or objects of the request.
+        what: String,
+        /// The API server's message.
+        message: String,
+    },
+    /// There are no labelled ConfigMaps.
+    #[error("no ConfigMap labelled {CONFIG_LABEL}=true in {0}; name the rules with --rules PATH")]
+    NoRules(String),
+    /// Labelled ConfigMaps are in more than one namespace, so it is not known which injector is meant.
+    #[error("ConfigMaps labelled {CONFIG_LABEL}=true lie in {}; say with --injector-namespace which are meant", .0.join(", "))]
+    SeveralInjectors(Vec<String>),
+}
+
+impl ClusterReader {
+    /// The cluster that [`cluster_config`] finds. No request is sent yet.
+    ///
+    /// # Errors
+    /// The kubeconfig cannot be used, or none is there.
+    pub async fn connect(kubeconfig: Option<&Path>) -> Result<Self, ConnectError> {
+        let mut config = cluster_config(kubeconfig, None).await?;
+        config.connect_timeout = Some(TIMEOUT);
+        (config.read_timeout, config.reset_reader_on_write) = (Some(TIMEOUT), true);
+        let namespace = config.default_namespace.clone();
+        Ok(Self { client: Client::try_from(config).map_err(ConnectError::Client)?, namespace })
+    }
+
+    /// The namespace of the kubeconfig's context.
+    pub fn default_namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// A pod as the JSON of the API server, with the fields that no type of `k8s-openapi` has.
+    ///
+    /// # Errors
+    /// There is none, or the cluster does not answer.
+    pub async fn pod(&self, namespace: &str, name: &str) -> Result<String, ClusterError> {
+        let what = || format!("pod {namespace}/{name}");
+        let pods = Request::new(format!("/api/v1/namespaces/{namespace}/pods"));
+        let refused = |message: String| ClusterError::Refused { what: what(), message };
+        let request = pods.get(name, &GetParams::default()).map_err(|error| refused(error.to_string()))?;
+        self.client.request_text(request).await.map_err(|error| failed(what(), error))
+    }
+
+    /// Labels and annotations of a namespace.
+    ///
+    /// # Errors
+    /// There is none, or the cluster does not answer.
+    pub async fn facts(&self, namespace: &str) -> Result<NamespaceFacts, ClusterError> {
+        let namespaces = Api::<Namespace>::all(self.client.clone());
+        let found = namespaces.get_metadata(namespace).await;
+        let metadata = found.map_err(|error| failed(format!("namespace {namespace}"), error))?.metadata;
+        Ok(NamespaceFacts {
+            labels: metadata.labels.unwrap_or_default(),
+            annotations: metadata.annotations.unwrap_or_default(),
+        })
+    }
+
+    /// The rules in labelled ConfigMaps of `namespace`, or of the one namespace that has any.
+    ///
+    /// # Errors
+    /// There are none, or more than one namespace has some, or the cluster does not answer.
+    pub async fn rules(&self, namespace: Option<&str>) -> Result<StoredRules, ClusterError> {
+        let config_maps: Api<ConfigMap> = match namespace {
+            Some(namespace) => Api::namespaced(self.client.clone(), namespace),
+            None => Api::all(self.client.clone()),
+        };
+        let labelled = ListParams::default().labels(&format!("{CONFIG_LABEL}=true"));
+        let found = config_maps.list(&labelled).await;
+        let found = found.map_err(|error| failed("ConfigMaps with rules".to_owned(), error))?.items;
+        let namespace_of = |config_map: &ConfigMap| config_map.metadata.namespace.clone().unwrap_or_default();
+        let namespaces: BTreeSet<String> = found.iter().map(namespace_of).collect();
+        let mut namespaces: Vec<String> = namespaces.into_iter().collect();
+        let Some(own) = namespaces.pop() else {
+            let place = namespace.map_or("any namespace".to_owned(), |own| format!("namespace {own}"));
+            return Err(ClusterError::NoRules(place));
+        };
+        if !namespaces.is_empty() {
+            namespaces.push(own);
+            return Err(ClusterError::SeveralInjectors(namespaces));
+        }
+        let of_one = |config_map: &ConfigMap| {
+            sources(&own, config_map.metadata.name.as_deref().unwrap_or_default(), config_map)
+        };
+        let config_maps = Api::namespaced(self.client.clone(), &own);
+        let last_good = LastGood { config_maps, name: LAST_GOOD.to_owned() }.read().await;
+        let last_good = last_good.map(Option::unwrap_or_default);
+        Ok(StoredRules {
+            sources: found.iter().flat_map(of_one).collect(),
+            last_good: last_good.map_err(|error| failed(format!("the ConfigMap {own}/{LAST_GOOD}"), error)),
+            namespace: own,
+        })
+    }
+}
+
+impl StoredRules {
+    /// The rules in force. If the newest documents contradict each other, as two rules of one name do, these are the last good
+    /// ones; without last good ones no rules are in force, and an injector that starts is not ready.
+    ///
+    /// # Errors
+    /// All findings, if no document is good by itself.
+    pub fn in_force(&self) -> Result<RulesInForce, LoadError> {
+        let compiler = Compiler::new(Some(&self.namespace), &Arc::new(AtomicBool::new(true)));
+        let last_good = self.last_good.as_deref().unwrap_or_default();
+        let Resolution { in_force, errors: mut wrong } =
+            resolve(&self.sources, last_good, &compiler, &ProofDeadline::none());
+        if let (false, Err(error)) = (wrong.is_empty(), &self.last_good) {
+            wrong.push(Finding::RuleSet(format!("what was good last is not known: {error}")));
+        }
+        if let Some((snapshot, _)) = in_force {
+            return Ok(RulesInForce { rules: snapshot.rules().clone(), wrong, status: RulesStatus::InForce });
+        }
+        let of = |documents: &[RuleDocument]| {
+            let texts: Vec<_> = documents.iter().map(RuleDocument::text).collect();
+            compiler.compile(&texts, &ProofDeadline::none()).ok().map(|snapshot| snapshot.rules().clone())
+        };
+        if let Some(rules) = Some(last_good).filter(|documents| !documents.is_empty()).and_then(of) {
+            return Ok(RulesInForce { rules, wrong, status: RulesStatus::LastGood });
+        }
+        let mut seen = HashSet::new();
+        let documents = self.sources.iter().flat_map(RuleSource::documents);
+        let first: Vec<_> =
+            documents.filter(|document| seen.insert(document.key().map(str::to_owned))).collect();
+        let rules = of(&first).ok_or_else(|| LoadError::of(&wrong))?;
+        Ok(RulesInForce { rules, wrong, status: RulesStatus::NotInForce })
+    }
+}
+
+fn failed(what: String, error: kube::Error) -> ClusterError {
+    match error {
+        kube::Error::Api(status) => ClusterError::Refused { what, message: status.message },
+        other => ClusterError::Unreachable(chain(&other)),
+    }
+}
+
+/// The messages of an error and its causes: "connection refused" is the last of three.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let mut words: Vec<String> = Vec::new();
+    for cause in causes.map(ToString::to_string) {
+        if !words.iter().any(|said| said.contains(&cause)) {
+            words.push(cause);
+        }
+    }
+    words.join(": ")
+}

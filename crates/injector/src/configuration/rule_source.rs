@@ -1,0 +1,87 @@
+//! Texts with rules, and the documents in them.
+
+use serde::{Deserialize, Serialize};
+use vestibule_rules::yaml::{self, Node, Text};
+
+use super::finding::Finding;
+
+/// A file or a key of a ConfigMap, which holds documents.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct RuleSource {
+    pub(crate) name: String,
+    /// The text, or the reason why it cannot be read.
+    pub(crate) text: Result<String, String>,
+}
+
+/// One document of a source. It may hold secrets, so it has no `Debug`.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RuleDocument {
+    pub(super) source: String,
+    /// Kind and name, which identify the document from one version to the next.
+    #[serde(rename = "document")]
+    pub(super) key: Option<String>,
+    /// The number of lines of the source before the document.
+    #[serde(rename = "linesBefore")]
+    lines_before: usize,
+    pub(super) text: String,
+}
+
+impl RuleSource {
+    pub(crate) fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { name: name.into(), text: Ok(text.into()) }
+    }
+
+    /// The text with all its documents.
+    pub(super) fn text(&self) -> Option<Text<'_>> {
+        let text = self.text.as_ref().ok()?;
+        Some(Text::from((&*self.name, &**text)))
+    }
+
+    pub(crate) fn documents(&self) -> Vec<RuleDocument> {
+        let Ok(text) = &self.text else { return Vec::new() };
+        let document = |part: yaml::SplitDocument<'_>| RuleDocument {
+            source: self.name.clone(),
+            key: part.kind.zip(part.name).map(|(kind, name)| format!("{kind}/{name}")),
+            lines_before: part.text.lines_before,
+            text: part.text.text.to_owned(),
+        };
+        yaml::split(&self.name, text).into_iter().map(document).collect()
+    }
+}
+
+impl RuleDocument {
+    #[cfg(test)]
+    pub(crate) fn of(text: String) -> Self {
+        Self { source: "test".to_owned(), key: None, lines_before: 0, text }
+    }
+
+    /// Kind and name, if both can be read.
+    pub(crate) fn key(&self) -> Option<&str> {
+        self.key.as_deref()
+    }
+
+    pub(super) fn is_settings(&self) -> bool {
+        self.key.as_ref().is_some_and(|key| key.starts_with("InjectorSettings/"))
+    }
+
+    /// A finding about another document that is wrong because of these settings, as a finding at the place of the settings.
+    pub(super) fn blamed_for(&self, finding: &Finding) -> Finding {
+        const STAY: &str = "the settings before these stay in force; under these,";
+        let Finding::Document(wrong) = finding else {
+            return Finding::RuleSet(format!("{STAY} {}", finding.headline()));
+        };
+        // Line numbers are those of the whole source.
+        let text = "\n".repeat(self.lines_before) + &self.text;
+        let message = format!("{STAY} {}:{} is wrong: {}", wrong.source(), wrong.position(), wrong.message());
+        let blamed = yaml::read(&self.source, &text).ok().and_then(|read| {
+            let document = read.first()?;
+            let at = document.root().get("spec").map_or(document.root().at(), Node::at);
+            Some(document.diagnostic(wrong.code(), at, message))
+        });
+        blamed.map_or_else(|| finding.clone(), |told| told.with_help("mend either of the two").into())
+    }
+
+    pub(crate) fn text(&self) -> Text<'_> {
+        Text { name: &self.source, text: &self.text, lines_before: self.lines_before }
+    }
+}

@@ -1,0 +1,169 @@
+//! The hook that validates ConfigMaps with rules, so that `kubectl apply` shows the errors in them.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use serde_json::value::RawValue;
+use vestibule::{Denial, Fault, FaultKind, Handler, HandlerFuture, Request, Verdict};
+
+use crate::configuration::config_maps::{prefix, sources};
+use crate::configuration::finding::Finding;
+use crate::configuration::proof_deadline::ProofDeadline;
+use crate::configuration::reloader::{Reloader, Validation};
+use crate::configuration::{CONFIG_LABEL, Configuration};
+use crate::deadline::share_of_remaining;
+
+/// The number of errors in the message.
+const MAX_SHOWN: usize = 5;
+/// The number of errors in `status.details.causes`, which programs read.
+const MAX_CAUSES: usize = 50;
+/// The number of remarks that become warnings.
+const MAX_WARNINGS: usize = 5;
+/// Rules that are stored without a proof do no harm: they are proved before they come into force.
+const UNPROVED: &str =
+    "time ran out before all rules were proved: `vestibule lint` does it; what is wrong will not be in force";
+
+/// Validates a ConfigMap together with all others.
+pub(crate) struct RuleValidator {
+    pub(crate) namespace: String,
+    /// The reloader that knows the other ConfigMaps; [`None`] where no cluster is followed and the hook is never called.
+    pub(crate) reloader: Option<Arc<Reloader>>,
+}
+
+impl Handler for RuleValidator {
+    fn handle<'a>(&'a self, request: &'a Request<'a>, deadline: Instant) -> HandlerFuture<'a> {
+        // The rest of the time is for the answer.
+        Box::pin(self.validate(request, share_of_remaining(deadline, 0.75)))
+    }
+}
+
+impl RuleValidator {
+    /// The validator, if the rules come from ConfigMaps.
+    pub(crate) fn of(configuration: &Configuration) -> Option<Self> {
+        let namespace = configuration.config_maps()?.to_owned();
+        Some(Self { namespace, reloader: configuration.reloader() })
+    }
+
+    async fn validate(&self, request: &Request<'_>, until: Instant) -> Verdict {
+        let (Some(reloader), Some(object)) = (&self.reloader, request.object) else {
+            return Verdict::allowed();
+        };
+        if request.namespace.as_deref() != Some(&*self.namespace) || request.resource.resource != "configmaps"
+        {
+            return Verdict::allowed();
+        }
+        let Ok(config_map) = read(object) else {
+            return Fault::new(FaultKind::Undecodable, "the ConfigMap cannot be read").into();
+        };
+        let former = request.old_object.and_then(|old| read(old).ok());
+        // Rules may always be taken away. Errors that are stored already must not block other changes of the object.
+        if !has_rules(&config_map) || former.is_some_and(|former| has_same_rules(&former, &config_map)) {
+            return Verdict::allowed();
+        }
+        let name = request.display_name().unwrap_or_default();
+        let by = sources(&self.namespace, &name, &config_map);
+        let own = prefix(&self.namespace, &name);
+        let (reloader, replaced) = (Arc::clone(reloader), own.clone());
+        // Proofs block their thread.
+        let validated = tokio::task::spawn_blocking(move || {
+            reloader.validate(|source| source.starts_with(&replaced), &by, &ProofDeadline::at(until))
+        });
+        match validated.await {
+            Ok(validation) => {
+                verdict(&validation, |source| Some(field(&config_map, source.strip_prefix(&own)?)))
+            }
+            // The message of a panic may hold values, so it is left out.
+            Err(_) => Fault::new(FaultKind::Panic, "the ConfigMap cannot be validated").into(),
+        }
+    }
+}
+
+fn read(object: &RawValue) -> serde_json::Result<ConfigMap> {
+    serde_json::from_str(object.get())
+}
+
+fn has_rules(config_map: &ConfigMap) -> bool {
+    let label = config_map.metadata.labels.as_ref().and_then(|labels| labels.get(CONFIG_LABEL));
+    label.is_some_and(|value| value == "true")
+}
+
+fn has_same_rules(former: &ConfigMap, now: &ConfigMap) -> bool {
+    has_rules(former) && former.data == now.data && former.binary_data == now.binary_data
+}
+
+/// The field of the ConfigMap that holds this key.
+fn field(config_map: &ConfigMap, key: &str) -> String {
+    let is_binary = config_map.binary_data.as_ref().is_some_and(|binary| binary.contains_key(key));
+    format!("{}[{key}]", if is_binary { "binaryData" } else { "data" })
+}
+
+/// `field` gives the field that holds a source of this ConfigMap, and [`None`] for other sources.
+fn verdict(validation: &Validation, field: impl Fn(&str) -> Option<String>) -> Verdict {
+    let mut verdict = match validation.errors.len() {
+        0 => Verdict::allowed(),
+        _ => denial(validation, field).into(),
+    };
+    if validation.errors.is_empty() && !validation.is_complete {
+        verdict.warnings.push(UNPROVED);
+    }
+    for remark in validation.remarks.iter().take(MAX_WARNINGS) {
+        verdict.warnings.push(&remark.headline());
+    }
+    let more = validation.remarks.len().saturating_sub(MAX_WARNINGS);
+    if more > 0 {
+        verdict.warnings.push(&format!("and {more} more remarks: `vestibule lint` shows them"));
+    }
+    verdict
+}
+
+fn denial(validation: &Validation, field: impl Fn(&str) -> Option<String>) -> Denial {
+    let mut denial = Denial::new(message(validation));
+    for error in validation.errors.iter().take(MAX_CAUSES) {
+        let field = error.source().and_then(&field).unwrap_or_else(|| "data".to_owned());
+        denial = denial.field(field, cause(error));
+    }
+    denial
+}
+
+fn message(Validation { errors, is_complete, .. }: &Validation) -> String {
+    let number = errors.len();
+    let word = if number == 1 { "error" } else { "errors" };
+    let mut message = format!("{number} {word} in these rules; those in force stay in force\n");
+    for error in errors.iter().take(MAX_SHOWN) {
+        message.push_str(&format!("\n{error}\n"));
+    }
+    if number > MAX_SHOWN {
+        message.push_str(&format!("\nand {} more: `vestibule lint` shows them\n", number - MAX_SHOWN));
+    }
+    if !is_complete {
+        message.push_str("\nand what else is wrong was not found out in time: `vestibule lint` shows it\n");
+    }
+    message.truncate(message.trim_end().len());
+    message
+}
+
+/// `14:9: VST0121: ... (did you mean ...)`.
+fn cause(error: &Finding) -> String {
+    let Some(diagnostic) = error.diagnostic() else { return error.headline() };
+    let (at, code, message) = (diagnostic.position(), diagnostic.code().id, diagnostic.message());
+    match diagnostic.help() {
+        Some(help) => format!("{at}: {code}: {message} ({help})"),
+        None => format!("{at}: {code}: {message}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_that_were_not_proved_in_time_are_reported() {
+        let validation = |errors| Validation { errors, remarks: Vec::new(), is_complete: false };
+        let allowed = verdict(&validation(Vec::new()), |_| None);
+        assert_eq!(allowed.warnings.iter().collect::<Vec<_>>(), [UNPROVED]);
+        let refused = validation(vec![Finding::RuleSet("wrong".to_owned())]);
+        assert!(message(&refused).ends_with("not found out in time: `vestibule lint` shows it"));
+        assert!(verdict(&refused, |_| None).warnings.is_empty());
+    }
+}

@@ -1,0 +1,234 @@
+//! What is said about one place where a webhook runs.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value;
+use vestibule::identity::{NamespacedName, RegistrationName, Settings, Source};
+
+use super::Files;
+use vestibule::tooling::{https_port, is_dns_subdomain, plain_port};
+use vestibule::{App, RegistrationMode, Target};
+
+/// How a webhook is installed on a cluster: what its manifests are printed from, and its `serve` is told.
+///
+/// [`Installation::of`] fills one from the app; each field may then be changed.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Installation {
+    /// What the objects are called, the configurations among them. The app's name.
+    pub name: String,
+    /// Where the API server finds the webhook. With a URL, no workload is printed: it runs elsewhere.
+    pub target: Target,
+    /// Where the certificate comes from. A CA ring that the replicas keep.
+    pub identity: Source,
+    /// What goes into the configurations as `caBundle`, in PEM. Empty, so that whoever keeps it is left alone.
+    pub ca_bundle: String,
+    /// The Secret of the CA ring. Unless given, `SERVICE-ring` beside the Service.
+    pub secret: Option<NamespacedName>,
+    /// The configurations whose `caBundle` the ring keeps. Unless given, those that are printed.
+    pub registrations: Option<Vec<RegistrationName>>,
+    /// Who writes the entries of configurations. Unless given, [the usual](RegistrationMode::usual).
+    pub registration_mode: Option<RegistrationMode>,
+    /// The ServiceAccount that the webhook runs as. Unless given, one of the installation's name is printed.
+    pub account: Option<NamespacedName>,
+    /// The container's image. Without one, no workload is printed: rights and configurations alone.
+    pub image: Option<String>,
+    /// The ConfigMap beside the pods that changes levels of log while they run, or `off`. Unless given, `APP-logging`, for
+    /// pods that speak to the cluster anyway.
+    pub log_config_map: Option<String>,
+    /// How many pods. 2.
+    pub replicas: u16,
+    /// Whether the pods use their nodes' network, where the API server cannot reach the pods' own.
+    pub host_network: bool,
+    /// The HTTPS port of the pods. Unless given 10250, which managed control planes may reach; 10260 on the host's
+    /// network, where 10250 is the kubelet's.
+    pub port: Option<u16>,
+    /// The pods' plain port, for probes and metrics. Unless given 9090; 10261 on the host's network.
+    pub plain_port: Option<u16>,
+    /// With mounted files: the Secret that holds them. Unless given, `NAME-tls`.
+    pub mounted_secret: Option<String>,
+    /// The cluster's DNS domain. `cluster.local`.
+    pub cluster_domain: String,
+    /// How long a pod that ends goes on taking connections. 10 s.
+    pub drain_delay: Duration,
+    /// How long it waits at most for connections to end; the pod's grace period is 25 s longer. 95 s.
+    pub drain_timeout: Duration,
+    /// The addresses that the API server calls from, as CIDRs: the HTTPS port takes no others. Any, where none is
+    /// given: it is no pod, and no label selects it.
+    pub api_server_cidrs: Vec<String>,
+    /// The ports that the API server listens on, by its Service and behind it. 443 and 6443.
+    pub api_server_ports: Vec<u16>,
+    /// The pods' priority. `system-cluster-critical`: others wait for them.
+    pub priority_class: Option<String>,
+    /// Labels of the pods', beside `app.kubernetes.io/name`.
+    pub pod_labels: BTreeMap<String, String>,
+    /// Files that the pods find in folders.
+    pub files: Vec<Files>,
+    /// Further objects of the pods', such as a ConfigMap that they read by themselves.
+    pub objects: Vec<Value>,
+    /// Whether the pods ask the API server for the keys of its tokens, and so need one of their own. Not, unless set.
+    pub reads_token_keys: bool,
+    /// Variables of the container's, beside `POD_NAMESPACE`.
+    pub env: Vec<(String, String)>,
+    /// Further arguments of `serve`.
+    pub arguments: Vec<String>,
+}
+
+impl Installation {
+    /// An installation with every default. The name is the Service's.
+    #[must_use]
+    pub fn new(target: Target) -> Self {
+        let name = match &target {
+            Target::Service { name, .. } => name.clone(),
+            Target::Url(_) => String::new(),
+        };
+        let server = vestibule::Settings::default();
+        Self {
+            name,
+            target,
+            identity: Source::SelfManaged,
+            ca_bundle: String::new(),
+            secret: None,
+            registrations: None,
+            registration_mode: None,
+            account: None,
+            image: None,
+            log_config_map: None,
+            replicas: 2,
+            host_network: false,
+            port: None,
+            plain_port: None,
+            mounted_secret: None,
+            cluster_domain: Settings::default().cluster_domain,
+            drain_delay: server.drain_delay,
+            drain_timeout: server.drain_timeout,
+            api_server_cidrs: Vec::new(),
+            api_server_ports: vec![443, 6443],
+            priority_class: Some("system-cluster-critical".to_owned()),
+            pod_labels: BTreeMap::new(),
+            files: Vec::new(),
+            objects: Vec::new(),
+            reads_token_keys: false,
+            env: Vec::new(),
+            arguments: Vec::new(),
+        }
+    }
+
+    /// The HTTPS port of the pods.
+    #[must_use]
+    pub fn pod_port(&self) -> u16 {
+        self.port.unwrap_or_else(|| https_port(self.host_network))
+    }
+
+    /// The plain port of the pods.
+    #[must_use]
+    pub fn pod_plain_port(&self) -> u16 {
+        self.plain_port.unwrap_or_else(|| plain_port(self.host_network))
+    }
+
+    /// The ServiceAccount that the webhook runs as.
+    #[must_use]
+    pub fn service_account(&self) -> Option<NamespacedName> {
+        let own = || self.service().map(|service| NamespacedName { name: self.name.clone(), ..service });
+        self.account.clone().or_else(own)
+    }
+
+    /// The Service, where there is one.
+    #[must_use]
+    pub fn service(&self) -> Option<NamespacedName> {
+        match &self.target {
+            Target::Service { namespace, name, .. } => {
+                Some(NamespacedName { namespace: namespace.clone(), name: name.clone() })
+            }
+            Target::Url(_) => None,
+        }
+    }
+
+    /// Who writes the entries of configurations.
+    #[must_use]
+    pub fn registration_mode(&self) -> RegistrationMode {
+        self.registration_mode.unwrap_or(RegistrationMode::usual(&self.identity, Some(&self.target)))
+    }
+
+    /// Of a CA ring, where there is one.
+    pub(super) fn ring(&self, app: &App) -> Result<Option<(NamespacedName, Vec<RegistrationName>)>, String> {
+        if self.identity != Source::SelfManaged {
+            return Ok(None);
+        }
+        let of_the_service = || Settings::for_service(self.service()?).secret;
+        let secret = self.secret.clone().or_else(of_the_service);
+        let secret = secret.ok_or("behind a URL, the Secret of the CA ring must be named")?;
+        let printed = || app.registration_names(&self.name);
+        let mut registrations = self.registrations.clone().unwrap_or_else(printed);
+        if self.registration_mode() == RegistrationMode::Managed {
+            registrations.extend(app.unused_kinds(&registrations));
+        }
+        Ok(Some((secret, registrations)))
+    }
+
+    /// Whether its pods have something to ask the API server, levels of log aside.
+    pub(super) fn speaks_to_the_cluster(&self, app: &App) -> bool {
+        self.identity == Source::SelfManaged || self.reads_token_keys || app.reads_the_cluster()
+    }
+
+    /// The ConfigMap that changes levels of log, where one is followed.
+    pub(super) fn followed_log_config_map(&self, app: &App) -> Option<String> {
+        match self.log_config_map.as_deref() {
+            Some("off") => None,
+            Some(name) => Some(name.to_owned()),
+            None => {
+                let asks = self.identity == Source::SelfManaged || app.reads_the_cluster();
+                asks.then(|| format!("{}-logging", app.name()))
+            }
+        }
+    }
+
+    /// Why there can be no such installation.
+    pub(super) fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        // It is a label's value as well.
+        if !is_dns_subdomain(&self.name) || self.name.len() > 63 {
+            problems.push(format!(
+                "objects cannot be called `{}`: take at most 63 lower-case letters, digits, `-` and `.`",
+                self.name
+            ));
+        }
+        // Applied, the role would take the place of the cluster's.
+        if ["admin", "cluster-admin", "edit", "view"].contains(&&*self.name) {
+            problems.push(format!(
+                "every cluster has a ClusterRole `{0}`: take another name than `{0}`",
+                self.name
+            ));
+        }
+        if self.image.is_some() {
+            problems.extend(self.problems_of_pods());
+        }
+        problems
+    }
+
+    fn problems_of_pods(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        match (&self.identity, &self.target) {
+            (_, Target::Url(_)) => {
+                problems.push("behind a URL there are no pods: an image is of no use".to_owned());
+            }
+            (Source::SelfManaged | Source::Mounted(_), _) => {}
+            (other, _) => problems.push(format!(
+                "pods cannot have the identity `{other}`: take `self`, or `mounted:DIR` with the files of a Secret"
+            )),
+        }
+        if let (Some(account), Some(service)) = (&self.account, self.service())
+            && account.namespace != service.namespace
+        {
+            problems.push(format!(
+                "pods in {} cannot run as {account}: name a ServiceAccount beside them",
+                service.namespace
+            ));
+        }
+        if self.pod_port() == self.pod_plain_port() {
+            problems.push(format!("both ports are {}: give one of them another number", self.pod_port()));
+        }
+        problems
+    }
+}

@@ -1,0 +1,71 @@
+//! Who reaches the webhook, and whom it reaches.
+
+use serde_json::{Value, json};
+
+use super::workload::Pods;
+use vestibule::Target;
+
+/// Service, NetworkPolicy and PodDisruptionBudget.
+pub(super) fn objects(pods: &Pods<'_>) -> Vec<Value> {
+    let installation = pods.installation;
+    let Target::Service { namespace, name, port } = &installation.target else { return Vec::new() };
+    let mut objects = vec![json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "selector": pods.labels(),
+            "ports": [{"name": "https", "port": port, "targetPort": "https", "protocol": "TCP"}],
+        },
+    })];
+    // Policies select pods by their addresses, and those on the host's network have their node's.
+    if !installation.host_network {
+        objects.push(policy(pods, namespace));
+    }
+    objects.push(json!({
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": installation.name, "namespace": namespace},
+        "spec": {
+            "maxUnavailable": 1,
+            "selector": {"matchLabels": pods.labels()},
+            // A pod that is not ready serves nobody, and must not hold up a node's drain.
+            "unhealthyPodEvictionPolicy": "AlwaysAllow",
+        },
+    }));
+    objects
+}
+
+fn policy(pods: &Pods<'_>, namespace: &str) -> Value {
+    let installation = pods.installation;
+    let tcp = |port: u16| json!({"port": port, "protocol": "TCP"});
+    // Policies see packets after the Service: the pod's port counts.
+    let mut calls = json!({"ports": [tcp(installation.pod_port())]});
+    if !installation.api_server_cidrs.is_empty() {
+        let blocks = installation.api_server_cidrs.iter().map(|cidr| json!({"ipBlock": {"cidr": cidr}}));
+        calls["from"] = blocks.collect();
+    }
+    // The kubelet's probes come from the pod's own node, which is always let through.
+    let metrics = json!({
+        "from": [{"namespaceSelector": {}}],
+        "ports": [tcp(installation.pod_plain_port())],
+    });
+    let egress = match pods.speak_to_the_cluster() {
+        true => json!([
+            {"ports": [tcp(53), {"port": 53, "protocol": "UDP"}]},
+            {"ports": installation.api_server_ports.iter().copied().map(tcp).collect::<Vec<_>>()},
+        ]),
+        false => json!([]),
+    };
+    json!({
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {"name": installation.name, "namespace": namespace},
+        "spec": {
+            "podSelector": {"matchLabels": pods.labels()},
+            "policyTypes": ["Ingress", "Egress"],
+            "ingress": [calls, metrics],
+            "egress": egress,
+        },
+    })
+}

@@ -1,0 +1,117 @@
+//! What a webhook may do on a cluster, and nothing else: never a wildcard, by name where the API server can tell names.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::rbac::v1::PolicyRule;
+use serde_json::{Value, json};
+use vestibule::identity::{NamespacedName, RegistrationKind, RegistrationName};
+
+const API_GROUP: &str = "rbac.authorization.k8s.io";
+/// Where Events about objects without a namespace go.
+const EVENTS_OF_THE_CLUSTER: &str = "default";
+
+/// To do something with a resource.
+pub(super) struct Right {
+    /// Where; everywhere if nowhere in particular.
+    namespace: Option<String>,
+    rule: Value,
+}
+
+impl Right {
+    pub(super) fn new(namespace: Option<&str>, group: &str, resource: &str, verbs: &[&str]) -> Self {
+        let rule = json!({"apiGroups": [group], "resources": [resource], "verbs": verbs});
+        Self { namespace: namespace.map(str::to_owned), rule }
+    }
+
+    pub(super) fn of_rule(namespace: Option<&str>, rule: &PolicyRule) -> Self {
+        Self { namespace: namespace.map(str::to_owned), rule: json!(rule) }
+    }
+
+    /// For the objects of these names alone. The name is not known yet when a creation is judged.
+    fn named(mut self, names: &[&str]) -> Self {
+        if let Some(rule) = self.rule.as_object_mut() {
+            rule.insert("resourceNames".to_owned(), json!(names));
+        }
+        self
+    }
+}
+
+/// To keep a CA ring in `secret`, and its bundle in `registrations`.
+pub(super) fn of_a_ring(secret: &NamespacedName, registrations: &[RegistrationName]) -> Vec<Right> {
+    let home = Some(&*secret.namespace);
+    let events = |namespace| Right::new(namespace, "events.k8s.io", "events", &["create", "patch"]);
+    let mut rights = vec![
+        Right::new(home, "", "secrets", &["get", "list", "watch", "update", "patch"]).named(&[&secret.name]),
+        Right::new(home, "", "secrets", &["create"]),
+        events(home),
+    ];
+    if secret.namespace != EVENTS_OF_THE_CLUSTER {
+        rights.push(events(Some(EVENTS_OF_THE_CLUSTER)));
+    }
+    let mut kinds = BTreeMap::<_, Vec<_>>::new();
+    for registration in registrations {
+        kinds.entry(registration.kind).or_default().push(&*registration.name);
+    }
+    rights.extend(kinds.into_iter().filter_map(|(kind, names)| {
+        let (group, resource) = resource(kind)?;
+        Some(Right::new(None, group, resource, &["get", "list", "watch", "patch"]).named(&names))
+    }));
+    rights
+}
+
+/// To follow the ConfigMap `name`, which changes levels of log, and to say on it what cannot be understood.
+pub(super) fn of_log_levels(namespace: &str, name: &str) -> [Right; 2] {
+    [
+        Right::new(Some(namespace), "", "configmaps", &["get", "list", "watch"]).named(&[name]),
+        Right::new(Some(namespace), "events.k8s.io", "events", &["create", "patch"]),
+    ]
+}
+
+/// Roles that hold the rights, each bound to `account`; none without rights.
+pub(super) fn objects(name: &str, account: &NamespacedName, rights: Vec<Right>) -> Vec<Value> {
+    let mut roles = BTreeMap::<_, Vec<_>>::new();
+    for Right { namespace, rule } in rights {
+        let rules = roles.entry(namespace).or_default();
+        if !rules.contains(&rule) {
+            rules.push(rule);
+        }
+    }
+    // The ones that hold for a namespace first, the account's own before others.
+    let mut roles: Vec<_> = roles.into_iter().collect();
+    roles.sort_by_key(|(namespace, _)| (namespace.is_none(), namespace.as_ref() != Some(&account.namespace)));
+    roles.iter().flat_map(|(namespace, rules)| role(name, namespace.as_deref(), account, rules)).collect()
+}
+
+fn role(name: &str, namespace: Option<&str>, account: &NamespacedName, rules: &[Value]) -> [Value; 2] {
+    let (kind, metadata) = match namespace {
+        Some(namespace) => ("Role", json!({"name": name, "namespace": namespace})),
+        None => ("ClusterRole", json!({"name": name})),
+    };
+    [
+        json!({
+            "apiVersion": format!("{API_GROUP}/v1"),
+            "kind": kind,
+            "metadata": metadata,
+            "rules": rules,
+        }),
+        json!({
+            "apiVersion": format!("{API_GROUP}/v1"),
+            "kind": format!("{kind}Binding"),
+            "metadata": metadata,
+            "roleRef": {"apiGroup": API_GROUP, "kind": kind, "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": account.name, "namespace": account.namespace}],
+        }),
+    ]
+}
+
+fn resource(kind: RegistrationKind) -> Option<(&'static str, &'static str)> {
+    match kind {
+        RegistrationKind::Mutating => Some(("admissionregistration.k8s.io", "mutatingwebhookconfigurations")),
+        RegistrationKind::Validating => {
+            Some(("admissionregistration.k8s.io", "validatingwebhookconfigurations"))
+        }
+        RegistrationKind::CustomResource => Some(("apiextensions.k8s.io", "customresourcedefinitions")),
+        RegistrationKind::ApiService => Some(("apiregistration.k8s.io", "apiservices")),
+        _ => None,
+    }
+}

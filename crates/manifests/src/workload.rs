@@ -1,0 +1,224 @@
+//! The pods.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use vestibule::identity::{NamespacedName, RegistrationName, Settings, Source};
+
+use super::{Files, Installation};
+use vestibule::{App, Target};
+
+/// The user that pods run as; nobody's on any distribution.
+const USER: u32 = 65532;
+/// From the end of a drain to the end of the process, with a margin for a slow machine.
+const AFTER_THE_DRAIN: Duration = Duration::from_secs(25);
+
+/// An app as pods of an installation.
+pub(super) struct Pods<'i> {
+    pub(super) app: &'i App,
+    pub(super) installation: &'i Installation,
+}
+
+impl Pods<'_> {
+    /// What they run as, unless that is somebody else's to make. Its token reaches pods only where they ask for it.
+    pub(super) fn service_account(&self) -> Option<Value> {
+        if self.installation.account.is_some() {
+            return None;
+        }
+        let NamespacedName { namespace, name } = self.installation.service_account()?;
+        Some(json!({
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": name, "namespace": namespace},
+            "automountServiceAccountToken": false,
+        }))
+    }
+
+    pub(super) fn deployment(&self) -> Option<Value> {
+        let installation = self.installation;
+        let (service, image) = (installation.service()?, installation.image.as_deref()?);
+        Some(json!({
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": installation.name, "namespace": service.namespace},
+            "spec": {
+                "replicas": installation.replicas,
+                "selector": {"matchLabels": self.labels()},
+                // The old pods stay until the new ones are ready: the API server finds somebody at any time.
+                "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}},
+                "template": {"metadata": self.pod_metadata(), "spec": self.pod(image)},
+            },
+        }))
+    }
+
+    pub(super) fn files(&self) -> Vec<Value> {
+        let Some(service) = self.installation.service() else { return Vec::new() };
+        let files = self.installation.files.iter();
+        files.map(|files| files.config_map(self.installation, &service.namespace)).collect()
+    }
+
+    /// What the pods are known by.
+    pub(super) fn labels(&self) -> Value {
+        json!({"app.kubernetes.io/name": self.installation.name})
+    }
+
+    pub(super) fn speak_to_the_cluster(&self) -> bool {
+        self.installation.followed_log_config_map(self.app).is_some()
+            || self.installation.speaks_to_the_cluster(self.app)
+    }
+
+    fn pod_metadata(&self) -> Value {
+        let installation = self.installation;
+        let mut metadata = json!({"labels": installation.pod_labels});
+        metadata["labels"]["app.kubernetes.io/name"] = json!(installation.name);
+        for files in &installation.files {
+            metadata["annotations"][format!("vestibule.dev/{}-digest", files.name)] = json!(files.digest());
+        }
+        metadata
+    }
+
+    fn pod(&self, image: &str) -> Value {
+        let installation = self.installation;
+        let spread = |topology: &str| {
+            json!({
+                "maxSkew": 1,
+                "topologyKey": topology,
+                "whenUnsatisfiable": "ScheduleAnyway",
+                "labelSelector": {"matchLabels": self.labels()},
+            })
+        };
+        let grace = installation.drain_timeout + AFTER_THE_DRAIN;
+        let mut pod = json!({
+            "serviceAccountName": installation.service_account().map(|account| account.name),
+            "automountServiceAccountToken": self.speak_to_the_cluster(),
+            "enableServiceLinks": false,
+            "terminationGracePeriodSeconds": grace.as_millis().div_ceil(1000) as u64,
+            "securityContext": {
+                "runAsNonRoot": true,
+                "runAsUser": USER,
+                "runAsGroup": USER,
+                "fsGroup": USER,
+                "seccompProfile": {"type": "RuntimeDefault"},
+            },
+            "topologySpreadConstraints": [spread("kubernetes.io/hostname"), spread("topology.kubernetes.io/zone")],
+            "containers": [self.container(image)],
+        });
+        if let Some(class) = &installation.priority_class {
+            pod["priorityClassName"] = json!(class);
+        }
+        if installation.host_network {
+            pod["hostNetwork"] = json!(true);
+            pod["dnsPolicy"] = json!("ClusterFirstWithHostNet");
+        }
+        let mut volumes: Vec<_> = installation.files.iter().map(|files| files.volume(installation)).collect();
+        if let Source::Mounted(_) = installation.identity {
+            let secret = installation.mounted_secret.clone();
+            let secret = secret.unwrap_or_else(|| format!("{}-tls", installation.name));
+            let secret = json!({"secretName": secret, "defaultMode": 0o440});
+            volumes.push(json!({"name": "certificate", "secret": secret}));
+        }
+        if !volumes.is_empty() {
+            pod["volumes"] = json!(volumes);
+        }
+        pod
+    }
+
+    fn container(&self, image: &str) -> Value {
+        let installation = self.installation;
+        let probe = |path: &str, period: u8| json!({"httpGet": {"path": path, "port": "plain"}, "periodSeconds": period, "timeoutSeconds": 5});
+        let namespace =
+            json!({"name": "POD_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}});
+        let env = installation.env.iter().map(|(name, value)| json!({"name": name, "value": value}));
+        let env: Vec<_> = std::iter::once(namespace).chain(env).collect();
+        let mut container = json!({
+            "name": "webhook",
+            "image": image,
+            "args": self.arguments(),
+            "env": env,
+            "ports": [
+                {"name": "https", "containerPort": installation.pod_port(), "protocol": "TCP"},
+                {"name": "plain", "containerPort": installation.pod_plain_port(), "protocol": "TCP"},
+            ],
+            // It asks neither about load nor about the API server: a restart would mend neither.
+            "livenessProbe": probe("/livez", 10),
+            "readinessProbe": probe("/readyz", 2),
+            "resources": {
+                "requests": {"cpu": "10m", "memory": "24Mi"},
+                // No limit of CPU: a webhook that is throttled holds up every write it is asked about. As much memory as the
+                // bodies that are taken at once (`Settings::max_bodies`), again as much to work on them, 160 MiB for as many
+                // connections as there may be, and the rest for a conversion of a whole list.
+                "limits": {"memory": "384Mi"},
+            },
+            "securityContext": {
+                "allowPrivilegeEscalation": false,
+                "capabilities": {"drop": ["ALL"]},
+                "readOnlyRootFilesystem": true,
+            },
+        });
+        let mut mounts: Vec<_> = installation.files.iter().map(Files::mount).collect();
+        if let Source::Mounted(folder) = &installation.identity {
+            let folder = folder.display().to_string();
+            mounts.push(json!({"name": "certificate", "mountPath": folder, "readOnly": true}));
+        }
+        if !mounts.is_empty() {
+            container["volumeMounts"] = json!(mounts);
+        }
+        container
+    }
+
+    /// What makes the other objects true: whose certificate, what to keep, where to listen.
+    fn arguments(&self) -> Vec<String> {
+        let installation = self.installation;
+        let mut arguments = vec!["serve".to_owned()];
+        let mut flag = |name: &str, value: String| arguments.push(format!("--{name}={value}"));
+        flag("identity", installation.identity.to_string());
+        flag(
+            "service",
+            match &installation.target {
+                Target::Service { namespace, name, port: 443 } => format!("{namespace}/{name}"),
+                other => other.to_string(),
+            },
+        );
+        // With another identity `serve` refuses what it would not heed.
+        if let (Source::SelfManaged, Some(secret)) = (&installation.identity, &installation.secret) {
+            flag("secret", secret.to_string());
+        }
+        if let Some(name) = &installation.log_config_map {
+            flag("log-config-map", name.clone());
+        }
+        for registration in self.registrations() {
+            flag("registration", registration.to_string());
+        }
+        if let Some(mode) = installation.registration_mode {
+            flag("registration-mode", mode.to_string());
+        }
+        flag("port", installation.pod_port().to_string());
+        flag("metrics-listen", format!("[::]:{}", installation.pod_plain_port()));
+        let (identity, server) = (Settings::default(), vestibule::Settings::default());
+        if installation.cluster_domain != identity.cluster_domain {
+            flag("cluster-domain", installation.cluster_domain.clone());
+        }
+        let spans = [
+            ("drain-delay", installation.drain_delay, server.drain_delay),
+            ("drain-timeout", installation.drain_timeout, server.drain_timeout),
+        ];
+        for (name, span, default) in spans {
+            if span != default {
+                flag(name, format!("{}ms", span.as_millis()));
+            }
+        }
+        arguments.extend(installation.arguments.iter().cloned());
+        arguments
+    }
+
+    /// Those that `serve` would not find by itself.
+    fn registrations(&self) -> Vec<RegistrationName> {
+        let Installation { name, registrations, identity, .. } = self.installation;
+        match registrations {
+            _ if *identity != Source::SelfManaged => Vec::new(),
+            Some(given) => given.clone(),
+            None if name != self.app.name() => self.app.registration_names(name),
+            None => Vec::new(),
+        }
+    }
+}

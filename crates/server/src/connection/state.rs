@@ -1,0 +1,179 @@
+//! The state of a connection, and how long it may stay in it.
+//!
+//! hyper's own timeout for heads also runs while the connection is idle, which may last much longer than a head.
+
+use std::future::pending;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Instant;
+
+use crate::close_reason::CloseReason;
+use crate::deadline::after;
+use crate::idle_eviction::UnusedConnection;
+
+pub(super) struct Timeouts {
+    pub(super) head: Duration,
+    pub(super) idle: Duration,
+}
+
+pub(super) struct State {
+    timeouts: Timeouts,
+    unused: Option<UnusedConnection>,
+    phase: Mutex<Phase>,
+    announced: Mutex<Option<CloseReason>>,
+}
+
+#[derive(Clone, Copy)]
+enum Phase {
+    /// No byte of the next request has arrived.
+    Idle { since: Instant },
+    /// A part of its head has arrived.
+    Head { since: Instant },
+    /// The request is answered. The deadline of the call applies.
+    Responding,
+    /// The last answer was made, and a part of the request body is unread.
+    Closing { since: Instant },
+}
+
+impl State {
+    pub(super) fn new(timeouts: Timeouts, unused: Option<UnusedConnection>) -> Self {
+        Self {
+            timeouts,
+            unused,
+            phase: Mutex::new(Phase::Idle { since: Instant::now() }),
+            announced: Mutex::default(),
+        }
+    }
+
+    pub(super) fn request_begins(&self) {
+        self.set(Phase::Responding);
+    }
+
+    /// The answer was made. It is the last one if `last` gives a reason.
+    pub(super) fn request_ends(&self, body_left: bool, last: Option<CloseReason>) {
+        *self.announced.lock().unwrap_or_else(PoisonError::into_inner) = last;
+        let since = Instant::now();
+        self.set(if body_left { Phase::Closing { since } } else { Phase::Idle { since } });
+    }
+
+    pub(super) fn is_body_left(&self) -> bool {
+        matches!(self.get(), Phase::Closing { .. })
+    }
+
+    /// The reason why the last answer said `Connection: close`, if it did.
+    pub(super) fn announced(&self) -> Option<CloseReason> {
+        *self.announced.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The timeout that has passed, if one has.
+    pub(super) fn overdue(&self) -> Option<CloseReason> {
+        let (since, limit, reason) = match self.get() {
+            Phase::Idle { since } => (since, self.timeouts.idle, CloseReason::Idle),
+            Phase::Closing { since } => (since, self.timeouts.idle, CloseReason::Refused),
+            Phase::Head { since } => (since, self.timeouts.head, CloseReason::SlowHead),
+            Phase::Responding => return None,
+        };
+        (since.elapsed() >= limit).then_some(reason)
+    }
+
+    /// When to check [`overdue`](Self::overdue) again. The beginning of a head wakes no task, so it is checked at least once per head
+    /// timeout.
+    pub(super) fn deadline(&self) -> Instant {
+        let next_check = after(Instant::now(), self.timeouts.head);
+        match self.get() {
+            Phase::Idle { since } | Phase::Closing { since } => {
+                next_check.min(after(since, self.timeouts.idle))
+            }
+            Phase::Head { since } => after(since, self.timeouts.head),
+            Phase::Responding => next_check,
+        }
+    }
+
+    /// Resolves when the connection is evicted before its first request.
+    pub(super) async fn evicted(&self) {
+        match &self.unused {
+            Some(unused) => unused.evicted().await,
+            None => pending().await,
+        }
+    }
+
+    fn bytes_arrived(&self) {
+        if let Some(unused) = &self.unused {
+            unused.mark_used();
+        }
+        let mut phase = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Phase::Idle { .. } = *phase {
+            *phase = Phase::Head { since: Instant::now() };
+        }
+    }
+
+    fn get(&self) -> Phase {
+        *self.phase.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, to: Phase) {
+        *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = to;
+    }
+}
+
+/// A stream that tells the connection's state when bytes arrive.
+pub(super) struct TrackedIo<I> {
+    io: I,
+    state: Arc<State>,
+}
+
+impl<I> TrackedIo<I> {
+    pub(super) fn new(io: I, state: Arc<State>) -> Self {
+        Self { io, state }
+    }
+}
+
+impl<I: AsyncRead + Unpin> AsyncRead for TrackedIo<I> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let outcome = Pin::new(&mut self.io).poll_read(context, buffer);
+        if buffer.filled().len() > before {
+            self.state.bytes_arrived();
+        }
+        outcome
+    }
+}
+
+impl<I: AsyncWrite + Unpin> AsyncWrite for TrackedIo<I> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write_vectored(context, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+}

@@ -1,0 +1,257 @@
+//! A request in the making.
+
+use std::collections::BTreeMap;
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+
+use serde::Serialize;
+use serde_json::Value;
+use vestibule_caller::{ApiResource, Review, ReviewBuilder, ReviewVersion, User};
+
+use super::outcome::Outcome;
+use super::pipeline::{Pipeline, parse};
+use super::selects::{self, Asked};
+use vestibule::{App, Objects, Target};
+
+/// Calls the hook of this name as kube-apiserver would, once the request says what it is about.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use serde_json::json;
+/// use vestibule::Operation::{Create, Delete};
+/// use vestibule::{App, Change, Context, Reject, deny, on};
+///
+/// async fn keep(change: Change<Pod>, _: Context) -> Result<(), Reject> {
+///     match change {
+///         Change::Delete { .. } => Err(deny("it stays")),
+///         _ => Ok(()),
+///     }
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let app = App::new("demo").validate("keep", on::<Pod>([Create, Delete]).fail_closed(), keep);
+/// let pod = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "web" } });
+/// vestibule_test::call(&app, "keep").create(&pod).dry_run().await.assert_allowed();
+/// vestibule_test::call(&app, "keep").delete(&pod).by("alice").in_group("staff").await.assert_denied("it stays");
+/// # });
+/// ```
+///
+/// # Panics
+/// The app is not in order, or has no such hook; the message names what it has.
+#[track_caller]
+pub fn call(app: &App, hook: &str) -> Call {
+    if let Err(error) = app.check() {
+        panic!("{error}");
+    }
+    let names: Vec<_> = app.hooks().iter().map(|hook| &*hook.entry.name).collect();
+    let Some(hook) = names.iter().position(|name| *name == hook) else {
+        panic!("the webhook `{}` has no hook `{hook}`; it has {}", app.name(), names.join(", "));
+    };
+    Call { app: app.clone(), hook }
+}
+
+/// A hook that is about to be called.
+#[must_use = "say what happens to which object: `.create(..)`, `.update(..)`, `.delete(..)` or `.connect(..)`"]
+pub struct Call {
+    app: App,
+    /// Its place among the app's.
+    hook: usize,
+}
+
+/// A request about an object; `.await` makes the call.
+///
+/// Everything has the API server's own default: the administrator asks, in the object's own namespace, else `default`.
+#[must_use = "nothing is called until it is awaited"]
+pub struct Request {
+    app: App,
+    hook: usize,
+    review: ReviewBuilder,
+    /// The object, else the old one.
+    subject: Value,
+    labels: Vec<Value>,
+    user: User,
+    /// Besides the user's.
+    groups: Vec<String>,
+    subresource: Option<String>,
+    plural: Option<String>,
+    cluster_scoped: bool,
+    namespace_labels: Option<BTreeMap<String, String>>,
+}
+
+impl Call {
+    /// A new object: a typed one, or any JSON with `apiVersion` and `kind`.
+    #[track_caller]
+    pub fn create(self, object: impl Serialize) -> Request {
+        let object = json(&object);
+        Request::new(self, Review::create(object.clone()), &[object])
+    }
+
+    /// An object in the place of a stored one.
+    #[track_caller]
+    pub fn update(self, old: impl Serialize, new: impl Serialize) -> Request {
+        let (old, new) = (json(&old), json(&new));
+        let review = Review::update(old.clone(), new.clone());
+        Request::new(self, review, &[new, old])
+    }
+
+    /// A stored object that goes.
+    #[track_caller]
+    pub fn delete(self, old: impl Serialize) -> Request {
+        let old = json(&old);
+        Request::new(self, Review::delete(old.clone()), &[old])
+    }
+
+    /// A stream, with its options: `{"apiVersion": "v1", "kind": "PodExecOptions", ..}`. [`Request::named`] says to
+    /// which object; which resource and subresource, the hook's own rules say.
+    #[track_caller]
+    pub fn connect(self, options: impl Serialize) -> Request {
+        let options = json(&options);
+        // Both are settled when the call is made.
+        let review = Review::connect(options.clone(), ApiResource::namespaced("v1", "Pod", "pods"), "", "");
+        Request::new(self, review, &[options])
+    }
+}
+
+impl Request {
+    fn new(Call { app, hook }: Call, review: ReviewBuilder, objects: &[Value]) -> Self {
+        Self {
+            app,
+            hook,
+            review,
+            subject: objects.first().cloned().unwrap_or_default(),
+            labels: objects.iter().filter_map(|object| object.get("metadata").cloned()).collect(),
+            user: User::default(),
+            groups: Vec::new(),
+            subresource: None,
+            plural: None,
+            cluster_scoped: false,
+            namespace_labels: None,
+        }
+    }
+
+    /// This user asks, in the groups of any authenticated one: `alice`, `system:serviceaccount:NAMESPACE:NAME`.
+    pub fn by(mut self, user: &str) -> Self {
+        let groups = vec!["system:authenticated".to_owned()];
+        self.user = User { username: user.to_owned(), groups, ..User::default() };
+        self
+    }
+
+    /// The user is in this group too.
+    pub fn in_group(mut self, group: &str) -> Self {
+        self.groups.push(group.to_owned());
+        self
+    }
+
+    /// Nothing will be stored (`kubectl --dry-run=server`).
+    pub fn dry_run(mut self) -> Self {
+        self.review = self.review.dry_run();
+        self
+    }
+
+    /// The namespace of the request.
+    pub fn namespace(mut self, namespace: &str) -> Self {
+        self.review = self.review.namespace(namespace);
+        self
+    }
+
+    /// The labels of the namespace, beside its name. Unless given, whatever the hook's namespace selector asks of labels is
+    /// taken to hold, except for names: in `kube-system`, `kube-public`, `kube-node-lease` and the namespace that
+    /// [`App::service`] names, a hook is called only if it is registered there.
+    pub fn namespace_labels<'l>(mut self, labels: impl IntoIterator<Item = (&'l str, &'l str)>) -> Self {
+        let owned = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+        self.namespace_labels = Some(labels.into_iter().map(owned).collect());
+        self
+    }
+
+    /// What the handler's lookups find, in place of what the app was given with
+    /// [`App::lookups_from`].
+    pub fn with(mut self, objects: Objects) -> Self {
+        self.app = self.app.lookups_from(objects);
+        self
+    }
+
+    /// The name in the request, where the object does not carry it.
+    pub fn named(mut self, name: &str) -> Self {
+        self.review = self.review.name(name);
+        self
+    }
+
+    /// `status`, `scale` and so on. Unless given, the one that all of the hook's rules name, if there is one.
+    pub fn subresource(mut self, subresource: &str) -> Self {
+        self.subresource = Some(subresource.to_owned());
+        self
+    }
+
+    /// The resource, in plural: `widgets`. Needed where neither Kubernetes nor the hook's rules say how the object's kind
+    /// is served.
+    pub fn resource(mut self, plural: &str) -> Self {
+        self.plural = Some(plural.to_owned());
+        self
+    }
+
+    /// The object's kind lives outside namespaces. The kinds of Kubernetes itself are known.
+    pub fn cluster_scoped(mut self) -> Self {
+        self.cluster_scoped = true;
+        self
+    }
+
+    /// The request's own options (`meta.k8s.io/v1 CreateOptions` and so on), in place of those that fit the operation.
+    #[track_caller]
+    pub fn options(mut self, options: impl Serialize) -> Self {
+        self.review = self.review.options(json(&options));
+        self
+    }
+
+    /// As an API server asks a hook that lists `v1beta1` first.
+    pub fn v1beta1(mut self) -> Self {
+        self.review = self.review.version(ReviewVersion::V1Beta1);
+        self
+    }
+
+    async fn send(mut self) -> Outcome {
+        self.user.groups.append(&mut self.groups);
+        let entry = &self.app.hooks()[self.hook].entry;
+        let subresource = self.subresource.clone().or_else(|| selects::subresource(entry));
+        let subresource = subresource.filter(|subresource| !subresource.is_empty());
+        let plural = self.plural.as_deref();
+        let resource =
+            selects::resource(entry, &self.subject, plural, subresource.as_deref(), self.cluster_scoped);
+        let resource = resource.unwrap_or_else(|why| panic!("hook `{}`: {why}", entry.name));
+        let review = self.review.resource(resource.clone()).user(self.user);
+        let review = review.subresource(subresource.as_deref().unwrap_or_default()).build();
+        let review = review.unwrap_or_else(|error| panic!("hook `{}`: {error}", entry.name));
+        let entries = self.app.entries_calling(entry);
+        let service = self.app.defaults().service.as_deref().and_then(|name| Target::service(name).ok());
+        let called_by = {
+            let asked = Asked {
+                request: &parse(&review).request,
+                resource: &resource,
+                metadata: &self.labels,
+                namespace_labels: self.namespace_labels.as_ref(),
+                own_namespace: service.as_ref().and_then(Target::own_namespace),
+            };
+            selects::called_by(&entries, &asked)
+        };
+        let pipeline = Pipeline::of(&self.app, self.hook, called_by.as_ref().map_or(entry, |entry| entry));
+        let reply = match called_by {
+            Err(why) => Err(why),
+            Ok(_) => Ok(pipeline.run(&review).await),
+        };
+        Outcome::new(pipeline, review, reply)
+    }
+}
+
+impl IntoFuture for Request {
+    type Output = Outcome;
+    type IntoFuture = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.send())
+    }
+}
+
+#[track_caller]
+fn json(object: &impl Serialize) -> Value {
+    serde_json::to_value(object)
+        .unwrap_or_else(|error| panic!("the object cannot be written as JSON: {error}"))
+}

@@ -1,0 +1,249 @@
+//! An app on a cluster, as its own manifests install it.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use k8s_openapi::api::events::v1::Event;
+use kube::Api;
+use kube::api::ListParams;
+use serde_json::Value;
+use vestibule_testenv::{self as testenv, Service};
+
+use super::breakage::{Breakage, Breaker};
+use super::refused;
+use super::replica::Replica;
+use super::reviewed::{Reviewed, Reviews};
+use super::{Cluster, TEST, done};
+use vestibule::identity::NamespacedName;
+use vestibule::{App, Target};
+use vestibule_manifests::Installation;
+
+/// An app that the API server calls, until this is dropped.
+///
+/// Nothing of it is made for the test: the objects are [`Installation::manifests`], applied as they are; the Service is called
+/// by its name at a port above 1024; each replica is started with the arguments that its Deployment holds, and speaks
+/// to the cluster as the ServiceAccount of the manifests, under the roles that they print. **What the roles do not grant
+/// fails the test**: when this is dropped at the latest, a request of the app that the API server refused is a panic
+/// that names it. Only the waits of the certificate's first start are shorter than in production.
+pub struct Installed<'c> {
+    cluster: &'c Cluster,
+    app: App,
+    installation: Installation,
+    account: NamespacedName,
+    deployment: Value,
+    kubeconfig: PathBuf,
+    reviews: Reviews,
+    breaker: Breaker,
+    service: Arc<Service>,
+    replicas: Vec<Replica>,
+    adopted: Option<testenv::Installed>,
+}
+
+impl<'c> Installed<'c> {
+    pub(super) async fn new(
+        cluster: &'c Cluster,
+        mut app: App,
+        change: impl FnOnce(&mut Installation),
+    ) -> Self {
+        let (environment, home) = (cluster.environment(), &cluster.home);
+        let service_name = app.name().to_owned();
+        let service = Arc::new(done(environment.service(home, &service_name).await));
+        let target = done(Target::service(&format!("{home}/{service_name}:{}", service.port())));
+        let cut = Arc::clone(&service);
+        let breaker = Breaker::new(move || cut.cut_connections());
+        let around = breaker.clone();
+        app.wrap_handlers(move |hook, handler| around.around(hook, handler));
+        if cluster.shared {
+            app.confine(TEST, home);
+        }
+        let mut installation = Installation::of(&app, target);
+        // Others may install an app of this name at the same time.
+        installation.name = format!("{home}-{}", app.name());
+        installation.image = Some("registry.invalid/webhook:test".to_owned());
+        change(&mut installation);
+
+        let objects = done(installation.manifests(&app));
+        done(environment.apply(objects.clone()).await);
+        let account =
+            installation.service_account().unwrap_or_else(|| panic!("it runs as no ServiceAccount"));
+        done(environment.wait_until_granted(&account.namespace, &account.name, &objects).await);
+        let kubeconfig = environment.service_account_kubeconfig(&account.namespace, &account.name).await;
+        let deployment = objects.iter().find(|object| object["kind"] == "Deployment").cloned();
+        let deployment = deployment.unwrap_or_else(|| panic!("its manifests hold no Deployment"));
+        let mut installed = Self {
+            cluster,
+            app,
+            account,
+            kubeconfig: done(kubeconfig),
+            reviews: Reviews::default(),
+            breaker,
+            service,
+            replicas: Vec::new(),
+            adopted: None,
+            deployment,
+            installation,
+        };
+        installed.scale(usize::from(installed.installation.replicas)).await;
+        let live = environment.adopt(&objects).await;
+        installed.adopted = Some(installed.or_explain(live).await);
+        installed.reviews.clear();
+        installed
+    }
+
+    /// The namespace of its Service and its Secret.
+    pub fn namespace(&self) -> &str {
+        &self.account.namespace
+    }
+
+    /// The name of its objects, its configurations among them.
+    pub fn name(&self) -> &str {
+        &self.installation.name
+    }
+
+    /// What the hook of this name decided since the app was installed, by all replicas, in order.
+    ///
+    /// # Panics
+    /// There is no such hook.
+    #[track_caller]
+    pub fn reviews(&self, hook: &str) -> Vec<Reviewed> {
+        self.known(hook);
+        self.reviews.of(hook)
+    }
+
+    /// What the hook of this name left in the API server's audit log, in order: the handler's own keys, and values.
+    ///
+    /// # Panics
+    /// There is no such hook, or the log cannot be read.
+    pub fn audit_annotations(&self, hook: &str) -> Vec<(String, String)> {
+        self.known(hook);
+        let entry =
+            self.app.hooks().iter().map(|registered| &registered.entry).find(|entry| entry.name == hook);
+        let prefix = entry.map_or_else(String::new, |entry| entry.qualified_name(self.app.name()) + "/");
+        // Another test may have installed an app of this name: its namespaces are others.
+        let asked = self.reviews.of(hook).into_iter().filter_map(|review| review.namespace);
+        let ours: BTreeSet<String> = asked.collect();
+        let log = done(self.cluster.environment().audit_log());
+        let events = log.iter().filter(|event| {
+            event["objectRef"]["namespace"].as_str().is_none_or(|namespace| ours.contains(namespace))
+        });
+        let annotations = events.filter_map(|event| event["annotations"].as_object()).flatten();
+        let own = annotations.filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?, value.as_str()?)));
+        own.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+    }
+
+    /// The Events (`events.k8s.io/v1`) beside it, and those about objects outside namespaces that carry its name.
+    ///
+    /// # Panics
+    /// The API server does not list them.
+    pub async fn events(&self) -> Vec<Event> {
+        let mut events = Vec::new();
+        for namespace in [self.namespace(), "default"] {
+            let api: Api<Event> = Api::namespaced(self.cluster.client(), namespace);
+            events.extend(done(api.list(&ListParams::default()).await).items);
+        }
+        let ours = |event: &Event| {
+            let regarding = event.regarding.as_ref().and_then(|regarding| regarding.name.as_deref());
+            event.metadata.namespace.as_deref() == Some(self.namespace()) || regarding == Some(self.name())
+        };
+        events.retain(ours);
+        events
+    }
+
+    /// From now on the hook of this name fails its callers so, in all replicas.
+    ///
+    /// # Panics
+    /// There is no such hook.
+    #[track_caller]
+    pub fn break_with(&self, hook: &str, breakage: Breakage) {
+        self.known(hook);
+        self.breaker.set(hook, Some(breakage));
+    }
+
+    /// From now on the hook works again.
+    ///
+    /// # Panics
+    /// There is no such hook.
+    #[track_caller]
+    pub fn mend(&self, hook: &str) {
+        self.known(hook);
+        self.breaker.set(hook, None);
+    }
+
+    /// Starts replicas, or drains the oldest, until there are this many. Returns when all that are left are ready.
+    ///
+    /// # Panics
+    /// They do not start, or do not become ready.
+    pub async fn scale(&mut self, replicas: usize) {
+        while self.replicas.len() < replicas {
+            let replica =
+                Replica::start(self.app.clone(), &self.deployment, &self.kubeconfig, self.reviews.clone());
+            let replica = done(replica.await);
+            done(self.service.add_replica(replica.address, replica.probes));
+            self.replicas.push(replica);
+        }
+        while self.replicas.len() > replicas {
+            let replica = self.replicas.remove(0);
+            let address = replica.address;
+            replica.drain().await;
+            self.service.remove_replica(address);
+        }
+        let ready = self.service.wait_for_replicas(replicas).await;
+        self.or_explain(ready).await;
+    }
+
+    /// What the API server has refused the app so far, for want of a rule: `create secrets in shop`.
+    ///
+    /// # Panics
+    /// The audit log cannot be read.
+    pub fn forbidden(&self) -> Vec<String> {
+        let log = done(self.cluster.environment().audit_log());
+        self.refusals(&log)
+    }
+
+    fn refusals(&self, log: &[Value]) -> Vec<String> {
+        refused::rights(log, &self.account)
+    }
+
+    /// What did not work, and why: what was refused, and what replicas wait for.
+    async fn or_explain<T>(&self, outcome: Result<T, testenv::Error>) -> T {
+        let error = match outcome {
+            Ok(outcome) => return outcome,
+            Err(error) => error,
+        };
+        let mut text = error.to_string();
+        for right in self.refusals(&self.cluster.environment().audit_log().unwrap_or_default()) {
+            text.push_str(&format!(
+                "\n  the API server refused it to {right}: its manifests print no rule for that"
+            ));
+        }
+        for replica in &self.replicas {
+            text.push_str(&format!("\n  a replica says: {}", replica.readiness().await));
+        }
+        panic!("{text}");
+    }
+
+    #[track_caller]
+    fn known(&self, hook: &str) {
+        let names: Vec<_> = self.app.hooks().iter().map(|registered| &*registered.entry.name).collect();
+        assert!(names.contains(&hook), "there is no hook `{hook}`; there is {}", names.join(", "));
+    }
+}
+
+impl Drop for Installed<'_> {
+    fn drop(&mut self) {
+        // Nobody is to call replicas that are gone.
+        drop(self.adopted.take());
+        self.replicas.clear();
+        if std::thread::panicking() {
+            return;
+        }
+        let refused = self.refusals(&self.cluster.environment().audit_log().unwrap_or_default());
+        assert!(
+            refused.is_empty(),
+            "the API server refused {} to {}: its manifests print no rule for that",
+            self.installation.name,
+            refused.join(", ")
+        );
+    }
+}

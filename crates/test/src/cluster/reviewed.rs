@@ -1,0 +1,75 @@
+//! What hooks were asked, and what they decided.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use vestibule::{Decided, Decision, Observer, Operation};
+
+/// A review that a hook decided. Without `Debug`: it holds the object.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Reviewed {
+    /// The hook's name.
+    pub hook: String,
+    /// The review's uid: another for every call.
+    pub uid: String,
+    /// What was asked.
+    pub operation: Operation,
+    /// Who asked.
+    pub user: String,
+    /// The request's namespace.
+    pub namespace: Option<String>,
+    /// The object's name, where it had one already.
+    pub name: Option<String>,
+    /// The subresource, if it was about one.
+    pub subresource: Option<String>,
+    /// Whether nothing was to be stored.
+    pub dry_run: bool,
+    /// The object as it came; null on DELETE.
+    pub object: Value,
+    /// The object as it was; null on CREATE and CONNECT.
+    pub old_object: Value,
+    /// What was decided.
+    pub decision: Decision,
+}
+
+/// Keeps what all replicas decide.
+#[derive(Clone, Default)]
+pub(super) struct Reviews(Arc<Mutex<Vec<Reviewed>>>);
+
+impl Reviews {
+    pub(super) fn of(&self, hook: &str) -> Vec<Reviewed> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().filter(|review| review.hook == hook).cloned().collect()
+    }
+
+    pub(super) fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+impl Observer for Reviews {
+    fn decided(&self, decided: &Decided<'_>) {
+        let request = decided.request;
+        let json = |raw: Option<&RawValue>| {
+            raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or(Value::Null)
+        };
+        let owned = |text: &Option<std::borrow::Cow<'_, str>>| text.as_deref().map(str::to_owned);
+        let review = Reviewed {
+            hook: decided.hook.to_owned(),
+            uid: request.uid.to_string(),
+            operation: request.operation,
+            user: request.user.username.to_string(),
+            namespace: owned(&request.namespace),
+            name: owned(&request.name),
+            subresource: owned(&request.subresource),
+            dry_run: request.dry_run,
+            object: json(request.object),
+            old_object: json(request.old_object),
+            decision: decided.decision,
+        };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(review);
+    }
+}

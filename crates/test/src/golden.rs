@@ -1,0 +1,260 @@
+//! Cases in folders: what is given, and what is expected.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+use vestibule_caller as caller;
+
+use super::outcome::Outcome;
+use super::{Call, Request, call, diff};
+use vestibule::App;
+
+/// What a case is made of.
+const FILES: [&str; 7] =
+    ["given.yaml", "old.yaml", "request.yaml", "expect.yaml", "denied.txt", "fault.txt", "warnings.txt"];
+
+/// Set to anything, it rewrites what is expected.
+const UPDATE: &str = "VESTIBULE_UPDATE_GOLDEN";
+
+/// Runs every case in `folder`, which holds a folder for each hook and in it a folder for each case:
+///
+/// ```text
+/// tests/golden/
+///   inject/                  the hook
+///     adds-the-sidecar/      the case
+///       given.yaml           the object as the user sends it
+///       expect.yaml          the object as it goes on
+///     not-for-mallory/
+///       given.yaml
+///       request.yaml         who asks and how, where that matters: `user: mallory`
+///       denied.txt           what the user reads instead, and a line `FIELD: WORDS` for each field that is named
+/// ```
+///
+/// An `old.yaml` makes an update of it, or without `given.yaml` a delete. Warnings are expected in `warnings.txt`, one
+/// in each line, and the words of a fault in `fault.txt`. `request.yaml` may say `user`, `groups`, `namespace`,
+/// `namespaceLabels`, `name`, `subresource`, `resource`, `clusterScoped` and `dryRun`. A file of any other name fails the
+/// case, for nobody reads it; notes in `*.md` are welcome.
+///
+/// Three laws are tested unasked of whatever is allowed: the patch applies to the object as it was received, a second
+/// call changes nothing more, and members that the handler's type does not know stay where they are.
+///
+/// With `VESTIBULE_UPDATE_GOLDEN=1` in the environment the files of expectation are written as they should be to pass;
+/// the laws hold all the same.
+///
+/// # Panics
+/// A case fails, or there is none. All cases run; the message tells of each that fails.
+pub async fn golden(app: &App, folder: impl AsRef<Path>) {
+    let folder = folder.as_ref();
+    let update = std::env::var_os(UPDATE).is_some();
+    let (mut count, mut failures) = (0, Vec::new());
+    for hook in folders(folder) {
+        let cases = folders(&hook);
+        if cases.is_empty() {
+            failures.push(format!("{}: it holds no case: no folder with a given.yaml", hook.display()));
+        }
+        for case in cases {
+            count += 1;
+            if let Err(why) = run(app, &name(&hook), &case, update).await {
+                failures.push(format!("{}: {why}", case.display()));
+            }
+        }
+    }
+    assert!(count > 0, "{} holds no case; the first is HOOK/CASE/given.yaml", folder.display());
+    if !failures.is_empty() {
+        let hint = format!("{UPDATE}=1 rewrites what is expected; look at the difference before you keep it");
+        panic!("of {count} cases, {} fail:\n{}\n{hint}", failures.len(), failures.join("\n"));
+    }
+}
+
+async fn run(app: &App, hook: &str, case: &Path, update: bool) -> Result<(), String> {
+    if let Some(file) =
+        files(case).into_iter().find(|file| !FILES.contains(&&**file) && !file.ends_with(".md"))
+    {
+        return Err(format!("nobody reads {file}; known are {}", FILES.join(", ")));
+    }
+    let request = ask(call(app, hook), case)?;
+    let outcome = request.await;
+    let found = Found::of(&outcome)?;
+    if update {
+        found.write(case)?;
+    }
+    found.compare(case)?;
+    outcome.standard()?;
+    outcome.idempotence()?;
+    outcome.unknown_fields()
+}
+
+/// The request as the files of a case say.
+fn ask(call: Call, case: &Path) -> Result<Request, String> {
+    let object = |file: &str| read(&case.join(file))?.map(|text| yaml::<Value>(file, &text)).transpose();
+    let mut request = match (object("old.yaml")?, object("given.yaml")?) {
+        (None, Some(new)) => call.create(new),
+        (Some(old), Some(new)) => call.update(old, new),
+        (Some(old), None) => call.delete(old),
+        (None, None) => return Err("there is no given.yaml".to_owned()),
+    };
+    let file = "request.yaml";
+    let facts: Facts = read(&case.join(file))?.map(|text| yaml(file, &text)).transpose()?.unwrap_or_default();
+    if let Some(user) = &facts.user {
+        request = request.by(user);
+    }
+    for group in &facts.groups {
+        request = request.in_group(group);
+    }
+    if let Some(namespace) = &facts.namespace {
+        request = request.namespace(namespace);
+    }
+    if let Some(labels) = &facts.namespace_labels {
+        request = request.namespace_labels(labels.iter().map(|(key, value)| (&**key, &**value)));
+    }
+    if let Some(name) = &facts.name {
+        request = request.named(name);
+    }
+    if let Some(subresource) = &facts.subresource {
+        request = request.subresource(subresource);
+    }
+    if let Some(plural) = &facts.resource {
+        request = request.resource(plural);
+    }
+    if facts.cluster_scoped {
+        request = request.cluster_scoped();
+    }
+    Ok(if facts.dry_run { request.dry_run() } else { request })
+}
+
+/// `request.yaml`.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct Facts {
+    user: Option<String>,
+    groups: Vec<String>,
+    namespace: Option<String>,
+    namespace_labels: Option<std::collections::BTreeMap<String, String>>,
+    name: Option<String>,
+    subresource: Option<String>,
+    resource: Option<String>,
+    cluster_scoped: bool,
+    dry_run: bool,
+}
+
+/// What is compared with the files of expectation.
+struct Found {
+    object: Option<Value>,
+    denied: Option<String>,
+    fault: Option<String>,
+    warnings: Option<String>,
+}
+
+impl Found {
+    fn of(outcome: &Outcome) -> Result<Self, String> {
+        let (object, denied, fault, warnings) = match outcome.judged()? {
+            caller::Outcome::Allowed(allowed) => {
+                let object = allowed.object.clone().unwrap_or(Value::Null);
+                (Some(object), None, None, &*allowed.warnings.shown)
+            }
+            caller::Outcome::Denied(denied) => {
+                let words = denied.message.split_once(" denied the request: ");
+                let mut text = words.map_or(&*denied.message, |(_, words)| words).to_owned() + "\n";
+                for caller::Cause { field, message, .. } in &denied.causes {
+                    text.push_str(&format!("{field}: {message}\n"));
+                }
+                (None, Some(text), None, &*denied.warnings.shown)
+            }
+            caller::Outcome::Failed(_) => (None, None, Some(outcome.text().to_owned() + "\n"), &[][..]),
+        };
+        let warnings = (!warnings.is_empty()).then(|| warnings.join("\n") + "\n");
+        Ok(Self { object, denied, fault, warnings })
+    }
+
+    fn texts(&self) -> [(&'static str, Option<&String>); 3] {
+        let Self { denied, fault, warnings, .. } = self;
+        [("denied.txt", denied.as_ref()), ("fault.txt", fault.as_ref()), ("warnings.txt", warnings.as_ref())]
+    }
+
+    fn compare(&self, case: &Path) -> Result<(), String> {
+        let mut problems = String::new();
+        match (read(&case.join("expect.yaml"))?, &self.object) {
+            (Some(expected), Some(object)) => {
+                let expected: Value = yaml("expect.yaml", &expected)?;
+                problems.push_str(&diff::lines(&expected, object));
+            }
+            (None, Some(_)) => problems.push_str("  it was allowed, and there is no expect.yaml\n"),
+            (Some(_), None) => problems.push_str("  it was not allowed, and there is an expect.yaml\n"),
+            (None, None) => {}
+        }
+        for (file, found) in self.texts() {
+            let expected = read(&case.join(file))?;
+            if expected.as_deref().map(str::trim) != found.map(|text| text.trim()) {
+                for (sign, text) in [('-', expected.as_ref()), ('+', found)] {
+                    for line in text.into_iter().flat_map(|text| text.lines()) {
+                        problems.push_str(&format!("  {sign} {file}: {line}\n"));
+                    }
+                }
+            }
+        }
+        if problems.is_empty() { Ok(()) } else { Err(format!("not as expected\n{problems}")) }
+    }
+
+    fn write(&self, case: &Path) -> Result<(), String> {
+        let file = case.join("expect.yaml");
+        match (&self.object, read(&file)?) {
+            // As somebody wrote it, with comments, as long as it says the same.
+            (Some(object), Some(text))
+                if yaml::<Value>("expect.yaml", &text).is_ok_and(|it| it == *object) => {}
+            (Some(object), _) => {
+                let text = serde_saphyr::to_string(object).map_err(|error| error.to_string())?;
+                write(&file, Some(&text))?;
+            }
+            (None, _) => write(&file, None)?,
+        }
+        self.texts().into_iter().try_for_each(|(file, text)| write(&case.join(file), text))
+    }
+}
+
+fn write(file: &Path, text: Option<&String>) -> Result<(), String> {
+    let done = match text {
+        Some(text) => fs::write(file, text),
+        None if file.exists() => fs::remove_file(file),
+        None => Ok(()),
+    };
+    done.map_err(|error| format!("{} cannot be written: {error}", file.display()))
+}
+
+/// `None` where there is no such file.
+fn read(file: &Path) -> Result<Option<String>, String> {
+    match fs::read_to_string(file) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(format!("{} cannot be read: {error}", file.display())),
+    }
+}
+
+fn yaml<T: for<'de> Deserialize<'de>>(file: &str, text: &str) -> Result<T, String> {
+    serde_saphyr::from_str(text).map_err(|error| format!("{file}: {error}"))
+}
+
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    entries(folder).into_iter().filter(|path| path.is_dir()).collect()
+}
+
+fn files(folder: &Path) -> Vec<String> {
+    entries(folder).iter().filter(|path| path.is_file()).map(|path| name(path)).collect()
+}
+
+/// Those that an editor hides aside.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut entries: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    entries.retain(|path| !name(path).starts_with('.'));
+    entries.sort();
+    entries
+}
+
+fn name(folder: &Path) -> String {
+    folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests;

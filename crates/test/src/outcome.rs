@@ -1,0 +1,409 @@
+//! What kube-apiserver made of a call, and what a test says about it.
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use vestibule_caller::{self as caller, Denied, FailurePolicy, Review};
+
+use super::pipeline::{Pipeline, Reply};
+use super::{diff, unknown};
+
+/// What kube-apiserver made of a call.
+///
+/// Assertions return it, so that they chain. Where the API server would not have called the hook at all, because of its
+/// rules or selectors, every assertion but [`Outcome::assert_not_called`] fails.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use serde_json::json;
+/// use vestibule::Operation::Create;
+/// use vestibule::{App, Change, Context, Reject, deny, on};
+///
+/// async fn small(change: Change<Pod>, context: Context) -> Result<(), Reject> {
+///     context.warn("pods are counted");
+///     let containers = change.object().and_then(|pod| pod.spec.as_ref()).map_or(0, |spec| spec.containers.len());
+///     let many = || deny("too many containers").invalid().field("spec.containers", "at most 1");
+///     if containers > 1 { Err(many()) } else { Ok(()) }
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let app = App::new("demo").validate("small", on::<Pod>([Create]).objects("app").fail_closed(), small);
+/// let pod = |labels, containers| {
+///     let metadata = json!({ "name": "web", "labels": labels });
+///     json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": { "containers": containers } })
+/// };
+/// let (web, two) = (json!({ "app": "web" }), json!([{ "name": "a" }, { "name": "b" }]));
+///
+/// let outcome = vestibule_test::call(&app, "small").create(pod(web, two.clone())).await;
+/// outcome.assert_denied("too many").assert_code(422).assert_cause("spec.containers", "at most 1");
+/// outcome.assert_warned("counted");
+/// assert_eq!(outcome.message().unwrap(), r#"admission webhook "small.demo.vestibule.dev" denied the request: too many containers"#);
+/// vestibule_test::call(&app, "small").create(pod(json!({}), two)).await.assert_not_called();
+/// # });
+/// ```
+#[must_use = "assert something about it"]
+pub struct Outcome {
+    pipeline: Pipeline,
+    review: Review,
+    /// Or why there was no call.
+    reply: Result<Reply, String>,
+}
+
+impl Outcome {
+    pub(super) fn new(pipeline: Pipeline, review: Review, reply: Result<Reply, String>) -> Self {
+        Self { pipeline, review, reply }
+    }
+
+    /// The request goes on, changed or not.
+    #[track_caller]
+    pub fn assert_allowed(&self) -> &Self {
+        self.allowed();
+        self
+    }
+
+    /// The request goes on as it was: there is no patch.
+    #[track_caller]
+    pub fn assert_unchanged(&self) -> &Self {
+        let Some(before) = self.review.object() else { return self.assert_allowed() };
+        let allowed = self.allowed();
+        if allowed.patch.is_some() {
+            let after = allowed.object.as_ref().unwrap_or(&Value::Null);
+            self.fail("the object to stay as it was", &format!("\n{}", diff::lines(before, after)));
+        }
+        self
+    }
+
+    /// The request goes on with an object that `check` finds nothing wrong with; it panics otherwise.
+    #[track_caller]
+    pub fn assert_object<T: DeserializeOwned>(&self, check: impl FnOnce(&T)) -> &Self {
+        check(&self.object());
+        self
+    }
+
+    /// The request goes on with this object, member for member.
+    #[track_caller]
+    pub fn assert_json(&self, expected: &Value) -> &Self {
+        let object = self.object::<Value>();
+        let differences = diff::lines(expected, &object);
+        if !differences.is_empty() {
+            self.fail("this object (-) and no other (+)", &format!("\n{differences}"));
+        }
+        self
+    }
+
+    /// The hook refuses on purpose, with words that contain `text`; no failure policy changes that.
+    #[track_caller]
+    pub fn assert_denied(&self, text: &str) -> &Self {
+        let denied = self.denied();
+        if !denied.message.contains(text) {
+            self.fail(&format!("a denial with the words {text:?}"), "");
+        }
+        self
+    }
+
+    /// The denial has this HTTP status.
+    #[track_caller]
+    pub fn assert_code(&self, code: u16) -> &Self {
+        if self.denied().code != i32::from(code) {
+            self.fail(&format!("a denial with code {code}"), "");
+        }
+        self
+    }
+
+    /// The denial names this field, with words that contain `text`.
+    #[track_caller]
+    pub fn assert_cause(&self, field: &str, text: &str) -> &Self {
+        let causes = &self.denied().causes;
+        if !causes.iter().any(|cause| cause.field == field && cause.message.contains(text)) {
+            self.fail(
+                &format!("a cause for {field} with the words {text:?}"),
+                &format!("; causes: {causes:?}"),
+            );
+        }
+        self
+    }
+
+    /// There was no verdict: an error, a panic, a deadline, a patch that does not apply. `failurePolicy` decides.
+    #[track_caller]
+    pub fn assert_fault(&self) -> &Self {
+        self.failed();
+        self
+    }
+
+    /// The fault says `text`.
+    #[track_caller]
+    pub fn assert_fault_says(&self, text: &str) -> &Self {
+        if !self.failed().message.contains(text) {
+            self.fail(&format!("a fault with the words {text:?}"), "");
+        }
+        self
+    }
+
+    /// Not yet: HTTP 503 with `Retry-After`, which the API server heeds within the hook's timeout.
+    #[track_caller]
+    pub fn assert_not_ready(&self) -> &Self {
+        let reply = self.reply();
+        if reply.status != 503 || reply.retry_after.is_none() {
+            self.fail("to be asked to come again", "");
+        }
+        self
+    }
+
+    /// The user sees a warning with these words.
+    #[track_caller]
+    pub fn assert_warned(&self, text: &str) -> &Self {
+        let warnings = self.warnings();
+        if !warnings.iter().any(|warning| warning.contains(text)) {
+            self.fail(&format!("a warning with the words {text:?}"), &format!("; warnings: {warnings:?}"));
+        }
+        self
+    }
+
+    /// The audit log gets this annotation. `key` is the handler's own, without the hook's name.
+    #[track_caller]
+    pub fn assert_audited(&self, key: &str, value: &str) -> &Self {
+        let annotations = self.audit_annotations();
+        if annotations.get(key).is_none_or(|found| found != value) {
+            self.fail(
+                &format!("the audit annotation {key}={value}"),
+                &format!("; annotations: {annotations:?}"),
+            );
+        }
+        self
+    }
+
+    /// The API server does not call the hook for this: its rules or selectors do not match.
+    #[track_caller]
+    pub fn assert_not_called(&self) -> &Self {
+        if self.reply.is_ok() {
+            self.fail("no call", "");
+        }
+        self
+    }
+
+    /// The patch applies to the object by the letter of RFC 6902, and needs none of the leniency of the API server's own
+    /// library: a `replace` of a missing member is such a thing. A typed handler's patch always does.
+    #[track_caller]
+    pub fn assert_applies(&self) -> &Self {
+        self.allowed();
+        self.law(self.standard())
+    }
+
+    /// A second call, about the object as the first left it, changes nothing more: `reinvocationPolicy` lets it happen.
+    ///
+    /// The call is made now, on a thread of its own.
+    #[track_caller]
+    pub fn assert_idempotent(&self) -> &Self {
+        self.allowed();
+        self.law(self.idempotence())
+    }
+
+    /// Members that the handler's type does not know stay where they are, each in its own object and list item.
+    ///
+    /// One is put into every object of the request, then the call is made again, on a thread of its own.
+    #[track_caller]
+    pub fn assert_keeps_unknown_fields(&self) -> &Self {
+        self.allowed();
+        self.law(self.unknown_fields())
+    }
+
+    /// The object as it goes on: the handler's, and what its type does not know.
+    ///
+    /// # Panics
+    /// The request was not allowed, or there is no object (DELETE), or it is no `T`.
+    #[track_caller]
+    pub fn object<T: DeserializeOwned>(&self) -> T {
+        let Some(object) = self.allowed().object.clone() else {
+            self.fail("an object", ", but a DELETE leaves none");
+        };
+        match serde_json::from_value(object) {
+            Ok(object) => object,
+            Err(error) => self.fail(&format!("a {}", std::any::type_name::<T>()), &format!(": {error}")),
+        }
+    }
+
+    /// The operations of the patch (RFC 6902); none where the object goes on as it was.
+    ///
+    /// # Panics
+    /// The request was not allowed.
+    #[track_caller]
+    pub fn patch(&self) -> &[Value] {
+        self.allowed().patch.as_ref().and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    }
+
+    /// The warnings that the user sees.
+    ///
+    /// # Panics
+    /// There was no verdict.
+    #[track_caller]
+    pub fn warnings(&self) -> &[String] {
+        match &self.reply().judged {
+            caller::Outcome::Allowed(allowed) => &allowed.warnings.shown,
+            caller::Outcome::Denied(denied) => &denied.warnings.shown,
+            caller::Outcome::Failed(_) => self.fail("a verdict", ""),
+        }
+    }
+
+    /// The annotations for the audit log, by the handler's own keys.
+    ///
+    /// # Panics
+    /// There was no verdict.
+    #[track_caller]
+    pub fn audit_annotations(&self) -> BTreeMap<String, String> {
+        let annotations = match &self.reply().judged {
+            caller::Outcome::Allowed(allowed) => &allowed.audit_annotations,
+            caller::Outcome::Denied(denied) => &denied.audit_annotations,
+            caller::Outcome::Failed(_) => self.fail("a verdict", ""),
+        };
+        let prefix = format!("{}/", self.pipeline.qualified_name());
+        let own = |(key, value): (&String, &String)| {
+            (key.strip_prefix(&prefix).unwrap_or(key).to_owned(), value.clone())
+        };
+        annotations.kept.iter().map(own).collect()
+    }
+
+    /// What the user reads instead of an object: of a denial, or of a fault under `failurePolicy: Fail`.
+    pub fn message(&self) -> Option<&str> {
+        match &self.reply.as_ref().ok()?.judged {
+            caller::Outcome::Allowed(_) => None,
+            caller::Outcome::Denied(denied) => Some(&denied.message),
+            caller::Outcome::Failed(failed) => Some(&failed.message),
+        }
+    }
+
+    /// Whether the request goes on in the end, by the hook's `failurePolicy` where there was no verdict.
+    pub fn is_admitted(&self) -> bool {
+        match self.reply.as_ref().map(|reply| &reply.judged) {
+            Err(_) | Ok(caller::Outcome::Allowed(_)) => true,
+            Ok(caller::Outcome::Denied(_)) => false,
+            Ok(caller::Outcome::Failed(failed)) => {
+                failed.ignorable && self.pipeline.failure_policy() == FailurePolicy::Ignore
+            }
+        }
+    }
+
+    pub(super) fn judged(&self) -> Result<&caller::Outcome, String> {
+        self.reply.as_ref().map(|reply| &reply.judged).map_err(|_| self.describe())
+    }
+
+    /// The body of the answer: words, where there was no verdict.
+    pub(super) fn text(&self) -> &str {
+        self.reply.as_ref().map_or("", |reply| &reply.text)
+    }
+
+    /// The law that [`Outcome::assert_applies`] asserts; holds of what was not allowed.
+    pub(super) fn standard(&self) -> Result<(), String> {
+        let Ok(caller::Outcome::Allowed(allowed)) = self.judged() else { return Ok(()) };
+        let leniency = allowed.leniency.as_ref();
+        leniency.map_or(Ok(()), |why| Err(format!("the patch relies on the API server's leniency: {why}")))
+    }
+
+    /// The law that [`Outcome::assert_idempotent`] asserts; holds of what was not allowed.
+    pub(super) fn idempotence(&self) -> Result<(), String> {
+        let Ok(caller::Outcome::Allowed(allowed)) = self.judged() else { return Ok(()) };
+        let Some(object) = allowed.object.clone() else { return Ok(()) };
+        let second = self.second_call(object)?;
+        second
+            .describe_change()
+            .map_or(Ok(()), |change| Err(format!("a second call changes it again: {change}")))
+    }
+
+    /// The law that [`Outcome::assert_keeps_unknown_fields`] asserts; holds of what was not allowed.
+    pub(super) fn unknown_fields(&self) -> Result<(), String> {
+        let Ok(caller::Outcome::Allowed(allowed)) = self.judged() else { return Ok(()) };
+        let (Some(before), Some(after)) = (self.review.object(), &allowed.object) else { return Ok(()) };
+        let call = |object: Value| {
+            let second = self.second_call(object)?;
+            match second.judged()? {
+                caller::Outcome::Allowed(allowed) => Ok(allowed.object.clone().unwrap_or_default()),
+                _ => Err(second.describe()),
+            }
+        };
+        unknown::stay(before, after, call).map_err(|why| format!("an unknown member does not stay: {why}"))
+    }
+
+    #[track_caller]
+    fn law(&self, law: Result<(), String>) -> &Self {
+        if let Err(why) = law {
+            panic!("hook `{}`: {why}", self.pipeline.hook_name());
+        }
+        self
+    }
+
+    fn second_call(&self, object: Value) -> Result<Self, String> {
+        let review = self.review.with_object(object).map_err(|error| error.to_string())?;
+        let reply = Ok(self.pipeline.run_blocking(&review));
+        Ok(Self { pipeline: self.pipeline.clone(), review, reply })
+    }
+
+    /// What is not as after a call that changes nothing.
+    fn describe_change(&self) -> Option<String> {
+        match &self.reply.as_ref().ok()?.judged {
+            caller::Outcome::Allowed(allowed) if allowed.patch.is_none() => None,
+            caller::Outcome::Allowed(allowed) => {
+                let (before, after) = (self.review.object()?, allowed.object.as_ref()?);
+                Some(format!("{}\n{}", self.describe(), diff::lines(before, after)))
+            }
+            _ => Some(self.describe()),
+        }
+    }
+
+    #[track_caller]
+    fn allowed(&self) -> &caller::Allowed {
+        match &self.reply().judged {
+            caller::Outcome::Allowed(allowed) => allowed,
+            _ => self.fail("the request to go on", ""),
+        }
+    }
+
+    #[track_caller]
+    fn denied(&self) -> &Denied {
+        match &self.reply().judged {
+            caller::Outcome::Denied(denied) => denied,
+            _ => self.fail("a denial", ""),
+        }
+    }
+
+    #[track_caller]
+    fn failed(&self) -> &caller::Failed {
+        match &self.reply().judged {
+            caller::Outcome::Failed(failed) => failed,
+            _ => self.fail("a fault", ""),
+        }
+    }
+
+    #[track_caller]
+    fn reply(&self) -> &Reply {
+        self.reply.as_ref().unwrap_or_else(|_| self.fail("the hook to be called", ""))
+    }
+
+    fn describe(&self) -> String {
+        let reply = match &self.reply {
+            Ok(reply) => reply,
+            Err(why) => return format!("kube-apiserver does not call it: {why}"),
+        };
+        match &reply.judged {
+            caller::Outcome::Allowed(allowed) => match allowed.patch.as_ref().and_then(Value::as_array) {
+                None => "it was allowed as it is".to_owned(),
+                Some(patch) if patch.len() == 1 => "it was allowed, changed by one operation".to_owned(),
+                Some(patch) => format!("it was allowed, changed by {} operations", patch.len()),
+            },
+            caller::Outcome::Denied(Denied { code, reason, message, .. }) => {
+                format!("it was denied with {code} {reason}: {message}")
+            }
+            caller::Outcome::Failed(failed) if reply.status != 200 => {
+                format!("there was no verdict, HTTP {}: {}", reply.status, reply.text)
+            }
+            caller::Outcome::Failed(failed) => {
+                format!("kube-apiserver cannot use the answer: {}", failed.message)
+            }
+        }
+    }
+
+    #[track_caller]
+    fn fail(&self, expected: &str, more: &str) -> ! {
+        let hook = self.pipeline.hook_name();
+        panic!("hook `{hook}`: expected {expected}, but {}{more}", self.describe());
+    }
+}

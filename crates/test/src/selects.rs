@@ -1,0 +1,187 @@
+//! Whether kube-apiserver would call a hook at all: the rules and selectors of its entries, as they are registered, by the
+//! API server's own reading. Match conditions are taken to hold: evaluating CEL is the API server's.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
+use serde_json::Value;
+use vestibule_caller::ApiResource;
+
+use vestibule::tooling::HookEntry;
+use vestibule::{Request, Rule, Scope};
+
+/// The label of every namespace that holds its name; the API server sets it.
+const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+
+/// What rules and selectors are compared with.
+pub(super) struct Asked<'a> {
+    pub(super) request: &'a Request<'a>,
+    pub(super) resource: &'a ApiResource,
+    /// `metadata` of the new object and of the old one.
+    pub(super) metadata: &'a [Value],
+    /// Unless they are given, every label but the name of the namespace is taken to match.
+    pub(super) namespace_labels: Option<&'a Labels>,
+    /// The namespace of the webhook, as far as its app names it.
+    pub(super) own_namespace: Option<&'a str>,
+}
+
+type Labels = BTreeMap<String, String>;
+
+/// The first of `entries` by which kube-apiserver would call the hook.
+///
+/// # Errors
+/// There is none: why not.
+pub(super) fn called_by<'e>(entries: &'e [HookEntry], asked: &Asked<'_>) -> Result<&'e HookEntry, String> {
+    let mut reasons = Vec::new();
+    for entry in entries {
+        match not_called(entry, asked) {
+            None => return Ok(entry),
+            Some(why) if reasons.contains(&why) => {}
+            Some(why) => reasons.push(why),
+        }
+    }
+    if reasons.is_empty() {
+        reasons.push("the webhook configuration has no entry for it".to_owned());
+    }
+    Err(reasons.join("; "))
+}
+
+/// The subresource that all rules of a hook are about.
+pub(super) fn subresource(entry: &HookEntry) -> Option<String> {
+    let mut all = entry.rules.iter().map(|rule| parts(rule).1);
+    let first = all.next().flatten().filter(|subresource| *subresource != "*")?;
+    all.all(|subresource| subresource == Some(first)).then(|| first.to_owned())
+}
+
+/// How the object is served: as Kubernetes says, else as the hook's rules say.
+pub(super) fn resource(
+    entry: &HookEntry,
+    object: &Value,
+    plural: Option<&str>,
+    subresource: Option<&str>,
+    cluster_scoped: bool,
+) -> Result<ApiResource, String> {
+    let text = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    let resource = |api_version: &str, plural: &str| {
+        let made = if cluster_scoped { ApiResource::cluster_scoped } else { ApiResource::namespaced };
+        made(api_version, kind, plural)
+    };
+    if let Some(plural) = plural {
+        return Ok(resource(api_version, plural));
+    }
+    if let Some(known) = ApiResource::built_in(api_version, kind) {
+        return Ok(known);
+    }
+    let group = group(api_version);
+    // A subresource may carry an object of another group: `deployments/scale` a Scale.
+    let named = entry.rules.iter().find(|rule| {
+        let (plural, of) = parts(rule);
+        plural != "*"
+            && rule.group != "*"
+            && if subresource.is_some() { of == subresource } else { rule.group == group }
+    });
+    match named {
+        Some(rule) if rule.group == group => Ok(resource(api_version, parts(rule).0)),
+        Some(rule) => Ok(resource(&joined(&rule.group, &rule.version), parts(rule).0)),
+        None if kind.is_empty() => {
+            Err("the object does not say what it is; give it apiVersion and kind".to_owned())
+        }
+        None => Err(format!("how {api_version} {kind} is served is not known; say `.resource(\"PLURAL\")`")),
+    }
+}
+
+/// Why kube-apiserver would not call the hook.
+fn not_called(entry: &HookEntry, asked: &Asked<'_>) -> Option<String> {
+    let Asked { request, resource, metadata, own_namespace, .. } = asked;
+    let asks = |rule: &Rule| {
+        let in_scope = match rule.scope {
+            Scope::Namespaced => resource.is_namespaced(),
+            Scope::Cluster => !resource.is_namespaced(),
+            _ => true,
+        };
+        in_scope && rule.is_for(request)
+    };
+    if !entry.rules.iter().any(asks) {
+        let what =
+            request.subresource.as_deref().map_or_else(String::new, |subresource| format!("/{subresource}"));
+        let (operation, api_version, plural) = (request.operation, resource.api_version(), resource.plural());
+        return Some(format!("none of its rules matches {operation} of {api_version} {plural}{what}"));
+    }
+    if !is_empty(&entry.objects)
+        && !metadata.iter().any(|metadata| matches(&entry.objects, &labels(metadata), true))
+    {
+        return Some("its object selector does not match the object's labels".to_owned());
+    }
+    let (of_namespace, all_are_known) = namespace(asked)?;
+    let selector = entry.namespace_selector(*own_namespace);
+    (!matches(&selector, &of_namespace, all_are_known)).then(|| {
+        let name = of_namespace.get(NAMESPACE_NAME).map_or("", |name| name);
+        format!("its namespace selector does not match the labels of the namespace `{name}`")
+    })
+}
+
+/// The labels of the object's namespace, as far as they are known, and whether those are all. A namespace is selected by
+/// its own labels; no other object outside namespaces is selected by any.
+fn namespace(asked: &Asked<'_>) -> Option<(Labels, bool)> {
+    let Asked { request, resource, metadata, namespace_labels, .. } = asked;
+    let is_namespace = (resource.api_version(), resource.plural()) == ("v1", "namespaces");
+    if !resource.is_namespaced() && !is_namespace {
+        return None;
+    }
+    let known = match namespace_labels {
+        _ if is_namespace && request.subresource.is_none() => metadata.first().map(labels),
+        given => given.cloned(),
+    };
+    let (mut known, all_are_known) = (known.clone().unwrap_or_default(), known.is_some());
+    if let Some(name) = &request.namespace {
+        known.insert(NAMESPACE_NAME.to_owned(), name.to_string());
+    }
+    Some((known, all_are_known))
+}
+
+fn labels(metadata: &Value) -> Labels {
+    let labels = metadata.get("labels").and_then(Value::as_object).into_iter().flatten();
+    labels.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
+}
+
+fn is_empty(selector: &LabelSelector) -> bool {
+    selector.match_labels.as_ref().is_none_or(BTreeMap::is_empty)
+        && selector.match_expressions.as_ref().is_none_or(Vec::is_empty)
+}
+
+/// Whether `labels` match; a requirement on a label that is not known counts as met.
+fn matches(selector: &LabelSelector, labels: &Labels, all_are_known: bool) -> bool {
+    let is_known = |key: &str| all_are_known || labels.contains_key(key);
+    let mut exact = selector.match_labels.iter().flatten();
+    let mut expressions = selector.match_expressions.iter().flatten();
+    exact.all(|(key, value)| !is_known(key) || labels.get(key) == Some(value))
+        && expressions.all(|it| !is_known(&it.key) || requirement_holds(it, labels))
+}
+
+fn requirement_holds(requirement: &LabelSelectorRequirement, labels: &Labels) -> bool {
+    let LabelSelectorRequirement { key, operator, values } = requirement;
+    let label = labels.get(key);
+    let among = || label.is_some_and(|label| values.iter().flatten().any(|value| value == label));
+    match operator.as_str() {
+        "In" => among(),
+        "NotIn" => !among(),
+        "Exists" => label.is_some(),
+        _ => label.is_none(),
+    }
+}
+
+fn parts(rule: &Rule) -> (&str, Option<&str>) {
+    match rule.resource.split_once('/') {
+        Some((plural, subresource)) => (plural, Some(subresource)),
+        None => (&rule.resource, None),
+    }
+}
+
+fn group(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
+}
+
+fn joined(group: &str, version: &str) -> String {
+    if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
+}

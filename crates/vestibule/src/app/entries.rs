@@ -1,0 +1,96 @@
+//! Hooks whose entries are not one for each hook and may change while the app runs.
+
+use vestibule_admission::HookKind;
+
+use super::App;
+use crate::registration::Entry as Registered;
+use crate::registration::entries::{Entries, Entry};
+
+impl App {
+    /// Registers some of the app's mutating hooks by entries of their own, which may change while it runs. Those hooks are
+    /// served whatever the entries are; with none, nobody calls them.
+    ///
+    /// ```
+    /// # use std::time::Instant;
+    /// # use vestibule::{Handler, HandlerFuture, Request, Verdict};
+    /// # struct Pass;
+    /// # impl Handler for Pass {
+    /// #     fn handle<'a>(&'a self, _: &'a Request<'a>, _: Instant) -> HandlerFuture<'a> {
+    /// #         Box::pin(async { Verdict::allowed() })
+    /// #     }
+    /// # }
+    /// use vestibule::Operation::Create;
+    /// use vestibule::{App, Entries, Rule, Target, on_raw};
+    ///
+    /// let pods = on_raw([Rule::new("v1", "pods", [Create])]).fail_open();
+    /// let entries = Entries::of(["inject"]);
+    /// let app = App::new("demo").mutate_raw("inject", pods, Pass).entries(&entries);
+    /// let registration = app.registration(&Target::service("shop/hook")?, "")?;
+    /// assert_eq!(registration.mutating.and_then(|it| it.webhooks), Some(Vec::new()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn entries(mut self, entries: &Entries) -> Self {
+        self.governed = entries.hooks().clone();
+        self.entries = Some(entries.clone());
+        self
+    }
+
+    /// The entries by which the API server calls this hook, as they are now.
+    pub fn entries_calling(&self, hook: &Registered) -> Vec<Registered> {
+        let given = self.entries.as_ref().map(Entries::current).unwrap_or_default();
+        let mut entries = self.entries_of(hook.kind, &given);
+        entries.retain(|entry| entry.path == hook.path);
+        entries
+    }
+
+    /// The entries of hooks of this kind, in the order they are called in; of hooks with entries of their own, `given`.
+    pub(crate) fn entries_of(&self, kind: HookKind, given: &[Entry]) -> Vec<Registered> {
+        let mut given = Some(given);
+        let mut entries = Vec::new();
+        for hook in self.hooks().iter().map(|hook| &hook.entry).filter(|hook| hook.kind == kind) {
+            if !self.governed.contains(&hook.name) {
+                entries.push(hook.clone());
+                continue;
+            }
+            // All of them stand where the first of their hooks stands: their order is theirs.
+            for entry in given.take().into_iter().flatten() {
+                let path = self.hooks().iter().find(|hook| hook.entry.name == entry.hook());
+                let mut entry = entry.registered.clone();
+                path.map(|hook| &hook.entry.path).into_iter().for_each(|path| entry.path.clone_from(path));
+                entries.push(entry);
+            }
+        }
+        entries
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::Pod;
+    use vestibule_admission::Operation::Create;
+
+    use super::*;
+    use crate::handler::context::Context;
+    use crate::handler::reject::Reject;
+    use crate::registration::on::on;
+    use crate::registration::target::Target;
+
+    /// Each was told of every change for as long as the process lived.
+    #[test]
+    fn an_identity_that_is_gone_is_not_told_any_more() {
+        let same = async |pod: Pod, _: Context| Ok::<_, Reject>(pod);
+        let entries = Entries::of(["label"]);
+        let app = App::new("demo").mutate("label", on::<Pod>([Create]).fail_closed(), same).entries(&entries);
+        let target = Target::service("shop/hook").unwrap();
+        let settings = || app.managed(app.identity_settings("shop/hook".parse().unwrap()), &target).unwrap();
+        let followers = || entries.followers();
+        for _ in 0..3 {
+            drop(settings());
+        }
+        assert!(followers() <= 1, "{} follow", followers());
+        let kept = settings();
+        entries.set(Vec::new()).unwrap();
+        assert_eq!(followers(), 1);
+        assert!(kept.updates.is_some());
+    }
+}

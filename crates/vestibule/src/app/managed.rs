@@ -1,0 +1,257 @@
+//! Who writes the entries of webhook configurations.
+
+use serde_json::{Value, json};
+use vestibule_identity::{Desired, DesiredUpdates, RegistrationKind, RegistrationName, Settings};
+
+use crate::app::App;
+use crate::app::check::AppError;
+use crate::registration::Registration;
+use crate::registration::entries::{Entries, Entry};
+use crate::registration::target::Target;
+
+impl App {
+    /// The same settings, in the mode [`Managed`](RegistrationMode::Managed): the entries for the hooks behind `target`
+    /// are written into the registered configurations once a replica answers. A kind of configuration that no hook is of
+    /// any more loses the entries that an earlier version wrote.
+    ///
+    /// ```no_run
+    /// # async fn example(app: vestibule::App, client: kube::Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// use vestibule::{Options, Target};
+    ///
+    /// let settings = app.managed(app.identity_settings("shop/hook".parse()?), &Target::service("shop/hook")?)?;
+    /// let options = Options::self_managed(([0, 0, 0, 0], 10250).into(), client, settings)?;
+    /// app.bind(options).await?.serve_until_signalled().await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// The app is not in order; the settings are for another target, or name no configuration, or several, where one is
+    /// needed.
+    pub fn managed(&self, mut settings: Settings, target: &Target) -> Result<Settings, AppError> {
+        let mut problems = Vec::new();
+        if !is_for(&settings, target) {
+            problems.push(format!("the certificate is not for {target}, where the hooks are to be called"));
+        }
+        let given = self.entries.as_ref().map(Entries::current).unwrap_or_default();
+        match self.desired(&settings.registrations, target, &given) {
+            Ok(desired) => settings.desired.extend(desired),
+            Err(error) => problems.extend(error.problems),
+        }
+        let kinds = self.registration_names(self.name()).into_iter().map(|name| name.kind);
+        for kind in kinds.filter(|kind| *kind != RegistrationKind::CustomResource) {
+            let of = settings.registrations.iter().filter(|name| name.kind == kind).count();
+            if of != 1 {
+                let kind = kind.as_str();
+                problems.push(format!(
+                    "its entries need one configuration: name it by --registration {kind}/NAME, once ({of} are named)"
+                ));
+            }
+        }
+        if !problems.is_empty() {
+            return Err(AppError { name: self.name().to_owned(), problems });
+        }
+        if let Some(entries) = &self.entries {
+            let updates = DesiredUpdates::default();
+            // Without the entries themselves, which would otherwise keep each other alive.
+            let (mut app, target) = (self.clone(), target.clone());
+            app.entries = None;
+            let registrations = settings.registrations.clone();
+            entries.follow(updates.clone(), move |given| {
+                app.desired(&registrations, &target, given).map_err(|error| error.problems)
+            });
+            settings.updates = Some(updates);
+        }
+        Ok(settings)
+    }
+
+    /// What registered objects are to hold, with the entries `given`.
+    fn desired(
+        &self,
+        registrations: &[RegistrationName],
+        target: &Target,
+        given: &[Entry],
+    ) -> Result<Vec<Desired>, AppError> {
+        let registration = self.registration_with(given, target, "")?;
+        let names = registrations.iter().cloned().chain(self.unused_kinds(registrations));
+        let desired = names.filter_map(|name| Some(Desired::new(name.clone(), registration.entries(&name)?)));
+        let (mut all, mut problems) = (Vec::new(), Vec::new());
+        for one in desired {
+            match one {
+                Ok(desired) => all.push(desired),
+                Err(error) => problems.push(error.to_string()),
+            }
+        }
+        if problems.is_empty() { Ok(all) } else { Err(AppError { name: self.name().to_owned(), problems }) }
+    }
+
+    /// Of the kinds that no hook is of: what an earlier version may have registered, beside these.
+    pub fn unused_kinds(&self, registrations: &[RegistrationName]) -> Vec<RegistrationName> {
+        let kinds = [RegistrationKind::Mutating, RegistrationKind::Validating];
+        let known = registrations.iter().find(|name| kinds.contains(&name.kind));
+        let name = known.map_or(self.name(), |known| &known.name);
+        let unknown = |kind: &RegistrationKind| registrations.iter().all(|known| known.kind != *kind);
+        let others = kinds.into_iter().filter(unknown);
+        others.map(|kind| RegistrationName { kind, name: name.to_owned() }).collect()
+    }
+}
+
+impl Registration {
+    /// The same configurations as they are installed where the webhook writes their entries itself
+    /// ([`RegistrationMode::Managed`]): without any, and without the field, so that who applies them again takes none away.
+    ///
+    /// Definitions keep their conversion: with none, objects of other versions would be stored without being converted,
+    /// and lose what the stored version does not know. Until a replica answers they are refused instead.
+    #[must_use]
+    pub fn without_entries(mut self) -> Self {
+        self.mutating.iter_mut().for_each(|configuration| configuration.webhooks = None);
+        self.validating.iter_mut().for_each(|configuration| configuration.webhooks = None);
+        self
+    }
+
+    /// What an object of this name is to hold, as far as that is ours to say.
+    fn entries(&self, name: &RegistrationName) -> Option<Vec<Value>> {
+        let mutating = self.mutating.iter().flat_map(|it| &it.webhooks).flatten();
+        let validating = self.validating.iter().flat_map(|it| &it.webhooks).flatten();
+        match name.kind {
+            RegistrationKind::Mutating => Some(mutating.map(|entry| json!(entry)).collect()),
+            RegistrationKind::Validating => Some(validating.map(|entry| json!(entry)).collect()),
+            RegistrationKind::CustomResource => {
+                let mut definitions = self.definitions.iter();
+                let definition = definitions.find(|it| it.metadata.name.as_ref() == Some(&name.name));
+                let conversion = definition.and_then(|definition| definition.spec.conversion.as_ref());
+                let conversion = conversion.or_else(|| self.conversions.get(&name.name))?;
+                Some(vec![json!(conversion)])
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Whether a certificate made for these settings is accepted at `target`, and its entries are known as ours.
+fn is_for(settings: &Settings, target: &Target) -> bool {
+    match target {
+        Target::Service { namespace, name, .. } => {
+            let is_it = |service: &vestibule_identity::NamespacedName| {
+                (&service.namespace, &service.name) == (namespace, name)
+            };
+            settings.service.as_ref().is_some_and(is_it)
+        }
+        Target::Url(_) => {
+            let names = settings.all_names();
+            target.dns_names().iter().all(|host| names.iter().any(|name| name.eq_ignore_ascii_case(host)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::Pod;
+    use serde_json::value::RawValue;
+    use vestibule_admission::Operation::Create;
+
+    use super::*;
+    use crate::conversion::Conversion;
+    use crate::handler::context::Context;
+    use crate::handler::reject::Reject;
+    use crate::registration::on::on;
+
+    async fn same(pod: Pod, _: Context) -> Result<Pod, Reject> {
+        Ok(pod)
+    }
+
+    fn app() -> App {
+        let pods = || on::<Pod>([Create]).fail_closed();
+        App::new("demo").mutate("label", pods(), same).mutate("stamp", pods(), same)
+    }
+
+    fn settings() -> Settings {
+        app().identity_settings("shop/hook".parse().unwrap())
+    }
+
+    fn target() -> Target {
+        Target::service("shop/hook").unwrap()
+    }
+
+    #[test]
+    fn each_kind_of_configuration_gets_its_entries_and_the_other_none() {
+        let settings = app().managed(settings(), &target()).unwrap();
+        let names = |desired: &Desired| (desired.registration().to_string(), desired.entries().len());
+        let desired: Vec<_> = settings.desired.iter().map(names).collect();
+        assert_eq!(desired, [("mutating/demo".to_owned(), 2), ("validating/demo".to_owned(), 0)]);
+        let entry = &settings.desired[0].entries()[0];
+        assert_eq!(entry["name"], "label.demo.vestibule.dev");
+        assert_eq!(entry["clientConfig"]["service"]["path"], "/mutate/label");
+        assert!(entry["clientConfig"].get("caBundle").is_none());
+    }
+
+    #[test]
+    fn a_definition_of_somebody_elses_gets_its_conversion() {
+        let raw = |name: &str| Conversion::raw(name, |object: &RawValue, _: &str| Ok(object.to_owned()));
+        let app = App::new("demo").convert("a", raw("as.example.com")).convert("b", raw("bs.example.com"));
+        let settings = app.identity_settings("shop/hook".parse().unwrap());
+        let settings = app.managed(settings, &target()).unwrap();
+        let names: Vec<_> = settings.desired.iter().map(|it| it.registration().to_string()).collect();
+        assert_eq!(names, ["crd/as.example.com", "crd/bs.example.com", "mutating/demo", "validating/demo"]);
+        let conversion = &settings.desired[1].entries()[0];
+        assert_eq!(conversion["strategy"], "Webhook");
+        assert_eq!(conversion["webhook"]["clientConfig"]["service"]["path"], "/convert/b");
+    }
+
+    #[test]
+    fn entries_go_into_one_configuration_of_the_target_that_the_certificate_is_for() {
+        let problem = |settings: Settings, target: &Target| app().managed(settings, target).err().unwrap();
+        let other = Target::service("shop/other").unwrap();
+        assert!(problem(settings(), &other).to_string().contains("not for shop/other:443"));
+        for registrations in [&["mutating/a", "mutating/b"][..], &[]] {
+            let mut settings = settings();
+            settings.registrations = registrations.iter().map(|name| name.parse().unwrap()).collect();
+            assert!(problem(settings, &target()).to_string().contains("--registration mutating/NAME"));
+        }
+        let mut behind_a_url = Settings::default();
+        behind_a_url.names = vec!["127.0.0.1".to_owned()];
+        behind_a_url.registrations = settings().registrations;
+        assert!(app().managed(behind_a_url, &Target::url("https://127.0.0.1:9443").unwrap()).is_ok());
+    }
+
+    #[test]
+    fn entries_that_change_stand_in_the_place_of_their_hooks() {
+        let on = |labels: &str| {
+            crate::registration::on::on_raw([crate::registration::rule::Rule::new("v1", "pods", [Create])])
+                .fail_closed()
+                .namespaces(labels)
+        };
+        let entries = Entries::of(["label"]);
+        let app = app().entries(&entries);
+        let names = || {
+            let registration = app.registration(&target(), "PEM").unwrap();
+            let webhooks = registration.mutating.unwrap().webhooks.unwrap();
+            let path = |client: &k8s_openapi::api::admissionregistration::v1::WebhookClientConfig| {
+                client.service.as_ref().and_then(|service| service.path.clone()).unwrap()
+            };
+            webhooks.iter().map(|it| format!("{} {}", it.name, path(&it.client_config))).collect::<Vec<_>>()
+        };
+        assert_eq!(names(), ["stamp.demo.vestibule.dev /mutate/stamp"]);
+        let managed = app.managed(settings(), &target()).unwrap();
+        let updates = managed.updates.unwrap();
+        let two = || vec![Entry::new("label", "label", on("a=b")), Entry::new("label", "label-2", on("c=d"))];
+        entries.set(two()).unwrap();
+        let label = ["label.demo.vestibule.dev /mutate/label", "label-2.demo.vestibule.dev /mutate/label"];
+        assert_eq!(names(), [&label[..], &["stamp.demo.vestibule.dev /mutate/stamp"]].concat());
+        let told = updates.latest().unwrap();
+        assert_eq!(told[0].names().count(), 3);
+
+        // What is not in order changes nothing.
+        let error = entries.set([two(), two()].concat()).unwrap_err().to_string();
+        assert!(error.contains("`label-2`: the name is taken"), "{error}");
+        let error = entries.set(vec![Entry::new("stamp", "x", on("in ("))]).unwrap_err().to_string();
+        assert!(
+            error.contains("`x`: `.namespaces") && error.contains("`stamp` is none of the hooks"),
+            "{error}"
+        );
+        assert_eq!(updates.latest(), Some(told));
+        assert_eq!(names().len(), 3);
+
+        entries.set(Vec::new()).unwrap();
+        assert_eq!(updates.latest().unwrap()[0].names().collect::<Vec<_>>(), ["stamp.demo.vestibule.dev"]);
+    }
+}

@@ -1,0 +1,31 @@
+//! What the test kit changes about an app before it serves it.
+
+use std::sync::Arc;
+
+use vestibule_admission::Handler;
+
+use super::App;
+
+impl App {
+    /// Its hooks are called in namespaces with this label only: others share the API server.
+    pub fn confine(&mut self, label: &str, value: &str) {
+        for registered in &mut self.hooks {
+            let labels = registered.entry.namespaces.match_labels.get_or_insert_default();
+            labels.insert(label.to_owned(), value.to_owned());
+        }
+    }
+
+    /// Every hook keeps its handler, in what `wrap` makes of it and the hook's name.
+    pub fn wrap_handlers<H: Handler>(
+        &mut self,
+        wrap: impl Fn(&str, Arc<dyn Handler>) -> H + Send + Sync + 'static,
+    ) {
+        let wrap = Arc::new(wrap);
+        for registered in &mut self.hooks {
+            let (make, name) = (Arc::clone(&registered.make), registered.entry.name.clone());
+            let wrap = Arc::clone(&wrap);
+            registered.make =
+                Arc::new(move |environment| make(environment).around(|handler| wrap(&name, handler)));
+        }
+    }
+}

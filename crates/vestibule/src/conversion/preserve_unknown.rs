@@ -1,0 +1,86 @@
+//! What no type knows stays in the object.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use vestibule_patch::{Document, Kind, View};
+
+/// The converted object with the members that are in `received` but not in `known`, which is what its type makes of it:
+/// each at the path it stands at, where there is an object at that path now, and no member of the name. Items of a list
+/// are followed by their `name`, or where they are unchanged. Nothing, if the type knows everything.
+pub(super) fn preserve_unknown(received: &str, known: &str, converted: &str) -> Option<String> {
+    let (received, known, converted) =
+        (Document::parse(received).ok()?, Document::parse(known).ok()?, Document::parse(converted).ok()?);
+    let (received, known) = (received.view(), known.view());
+    if received.same_as(known) {
+        return None;
+    }
+    Some(merged(received, known, converted.view()).into_owned())
+}
+
+fn merged<'v>(received: View<'v>, known: View<'v>, converted: View<'v>) -> Cow<'v, str> {
+    if received.same_as(known) {
+        return converted.to_json();
+    }
+    match (received.kind(), known.kind(), converted.kind()) {
+        (Kind::Object, Kind::Object, Kind::Object) => object(received, known, converted).into(),
+        (Kind::Array, Kind::Array, Kind::Array) => list(received, known, converted).into(),
+        _ => converted.to_json(),
+    }
+}
+
+fn object(received: View<'_>, known: View<'_>, converted: View<'_>) -> String {
+    let mut members: Vec<_> = converted
+        .entries()
+        .into_iter()
+        .map(|(name, value)| match (received.get(&name), known.get(&name)) {
+            (Some(received), Some(known)) => (name, merged(received, known, value)),
+            _ => (name, value.to_json()),
+        })
+        .collect();
+    let unknown = received.entries().into_iter().filter(|(name, value)| {
+        !value.is_null() && known.get(name).is_none() && converted.get(name).is_none()
+    });
+    members.extend(unknown.map(|(name, value)| (name, value.to_json())));
+    let members = members.iter().map(|(name, value)| format!("{}:{value}", serde_json::Value::from(&**name)));
+    format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+}
+
+fn list(received: View<'_>, known: View<'_>, converted: View<'_>) -> String {
+    let (received, known, converted) = (received.items(), known.items(), converted.items());
+    let from = if received.len() == known.len() { origins(&known, &converted) } else { Vec::new() };
+    let origin = |index: usize| {
+        let index = from.get(index).copied().flatten()?;
+        Some((*received.get(index)?, *known.get(index)?))
+    };
+    let items = converted.iter().enumerate().map(|(index, item)| match origin(index) {
+        Some((received, known)) => merged(received, known, *item),
+        None => item.to_json(),
+    });
+    format!("[{}]", items.collect::<Vec<_>>().join(","))
+}
+
+/// For each item that was converted, the one it was made of, as far as that can be told.
+fn origins(known: &[View<'_>], converted: &[View<'_>]) -> Vec<Option<usize>> {
+    if let (Some(before), Some(after)) = (by_name(known), by_name(converted)) {
+        let mut origins = vec![None; converted.len()];
+        for (name, place) in after {
+            if let (Some(origin), Some(slot)) = (before.get(&name), origins.get_mut(place)) {
+                *slot = Some(*origin);
+            }
+        }
+        return origins;
+    }
+    let mut free: HashMap<String, VecDeque<usize>> = HashMap::new();
+    for (place, item) in known.iter().enumerate() {
+        free.entry(item.canonical()).or_default().push_back(place);
+    }
+    converted.iter().map(|item| free.get_mut(&item.canonical())?.pop_front()).collect()
+}
+
+/// Each item's place by its name; nothing, if one has none or two have the same.
+fn by_name<'v>(items: &[View<'v>]) -> Option<BTreeMap<Cow<'v, str>, usize>> {
+    let name = |(place, item): (usize, &View<'v>)| Some((item.get("name")?.as_str()?, place));
+    let names: BTreeMap<_, _> = items.iter().enumerate().map(name).collect::<Option<_>>()?;
+    (names.len() == items.len()).then_some(names)
+}

@@ -1,0 +1,220 @@
+//! How a handler says no, and how it fails.
+
+use std::borrow::Cow;
+use std::error::Error;
+
+use vestibule_admission::{Cause, Denial, Fault, FaultKind, Outcome, Verdict};
+
+use crate::lookup;
+
+/// Why a handler gives no object back: a denial, made by [`deny`], or a fault, made by `?` from any error.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use vestibule::{Change, Context, Reject, deny};
+///
+/// async fn guard(change: Change<Pod>, _: Context) -> Result<(), Reject> {
+///     let annotations = change.object().and_then(|pod| pod.metadata.annotations.as_ref());
+///     let limit: u32 = match annotations.and_then(|annotations| annotations.get("example.com/limit")) {
+///         // A fault: the registration's `failurePolicy` decides.
+///         Some(limit) => limit.parse()?,
+///         // A denial: it holds, whatever the policy.
+///         None => return Err(deny("a pod names its limit").field("metadata.annotations", "add example.com/limit")),
+///     };
+///     if limit > 10 { Err(deny("too much").invalid()) } else { Ok(()) }
+/// }
+/// ```
+///
+/// It is no [`Error`] itself, so that `?` can turn every error into one, as `anyhow` does it. `anyhow::Error` and
+/// `Box<dyn Error>` are no [`Error`]s either: `.map_err(Reject::fault)?` turns those.
+pub struct Reject(Kind);
+
+enum Kind {
+    Denied(Denial),
+    Fault(Fault),
+    NotReady(String),
+}
+
+/// Refuses the request with 403 Forbidden; `message` is what the user reads.
+///
+/// ```
+/// # use vestibule::{deny, Reject};
+/// fn check(replicas: i32) -> Result<(), Reject> {
+///     if replicas > 10 {
+///         return Err(deny("too many replicas").field("spec.replicas", "at most 10"));
+///     }
+///     Ok(())
+/// }
+/// assert!(check(11).is_err());
+/// ```
+pub fn deny(message: impl Into<String>) -> Reject {
+    Reject(Kind::Denied(Denial::new(message)))
+}
+
+/// Refuses the request for now: 429 Too Many Requests, and clients that heed `Retry-After` ask again after `seconds`.
+///
+/// ```
+/// use vestibule::{Reject, retry_later};
+///
+/// fn check(quota_is_known: bool) -> Result<(), Reject> {
+///     if quota_is_known { Ok(()) } else { Err(retry_later(5, "the quota is being counted")) }
+/// }
+/// assert!(check(false).is_err());
+/// ```
+pub fn retry_later(seconds: u32, why: impl Into<String>) -> Reject {
+    let mut denial = Denial::new(why).code(429).reason("TooManyRequests");
+    denial.retry_after_seconds = Some(seconds);
+    Reject(Kind::Denied(denial))
+}
+
+impl Reject {
+    /// Names a field and what is wrong with it; kubectl prints it. A fault has no fields and stays as it is.
+    #[must_use]
+    pub fn field(self, field: impl Into<String>, message: impl Into<String>) -> Self {
+        self.map(|denial| denial.field(field, message))
+    }
+
+    /// Another HTTP status than 403, from 400 to 599. A fault stays as it is.
+    #[must_use]
+    pub fn code(self, code: u16) -> Self {
+        self.map(|denial| denial.code(code))
+    }
+
+    /// Another reason than `Forbidden`. A fault stays as it is.
+    #[must_use]
+    pub fn reason(self, reason: impl Into<Cow<'static, str>>) -> Self {
+        self.map(|denial| denial.reason(reason))
+    }
+
+    /// The object itself is wrong: 422 and the reason `Invalid`, as the API server's own validation answers. A fault stays
+    /// as it is.
+    #[must_use]
+    pub fn invalid(self) -> Self {
+        self.code(422).reason("Invalid")
+    }
+
+    /// Names a field, what is wrong with it, and a reason for programs other than `FieldValueInvalid`:
+    /// `FieldValueRequired`, `FieldValueDuplicate` and so on. A fault has no fields and stays as it is.
+    ///
+    /// ```
+    /// use vestibule::{Cause, deny};
+    ///
+    /// let cause = Cause {
+    ///     reason: "FieldValueRequired".into(),
+    ///     field: "spec.size".to_owned(),
+    ///     message: "say how large".to_owned(),
+    /// };
+    /// let denial = deny("something is missing").invalid().cause(cause);
+    /// ```
+    #[must_use]
+    pub fn cause(mut self, cause: Cause) -> Self {
+        if let Kind::Denied(denial) = &mut self.0 {
+            denial.causes.push(cause);
+        }
+        self
+    }
+
+    /// Not yet: 503 with `Retry-After`, which makes kube-apiserver ask again within its deadline. `missing` is what is
+    /// waited for, in a few words.
+    pub fn not_ready(missing: impl Into<String>) -> Self {
+        Self(Kind::NotReady(missing.into()))
+    }
+
+    /// A fault by hand, where there is no error to use `?` on.
+    ///
+    /// ```
+    /// use vestibule::Reject;
+    ///
+    /// fn ask() -> Result<u8, Box<dyn std::error::Error>> {
+    ///     Ok("7".parse()?)
+    /// }
+    ///
+    /// let answer: Result<u8, Reject> = ask().map_err(Reject::fault);
+    /// assert!(answer.is_ok());
+    /// ```
+    pub fn fault(message: impl std::fmt::Display) -> Self {
+        Self(Kind::Fault(Fault::new(FaultKind::Error, message)))
+    }
+
+    pub(crate) fn from_fault(fault: Fault) -> Self {
+        Self(Kind::Fault(fault))
+    }
+
+    fn map(self, change: impl FnOnce(Denial) -> Denial) -> Self {
+        match self.0 {
+            Kind::Denied(denial) => Self(Kind::Denied(change(denial))),
+            other => Self(other),
+        }
+    }
+}
+
+/// A fault, unless a lookup is behind it that has no answer yet
+/// ([`LookupError::NotSynced`](crate::LookupError::NotSynced)): the API server is then told to ask again.
+impl<E: Error + 'static> From<E> for Reject {
+    fn from(error: E) -> Self {
+        match lookup::error::not_yet(&error) {
+            Some(missing) => Self::not_ready(missing),
+            None => Self(Kind::Fault(Fault::new(FaultKind::Error, without_values(&error)).caused_by::<E>())),
+        }
+    }
+}
+
+/// The error's words, but for those of `serde_json`, also further down: they quote the object, and a fault's words end in
+/// the API server's log.
+fn without_values(error: &(dyn Error + 'static)) -> String {
+    let (mut words, mut cause) = (error.to_string(), Some(error));
+    while let Some(one) = cause {
+        if let Some(json) = one.downcast_ref::<serde_json::Error>() {
+            let place = format!("JSON that does not fit: line {} column {}", json.line(), json.column());
+            words = words.replace(&json.to_string(), &place);
+        }
+        cause = one.source();
+    }
+    words
+}
+
+impl From<Reject> for Outcome {
+    fn from(reject: Reject) -> Self {
+        match reject.0 {
+            Kind::Denied(denial) => Self::Denied(denial),
+            Kind::Fault(fault) => Self::Fault(fault),
+            Kind::NotReady(missing) => Self::NotReady(missing),
+        }
+    }
+}
+
+impl From<Reject> for Verdict {
+    fn from(reject: Reject) -> Self {
+        Outcome::from(reject).into()
+    }
+}
+
+/// So that a test can `unwrap`: says which of the three it is, and the text meant for the user.
+impl std::fmt::Debug for Reject {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.0 {
+            Kind::Denied(denial) => formatter.debug_tuple("Denied").field(&denial.message).finish(),
+            Kind::Fault(fault) => formatter.debug_tuple("Fault").field(&fault.message).finish(),
+            Kind::NotReady(missing) => formatter.debug_tuple("NotReady").field(missing).finish(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("the answer is wrong: {0}")]
+    struct Answer(#[source] serde_json::Error);
+
+    #[test]
+    fn what_serde_quotes_is_not_repeated() {
+        let error = || serde_json::from_str::<u8>(r#""hunter2""#).unwrap_err();
+        let words = |reject: Reject| format!("{reject:?}");
+        assert!(error().to_string().contains("hunter2"));
+        assert_eq!(words(error().into()), r#"Fault("JSON that does not fit: line 1 column 9")"#);
+        let wrapped = words(Answer(error()).into());
+        assert_eq!(wrapped, r#"Fault("the answer is wrong: JSON that does not fit: line 1 column 9")"#);
+    }
+}

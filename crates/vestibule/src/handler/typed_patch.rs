@@ -1,0 +1,118 @@
+//! Typed values over received bytes: what a type does not know stays where it is.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use vestibule_admission::{Fault, FaultKind, keys};
+use vestibule_patch::{Document, Operation, Schema};
+
+use crate::decode;
+use crate::handler::context::Context;
+use crate::handler::raw_object::RawObject;
+use crate::handler::reject::Reject;
+
+/// An object as it was received, or as a patch has made it since, and what is known about its lists.
+pub(crate) struct Received {
+    object: RawObject,
+    schema: Schema<'static>,
+}
+
+impl Received {
+    /// The request's object, for whoever is called first.
+    pub(crate) fn of(context: &Context) -> Result<Self, Reject> {
+        let object = context.received().ok_or_else(|| {
+            Reject::fault(
+                "a patch in a chain within a chain: write `a.then(b).then(c)`, not `a.then(b.then(c))`",
+            )
+        })?;
+        let (group, version, kind) = context.kind();
+        Ok(Self { object: object.clone(), schema: keys::schema(group, version, kind) })
+    }
+
+    pub(crate) fn decode<T: DeserializeOwned>(&self) -> Result<T, Reject> {
+        decode(self.object.as_str()).map_err(Reject::from_fault)
+    }
+
+    /// The operations that a handler meant who made `after` out of `before`.
+    pub(crate) fn difference<T>(&self, before: &T, after: &T) -> Result<Vec<Operation>, Reject>
+    where
+        T: DeserializeOwned + Serialize,
+    {
+        let received = self.object.as_str();
+        let encode = |object| encode(object, received.len());
+        let diff = || diff_onto::<T>(&encode(before)?, &encode(after)?, received, self.schema);
+        diff().map_err(Reject::from_fault)
+    }
+
+    pub(crate) fn patched(&self, operations: &[Operation]) -> Result<Self, Reject> {
+        let apply = || {
+            let mut document = Document::parse(self.object.as_str()).map_err(failed)?;
+            document.apply_all(operations).map_err(failed)?;
+            decode(&document.to_json())
+        };
+        Ok(Self { object: apply().map_err(Reject::from_fault)?, schema: self.schema })
+    }
+}
+
+/// The difference between two encodings of a typed value, laid on the object as it was received: fields that `T` does
+/// not know stay where they are.
+pub(crate) fn diff_onto<T: DeserializeOwned + Serialize>(
+    before: &str,
+    after: &str,
+    received: &str,
+    schema: Schema<'_>,
+) -> Result<Vec<Operation>, Fault> {
+    if before == after {
+        return Ok(Vec::new());
+    }
+    let operations = vestibule_patch::lay(before, after, received, schema).map_err(failed)?;
+    if cfg!(debug_assertions) {
+        check_result::<T>(&operations, received, after)?;
+    }
+    Ok(operations)
+}
+
+/// serde's own words may quote a value; the place alone is told.
+pub(crate) fn decode<T: DeserializeOwned>(object: &str) -> Result<T, Fault> {
+    decode::decode(object).map_err(|error| {
+        let (line, column, to) = (error.line(), error.column(), std::any::type_name::<T>());
+        let plain = to.split('<').next().unwrap_or(to);
+        let to = plain.rsplit("::").next().unwrap_or(plain);
+        let message = format_args!(
+            "cannot decode the object as {to}: line {line} column {column} does not fit the type"
+        );
+        Fault::new(FaultKind::Undecodable, message)
+    })
+}
+
+/// In memory for about `length` bytes: grown in steps, a large object would be there twice.
+pub(crate) fn encode<T: Serialize>(object: &T, length: usize) -> Result<String, Fault> {
+    let unwritable = |_| Fault::new(FaultKind::Error, "cannot encode the handler's object as JSON");
+    let mut json = Vec::with_capacity(length + length / 8);
+    serde_json::to_writer(&mut json, object).map_err(unwritable)?;
+    String::from_utf8(json).map_err(|_| {
+        Fault::new(FaultKind::Error, "cannot encode the handler's object as JSON: it is no UTF-8")
+    })
+}
+
+/// That the patched object decodes to what the handler gave back; checked in debug builds and tests.
+fn check_result<T: DeserializeOwned + Serialize>(
+    operations: &[Operation],
+    received: &str,
+    after: &str,
+) -> Result<(), Fault> {
+    let astray =
+        |_| Fault::new(FaultKind::Patch, "the patch does not lead to the handler's object: please report it");
+    let mut document = Document::parse(received).map_err(failed)?;
+    document.apply_all(operations).map_err(failed)?;
+    let reached: T = decode(&document.to_json()).map_err(|_| astray(()))?;
+    let reached = encode(&reached, after.len())?;
+    // By value: a `HashMap` in `T` writes its members in another order every time.
+    match (Document::parse(&reached), Document::parse(after)) {
+        (Ok(reached), Ok(after)) if reached.view().same_as(after.view()) => Ok(()),
+        _ => Err(astray(())),
+    }
+}
+
+fn failed(error: impl std::fmt::Display) -> Fault {
+    Fault::new(FaultKind::Patch, error)
+}

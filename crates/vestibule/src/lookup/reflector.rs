@@ -1,0 +1,273 @@
+//! A watch that writes into a store.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use kube::runtime::utils::Backoff;
+use kube::runtime::watcher::{self, DefaultBackoff, Event, InitialListStrategy};
+use kube::{Api, Client};
+use tokio::time::timeout;
+
+use super::LookedUp;
+use super::background::Background;
+use super::kind::Kind;
+use super::live::Failure;
+use super::store::Store;
+use super::watch::{Slim, Watch};
+use super::watched_object::WatchedObject;
+use crate::lookup::watch_state::WatchState;
+
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// How long a page of a list is waited for. kube-apiserver gives up after a minute itself, so what takes longer was lost on
+/// a dead connection, which the client would wait for without an end.
+const LONGEST_PAGE: Duration = Duration::from_secs(90);
+
+/// Watches until the first of the result is dropped.
+pub(super) fn start<T: LookedUp>(
+    client: &Client,
+    kind: Kind,
+    watch: Watch<T>,
+    store: Arc<Store<T>>,
+) -> (Background<()>, WatchState) {
+    let (client, state) = WatchState::listening(client);
+    (Background::start(feed(client, kind, watch, Abandoned(store), state.clone())), state)
+}
+
+/// An author's `slim` or index that panics ends the watch: what was kept so far must not be taken for the truth.
+struct Abandoned<T: LookedUp>(Arc<Store<T>>);
+
+impl<T: LookedUp> Drop for Abandoned<T> {
+    fn drop(&mut self) {
+        self.0.abandon("its watch has ended");
+    }
+}
+
+async fn feed<T: LookedUp>(
+    client: Client,
+    kind: Kind,
+    watch: Watch<T>,
+    abandoned: Abandoned<T>,
+    state: WatchState,
+) {
+    let Watch { namespace, mut selection, slim, .. } = watch;
+    let objects: Api<WatchedObject<T>> = match &namespace {
+        Some(namespace) => Api::namespaced_with(client, namespace, &()),
+        None => Api::all_with(client, &()),
+    };
+    let store = &abandoned.0;
+    let mut events = watcher::watcher(objects.clone(), selection.clone()).boxed();
+    // Not the stream's own: to that the beginning of a list is a success, and its pauses never grow.
+    let mut backoff = DefaultBackoff::default();
+    let mut is_listing = true;
+    loop {
+        let patience = if is_listing { LONGEST_PAGE } else { Duration::MAX };
+        let Ok(event) = timeout(patience, events.next()).await else {
+            told(store, &state, &kind, "the API server does not answer");
+            events = watcher::watcher(objects.clone(), selection.clone()).boxed();
+            continue;
+        };
+        let Some(event) = event else { return };
+        match event {
+            Ok(Event::Init) => {
+                is_listing = true;
+                store.begin_list();
+            }
+            Ok(Event::InitApply(mut seen)) => {
+                if let Some(object) = slimmed(&mut seen, &slim, &kind) {
+                    store.listed(object);
+                }
+            }
+            Ok(Event::InitDone) => {
+                is_listing = false;
+                store.end_list();
+                state.listed();
+                backoff.reset();
+            }
+            Ok(Event::Apply(mut seen)) => match slimmed(&mut seen, &slim, &kind) {
+                Some(object) => store.put(object),
+                None => store.remove(&seen.metadata),
+            },
+            Ok(Event::Delete(seen)) => store.remove(&seen.metadata),
+            Err(error)
+                if selection.initial_list_strategy == InitialListStrategy::StreamingList
+                    && streams_no_lists(&error) =>
+            {
+                selection.initial_list_strategy = InitialListStrategy::ListWatch;
+                events = watcher::watcher(objects.clone(), selection.clone()).boxed();
+            }
+            Err(error) => {
+                told(store, &state, &kind, &words(error));
+                tokio::time::sleep(backoff.next().unwrap_or(LONGEST_PAUSE)).await;
+            }
+        }
+    }
+}
+
+/// In the log once until there is a recovery. On `/readyz` until the first list is read; from then on what was read is in use, and only its verbose
+/// form and `vestibule_watch_broken_seconds` tell.
+fn told<T: LookedUp>(store: &Store<T>, state: &WatchState, kind: &Kind, why: &str) {
+    store.trouble(why);
+    if state.failed(why) {
+        tracing::warn!(kind = kind.title, why, "cannot be watched; trying again");
+    }
+}
+
+/// The API server knows what is asked for and has it switched off, or does not know it; or its etcd is too old,
+/// which it says in the stream.
+fn streams_no_lists(error: &watcher::Error) -> bool {
+    match error {
+        watcher::Error::WatchStartFailed(kube::Error::Api(status)) => matches!(status.code, 400 | 422),
+        watcher::Error::WatchError(status) => status.code != 410,
+        _ => false,
+    }
+}
+
+/// An object that does not fit its type is as good as not seen: whoever asks for it by name learns why.
+fn slimmed<T: LookedUp>(seen: &mut WatchedObject<T>, slim: &Slim<T>, kind: &Kind) -> Option<Arc<T>> {
+    let Some(mut object) = seen.object.take() else {
+        let (namespace, name) = (&seen.metadata.namespace, &seen.metadata.name);
+        tracing::warn!(kind = kind.title, namespace, name, "does not fit its type and is left out");
+        return None;
+    };
+    slim.apply(Arc::get_mut(&mut object)?);
+    Some(object)
+}
+
+/// What the API server says of it, which names the missing right where that is the reason.
+pub fn words(error: watcher::Error) -> String {
+    match error {
+        watcher::Error::InitialListFailed(error)
+        | watcher::Error::WatchStartFailed(error)
+        | watcher::Error::WatchFailed(error) => Failure::from(error).why,
+        watcher::Error::WatchError(status) => status.message,
+        watcher::Error::NoResourceVersion => "the list has no version: can it be watched?".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::convert::Infallible;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    use bytes::Bytes;
+    use futures_util::stream;
+    use http::{Request, Response};
+    use http_body_util::StreamBody;
+    use hyper::body::Frame;
+    use k8s_openapi::api::core::v1::Pod;
+    use kube::client::Body;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn who_is_refused_again_and_again_asks_less_and_less() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&asked);
+        let refuse = tower::service_fn(move |_: Request<Body>| {
+            count.fetch_add(1, Ordering::Relaxed);
+            let status = br#"{"kind":"Status","status":"Failure","code":403,"message":"no pods for you"}"#;
+            let refused = Response::builder().status(403).body(Body::from(status.to_vec()));
+            async move { Ok::<_, Infallible>(refused.unwrap()) }
+        });
+        let store = Arc::new(Store::<Pod>::new(BTreeMap::new()));
+        let client = Client::new(refuse, "default");
+        let (feed, _) = start(&client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store));
+        tokio::time::sleep(Duration::from_secs(300)).await;
+        let times = asked.load(Ordering::Relaxed);
+        assert!((5..30).contains(&times), "{times}");
+        assert_eq!(store.missing().as_deref(), Some("no pods for you"));
+        drop(feed);
+        tokio::task::yield_now().await;
+        tokio::time::sleep(Duration::from_secs(300)).await;
+        assert_eq!(asked.load(Ordering::Relaxed), times, "it has ended");
+        assert_eq!(store.missing().as_deref(), Some("its watch has ended"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_is_told_in_the_stream_that_lists_are_not_streamed_asks_for_a_plain_one() {
+        let answer = tower::service_fn(|request: Request<Body>| async move {
+            let query = request.uri().query().unwrap_or_default();
+            let body = if query.contains("sendInitialEvents=true") {
+                r#"{"type":"ERROR","object":{"kind":"Status","status":"Failure","reason":"InternalError","code":500,
+                   "message":"the required storage feature RequestWatchProgress is disabled"}}"#
+                    .replace('\n', "")
+            } else if query.contains("watch=true") {
+                std::future::pending().await
+            } else {
+                let pod = r#"{"metadata":{"namespace":"shop","name":"web"}}"#;
+                format!(r#"{{"kind":"PodList","metadata":{{"resourceVersion":"7"}},"items":[{pod}]}}"#)
+            };
+            Ok::<_, Infallible>(Response::new(Body::from(body.into_bytes())))
+        });
+        let store = Arc::new(Store::<Pod>::new(BTreeMap::new()));
+        let client = Client::new(answer, "default");
+        let watch = Watch::new().streaming_lists(true);
+        let _feed = start(&client, Kind::of::<Pod>(), watch, Arc::clone(&store));
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(store.missing(), None);
+        assert!(store.get("shop", "web").is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_that_is_refused_after_its_list_is_told_of_until_it_is_answered() {
+        let refuses = Arc::new(AtomicBool::new(false));
+        let right = Arc::clone(&refuses);
+        let answer = tower::service_fn(move |request: Request<Body>| {
+            let is_watch = request.uri().query().unwrap_or_default().contains("watch=true");
+            let whole = |text: &'static str| {
+                stream::iter([Ok::<_, Infallible>(Frame::data(Bytes::from_static(text.as_bytes())))]).boxed()
+            };
+            let (code, body) = if right.load(Ordering::Relaxed) {
+                (403, whole(r#"{"kind":"Status","status":"Failure","code":403,"message":"no pods for you"}"#))
+            } else if is_watch {
+                // One that is silent, and ends after its minute.
+                (200, stream::pending().boxed())
+            } else {
+                (200, whole(r#"{"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[]}"#))
+            };
+            let answer = Response::builder().status(code).body(StreamBody::new(body));
+            async move { Ok::<_, Infallible>(answer.unwrap()) }
+        });
+        let store = Arc::new(Store::<Pod>::new(BTreeMap::new()));
+        let client = Client::new(answer, "default");
+        let (_feed, state) = start(&client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store));
+        let hour = Duration::from_secs(3600);
+        tokio::time::sleep(hour).await;
+        assert_eq!((store.missing(), state.broken()), (None, None));
+        refuses.store(true, Ordering::Relaxed);
+        tokio::time::sleep(hour).await;
+        assert_eq!(store.missing(), None, "what was read is in use");
+        let broken = state.broken().unwrap();
+        assert!(broken.abs_diff(hour) < Duration::from_secs(120), "{broken:?}");
+        assert!(state.line("Pod").unwrap().contains("(no pods for you)"));
+        refuses.store(false, Ordering::Relaxed);
+        tokio::time::sleep(2 * LONGEST_PAUSE).await;
+        assert_eq!(state.broken(), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_list_that_is_lost_is_asked_for_again() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&asked);
+        let answer = tower::service_fn(move |_: Request<Body>| {
+            let times = count.fetch_add(1, Ordering::Relaxed);
+            async move {
+                // The first list, and the watch after the second.
+                if times != 1 {
+                    std::future::pending::<()>().await;
+                }
+                let list = br#"{"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[]}"#;
+                Ok::<_, Infallible>(Response::new(Body::from(list.to_vec())))
+            }
+        });
+        let store = Arc::new(Store::<Pod>::new(BTreeMap::new()));
+        let client = Client::new(answer, "default");
+        let _feed = start(&client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store));
+        tokio::time::sleep(Duration::from_secs(3600)).await;
+        assert_eq!(store.missing(), None);
+        assert_eq!(asked.load(Ordering::Relaxed), 3, "a watch may be silent for as long as it likes");
+    }
+}

@@ -1,0 +1,151 @@
+//! From a typed handler to the raw one: decode, handle, and lay the difference on what was received.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use tracing::{Instrument, debug_span};
+use vestibule_admission::{
+    Fault, FaultKind, Handler, HandlerFuture, Operation, Outcome, Request, Resource, keys,
+};
+
+use crate::handler::change::Change;
+use crate::handler::context::Context;
+use crate::handler::environment::Environment;
+use crate::handler::mutation::Mutation;
+use crate::handler::typed_patch::{self, diff_onto, encode};
+use crate::handler::{Mutate, Validate};
+use crate::registration::rule::{Match, Rule};
+
+/// A handler of `T`, mutating or validating, with the rules it was registered for and what the app gives it.
+pub(crate) struct Typed<T, H> {
+    pub(crate) rules: Arc<[Rule]>,
+    pub(crate) environment: Environment,
+    pub(crate) handler: Arc<H>,
+    pub(crate) of: PhantomData<fn(T)>,
+}
+
+pub(crate) struct Mutating<T, H>(pub(crate) Typed<T, H>);
+
+pub(crate) struct Validating<T, H>(pub(crate) Typed<T, H>);
+
+impl<T, H> Handler for Mutating<T, H>
+where
+    T: DeserializeOwned + Serialize + Send + 'static,
+    H: Mutate<T>,
+{
+    fn handle<'a>(&'a self, request: &'a Request<'a>, deadline: Instant) -> HandlerFuture<'a> {
+        Box::pin(async move { self.mutate(request, deadline).await.unwrap_or_else(Outcome::Fault).into() })
+    }
+}
+
+impl<T, H> Mutating<T, H>
+where
+    T: DeserializeOwned + Serialize + Send + 'static,
+    H: Mutate<T>,
+{
+    /// Match, decode, handle, diff.
+    async fn mutate(&self, request: &Request<'_>, deadline: Instant) -> Result<Outcome, Fault> {
+        match self.0.closest_match(request) {
+            Match::Registered => {}
+            // A mutating hook that changes nothing does no harm.
+            Match::OtherOperation => return Ok(Outcome::Allowed),
+            Match::OtherResource => return Err(not_registered(request)),
+        }
+        let Some(received) = request.object else { return Ok(Outcome::Allowed) };
+        let context = self.0.context(request, deadline);
+        let (object, before) = debug_span!("decode").in_scope(|| {
+            let object: T = decode(received)?;
+            encode(&object, received.get().len()).map(|before| (object, before))
+        })?;
+        let handled = self.0.handler.mutate(object, context).instrument(debug_span!("handle")).await;
+        let after = match handled {
+            Ok(Mutation::Object(object)) => encode(&object, before.len())?,
+            Ok(Mutation::Unchanged) => return Ok(Outcome::Allowed),
+            Ok(Mutation::Patch(operations)) => return Ok(Outcome::Mutated(operations.into())),
+            Err(reject) => return Ok(reject.into()),
+        };
+        let kind = &request.kind;
+        let schema = keys::schema(&kind.group, &kind.version, &kind.kind);
+        let diff = || diff_onto::<T>(&before, &after, received.get(), schema);
+        debug_span!("lay").in_scope(diff).map(|operations| Outcome::Mutated(operations.into()))
+    }
+}
+
+impl<T, H> Handler for Validating<T, H>
+where
+    T: DeserializeOwned + Send + 'static,
+    H: Validate<T>,
+{
+    fn handle<'a>(&'a self, request: &'a Request<'a>, deadline: Instant) -> HandlerFuture<'a> {
+        Box::pin(async move { self.validate(request, deadline).await.unwrap_or_else(Outcome::Fault).into() })
+    }
+}
+
+impl<T, H> Validating<T, H>
+where
+    T: DeserializeOwned + Send + 'static,
+    H: Validate<T>,
+{
+    /// Match, decode, handle.
+    async fn validate(&self, request: &Request<'_>, deadline: Instant) -> Result<Outcome, Fault> {
+        match self.0.closest_match(request) {
+            Match::Registered => {}
+            // A validating hook must not admit what its handler did not judge: `failurePolicy` decides.
+            Match::OtherOperation | Match::OtherResource => return Err(not_registered(request)),
+        }
+        let context = self.0.context(request, deadline);
+        let new = || decode(request.object.ok_or_else(|| missing("object"))?);
+        let old = || decode(request.old_object.ok_or_else(|| missing("oldObject"))?);
+        let change = debug_span!("decode").in_scope(|| {
+            Ok(match request.operation {
+                Operation::Create => Change::Create { new: new()? },
+                Operation::Update => Change::Update { old: old()?, new: new()? },
+                Operation::Delete => Change::Delete { old: old()? },
+                Operation::Connect => Change::Connect { options: new()? },
+            })
+        })?;
+        match self.0.handler.validate(change, context).instrument(debug_span!("handle")).await {
+            Ok(()) => Ok(Outcome::Allowed),
+            Err(reject) => Ok(reject.into()),
+        }
+    }
+}
+
+impl<T, H> Typed<T, H> {
+    fn closest_match(&self, request: &Request<'_>) -> Match {
+        debug_span!("match").in_scope(|| Rule::closest_match(&self.rules, request))
+    }
+
+    fn context(&self, request: &Request<'_>, deadline: Instant) -> Context {
+        Context::new(request, deadline, self.environment.clone())
+    }
+}
+
+fn decode<T: DeserializeOwned>(object: &RawValue) -> Result<T, Fault> {
+    typed_patch::decode(object.get())
+}
+
+fn missing(member: &str) -> Fault {
+    Fault::new(FaultKind::Undecodable, format_args!("the request holds no {member}"))
+}
+
+/// The configuration on the cluster names more than the app does: an earlier version of the app, or an edit by hand.
+fn not_registered(request: &Request<'_>) -> Fault {
+    let Request { operation, resource: Resource { group, version, resource }, subresource, .. } = request;
+    let slash = |text: &str| if text.is_empty() { "" } else { "/" };
+    let subresource = subresource.as_deref().unwrap_or_default();
+    let message = format_args!(
+        "{operation} of {group}{}{version} {resource}{}{subresource} is not what this hook is for: its rules in the \
+         webhook configuration name more than its app does; apply the app's own manifests",
+        slash(group),
+        slash(subresource),
+    );
+    Fault::new(FaultKind::Undecodable, message)
+}
+
+#[cfg(test)]
+mod tests;

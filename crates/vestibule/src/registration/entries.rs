@@ -1,0 +1,188 @@
+//! Entries of webhook configurations that change while the app runs.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use vestibule_admission::HookKind;
+use vestibule_identity::{Desired, DesiredUpdates};
+
+use super::Entry as Registered;
+use crate::registration::on::{On, Raw};
+
+/// One entry of a webhook configuration: when one hook of an app is called. Several may name one hook, each with
+/// selectors of its own.
+#[derive(Clone)]
+pub struct Entry {
+    hook: String,
+    pub(crate) registered: Registered,
+    problems: Vec<String>,
+}
+
+impl Entry {
+    /// Calls the mutating hook `hook`, in an entry `NAME.APP.vestibule.dev`.
+    ///
+    /// ```
+    /// use vestibule::Operation::Create;
+    /// use vestibule::{Entry, Rule, on_raw};
+    ///
+    /// let on = on_raw([Rule::new("v1", "pods", [Create])]).namespaces("team=blue").fail_closed();
+    /// assert_eq!(Entry::new("required", "required-2", on).name(), "required-2");
+    /// ```
+    pub fn new(hook: &str, name: &str, on: On<Raw>) -> Self {
+        let problems = on.problems(HookKind::Mutating);
+        Self { hook: hook.to_owned(), registered: Registered::new(name, HookKind::Mutating, on), problems }
+    }
+
+    /// The first segment of its name in the configuration.
+    pub fn name(&self) -> &str {
+        &self.registered.name
+    }
+
+    /// The hook that it calls.
+    pub fn hook(&self) -> &str {
+        &self.hook
+    }
+}
+
+/// The entries of some hooks, where they are not one for each hook and may change while the app runs: those of rules that
+/// are read again and again. Clones are the same entries.
+///
+/// With the registration mode `managed` a change reaches the configurations within a moment, in one write with the
+/// `caBundle`; with `static` the entries of the moment are printed. [`App::entries`] takes them.
+///
+/// ```
+/// use vestibule::Operation::Create;
+/// use vestibule::{Entries, Entry, Rule, on_raw};
+///
+/// let entries = Entries::of(["required"]);
+/// let pods = || on_raw([Rule::new("v1", "pods", [Create])]).fail_closed();
+/// entries.set(vec![Entry::new("required", "required", pods().namespaces("team=blue"))])?;
+/// // Nobody is to be called any more.
+/// entries.set(Vec::new())?;
+/// assert!(entries.set(vec![Entry::new("other", "other", pods())]).is_err());
+/// # Ok::<(), vestibule::EntriesError>(())
+/// ```
+#[derive(Clone)]
+pub struct Entries(Arc<Shared>);
+
+struct Shared {
+    hooks: BTreeSet<String>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    entries: Vec<Entry>,
+    followers: Vec<Follower>,
+}
+
+impl State {
+    /// A process that serves one app after another would otherwise keep every one, and compute its entries at every change.
+    fn forget_the_gone(&mut self) {
+        self.followers.retain(|follower| !follower.updates.is_closed());
+    }
+}
+
+/// What an identity is told when entries change.
+struct Follower {
+    updates: DesiredUpdates,
+    desired: Box<ToDesired>,
+}
+
+type ToDesired = dyn Fn(&[Entry]) -> Result<Vec<Desired>, Vec<String>> + Send;
+
+/// Why entries cannot be registered; the former ones stay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EntriesError {
+    /// One sentence each.
+    pub problems: Vec<String>,
+}
+
+impl fmt::Display for EntriesError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "the entries cannot be registered: {}", self.problems.join("; "))
+    }
+}
+
+impl std::error::Error for EntriesError {}
+
+impl Entries {
+    /// Those of `hooks`; none yet.
+    pub fn of<N: Into<String>>(hooks: impl IntoIterator<Item = N>) -> Self {
+        let hooks = hooks.into_iter().map(Into::into).collect();
+        Self(Arc::new(Shared { hooks, state: Mutex::default() }))
+    }
+
+    /// From now on these, in the order they are to be called in. The same again changes nothing.
+    ///
+    /// # Errors
+    /// An entry is not in order, names another hook, or has the name of another.
+    pub fn set(&self, entries: Vec<Entry>) -> Result<(), EntriesError> {
+        let mut problems = Vec::new();
+        let mut names = BTreeSet::new();
+        for entry in &entries {
+            let name = entry.name();
+            problems.extend(entry.problems.iter().map(|problem| format!("entry `{name}`: {problem}")));
+            if !names.insert(name) {
+                problems.push(format!("entry `{name}`: the name is taken by another entry"));
+            }
+            if !self.0.hooks.contains(&entry.hook) {
+                problems.push(format!("entry `{name}`: `{}` is none of the hooks it may name", entry.hook));
+            }
+        }
+        // Whoever is told is told in order: the lock is held until then.
+        let mut state = self.state();
+        state.forget_the_gone();
+        let mut told = Vec::new();
+        for follower in state.followers.iter().filter(|_| problems.is_empty()) {
+            match (follower.desired)(&entries) {
+                Ok(desired) => told.push((&follower.updates, desired)),
+                Err(found) => {
+                    problems.extend(found);
+                    break;
+                }
+            }
+        }
+        if !problems.is_empty() {
+            return Err(EntriesError { problems });
+        }
+        told.into_iter().for_each(|(updates, desired)| updates.send(desired));
+        state.entries = entries;
+        Ok(())
+    }
+
+    /// The hooks that these entries call.
+    pub(crate) fn hooks(&self) -> &BTreeSet<String> {
+        &self.0.hooks
+    }
+
+    #[cfg(test)]
+    pub(crate) fn followers(&self) -> usize {
+        self.state().followers.len()
+    }
+
+    pub(crate) fn current(&self) -> Vec<Entry> {
+        self.state().entries.clone()
+    }
+
+    /// Has `updates` told of what is desired, now and whenever it changes.
+    pub(crate) fn follow(
+        &self,
+        updates: DesiredUpdates,
+        desired: impl Fn(&[Entry]) -> Result<Vec<Desired>, Vec<String>> + Send + 'static,
+    ) {
+        let mut state = self.state();
+        state.forget_the_gone();
+        // What changed since it was asked for.
+        if let Ok(desired) = desired(&state.entries) {
+            updates.send(desired);
+        }
+        state.followers.push(Follower { updates, desired: Box::new(desired) });
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

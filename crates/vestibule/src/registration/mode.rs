@@ -1,0 +1,79 @@
+//! Whether the replicas or the manifests write the entries of webhook configurations.
+
+use std::fmt;
+use std::str::FromStr;
+
+use vestibule_identity::Source;
+
+use super::target::Target;
+
+/// Who writes the entries of webhook configurations.
+///
+/// ```
+/// use vestibule::RegistrationMode;
+///
+/// assert_eq!("managed".parse(), Ok(RegistrationMode::Managed));
+/// assert_eq!(RegistrationMode::Static.to_string(), "static");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegistrationMode {
+    /// The webhook itself, together with the `caBundle`, once a replica answers: the manifests hold configurations without
+    /// entries, and applied all at once they make nothing fail. What is called is always what the replicas answer.
+    Managed,
+    /// Whoever applies the manifests: they hold the entries, and calls fail, or are let by, until a replica answers.
+    Static,
+}
+
+/// Neither of the two words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the registration mode can be `managed` or `static`, not `{0}`")]
+pub struct RegistrationModeError(String);
+
+impl RegistrationMode {
+    /// The mode unless one is named: managed where the replicas keep a CA ring behind a Service, else static.
+    #[must_use]
+    pub fn usual(identity: &Source, target: Option<&Target>) -> Self {
+        match (identity, target) {
+            (Source::SelfManaged, Some(Target::Service { .. })) => Self::Managed,
+            _ => Self::Static,
+        }
+    }
+}
+
+impl FromStr for RegistrationMode {
+    type Err = RegistrationModeError;
+
+    fn from_str(word: &str) -> Result<Self, RegistrationModeError> {
+        match word {
+            "managed" => Ok(Self::Managed),
+            "static" => Ok(Self::Static),
+            _ => Err(RegistrationModeError(word.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for RegistrationMode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Managed => "managed",
+            Self::Static => "static",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replicas_with_a_ring_behind_a_service_register_themselves() {
+        let service = Target::service("shop/hook").unwrap();
+        let usual = |source: &str, target: &Target| {
+            RegistrationMode::usual(&source.parse().unwrap(), Some(target)).to_string()
+        };
+        assert_eq!(usual("self", &service), "managed");
+        assert_eq!(usual("self", &Target::url("https://a.example").unwrap()), "static");
+        assert_eq!(usual("mounted:/a", &service), "static");
+        assert_eq!(RegistrationMode::usual(&Source::SelfManaged, None), RegistrationMode::Static);
+    }
+}

@@ -1,0 +1,267 @@
+//! When a hook is called.
+
+pub(crate) mod choices;
+mod problems;
+
+use std::marker::PhantomData;
+
+use k8s_openapi::api::admissionregistration::v1::MatchCondition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use kube::Resource;
+use vestibule_admission::{OnFault, Operation, Version};
+
+use crate::registration::rule::Rule;
+use crate::registration::selector;
+use choices::{FailurePolicy, MatchPolicy, Reinvocation, Scope, SideEffects};
+
+/// When a hook is called: resources and operations, namespaces, labels, and what a failed call means. Made by [`on`],
+/// [`on_rules`] or [`on_raw`]; what is wrong with it, [`App::check`](crate::App::check) says.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use vestibule::Operation::{Create, Update};
+/// use vestibule::{OnFault, SideEffects, on};
+///
+/// let on = on::<Pod>([Create, Update])
+///     .namespaces("team in (shop,web),!frozen")
+///     .objects("app=web")
+///     .match_condition("not-nodes", "!('system:nodes' in request.userInfo.groups)")
+///     .side_effects(SideEffects::NoneOnDryRun)
+///     .timeout_seconds(3)
+///     .on_fault(OnFault::AllowWithWarning)
+///     .fail_open();
+/// ```
+#[must_use = "hand it to `App::mutate` or `App::validate`"]
+pub struct On<T> {
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) namespaces: LabelSelector,
+    pub(crate) objects: LabelSelector,
+    pub(crate) failure_policy: Option<FailurePolicy>,
+    pub(crate) on_fault: OnFault,
+    pub(crate) timeout_seconds: u8,
+    pub(crate) match_conditions: Vec<MatchCondition>,
+    pub(crate) match_policy: MatchPolicy,
+    pub(crate) reinvocation: Option<Reinvocation>,
+    pub(crate) side_effects: SideEffects,
+    pub(crate) review_versions: Vec<Version>,
+    pub(crate) path: Option<String>,
+    pub(crate) qualified_name: Option<String>,
+    pub(crate) system_namespaces: bool,
+    pub(crate) own_namespace: bool,
+    /// Unless set, by the kind of the hook.
+    pub(crate) skip_finalizer_updates: Option<bool>,
+    pub(crate) errors: Vec<String>,
+    of: PhantomData<fn(T)>,
+}
+
+/// Marks hooks whose handler takes the request as it came, for any resource.
+pub enum Raw {}
+
+/// Calls a hook for `operations` on objects of type `T`.
+///
+/// ```
+/// # use k8s_openapi::api::apps::v1::Deployment;
+/// use vestibule::Operation::{Create, Update};
+/// let on = vestibule::on::<Deployment>([Create, Update]).namespaces("team=shop").fail_closed();
+/// ```
+pub fn on<T: Resource<DynamicType = ()>>(operations: impl IntoIterator<Item = Operation>) -> On<T> {
+    On::new(vec![Rule::new(&T::api_version(&()), T::plural(&()), operations)])
+}
+
+/// Calls a hook for any set of resources, with whatever type their objects are to be read as: `DynamicObject`,
+/// `serde_json::Value`, [`RawObject`](crate::RawObject), `PartialObjectMeta`, a struct of the author's own.
+///
+/// ```
+/// use serde_json::Value;
+/// use vestibule::Operation::{Create, Update};
+/// use vestibule::{Rule, on_rules};
+///
+/// let on = on_rules::<Value>([
+///     Rule::new("apps/v1", "deployments", [Create, Update]),
+///     Rule::new("example.com/*", "*", [Create]),
+/// ]);
+/// let on = on.fail_open();
+/// ```
+pub fn on_rules<T>(rules: impl IntoIterator<Item = Rule>) -> On<T> {
+    On::new(rules.into_iter().collect())
+}
+
+/// Calls a hook whose handler reads the request itself, for any set of resources.
+///
+/// ```
+/// use vestibule::Operation::Connect;
+/// use vestibule::{Rule, on_raw};
+///
+/// let on = on_raw([Rule::new("v1", "pods/exec", [Connect])]).fail_closed();
+/// ```
+pub fn on_raw(rules: impl IntoIterator<Item = Rule>) -> On<Raw> {
+    On::new(rules.into_iter().collect())
+}
+
+impl<T> On<T> {
+    fn new(rules: Vec<Rule>) -> Self {
+        Self {
+            rules,
+            namespaces: LabelSelector::default(),
+            objects: LabelSelector::default(),
+            failure_policy: None,
+            on_fault: OnFault::default(),
+            timeout_seconds: 5,
+            match_conditions: Vec::new(),
+            match_policy: MatchPolicy::default(),
+            reinvocation: None,
+            side_effects: SideEffects::default(),
+            review_versions: vec![Version::V1],
+            path: None,
+            qualified_name: None,
+            system_namespaces: false,
+            own_namespace: false,
+            skip_finalizer_updates: None,
+            errors: Vec::new(),
+            of: PhantomData,
+        }
+    }
+
+    /// Only in namespaces with these labels: `injection=enabled,team!=shop,!frozen`.
+    pub fn namespaces(mut self, labels: &str) -> Self {
+        let parsed = selector::parse(labels);
+        self.namespaces = self.keep(parsed, "namespaces", labels);
+        self
+    }
+
+    /// Only objects with these labels, old or new: `app=web`.
+    pub fn objects(mut self, labels: &str) -> Self {
+        let parsed = selector::parse(labels);
+        self.objects = self.keep(parsed, "objects", labels);
+        self
+    }
+
+    /// Only a subresource of what was named: `status`, `scale`, or `*` for the object and all its subresources.
+    pub fn subresource(mut self, subresource: &str) -> Self {
+        for Rule { resource, .. } in &mut self.rules {
+            let whole = resource.split_once('/').map_or(resource.as_str(), |(whole, _)| whole);
+            *resource = format!("{whole}/{subresource}");
+        }
+        self
+    }
+
+    /// Only cluster-scoped or only namespaced objects.
+    pub fn scope(mut self, scope: Scope) -> Self {
+        self.rules.iter_mut().for_each(|rule| rule.scope = scope);
+        self
+    }
+
+    /// Only requests for which a CEL expression holds: `.match_condition("no-nodes", "!('system:nodes' in
+    /// request.userInfo.groups)")`. The name is for people and must be a hook's only one of its kind.
+    pub fn match_condition(mut self, name: &str, expression: &str) -> Self {
+        let (name, expression) = (name.to_owned(), expression.to_owned());
+        self.match_conditions.push(MatchCondition { name, expression });
+        self
+    }
+
+    /// Whether objects in another version than the rules name are converted and sent; they are unless said otherwise.
+    pub fn match_policy(mut self, match_policy: MatchPolicy) -> Self {
+        self.match_policy = match_policy;
+        self
+    }
+
+    /// Whether a mutating hook is called again when others changed the object after it; it is unless said otherwise.
+    pub fn reinvocation(mut self, reinvocation: Reinvocation) -> Self {
+        self.reinvocation = Some(reinvocation);
+        self
+    }
+
+    /// What the handler does elsewhere; nothing unless said otherwise.
+    pub fn side_effects(mut self, side_effects: SideEffects) -> Self {
+        self.side_effects = side_effects;
+        self
+    }
+
+    /// The versions of the review that the API server may send, the first it knows; `v1` unless said otherwise.
+    pub fn review_versions(mut self, versions: impl IntoIterator<Item = Version>) -> Self {
+        self.review_versions = versions.into_iter().collect();
+        self
+    }
+
+    /// Another path than `/mutate/NAME` or `/validate/NAME`.
+    pub fn path(mut self, path: &str) -> Self {
+        self.path = Some(path.to_owned());
+        self
+    }
+
+    /// Another name in the configuration than `NAME.APP.vestibule.dev`: at least three segments.
+    pub fn qualified_name(mut self, name: &str) -> Self {
+        self.qualified_name = Some(name.to_owned());
+        self
+    }
+
+    /// Also in `kube-system`, `kube-public`, `kube-node-lease` and the webhook's own namespace. Closed, such a hook can
+    /// keep itself and the cluster from ever coming up.
+    pub fn system_namespaces(mut self) -> Self {
+        self.system_namespaces = true;
+        self
+    }
+
+    /// Also in the webhook's own namespace. Its own pods must be kept out by a label then: closed, such a hook could keep
+    /// them from ever coming up.
+    pub fn own_namespace(mut self) -> Self {
+        self.own_namespace = true;
+        self
+    }
+
+    /// Whether the handler is skipped, and the request allowed, for an UPDATE that only changes finalizers, owners or
+    /// managed fields of an object that is being deleted.
+    ///
+    /// Unless set, mutating hooks skip it: a fault there would keep the object from being deleted. Validating hooks do not:
+    /// such a hook may be what protects a finalizer. Set it for a validator that judges everything but finalizers: else an
+    /// object that the validator refuses can never be deleted by the controller that has to remove its finalizer.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use vestibule::Operation::{Create, Update};
+    /// use vestibule::{App, Change, Context, Reject, deny, on};
+    ///
+    /// async fn small(change: Change<ConfigMap>, _: Context) -> Result<(), Reject> {
+    ///     let keys = change.object().and_then(|map| map.data.as_ref()).map_or(0, |data| data.len());
+    ///     if keys > 100 { Err(deny("more than 100 keys")) } else { Ok(()) }
+    /// }
+    ///
+    /// let on = on::<ConfigMap>([Create, Update]).fail_closed().skip_finalizer_updates(true);
+    /// assert!(App::new("demo").validate("small", on, small).check().is_ok());
+    /// ```
+    pub fn skip_finalizer_updates(mut self, skip: bool) -> Self {
+        self.skip_finalizer_updates = Some(skip);
+        self
+    }
+
+    /// When a call fails, the request goes on untouched (`failurePolicy: Ignore`).
+    pub fn fail_open(mut self) -> Self {
+        self.failure_policy = Some(FailurePolicy::Open);
+        self
+    }
+
+    /// When a call fails, the request is refused (`failurePolicy: Fail`).
+    pub fn fail_closed(mut self) -> Self {
+        self.failure_policy = Some(FailurePolicy::Closed);
+        self
+    }
+
+    /// What a fault of the handler turns into; the failure policy decides unless said otherwise.
+    pub fn on_fault(mut self, on_fault: OnFault) -> Self {
+        self.on_fault = on_fault;
+        self
+    }
+
+    /// How long the API server waits, 1 to 30 seconds; 5 unless said otherwise.
+    pub fn timeout_seconds(mut self, seconds: u8) -> Self {
+        self.timeout_seconds = seconds;
+        self
+    }
+
+    fn keep(&mut self, parsed: Result<LabelSelector, String>, what: &str, text: &str) -> LabelSelector {
+        parsed.unwrap_or_else(|why| {
+            self.errors.push(format!("`.{what}(\"{text}\")`: {why}"));
+            LabelSelector::default()
+        })
+    }
+}

@@ -1,0 +1,136 @@
+//! From an app to addresses that are taken: everything that a server needs is made here, before the first call.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use vestibule_server::{PresentCertificate, Server};
+
+use super::certificate_source::CertificateSource;
+use super::options::Options;
+use super::reachability::Reach;
+use super::{Bound, ServeError};
+use crate::app::App;
+use crate::app::check::AppError;
+use crate::app::readiness::Asked;
+use crate::registration::target::Target;
+use crate::telemetry::{CONTENT_TYPE, Telemetry, watches};
+
+/// The API server closes connections that rested for 90 s.
+pub const SHORTEST_IDLE: Duration = Duration::from_secs(91);
+
+impl App {
+    /// Takes the addresses. Without a certificate yet, the server listens and answers probes; handshakes fail, and
+    /// `/readyz` says what it waits for.
+    ///
+    /// # Errors
+    /// The app is not in order, the certificate cannot be used or there will never be one, connections would not rest as long
+    /// as the API server lets them, or an address is taken.
+    pub async fn bind(self, options: Options) -> Result<Bound, ServeError> {
+        self.check()?;
+        let Options { identity, settings, observer, traces, certificates, clients, client, must_reach } =
+            options;
+        let reach = must_reach.map(|target| self.reach(client.as_ref(), target)).transpose()?;
+        if settings.idle_timeout < SHORTEST_IDLE {
+            return Err(ServeError::Idle);
+        }
+        let presented = CertificateSource::new(Arc::clone(&identity));
+        // Asked first: what waits now may have one a moment later.
+        let waits = identity.status().waiting_for.is_some();
+        match presented.certificate() {
+            Some(certificate) => drop(certificate?),
+            None if !waits => return Err(ServeError::NoCertificate),
+            None => {}
+        }
+        let known = clients.start(client.as_ref())?;
+        let works = self.works(client.as_ref())?;
+        let environment = self.environment(client)?.traced_by(traces.clone());
+        let lookups = environment.lookups().clone();
+        let watches: Vec<_> = self.watches.iter().cloned().chain(lookups.watches()).collect();
+        let mut own = self.metrics.clone();
+        own.push(watches::metric(watches.clone()));
+        let presented = Arc::new(presented);
+        let server = Server::new(settings, Arc::clone(&presented) as _);
+        let conditions = Asked::begin_all(self.conditions()).await.map_err(ServeError::Conditions)?;
+        let unknown_keys = known.missing();
+        let ready = {
+            let (conditions, lookups, unknown_keys) = (conditions.clone(), lookups.clone(), known.missing());
+            move || {
+                let mut missing = conditions.iter().filter_map(Asked::why_not);
+                let keys_are_unknown = unknown_keys.as_ref().is_some_and(|are_unknown| are_unknown());
+                missing.next().is_none()
+                    && !keys_are_unknown
+                    && presented.missing().is_none()
+                    && lookups.missing().is_empty()
+            }
+        };
+        let telemetry = Telemetry::new(
+            Arc::clone(&identity),
+            &certificates,
+            lookups.clone(),
+            server.load(),
+            Box::new(ready),
+            own,
+            observer,
+        )
+        .traced_by(traces);
+        telemetry.expect(self.hook_names());
+        let lines = self.lines.clone();
+        let metrics = telemetry.clone();
+        let mut server = server
+            .report(move || {
+                let broken = watches.iter().filter_map(|(of, state)| state.line(of));
+                lines.iter().map(|line| line()).chain(broken).collect()
+            })
+            .probes_ready_when("lookups", move || {
+                let missing = lookups.missing();
+                (!missing.is_empty()).then(|| missing.join(", "))
+            })
+            .clients(known.clients)
+            .metrics(CONTENT_TYPE, move || metrics.metrics())
+            .observer(telemetry);
+        for condition in conditions {
+            server = server.ready_when(condition.name().to_owned(), move || condition.why_not());
+        }
+        if let Some(are_unknown) = unknown_keys {
+            server =
+                server.ready_when("the keys of the token issuer", move || are_unknown().then(String::new));
+        }
+        let mut hooks = Vec::new();
+        for registered in self.hooks() {
+            let entry = &registered.entry;
+            let timeout = Duration::from_secs(entry.timeout_seconds.into());
+            server = server.route(entry.path.as_str(), registered.hook(&environment), timeout);
+            hooks.push(entry.path.clone());
+        }
+        for converted in self.conversions() {
+            let path = converted.path();
+            server = server.route_conversion(path.as_str(), converted.conversion.hook(&converted.name));
+            hooks.push(path);
+        }
+        if let Some(reach) = &reach {
+            server = server.route(reach.path(), reach.hook(), Reach::TIMEOUT);
+        }
+        let server = server.bind().await?;
+        // Weak: a handle that outlives the server keeps no identity alive.
+        let registering = Arc::downgrade(&identity);
+        server.shutdown().when_begun(move || {
+            if let Some(identity) = registering.upgrade() {
+                identity.draining();
+            }
+        });
+        Ok(Bound { server, identity, reach, hooks, works, follows: known.follows })
+    }
+}
+
+impl App {
+    fn reach(&self, client: Option<&kube::Client>, target: Target) -> Result<Reach, AppError> {
+        let missing = || AppError {
+            name: self.name().to_owned(),
+            problems: vec![format!(
+                "whether {target} leads here is asked of a cluster: set `Options::client`"
+            )],
+        };
+        let client = client.ok_or_else(missing)?.clone();
+        Ok(Reach::new(client, target, self.name()))
+    }
+}

@@ -1,0 +1,102 @@
+//! Where and how an app is served.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use vestibule_identity::{self as identity, Identity, IdentityError, SelfManaged};
+use vestibule_server::{Observer, Settings};
+
+use super::client_identity::ClientSettings;
+use crate::pipeline::span::CallTraces;
+use crate::registration::target::Target;
+use crate::telemetry::certificates::CertificateCounters;
+
+/// Where and how an app is served: for programs that start it themselves instead of by `vestibule_command::run`.
+///
+/// ```no_run
+/// use std::path::Path;
+/// use vestibule::identity::{Mounted, Settings};
+/// use vestibule::{App, Options};
+///
+/// # async fn example(app: App) -> Result<(), Box<dyn std::error::Error>> {
+/// let identity = Mounted::start(Path::new("/certs"), &Settings::default())?;
+/// let mut options = Options::new(([0, 0, 0, 0], 10250).into(), identity);
+/// options.settings.probes = Some(([0, 0, 0, 0], 9090).into());
+/// app.bind(options).await?.serve_until_signalled().await?;
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Options {
+    /// Where the certificate comes from.
+    pub identity: Arc<dyn Identity>,
+    /// Addresses, limits and times.
+    pub settings: Settings,
+    /// Told of every decision, beside log and metrics.
+    pub observer: Option<Arc<dyn Observer>>,
+    /// Continues the traces of callers; `None` where no spans are exported.
+    pub traces: Option<Arc<dyn CallTraces>>,
+    /// What the identity counts, for the metrics; a clone of it is the identity's own observer.
+    pub certificates: CertificateCounters,
+    /// Who may call. Everybody, unless set.
+    pub clients: ClientSettings,
+    /// The cluster that handlers look things up in; needed by an app that [watches](App::watch) or [reads](App::read), or
+    /// does something [beside](App::when_ready).
+    pub client: Option<kube::Client>,
+    /// For a process outside the cluster that registers itself ([`App::managed`]): the target of its entries. They are written
+    /// only once a call that the API server makes there has arrived in this process. [`Options::client`] must then be allowed
+    /// to get, create and delete the ValidatingWebhookConfiguration `APP-reach`, and to create ConfigMaps in the Service's
+    /// namespace, which is done as a dry run. Nothing is asked unless set, and nothing has to be in a pod behind its Service.
+    pub must_reach: Option<Target>,
+}
+
+impl Options {
+    /// HTTPS on `listen`, no plain port, and the limits of [`Settings`].
+    pub fn new(listen: SocketAddr, identity: Arc<dyn Identity>) -> Self {
+        let mut settings = Settings::default();
+        settings.listen = listen;
+        Self {
+            identity,
+            settings,
+            observer: None,
+            traces: None,
+            certificates: CertificateCounters::default(),
+            clients: ClientSettings::default(),
+            client: None,
+            must_reach: None,
+        }
+    }
+
+    /// HTTPS on `listen` with certificates that the replicas keep themselves in the cluster of `client`;
+    /// [`App::identity_settings`] are settings that fit.
+    ///
+    /// ```no_run
+    /// # async fn example(app: vestibule::App, client: kube::Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// let settings = app.identity_settings("shop/hook".parse()?);
+    /// let options = vestibule::Options::self_managed(([0, 0, 0, 0], 10250).into(), client, settings)?;
+    /// app.bind(options).await?.serve_until_signalled().await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// The settings name too little, or would break an invariant.
+    pub fn self_managed(
+        listen: SocketAddr,
+        client: kube::Client,
+        mut settings: identity::Settings,
+    ) -> Result<Self, IdentityError> {
+        let certificates =
+            settings.observer.take().map_or_else(CertificateCounters::default, CertificateCounters::telling);
+        settings.observer = Some(Arc::new(certificates.clone()));
+        let registers = registers(&settings);
+        let identity = SelfManaged::start(client.clone(), settings)?;
+        let mut options = Self { certificates, client: Some(client), ..Self::new(listen, identity) };
+        options.settings.ask_elsewhere = registers;
+        Ok(options)
+    }
+}
+
+/// Whether replicas write their own entries: then those of two versions may be asked for each other's hooks.
+pub fn registers(settings: &identity::Settings) -> bool {
+    !settings.desired.is_empty() || settings.updates.is_some()
+}

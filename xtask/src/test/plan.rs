@@ -1,0 +1,211 @@
+//! The packages whose tests run, their programs, and the expected time.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use serde::Deserialize;
+
+use crate::cargo;
+use crate::metadata::{Metadata, Package};
+
+/// Seconds and name of each program of earlier runs, one a line.
+const DURATIONS: &str = "test-durations.txt";
+/// Measured on two cores, with nothing to build.
+const WHOLE: &str = "about 10 minutes on two cores when everything is built, 30 when nothing is";
+
+/// Packages and what is known of their programs.
+pub(super) struct Plan {
+    /// Cargo's arguments that select the packages.
+    pub(super) selection: Vec<String>,
+    /// Package identifiers are paths or names, so programs are assigned by manifest.
+    packages: Vec<Selected>,
+    durations: BTreeMap<String, Duration>,
+    durations_file: PathBuf,
+}
+
+struct Selected {
+    /// The last folder of its path: `patch`, `cluster`.
+    name: String,
+    manifest: PathBuf,
+    /// Its tests start an API server.
+    on_a_cluster: bool,
+}
+
+/// An executable with tests.
+pub(super) struct Program {
+    /// `patch it`: package and target.
+    pub(super) name: String,
+    pub(super) executable: PathBuf,
+    /// The folder of the package.
+    pub(super) folder: PathBuf,
+    /// The time of the last run, or a guess.
+    pub(super) expected: Duration,
+}
+
+impl Plan {
+    /// All packages, or those that `parts` name by folder or package name.
+    ///
+    /// # Errors
+    /// No package has one of the names.
+    pub(super) fn new(workspace: &Metadata, parts: &[String]) -> anyhow::Result<Self> {
+        let all: Vec<_> = workspace.packages.iter().map(Selected::of).collect();
+        let names: Vec<_> = all.iter().map(|package| package.name.clone()).collect();
+        for part in parts {
+            if !names.contains(part) {
+                bail!("there is no part `{part}`; there are {}", names.join(", "));
+            }
+        }
+        let mut selection = Vec::new();
+        for (package, selected) in workspace.packages.iter().zip(&all) {
+            if parts.contains(&selected.name) {
+                selection.extend(["--package".to_owned(), package.name.clone()]);
+            }
+        }
+        if parts.is_empty() {
+            selection.push("--workspace".to_owned());
+        }
+        let packages = all.into_iter().filter(|one| parts.is_empty() || parts.contains(&one.name)).collect();
+        let durations_file = workspace.target_directory.join(DURATIONS);
+        let durations = std::fs::read_to_string(&durations_file).map(|text| read(&text)).unwrap_or_default();
+        Ok(Self { selection, packages, durations, durations_file })
+    }
+
+    /// What will run, and how long it takes.
+    pub(super) fn text(&self) -> String {
+        let names: Vec<_> = self.packages.iter().map(|package| &*package.name).collect();
+        let known = |package: &Selected| {
+            let prefix = format!("{} ", package.name);
+            self.durations.iter().filter(|(name, _)| name.starts_with(&prefix)).map(|(_, time)| *time).sum()
+        };
+        let times: Vec<Duration> = self.packages.iter().map(known).collect();
+        let longest = self.durations.values().max().copied().unwrap_or_default();
+        let expected = if self.durations.is_empty() {
+            format!("no earlier run is known; all parts take {WHOLE}")
+        } else {
+            let halved = times.iter().sum::<Duration>() / 2;
+            format!(
+                "by the last run about {} s, plus building",
+                halved.max(longest.min(halved * 2)).as_secs()
+            )
+        };
+        format!(
+            "parts: {}\ntime: {expected}\none part alone: `cargo xtask test {}`",
+            names.join(", "),
+            names.first().copied().unwrap_or("patch")
+        )
+    }
+
+    /// Builds the test programs, those that are expected to take longest first.
+    ///
+    /// # Errors
+    /// They do not compile.
+    pub(super) fn build(&self) -> anyhow::Result<Vec<Program>> {
+        let mut command = cargo::command(&["test", "--no-run", "--lib", "--bins", "--tests", "--examples"]);
+        command.args(&self.selection).arg("--message-format=json-render-diagnostics");
+        let output = command.stderr(Stdio::inherit()).output().with_context(|| cargo::starting(&command))?;
+        if !output.status.success() {
+            bail!("the tests do not compile");
+        }
+        let messages =
+            String::from_utf8(output.stdout).context("cargo printed something that is not text")?;
+        let mut programs: Vec<_> = messages.lines().filter_map(|line| self.program(line)).collect();
+        programs.sort_by_key(|program| std::cmp::Reverse(program.expected));
+        Ok(programs)
+    }
+
+    fn program(&self, message: &str) -> Option<Program> {
+        let artifact: Artifact = serde_json::from_str(message).ok()?;
+        let executable = artifact.executable.filter(|_| artifact.profile.test)?;
+        let package = self.packages.iter().find(|package| package.manifest == artifact.manifest_path)?;
+        let name = format!("{} {}", package.name, artifact.target.name);
+        let guess = Duration::from_secs(if package.on_a_cluster { 60 } else { 5 });
+        let expected = self.durations.get(&name).copied().unwrap_or(guess);
+        let folder = package.manifest.parent()?.to_owned();
+        Some(Program { name, executable, folder, expected })
+    }
+
+    /// Writes the times down for the next plan.
+    pub(super) fn remember(&self, durations: &[(String, Duration)]) -> anyhow::Result<()> {
+        let mut all = self.durations.clone();
+        all.extend(durations.iter().cloned());
+        let line = |(name, time): (&String, &Duration)| format!("{:.1} {name}\n", time.as_secs_f64());
+        let text: String = all.iter().map(line).collect();
+        std::fs::write(&self.durations_file, text)
+            .with_context(|| format!("cannot write {}", self.durations_file.display()))
+    }
+}
+
+impl Selected {
+    fn of(package: &Package) -> Self {
+        let manifest = package.manifest_path.clone();
+        let folder = manifest.parent().and_then(|folder| folder.file_name());
+        let name = folder.map_or_else(|| package.name.clone(), |name| name.to_string_lossy().into_owned());
+        let on_a_cluster = package.dependencies.iter().any(|other| other.name == "vestibule-testenv");
+        Self { name, manifest, on_a_cluster }
+    }
+}
+
+/// One line of `--message-format=json` about a file that was built.
+#[derive(Deserialize)]
+struct Artifact {
+    manifest_path: PathBuf,
+    target: Target,
+    profile: Profile,
+    executable: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Profile {
+    test: bool,
+}
+
+fn read(text: &str) -> BTreeMap<String, Duration> {
+    let line = |line: &str| {
+        let (seconds, name) = line.split_once(' ')?;
+        let time = Duration::try_from_secs_f64(seconds.parse().ok()?).ok()?;
+        Some((name.to_owned(), time))
+    };
+    text.lines().filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_a_folder_and_an_unknown_one_is_refused_with_the_list() {
+        let workspace = Metadata::of_workspace().unwrap();
+        let plan = Plan::new(&workspace, &["patch".to_owned(), "cluster".to_owned()]).unwrap();
+        assert_eq!(plan.packages.len(), 2);
+        assert_eq!(plan.selection.iter().filter(|word| *word == "--package").count(), 2);
+        assert!(plan.text().contains("cargo xtask test"));
+        let refused = Plan::new(&workspace, &["patches".to_owned()]).err().unwrap().to_string();
+        assert!(refused.contains("no part `patches`") && refused.contains("patch, "), "{refused}");
+        assert_eq!(Plan::new(&workspace, &[]).unwrap().selection, ["--workspace"]);
+    }
+
+    #[test]
+    fn every_part_has_a_name_of_its_own() {
+        let workspace = Metadata::of_workspace().unwrap();
+        let mut names: Vec<_> = workspace.packages.iter().map(|package| Selected::of(package).name).collect();
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count, "{names:?}");
+    }
+
+    #[test]
+    fn durations_are_read_as_they_are_written() {
+        let known = read("12.5 patch it\nrubbish\n3.0 rules vestibule_rules\n");
+        assert_eq!(known["patch it"], Duration::from_millis(12_500));
+        assert_eq!(known.len(), 2);
+    }
+}
